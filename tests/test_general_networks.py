@@ -149,3 +149,24 @@ def test_best_schedules_on_a_directed_network() -> None:
     off = np.var(one.x0, ddof=1) * ((B - w / w.sum()) ** 2).sum(axis=1)
     assert np.isclose(best.rms_distance, np.sqrt(np.mean(off + np.diag(L @ L.T))), rtol=1e-6)
     assert pressure.shape == (12,)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_information_and_insiders(kind: str) -> None:
+    one, T = model(kind, noise=NOISE, start=0.2, pressure=pp.Linear(0.5)), 4
+    _, B, L = (part[one.n :] for part in rows(one, kind, T))
+    np.testing.assert_allclose(
+        information(one, T).matrix @ np.eye(one.n), B.T @ np.linalg.solve(L @ L.T, B), rtol=1e-7, atol=1e-9
+    )
+    definition = pp.privacy.Definition(one, T, observed=pp.recovery.Observation(agents=[0]), insiders=[1])
+    heard = (np.arange(one.n) < 2) | (MATRICES[kind][1] != 0)
+    np.testing.assert_array_equal(definition.is_observed, heard)
+
+
+@pytest.mark.parametrize("kind", ["strong", "two classes", "unbalanced"])
+def test_what_the_first_step_leaks(kind: str) -> None:
+    # Neighbours hear y₀ = x₀: their first outputs have shifts of ρ₁A_ji/s_j, in units of their noise.
+    one = model(kind, noise=NOISE, pressure=pp.Linear(0.5))
+    F = np.eye(one.n) + 0.5 * MATRICES[kind] / one.s[:, None]
+    found = pp.privacy.budget(one, 3).table["information"]
+    np.testing.assert_allclose(found, ((F**2).sum(axis=0) + 2) / 0.49, rtol=1e-12)

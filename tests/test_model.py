@@ -98,7 +98,7 @@ def test_shorthands() -> None:
         ({"hidden": ["a", "b"]}, "one number for each agent"),
         ({"stubbornness": [1.0, 0.0]}, "positive, got 0 at agent 1"),
         ({"stubbornness": -1.0}, "positive"),
-        ({"stubbornness": np.inf}, "finite"),
+        ({"stubbornness": np.nan}, "finite"),
         ({"pressure": object()}, "schedule|pressure"),
         ({"noise": 1.0}, "Noise"),
         ({"start": "public"}, "'hidden'"),

@@ -123,7 +123,9 @@ class Model:
         Hidden opinions x₀, one finite number for each agent: a plain sequence in the order of the agents, a mapping or
         a series by their labels.
     stubbornness : float, sequence of float, mapping or pandas.Series, default 1.0
-        Weight s > 0 of an agent's own opinion, one for all or one for each agent.
+        Weight s > 0 of an agent's own opinion, one for all or one for each agent. An agent of stubbornness ∞ is a
+        zealot, who shows its own opinion, with its noise, whatever others show: it listens to nobody, and its edges to
+        others are dropped. In continuous time it counts as an agent of stubbornness 1 without neighbours.
     pressure : Schedule, float, str or sequence of float, default ``Linear()``
         Peer pressure ρ_t ≥ 0 at t ≥ 1: a schedule, a constant, a formula in t, or a table of values.
     noise : Noise, default ``NoNoise()``
@@ -132,6 +134,9 @@ class Model:
         Public opinions y₀ at time 0.
     adaptation : Adaptation, Schedule, float or str, optional
         Rate η_t at which hidden opinions adapt, x_{t+1} = x_t + η_t ∘ (y_t − x_t); constant by default.
+    susceptibility : float, sequence of float, mapping or pandas.Series, default 1.0
+        Factor b ≥ 0 of the pressure on each agent, ρ_i = b_i ρ_t. Only s/b counts, and becomes the stubbornness of the
+        model; an agent of susceptibility 0 is a zealot.
     temporal_network : TemporalNetwork, optional
         The temporal network of which ``network`` is the aggregate. ``dataclasses.replace`` passes it on; elsewhere
         a temporal network is given as ``network``.
@@ -156,7 +161,7 @@ class Model:
     Raises
     ------
     ModelError
-        If the network is not connected (over time), or a number is missing, not finite or out of range.
+        If agents of a temporal network never meet, or a number is missing, not finite or out of range.
 
     See Also
     --------
@@ -177,6 +182,8 @@ class Model:
     1.25
     >>> model.update(1)(model.start_state)
     array([1.25, 1.5 ])
+    >>> Model(k2(), hidden=[1.0, 2.0], stubbornness=[float("inf"), 1.0]).consensus_value  # that of the zealot
+    1.0
     """
 
     network: Network
@@ -198,6 +205,7 @@ class Model:
         start: float | PerAgent | str = "hidden",
         adaptation: Adaptation | Schedule | float | str | None = None,
         *,
+        susceptibility: float | PerAgent = 1.0,
         temporal_network: TemporalNetwork | None = None,
     ) -> None:
         # The dataclass is frozen; only the constructor sets fields.
@@ -209,7 +217,8 @@ class Model:
         keep(self, "network", _checked_network(network, temporal))
         keep(self, "temporal_network", _checked_temporal_network(temporal, network))
         keep(self, "hidden", self._per_agent("hidden", hidden))
-        keep(self, "stubbornness", self._per_agent("stubbornness", stubbornness, one_for_all=True))
+        keep(self, "stubbornness", self._own_weight(stubbornness, susceptibility))
+        self._drop_edges_of_zealots()
         keep(self, "pressure", as_schedule(pressure))
         keep(self, "noise", _checked_noise(noise, network.n))
         keep(self, "adaptation", _checked_adaptation(adaptation, network.n))
@@ -224,7 +233,37 @@ class Model:
             remedy = "an agent with no weight on its own opinion has no part in the average; use a small positive value"
             raise ModelError(message("stubbornness must be positive", got=got, remedy=remedy))
 
-    def _per_agent(self, name: str, value: float | PerAgent, *, one_for_all: bool = False) -> Vector:
+    def _own_weight(self, stubbornness: float | PerAgent, susceptibility: float | PerAgent) -> Vector:
+        """Return s/b, ∞ for zealots: multiplying s and the pressure on an agent by one factor changes nothing."""
+        s = self._per_agent("stubbornness", stubbornness, one_for_all=True, infinite=True)
+        if isinstance(susceptibility, float | int) and susceptibility == 1:
+            return s
+        b = self._per_agent("susceptibility", susceptibility, one_for_all=True)
+        if np.any(b < 0):
+            got = f"{b.min():g} at agent {self.network.labels[int(b.argmin())]!r}"
+            remedy = "0 is for agents who ignore all others; distrust is a negative weight in the network"
+            raise ModelError(message("susceptibility must not be negative", got=got, remedy=remedy))
+        with np.errstate(divide="ignore"):
+            found: Vector = s / b
+        found.flags.writeable = False
+        return found
+
+    def _drop_edges_of_zealots(self) -> None:
+        """Let agents of infinite stubbornness listen to nobody, which is the same, with stubbornness 1."""
+        zealots = np.isinf(self.stubbornness)
+        if not zealots.any():
+            return
+        if self.temporal_network is not None:
+            rule, remedy = "zealots need a network that does not change", "give them a very large stubbornness instead"
+            raise ModelError(message(rule, got=repr(self.temporal_network), remedy=remedy))
+        finite = np.where(zealots, 1.0, self.stubbornness)
+        finite.flags.writeable = False
+        object.__setattr__(self, "stubbornness", finite)
+        object.__setattr__(self, "network", self.network.silenced(np.flatnonzero(zealots)))
+
+    def _per_agent(
+        self, name: str, value: float | PerAgent, *, one_for_all: bool = False, infinite: bool = False
+    ) -> Vector:
         n = self.network.n
         if is_labelled(value):
             try:
@@ -244,7 +283,7 @@ class Model:
             rule = f"{name} must hold one number for each of the {n} agents"
             got = f"{array.size} number{'s' * (array.size != 1)}" if array.ndim == 1 else f"shape {array.shape}"
             raise ModelError(message(rule, got=got, remedy=f"give {n} numbers, one for each agent"))
-        bad = np.flatnonzero(~np.isfinite(array))
+        bad = np.flatnonzero(~(np.isfinite(array) | (infinite & (array == np.inf))))
         if bad.size:
             got = f"{array[bad[0]]} at agent {self.network.labels[bad[0]]!r} ({bad.size} such in all)"
             raise ModelError(message(f"{name} must be finite", got=got, remedy="drop or repair these agents"))

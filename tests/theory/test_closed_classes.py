@@ -255,3 +255,53 @@ def test_random_networks_come_to_where_the_recursion_does(seed: int) -> None:
         assert judged.agrees == (np.ptp(y) < 1e-3)
         if judged.limits is not None:
             np.testing.assert_allclose(judged.limits, y, atol=5e-3)
+
+
+def test_zealots_draw_all_others_to_mixtures_of_their_opinions() -> None:
+    rng = np.random.default_rng(3)
+    network = pp.networks.watts_strogatz(12, 4, 0.3, seed=1)
+    s, x = rng.uniform(0.5, 1.5, 12), rng.uniform(size=12)
+    s[[2, 7]] = np.inf
+    A = network.adjacency.toarray()
+    U, Z = np.setdiff1d(np.arange(12), [2, 7]), np.array([2, 7])
+    L = np.diag(A.sum(axis=1)) - A
+    expected = np.linalg.solve(L[np.ix_(U, U)], A[np.ix_(U, Z)] @ x[Z])
+    for pressure, error in ((pp.Linear(), 2e-2), (pp.Power(2), 1e-3)):
+        one = pp.Model(network, x, s, pressure)
+        assert one.network.directed
+        np.testing.assert_allclose(one.consensus_state[U], expected, atol=1e-13)
+        y, finite = x, np.where(np.isinf(s), 1.0, s)
+        for t in range(1, 1_001):
+            rho = float(pressure(t))
+            y = np.where(np.isinf(s), x, (finite * x + rho * (A @ y)) / (finite + rho * A.sum(axis=1)))
+        np.testing.assert_allclose(y, one.consensus_state, atol=error)
+        run = pp.simulate(one, 1_000, record="final").final.public[0]
+        np.testing.assert_allclose(run, y, atol=1e-12)
+        verdict = diagnose(one)
+        assert verdict.outcome is Outcome.DISAGREEMENT
+        assert verdict.limits is not None
+        np.testing.assert_allclose(verdict.limits, one.consensus_state, atol=1e-12)
+        # Their noise is never averaged out.
+        noisy = diagnose(replace(one, noise=pp.Gaussian(0.5)))
+        assert values(noisy, ReasonCode.SILENT_NOISE) == {"agents": 2}
+    alone = pp.Model(network, x, np.where(np.arange(12) == 2, np.inf, 1.0))
+    assert diagnose(alone).outcome is Outcome.CONSENSUS
+    assert alone.consensus_value == x[2]
+
+
+def test_pressure_on_each_agent_divides_its_stubbornness() -> None:
+    rng = np.random.default_rng(4)
+    A, s, x, b = MATRICES["strong"], rng.uniform(0.5, 1.5, 9), rng.uniform(size=9), rng.uniform(0.2, 3.0, 9)
+    one = pp.Model(pp.Network(A, directed=True), x, s, pp.Power(0.5), susceptibility=b)
+    y = x
+    for t in range(1, 2_001):
+        rho = b * math.sqrt(t)
+        y = (s * x + rho * (A @ y)) / (s + rho * A.sum(axis=1))
+    np.testing.assert_allclose(far_state(one, "strong", 2_000), y, atol=1e-12)
+    w = stationary_law(A) * s / b / A.sum(axis=1)
+    assert one.consensus_value == pytest.approx(w @ x / w.sum())
+    np.testing.assert_allclose(y, one.consensus_value, atol=0.05)
+    zealot = pp.Model(one.network, x, s, susceptibility=np.where(np.arange(9) == 4, 0.0, b))
+    assert zealot.consensus_value == pytest.approx(x[4])
+    with pytest.raises(pp.errors.ModelError, match="susceptibility must not be negative, got -1 at agent 0; 0 is"):
+        pp.Model(one.network, x, susceptibility=[-1.0] + [1.0] * 8)

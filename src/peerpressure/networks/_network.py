@@ -116,7 +116,7 @@ class Network:
         object.__setattr__(self, "directed", directed and not _is_symmetric(checked))
         object.__setattr__(self, "signed", bool(checked.nnz and checked.data.min() < 0))
         if connected:
-            check_connected(self._mutual, names)
+            check_connected(self)
             self.__dict__["is_connected"] = True  # fills the cached property
 
     @classmethod
@@ -597,6 +597,32 @@ class Network:
         connected = len(rows) < self.n or self.is_connected
         return self._alike(self.adjacency[rows][:, rows], names, connected=connected)
 
+    def silenced(self, agents: ArrayLike) -> Network:
+        """Return the network in which some agents listen to nobody, while others still listen to them.
+
+        Parameters
+        ----------
+        agents : array_like of int
+            Positions of agents.
+
+        Returns
+        -------
+        Network
+            The directed network without the edges from these agents to others.
+
+        Examples
+        --------
+        >>> from peerpressure.networks import path
+        >>> path(3).silenced([1]).adjacency.toarray()
+        array([[0., 1., 0.],
+               [0., 0., 0.],
+               [0., 1., 0.]])
+        """
+        keep = np.ones(self.n)
+        keep[np.asarray(agents, dtype=np.int64)] = 0.0
+        matrix = csr_array(diags_array(keep) @ self.adjacency)
+        return Network(matrix, self.labels, connected=False, directed=True, signed=self.signed)
+
     def _alike(self, adjacency: csr_array, labels: Iterable[Label] | None, *, connected: bool) -> Network:
         return Network(adjacency, labels, connected=connected, directed=self.directed, signed=self.signed)
 
@@ -675,8 +701,9 @@ class Network:
 CONNECT = "connected=False accepts components, each of which comes to a value of its own; largest_component() takes one"
 
 
-def check_connected(adjacency: csr_array, labels: Sequence[Label], remedy: str = CONNECT) -> None:
-    """Raise if an agent is isolated or the graph has several connected components."""
+def check_connected(network: Network, remedy: str = CONNECT) -> None:
+    """Raise if an agent is isolated or the graph has several (weakly) connected components."""
+    adjacency, labels = network._mutual, network.labels
     isolated = np.flatnonzero(np.diff(adjacency.indptr) == 0)
     if isolated.size:
         got = f"none for {first_few((repr(labels[i]) for i in isolated.tolist()), len(isolated))}"
@@ -685,6 +712,15 @@ def check_connected(adjacency: csr_array, labels: Sequence[Label], remedy: str =
         count, member = components(adjacency)
         got = f"{count} components of sizes {first_few(np.sort(np.bincount(member))[::-1], count)}"
         raise network_error("a network must be connected", got=got, remedy=remedy)
+
+
+def check_undirected(network: Network) -> Network:
+    """Return a network that may become a temporal one, which is undirected and without negative weights."""
+    if network.directed or network.signed:
+        rule = "temporal networks are undirected and have no negative weights"
+        remedy = "use it as a static network, or symmetrise it first"
+        raise network_error(rule, got=repr(network), remedy=remedy)
+    return network
 
 
 def _is_symmetric(matrix: csr_array) -> bool:

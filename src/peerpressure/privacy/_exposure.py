@@ -182,7 +182,7 @@ def _exposure(model: System, steps: int, observed: Observed, prior: Prior | None
     ratio = np.minimum(after / before, 1.0)
     columns = {
         "seen": seen,
-        "neighbourhood_seen": seen & ~(base.network.adjacency @ (~seen).astype(float) > 0),
+        "neighbourhood_seen": seen & ~(abs(base.network.adjacency) @ (~seen).astype(float) > 0),
         "prior_variance": before,
         "posterior_variance": after,
         "ratio": ratio,
