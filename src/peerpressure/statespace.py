@@ -417,6 +417,11 @@ def step_length(system: System) -> float:
     return system.step if isinstance(system, SDE) else 1
 
 
+def noise_deviations(system: System) -> Vector:
+    """Return the standard deviations of noise as it enters with the weight of an opinion, shape (agents,)."""
+    return system.deviations if isinstance(system, SDE) else system.noise.deviations(system.n)
+
+
 def state_layout(system: System, *, hidden: bool = False) -> StateLayout:
     """Return the layout of the state of a system; ``hidden`` includes hidden opinions even where they are constant."""
     model = model_of(system)

@@ -24,6 +24,7 @@ from peerpressure.scenario import Scenario
 from peerpressure.scenario._scenario import Privacy
 from peerpressure.sde import SDE
 from peerpressure.simulation import Record, memory_needed, simulate
+from peerpressure.statespace import model_of
 from peerpressure.theory import Verdict, diagnose
 from peerpressure.trajectory import Trajectory
 
@@ -213,7 +214,7 @@ class Experiment:
     @property
     def model(self) -> Model:
         """The model."""
-        return self.system.model if isinstance(self.system, SDE) else self.system
+        return model_of(self.system)
 
     @property
     def steps(self) -> int:

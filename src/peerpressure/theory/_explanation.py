@@ -12,7 +12,7 @@ import numpy as np
 from peerpressure.model import Vector
 from peerpressure.networks import NetworkLaw
 from peerpressure.schedules import Constant, Table
-from peerpressure.sde import SDE
+from peerpressure.statespace import step_length
 from peerpressure.theory._classification import LongRun, Outcome
 from peerpressure.theory._conserved import late_scale
 from peerpressure.theory._departure import Departure
@@ -368,7 +368,7 @@ def _unknown(long_run: LongRun, horizon: int | None, weight: float | None) -> Re
         return [Reason(code), Reason(ReasonCode.NO_HORIZON)]
     weight = start_weight(system, horizon) if weight is None else weight
     times = np.array([1, horizon])
-    rho = pressure(pressure.reading_times(times * system.step)) if isinstance(system, SDE) else pressure(times)
+    rho = pressure(pressure.reading_times(times * step_length(system)))
     first, last = (float(value) for value in rho)
     seen = _reason(ReasonCode.FINITE_HORIZON, steps=horizon, first=first, last=last, weight=weight)
     return [Reason(code), seen]
