@@ -32,6 +32,7 @@ NAMESPACES = (
     "scenario",
     "schedules",
     "sde",
+    "statespace",
     "sweep",
     "theory",
     "theory.two_agents",
@@ -104,7 +105,9 @@ def public() -> dict[str, Any]:
     names: set[str] = set()
     for namespace in NAMESPACES:
         module = importlib.import_module(f"peerpressure.{namespace}".rstrip("."))
-        for name in getattr(module, "__all__", [name for name in vars(module) if not name.startswith("_")]):
+        # A module without a list of its names has those that it defines.
+        own = [name for name, one in vars(module).items() if getattr(one, "__module__", "") == module.__name__]
+        for name in getattr(module, "__all__", [name for name in own if not name.startswith("_")]):
             found = getattr(module, name)
             if not (inspect.isclass(found) or inspect.isfunction(found)):
                 continue
