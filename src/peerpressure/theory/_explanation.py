@@ -191,6 +191,7 @@ def _limit(long_run: LongRun, limit: ConsensusLimit | None) -> Reason:
         return _reason(ReasonCode.LIMIT, mean=limit.mean, std=limit.std, v=v, error=limit.residual, digit=digit)
     if long_run.noise is NoiseEffect.WANDERS:
         return _reason(ReasonCode.LIMIT_UNBOUNDED, v=v)
+    # Another record of the same process would have another limit.
     if long_run.structure.law is not None:
         return _reason(ReasonCode.LIMIT_DEPENDS_ON_NETWORK, v=v)
     return _reason(ReasonCode.LIMIT_DEPENDS_ON_NOISE, v=v)
@@ -263,6 +264,7 @@ def _disagreement(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
 def _stationary_states(long_run: LongRun) -> Vector | None:
     """Return the mean public opinions under bounded pressure, where only constant opinions matter."""
     structure, networks = long_run.structure, long_run.structure.networks
+    # The record of a random network is one of many; its stationary mean is that of the law.
     if structure.law is not None:
         return stationary_mean(long_run.model, structure.law, long_run.regime) if structure.constant_opinions else None
     if networks is None or structure.opinions.fades:
