@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from peerpressure.errors import AdaptationError, ScheduleError, message
-from peerpressure.labels import refuse_labels
+from peerpressure.parameters import refuse_labels
 from peerpressure.schedules import Constant, Schedule, as_schedule, schedule_from_dict
 
 Vector: TypeAlias = NDArray[np.float64]
