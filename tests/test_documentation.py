@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from peerpressure.explorer.requests import Limits
 
 import peerpressure as pp
 from peerpressure import cli
-from peerpressure.explorer.requests import Limits
 from peerpressure.measures import Experiment, results, states
 from peerpressure.scenario import scenario_from
 from tests.explorer.asking import served

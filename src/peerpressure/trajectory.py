@@ -287,7 +287,13 @@ class Trajectory:
         return xarray.Dataset(variables, coords=coordinates, attrs=facts)
 
     def write_netcdf(self, file: IO[bytes]) -> None:
-        """Write the data set that ``to_xarray`` returns to an open file, as netCDF-4."""
+        """Write the data set that ``to_xarray`` returns to an open file, as netCDF-4.
+
+        Parameters
+        ----------
+        file : binary file object
+            A file that is open for writing.
+        """
         storage.write_netcdf(file, *self._arrays())
 
     def _arrays(self) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:

@@ -37,7 +37,27 @@ Method: TypeAlias = Callable[[Any, Outputs, Prior | None], Estimate]
 
 
 class Estimator(NamedTuple):
-    """Declaration of an estimator: its function, its name for a label, and a description in one line."""
+    """Declaration of an estimator: its function, its name for a label, and a description in one line.
+
+    Attributes
+    ----------
+    estimate : callable
+        Function ``method(system, data, prior) -> Estimate``.
+    title : str
+        Name for a label.
+    help : str
+        Description in one line.
+
+    See Also
+    --------
+    peerpressure.recovery.METHODS : Table of all estimators.
+
+    Examples
+    --------
+    >>> from peerpressure.recovery import METHODS
+    >>> METHODS["kalman"].title
+    'Kalman filter'
+    """
 
     estimate: Method
     title: str
@@ -157,9 +177,8 @@ def recover(
 
     Examples
     --------
+    >>> from peerpressure import Gaussian, Model, recover, simulate
     >>> from peerpressure.networks import k2
-    >>> from peerpressure.noise import Gaussian
-    >>> from peerpressure.simulation import simulate
     >>> model = Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(1.0))
     >>> estimate = recover(model, simulate(model, steps=400, seed=1))
     >>> estimate.std.round(3)

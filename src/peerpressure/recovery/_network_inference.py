@@ -120,9 +120,9 @@ def infer_network(
 
     Examples
     --------
-    >>> from peerpressure.model import Model
+    >>> from peerpressure import Gaussian, Model, simulate
     >>> from peerpressure.networks import cycle
-    >>> from peerpressure.simulation import simulate
+    >>> from peerpressure.recovery import infer_network
     >>> model = Model(cycle(6), hidden=range(6), noise=Gaussian(1.0))
     >>> found = infer_network(simulate(model, steps=400, seed=1), model.pressure)
     >>> found.average_precision(model.network)

@@ -38,6 +38,7 @@ class Prior:
 
     Examples
     --------
+    >>> from peerpressure import Prior
     >>> Prior.uniform(0, 1)
     Prior(mean 0.5, variance 0.0833333)
     """
@@ -58,7 +59,23 @@ class Prior:
 
     @classmethod
     def uniform(cls, low: float, high: float) -> Prior:
-        """Return the Gaussian with mean and variance of the uniform law between two values."""
+        """Return the Gaussian with mean and variance of the uniform law between two values.
+
+        Parameters
+        ----------
+        low, high : float
+            Ends of the uniform law, low < high.
+
+        Returns
+        -------
+        Prior
+            Mean (low + high)/2 and variance (high − low)²/12.
+
+        Raises
+        ------
+        InvalidInputError
+            If ``low`` is not below ``high``.
+        """
         if not low < high:
             rule = "a uniform prior must reach from a lower to a higher value"
             raise InvalidInputError(message(rule, got=f"{low} to {high}", remedy="for instance Prior.uniform(0, 1)"))
@@ -71,23 +88,76 @@ class Prior:
         return self.variance.ndim < 2
 
     def means(self, n: int) -> Array:
-        """Return the mean of each of n agents, (n,)."""
+        """Return the mean of each of n agents.
+
+        Parameters
+        ----------
+        n : int
+            Number of agents.
+
+        Returns
+        -------
+        array of shape (n,)
+            Means, in units of opinion.
+
+        Raises
+        ------
+        InvalidInputError
+            If the prior is of another number of agents.
+        """
         self._check_size(n)
         return np.broadcast_to(self.mean, (n,))
 
     def variances(self, n: int) -> Array:
-        """Return the variance of each of n agents, (n,)."""
+        """Return the variance of each of n agents.
+
+        Parameters
+        ----------
+        n : int
+            Number of agents.
+
+        Returns
+        -------
+        array of shape (n,)
+            Variances.
+
+        Raises
+        ------
+        InvalidInputError
+            If the prior is of another number of agents.
+        """
         self._check_size(n)
         return np.broadcast_to(self.variance, (n,)) if self.is_diagonal else self.variance.diagonal()
 
     def covariance(self, n: int) -> Array:
-        """Return the covariance matrix of n agents, (n, n)."""
+        """Return the covariance matrix of n agents.
+
+        Parameters
+        ----------
+        n : int
+            Number of agents.
+
+        Returns
+        -------
+        array of shape (n, n)
+            Covariances.
+        """
         return np.diag(self.variances(n)) if self.is_diagonal else self.variance
 
     def given(self, known: Array) -> tuple[Array, Prior]:
-        """Return the prior given some opinions: means (replicates, f) of the others and, for their variance, a prior.
+        """Return the prior of some opinions given the others.
 
-        ``known`` (replicates, n) has the opinions that are known, and NaN for the others, the same in all rows.
+        Parameters
+        ----------
+        known : array of shape (replicates, n)
+            The opinions that are known, and NaN for the f others, the same in all rows.
+
+        Returns
+        -------
+        means : array of shape (replicates, f)
+            Conditional means of the others.
+        prior : Prior
+            A prior with their conditional variance.
         """
         n = known.shape[1]
         free = np.isnan(known[0])
