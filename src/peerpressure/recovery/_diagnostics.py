@@ -78,8 +78,7 @@ class FitDiagnostics:
     References
     ----------
     .. [1] J. Durbin and S. J. Koopman (2012), Time Series Analysis by State Space Methods, 2nd edition, Oxford
-    University
-       Press.
+       University Press.
 
     Examples
     --------
