@@ -1,5 +1,6 @@
 """Sphinx settings of the documentation."""
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,8 @@ nb_execution_mode = "cache"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 300
 nb_merge_streams = True
+# The style of figures in pages; kernels inherit it.
+os.environ["MATPLOTLIBRC"] = str(Path(__file__).parent / "matplotlibrc")
 html_theme = "furo"
 html_title = "Peer Pressure"
 html_css_files = ["custom.css"]

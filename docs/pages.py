@@ -261,13 +261,20 @@ def _section(name: str, sections: Mapping[str, Any], *, heading: bool) -> list[s
 def measures_page() -> str:
     """Return the page on the measures of sweeps."""
     rows = [f"| `{name}` | {_cell(measure.help)} |" for name, measure in MEASURES.items()]
-    opening = "`[measure]` in a sweep names what is computed at each point; `peerpressure sweep measures` prints this list."
+    opening = (
+        "`[measure]` in a sweep names what is computed at each point; `peerpressure sweep measures` prints this list."
+    )
     return "\n".join(["# Measures of sweeps", "", opening, "", "| measure | meaning |", "|---|---|", *rows, ""])
 
 
 def write(folder: Path) -> None:
     """Write all generated pages; a page that is the same as before keeps its time, so that it is not built again."""
-    pages = {**dict(api_pages()), "cli.md": command_page(), "scenario.md": schema_page(), "measures.md": measures_page()}
+    pages = {
+        **dict(api_pages()),
+        "cli.md": command_page(),
+        "scenario.md": schema_page(),
+        "measures.md": measures_page(),
+    }
     for name, text in pages.items():
         target = folder / "reference" / name
         target.parent.mkdir(parents=True, exist_ok=True)

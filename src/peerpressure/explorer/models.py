@@ -16,9 +16,8 @@ from cachetools import LRUCache, cached
 from pydantic import ValidationError
 
 from peerpressure.errors import FileFormatError, NetworkError, PeerPressureError, message
-from peerpressure.explorer.encoding import json_bytes, plain_labels
 from peerpressure.explorer.layout import Drawing, drawing
-from peerpressure.explorer.requests import Limits, RequestError
+from peerpressure.explorer.protocol import Limits, RequestError, json_bytes, plain_labels
 from peerpressure.model import Model
 from peerpressure.networks import Network, TemporalNetwork, read_network
 from peerpressure.progress import checkpoint
