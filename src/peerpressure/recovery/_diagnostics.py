@@ -73,7 +73,7 @@ class FitDiagnostics:
     See Also
     --------
     diagnose_fit : Returns diagnostics of a run.
-    Estimate.diagnostics : Those of an estimate.
+    Estimate : Has those of its outputs.
 
     References
     ----------

@@ -612,7 +612,7 @@ def moments(
 
     See Also
     --------
-    consensus_mode, mean, agent, difference : Functionals.
+    theory.consensus_mode, theory.mean, theory.agent, theory.difference : Functionals.
 
     Examples
     --------
