@@ -114,7 +114,7 @@ def exposure(
     model : Model or SDE
         The model of the run; steps of an SDE are those of its grid.
     steps : int
-        The number of steps.
+        The number of steps, at least 1.
     observed : sequence of labels or Observation, optional
         The observed agents, or an Observation for certain steps or the start, too; by default everyone.
     prior : Prior, optional

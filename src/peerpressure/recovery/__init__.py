@@ -171,9 +171,9 @@ def recover(
 
     See Also
     --------
-    information : The Cramér–Rao bound, before any output is observed.
-    kalman_smoother : Posteriors of public and hidden opinions at every step.
-    fit : Estimates of unknown parameters together with x₀.
+    recovery.information : The Cramér–Rao bound, before any output is observed.
+    recovery.kalman_smoother : Posteriors of public and hidden opinions at every step.
+    recovery.fit : Estimates of unknown parameters together with x₀.
 
     Examples
     --------

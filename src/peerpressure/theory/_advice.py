@@ -227,9 +227,9 @@ def replicates_needed(
     model : Model
         Any model.
     steps : int
-        The length T of a run.
+        The length T of a run, at least 1.
     precision : float
-        Half the width of the confidence interval.
+        Half the width of the confidence interval, above 0.
     of : Functional, or weights of shape (agents,) or (functionals, agents), optional
         The functionals c, by default the consensus mode; of several the one with the largest deviation counts.
     confidence : float, default 0.95
@@ -283,7 +283,7 @@ def steps_needed(model: Model, precision: float, *, max_steps: int = 100_000) ->
     model : Model
         Any model.
     precision : float
-        The largest root-mean-square distance of the consensus mode to v.
+        The largest root-mean-square distance of the consensus mode to v, above 0.
     max_steps : int, default 100000
         The largest T that is returned.
 

@@ -187,7 +187,7 @@ def forecast(
     model : Model or SDE
         Any model.
     steps : int
-        The number of steps; in continuous time those of the equation.
+        The number of steps, at least 1; in continuous time those of the equation.
     tolerance : float, optional
         The distance of the settling times; by default 5 % of the range of hidden opinions and start, to one digit.
     should_stop : callable, optional

@@ -135,7 +135,7 @@ class Reason:
 
     See Also
     --------
-    Verdict.reasons : The facts behind an outcome.
+    Verdict : Has the facts behind an outcome.
 
     Examples
     --------

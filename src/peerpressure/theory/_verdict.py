@@ -71,8 +71,7 @@ class Connectivity:
     References
     ----------
     .. [1] A. Jadbabaie, J. Lin and A. S. Morse (2003), "Coordination of groups of mobile autonomous agents using
-    nearest
-       neighbor rules", IEEE Transactions on Automatic Control 48, 988–1001.
+       nearest neighbor rules", IEEE Transactions on Automatic Control 48, 988–1001.
 
     Examples
     --------
