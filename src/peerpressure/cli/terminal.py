@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 
 from peerpressure.errors import FileFormatError, PeerPressureError
+from peerpressure.progress import announcing
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -140,7 +141,15 @@ def progress_line() -> Iterator[Callable[[str], None]]:
 
     # The dots of the spinner are Braille characters.
     with Console(stderr=True).status("starting", spinner="dots" if has_unicode() else "line") as status:
-        yield status.update
+        stage = "starting"
+
+        def show(text: str) -> None:
+            nonlocal stage
+            stage = text
+            status.update(text)
+
+        with announcing(lambda text: status.update(text or stage)):
+            yield show
 
 
 def check_folder(out: Path) -> None:

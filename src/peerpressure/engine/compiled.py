@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from peerpressure import affine
+from peerpressure.progress import announce_compilation
 
 
 def _newest_source() -> float:
@@ -21,6 +22,7 @@ def _newest_source() -> float:
 
 def discard_stale_caches(*kernels: Any) -> None:
     """Delete the stored code of these kernels where any source of the engine is newer."""
+    announce_compilation()
     newest = _newest_source()
     for kernel in kernels:
         folder = Path(kernel.stats.cache_path)
