@@ -168,7 +168,7 @@ def _exposure(model: System, steps: int, observed: Observed, prior: Prior | None
 
     require_independent_start(model)
     T, base = step_count(steps), model_of(model)
-    given = _default_prior(base) if prior is None else prior
+    given = _default_prior(base) if prior is None else prior.in_order(base.network.labels)
     before, look = given.variances(base.n), as_observation(observed)
     seen = observed_agents(base, look)
     if look is not None and seen.all():
