@@ -883,7 +883,7 @@ def transition_table(model: Model, last: int) -> Callable[[int], ModelTransition
     model : Model
         The model.
     last : int
-        The last step.
+        The last step, at least 1.
 
     Returns
     -------
@@ -929,7 +929,7 @@ def transitions(system: System, last: int, first: int = 1, *, hidden: bool = Fal
     system : Model or SDE
         The system.
     last : int
-        The last step.
+        The last step, at least 1.
     first : int, default 1
         The first step, at least 1.
     hidden : bool, default False
@@ -972,7 +972,7 @@ def retained(model: Model, last: int) -> Vector:
     model : Model
         The model.
     last : int
-        The last step.
+        The last step, at least 0.
 
     Returns
     -------

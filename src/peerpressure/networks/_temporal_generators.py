@@ -46,9 +46,9 @@ def failing_edges(
     network : Network
         The edges when none fails.
     probability : float
-        Probability p < 1 that an edge is absent.
+        Probability p that an edge is absent, 0 ≤ p < 1.
     steps : int
-        Number of steps that are generated.
+        Number of steps that are generated, at least 1.
     seed : int
         Seed of the random numbers.
     repeat : bool, default False
@@ -97,11 +97,11 @@ def edge_markovian(
     Parameters
     ----------
     base : int or Network
-        Number of agents, any two of whom may be linked, or a network whose edges appear and disappear.
+        Number of agents, at least 2, any two of whom may be linked, or a network whose edges appear and disappear.
     birth, death : float
-        Probabilities per step; birth must be above 0.
+        Probabilities per step, from 0 to 1; birth must be above 0.
     steps : int
-        Number of steps that are generated.
+        Number of steps that are generated, at least 1.
     seed : int
         Seed of the random numbers.
     repeat : bool, default False
@@ -169,15 +169,15 @@ def activity_driven(
     Parameters
     ----------
     n : int
-        Number of agents.
+        Number of agents, at least 2.
     steps : int
-        Number of steps that are generated.
+        Number of steps that are generated, at least 1.
     seed : int
         Seed of the random numbers.
     contacts : int, default 1
-        Number of edges of an active agent, below n.
+        Number of edges of an active agent, at least 1 and below n.
     exponent : float, default 2.8
-        Exponent of the activity distribution.
+        Exponent of the activity distribution, at least 0.
     floor : float, default 0.01
         Smallest activity, between 0 and 1.
     repeat : bool, default False
@@ -242,9 +242,9 @@ def rewiring(network: Network, rate: float, steps: int, *, seed: int) -> Tempora
     network : Network
         The network at step 1.
     rate : float
-        Probability that an edge is rewired, per step.
+        Probability that an edge is rewired, per step, from 0 to 1.
     steps : int
-        Number of steps that are generated.
+        Number of steps that are generated, at least 1.
     seed : int
         Seed of the random numbers.
 
@@ -296,11 +296,11 @@ def growing(n: int, m: int, steps: int, *, seed: int) -> TemporalNetwork:
     Parameters
     ----------
     n : int
-        Final number of agents.
+        Final number of agents, at least 2.
     m : int
-        Number of edges of each new agent, below n.
+        Number of edges of each new agent, at least 1 and below n.
     steps : int
-        Number of steps that are generated.
+        Number of steps that are generated, at least 1.
     seed : int
         Seed of the random numbers.
 

@@ -114,7 +114,7 @@ def exposure(
     model : Model or SDE
         The model of the run; steps of an SDE are those of its grid.
     steps : int
-        The number of steps.
+        The number of steps, at least 1.
     observed : sequence of labels or Observation, optional
         The observed agents, or an Observation for certain steps or the start, too; by default everyone.
     prior : Prior, optional
@@ -168,7 +168,7 @@ def _exposure(model: System, steps: int, observed: Observed, prior: Prior | None
 
     require_independent_start(model)
     T, base = step_count(steps), model_of(model)
-    given = _default_prior(base) if prior is None else prior
+    given = _default_prior(base) if prior is None else prior.in_order(base.network.labels)
     before, look = given.variances(base.n), as_observation(observed)
     seen = observed_agents(base, look)
     if look is not None and seen.all():

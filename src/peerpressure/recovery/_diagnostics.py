@@ -73,13 +73,12 @@ class FitDiagnostics:
     See Also
     --------
     diagnose_fit : Returns diagnostics of a run.
-    Estimate.diagnostics : Those of an estimate.
+    Estimate : Has those of its outputs.
 
     References
     ----------
     .. [1] J. Durbin and S. J. Koopman (2012), Time Series Analysis by State Space Methods, 2nd edition, Oxford
-    University
-       Press.
+       University Press.
 
     Examples
     --------

@@ -585,7 +585,7 @@ def moments(
     model : Model or SDE
         The model, in discrete or continuous time.
     steps : int
-        The last step; steps of an ``SDE`` have its own length.
+        The last step, at least 1; steps of an ``SDE`` have its own length.
     of : Functional, sequence of them, or array of shape (functionals, agents), optional
         Weighted sums, for any number of agents; the work grows with the number of times. Left out, every agent, for up
         to 2,000 of them (1,000 where hidden opinions count).
@@ -612,7 +612,7 @@ def moments(
 
     See Also
     --------
-    consensus_mode, mean, agent, difference : Functionals.
+    theory.consensus_mode, theory.mean, theory.agent, theory.difference : Functionals.
 
     Examples
     --------
