@@ -15,7 +15,7 @@ from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.sde import SDE
 from peerpressure.sde._flow import NEGLIGIBLE, integrate
 from peerpressure.simulation import simulate
-from peerpressure.statespace import initial_state, model_of, state_layout, transition
+from peerpressure.statespace import initial_state, model_of, model_transitions, state_layout
 from peerpressure.theory._moments import LARGEST_COVARIANCE, consensus_mode, forward_moments, moments, step_count
 from peerpressure.theory._settling import Settling, SettlingWatch, usual_tolerance
 
@@ -179,9 +179,10 @@ def _means(model: Model | SDE, steps: int, watch: SettlingWatch | None) -> tuple
     if isinstance(model, SDE):
         state = mean_flow(model, model.time(steps))
     else:
+        following = model_transitions(model, range(1, steps + 1), layout=at)
         for t in range(steps + 1):
             if t > 0:
-                state = transition(model, t, layout=at).forward(state, hidden=hidden)
+                state = next(following).forward(state, hidden=hidden)
             if watch is not None:
                 watch(t, state[:n, 0])
     parts = [state[:n, 0].copy()] + ([state[n:, 0].copy()] if at.has_hidden else [])
