@@ -14,11 +14,12 @@ from typing import Annotated
 import typer
 
 from peerpressure.cli import check, diagnose, explore, new, paper, recover, run, sweep
-from peerpressure.cli.parsing import SETTINGS, Command
 from peerpressure.cli.terminal import (
     FAILURE,
     INTERRUPTED,
+    SETTINGS,
     USAGE,
+    Command,
     InvalidFileError,
     print_error,
     transliterate_output,

@@ -116,7 +116,26 @@ class SweepFile(Section):
 @final
 @dataclass(frozen=True)
 class Sweep:
-    """A plan, and the folder that its file names, if any."""
+    """A plan, and the folder that its file names, if any.
+
+    Attributes
+    ----------
+    plan : Plan
+        The units of the sweep.
+    folder : Path or None
+        Folder of its results; None where the file names none.
+
+    See Also
+    --------
+    load_sweep : Reads it from a file.
+
+    Examples
+    --------
+    >>> from peerpressure.measures import Sweep
+    >>> from peerpressure.sweep import Plan
+    >>> Sweep(Plan("mymodule:task", replications=3), None).plan.replications
+    3
+    """
 
     plan: Plan
     folder: Path | None
@@ -146,9 +165,11 @@ def load_sweep(path: str | Path) -> Sweep:
 
     Examples
     --------
-    ::
-
-        len(load_sweep("sweep.toml").plan)
+    >>> from importlib.resources import files
+    >>> from peerpressure.measures import load_sweep
+    >>> sweep = load_sweep(files("peerpressure") / "examples" / "own_data" / "sweep.toml")
+    >>> list(sweep.plan.axes), len(sweep.plan)
+    (['noise.std'], 20)
     """
     file = Path(path)
     text = read_text(file, "a sweep file")

@@ -61,7 +61,24 @@ class NetworkLaw:
 
     @classmethod
     def of_edges(cls, generator: str, pairs: Network | None, n: int, birth: float, death: float) -> Self | None:
-        """Return the law of independent two-state Markov chains, or None where edges never change."""
+        """Return the law of independent two-state Markov chains, or None where edges never change.
+
+        Parameters
+        ----------
+        generator : str
+            Name of the generator.
+        pairs : Network or None
+            Edges that may be present; None for all pairs of agents.
+        n : int
+            Number of agents.
+        birth, death : float
+            Probabilities that an absent edge appears and that a present one disappears, from 0 to 1 and not both 0.
+
+        Returns
+        -------
+        NetworkLaw or None
+            Law of the stationary process.
+        """
         if death == 0:
             return None
         presence = birth / (birth + death)
@@ -77,6 +94,22 @@ class NetworkLaw:
 
         A move and its reverse have the same probability, so that in the long run all graphs with as many edges are
         equally probable.
+
+        Parameters
+        ----------
+        generator : str
+            Name of the generator.
+        n : int
+            Number of agents.
+        edges : int
+            Number of edges, which is constant.
+        rate : float
+            Probability that an edge moves in a step, from 0 to 1.
+
+        Returns
+        -------
+        NetworkLaw or None
+            Law of the stationary process.
         """
         possible, others = n * (n - 1) // 2, (n - 1) * (n - 2) // 2
         if rate == 0 or edges == possible:
@@ -91,13 +124,37 @@ class NetworkLaw:
         return self.memory > -1
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the law as plain arrays, from which `from_arrays` restores it."""
+        """Return the law as plain arrays, from which `from_arrays` restores it.
+
+        Returns
+        -------
+        dict of str to array
+            The attributes as JSON text, and the edges that may be present.
+        """
         facts = {"law": np.array(json.dumps({name: getattr(self, name) for name in _FACTS}))}
         return facts | ({} if self.pairs is None else dict(zip(_EDGES, self.pairs.edges(), strict=True)))
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Any], n: int) -> Self | None:
-        """Return the law stored in the arrays of a temporal network of n agents; None if there is none."""
+        """Return the law stored in the arrays of a temporal network of n agents; None if there is none.
+
+        Parameters
+        ----------
+        arrays : mapping of str to array
+            Arrays that ``TemporalNetwork.arrays`` returned.
+        n : int
+            Number of agents.
+
+        Returns
+        -------
+        NetworkLaw or None
+            An equal law.
+
+        Raises
+        ------
+        NetworkError
+            If the stored law is damaged.
+        """
         if "law" not in arrays:
             return None
         try:

@@ -56,8 +56,14 @@ def noise_from_dict(values: Mapping[str, Any]) -> Noise:
     NoiseError
         If the law or a value is not legal.
 
+    See Also
+    --------
+    Noise.to_dict : The description that this function reads.
+
     Examples
     --------
+    >>> from peerpressure import Laplace
+    >>> from peerpressure.noise import noise_from_dict
     >>> noise_from_dict(Laplace(2.0, temporal="frozen").to_dict()) == Laplace(2.0, temporal="frozen")
     True
     """
