@@ -104,7 +104,8 @@ def test_another_request_or_version_is_computed_anew(
 ) -> None:
     from dataclasses import replace
 
-    request, changes = REQUEST, ({}, {"seed": 4}, {"replications": 6}, {"steps": 101})
+    request = REQUEST
+    changes: list[dict[str, int]] = [{}, {"seed": 4}, {"replications": 6}, {"steps": 101}]
     for number, change in enumerate(changes, start=1):
         request = replace(request, **change)
         paper.reproduce(tmp_path, request)
