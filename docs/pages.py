@@ -59,9 +59,7 @@ def documented() -> dict[str, list[str]]:
     for namespace in NAMESPACES:
         if namespace != "peerpressure":
             module = importlib.import_module(namespace)
-            found[namespace] = [
-                name for name in public_names(namespace) if top.get(name) != id(getattr(module, name))
-            ]
+            found[namespace] = [name for name in public_names(namespace) if top.get(name) != id(getattr(module, name))]
     return found
 
 
@@ -205,7 +203,9 @@ def _legal(value: Mapping[str, Any], sections: Mapping[str, Any]) -> str:
         return f"`{json.dumps(value['const'])}`"
     if "enum" in value:
         return ", ".join(f"`{json.dumps(one)}`" for one in value["enum"])
-    bounds = [text.format(f"{value[word]:g}") for word, text in _BOUNDS.items() if value.get(word) not in {None, _LARGEST}]
+    bounds = [
+        text.format(f"{value[word]:g}") for word, text in _BOUNDS.items() if value.get(word) not in {None, _LARGEST}
+    ]
     noun = _NOUNS.get(value.get("type", ""), "table" if value.get("type") == "object" else "value")
     if noun == "list" and isinstance(value.get("items"), dict):
         noun = f"list of ({_legal(value['items'], sections)})"
@@ -226,7 +226,9 @@ def schema_page() -> str:
     schema = json.loads(schema_text())
     sections = schema["$defs"]
     lines = ["# Keys of scenario files", ""]
-    lines += ["Generated from the declarations against which files are checked. Editors that read JSON schemas complete and"]
+    lines += [
+        "Generated from the declarations against which files are checked. Editors that read JSON schemas complete and"
+    ]
     lines += ["check scenarios with `scenario.schema.json`, which `peerpressure new` writes beside them.", ""]
     done: set[str] = set()
     for name, value in schema["properties"].items():
@@ -259,13 +261,20 @@ def _section(name: str, sections: Mapping[str, Any], *, heading: bool) -> list[s
 def measures_page() -> str:
     """Return the page on the measures of sweeps."""
     rows = [f"| `{name}` | {_cell(measure.help)} |" for name, measure in MEASURES.items()]
-    opening = "`[measure]` in a sweep names what is computed at each point; `peerpressure sweep measures` prints this list."
+    opening = (
+        "`[measure]` in a sweep names what is computed at each point; `peerpressure sweep measures` prints this list."
+    )
     return "\n".join(["# Measures of sweeps", "", opening, "", "| measure | meaning |", "|---|---|", *rows, ""])
 
 
 def write(folder: Path) -> None:
     """Write all generated pages; a page that is the same as before keeps its time, so that it is not built again."""
-    pages = {**dict(api_pages()), "cli.md": command_page(), "scenario.md": schema_page(), "measures.md": measures_page()}
+    pages = {
+        **dict(api_pages()),
+        "cli.md": command_page(),
+        "scenario.md": schema_page(),
+        "measures.md": measures_page(),
+    }
     for name, text in pages.items():
         target = folder / "reference" / name
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -83,6 +83,7 @@ def message(rule: str, *, got: object, remedy: str) -> str:
 
     Examples
     --------
+    >>> from peerpressure.errors import message
     >>> message("steps must be at least 1", got=0, remedy="ask for one step or more")
     'steps must be at least 1, got 0; ask for one step or more'
     """
@@ -110,6 +111,7 @@ def first_few(items: Iterable[object], total: int) -> str:
 
     Examples
     --------
+    >>> from peerpressure.errors import first_few
     >>> first_few(["a", "b", "c", "d"], total=9)
     'a, b, c and 6 more (9 in all)'
     """
@@ -140,6 +142,7 @@ def did_you_mean(wanted: object, known: Iterable[object]) -> str:
 
     Examples
     --------
+    >>> from peerpressure.errors import did_you_mean
     >>> did_you_mean("karat", ["karate", "davis"])
     " (did you mean 'karate'?)"
     """

@@ -55,6 +55,7 @@ class Record:
 
     Examples
     --------
+    >>> from peerpressure import Record
     >>> Record(every=10, agents=[0, 3])
     Record(states=True, summaries=True, every=10, agents=(0, 3))
     """
@@ -113,7 +114,7 @@ def simulate(
     model : Model or SDE
         The model, in discrete or continuous time; steps of an ``SDE`` have its own length.
     steps : int
-        The number of steps.
+        The number of steps, at least 0.
     replicates : int or sequence of int, optional
         How many replicates, or their numbers: ``range(20, 40)`` gives rows 20 to 39 of a larger run. One by default.
     seed : int, optional
@@ -158,7 +159,7 @@ def simulate(
 
     Examples
     --------
-    >>> from peerpressure import Gaussian, Model
+    >>> from peerpressure import Gaussian, Model, simulate
     >>> from peerpressure.networks import k2
     >>> run = simulate(Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(1.0)), steps=100, replicates=3, seed=1)
     >>> run.states.shape

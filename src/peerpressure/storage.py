@@ -17,14 +17,12 @@ from numpy.typing import NDArray
 from peerpressure.dates import DateError, calendar_steps, is_date
 from peerpressure.errors import FileFormatError, InvalidInputError, PeerPressureError, first_few, message
 from peerpressure.files import replacing
-from peerpressure.labels import find_labels, texts_of
 from peerpressure.model import Model
+from peerpressure.parameters import find_labels, texts_of
 from peerpressure.tables import TextTable, is_number, places_in, read_table
 
 if TYPE_CHECKING:
     import pandas
-    import xarray
-
 
 # Raised when a new version could misread an old file; other versions then raise an error instead.
 FORMAT = 1
@@ -72,13 +70,33 @@ def reading_archive(path: str | Path) -> Iterator[tuple[dict[str, Any], dict[str
         raise FileFormatError(message("a saved run must be readable", got=got, remedy=remedy)) from error
 
 
-def write_netcdf(data: xarray.Dataset, file: IO[bytes]) -> None:
-    """Write a data set as netCDF-4, which stores variables of any size, to an open file.
+def write_netcdf(
+    file: IO[bytes],
+    variables: Mapping[str, tuple[tuple[str, ...], Any]],
+    coordinates: Mapping[str, Any],
+    facts: Mapping[str, Any],
+) -> None:
+    """Write variables with their dimensions as netCDF-4, which stores variables of any size, to an open file.
 
     The classic format ends at 2 GiB for a variable, and at 2³¹ for whole numbers such as labels.
     """
+    # Without xarray, which loads Dask where that is installed and takes longer for it than for the data.
+    import h5netcdf
+    import h5py
+
     sink = _Sink(file)
-    data.to_netcdf(sink, engine="h5netcdf")
+    arrays = {name: (dimensions, np.asarray(values)) for name, (dimensions, values) in variables.items()}
+    arrays |= {name: ((name,), np.asarray(values)) for name, values in coordinates.items()}
+    with h5netcdf.File(sink, "w") as stored:
+        stored.dimensions = {name: arrays[name][1].size for name in coordinates}
+        for name, (dimensions, values) in arrays.items():
+            # Text has no fixed length in netCDF.
+            kind = h5py.string_dtype() if values.dtype.kind == "U" else values.dtype
+            # Missing numbers are NaN, as xarray declares it too.
+            missing = np.nan if name in variables and values.dtype.kind == "f" else None
+            variable = stored.create_variable(name, dimensions, kind, fillvalue=missing)
+            variable[...] = values.astype(object) if values.dtype.kind == "U" else values
+        stored.attrs.update(facts)
     # Raised only after HDF5 has closed its handles.
     if sink.error is not None:
         raise sink.error

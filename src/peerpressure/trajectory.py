@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, final
+from typing import IO, TYPE_CHECKING, Any, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -283,6 +283,21 @@ class Trajectory:
         """
         import xarray
 
+        variables, coordinates, facts = self._arrays()
+        return xarray.Dataset(variables, coords=coordinates, attrs=facts)
+
+    def write_netcdf(self, file: IO[bytes]) -> None:
+        """Write the data set that ``to_xarray`` returns to an open file, as netCDF-4.
+
+        Parameters
+        ----------
+        file : binary file object
+            A file that is open for writing.
+        """
+        storage.write_netcdf(file, *self._arrays())
+
+    def _arrays(self) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+        """Return variables with their dimensions, coordinates, and the provenance."""
         variables: dict[str, Any] = {
             name: (("replicate", "time"), values) for name in SUMMARIES if (values := getattr(self, name)) is not None
         }
@@ -298,7 +313,7 @@ class Trajectory:
         facts = self.provenance()
         if self.seed >= 2**31:
             facts["seed"] = str(self.seed)  # netCDF 3 has no larger numbers
-        return xarray.Dataset(variables, coords=coordinates, attrs=facts)
+        return variables, coordinates, facts
 
     def to_dataframe(self) -> pandas.DataFrame:
         """Return tidy rows: one for each replicate, time and agent if states were kept, else for each summary.
@@ -414,7 +429,7 @@ class Trajectory:
         Examples
         --------
         >>> import pandas
-        >>> from peerpressure.networks import Network
+        >>> from peerpressure import Model, Network, Trajectory
         >>> model = Model(Network([[0, 1], [1, 0]], labels=["ann", "bob"]), hidden=[0.0, 0.0])
         >>> Trajectory.from_dataframe(pandas.DataFrame({"time": [1, 2], "ann": [0.5, 0.4], "bob": [0.1, None]}), model)
         Trajectory(replicates 1, steps 1–2, agents 2, seed -1, kept: states, final state)

@@ -390,6 +390,7 @@ def test_average_precision_shares_ranks_between_equal_scores() -> None:
     assert average_precision(truth, np.zeros((3, 3))) == pytest.approx(2 / 6)
     assert average_precision(truth, truth) == 1.0
     assert average_precision(truth, 1 - truth) == pytest.approx(2 / 6)
+    assert np.isnan(average_precision(np.zeros((3, 3)), truth))  # without edges there is nothing to be precise about
 
 
 def test_tables_and_summaries_name_agents() -> None:
@@ -407,3 +408,5 @@ def test_tables_and_summaries_name_agents() -> None:
     assert "3 agents" in repr(found)
     with pytest.raises(InvalidInputError):
         found.interval("hidden", 1.5)
+    with pytest.raises(InvalidInputError, match="'weight'; check the spelling"):
+        found.interval("weight")  # type: ignore[arg-type]

@@ -22,11 +22,13 @@ from peerpressure.engine.arguments import (
     adapted,
     coefficients,
     discard_stale_caches,
+    keep,
+    ledger_of,
+    reduce_summaries,
 )
 from peerpressure.engine.intrinsics import fma, prefetch, update_row
 from peerpressure.engine.plan import FRESH, FROZEN, RECURRENT, STREAM_FRESH, WIDTH, Draw
 from peerpressure.engine.random import GROUP, U64, fill_wide
-from peerpressure.engine.recording import keep, ledger_of, reduce_summaries
 from peerpressure.engine.temporal import apply_changes
 
 _CACHE = 2**25  # bytes of state from which it is not expected to stay in the caches

@@ -43,6 +43,7 @@ class Measure(NamedTuple):
 
     Examples
     --------
+    >>> from peerpressure.measures import MEASURES
     >>> MEASURES["spread"].needs_states, MEASURES["recovery_error"].needs_states
     (False, True)
     """
@@ -228,6 +229,7 @@ def with_fields(data: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str,
 
     Examples
     --------
+    >>> from peerpressure.measures import with_fields
     >>> with_fields({"run": {"steps": 10}}, {"run.steps": 20, "noise.std": 0.5})
     {'run': {'steps': 20}, 'noise': {'std': 0.5}}
     """
@@ -266,6 +268,7 @@ def measure(experiment: Experiment, names: Sequence[str]) -> list[dict[str, Any]
 
     Examples
     --------
+    >>> from peerpressure.measures import Experiment, measure
     >>> from peerpressure.scenario import scenario_from
     >>> parts = {"network": {"generator": "k2"}, "agents": {"hidden": [0.0, 1.0]}, "run": {"steps": 9}}
     >>> measure(Experiment(scenario_from(parts)), ["verdict"])
@@ -310,6 +313,7 @@ def measure_scenario(parameters: Mapping[str, Any], seed: int) -> list[dict[str,
 
     Examples
     --------
+    >>> from peerpressure.measures import measure_scenario
     >>> scenario = {"network": {"generator": "k2"}, "agents": {"hidden": [0.0, 1.0]}, "run": {"steps": 9}}
     >>> parameters = {"scenario": scenario, "measures": ["spread"], "threshold": 0.01, "run.steps": 2}
     >>> [(row["measure"], round(row["value"], 6)) for row in measure_scenario(parameters, seed=1)]

@@ -131,6 +131,8 @@ class Sweep:
 
     Examples
     --------
+    >>> from peerpressure.measures import Sweep
+    >>> from peerpressure.sweep import Plan
     >>> Sweep(Plan("mymodule:task", replications=3), None).plan.replications
     3
     """
@@ -164,6 +166,7 @@ def load_sweep(path: str | Path) -> Sweep:
     Examples
     --------
     >>> from importlib.resources import files
+    >>> from peerpressure.measures import load_sweep
     >>> sweep = load_sweep(files("peerpressure") / "examples" / "own_data" / "sweep.toml")
     >>> list(sweep.plan.axes), len(sweep.plan)
     (['noise.std'], 20)

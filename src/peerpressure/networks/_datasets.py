@@ -76,6 +76,7 @@ def named(name: str) -> Network:
 
     Examples
     --------
+    >>> from peerpressure.networks import named
     >>> named("karate")
     Network(34 agents, 78 edges, non-bipartite, degrees 1–17)
     """
@@ -165,6 +166,7 @@ def recorded_contacts(
 
     Examples
     --------
+    >>> from peerpressure.networks import recorded_contacts
     >>> recorded_contacts("hospital", skip_quiet=12)
     TemporalNetwork(75 agents, 1,139 pairs, 14,695 changes over 1…945, on average 10.45 edges)
     """
@@ -197,6 +199,7 @@ def recorded_groups(name: str) -> dict[Label, str]:
 
     Examples
     --------
+    >>> from peerpressure.networks import recorded_groups
     >>> sorted(set(recorded_groups("hospital").values()))
     ['ADM', 'MED', 'NUR', 'PAT']
     """

@@ -70,6 +70,7 @@ class Network:
 
     Examples
     --------
+    >>> from peerpressure import Network
     >>> Network([[0, 1, 0], [1, 0, 2], [0, 2, 0]], labels=["ann", "bob", "cat"])
     Network(3 agents, 2 weighted edges, bipartite, degrees 1–3)
     """
@@ -114,6 +115,7 @@ class Network:
         Examples
         --------
         >>> import networkx as nx
+        >>> from peerpressure import Network
         >>> Network.from_networkx(nx.path_graph(4))
         Network(4 agents, 3 edges, bipartite, degrees 1–2)
         """
@@ -146,6 +148,7 @@ class Network:
         Examples
         --------
         >>> from scipy.sparse import coo_array
+        >>> from peerpressure import Network
         >>> Network.from_scipy(coo_array([[0, 1], [1, 0]]))
         Network(2 agents, 1 edge, bipartite, degree 1)
         """
@@ -192,6 +195,7 @@ class Network:
 
         Examples
         --------
+        >>> from peerpressure import Network
         >>> Network.from_edges([("ann", "bob"), ("bob", "cat")]).labels
         ('ann', 'bob', 'cat')
         >>> import pandas as pd
@@ -327,6 +331,7 @@ class Network:
 
         Examples
         --------
+        >>> from peerpressure import Network
         >>> Network([[0, 1], [1, 0]], labels=["ann", "bob"]).indices(["bob", "ann"])
         array([1, 0])
         """
@@ -359,6 +364,7 @@ class Network:
 
         Examples
         --------
+        >>> from peerpressure import Network
         >>> i, j, weights = Network([[0, 1, 0], [1, 0, 2], [0, 2, 0]]).edges()
         >>> i.tolist(), j.tolist(), weights.tolist()
         ([0, 1], [1, 2], [1.0, 2.0])
@@ -404,6 +410,7 @@ class Network:
 
         Examples
         --------
+        >>> from peerpressure import Network
         >>> Network.from_edges([("a", "b"), ("b", "c"), ("d", "e")], connected=False).largest_component().labels
         ('a', 'b', 'c')
         """

@@ -71,7 +71,9 @@ def read_events(
 
     Examples
     --------
+    >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
+    >>> from peerpressure.networks import read_events
     >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder, "events.csv")
     ...     _ = file.write_text("time,source,target,weight\n1,ann,bob,1\n3,ann,bob,0\n", encoding="utf-8")
@@ -154,7 +156,9 @@ def read_contacts(
 
     Examples
     --------
+    >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
+    >>> from peerpressure.networks import read_contacts
     >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder, "contacts.csv")
     ...     _ = file.write_text("time,source,target\n0,ann,bob\n20,ann,bob\n70,bob,cat\n", encoding="utf-8")
@@ -219,7 +223,9 @@ def describe_events_file(path: str | PathLike[str], columns: Sequence[str] | Non
 
     Examples
     --------
+    >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
+    >>> from peerpressure.networks import describe_events_file
     >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder, "events.csv")
     ...     _ = file.write_text("time,source,target\n1,ann,bob\n", encoding="utf-8")

@@ -62,6 +62,8 @@ def noise_from_dict(values: Mapping[str, Any]) -> Noise:
 
     Examples
     --------
+    >>> from peerpressure import Laplace
+    >>> from peerpressure.noise import noise_from_dict
     >>> noise_from_dict(Laplace(2.0, temporal="frozen").to_dict()) == Laplace(2.0, temporal="frozen")
     True
     """

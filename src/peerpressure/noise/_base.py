@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from peerpressure.errors import NoiseError, message
-from peerpressure.labels import refuse_labels
-from peerpressure.parameters import Parameter
+from peerpressure.parameters import Parameter, refuse_labels
 from peerpressure.schedules import Constant, Schedule, as_schedule
 
 # All temporal kinds are one recursion, u_t = φ u_{t−1} + √(1−φ²) z_t with independent z_t and u_1 of unit variance.
@@ -32,6 +31,7 @@ class White:
 
     Examples
     --------
+    >>> from peerpressure.noise import White
     >>> White().correlation([1, 2])
     array([[1., 0.],
            [0., 1.]])
@@ -85,7 +85,7 @@ class Frozen:
 
     Examples
     --------
-    >>> from peerpressure import Gaussian
+    >>> from peerpressure import Frozen, Gaussian
     >>> Gaussian(1.0, temporal=Frozen()) == Gaussian(1.0, temporal="frozen")
     True
     """
@@ -153,6 +153,7 @@ class AR1:
 
     Examples
     --------
+    >>> from peerpressure import AR1
     >>> AR1(0.5).correlation([1, 2, 4])
     array([[1.   , 0.5  , 0.125],
            [0.5  , 1.   , 0.25 ],

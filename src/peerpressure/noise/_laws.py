@@ -40,9 +40,9 @@ class Gaussian(Noise):
     Parameters
     ----------
     std : float or array_like of shape (n,), default 1.0
-        Standard deviation, the same for all agents or one for each.
+        Standard deviation in units of opinion, at least 0; the same for all agents or one for each.
     time_scale : Schedule, float or str, default 1
-        Factor of the standard deviation at step t.
+        Factor of the standard deviation at step t, at least 0.
     temporal : Temporal or str, default "white"
         Correlation in time: "white", "frozen" or ``AR1(coefficient)``.
 
@@ -53,7 +53,7 @@ class Gaussian(Noise):
 
     Examples
     --------
-    >>> from peerpressure.noise import AR1
+    >>> from peerpressure import AR1, Gaussian
     >>> print(Gaussian(0.5, temporal=AR1(0.8)))
     Gaussian, standard deviation 0.5, AR(1) with φ = 0.8
     """
@@ -81,9 +81,9 @@ class Laplace(Noise):
     Parameters
     ----------
     std : float or array_like of shape (n,), default 1.0
-        Standard deviation, the same for all agents or one for each.
+        Standard deviation in units of opinion, at least 0; the same for all agents or one for each.
     time_scale : Schedule, float or str, default 1
-        Factor of the standard deviation at step t.
+        Factor of the standard deviation at step t, at least 0.
     temporal : Temporal or str, default "white"
         Correlation in time: "white", "frozen" or ``AR1(coefficient)``.
 
@@ -100,6 +100,7 @@ class Laplace(Noise):
 
     Examples
     --------
+    >>> from peerpressure import Laplace
     >>> Laplace(1.0).fisher_information()
     2.0
     """
@@ -129,9 +130,9 @@ class Uniform(Noise):
     Parameters
     ----------
     std : float or array_like of shape (n,), default 1.0
-        Standard deviation, the same for all agents or one for each.
+        Standard deviation in units of opinion, at least 0; the same for all agents or one for each.
     time_scale : Schedule, float or str, default 1
-        Factor of the standard deviation at step t.
+        Factor of the standard deviation at step t, at least 0.
     temporal : Temporal or str, default "white"
         Correlation in time: "white", "frozen" or ``AR1(coefficient)``.
 
@@ -142,6 +143,7 @@ class Uniform(Noise):
 
     Examples
     --------
+    >>> from peerpressure.noise import Uniform
     >>> Uniform(2.0).unit_quantiles([0.0, 0.5, 1.0]).round(3) + 0.0
     array([-1.732,  0.   ,  1.732])
     """
@@ -166,11 +168,11 @@ class StudentT(Noise):
     Parameters
     ----------
     std : float or array_like of shape (n,), default 1.0
-        Standard deviation, the same for all agents or one for each.
+        Standard deviation in units of opinion, at least 0; the same for all agents or one for each.
     df : float, default 5.0
         Degrees of freedom, above 2.
     time_scale : Schedule, float or str, default 1
-        Factor of the standard deviation at step t.
+        Factor of the standard deviation at step t, at least 0.
     temporal : Temporal or str, default "white"
         Correlation in time: "white", "frozen" or ``AR1(coefficient)``.
 
@@ -185,6 +187,7 @@ class StudentT(Noise):
 
     Examples
     --------
+    >>> from peerpressure import StudentT
     >>> round(StudentT(1.0, df=4.0).fisher_information(), 4)
     1.4286
     """
@@ -232,9 +235,9 @@ class Rademacher(Noise):
     Parameters
     ----------
     std : float or array_like of shape (n,), default 1.0
-        Standard deviation, the same for all agents or one for each.
+        Standard deviation in units of opinion, at least 0; the same for all agents or one for each.
     time_scale : Schedule, float or str, default 1
-        Factor of the standard deviation at step t.
+        Factor of the standard deviation at step t, at least 0.
     temporal : Temporal or str, default "white"
         Correlation in time: "white", "frozen" or ``AR1(coefficient)``.
 
@@ -244,6 +247,7 @@ class Rademacher(Noise):
 
     Examples
     --------
+    >>> from peerpressure.noise import Rademacher
     >>> Rademacher(2.0).unit_quantiles([0.25, 0.75])
     array([-1.,  1.])
     """
@@ -270,6 +274,7 @@ class NoNoise(Noise):
 
     Examples
     --------
+    >>> from peerpressure import NoNoise
     >>> NoNoise().is_zero
     True
     """
@@ -305,7 +310,7 @@ class Custom(Noise):
     centre : bool, default False
         Whether to subtract the mean.
     time_scale : Schedule, float or str, default 1
-        Factor of the standard deviation at step t.
+        Factor of the standard deviation at step t, at least 0.
     temporal : Temporal or str, default "white"
         Correlation in time: "white", "frozen" or ``AR1(coefficient)``.
 
@@ -321,6 +326,7 @@ class Custom(Noise):
     Examples
     --------
     >>> from scipy import stats
+    >>> from peerpressure.noise import Custom
     >>> Custom(stats.logistic(scale=0.2)).std
     0.3627...
     """

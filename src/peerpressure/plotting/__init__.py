@@ -87,6 +87,7 @@ def draw(name: str, tables: Mapping[str, "pd.DataFrame"]) -> Figure:
     Examples
     --------
     >>> import pandas as pd
+    >>> from peerpressure.plotting import draw
     >>> effect = {"edges": [1, 1, 2, 2], "agents": [20, 30, 20, 30], "variance": 1.0, "standard_error": 0.1}
     >>> draw("size_effect", {"size_effect": pd.DataFrame(effect)}).axes[0].get_xlabel()
     'number of agents $|V|$'

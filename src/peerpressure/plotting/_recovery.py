@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Ellipse
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
-from scipy import special, stats
+from scipy import special
 
 from peerpressure.plotting.style import (
     BLUE,
@@ -25,6 +25,7 @@ from peerpressure.plotting.style import (
     TEAL,
     TWO_COLUMNS,
     label,
+    normal_density,
     panel,
     plain_ticks,
     smoothed,
@@ -174,7 +175,7 @@ def _each_agent(axes: Axes, values: pd.DataFrame, agents: pd.DataFrame) -> None:
     for _, own in values.groupby("agent"):
         axes.plot(grid, smoothed(own["residual"].to_numpy(), grid), color=BLUE, linewidth=0.4, alpha=0.35)
     # All residuals together follow the mixture of the agents' exact laws.
-    mixture = stats.norm.pdf(grid, scale=agents["exact_std"].to_numpy()[:, None]).mean(axis=0)
+    mixture = normal_density(grid, 0.0, agents["exact_std"].to_numpy()[:, None]).mean(axis=0)
     axes.plot(grid, mixture, color=RED, linewidth=1.4)
     axes.set_xlim(-reach, reach)
     _bare(axes, r"residual $\hat{x}_0^i - x_0^i$")
@@ -187,9 +188,9 @@ def _mean_vector(axes: Axes, means: NDArray[np.float64], normality: pd.DataFrame
     axes.hist(means, bins=BINS, density=True, color=GREY, alpha=0.4)
     reach = 1.05 * max(float(np.abs(means).max()), 3.2 * float(fit["std"]))
     grid = np.linspace(-reach, reach, 241)
-    axes.plot(grid, stats.norm.pdf(grid, fit["mean"], fit["std"]), color=BLUE)
+    axes.plot(grid, normal_density(grid, fit["mean"], fit["std"]), color=BLUE)
     # Mean 0: the regression is unbiased.
-    axes.plot(grid, stats.norm.pdf(grid, scale=fit["exact_std"]), color=RED, linestyle=(0, (4, 2)))
+    axes.plot(grid, normal_density(grid, 0.0, fit["exact_std"]), color=RED, linestyle=(0, (4, 2)))
     axes.axvline(0.0, color=INK, linewidth=0.6, linestyle=DOTTED)
     axes.set_xlim(-reach, reach)
     _bare(axes, r"mean residual over runs, $\langle r \rangle_i$")
@@ -353,6 +354,7 @@ def fit_diagnostics(found: FitDiagnostics, replicate: int = 0) -> Figure:
     --------
     >>> from peerpressure import Gaussian, Model, simulate
     >>> from peerpressure.networks import k2
+    >>> from peerpressure.plotting import fit_diagnostics
     >>> from peerpressure.recovery import diagnose_fit
     >>> model = Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(1.0))
     >>> len(fit_diagnostics(diagnose_fit(model, simulate(model, 40, seed=1))).axes)

@@ -17,7 +17,6 @@ from matplotlib.axis import Axis
 from matplotlib.colors import Colormap
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
-from scipy import stats
 
 from peerpressure.files import replacing
 
@@ -201,6 +200,8 @@ def render(figure: Figure, kind: str, **options: Any) -> bytes:
 
     Examples
     --------
+    >>> from matplotlib.figure import Figure
+    >>> from peerpressure.plotting import render
     >>> render(Figure(), "pdf")[:4]
     b'%PDF'
     """
@@ -209,6 +210,8 @@ def render(figure: Figure, kind: str, **options: Any) -> bytes:
     # The style again: settings such as the SVG salt take effect when a figure is written, not when it is drawn.
     file = io.BytesIO()
     with _own_settings():
+        # Matplotlib would give a figure without a layout engine a new one after the first format.
+        mpl.rcParams["figure.constrained_layout.use"] = False
         figure.savefig(file, format=kind, metadata=metadata, **options)
     return file.getvalue()
 
@@ -237,6 +240,8 @@ def save(figure: Figure, folder: str | Path, name: str) -> list[Path]:
     Examples
     --------
     >>> import tempfile
+    >>> from matplotlib.figure import Figure
+    >>> from peerpressure.plotting import save
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     [path.name for path in save(Figure(), folder, "empty")]
     ['empty.pdf', 'empty.png']
@@ -262,6 +267,16 @@ def formula(text: str) -> str:
     return _FORMULAS.get(text, f"{base}^{{{exponent}}}" if power else text)
 
 
+def normal_density(x: NDArray[np.float64], mean: float, std: float | NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the density of the normal law at x.
+
+    >>> normal_density(np.zeros(1), 0.0, 1.0).round(4)
+    array([0.3989])
+    """
+    density: NDArray[np.float64] = np.exp(-(((x - mean) / std) ** 2) / 2) / (math.sqrt(2 * math.pi) * std)
+    return density
+
+
 def smoothed(sample: NDArray[np.float64], x: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the kernel density estimate of a sample at x, with Silverman's width 0.9·min(std, IQR/1.34)·n^(−1/5).
 
@@ -269,6 +284,9 @@ def smoothed(sample: NDArray[np.float64], x: NDArray[np.float64]) -> NDArray[np.
     >>> round(float(np.trapezoid(smoothed(np.array([0.0, 1.0, 5.0]), x), x)), 6)
     1.0
     """
+    # Imported here: SciPy's statistics take half a second to load, and most figures need none of them.
+    from scipy import stats
+
     low, high = np.percentile(sample, (25, 75))
     std = float(sample.std(ddof=1))
     # The interquartile range is robust against heavy tails; it can be 0 if values repeat, hence the fallback.

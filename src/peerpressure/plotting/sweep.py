@@ -214,6 +214,7 @@ def sweep_plot(
     Examples
     --------
     >>> import pandas as pd
+    >>> from peerpressure.plotting import sweep_plot
     >>> rows = {"noise.std": [0.1, 1.0], "replication": 0, "measure": "spread", "detail": "", "value": [0.2, 0.4]}
     >>> sweep_plot(pd.DataFrame(rows)).figure.axes[0].get_xlabel()
     'noise: std'

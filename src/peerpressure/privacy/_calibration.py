@@ -60,6 +60,7 @@ class Calibration:
     --------
     >>> from peerpressure import Model
     >>> from peerpressure.networks import k2
+    >>> from peerpressure.privacy import calibrate
     >>> found = calibrate(Model(k2(), hidden=[0.0, 1.0], start=0.0), 100, mu=1.0)
     >>> round(found.std, 6), round(found.error, 4)
     (10.0, 0.7001)
@@ -110,7 +111,7 @@ def calibrate(
     epsilon : float, optional
         Budget ε > 0 of (ε, δ)-privacy. Exactly one of ``epsilon``, ``mu`` and ``information`` is given.
     delta : float, default 1e-5
-        The δ at which ε holds.
+        The δ at which ε holds, strictly between 0 and 1.
     mu : float, optional
         Budget μ > 0 of Gaussian differential privacy.
     information : float, optional
@@ -147,7 +148,9 @@ def calibrate(
 
     Examples
     --------
+    >>> from peerpressure import Gaussian, Model
     >>> from peerpressure.networks import k2
+    >>> from peerpressure.privacy import calibrate
     >>> frozen = Gaussian(temporal="frozen")
     >>> model = Model(k2(), hidden=[0.0, 1.0], noise=frozen, start=[0.0, 0.0])
     >>> calibrate(model, 100, mu=0.5).std

@@ -56,6 +56,7 @@ class Trade:
 
     Examples
     --------
+    >>> from peerpressure.privacy import Trade
     >>> Trade(bias=0.0, variance=0.5, information=2.0, cost=1.0).cost
     1.0
     """
@@ -130,6 +131,7 @@ class Noisy(Design):
     --------
     >>> from peerpressure import Gaussian, Model
     >>> from peerpressure.networks import k2
+    >>> from peerpressure.privacy import Definition, Noisy
     >>> white, model = Noisy("white", Gaussian()), Model(k2(), hidden=[0.0, 1.0], start=0.0)
     >>> [round(trade.information, 6) for trade in white.trades(Definition(model, 100), [10, 100])]
     [10.0, 100.0]
@@ -182,6 +184,7 @@ class OneShot(Design):
     --------
     >>> from peerpressure import Model
     >>> from peerpressure.networks import k2
+    >>> from peerpressure.privacy import Definition, OneShot
     >>> OneShot().trades(Definition(Model(k2(), hidden=[0.0, 1.0], start=0.0), 100), [100])[0].information
     1.0
     """
@@ -233,13 +236,13 @@ class ZeroSum(Design):
     References
     ----------
     .. [1] Y. Mo and R. M. Murray (2017), "Privacy preserving average consensus", IEEE Transactions on Automatic Control
-    62,
-       753–765.
+       62, 753–765.
 
     Examples
     --------
     >>> from peerpressure import Model
     >>> from peerpressure.networks import k2
+    >>> from peerpressure.privacy import Definition, ZeroSum
     >>> model = Model(k2(), hidden=[0.0, 1.0], start=0.0)
     >>> [f"{trade.variance:.2g}" for trade in ZeroSum().trades(Definition(model, 100), [10, 100])]
     ['0.075', '4.4e-10']
@@ -357,6 +360,7 @@ def growing(exponent: float) -> Design:
 
     Examples
     --------
+    >>> from peerpressure.privacy import growing
     >>> growing(0.75).name
     'growing as t^0.75'
     """
@@ -417,6 +421,7 @@ class Frontier:
     --------
     >>> from peerpressure import Model
     >>> from peerpressure.networks import k2
+    >>> from peerpressure.privacy import OneShot, frontier
     >>> found = frontier(Model(k2(), hidden=[0.0, 1.0], start=0.0), 10, [1.0], [OneShot()])
     >>> round(found.limit, 6), found.table["rms_error"].round(6).tolist()
     (0.707107, [0.707107])
@@ -526,7 +531,9 @@ def frontier(
 
     Examples
     --------
+    >>> from peerpressure import Model
     >>> from peerpressure.networks import k2
+    >>> from peerpressure.privacy import DESIGNS, frontier
     >>> found = frontier(Model(k2(), hidden=[0.0, 1.0]), 100, [1.0], DESIGNS[:1])
     >>> found.best(100)[["design", "rms_error"]].round(3).values.tolist()
     [['white', 0.707]]

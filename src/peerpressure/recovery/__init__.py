@@ -37,7 +37,27 @@ Method: TypeAlias = Callable[[Any, Outputs, Prior | None], Estimate]
 
 
 class Estimator(NamedTuple):
-    """Declaration of an estimator: its function, its name for a label, and a description in one line."""
+    """Declaration of an estimator: its function, its name for a label, and a description in one line.
+
+    Attributes
+    ----------
+    estimate : callable
+        Function ``method(system, data, prior) -> Estimate``.
+    title : str
+        Name for a label.
+    help : str
+        Description in one line.
+
+    See Also
+    --------
+    peerpressure.recovery.METHODS : Table of all estimators.
+
+    Examples
+    --------
+    >>> from peerpressure.recovery import METHODS
+    >>> METHODS["kalman"].title
+    'Kalman filter'
+    """
 
     estimate: Method
     title: str
@@ -131,7 +151,7 @@ def recover(
         Which agents are observed and when; by default all that is recorded from step 1 on. Where the record has
         y₀ = x₀, the note of the estimate says that it was left out.
     prior : Prior, optional
-        Gaussian prior of x₀; without one, estimates are unbiased.
+        Gaussian prior of x₀, matched by label if it has names; without one, estimates are unbiased.
     target : {"initial", "current"}, default "initial"
         Estimate x₀, or the hidden opinions after the last observed step; these differ where opinions adapt.
     should_stop : callable, optional
@@ -151,15 +171,14 @@ def recover(
 
     See Also
     --------
-    information : The Cramér–Rao bound, before any output is observed.
-    kalman_smoother : Posteriors of public and hidden opinions at every step.
-    fit : Estimates of unknown parameters together with x₀.
+    recovery.information : The Cramér–Rao bound, before any output is observed.
+    recovery.kalman_smoother : Posteriors of public and hidden opinions at every step.
+    recovery.fit : Estimates of unknown parameters together with x₀.
 
     Examples
     --------
+    >>> from peerpressure import Gaussian, Model, recover, simulate
     >>> from peerpressure.networks import k2
-    >>> from peerpressure.noise import Gaussian
-    >>> from peerpressure.simulation import simulate
     >>> model = Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(1.0))
     >>> estimate = recover(model, simulate(model, steps=400, seed=1))
     >>> estimate.std.round(3)
@@ -179,6 +198,7 @@ def _recover(
 ) -> Estimate:
     _check_method(model, method)
     which = checked_target(target)
+    prior = None if prior is None else prior.in_order(model.network.labels)
     data = outputs_of(model, trajectory, observation)
     # Where opinions are constant, the current ones are x₀, and every method estimates them.
     follows = which == "current" and state_layout(model).has_hidden

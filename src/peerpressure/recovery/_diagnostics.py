@@ -65,18 +65,26 @@ class FitDiagnostics:
         The model under test.
     outputs : Outputs
         What was observed.
+    residuals_of : callable
+        Function of both that returns the standardised errors of prediction, or None where there are none.
+    likelihood_of : callable
+        Function of both that returns the log-likelihood, or None where there is none.
 
     See Also
     --------
     diagnose_fit : Returns diagnostics of a run.
-    Estimate.diagnostics : Those of an estimate.
+    Estimate : Has those of its outputs.
+
+    References
+    ----------
+    .. [1] J. Durbin and S. J. Koopman (2012), Time Series Analysis by State Space Methods, 2nd edition, Oxford
+       University Press.
 
     Examples
     --------
-    >>> from peerpressure.model import Model
+    >>> from peerpressure import AR1, Gaussian, Model, simulate
     >>> from peerpressure.networks import cycle
-    >>> from peerpressure.noise import AR1, Gaussian
-    >>> from peerpressure.simulation import simulate
+    >>> from peerpressure.recovery import diagnose_fit
     >>> model = Model(cycle(6), hidden=range(6), noise=Gaussian(1.0))
     >>> other = Model(cycle(6), hidden=range(6), noise=Gaussian(1.0, temporal=AR1(0.6)))
     >>> found = diagnose_fit(model, simulate(other, 100, seed=1))
@@ -110,6 +118,7 @@ class FitDiagnostics:
     @property
     def is_ready(self) -> bool:
         """Whether the residuals are known already, or found at once."""
+        # An inversion reads each output once; a filter updates an n × n matrix with each.
         work = self.outputs.values.size if self.outputs.complete else self.outputs.present.size * self.outputs.seen.n**2
         return "_found" in self.__dict__ or work < (_QUICK if self.outputs.complete else _QUICK_FILTER)
 
@@ -201,7 +210,13 @@ class FitDiagnostics:
         return pandas.DataFrame({"replicate": np.repeat(np.arange(len(r)), r.shape[1]), "lag": lag} | columns)
 
     def to_dataframe(self) -> pandas.DataFrame:
-        """Return the residuals as tidy rows: replicate, time, agent, residual."""
+        """Return the residuals as tidy rows.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``replicate`` (counted from 0), ``time``, ``agent`` and ``residual``.
+        """
         import pandas
 
         w, labels = self._shown()
@@ -251,7 +266,13 @@ class FitDiagnostics:
         return float(parameters * np.log(outputs)) - 2 * height
 
     def summary(self) -> list[tuple[str, str]]:
-        """Return the fit and the log-likelihood as names and texts, for a terminal or a notebook."""
+        """Return the fit and the log-likelihood as names and texts, for a terminal or a notebook.
+
+        Returns
+        -------
+        list of (str, str)
+            Names and texts, one pair for each line.
+        """
         if not self.is_ready:
             return [("fit to the model", "computed on demand: estimate.goodness_of_fit")]
         table = [("fit to the model", _verdict(self.p_value))]

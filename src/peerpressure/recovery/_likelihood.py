@@ -77,7 +77,7 @@ def fit(
     level : float, default 0.95
         Confidence level of the intervals.
     pieces : sequence of int, optional
-        First steps of the pieces of an unknown "pressure"; by default 1, 2, 4, 8, …
+        First steps of the pieces of an unknown "pressure"; by default 1, 2, 4, 8 and so on.
     should_stop : callable, optional
         Called often; the work is cancelled with `CancelledError` if it returns True.
 
@@ -106,9 +106,9 @@ def fit(
 
     Examples
     --------
+    >>> from peerpressure import Gaussian, Model, simulate
     >>> from peerpressure.networks import k2
-    >>> from peerpressure.recovery import outputs_of
-    >>> from peerpressure.simulation import simulate
+    >>> from peerpressure.recovery import fit, outputs_of
     >>> model = Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(0.5), start=[0.0, 0.0])
     >>> std = fit(model, outputs_of(model, simulate(model, 400, seed=1)), ("std",)).parameters["std"]
     >>> bool(std.low[0] < 0.5 < std.high[0])

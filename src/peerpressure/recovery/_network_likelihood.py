@@ -21,7 +21,8 @@ from typing import Any, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg, stats
+from scipy import linalg
+from scipy.special import stdtr
 
 from peerpressure.errors import PeerPressureError
 from peerpressure.model import Vector
@@ -408,4 +409,4 @@ def edge_tests(agents: Sequence[Unbounded | None], tau: Vector, excess: float) -
 def confidence(value: Vector, error: Vector, spare: Vector) -> Vector:
     """Return one minus the p-value of the one-sided test of 0, NaN where there is none."""
     # Student's law, because the scale of an agent's residuals is estimated from the same steps.
-    return np.asarray(stats.t.cdf(value / error, spare))
+    return np.asarray(stdtr(spare, value / error))

@@ -265,10 +265,9 @@ def diagnose_fit(
     --------
     Rival networks are compared on the same partial data by their log-likelihoods.
 
-    >>> from peerpressure.model import Model
+    >>> from peerpressure import Gaussian, Model, Observation, simulate
     >>> from peerpressure.networks import complete, cycle
-    >>> from peerpressure.noise import Gaussian
-    >>> from peerpressure.simulation import simulate
+    >>> from peerpressure.recovery import diagnose_fit
     >>> right, wrong = (Model(net(6), hidden=range(6), noise=Gaussian(1.0)) for net in (cycle, complete))
     >>> run = simulate(right, 50, seed=1)
     >>> look = Observation(agents=[0, 1, 2, 3])

@@ -14,6 +14,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, final
 
+import matplotlib as mpl
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,7 +27,6 @@ from peerpressure.privacy import Budget
 from peerpressure.progress import deaf_children
 from peerpressure.report.html import Column, HtmlTable, Image, image, number, table, templates
 from peerpressure.report.store import PART, Content, publish, to_csv, write_csv
-from peerpressure.storage import write_netcdf
 from peerpressure.theory._reasons import with_deviation
 from peerpressure.theory._verdict import heading, rows as verdict_rows
 from peerpressure.version import __version__
@@ -94,8 +94,12 @@ def _draw(job: tuple[str, bool, bool]) -> tuple[str, Drawing]:
 @styled
 def settled(figure: Figure) -> Figure:
     """Return the figure with its layout computed once instead of once per format."""
-    figure.draw_without_rendering()
-    figure.set_layout_engine("none")
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        engine.execute(figure)
+    # Not "none", which leaves a placeholder: Matplotlib would draw the figure twice per format to compute its layout.
+    with mpl.rc_context({"figure.constrained_layout.use": False}):
+        figure.set_layout_engine(None)
     return figure
 
 
@@ -324,7 +328,7 @@ def run_files(
     }
     files |= {f"{name}.csv": to_csv(table) for name, table in tables.items()}
     # As functions, called while the file is written, so that no second copy of the states is in memory.
-    files["run.nc"] = lambda file: write_netcdf(experiment.run.to_xarray(), file)
+    files["run.nc"] = experiment.run.write_netcdf
     if experiment.lists_states:
         files["states.csv"] = lambda file: write_csv(states(experiment.run, PART), file)
     if asked.figures or asked.report:

@@ -15,7 +15,7 @@ import pandas as pd
 from peerpressure.progress import deaf_children
 from peerpressure.reproduction import printed
 from peerpressure.reproduction._adaptation import forgetting, two_timescales
-from peerpressure.reproduction._beyond import BeyondResult, beyond
+from peerpressure.reproduction._beyond import DEFENCE_STEPS, BeyondResult, beyond, network_defence, network_leak
 from peerpressure.reproduction._continuous import continuous_time
 from peerpressure.reproduction._convergence import (
     STEPS,
@@ -25,7 +25,6 @@ from peerpressure.reproduction._convergence import (
     convergence,
     tuning,
 )
-from peerpressure.reproduction._network_leak import DEFENCE_STEPS, network_defence, network_leak
 from peerpressure.reproduction._noise_levels import noise_levels
 from peerpressure.reproduction._regression import residuals, two_agents_recovery
 from peerpressure.reproduction._sweep import Comparison, size_effect, sweep_ba

@@ -107,6 +107,7 @@ class Problem:
 
     Examples
     --------
+    >>> from peerpressure.scenario import Problem
     >>> Problem("run.steps", "steps must be at least 1, got 0; ask for one step or more", 7).to_dict()["line"]
     7
     """

@@ -400,6 +400,7 @@ def schema_text() -> str:
     Examples
     --------
     >>> import json
+    >>> from peerpressure.scenario import schema_text
     >>> json.loads(schema_text())["title"]
     'Scenario'
     """
@@ -422,6 +423,7 @@ def shipped_schema() -> str:
 
     Examples
     --------
+    >>> from peerpressure.scenario import schema_text, shipped_schema
     >>> shipped_schema() == schema_text()
     True
     """
@@ -442,7 +444,7 @@ def starter_text() -> str:
 
     Examples
     --------
-    >>> from peerpressure.scenario import parse_scenario
+    >>> from peerpressure.scenario import parse_scenario, starter_text
     >>> parse_scenario(starter_text()).run.steps > 0
     True
     """

@@ -66,6 +66,7 @@ def as_schedule(value: object) -> Schedule:
 
     Examples
     --------
+    >>> from peerpressure.schedules import as_schedule
     >>> print(as_schedule(2), as_schedule("t"), as_schedule([1, 2]), sep="; ")
     ρ_t = 2; ρ_t = t; ρ_t = 1, 2
     """
@@ -107,6 +108,7 @@ def schedule_from_dict(data: Mapping[str, Any]) -> Schedule:
 
     Examples
     --------
+    >>> from peerpressure.schedules import schedule_from_dict
     >>> schedule_from_dict({"kind": "power", "exponent": 1.5})
     Power(exponent=1.5, scale=1.0)
     """

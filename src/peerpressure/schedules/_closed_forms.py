@@ -51,6 +51,7 @@ class Constant(Schedule):
 
     Examples
     --------
+    >>> from peerpressure import Constant
     >>> print(Constant(3))
     ρ_t = 3
     """
@@ -108,6 +109,7 @@ class Linear(Schedule):
 
     Examples
     --------
+    >>> from peerpressure import Linear
     >>> print(Linear(0.19))
     ρ_t = 0.19 t
     >>> Linear(2, 1)([1, 2, 3])
@@ -223,6 +225,7 @@ class Power(Schedule):
 
     Examples
     --------
+    >>> from peerpressure import Power
     >>> print(Power(1.5), Power(-1, scale=2).growth.bounded)
     ρ_t = t^1.5 True
     """
@@ -292,6 +295,7 @@ class Logarithmic(Schedule):
 
     Examples
     --------
+    >>> from peerpressure import Logarithmic
     >>> print(Logarithmic(2))
     ρ_t = 2 log(1 + t)
     """
@@ -348,6 +352,7 @@ class StretchedExponential(Schedule):
 
     Examples
     --------
+    >>> from peerpressure import StretchedExponential
     >>> StretchedExponential()([1, 4, 9])
     array([2., 4., 8.])
     >>> print(StretchedExponential())

@@ -127,7 +127,8 @@ def growth_of_ratio(over: Growth, under: Growth, power: float = 1.0) -> Growth |
 
     Examples
     --------
-    >>> from peerpressure.schedules import Linear, Power
+    >>> from peerpressure import Linear, Power
+    >>> from peerpressure.schedules import growth_of_ratio
     >>> growth_of_ratio(Power(2).growth, Linear(3).growth).slope
     0.333...
     """
@@ -237,6 +238,7 @@ def estimate_growth(pressure: Callable[[Array], Array]) -> Growth:
     Examples
     --------
     >>> import numpy as np
+    >>> from peerpressure.schedules import estimate_growth
     >>> growth = estimate_growth(lambda t: t * np.log(1 + t))
     >>> growth.reciprocal_sum_diverges, growth.square_sum_diverges
     (True, False)

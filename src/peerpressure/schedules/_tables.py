@@ -40,6 +40,7 @@ class Table(Schedule):
 
     Examples
     --------
+    >>> from peerpressure.schedules import Table
     >>> Table([1, 2, 4])([1, 3])
     array([1., 4.])
     """
@@ -80,7 +81,13 @@ class Table(Schedule):
         return Table, (self.values,)
 
     def pressure(self, t: Array) -> Array:
-        """Look up ρ_t for a whole number t from 1 to the length of the table."""
+        """Look up ρ_t for a whole number t from 1 to the length of the table.
+
+        Raises
+        ------
+        ScheduleError
+            If a time is not such a number.
+        """
         length = self.values.size
         legal = (t >= 1) & (t <= length) & (t == np.floor(t))
         if not legal.all():
@@ -139,6 +146,7 @@ class Formula(Schedule):
 
     Examples
     --------
+    >>> from peerpressure.schedules import Formula
     >>> print(Formula("t * log(1 + t)"))
     ρ_t = t*log(1 + t)
     >>> Formula("t * log(1 + t)").growth.reciprocal_sum_diverges

@@ -49,6 +49,7 @@ class GaussianDensity:
     Examples
     --------
     >>> import numpy as np
+    >>> from peerpressure.sde import GaussianDensity
     >>> one = GaussianDensity(1.0, ("ann",), np.array([0.5]), np.array([[0.04]]))
     >>> one
     GaussianDensity(t = 1, ann 0.5 ± 0.2)
@@ -164,6 +165,8 @@ class GaussianDensity:
 
         Examples
         --------
+        >>> import numpy as np
+        >>> from peerpressure.sde import GaussianDensity
         >>> both = GaussianDensity(1.0, ("a", "b"), np.zeros(2), np.array([[4.0, 1.0], [1.0, 2.0]]))
         >>> both.marginal(["b"])
         GaussianDensity(t = 1, b 0 ± 1.41)
@@ -247,9 +250,9 @@ def exact_density(
 
     Examples
     --------
-    >>> from peerpressure.model import Model
+    >>> from peerpressure import SDE, Gaussian, Model
     >>> from peerpressure.networks import k2
-    >>> from peerpressure.noise import Gaussian
+    >>> from peerpressure.sde import exact_density
     >>> exact_density(SDE(Model(k2(), hidden=[0.0, 1.0], noise=Gaussian(0.2))), 5.0)
     GaussianDensity(t = 5, 0 0.4484 ± 0.0543; 1 0.5516 ± 0.0543)
     """

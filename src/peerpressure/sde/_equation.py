@@ -70,8 +70,8 @@ class SDE:
 
     Examples
     --------
+    >>> from peerpressure import SDE, Gaussian, Model
     >>> from peerpressure.networks import k2
-    >>> from peerpressure.noise import Gaussian
     >>> sde = SDE(Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(0.5)))
     >>> sde.rate(1.0, sde.start_state)
     array([ 0.5, -0.5])

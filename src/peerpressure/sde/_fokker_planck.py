@@ -292,8 +292,9 @@ class DensityPath:
 
     Examples
     --------
-    >>> from peerpressure import Gaussian, Model, SDE
+    >>> from peerpressure import SDE, Gaussian, Model
     >>> from peerpressure.networks import k2
+    >>> from peerpressure.sde import solve_density
     >>> path = solve_density(SDE(Model(k2(), hidden=[0.0, 1.0], noise=Gaussian(0.5))), [0.5, 1.0], [0], cells=64)
     >>> path.density.shape, path.mass_error < 1e-9
     ((2, 64), True)
@@ -381,9 +382,9 @@ def solve_density(
 
     Examples
     --------
-    >>> from peerpressure.model import Model
+    >>> from peerpressure import SDE, Gaussian, Model
     >>> from peerpressure.networks import k2
-    >>> from peerpressure.noise import Gaussian
+    >>> from peerpressure.sde import solve_density
     >>> path = solve_density(SDE(Model(k2(), hidden=[0.0, 1.0], noise=Gaussian(0.5))), [0.5, 1.0, 2.0], [0])
     >>> path.error() < 1e-3, path.lowest >= 0
     (True, True)

@@ -315,8 +315,9 @@ class GaussianMoments(NamedTuple):
 
     Examples
     --------
-    >>> from peerpressure import Gaussian, Model, SDE
+    >>> from peerpressure import SDE, Gaussian, Model
     >>> from peerpressure.networks import k2
+    >>> from peerpressure.sde import moments_at
     >>> found = moments_at(SDE(Model(k2(), hidden=[0.0, 1.0], noise=Gaussian(0.5))), [1.0, 2.0])
     >>> found.mean.shape, found.covariance.shape
     ((2, 2), (2, 2))
@@ -356,9 +357,9 @@ def moments_at(sde: SDE, times: ArrayLike) -> GaussianMoments:
 
     Examples
     --------
-    >>> from peerpressure.model import Model
+    >>> from peerpressure import SDE, Gaussian, Model
     >>> from peerpressure.networks import k2
-    >>> from peerpressure.noise import Gaussian
+    >>> from peerpressure.sde import moments_at
     >>> model = Model(k2(), hidden=[1.0, 2.0], pressure=1.0, noise=Gaussian(0.5))
     >>> moments_at(SDE(model), [1.0, 20.0]).mean.round(4)
     array([[1.259 , 1.741 ],
@@ -405,8 +406,10 @@ def moments_of(sde: SDE, weights: ArrayLike, times: ArrayLike) -> GaussianMoment
 
     Examples
     --------
-    >>> from peerpressure.model import Model
+    >>> import numpy as np
+    >>> from peerpressure import SDE, Model
     >>> from peerpressure.networks import cycle
+    >>> from peerpressure.sde import moments_of
     >>> moments_of(SDE(Model(cycle(1001), hidden=range(1001))), np.full(1001, 1 / 1001), 5.0).mean.round(9)
     array([[500.]])
     """
@@ -452,8 +455,9 @@ def gaussian_path(sde: SDE, times: Vector) -> Iterator[tuple[Vector, Vector]]:
     Examples
     --------
     >>> import numpy as np
-    >>> from peerpressure import Gaussian, Model, SDE
+    >>> from peerpressure import SDE, Gaussian, Model
     >>> from peerpressure.networks import k2
+    >>> from peerpressure.sde import gaussian_path
     >>> sde = SDE(Model(k2(), hidden=[1.0, 2.0], pressure=1.0, noise=Gaussian(0.5)))
     >>> [float(mean[0].round(4)) for mean, _ in gaussian_path(sde, np.array([1.0, 20.0]))]
     [1.259, 1.3333]
@@ -517,9 +521,9 @@ def stationary(sde: SDE, t: float) -> tuple[Vector, Vector]:
 
     Examples
     --------
-    >>> from peerpressure.model import Model
+    >>> from peerpressure import SDE, Gaussian, Model
     >>> from peerpressure.networks import k2
-    >>> from peerpressure.noise import Gaussian
+    >>> from peerpressure.sde import stationary
     >>> model = Model(k2(), hidden=[1.0, 2.0], pressure=1.0, noise=Gaussian(1.0))
     >>> stationary(SDE(model), 1.0)[1].round(4)  # λ = ½ and 3/2, noise of variance ¼
     array([[0.1667, 0.0833],

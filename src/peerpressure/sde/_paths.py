@@ -52,7 +52,7 @@ def exact_paths(
     sde : SDE
         The equation, with its step h.
     steps : int
-        Number of steps.
+        Number of steps, at least 0.
     replicates : array of int
         Numbers of the replicates, which select their noise.
     seed : int
@@ -87,8 +87,9 @@ def exact_paths(
     Examples
     --------
     >>> import numpy as np
-    >>> from peerpressure import Gaussian, Model, SDE
+    >>> from peerpressure import SDE, Gaussian, Model
     >>> from peerpressure.networks import k2
+    >>> from peerpressure.sde import exact_paths
     >>> sde = SDE(Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(0.5)))
     >>> exact_paths(sde, 10, replicates=np.arange(3), seed=1).states.shape
     (3, 11, 2)
@@ -191,8 +192,10 @@ def euler_step(sde: SDE, k: int, public: Vector, z: Vector) -> Vector:
 
     Examples
     --------
-    >>> from peerpressure.model import Model
+    >>> import numpy as np
+    >>> from peerpressure import SDE, Model
     >>> from peerpressure.networks import k2
+    >>> from peerpressure.sde import euler_step
     >>> model = Model(k2(), hidden=[1.0, 2.0], stubbornness=[3.0, 1.0])
     >>> euler_step(SDE(model, step=1.0), 1, model.start_state, np.zeros(2)) == model.update(1)(model.start_state)
     array([ True,  True])
@@ -215,7 +218,7 @@ def euler_moments(sde: SDE, steps: int) -> Iterator[tuple[Vector, Vector]]:
     sde : SDE
         The equation, with its step h.
     steps : int
-        Number of steps.
+        Number of steps, at least 0.
 
     Yields
     ------
@@ -231,8 +234,9 @@ def euler_moments(sde: SDE, steps: int) -> Iterator[tuple[Vector, Vector]]:
 
     Examples
     --------
-    >>> from peerpressure import Gaussian, Model, SDE
+    >>> from peerpressure import SDE, Gaussian, Model
     >>> from peerpressure.networks import k2
+    >>> from peerpressure.sde import euler_moments, moments_at
     >>> sde = SDE(Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(0.5)), step=0.01)
     >>> *_, (mean, _) = euler_moments(sde, 100)
     >>> bool(abs(mean - moments_at(sde, 1.0).mean[0]).max() < sde.step)

@@ -33,9 +33,9 @@ class Range:
     Parameters
     ----------
     start, stop : float
-        First and last value, both included.
+        First and last value, both included; above 0 where spacing is logarithmic.
     count : int
-        Number of values.
+        Number of values, at least 1.
     spacing : {"linear", "log"}, default "linear"
         Whether the values or their logarithms are evenly spaced.
     whole : bool, default False
@@ -52,6 +52,7 @@ class Range:
 
     Examples
     --------
+    >>> from peerpressure.sweep import Range
     >>> Range(0.0, 0.4, 5).values()
     (0.0, 0.1, 0.2, 0.3, 0.4)
     >>> Range(10, 1000, 3, spacing="log", whole=True).values()
@@ -92,9 +93,9 @@ class Draws:
     Parameters
     ----------
     low, high : float
-        Range of the values.
+        Range of the values, low < high; above 0 where spacing is logarithmic.
     count : int
-        Number of values.
+        Number of values, at least 1.
     spacing : {"linear", "log"}, default "linear"
         Whether the values or their logarithms are uniform.
     whole : bool, default False
@@ -111,6 +112,7 @@ class Draws:
 
     Examples
     --------
+    >>> from peerpressure.sweep import Draws
     >>> Draws(0.0, 1.0, 3).values(0, "noise")[:2] == Draws(0.0, 1.0, 2).values(0, "noise")
     True
     """
@@ -314,6 +316,7 @@ class Plan:
 
     Examples
     --------
+    >>> from peerpressure.sweep import Plan, Range
     >>> len(Plan("mymodule:task", axes={"noise": [0.1, 1.0], "n": Range(10, 30, 3, whole=True)}, replications=5))
     30
     """

@@ -190,6 +190,8 @@ def write_table(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     Examples
     --------
     >>> import tempfile, pandas as pd
+    >>> from pathlib import Path
+    >>> from peerpressure.sweep import write_table
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_table(pd.DataFrame({"spread": [0.5]}), Path(folder, "table.csv"))
     ...     Path(folder, "table.csv").read_text().split()
@@ -266,6 +268,7 @@ class Failure(NamedTuple):
 
     Examples
     --------
+    >>> from peerpressure.sweep import Failure
     >>> Failure("3f2a", '{"noise": 0.1}', 0, "ValueError: no").error
     'ValueError: no'
     """
@@ -298,6 +301,7 @@ class SweepStatus:
 
     Examples
     --------
+    >>> from peerpressure.sweep import SweepStatus
     >>> print(SweepStatus(planned=0, running=0, done=2, failed=0, failures=(), seconds_left=0.0, active=False))
     2 of 2 done, 0 failed, 0 running
     """

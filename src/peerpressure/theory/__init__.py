@@ -1,7 +1,7 @@
 """Behaviour of a model without simulation: outcome, rates, limits, exact moments and forecasts."""
 
 from peerpressure.theory import two_agents
-from peerpressure.theory._advice import Advice, Suggestion
+from peerpressure.theory._advice import Advice, Suggestion, replicates_needed, steps_needed
 from peerpressure.theory._classification import Outcome
 from peerpressure.theory._contraction import contraction, contraction_product
 from peerpressure.theory._departure import ConsensusLimitCurve, Departure, consensus_limit, consensus_limit_curve
@@ -11,7 +11,6 @@ from peerpressure.theory._limits import ConsensusLimit, Phases
 from peerpressure.theory._moments import Functional, Moments, agent, consensus_mode, difference, mean, moments
 from peerpressure.theory._onset import Law
 from peerpressure.theory._optimal_schedule import Alternative, OptimalSchedule, optimal_schedule
-from peerpressure.theory._precision import replicates_needed, steps_needed
 from peerpressure.theory._rates import Rate, consensus_rate, ideal_deviation, mode_noise, start_weight
 from peerpressure.theory._reasons import Reason, ReasonCode
 from peerpressure.theory._regime import Regime, regime_of

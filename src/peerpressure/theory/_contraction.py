@@ -102,7 +102,9 @@ def contraction(model: Model, t: ArrayLike, *, exact: bool = False) -> Vector:
 
     Examples
     --------
+    >>> from peerpressure import Model
     >>> from peerpressure.networks import k2
+    >>> from peerpressure.theory import contraction
     >>> contraction(Model(k2(), hidden=[0.0, 1.0]), [1, 3])
     array([0.5 , 0.75])
     """
@@ -134,7 +136,7 @@ def contraction_product(model: Model, steps: int, *, log: bool = False) -> Vecto
     model : Model
         A model with constant hidden opinions.
     steps : int
-        The last step.
+        The last step, at least 1.
     log : bool, default False
         Whether to return logarithms.
 
@@ -155,7 +157,9 @@ def contraction_product(model: Model, steps: int, *, log: bool = False) -> Vecto
 
     Examples
     --------
+    >>> from peerpressure import Model
     >>> from peerpressure.networks import k2
+    >>> from peerpressure.theory import contraction_product
     >>> contraction_product(Model(k2(), hidden=[0.0, 1.0]), 3)
     array([0.5       , 0.33333333, 0.25      ])
     """

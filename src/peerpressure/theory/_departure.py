@@ -272,8 +272,9 @@ def consensus_limit(model: Model | SDE, *, tolerance: float = 1e-6) -> Consensus
 
     Examples
     --------
+    >>> from peerpressure import Model, Power
     >>> from peerpressure.networks import complete, k2
-    >>> from peerpressure.schedules import Power
+    >>> from peerpressure.theory import consensus_limit
     >>> print(consensus_limit(Model(k2(), hidden=[0.0, 1.0], stubbornness=[1.0, 3.0], pressure=2.0, adaptation=0.1)))
     0.7273
     >>> fast = Model(complete(3), hidden=[0, 1, 5], stubbornness=[1, 2, 4], pressure=Power(2))
@@ -329,6 +330,7 @@ class ConsensusLimitCurve:
     --------
     >>> from peerpressure import Model
     >>> from peerpressure.networks import k2
+    >>> from peerpressure.theory import consensus_limit_curve
     >>> curve = consensus_limit_curve(Model(k2(), hidden=[0.0, 1.0], stubbornness=[1.0, 3.0]), [0.0, 0.1])
     >>> curve.mean.round(3), curve.consensus_value
     (array([0.75, 0.72]), 0.75)
@@ -382,7 +384,9 @@ def consensus_limit_curve(model: Model, rates: Iterable[float], *, tolerance: fl
 
     Examples
     --------
+    >>> from peerpressure import Model
     >>> from peerpressure.networks import k2
+    >>> from peerpressure.theory import consensus_limit_curve
     >>> model = Model(k2(), hidden=[0.0, 1.0], stubbornness=[1.0, 3.0])
     >>> consensus_limit_curve(model, [0.0, 0.01, 0.1, 1.0]).mean.round(3)
     array([0.75 , 0.744, 0.72 , 0.657])

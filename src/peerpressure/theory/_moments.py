@@ -106,6 +106,7 @@ class Functional:
     Examples
     --------
     >>> import numpy as np
+    >>> from peerpressure.theory import Functional
     >>> Functional("first half", np.array([0.5, 0.5, 0.0, 0.0]))(np.array([1.0, 2.0, 3.0, 4.0]))
     array(1.5)
     """
@@ -144,7 +145,9 @@ def consensus_mode(model: Model | SDE) -> Functional:
 
     Examples
     --------
+    >>> from peerpressure import Model
     >>> from peerpressure.networks import star
+    >>> from peerpressure.theory import consensus_mode
     >>> consensus_mode(Model(star(4), hidden=[1.0, 0.0, 0.0, 0.0])).weights
     array([0.5 , 0.16666667, 0.16666667, 0.16666667])
     """
@@ -173,6 +176,7 @@ def mean(model: Model | SDE) -> Functional:
     --------
     >>> from peerpressure import Model
     >>> from peerpressure.networks import k2
+    >>> from peerpressure.theory import mean
     >>> mean(Model(k2(), hidden=[1.0, 2.0])).weights
     array([0.5, 0.5])
     """
@@ -209,6 +213,7 @@ def agent(model: Model | SDE, label: Hashable) -> Functional:
     --------
     >>> from peerpressure import Model
     >>> from peerpressure.networks import k2
+    >>> from peerpressure.theory import agent
     >>> agent(Model(k2(), hidden=[1.0, 2.0]), 1).weights
     array([0., 1.])
     """
@@ -243,7 +248,10 @@ def difference(model: Model | SDE, a: Hashable, b: Hashable) -> Functional:
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from peerpressure import Model
     >>> from peerpressure.networks import k2
+    >>> from peerpressure.theory import difference
     >>> difference(Model(k2(), hidden=[1.0, 2.0]), 1, 0)(np.array([1.0, 2.0]))
     array(1.)
     """
@@ -577,7 +585,7 @@ def moments(
     model : Model or SDE
         The model, in discrete or continuous time.
     steps : int
-        The last step; steps of an ``SDE`` have its own length.
+        The last step, at least 1; steps of an ``SDE`` have its own length.
     of : Functional, sequence of them, or array of shape (functionals, agents), optional
         Weighted sums, for any number of agents; the work grows with the number of times. Left out, every agent, for up
         to 2,000 of them (1,000 where hidden opinions count).
@@ -604,12 +612,13 @@ def moments(
 
     See Also
     --------
-    consensus_mode, mean, agent, difference : Functionals.
+    theory.consensus_mode, theory.mean, theory.agent, theory.difference : Functionals.
 
     Examples
     --------
+    >>> from peerpressure import Gaussian, Model, moments
     >>> from peerpressure.networks import k2
-    >>> from peerpressure.noise import Gaussian
+    >>> from peerpressure.theory import agent
     >>> model = Model(k2(), hidden=[0.0, 1.0], noise=Gaussian(1.0))
     >>> moments(model, 9, of=agent(model, 0))
     Moments(t = 9, at the end agent 0 0.5 ± 0.3)

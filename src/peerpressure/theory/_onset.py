@@ -54,6 +54,7 @@ class Law:
 
     Examples
     --------
+    >>> from peerpressure.theory import Law
     >>> Law(exponent=0.5, constant=2.0)
     Law(exponent=0.5, constant=2.0, log=False, onset=None)
     """

@@ -61,8 +61,9 @@ def mode_noise(model: Model) -> float:
 
     Examples
     --------
+    >>> from peerpressure import Gaussian, Model
     >>> from peerpressure.networks import k2
-    >>> from peerpressure.noise import Gaussian
+    >>> from peerpressure.theory import mode_noise
     >>> mode_noise(Model(k2(), hidden=[0, 1], noise=Gaussian(2.0)))
     1.4142135623730951
     """
@@ -103,7 +104,9 @@ def start_weight(model: Model | SDE, steps: int) -> float:
 
     Examples
     --------
+    >>> from peerpressure import Model
     >>> from peerpressure.networks import k2
+    >>> from peerpressure.theory import start_weight
     >>> round(start_weight(Model(k2(), hidden=[0, 1]), 9), 12)  # κ = 1 and ρ_t = t
     0.1
     """
@@ -164,6 +167,7 @@ class Rate:
     --------
     >>> from peerpressure import Gaussian, Linear, Model
     >>> from peerpressure.networks import k2
+    >>> from peerpressure.theory import consensus_rate
     >>> rate = consensus_rate(Model(k2(), hidden=[0.0, 1.0], start=0.0, pressure=Linear(2.0), noise=Gaussian(1.0)))
     >>> rate.ratio, rate.bias.exponent
     (0.5, 0.5)
@@ -198,7 +202,9 @@ def consensus_rate(model: Model | SDE, *, constants: bool = True) -> Rate:
 
     Examples
     --------
+    >>> from peerpressure import Model
     >>> from peerpressure.networks import star
+    >>> from peerpressure.theory import consensus_rate
     >>> model = Model(star(4), hidden=[0, 1, 2, 3])  # κ = 2/3 and ρ_t = t
     >>> print(consensus_rate(model).bias)
     t^−0.667
@@ -331,8 +337,9 @@ def ideal_deviation(model: Model, t: int) -> float:
 
     Examples
     --------
+    >>> from peerpressure import Gaussian, Model
     >>> from peerpressure.networks import k2
-    >>> from peerpressure.noise import Gaussian
+    >>> from peerpressure.theory import ideal_deviation
     >>> round(ideal_deviation(Model(k2(), hidden=[0, 1], noise=Gaussian(2.0)), 200), 12)
     0.1
     """

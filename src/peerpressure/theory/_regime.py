@@ -52,6 +52,7 @@ class Regime(Enum):
 
     Examples
     --------
+    >>> from peerpressure.theory import Regime
     >>> Regime.LINEAR.value
     'growing like t'
     """
@@ -91,7 +92,8 @@ def regime_of(pressure: Schedule, growth: Growth | None = None) -> Regime:
 
     Examples
     --------
-    >>> from peerpressure.schedules import Linear, Power
+    >>> from peerpressure import Linear, Power
+    >>> from peerpressure.theory import regime_of
     >>> regime_of(Linear(2)), regime_of(Power(1.5))
     (<Regime.LINEAR: 'growing like t'>, <Regime.FAST: 'growing so fast that Σ 1/ρ_t converges'>)
     """

@@ -56,6 +56,7 @@ class Retention:
     --------
     >>> from peerpressure import Model
     >>> from peerpressure.networks import k2
+    >>> from peerpressure.theory import retention
     >>> retention(Model(k2(), hidden=[0.0, 1.0], adaptation=0.1), 3).share[:, 0].round(3)
     array([1.   , 0.9  , 0.81 , 0.729])
     """
@@ -78,7 +79,7 @@ def retention(model: Model, steps: int) -> Retention:
     model : Model
         The model; where hidden opinions are constant, all of x₀ is retained.
     steps : int
-        The last step.
+        The last step, at least 1.
 
     Returns
     -------
@@ -97,7 +98,9 @@ def retention(model: Model, steps: int) -> Retention:
 
     Examples
     --------
+    >>> from peerpressure import Adaptation, Model
     >>> from peerpressure.networks import k2
+    >>> from peerpressure.theory import retention
     >>> kept = retention(Model(k2(), hidden=[0.0, 1.0], adaptation=Adaptation(0.5, [1.0, 0.0])), 3)
     >>> kept.share[:, 0], kept.half_life
     (array([1.   , 0.5  , 0.25 , 0.125]), array([ 2., inf]))

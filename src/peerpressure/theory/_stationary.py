@@ -156,12 +156,13 @@ def fixed_point(model: Model, t: ArrayLike) -> Vector:
     References
     ----------
     .. [1] N. E. Friedkin and E. C. Johnsen (1990), "Social influence and opinions", Journal of Mathematical Sociology
-    15,
-       193–206.
+       15, 193–206.
 
     Examples
     --------
+    >>> from peerpressure import Model
     >>> from peerpressure.networks import k2
+    >>> from peerpressure.theory import fixed_point
     >>> fixed_point(Model(k2(), hidden=[0.0, 1.0]), [1, 2])
     array([[0.33333333, 0.66666667],
            [0.4       , 0.6       ]])

@@ -44,6 +44,7 @@ def coefficients(T: int) -> Matrix:
 
     Examples
     --------
+    >>> from peerpressure.theory.two_agents import coefficients
     >>> coefficients(2)
     array([[0.66666667, 0.33333333],
            [0.33333333, 0.66666667]])
@@ -72,6 +73,7 @@ def series(T: int) -> float:
 
     Examples
     --------
+    >>> from peerpressure.theory.two_agents import series
     >>> series(3) == 2 / 36
     True
     """
@@ -93,6 +95,7 @@ def series_limit() -> float:
 
     Examples
     --------
+    >>> from peerpressure.theory.two_agents import series_limit
     >>> round(series_limit(), 6)
     0.11685
     """
@@ -119,6 +122,7 @@ def gram(T: int) -> Matrix:
 
     Examples
     --------
+    >>> from peerpressure.theory.two_agents import gram
     >>> gram(1)
     array([[0.5, 0.5],
            [0.5, 0.5]])
@@ -147,6 +151,7 @@ def gram_inverse(T: int) -> Matrix:
 
     Examples
     --------
+    >>> from peerpressure.theory.two_agents import gram, gram_inverse
     >>> (gram(4) @ gram_inverse(4)).round(12)
     array([[1., 0.],
            [0., 1.]])
@@ -169,6 +174,7 @@ def gram_inverse_limit() -> Matrix:
 
     Examples
     --------
+    >>> from peerpressure.theory.two_agents import gram_inverse_limit
     >>> gram_inverse_limit().round(4)
     array([[ 2.1395, -2.1395],
            [-2.1395,  2.1395]])
@@ -195,6 +201,7 @@ def printed_gram(T: int) -> Matrix:
 
     Examples
     --------
+    >>> from peerpressure.theory.two_agents import gram, printed_gram
     >>> (printed_gram(2) - gram(2)).round(4)
     array([[ 0.02, -0.02],
            [-0.02,  0.02]])
@@ -229,6 +236,7 @@ def error_variance(T: int, std: float = 1.0) -> float:
 
     Examples
     --------
+    >>> from peerpressure.theory.two_agents import error_variance
     >>> error_variance(1), error_variance(3, std=2)
     (0.25, 0.75)
     """
@@ -262,6 +270,7 @@ def printed_error_variance(T: int) -> tuple[float, float]:
 
     Examples
     --------
+    >>> from peerpressure.theory.two_agents import error_variance, printed_error_variance
     >>> printed_error_variance(3), error_variance(3)
     ((0.125, 0.0625), 0.1875)
     """
