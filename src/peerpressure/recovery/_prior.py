@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.labels import is_labelled, values_in_order
+from peerpressure.parameters import is_labelled, values_in_order
 
 Array: TypeAlias = NDArray[np.float64]
 # Or a series, mapping or data frame by label, which have no common type.
