@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self, final
 
 import numpy as np
@@ -20,6 +20,12 @@ _EDGES = ("law_sources", "law_targets", "law_weights")
 
 def _log_binomial(n: int, k: int) -> float:
     return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+
+
+def _isolation(pairs: Network | None, n: int, presence: float) -> float:
+    """Return the probability that an agent has no edge, as a mean over agents, for independent edges."""
+    neighbours = np.full(n, n - 1.0) if pairs is None else np.diff(pairs.adjacency.indptr).astype(np.float64)
+    return float(np.mean((1 - presence) ** neighbours))
 
 
 @final
@@ -39,7 +45,8 @@ class NetworkLaw:
         Autocorrelation of the presence of an edge from one step to the next; 0 where steps are independent.
     isolation : float, default 0
         Probability that an agent is without neighbours in a step, as a mean over agents. It is 0 where that never
-        happens, and otherwise it happens to every agent.
+        happens, and otherwise it happens to every agent. A lower bound for some of the agents of a process in which
+        edges depend on each other.
 
     See Also
     --------
@@ -82,8 +89,7 @@ class NetworkLaw:
         if death == 0:
             return None
         presence = birth / (birth + death)
-        neighbours = np.full(n, n - 1.0) if pairs is None else np.diff(pairs.adjacency.indptr).astype(np.float64)
-        isolation = float(np.mean((1 - presence) ** neighbours))
+        isolation = _isolation(pairs, n, presence)
         # Rounding would leave a memory where birth and death are given as complements.
         memory = 0.0 if generator == "failing_edges" else 1 - birth - death
         return cls(generator, pairs, presence, memory, isolation)
@@ -117,6 +123,24 @@ class NetworkLaw:
         # The share of graphs whose edges all lie between the other agents.
         log_share = _log_binomial(others, edges) - _log_binomial(possible, edges) if edges <= others else -math.inf
         return cls(generator, memory=1 - rate, isolation=math.exp(log_share))
+
+    def within(self, agents: NDArray[np.int64]) -> NetworkLaw:
+        """Return the law of the network of some agents, without their edges to the others.
+
+        Parameters
+        ----------
+        agents : array of int
+            Positions of these agents.
+
+        Returns
+        -------
+        NetworkLaw
+            Where edges depend on each other, the law of all agents, whose ``isolation`` is a lower bound.
+        """
+        if self.presence is None:
+            return self
+        pairs = None if self.pairs is None else Network(self.pairs.adjacency[agents][:, agents], connected=False)
+        return replace(self, pairs=pairs, isolation=_isolation(pairs, agents.size, self.presence))
 
     @property
     def is_ergodic(self) -> bool:

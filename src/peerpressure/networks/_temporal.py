@@ -475,11 +475,13 @@ class TemporalNetwork:
         # Agents of one component never have edges to another, so events can be split by either end.
         _, member = components(self.aggregate.adjacency)
         inside = member == np.argmax(np.bincount(member))
+        agents = np.flatnonzero(inside)
         # New positions of the agents that stay.
         place = np.cumsum(inside) - 1
         times, i, j, weights = self.events.taken(np.flatnonzero(inside[self.sources]))
-        names = [self.labels[k] for k in np.flatnonzero(inside).tolist()]
-        return TemporalNetwork(times, place[i], place[j], weights, labels=names, period=self.period)
+        names = [self.labels[k] for k in agents.tolist()]
+        law = None if self.law is None else self.law.within(agents)
+        return TemporalNetwork(times, place[i], place[j], weights, labels=names, period=self.period, law=law)
 
     def __getstate__(self) -> dict[str, Any]:
         # Cached values, the cursor among them, are cheaper to recompute than to send to another process.

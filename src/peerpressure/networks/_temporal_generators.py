@@ -208,7 +208,7 @@ def activity_driven(
     --------
     >>> from peerpressure.networks import activity_driven
     >>> activity_driven(100, 50, seed=1)
-    TemporalNetwork(100 agents, 146 pairs, 294 changes over 1…51, on average 2.882 edges)
+    TemporalNetwork(100 agents, 98 pairs, 198 changes over 1…51, on average 1.941 edges)
     """
     rng = random_generator(seed)
     TEMPORAL["activity_driven"].check(steps=steps, n=n, contacts=contacts, exponent=exponent, floor=floor)

@@ -66,7 +66,23 @@ class Prior:
         object.__setattr__(self, "names", names)
 
     def in_order(self, labels: Sequence[Any]) -> Prior:
-        """Return the prior of the agents with these labels, in their order; one without names is in order already."""
+        """Return the prior of the agents with these labels, in their order; one without names is in order already.
+
+        Parameters
+        ----------
+        labels : sequence
+            Labels of the agents, usually those of a network.
+
+        Returns
+        -------
+        Prior
+            Means and variances in the order of the labels.
+
+        Raises
+        ------
+        InvalidInputError
+            If a label has no name in the prior, or a name no label.
+        """
         if self.names is None:
             return self
         places = np.array(values_in_order({name: k for k, name in enumerate(self.names)}, labels), dtype=np.intp)

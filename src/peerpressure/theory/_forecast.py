@@ -15,7 +15,7 @@ from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.sde import SDE
 from peerpressure.sde._moments import NEGLIGIBLE, gaussian_path, integrate
 from peerpressure.simulation import simulate
-from peerpressure.statespace import initial_state, model_of, state_layout, transition
+from peerpressure.statespace import initial_state, model_of, model_transitions, state_layout
 from peerpressure.theory._moments import LARGEST_COVARIANCE, consensus_mode, forward_moments, moments, step_count
 from peerpressure.theory._reasons import Reason, ReasonCode
 
@@ -319,9 +319,10 @@ def _means(model: Model | SDE, steps: int, watch: SettlingWatch | None) -> tuple
         # The fresh noise of a step is independent of all before, so that its variance is part of the covariance.
         phi, fresh = model.noise.autocorrelation, np.zeros(n)
         deviations = model.noise.deviations(n) * math.sqrt((1 - phi) * (1 + phi))
+        following = model_transitions(model, range(1, steps + 1), layout=at)
         for t in range(steps + 1):
             if t > 0:
-                step = transition(model, t, layout=at)
+                step = next(following)
                 state = step.forward(state, hidden=hidden)
                 fresh = (step.update.gain * deviations * model.noise.scale(t)) ** 2
             if watch is not None:
