@@ -18,9 +18,9 @@ from scipy import sparse
 from peerpressure.adaptation import Adaptation, as_adaptation
 from peerpressure.affine import adapted, coefficients, least_relief
 from peerpressure.errors import InvalidInputError, ModelError, message
-from peerpressure.labels import is_labelled, values_in_order
 from peerpressure.networks import Network, TemporalNetwork
 from peerpressure.noise import Noise, NoNoise, noise_from_dict
+from peerpressure.parameters import is_labelled, values_in_order
 from peerpressure.progress import checkpoint
 from peerpressure.schedules import Linear, Schedule, as_schedule, schedule_from_dict
 

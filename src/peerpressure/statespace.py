@@ -740,6 +740,34 @@ def step_length(system: System) -> float:
     return system.step if isinstance(system, SDE) else 1
 
 
+def noise_deviations(system: System) -> Vector:
+    """Return the standard deviations of noise as it enters with the weight of an opinion.
+
+    Parameters
+    ----------
+    system : Model or SDE
+        The system.
+
+    Returns
+    -------
+    array, (agents,)
+        Standard deviations, without their scale over time.
+
+    See Also
+    --------
+    transitions : The steps, with the noise of each.
+
+    Examples
+    --------
+    >>> from peerpressure import Gaussian, Model
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.statespace import noise_deviations
+    >>> noise_deviations(Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(0.5)))
+    array([0.5, 0.5])
+    """
+    return system.deviations if isinstance(system, SDE) else system.noise.deviations(system.n)
+
+
 def state_layout(system: System, *, hidden: bool = False) -> StateLayout:
     """Return the layout of the state of a system.
 

@@ -19,6 +19,7 @@ import typer
 from typer.core import TyperCommand, TyperOption
 
 from peerpressure.errors import FileFormatError, PeerPressureError
+from peerpressure.progress import announcing
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -162,7 +163,15 @@ def progress_line() -> Iterator[Callable[[str], None]]:
 
     # The dots of the spinner are Braille characters.
     with Console(stderr=True).status("starting", spinner="dots" if has_unicode() else "line") as status:
-        yield status.update
+        stage = "starting"
+
+        def show(text: str) -> None:
+            nonlocal stage
+            stage = text
+            status.update(text)
+
+        with announcing(lambda text: status.update(text or stage)):
+            yield show
 
 
 def check_folder(out: Path) -> None:

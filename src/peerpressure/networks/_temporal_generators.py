@@ -18,6 +18,7 @@ from peerpressure.networks._event_sources import one_step_events
 from peerpressure.networks._events import Events
 from peerpressure.networks._generators import GENERATORS, barabasi_albert
 from peerpressure.networks._network import Network
+from peerpressure.networks._network_law import NetworkLaw
 from peerpressure.networks._sampling import (
     AllPairs,
     EdgesOf,
@@ -28,7 +29,7 @@ from peerpressure.networks._sampling import (
     rewiring_events,
     switches,
 )
-from peerpressure.networks._temporal import NetworkLaw, TemporalNetwork
+from peerpressure.networks._temporal import TemporalNetwork
 from peerpressure.networks._validation import Generator, network_error, random_generator
 from peerpressure.parameters import Parameter
 

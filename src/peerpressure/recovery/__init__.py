@@ -151,7 +151,7 @@ def recover(
         Which agents are observed and when; by default all that is recorded from step 1 on. Where the record has
         y₀ = x₀, the note of the estimate says that it was left out.
     prior : Prior, optional
-        Gaussian prior of x₀; without one, estimates are unbiased.
+        Gaussian prior of x₀, matched by label if it has names; without one, estimates are unbiased.
     target : {"initial", "current"}, default "initial"
         Estimate x₀, or the hidden opinions after the last observed step; these differ where opinions adapt.
     should_stop : callable, optional
@@ -198,6 +198,7 @@ def _recover(
 ) -> Estimate:
     _check_method(model, method)
     which = checked_target(target)
+    prior = None if prior is None else prior.in_order(model.network.labels)
     data = outputs_of(model, trajectory, observation)
     # Where opinions are constant, the current ones are x₀, and every method estimates them.
     follows = which == "current" and state_layout(model).has_hidden

@@ -20,7 +20,7 @@ from peerpressure.sde import SDE
 from peerpressure.simulation import simulate
 from peerpressure.theory._classification import LongRun, Outcome, classify, is_consensus_value
 from peerpressure.theory._departure import decide
-from peerpressure.theory._forecast import Forecast, forecast, mode_error
+from peerpressure.theory._forecast import Forecast, law_after, mode_error
 from peerpressure.theory._limits import limit_of
 from peerpressure.theory._moments import LARGEST_COVARIANCE, Functionals, consensus_mode, moments, step_count
 from peerpressure.theory._optimal_schedule import (
@@ -133,7 +133,7 @@ def advice(long_run: LongRun, ahead: Forecast) -> Advice:
     rounding = _ROUNDING * float(np.abs(long_run.model.x0).max())
     for name, schedule in _candidates(long_run, ahead.steps):
         other = with_parts(long_run.system, pressure=schedule)
-        then = forecast(other, ahead.steps)
+        then = law_after(other, ahead.steps)
         # On large networks distances have a standard error, by three of which the gain is reduced here.
         least, most = now - 3 * ahead.rms_distance_stderr, then.rms_distance + 3 * then.rms_distance_stderr
         if least > rounding and least >= _LEAST_GAIN * most:
