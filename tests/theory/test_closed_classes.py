@@ -233,7 +233,7 @@ def random_matrix(rng: np.random.Generator) -> Array:
 def test_random_networks_come_to_where_the_recursion_does(seed: int) -> None:
     rng = np.random.default_rng(seed)
     A = random_matrix(rng)
-    n = A.shape[0]
+    n = int(A.shape[0])
     network = pp.Network(A, directed=True, signed=True, connected=False)
     one = pp.Model(network, rng.uniform(-1, 1, size=n), rng.uniform(0.3, 2.0, size=n), pressure=pp.Power(0.5))
     L = np.diag(np.abs(A).sum(axis=1)) - A

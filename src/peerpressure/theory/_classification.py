@@ -18,7 +18,7 @@ from peerpressure.networks import Network
 from peerpressure.networks._classes import phases
 from peerpressure.schedules import Constant, Formula, Growth, Table
 from peerpressure.sde import SDE
-from peerpressure.statespace import model_of, with_model
+from peerpressure.statespace import model_of, noise_deviations, with_model
 from peerpressure.theory._recurrence import AbsoluteProbability
 from peerpressure.theory._regime import (
     NoiseEffect,
@@ -288,11 +288,6 @@ class LongRun:
         return None if averages and (not part.periodic or self.noise is NoiseEffect.WANDERS) else averages
 
 
-def system_deviations(system: Model | SDE) -> Vector:
-    """Return the standard deviations of noise as it enters with the weight of an opinion, shape (agents,)."""
-    return system.deviations if isinstance(system, SDE) else system.noise.deviations(system.n)
-
-
 def is_consensus_value(model: Model, value: float) -> bool:
     """Whether a value is v = Σ s x₀/Σ s, up to rounding."""
     # Relative to the range, so that the result does not depend on the origin of the scale of opinions.
@@ -314,7 +309,7 @@ def classify(system: Model | SDE) -> LongRun:
     has_camps = given.network.signed and given.network.is_balanced and given.adaptation is None
     has_camps = has_camps and regime is not Regime.BOUNDED
     system = with_model(system, without_signs(given)) if has_camps else system
-    model, deviations = model_of(system), system_deviations(system)
+    model, deviations = model_of(system), noise_deviations(system)
     continuous = system is not model
     structure = structure_of(model, regime, continuous=continuous)
     # Elsewhere the start is forgotten.

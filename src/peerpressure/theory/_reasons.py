@@ -125,6 +125,9 @@ class ReasonCode(StrEnum):
     # Advice.
     OPTIMUM_CONTINUOUS = "optimum_continuous"
     OPTIMUM_TOO_LARGE = "optimum_too_large"
+    # Settling times.
+    SETTLING_TOO_LARGE = "settling_too_large"
+    SETTLING_NO_RANGE = "settling_no_range"
 
 
 Value: TypeAlias = float | int | str
@@ -146,7 +149,7 @@ class Reason:
 
     See Also
     --------
-    Verdict.reasons : The facts behind an outcome.
+    Verdict : Has the facts behind an outcome.
 
     Examples
     --------
@@ -443,6 +446,8 @@ SENTENCES: Mapping[ReasonCode, str] = {
     ),
     ReasonCode.OPTIMUM_CONTINUOUS: "Not computed in continuous time.",
     ReasonCode.OPTIMUM_TOO_LARGE: "Not computed here for {agents:agents} and {steps:,} steps.",
+    ReasonCode.SETTLING_TOO_LARGE: "Not known: of {agents:agents} over {steps:,} steps only the last is computed.",
+    ReasonCode.SETTLING_NO_RANGE: "Not known: all opinions are equal, and no distance is given as a tolerance.",
 }
 
 
