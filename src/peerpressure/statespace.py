@@ -878,7 +878,37 @@ def transition(model: Model, t: int, *, hidden: bool = False, layout: StateLayou
 def model_transitions(
     model: Model, times: range, *, hidden: bool = False, layout: StateLayout | None = None
 ) -> Iterator[ModelTransition]:
-    """Yield the steps of a discrete model that lead to these times, in their order, forwards or backwards."""
+    """Yield the steps of a discrete model that lead to these times, in their order, forwards or backwards.
+
+    Parameters
+    ----------
+    model : Model
+        The model.
+    times : range
+        Times at the ends of the steps, each at least 1.
+    hidden : bool, default False
+        Whether to include hidden opinions even where they are constant.
+    layout : StateLayout, optional
+        The layout, where it is at hand already.
+
+    Yields
+    ------
+    ModelTransition
+        The steps.
+
+    See Also
+    --------
+    transition : One step.
+
+    Examples
+    --------
+    >>> from peerpressure import Gaussian, Model
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.statespace import model_transitions
+    >>> model = Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(1.0))
+    >>> [float(step.noise_std[0]) for step in model_transitions(model, range(3, 0, -2))]
+    [0.25, 0.5]
+    """
     layout = layout or state_layout(model, hidden=hidden)
     std, phi = model.noise.deviations(model.n), model.noise.autocorrelation
     for first in range(0, len(times), STEPS_TOGETHER):
