@@ -1,4 +1,4 @@
-"""Open every page of the built documentation in a browser: ``python docs/check.py build/docs``.
+"""Open every page of the built documentation in a browser: ``python docs/check.py build/docs [pattern]``.
 
 A page must not write to the console, ask another host, cut off code at a width of 1,300 px, or be wider than a phone of 390 px.
 """
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Page, sync_playwright
 
 WIDE, NARROW = 1300, 390
 # Where a block of code is wider than its box, which then scrolls; the text of its longest line.
@@ -31,28 +31,24 @@ TOO_WIDE = """() => {
 
 def problems(page: Page, address: str) -> Iterator[str]:
     """Yield what is wrong with one page."""
-    said: list[str] = []
-    page.on("console", lambda message: said.append(f"console {message.type}: {message.text}"))
-    page.on("pageerror", lambda error: said.append(f"error: {error}"))
-    page.on("request", lambda request: said.append(f"asks {request.url}") if request.url[:4] == "http" else None)
     page.set_viewport_size({"width": WIDE, "height": 900})
-    page.goto(address)
+    page.goto(address, wait_until="load")
     page.wait_for_function("!document.querySelector('.math') || document.querySelector('.katex')")
     yield from (f"code is cut off at {WIDE} px: {line}" for line in page.evaluate(CUT_OFF))
     page.set_viewport_size({"width": NARROW, "height": 800})
     yield from (f"too wide for {NARROW} px: {line}" for line in page.evaluate(TOO_WIDE))
-    yield from said
 
 
-def check(browser: Browser, folder: Path) -> list[str]:
-    """Return the problems of all pages, each with the name of its page."""
-    found = []
-    for file in sorted(folder.rglob("*.html")):
-        # A page of its own, because listeners stay with it.
-        page = browser.new_page()
-        found += [f"{file.relative_to(folder)}: {one}" for one in problems(page, file.resolve().as_uri())]
-        page.close()
-    return found
+def check(page: Page, folder: Path, pattern: str) -> Iterator[str]:
+    """Yield the problems of all pages, each with the name of its page."""
+    said: list[str] = []
+    page.on("console", lambda message: said.append(f"console {message.type}: {message.text}"))
+    page.on("pageerror", lambda error: said.append(f"error: {error}"))
+    page.on("request", lambda request: said.append(f"asks {request.url}") if request.url[:4] == "http" else None)
+    for file in sorted(folder.glob(pattern)):
+        for problem in [*problems(page, file.resolve().as_uri()), *said]:
+            yield f"{file.relative_to(folder)}: {problem}"
+        said.clear()
 
 
 def main() -> None:
@@ -64,10 +60,13 @@ def main() -> None:
     options: dict[str, Any] = {"executable_path": program, "args": ["--no-sandbox"]}
     with sync_playwright() as play:
         browser = play.chromium.launch(**options)
-        found = check(browser, Path(sys.argv[1]))
+        found = 0
+        for problem in check(browser.new_page(), Path(sys.argv[1]), (*sys.argv, "**/*.html")[2]):
+            print(problem, flush=True)
+            found += 1
         browser.close()
-    print(*found, f"{len(found)} problems", sep="\n")
-    sys.exit(bool(found))
+    print(f"{found} problems")
+    sys.exit(found > 0)
 
 
 if __name__ == "__main__":

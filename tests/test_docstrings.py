@@ -8,6 +8,7 @@ import doctest
 import functools
 import importlib
 import inspect
+import re
 import sys
 import textwrap
 from collections import Counter
@@ -19,6 +20,9 @@ from numpydoc.docscrape import get_doc_object
 from numpydoc.validate import ERROR_MSGS, Validator, validate
 
 import peerpressure
+from peerpressure.networks import DYNAMICS, GENERATORS, TEMPORAL
+from peerpressure.noise import LAWS
+from peerpressure.schedules import SCHEDULES
 
 NAMESPACES = (
     "",
@@ -184,6 +188,16 @@ def _raised(found: Any) -> set[str]:
 
 def _documented(name: str) -> set[str]:
     return {error.type or error.name for error in documented(name).doc["Raises"]}
+
+
+def test_declared_ranges_stand_in_the_docstrings() -> None:
+    generators = [one for table in (GENERATORS, TEMPORAL, DYNAMICS) for one in table.values()]
+    members: list[tuple[Any, Any]] = [(one, one.parameters) for family in (SCHEDULES, LAWS) for one in family.values()]
+    for member, parameters in [*members, *((one.build, one.parameters) for one in generators)]:
+        texts = {name: " ".join(text) for name, (_, text) in PublicValidator(member).doc_all_parameters.items()}
+        # A generator may take a number of agents or a network by another name.
+        bounds = {one.name: {f"{bound:g}" for bound in one.bounds.values()} for one in parameters if one.name in texts}
+        assert {name: texts[name] for name in bounds if not bounds[name] <= set(re.findall(r"\w+", texts[name]))} == {}
 
 
 def _exists(link: str, name: str) -> bool:

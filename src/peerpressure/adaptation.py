@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from peerpressure.errors import AdaptationError, ScheduleError, message
-from peerpressure.labels import refuse_labels
+from peerpressure.parameters import refuse_labels
 from peerpressure.schedules import Constant, Schedule, as_schedule, schedule_from_dict
 
 Vector: TypeAlias = NDArray[np.float64]
@@ -89,8 +89,9 @@ class Adaptation:
             got = f"η_t = {self.rate.formula_text}, of which {error}"
             raise AdaptationError(message(rule, got=got, remedy="change the rate")) from None
         # Negative rates are rejected by the schedule; a negated comparison catches NaN as well.
-        bad = np.flatnonzero(~(rate <= 1))
-        if bad.size:
+        legal = rate <= 1
+        if not (legal.all() if isinstance(legal, np.ndarray) else legal):
+            bad = np.flatnonzero(~np.atleast_1d(legal))
             time = np.atleast_1d(np.asarray(times)).flat[bad[0]]
             got = f"η = {rate.flat[bad[0]]:.6g} at t = {time}"
             raise AdaptationError(message(rule, got=got, remedy="lower the rate; small values are meant, such as 0.01"))
@@ -132,7 +133,8 @@ class Adaptation:
             If the rate at t is not a number from 0 to 1.
         """
         # Both factors lie in [0, 1], so that η does as well.
-        return self.adaptation_weights(agents) * float(self.pace(t))
+        pace, weight = float(self.pace(t)), self.adaptation_weight
+        return np.full(agents, weight * pace) if isinstance(weight, float) else self.adaptation_weights(agents) * pace
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values from which ``from_dict`` builds an equal adaptation.

@@ -6,9 +6,10 @@ of ``statespace``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import repeat
 from typing import Any, Literal, TypeAlias, final
 
 import numpy as np
@@ -18,9 +19,9 @@ from scipy import sparse
 from peerpressure.adaptation import Adaptation, as_adaptation
 from peerpressure.affine import adapted, coefficients, least_relief
 from peerpressure.errors import InvalidInputError, ModelError, message
-from peerpressure.labels import is_labelled, values_in_order
 from peerpressure.networks import Network, TemporalNetwork
 from peerpressure.noise import Noise, NoNoise, noise_from_dict
+from peerpressure.parameters import is_labelled, values_in_order
 from peerpressure.progress import checkpoint
 from peerpressure.schedules import Linear, Schedule, as_schedule, schedule_from_dict
 
@@ -291,14 +292,39 @@ class Model:
         ScheduleError
             If the pressure is not defined at t.
         """
-        checkpoint()  # every computation reads a model step by step, so that here each can be cancelled
         relief, weight = self.pressure.homogeneous(t)
+        # None and not zeros: readers then leave hidden opinions out of the state.
+        return self._update(t, relief, weight, None if self.adaptation is None else self.adaptation.at(t, self.n))
+
+    def updates(self, times: range) -> Iterator[Update]:
+        """Yield the affine maps to each of these times.
+
+        Pressure and rates are evaluated for all of them at once, which on small networks is most of the work.
+
+        Parameters
+        ----------
+        times : range
+            Steps from 1 on, all of which must be legal for the schedules.
+
+        Yields
+        ------
+        Update
+            As from :meth:`update`.
+        """
+        reliefs, weights = self.pressure.homogeneous(times)
+        rates: Iterator[Vector | None] = repeat(None)
+        if self.adaptation is not None:
+            factors = self.adaptation.adaptation_weights(self.n)
+            rates = (factors * pace for pace in self.adaptation.pace(times).tolist())
+        for t, relief, weight, rate in zip(times, reliefs, weights, rates, strict=False):
+            yield self._update(t, relief, weight, rate)
+
+    def _update(self, t: int, relief: Vector, weight: Vector, adaptation_rate: Vector | None) -> Update:
+        checkpoint()  # every computation reads a model step by step, so that here each can be cancelled
         if self.temporal_network is not None:
             # An agent may be isolated at this step, for which relief 0 would give 0/0. A static network is connected.
             relief = np.maximum(relief, least_relief(np.float64))
         gain, coupling_scale = coefficients(relief, weight, self.s, self.degrees_at(t))
-        # None and not zeros: readers then leave hidden opinions out of the state.
-        adaptation_rate = None if self.adaptation is None else self.adaptation.at(t, self.n)
         return Update(gain, coupling_scale, self.x0, self.adjacency_at(t), adaptation_rate)
 
     def adjacency_at(self, t: int) -> sparse.csr_array:

@@ -114,7 +114,7 @@ def simulate(
     model : Model or SDE
         The model, in discrete or continuous time; steps of an ``SDE`` have its own length.
     steps : int
-        The number of steps.
+        The number of steps, at least 0.
     replicates : int or sequence of int, optional
         How many replicates, or their numbers: ``range(20, 40)`` gives rows 20 to 39 of a larger run. One by default.
     seed : int, optional

@@ -44,6 +44,8 @@ FEW_COLUMNS = 8
 _BUILD = "build one first: Model(network, hidden=...)"
 # Numbers in the steps that are kept for repeated passes, 64 MB.
 KEPT_NUMBERS = 2**23
+# Schedules are evaluated for so many steps at once.
+STEPS_TOGETHER = 1024
 
 
 @final
@@ -740,6 +742,34 @@ def step_length(system: System) -> float:
     return system.step if isinstance(system, SDE) else 1
 
 
+def noise_deviations(system: System) -> Vector:
+    """Return the standard deviations of noise as it enters with the weight of an opinion.
+
+    Parameters
+    ----------
+    system : Model or SDE
+        The system.
+
+    Returns
+    -------
+    array, (agents,)
+        Standard deviations, without their scale over time.
+
+    See Also
+    --------
+    transitions : The steps, with the noise of each.
+
+    Examples
+    --------
+    >>> from peerpressure import Gaussian, Model
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.statespace import noise_deviations
+    >>> noise_deviations(Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(0.5)))
+    array([0.5, 0.5])
+    """
+    return system.deviations if isinstance(system, SDE) else system.noise.deviations(system.n)
+
+
 def state_layout(system: System, *, hidden: bool = False) -> StateLayout:
     """Return the layout of the state of a system.
 
@@ -845,6 +875,49 @@ def transition(model: Model, t: int, *, hidden: bool = False, layout: StateLayou
     return ModelTransition(layout or state_layout(model, hidden=hidden), update, std, noise.autocorrelation)
 
 
+def model_transitions(
+    model: Model, times: range, *, hidden: bool = False, layout: StateLayout | None = None
+) -> Iterator[ModelTransition]:
+    """Yield the steps of a discrete model that lead to these times, in their order, forwards or backwards.
+
+    Parameters
+    ----------
+    model : Model
+        The model.
+    times : range
+        Times at the ends of the steps, each at least 1.
+    hidden : bool, default False
+        Whether to include hidden opinions even where they are constant.
+    layout : StateLayout, optional
+        The layout, where it is at hand already.
+
+    Yields
+    ------
+    ModelTransition
+        The steps.
+
+    See Also
+    --------
+    transition : One step.
+
+    Examples
+    --------
+    >>> from peerpressure import Gaussian, Model
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.statespace import model_transitions
+    >>> model = Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(1.0))
+    >>> [float(step.noise_std[0]) for step in model_transitions(model, range(3, 0, -2))]
+    [0.25, 0.5]
+    """
+    layout = layout or state_layout(model, hidden=hidden)
+    std, phi = model.noise.deviations(model.n), model.noise.autocorrelation
+    for first in range(0, len(times), STEPS_TOGETHER):
+        block = times[first : first + STEPS_TOGETHER]
+        for update, scale in zip(model.updates(block), model.noise.scale(block), strict=True):
+            # The gain is applied to ε as to x: noise is part of the preferred opinion.
+            yield ModelTransition(layout, update, update.gain * (std * scale), phi)
+
+
 def transition_table(model: Model, last: int) -> Callable[[int], ModelTransition]:
     """Return a function from t to the step that leads to it, for passes in either direction of time.
 
@@ -855,7 +928,7 @@ def transition_table(model: Model, last: int) -> Callable[[int], ModelTransition
     model : Model
         The model.
     last : int
-        The last step.
+        The last step, at least 1.
 
     Returns
     -------
@@ -880,17 +953,8 @@ def transition_table(model: Model, last: int) -> Callable[[int], ModelTransition
     if (model.n + matrices) * last > KEPT_NUMBERS:
         # Making a step costs O(n), no more than the pass over the state that uses it.
         return lambda t: transition(model, t)
-    kept = dict(enumerate(_model_transitions(model, range(1, last + 1)), 1))
+    kept = dict(enumerate(model_transitions(model, range(1, last + 1)), 1))
     return kept.__getitem__
-
-
-def _model_transitions(model: Model, times: range, *, hidden: bool = False) -> Iterator[ModelTransition]:
-    layout, phi = state_layout(model, hidden=hidden), model.noise.autocorrelation
-    std, scale = model.noise.deviations(model.n), model.noise.scale(np.array(times))
-    for t, factor in zip(times, scale, strict=True):
-        update = model.update(t)
-        # The gain is applied to ε as to x: noise is part of the preferred opinion.
-        yield ModelTransition(layout, update, update.gain * (std * factor), phi)
 
 
 def transitions(system: System, last: int, first: int = 1, *, hidden: bool = False) -> Iterator[Transition]:
@@ -901,7 +965,7 @@ def transitions(system: System, last: int, first: int = 1, *, hidden: bool = Fal
     system : Model or SDE
         The system.
     last : int
-        The last step.
+        The last step, at least 1.
     first : int, default 1
         The first step, at least 1.
     hidden : bool, default False
@@ -931,7 +995,7 @@ def transitions(system: System, last: int, first: int = 1, *, hidden: bool = Fal
     if isinstance(system, SDE):
         yield from _sde_transitions(system, last, first)
         return
-    yield from _model_transitions(system, range(first, last + 1), hidden=hidden)
+    yield from model_transitions(system, range(first, last + 1), hidden=hidden)
 
 
 def retained(model: Model, last: int) -> Vector:
@@ -944,7 +1008,7 @@ def retained(model: Model, last: int) -> Vector:
     model : Model
         The model.
     last : int
-        The last step.
+        The last step, at least 0.
 
     Returns
     -------

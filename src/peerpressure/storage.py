@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from peerpressure.dates import DateError, calendar_steps, is_date
 from peerpressure.errors import FileFormatError, InvalidInputError, PeerPressureError, first_few, message
 from peerpressure.files import replacing
-from peerpressure.labels import find_labels, texts_of
 from peerpressure.model import Model
+from peerpressure.parameters import find_labels, texts_of
 from peerpressure.tables import TextTable, is_number, places_in, read_table
 
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ from peerpressure import affine
 from peerpressure.affine import adapted as plain_adapted, coefficients as plain_coefficients
 from peerpressure.engine.intrinsics import larger, smaller
 from peerpressure.engine.random import GROUP, U64
+from peerpressure.progress import announce_compilation
 
 # Invalidation of compiled kernels on disk.
 #
@@ -29,6 +30,7 @@ def _newest_source() -> float:
 
 def discard_stale_caches(*kernels: Any) -> None:
     """Delete the stored code of these kernels where any source of the engine is newer."""
+    announce_compilation()
     newest = _newest_source()
     for kernel in kernels:
         folder = Path(kernel.stats.cache_path)

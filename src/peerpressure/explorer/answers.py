@@ -30,6 +30,7 @@ from peerpressure.progress import checkpoint
 from peerpressure.recovery import Estimate, NetworkEstimate, Observation, recover
 from peerpressure.scenario._scenario import Observe, Privacy
 from peerpressure.simulation import Record, simulate
+from peerpressure.statespace import state_layout
 from peerpressure.theory import (
     Outcome,
     Rate,
@@ -197,7 +198,7 @@ def run_answer(built: BuiltScenario, limits: Limits) -> bytes:
     begin = time.perf_counter()
     model = built.model
     # Hidden opinions that adapt are a second path beside the public ones.
-    numbers = model.n * (1 if model.adaptation is None else 2)
+    numbers = model.n * (1 + state_layout(model).has_hidden)
     # As many times as fit into one picture; one number for each agent, time and kind of opinion.
     thinning = thinned(built.steps, min(limits.times, limits.states // numbers))
     arrays = _run_arrays(built, thinning)

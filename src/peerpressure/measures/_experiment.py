@@ -1,21 +1,15 @@
-"""A scenario carried out: the room that it takes, its run, verdict, estimates and privacy, and tables of results."""
+"""A scenario carried out: its run, verdict, estimates and privacy, and the tables of its results."""
 
 from __future__ import annotations
 
-import math
-import shutil
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from peerpressure.errors import FileFormatError, TooLargeError, message
-from peerpressure.files import amount
 from peerpressure.model import Model
 from peerpressure.networks import TemporalNetwork
 from peerpressure.privacy import Budget, Exposure, Frontier, budget, exposure, frontier
@@ -23,142 +17,14 @@ from peerpressure.recovery import Estimate, NetworkEstimate, Target, recover
 from peerpressure.scenario import Scenario
 from peerpressure.scenario._scenario import Privacy
 from peerpressure.sde import SDE
-from peerpressure.simulation import Record, memory_needed, simulate
+from peerpressure.simulation import Record, simulate
+from peerpressure.statespace import model_of
 from peerpressure.theory import Verdict, diagnose
 from peerpressure.trajectory import Trajectory
 
 if TYPE_CHECKING:
     import pandas as pd
 
-
-# Memory and disk space that a scenario takes, compared with what is free before any work is done.
-
-NUMBER = 20  # characters of a number in a table, with all its digits
-PAGES = 5_000_000  # bytes of figures and report, which do not grow with the run
-_LESS = "record less, for instance record = 'summaries' or { every = 10 }, or run fewer replicates"
-
-
-def check_room(scenario: Scenario, out: Path) -> str:
-    """Return what a scenario takes in memory and on disk, as text.
-
-    Parameters
-    ----------
-    scenario : Scenario
-        The scenario.
-    out : Path
-        Folder of the results, which need not exist.
-
-    Returns
-    -------
-    str
-        Both sizes in words.
-
-    Raises
-    ------
-    TooLargeError
-        If memory or disk has less than that free.
-    FileFormatError
-        If the folder cannot be written.
-
-    See Also
-    --------
-    Experiment : Carries out a scenario.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from peerpressure.measures import check_room
-    >>> from peerpressure.scenario import scenario_from
-    >>> check_room(scenario_from({"network": {"generator": "k2"}, "run": {"steps": 9}}), Path("."))
-    '... of memory, up to ... on disk'
-    """
-    import psutil
-
-    asked = scenario.run
-    memory = sum(memory_needed(scenario.system(), asked.steps, asked.replicates, asked.recording()))
-    disk = disk_needed(scenario)
-    # Allocation itself does not fail on systems that overcommit memory; the process would be killed during the run.
-    free = psutil.virtual_memory().available
-    if memory > free:
-        rule = f"a run must fit in memory, of which {amount(free)} is free"
-        raise TooLargeError(message(rule, got=f"{amount(memory)} to hold it", remedy=_LESS))
-    _check_disk(out, disk)
-    return f"{amount(memory)} of memory, up to {amount(disk)} on disk"
-
-
-def disk_needed(scenario: Scenario) -> int:
-    """Return an upper estimate of the bytes that the results of a scenario take on disk."""
-    keep, n, replicates, output = (
-        scenario.run.recording(),
-        scenario.graph.n,
-        scenario.run.replicates,
-        scenario.output,
-    )
-    # An upper estimate before anything is simulated: a run that fills the disk would lose hours of work.
-    agents = n if keep.agents is None else len(keep.agents)
-    times = math.ceil(scenario.run.steps / keep.every) + 1
-    opinions = 1 + (scenario.agents.adaptation is not None)  # public, and hidden where they adapt
-    label = 1 + max(len(str(name)) for name in scenario.graph.labels)
-    methods = 0 if scenario.observe is None else len(scenario.observe.methods)
-    rows = replicates * times
-    # States are binary doubles of 8 bytes, summaries both binary and text; compression, which shrinks them, is not
-    # relied on.
-    total = rows * agents * 8 * opinions * keep.states + rows * (40 + 40 + NUMBER * (1 + 4 * opinions)) * keep.summaries
-    total += rows * agents * (16 + label + NUMBER * opinions) * (output.states and keep.states)
-    total += n * (label + 10 * NUMBER) + replicates * n * (label + 24 + 3 * NUMBER) * methods
-    if scenario.observe is not None and scenario.observe.unknown_network is not None:
-        total += n * n * (2 * label + 3 * NUMBER)
-    total += scenario.run.steps * 32 * (scenario.temporal_network is not None)
-    return total + PAGES * (output.figures or output.report) + 50_000
-
-
-def _check_disk(out: Path, needed: int) -> None:
-    # The folder may not exist yet; the disk is that of its nearest existing ancestor.
-    there = next(place for place in (out, *out.absolute().parents) if place.exists())
-    try:
-        # Writing is the only reliable test of permissions. An existing folder is tested beside it, where results are
-        # written before they take its place.
-        with tempfile.TemporaryDirectory(dir=there.parent if there == out else there):
-            free = shutil.disk_usage(there).free
-    except OSError as error:
-        raise no_place(out, error) from error
-    if needed > free:
-        rule = f"results must fit on the disk, of which {amount(free)} is free in {there}"
-        remedy = f"free some, name another folder with --out, or {_LESS}"
-        raise TooLargeError(message(rule, got=f"{amount(needed)} to write", remedy=remedy))
-
-
-def no_place(out: Path, error: OSError) -> FileFormatError:
-    """Return the error for a folder that cannot be written.
-
-    Parameters
-    ----------
-    out : Path
-        The folder.
-    error : OSError
-        What the system said.
-
-    Returns
-    -------
-    FileFormatError
-        The error to raise.
-
-    See Also
-    --------
-    check_room : Checks a folder before a run.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from peerpressure.measures import no_place
-    >>> str(no_place(Path("results"), PermissionError(13, "Permission denied")))
-    'results must have a place to go, got results (Permission denied); name a folder that may be written to'
-    """
-    rule, remedy = "results must have a place to go", "name a folder that may be written to"
-    return FileFormatError(message(rule, got=f"{out} ({error.strerror})", remedy=remedy))
-
-
-# The experiment.
 
 Counts: TypeAlias = NDArray[np.int64]
 MOST_COMPARED = 200_000  # agents × steps up to which noise designs are compared in about a second
@@ -213,7 +79,7 @@ class Experiment:
     @property
     def model(self) -> Model:
         """The model."""
-        return self.system.model if isinstance(self.system, SDE) else self.system
+        return model_of(self.system)
 
     @property
     def steps(self) -> int:

@@ -22,8 +22,9 @@ from peerpressure.networks._joint_connectivity import (
     shortest_window,
 )
 from peerpressure.networks._network import Network
+from peerpressure.networks._network_law import NetworkLaw
 from peerpressure.networks._readers import describe_network_file, read_network
-from peerpressure.networks._temporal import NetworkLaw, TemporalNetwork
+from peerpressure.networks._temporal import TemporalNetwork
 from peerpressure.networks._temporal_generators import (
     DYNAMICS,
     TEMPORAL,

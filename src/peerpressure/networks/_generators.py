@@ -51,7 +51,7 @@ def path(n: int) -> Network:
     Parameters
     ----------
     n : int
-        Number of agents.
+        Number of agents, at least 2.
 
     Returns
     -------
@@ -84,7 +84,7 @@ def cycle(n: int) -> Network:
     Parameters
     ----------
     n : int
-        Number of agents.
+        Number of agents, at least 3.
 
     Returns
     -------
@@ -118,7 +118,7 @@ def complete(n: int) -> Network:
     Parameters
     ----------
     n : int
-        Number of agents.
+        Number of agents, at least 2.
 
     Returns
     -------
@@ -150,7 +150,7 @@ def star(n: int) -> Network:
     Parameters
     ----------
     n : int
-        Number of agents.
+        Number of agents, at least 2.
 
     Returns
     -------
@@ -183,7 +183,7 @@ def grid(rows: int, columns: int) -> Network:
     Parameters
     ----------
     rows, columns : int
-        Size of the lattice.
+        Size of the lattice, each at least 1 and one of them at least 2.
 
     Returns
     -------
@@ -223,9 +223,9 @@ def erdos_renyi(n: int, p: float, *, seed: int, connected: bool = True) -> Netwo
     Parameters
     ----------
     n : int
-        Number of agents.
+        Number of agents, at least 2.
     p : float
-        Probability of each edge.
+        Probability of each edge, from 0 to 1.
     seed : int
         Seed of the random numbers.
     connected : bool, default True
@@ -282,11 +282,11 @@ def watts_strogatz(n: int, k: int, p: float, *, seed: int) -> Network:
     Parameters
     ----------
     n : int
-        Number of agents.
+        Number of agents, at least 2.
     k : int
-        Number of neighbours in the ring, an even number below n.
+        Number of neighbours in the ring, an even number, at least 2 and below n.
     p : float
-        Probability that an edge is rewired.
+        Probability that an edge is rewired, from 0 to 1.
     seed : int
         Seed of the random numbers.
 
@@ -335,9 +335,9 @@ def barabasi_albert(n: int, m: int, *, seed: int) -> Network:
     Parameters
     ----------
     n : int
-        Number of agents.
+        Number of agents, at least 2.
     m : int
-        Number of edges of each new agent, below n.
+        Number of edges of each new agent, at least 1 and below n.
     seed : int
         Seed of the random numbers.
 
@@ -395,9 +395,9 @@ def random_regular(n: int, degree: int, *, seed: int) -> Network:
     Parameters
     ----------
     n : int
-        Number of agents.
+        Number of agents, at least 2.
     degree : int
-        Number of neighbours of every agent, below n; n·degree must be even.
+        Number of neighbours of every agent, at least 1 and below n; n·degree must be even.
     seed : int
         Seed of the random numbers.
 

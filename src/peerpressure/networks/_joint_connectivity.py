@@ -82,7 +82,7 @@ def joint_connectivity(temporal: TemporalNetwork, window: int, until: int | None
     temporal : TemporalNetwork
         The network.
     window : int
-        Number of steps in a window.
+        Number of steps in a window, at least 1.
     until : int, optional
         Last step by which windows end; by default as many windows as it takes to cover the period, or all changes.
 

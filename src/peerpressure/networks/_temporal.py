@@ -1,9 +1,7 @@
-"""Temporal networks: undirected weighted graphs whose edges change from step to step, and the laws of random ones."""
+"""Temporal networks: undirected weighted graphs whose edges change from step to step."""
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,166 +27,8 @@ from peerpressure.networks._events import (
     validate_period,
 )
 from peerpressure.networks._network import Network
-from peerpressure.networks._validation import Label, check_integer, network_error
-
-# Laws of random temporal networks: what a generator knows of the process that one temporal network is a record of.
-
-_FACTS = ("generator", "presence", "memory", "isolation")
-_EDGES = ("law_sources", "law_targets", "law_weights")
-
-
-def _log_binomial(n: int, k: int) -> float:
-    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class NetworkLaw:
-    """Law of a stationary random process of networks, of which a temporal network without a period is a record.
-
-    Attributes
-    ----------
-    generator : str
-        Name of the generator, such as "failing_edges".
-    pairs : Network, optional
-        Edges that may be present, with their weights; by default any two agents may be linked.
-    presence : float, optional
-        Probability that such an edge is present, where edges are independent of each other and alike.
-    memory : float, default 0
-        Autocorrelation of the presence of an edge from one step to the next; 0 where steps are independent.
-    isolation : float, default 0
-        Probability that an agent is without neighbours in a step, as a mean over agents. It is 0 where that never
-        happens, and otherwise it happens to every agent.
-
-    See Also
-    --------
-    failing_edges, edge_markovian, activity_driven, rewiring : Generators of random temporal networks.
-
-    Examples
-    --------
-    >>> from peerpressure.networks import cycle, failing_edges
-    >>> law = failing_edges(cycle(5), 0.4, 100, seed=1).law
-    >>> law.presence, law.memory, round(law.isolation, 3)
-    (0.6, 0.0, 0.16)
-    """
-
-    generator: str
-    pairs: Network | None = None
-    presence: float | None = None
-    memory: float = 0.0
-    isolation: float = 0.0
-
-    @classmethod
-    def of_edges(cls, generator: str, pairs: Network | None, n: int, birth: float, death: float) -> Self | None:
-        """Return the law of independent two-state Markov chains, or None where edges never change.
-
-        Parameters
-        ----------
-        generator : str
-            Name of the generator.
-        pairs : Network or None
-            Edges that may be present; None for all pairs of agents.
-        n : int
-            Number of agents.
-        birth, death : float
-            Probabilities that an absent edge appears and that a present one disappears, from 0 to 1 and not both 0.
-
-        Returns
-        -------
-        NetworkLaw or None
-            Law of the stationary process.
-        """
-        if death == 0:
-            return None
-        presence = birth / (birth + death)
-        neighbours = np.full(n, n - 1.0) if pairs is None else np.diff(pairs.adjacency.indptr).astype(np.float64)
-        isolation = float(np.mean((1 - presence) ** neighbours))
-        # Rounding would leave a memory where birth and death are given as complements.
-        memory = 0.0 if generator == "failing_edges" else 1 - birth - death
-        return cls(generator, pairs, presence, memory, isolation)
-
-    @classmethod
-    def of_moving_edges(cls, generator: str, n: int, edges: int, rate: float) -> Self | None:
-        """Return the law of edges of which one end moves with a probability, or None where edges never move.
-
-        A move and its reverse have the same probability, so that in the long run all graphs with as many edges are
-        equally probable.
-
-        Parameters
-        ----------
-        generator : str
-            Name of the generator.
-        n : int
-            Number of agents.
-        edges : int
-            Number of edges, which is constant.
-        rate : float
-            Probability that an edge moves in a step, from 0 to 1.
-
-        Returns
-        -------
-        NetworkLaw or None
-            Law of the stationary process.
-        """
-        possible, others = n * (n - 1) // 2, (n - 1) * (n - 2) // 2
-        if rate == 0 or edges == possible:
-            return None
-        # The share of graphs whose edges all lie between the other agents.
-        log_share = _log_binomial(others, edges) - _log_binomial(possible, edges) if edges <= others else -math.inf
-        return cls(generator, memory=1 - rate, isolation=math.exp(log_share))
-
-    @property
-    def is_ergodic(self) -> bool:
-        """Whether the process forgets its start; edges that alternate with certainty do not."""
-        return self.memory > -1
-
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the law as plain arrays, from which `from_arrays` restores it.
-
-        Returns
-        -------
-        dict of str to array
-            The attributes as JSON text, and the edges that may be present.
-        """
-        facts = {"law": np.array(json.dumps({name: getattr(self, name) for name in _FACTS}))}
-        return facts | ({} if self.pairs is None else dict(zip(_EDGES, self.pairs.edges(), strict=True)))
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, Any], n: int) -> Self | None:
-        """Return the law stored in the arrays of a temporal network of n agents; None if there is none.
-
-        Parameters
-        ----------
-        arrays : mapping of str to array
-            Arrays that ``TemporalNetwork.arrays`` returned.
-        n : int
-            Number of agents.
-
-        Returns
-        -------
-        NetworkLaw or None
-            An equal law.
-
-        Raises
-        ------
-        NetworkError
-            If the stored law is damaged.
-        """
-        if "law" not in arrays:
-            return None
-        try:
-            facts = json.loads(str(np.asarray(arrays["law"])))
-            pairs = None
-            if _EDGES[0] in arrays:
-                i, j, weights = (np.asarray(arrays[name]) for name in _EDGES)
-                pairs = Network.from_edges((i, j), weights, n=n, connected=False)
-            return cls(pairs=pairs, **{name: facts[name] for name in _FACTS})
-        except (KeyError, TypeError, ValueError) as error:
-            rule = f"a stored law must hold {', '.join(_FACTS)}"
-            raise network_error(rule, got=repr(error), remedy="store what temporal.arrays() returns") from None
-
-
-# The temporal network.
+from peerpressure.networks._network_law import NetworkLaw
+from peerpressure.networks._validation import Label, check_integer
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 
@@ -635,11 +475,13 @@ class TemporalNetwork:
         # Agents of one component never have edges to another, so events can be split by either end.
         _, member = components(self.aggregate.adjacency)
         inside = member == np.argmax(np.bincount(member))
+        agents = np.flatnonzero(inside)
         # New positions of the agents that stay.
         place = np.cumsum(inside) - 1
         times, i, j, weights = self.events.taken(np.flatnonzero(inside[self.sources]))
-        names = [self.labels[k] for k in np.flatnonzero(inside).tolist()]
-        return TemporalNetwork(times, place[i], place[j], weights, labels=names, period=self.period)
+        names = [self.labels[k] for k in agents.tolist()]
+        law = None if self.law is None else self.law.within(agents)
+        return TemporalNetwork(times, place[i], place[j], weights, labels=names, period=self.period, law=law)
 
     def __getstate__(self) -> dict[str, Any]:
         # Cached values, the cursor among them, are cheaper to recompute than to send to another process.

@@ -18,6 +18,7 @@ from peerpressure.networks._event_sources import one_step_events
 from peerpressure.networks._events import Events
 from peerpressure.networks._generators import GENERATORS, barabasi_albert
 from peerpressure.networks._network import Network
+from peerpressure.networks._network_law import NetworkLaw
 from peerpressure.networks._sampling import (
     AllPairs,
     EdgesOf,
@@ -28,7 +29,7 @@ from peerpressure.networks._sampling import (
     rewiring_events,
     switches,
 )
-from peerpressure.networks._temporal import NetworkLaw, TemporalNetwork
+from peerpressure.networks._temporal import TemporalNetwork
 from peerpressure.networks._validation import Generator, network_error, random_generator
 from peerpressure.parameters import Parameter
 
@@ -45,9 +46,9 @@ def failing_edges(
     network : Network
         The edges when none fails.
     probability : float
-        Probability p < 1 that an edge is absent.
+        Probability p that an edge is absent, 0 ≤ p < 1.
     steps : int
-        Number of steps that are generated.
+        Number of steps that are generated, at least 1.
     seed : int
         Seed of the random numbers.
     repeat : bool, default False
@@ -96,11 +97,11 @@ def edge_markovian(
     Parameters
     ----------
     base : int or Network
-        Number of agents, any two of whom may be linked, or a network whose edges appear and disappear.
+        Number of agents, at least 2, any two of whom may be linked, or a network whose edges appear and disappear.
     birth, death : float
-        Probabilities per step; birth must be above 0.
+        Probabilities per step, from 0 to 1; birth must be above 0.
     steps : int
-        Number of steps that are generated.
+        Number of steps that are generated, at least 1.
     seed : int
         Seed of the random numbers.
     repeat : bool, default False
@@ -168,15 +169,15 @@ def activity_driven(
     Parameters
     ----------
     n : int
-        Number of agents.
+        Number of agents, at least 2.
     steps : int
-        Number of steps that are generated.
+        Number of steps that are generated, at least 1.
     seed : int
         Seed of the random numbers.
     contacts : int, default 1
-        Number of edges of an active agent, below n.
+        Number of edges of an active agent, at least 1 and below n.
     exponent : float, default 2.8
-        Exponent of the activity distribution.
+        Exponent of the activity distribution, at least 0.
     floor : float, default 0.01
         Smallest activity, between 0 and 1.
     repeat : bool, default False
@@ -207,7 +208,7 @@ def activity_driven(
     --------
     >>> from peerpressure.networks import activity_driven
     >>> activity_driven(100, 50, seed=1)
-    TemporalNetwork(100 agents, 146 pairs, 294 changes over 1…51, on average 2.882 edges)
+    TemporalNetwork(100 agents, 98 pairs, 198 changes over 1…51, on average 1.941 edges)
     """
     rng = random_generator(seed)
     TEMPORAL["activity_driven"].check(steps=steps, n=n, contacts=contacts, exponent=exponent, floor=floor)
@@ -241,9 +242,9 @@ def rewiring(network: Network, rate: float, steps: int, *, seed: int) -> Tempora
     network : Network
         The network at step 1.
     rate : float
-        Probability that an edge is rewired, per step.
+        Probability that an edge is rewired, per step, from 0 to 1.
     steps : int
-        Number of steps that are generated.
+        Number of steps that are generated, at least 1.
     seed : int
         Seed of the random numbers.
 
@@ -295,11 +296,11 @@ def growing(n: int, m: int, steps: int, *, seed: int) -> TemporalNetwork:
     Parameters
     ----------
     n : int
-        Final number of agents.
+        Final number of agents, at least 2.
     m : int
-        Number of edges of each new agent, below n.
+        Number of edges of each new agent, at least 1 and below n.
     steps : int
-        Number of steps that are generated.
+        Number of steps that are generated, at least 1.
     seed : int
         Seed of the random numbers.
 

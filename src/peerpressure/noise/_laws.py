@@ -40,9 +40,9 @@ class Gaussian(Noise):
     Parameters
     ----------
     std : float or array_like of shape (n,), default 1.0
-        Standard deviation, the same for all agents or one for each.
+        Standard deviation in units of opinion, at least 0; the same for all agents or one for each.
     time_scale : Schedule, float or str, default 1
-        Factor of the standard deviation at step t.
+        Factor of the standard deviation at step t, at least 0.
     temporal : Temporal or str, default "white"
         Correlation in time: "white", "frozen" or ``AR1(coefficient)``.
 
@@ -81,9 +81,9 @@ class Laplace(Noise):
     Parameters
     ----------
     std : float or array_like of shape (n,), default 1.0
-        Standard deviation, the same for all agents or one for each.
+        Standard deviation in units of opinion, at least 0; the same for all agents or one for each.
     time_scale : Schedule, float or str, default 1
-        Factor of the standard deviation at step t.
+        Factor of the standard deviation at step t, at least 0.
     temporal : Temporal or str, default "white"
         Correlation in time: "white", "frozen" or ``AR1(coefficient)``.
 
@@ -130,9 +130,9 @@ class Uniform(Noise):
     Parameters
     ----------
     std : float or array_like of shape (n,), default 1.0
-        Standard deviation, the same for all agents or one for each.
+        Standard deviation in units of opinion, at least 0; the same for all agents or one for each.
     time_scale : Schedule, float or str, default 1
-        Factor of the standard deviation at step t.
+        Factor of the standard deviation at step t, at least 0.
     temporal : Temporal or str, default "white"
         Correlation in time: "white", "frozen" or ``AR1(coefficient)``.
 
@@ -168,11 +168,11 @@ class StudentT(Noise):
     Parameters
     ----------
     std : float or array_like of shape (n,), default 1.0
-        Standard deviation, the same for all agents or one for each.
+        Standard deviation in units of opinion, at least 0; the same for all agents or one for each.
     df : float, default 5.0
         Degrees of freedom, above 2.
     time_scale : Schedule, float or str, default 1
-        Factor of the standard deviation at step t.
+        Factor of the standard deviation at step t, at least 0.
     temporal : Temporal or str, default "white"
         Correlation in time: "white", "frozen" or ``AR1(coefficient)``.
 
@@ -235,9 +235,9 @@ class Rademacher(Noise):
     Parameters
     ----------
     std : float or array_like of shape (n,), default 1.0
-        Standard deviation, the same for all agents or one for each.
+        Standard deviation in units of opinion, at least 0; the same for all agents or one for each.
     time_scale : Schedule, float or str, default 1
-        Factor of the standard deviation at step t.
+        Factor of the standard deviation at step t, at least 0.
     temporal : Temporal or str, default "white"
         Correlation in time: "white", "frozen" or ``AR1(coefficient)``.
 
@@ -310,7 +310,7 @@ class Custom(Noise):
     centre : bool, default False
         Whether to subtract the mean.
     time_scale : Schedule, float or str, default 1
-        Factor of the standard deviation at step t.
+        Factor of the standard deviation at step t, at least 0.
     temporal : Temporal or str, default "white"
         Correlation in time: "white", "frozen" or ``AR1(coefficient)``.
 

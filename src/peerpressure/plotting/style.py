@@ -23,6 +23,7 @@ from peerpressure.files import replacing
 # The usual column widths of journals, so that letters and lines are printed in the sizes set below.
 ONE_COLUMN: Final = 3.4  # inches
 TWO_COLUMNS: Final = 7.0
+NOTEBOOK: Final = 200  # dots per inch of a figure in a notebook, as wide as its page
 
 # Different in lightness as well as in hue, so that they are distinct in grey and for colour-blind readers.
 INK: Final = "#20262b"
@@ -101,7 +102,10 @@ def styled(draw: Callable[P, Figure]) -> Callable[P, Figure]:
     @functools.wraps(draw)
     def drawn(*args: P.args, **kwargs: P.kwargs) -> Figure:
         with _own_settings():
-            return draw(*args, **kwargs)
+            figure = draw(*args, **kwargs)
+        # Notebooks know how to show figures of pyplot; others have to say it themselves.
+        figure.__dict__["_repr_png_"] = functools.partial(render, figure, "png", dpi=NOTEBOOK)
+        return figure
 
     return drawn
 

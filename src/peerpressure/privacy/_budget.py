@@ -146,15 +146,15 @@ def budget(
     model : Model or SDE
         The mechanism; an SDE is observed at the steps of its grid.
     steps : int
-        The number T of observed steps.
+        The number T of observed steps, at least 1.
     sensitivity : float, default 1.0
-        Largest distance Δ between two hidden opinions that are to be indistinguishable.
+        Largest distance Δ > 0 between two hidden opinions that are to be indistinguishable.
     delta : float, default 1e-5
-        The δ at which ε holds.
+        The δ at which ε holds, strictly between 0 and 1.
     sees_start : bool, default False
         Whether y₀ is observed, too, which reveals everything where y₀ = x₀.
     runs : int, default 1
-        Runs with independent noise that are released; information adds up over them.
+        Runs with independent noise that are released, at least 1; information adds up over them.
     observed : sequence of labels or Observation, optional
         The observed agents, or an Observation for certain steps, too; by default everyone. Rounding is not counted, as
         it can only hide more.

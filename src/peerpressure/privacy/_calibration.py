@@ -111,7 +111,7 @@ def calibrate(
     epsilon : float, optional
         Budget ε > 0 of (ε, δ)-privacy. Exactly one of ``epsilon``, ``mu`` and ``information`` is given.
     delta : float, default 1e-5
-        The δ at which ε holds.
+        The δ at which ε holds, strictly between 0 and 1.
     mu : float, optional
         Budget μ > 0 of Gaussian differential privacy.
     information : float, optional

@@ -124,6 +124,7 @@ class Definition:
         if len(set(self.insiders)) == self.system.n:
             rule = "some agent must not be an insider"
             raise InvalidInputError(message(rule, got=f"all {self.system.n:,}", remedy="leave out who is protected"))
+        # What insiders hear at each step is part of what they know, whatever the observer outside looks at.
         if look is not None and (look.times is not None or look.first_step > 1):
             rule = "insiders observe every step"
             raise InvalidInputError(message(rule, got="certain steps only", remedy="leave out times and first_step"))
@@ -154,10 +155,12 @@ class Definition:
             return None
         look = as_observation(self.observed) or Observation()
         if look.times is not None:
+            # Later steps are not released.
             look = replace(look, times=[t for t in look.times if t <= self.steps])
             if not look.times:
                 return None
         seen = np.flatnonzero(self.is_observed).tolist()
+        # None and not all labels: methods for complete outputs are chosen by it.
         agents = None if self.is_observed.all() else [self.model.network.labels[i] for i in seen]
         return replace(look, agents=agents, sees_start=self.sees_start)
 

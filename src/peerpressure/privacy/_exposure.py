@@ -114,7 +114,7 @@ def exposure(
     model : Model or SDE
         The model of the run; steps of an SDE are those of its grid.
     steps : int
-        The number of steps.
+        The number of steps, at least 1.
     observed : sequence of labels or Observation, optional
         The observed agents, or an Observation for certain steps or the start, too; by default everyone.
     prior : Prior, optional
@@ -168,7 +168,7 @@ def _exposure(model: System, steps: int, observed: Observed, prior: Prior | None
 
     require_independent_start(model)
     T, base = step_count(steps), model_of(model)
-    given = _default_prior(base) if prior is None else prior
+    given = _default_prior(base) if prior is None else prior.in_order(base.network.labels)
     before, look = given.variances(base.n), as_observation(observed)
     seen = observed_agents(base, look)
     if look is not None and seen.all():
@@ -182,6 +182,7 @@ def _exposure(model: System, steps: int, observed: Observed, prior: Prior | None
     ratio = np.minimum(after / before, 1.0)
     columns = {
         "seen": seen,
+        # An agent whose neighbours are all observed is read off its own update, as if everyone were observed.
         "neighbourhood_seen": seen & ~(base.network.adjacency @ (~seen).astype(float) > 0),
         "prior_variance": before,
         "posterior_variance": after,
@@ -190,12 +191,14 @@ def _exposure(model: System, steps: int, observed: Observed, prior: Prior | None
         **_mutual_information(ratio),
     }
     table = pd.DataFrame(columns, index=pd.Index(list(base.network.labels), name="agent", tupleize_cols=False))
+    # Rounded, so that agents that are equal by symmetry have the same rank.
     table["rank"] = table["ratio"].round(12).rank(method="min").astype(int)
     return Exposure(base, T, table, _note(model))
 
 
 def _under_law(bound: Vector, unit: float) -> Vector:
     """Return the bound for a law of this information at unit variance; what the data leave open stays so."""
+    # ∞/∞ where the law has infinite information: what the outputs do not determine stays undetermined.
     open_ = np.isinf(bound)
     return np.where(open_, np.inf, np.where(open_, 0.0, bound) / unit)
 
@@ -216,6 +219,7 @@ def _note(system: System) -> str:
 
 def _mutual_information(ratio: Vector) -> dict[str, Vector]:
     with np.errstate(divide="ignore"):
+        # Plus 0 turns −0 into 0, as it is printed.
         nats = -0.5 * np.log(ratio) + 0.0
     return {"nats": nats, "bits": nats / np.log(2)}
 

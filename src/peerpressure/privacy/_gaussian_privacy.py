@@ -73,8 +73,7 @@ def delta_of(mu: ArrayLike, epsilon: ArrayLike) -> Vector:
     References
     ----------
     .. [1] B. Balle and Y.-X. Wang (2018), "Improving the Gaussian mechanism for differential privacy: analytical
-    calibration
-       and optimal denoising", International Conference on Machine Learning.
+       calibration and optimal denoising", International Conference on Machine Learning.
 
     Examples
     --------

@@ -236,8 +236,7 @@ class ZeroSum(Design):
     References
     ----------
     .. [1] Y. Mo and R. M. Murray (2017), "Privacy preserving average consensus", IEEE Transactions on Automatic Control
-    62,
-       753–765.
+       62, 753–765.
 
     Examples
     --------

@@ -87,7 +87,7 @@ def delay_pressure(model: Model, steps: int) -> Model:
     model : Model
         Any model.
     steps : int
-        The number of steps for which the delayed pressure is tabulated.
+        The number of steps for which the delayed pressure is tabulated, at least 1.
 
     Returns
     -------

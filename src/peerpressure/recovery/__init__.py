@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
 
-from peerpressure.errors import InvalidInputError, message
+from peerpressure.errors import InvalidInputError, did_you_mean, message
 from peerpressure.model import Model
 from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.recovery._current import CURRENT, checked_target, current
@@ -151,7 +151,7 @@ def recover(
         Which agents are observed and when; by default all that is recorded from step 1 on. Where the record has
         y₀ = x₀, the note of the estimate says that it was left out.
     prior : Prior, optional
-        Gaussian prior of x₀; without one, estimates are unbiased.
+        Gaussian prior of x₀, matched by label if it has names; without one, estimates are unbiased.
     target : {"initial", "current"}, default "initial"
         Estimate x₀, or the hidden opinions after the last observed step; these differ where opinions adapt.
     should_stop : callable, optional
@@ -171,9 +171,9 @@ def recover(
 
     See Also
     --------
-    information : The Cramér–Rao bound, before any output is observed.
-    kalman_smoother : Posteriors of public and hidden opinions at every step.
-    fit : Estimates of unknown parameters together with x₀.
+    recovery.information : The Cramér–Rao bound, before any output is observed.
+    recovery.kalman_smoother : Posteriors of public and hidden opinions at every step.
+    recovery.fit : Estimates of unknown parameters together with x₀.
 
     Examples
     --------
@@ -198,6 +198,7 @@ def _recover(
 ) -> Estimate:
     _check_method(model, method)
     which = checked_target(target)
+    prior = None if prior is None else prior.in_order(model.network.labels)
     data = outputs_of(model, trajectory, observation)
     # Where opinions are constant, the current ones are x₀, and every method estimates them.
     follows = which == "current" and state_layout(model).has_hidden
@@ -235,7 +236,8 @@ def _remarks(system: System, data: Outputs) -> Iterator[str]:
 def _check_method(system: System, method: str) -> None:
     if method not in METHODS:
         rule = f"the method must be one of {', '.join(METHODS)}"
-        raise InvalidInputError(message(rule, got=repr(method), remedy="check the spelling"))
+        remedy = f"name one of these{did_you_mean(method, METHODS)}"
+        raise InvalidInputError(message(rule, got=repr(method), remedy=remedy))
     if not isinstance(system, Model) and method not in CONTINUOUS:
         rule = f"in continuous time the method must be one of {', '.join(CONTINUOUS)}"
         remedy = "'innovations' needs all outputs, and 'kalman' can do without"

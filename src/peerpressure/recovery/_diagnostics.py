@@ -73,13 +73,12 @@ class FitDiagnostics:
     See Also
     --------
     diagnose_fit : Returns diagnostics of a run.
-    Estimate.diagnostics : Those of an estimate.
+    Estimate : Has those of its outputs.
 
     References
     ----------
     .. [1] J. Durbin and S. J. Koopman (2012), Time Series Analysis by State Space Methods, 2nd edition, Oxford
-    University
-       Press.
+       University Press.
 
     Examples
     --------
@@ -119,6 +118,7 @@ class FitDiagnostics:
     @property
     def is_ready(self) -> bool:
         """Whether the residuals are known already, or found at once."""
+        # An inversion reads each output once; a filter updates an n × n matrix with each.
         work = self.outputs.values.size if self.outputs.complete else self.outputs.present.size * self.outputs.seen.n**2
         return "_found" in self.__dict__ or work < (_QUICK if self.outputs.complete else _QUICK_FILTER)
 

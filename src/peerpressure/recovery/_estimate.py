@@ -44,8 +44,8 @@ class Covariance(Protocol):
 
     See Also
     --------
-    Estimate.covariance : Covariance of an estimate.
-    Information.matrix : Fisher information.
+    Estimate : Has the covariance of its errors.
+    Information : Has the Fisher information as a matrix.
 
     Examples
     --------

@@ -304,6 +304,7 @@ def prior_information(model: Model, data: Outputs, prior: Prior | None, masks: i
     exact = np.concatenate([np.eye(n), nothing, data.known.T], axis=1)[known]
     noisy = np.empty((0, n + masks + replicates))
     if prior is not None:
+        prior = prior.in_order(model.network.labels)
         root = np.linalg.cholesky(prior.covariance(n))
         means = np.tile(prior.means(n)[:, None], replicates)
         # L⁻¹x₀ = L⁻¹m + e has unit noise, so a prior is n more noisy rows and needs no case of its own.

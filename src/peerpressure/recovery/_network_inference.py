@@ -149,6 +149,8 @@ def infer_network(
 
 
 def _named(found: NetworkEstimate, labels: tuple[Hashable, ...], missing: int) -> NetworkEstimate:
+    # An agent that is not observed may act on all others: what it does is taken for edges between them, so that
+    # neither errors nor confidence mean anything.
     if missing:
         nothing = np.full_like(found.weights, np.nan)
         hidden = np.full_like(found.hidden, np.nan)
@@ -167,6 +169,7 @@ def _checked(run: Trajectory, law: Noise, std: object, *, symmetric: bool) -> No
     if std not in ("common", "agent", "known"):
         rule = "std must be 'common', 'agent' or 'known'"
         raise InvalidInputError(message(rule, got=repr(std), remedy="choose one of them"))
+    # The problem is convex in θ_ij = w_ij τ_i; with a τ_i for each agent, equal w_ij and w_ji make θ_ij τ_j = θ_ji τ_i.
     if symmetric and std == "agent":
         rule = "a symmetric fit needs deviations that are known up to one factor: else it is not convex"
         raise InvalidInputError(message(rule, got="std='agent'", remedy="use std='common', or symmetric=False"))
@@ -230,6 +233,7 @@ def _steps(run: Trajectory, pressure: Schedule, law: Noise, observation: Observa
         start = run.model.start_state[data.seen.agents] if public else known
         first = np.broadcast_to(start, (values.shape[0], 1, values.shape[2]))
         values, times = np.concatenate([first, values], axis=1), np.concatenate([[0], times])
+    # Schedules begin at step 1; the values of step 0 are never read.
     at = np.maximum(times, 1)
     steps = Steps(values, times, pressure(at), law.scale(at), law.autocorrelation, known)
     return steps, data.seen.agents
@@ -247,6 +251,7 @@ def _candidates(given: ArrayLike | Network | None, labels: tuple[Hashable, ...])
     if allowed.shape != (n, n):
         rule = f"candidates must be a matrix of shape ({n}, {n}), one row for each observed agent"
         raise InvalidInputError(message(rule, got=f"shape {allowed.shape}", remedy="leave it out to allow all pairs"))
+    # An agent's own weight is its stubbornness.
     allowed[np.diag_indices(n)] = False
     return allowed
 
@@ -263,9 +268,11 @@ def _groups(steps: Steps, allowed: Mask, *, alike: bool) -> list[ProductSums]:
         lost[lag:] |= heard[:-lag]
     usable = steps.consecutive()[:, None] & ~lost
     if alike:
+        # One weight belongs to two agents, whose sums must run over the same steps.
         usable[:] = usable.all(axis=1, keepdims=True)
     _check_steps(usable)
     _check_memory(n, np.unique(usable, axis=1).shape[1])
+    # Agents with the same usable steps share EᵀE, which takes nearly all of the time and memory.
     free = np.isnan(steps.known)
     keys: dict[bytes, list[int]] = {}
     for i in range(n):
@@ -372,6 +379,7 @@ def _directed(task: _Task) -> NetworkEstimate:
 def _symmetric(task: _Task, stubbornness: Vector) -> NetworkEstimate:
     n = len(task.allowed)
     tau, scale = task.scales
+    # τ_i σ_i is the same for all agents, since deviations are known up to one factor.
     factor = float(tau[0] * task.deviation[0])
     pairs = np.argwhere(np.triu(task.allowed | task.allowed.T))
     problem = SymmetricProblem.of(task.groups, pairs, stubbornness, task.deviation)
@@ -401,6 +409,7 @@ def _result(
     task: _Task, weights: Vector, std: Vector, sure: Vector, hidden: Vector, penalty: Vector, likelihood: float
 ) -> NetworkEstimate:
     lost = np.isinf(task.scale_std)
+    # Without information about the scale a weight may be any multiple of the estimate.
     std[lost] = np.where(weights[lost] > 0, np.inf, np.nan)
     hidden[lost & np.isnan(task.steps.known), 1] = np.inf
     steps = np.array([group.rows for group, _ in task.places])
@@ -420,6 +429,7 @@ def _result(
 
 def _hidden(task: _Task, i: int, covariance: Vector, w: Vector, support: Index) -> Vector:
     group, at = task.places[i]
+    # An opinion that is known takes part with its value and has no error.
     if not group.free:
         return np.array([task.steps.known[i], 0.0])
     value = hidden_opinion(group, at, float(task.scales[0][i]), covariance, w, support)

@@ -86,6 +86,7 @@ def series_residuals(model: Model, data: Outputs) -> Residuals | None:
         return _with_law(model, data, Residuals(series.times, everyone, values))
     values, information, mean = _recursive(series, data.known)
     from_hidden = initial_state(model).starts_from_hidden and data.seen.free.size == model.n
+    # From a hidden start, step 1 contains the x₀ of neighbours: its residuals are found last, given all later steps.
     first = int(from_hidden)
     if not (part is data and data.complete and series.present[first:].all()):
         return Residuals(series.times, everyone, values)
@@ -174,6 +175,7 @@ def _unlinked(
     present, new_b, new_a, std = present.copy(), b.copy(), a.copy(), std.copy()
     last = np.full(present.shape[1], -1)
     for row in range(times.size):
+        # A copy, as an output without a residual of its own still links the next one.
         here = present[row].copy()
         link = np.where(last >= 0, phi ** (times[row] - times[last]).astype(np.float64), 0.0)
         fresh = innovation_std(link)
@@ -193,6 +195,7 @@ def _recursive(series: Whitened, known: Array) -> tuple[Array, Array, Array]:
     # The estimates are kept as differences from a first one: a large x₀ with small noise would cancel all digits.
     given = ~np.isnan(known[0])
     shift = np.where(given, np.nan_to_num(known), _first_estimate(series))
+    # Infinite information: no output moves an opinion that is known.
     information, total = np.where(given, np.inf, 0.0), np.zeros((replicates, n))
     out = np.full(series.values.shape, np.nan)
     for row, here in enumerate(series.present):

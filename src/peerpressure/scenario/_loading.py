@@ -181,8 +181,8 @@ def load_scenario(path: str | Path, *, needs_run: bool = True) -> Scenario:
     path : str or Path
         TOML file; paths in it are relative to its folder.
     needs_run : bool, default True
-        Whether the file must have a section [run], which an analysis of observed outputs does not use. Without it the
-        length of the run is 1, and nothing is checked that depends on it.
+        Whether the file must give the steps of [run], which a diagnosis and an analysis of observed outputs do not
+        use. Without them the length of the run is 1, and nothing is checked that depends on it.
 
     Returns
     -------
@@ -300,15 +300,18 @@ def scenario_from(
     problems: list[Problem] = []
     invalid: set[str] = set()
     context = {"folder": folder}
-    if not needs_run and "run" not in data and not _has_a_length(data):
+    run = data.get("run", {})
+    if not needs_run and isinstance(run, Mapping) and "steps" not in run and not _has_a_length(data):
         # Checks that depend on the length of the run are left out.
-        data, invalid = {**data, "run": _STAND_INS["run"]}, {"run"}
+        data, invalid = {**data, "run": {**_STAND_INS["run"], **run}}, {"run"}
     try:
         scenario = Scenario.model_validate(dict(data), context=context)
     except ValidationError as error:
         problems = explain(error, Scenario, places)
         # The first part of a location is the name of the section.
         invalid |= {str(detail["loc"][0]) for detail in error.errors()}
+        # A network that changes over a run of unknown length cannot be judged.
+        invalid |= {"network"} if "run" in invalid and _has_a_length(data) else set()
         # The valid sections are completed by stand-ins, so that parts that do not fit together are reported, too.
         valid = {name: data[name] for name in Scenario.model_fields if name in data and name not in invalid}
         scenario = Scenario.model_validate({**_STAND_INS, **valid}, context=context)

@@ -216,8 +216,10 @@ class Schedule(ABC):
         # Overflow, 1/0 and log 0 are legal results here: ∞ and −∞ have a meaning for the model.
         with np.errstate(all="ignore"):
             rho = self.pressure(times)
-        # One comparison catches NaN as well as negative values.
-        if not np.all(rho >= 0):
+        # One comparison catches NaN as well as negative values. Single times are read at every step, hence without
+        # np.all, which takes longer than the pressure itself.
+        legal = rho >= 0
+        if not (legal.all() if isinstance(legal, np.ndarray) else legal):
             first = np.flatnonzero(~(np.atleast_1d(rho) >= 0))[0]
             value, time = np.atleast_1d(rho).flat[first], np.atleast_1d(times).flat[first]
             rule = f"peer pressure must be a number ≥ 0 at every t, and {self} is not at t = {time:.17g}"

@@ -279,7 +279,7 @@ def _check_model(model: object) -> None:
         raise ModelError(message("an SDE is made from a Model", got=type(model).__name__, remedy=remedy))
     if not isinstance(model.noise, (Gaussian, NoNoise)):
         rule = "in continuous time the noise is Brownian motion, so the model's noise must be Gaussian"
-        raise ModelError(message(rule, got=model.noise, remedy="use Gaussian(std) or no noise"))
+        raise ModelError(message(rule, got=model.noise, remedy="take Gaussian noise or none"))
     if model.noise.has_memory:
         rule = "in continuous time noise must be independent from one time to the next"
         raise ModelError(message(rule, got=model.noise, remedy="use temporal='white'"))

@@ -52,7 +52,7 @@ def exact_paths(
     sde : SDE
         The equation, with its step h.
     steps : int
-        Number of steps.
+        Number of steps, at least 0.
     replicates : array of int
         Numbers of the replicates, which select their noise.
     seed : int
@@ -218,7 +218,7 @@ def euler_moments(sde: SDE, steps: int) -> Iterator[tuple[Vector, Vector]]:
     sde : SDE
         The equation, with its step h.
     steps : int
-        Number of steps.
+        Number of steps, at least 0.
 
     Yields
     ------

@@ -33,9 +33,9 @@ class Range:
     Parameters
     ----------
     start, stop : float
-        First and last value, both included.
+        First and last value, both included; above 0 where spacing is logarithmic.
     count : int
-        Number of values.
+        Number of values, at least 1.
     spacing : {"linear", "log"}, default "linear"
         Whether the values or their logarithms are evenly spaced.
     whole : bool, default False
@@ -93,9 +93,9 @@ class Draws:
     Parameters
     ----------
     low, high : float
-        Range of the values.
+        Range of the values, low < high; above 0 where spacing is logarithmic.
     count : int
-        Number of values.
+        Number of values, at least 1.
     spacing : {"linear", "log"}, default "linear"
         Whether the values or their logarithms are uniform.
     whole : bool, default False

@@ -20,7 +20,7 @@ from peerpressure.sde import SDE
 from peerpressure.simulation import simulate
 from peerpressure.theory._classification import LongRun, Outcome, classify, is_consensus_value
 from peerpressure.theory._departure import decide
-from peerpressure.theory._forecast import Forecast, forecast, mode_error
+from peerpressure.theory._forecast import Forecast, law_after, mode_error
 from peerpressure.theory._limits import limit_of
 from peerpressure.theory._moments import LARGEST_COVARIANCE, Functionals, consensus_mode, moments, step_count
 from peerpressure.theory._optimal_schedule import (
@@ -133,7 +133,7 @@ def advice(long_run: LongRun, ahead: Forecast) -> Advice:
     rounding = _ROUNDING * float(np.abs(long_run.model.x0).max())
     for name, schedule in _candidates(long_run, ahead.steps):
         other = with_parts(long_run.system, pressure=schedule)
-        then = forecast(other, ahead.steps)
+        then = law_after(other, ahead.steps)
         # On large networks distances have a standard error, by three of which the gain is reduced here.
         least, most = now - 3 * ahead.rms_distance_stderr, then.rms_distance + 3 * then.rms_distance_stderr
         if least > rounding and least >= _LEAST_GAIN * most:
@@ -227,9 +227,9 @@ def replicates_needed(
     model : Model
         Any model.
     steps : int
-        The length T of a run.
+        The length T of a run, at least 1.
     precision : float
-        Half the width of the confidence interval.
+        Half the width of the confidence interval, above 0.
     of : Functional, or weights of shape (agents,) or (functionals, agents), optional
         The functionals c, by default the consensus mode; of several the one with the largest deviation counts.
     confidence : float, default 0.95
@@ -283,7 +283,7 @@ def steps_needed(model: Model, precision: float, *, max_steps: int = 100_000) ->
     model : Model
         Any model.
     precision : float
-        The largest root-mean-square distance of the consensus mode to v.
+        The largest root-mean-square distance of the consensus mode to v, above 0.
     max_steps : int, default 100000
         The largest T that is returned.
 

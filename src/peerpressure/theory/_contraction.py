@@ -136,7 +136,7 @@ def contraction_product(model: Model, steps: int, *, log: bool = False) -> Vecto
     model : Model
         A model with constant hidden opinions.
     steps : int
-        The last step.
+        The last step, at least 1.
     log : bool, default False
         Whether to return logarithms.
 

@@ -316,7 +316,7 @@ def _mean_states(system: Model | SDE, times: Iterable[float]) -> Iterator[tuple[
     state, t = (start.offset + start.forward(hidden=system.x0))[: at.memory.start], 0
     for T in times:
         if isinstance(system, SDE):
-            yield mean_flow(system, T)[:, 0], system.x0
+            yield next(mean_flow(system, np.array([T])))[:, 0], system.x0
         elif T <= BY_HAND:
             while t < T:
                 t += 1

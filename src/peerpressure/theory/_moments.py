@@ -19,7 +19,7 @@ from peerpressure.model import Model, Vector
 from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.sde import SDE
 from peerpressure.sde._moments import moments_at, moments_of
-from peerpressure.statespace import initial_state, model_of, state_layout, transition
+from peerpressure.statespace import initial_state, model_of, model_transitions, state_layout
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -376,10 +376,10 @@ def adjoint_moments(model: Model, weights: Vector, times: Times, carry: Vector |
 
     # Later times come first, so that those still to come are appended.
     pending = {int(time) for time in times}
-    for t in range(int(times[-1]), 0, -1):
+    last = int(times[-1])
+    for t, step in zip(range(last, 0, -1), model_transitions(model, range(last, 0, -1), layout=at), strict=True):
         if t in pending:
             rows = np.concatenate([rows, fresh if rows.size else first])
-        step = transition(model, t, layout=at)
         if not at.has_hidden:
             # λᵀB x₀: constant hidden opinions enter y with the gain.
             mean[: len(rows)] += np.einsum("ij,j->i", rows[:, at.public], step.update.gain * x0)
@@ -441,9 +441,11 @@ def forward_moments(
     kept = size if hidden else n
     means, variances = np.empty((times.size, kept)), np.empty((times.size, kept))
     slots = {int(time): slot for slot, time in enumerate(times)}
-    for t in range(int(times[-1]) + 1):
+    last = int(times[-1])
+    steps = model_transitions(model, range(1, last + 1), layout=at)
+    for t in range(last + 1):
         if t > 0:
-            step = transition(model, t, layout=at)
+            step = next(steps)
             mean = step.forward(mean, hidden=model.x0)
             # P is symmetric, so that two products from the left are one from either side.
             # Contiguous, because the sparse product would otherwise copy the transposed view anyway.
@@ -585,7 +587,7 @@ def moments(
     model : Model or SDE
         The model, in discrete or continuous time.
     steps : int
-        The last step; steps of an ``SDE`` have its own length.
+        The last step, at least 1; steps of an ``SDE`` have its own length.
     of : Functional, sequence of them, or array of shape (functionals, agents), optional
         Weighted sums, for any number of agents; the work grows with the number of times. Left out, every agent, for up
         to 2,000 of them (1,000 where hidden opinions count).
@@ -612,7 +614,7 @@ def moments(
 
     See Also
     --------
-    consensus_mode, mean, agent, difference : Functionals.
+    theory.consensus_mode, theory.mean, theory.agent, theory.difference : Functionals.
 
     Examples
     --------

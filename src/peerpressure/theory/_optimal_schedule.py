@@ -314,7 +314,7 @@ def optimal_schedule(
     model : Model
         Any model in discrete time; its own pressure has no effect.
     steps : int
-        The horizon T. The schedule is a table of T values, and says nothing about later steps.
+        The horizon T, at least 1. The schedule is a table of T values, and says nothing about later steps.
     know_hidden : bool, default False
         Use the hidden opinions of the model themselves instead of only their variance.
     delayed : bool, default False

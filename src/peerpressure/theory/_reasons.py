@@ -114,6 +114,9 @@ class ReasonCode(StrEnum):
     # Advice.
     OPTIMUM_CONTINUOUS = "optimum_continuous"
     OPTIMUM_TOO_LARGE = "optimum_too_large"
+    # Settling times.
+    SETTLING_TOO_LARGE = "settling_too_large"
+    SETTLING_NO_RANGE = "settling_no_range"
 
 
 Value: TypeAlias = float | int | str
@@ -135,7 +138,7 @@ class Reason:
 
     See Also
     --------
-    Verdict.reasons : The facts behind an outcome.
+    Verdict : Has the facts behind an outcome.
 
     Examples
     --------
@@ -395,6 +398,8 @@ SENTENCES: Mapping[ReasonCode, str] = {
     ),
     ReasonCode.OPTIMUM_CONTINUOUS: "Not computed in continuous time.",
     ReasonCode.OPTIMUM_TOO_LARGE: "Not computed here for {agents:agents} and {steps:,} steps.",
+    ReasonCode.SETTLING_TOO_LARGE: "Not known: of {agents:agents} over {steps:,} steps only the last is computed.",
+    ReasonCode.SETTLING_NO_RANGE: "Not known: all opinions are equal, and no distance is given as a tolerance.",
 }
 
 

@@ -79,7 +79,7 @@ def retention(model: Model, steps: int) -> Retention:
     model : Model
         The model; where hidden opinions are constant, all of x₀ is retained.
     steps : int
-        The last step.
+        The last step, at least 1.
 
     Returns
     -------

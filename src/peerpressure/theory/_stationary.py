@@ -156,8 +156,7 @@ def fixed_point(model: Model, t: ArrayLike) -> Vector:
     References
     ----------
     .. [1] N. E. Friedkin and E. C. Johnsen (1990), "Social influence and opinions", Journal of Mathematical Sociology
-    15,
-       193–206.
+       15, 193–206.
 
     Examples
     --------

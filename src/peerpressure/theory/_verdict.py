@@ -71,8 +71,7 @@ class Connectivity:
     References
     ----------
     .. [1] A. Jadbabaie, J. Lin and A. S. Morse (2003), "Coordination of groups of mobile autonomous agents using
-    nearest
-       neighbor rules", IEEE Transactions on Automatic Control 48, 988–1001.
+       nearest neighbor rules", IEEE Transactions on Automatic Control 48, 988–1001.
 
     Examples
     --------
@@ -326,6 +325,7 @@ def _plain_forecast(ahead: Forecast) -> dict[str, Any]:
         listed = plain[name] is not None and plain[name].size <= LARGEST_COVARIANCE
         plain[name] = plain[name].tolist() if listed else None
     plain["settling"] = None if ahead.settling is None else asdict(ahead.settling)
+    plain["settling_omitted"] = None if ahead.settling_omitted is None else ahead.settling_omitted.to_dict()
     return plain
 
 
@@ -462,6 +462,8 @@ def _forecast_rows(ahead: Forecast, step: float | None) -> Rows:
     ]
     if ahead.settling is not None:
         table.append((f"  RMS within {ahead.settling.tolerance:g}", _settling_text(ahead.settling)))
+    elif ahead.settling_omitted is not None:
+        table.append(("  settling times", str(ahead.settling_omitted)))
     if ahead.hidden_disagreement is not None:
         apart = _estimate(ahead.hidden_disagreement, ahead.hidden_disagreement_stderr)
         table.append(("  hidden opinions", f"mean {ahead.hidden_mean:.6g}, RMS disagreement {apart}"))
@@ -470,26 +472,37 @@ def _forecast_rows(ahead: Forecast, step: float | None) -> Rows:
 
 def settling_rows(settling: Settling) -> Rows:
     """Return from which steps on agents are close to each other and to v, and what that means."""
-    never = f"not within {settling.steps:,} steps"
+    last = _moment(settling.steps, settling)
+    never = f"not within {settling.steps:,} steps" if settling.step_length is None else f"not by {last}"
     names = {"each other": settling.each_other, "v": settling.value}
     table = [
-        (f"within {settling.tolerance:g} of {name}", _since(step) if step is not None else never)
+        (f"within {settling.tolerance:g} of {name}", _since(step, settling) if step is not None else never)
         for name, step in names.items()
     ]
-    known = "as root mean squares over agents and noise, exact"
+    known = "as root mean squares over agents and noise, "
+    known += "bounds that leave out the noise of earlier steps" if settling.is_bound else "exact"
+    if settling.step_length is not None:
+        known += f", at multiples of {settling.step_length:g}"
     # A claim about later steps would go beyond what is computed.
     reached = any(step is not None for step in names.values())
-    return [*table, ("", f"{known}, up to step {settling.steps:,}" if reached else known)]
+    return [*table, ("", f"{known}, up to {last}" if reached else known)]
 
 
 def _settling_text(settling: Settling) -> str:
     times = {"each other": settling.each_other, "v": settling.value}
-    parts = [f"of {name} {'not' if step is None else _since(step)}" for name, step in times.items()]
-    return f"{', '.join(parts)}; up to step {settling.steps:,}"
+    parts = [f"of {name} {'not' if step is None else _since(step, settling)}" for name, step in times.items()]
+    return f"{', '.join(parts)}; up to {_moment(settling.steps, settling)}"
 
 
-def _since(step: int) -> str:
-    return f"from step {step:,} on" if step else "from the start"
+def _moment(step: int, settling: Settling) -> str:
+    """Return a step, or the time of it in continuous time."""
+    return f"step {step:,}" if settling.step_length is None else f"time {step * settling.step_length:,.6g}"
+
+
+def _since(step: int, settling: Settling) -> str:
+    if settling.is_bound:
+        return f"not before {_moment(step, settling)}" if step else "not known from when on"
+    return f"from {_moment(step, settling)} on" if step else "from the start"
 
 
 def _estimate(value: float, stderr: float) -> str:
