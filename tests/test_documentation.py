@@ -28,7 +28,10 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = Path(pp.__file__).parent
 EXAMPLES = PACKAGE / "examples"
 # Written by docs/pages.py when the documentation is built.
-GENERATED = {"reference/cli.md", "reference/scenario.md", "reference/measures.md"}
+GENERATED = {
+    *(f"reference/{name}.md" for name in ("cli", "scenario", "measures")),
+    *(f"development/{name}.md" for name in ("contributing", "changelog", "vision", "conduct", "security")),
+}
 DOCS = [page for page in sorted((ROOT / "docs").rglob("*.md")) if str(page.relative_to(ROOT / "docs")) not in GENERATED]
 PAGES = [*sorted(ROOT.glob("*.md")), *DOCS]
 
