@@ -9,6 +9,7 @@ import pytest
 from scipy.linalg import expm, solve_continuous_lyapunov
 
 import peerpressure as pp
+from peerpressure.privacy._mechanisms import averaging_matrix
 from peerpressure.recovery import information, recover
 from peerpressure.sde import SDE
 from peerpressure.sde._moments import gaussian_path, moments_of, stationary
@@ -139,6 +140,17 @@ def test_partial_observers(kind: str) -> None:
     assert information(one, T, observation=view).matrix.shape == (one.n, one.n)
 
 
+def test_what_needs_an_undirected_network_says_so() -> None:
+    for kind in ("strong", "balanced"):
+        for build in (pp.TemporalNetwork.constant, lambda given: pp.TemporalNetwork.from_snapshots([given, given])):
+            with pytest.raises(pp.errors.NetworkError, match="temporal networks are undirected"):
+                build(network(kind))
+        with pytest.raises(pp.errors.NetworkError, match="temporal networks are undirected"):
+            pp.networks.failing_edges(network(kind), 0.2, 5, seed=1)
+        with pytest.raises(pp.errors.InvalidInputError, match="undirected, unsigned"):
+            averaging_matrix(model(kind))
+
+
 def test_best_schedules_on_a_directed_network() -> None:
     one = model("strong", noise=pp.Gaussian(0.1))
     best = optimal_schedule(one, 12)
@@ -149,6 +161,9 @@ def test_best_schedules_on_a_directed_network() -> None:
     off = np.var(one.x0, ddof=1) * ((B - w / w.sum()) ** 2).sum(axis=1)
     assert np.isclose(best.rms_distance, np.sqrt(np.mean(off + np.diag(L @ L.T))), rtol=1e-6)
     assert pressure.shape == (12,)
+    for kind in ("two classes", "disconnected", "balanced", "silent"):
+        with pytest.raises(pp.errors.ModelError, match="one consensus value for all agents"):
+            optimal_schedule(model(kind), 12)
 
 
 @pytest.mark.parametrize("kind", KINDS)

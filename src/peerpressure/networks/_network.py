@@ -330,14 +330,14 @@ class Network:
         return _frozen_matrix(csr_array(self.adjacency.T)) if self.directed else self.adjacency
 
     @property
-    def _mutual(self) -> csr_array:
-        """A symmetric matrix with an entry for every pair of agents of whom one listens to the other."""
+    def mutual(self) -> csr_array:
+        """Symmetric matrix with an entry for every pair of agents of whom one listens to the other."""
         return csr_array(abs(self.adjacency) + abs(self.adjacency.T)) if self.directed else self.adjacency
 
     @cached_property
     def is_connected(self) -> bool:
         """Whether there is a path between any two agents, whatever its direction."""
-        return is_connected(self._mutual)
+        return is_connected(self.mutual)
 
     @property
     def is_simple(self) -> bool:
@@ -703,7 +703,7 @@ CONNECT = "connected=False accepts components, each of which comes to a value of
 
 def check_connected(network: Network, remedy: str = CONNECT) -> None:
     """Raise if an agent is isolated or the graph has several (weakly) connected components."""
-    adjacency, labels = network._mutual, network.labels
+    adjacency, labels = network.mutual, network.labels
     isolated = np.flatnonzero(np.diff(adjacency.indptr) == 0)
     if isolated.size:
         got = f"none for {first_few((repr(labels[i]) for i in isolated.tolist()), len(isolated))}"

@@ -120,7 +120,9 @@ def _diagnose(model: Model | SDE, horizon: int | None, tolerance: float | None, 
         found = judge(long_run.system, long_run, _TOLERANCE)
         if found is not None:
             return _general_verdict(long_run, found, ahead, model_of(model).network.camps)
-    better = advice(long_run, ahead) if advise and covered and ahead is not None else None
+    # Without one value for all there is nothing to be closer to.
+    one_value = covered and long_run.model.network.is_connected
+    better = advice(long_run, ahead) if advise and one_value and ahead is not None else None
     long_run, limit, departure = decide(long_run, _TOLERANCE)
     # Passed on, because for temporal networks it takes a backward run over all steps.
     weight = None if ahead is None else ahead.start_weight

@@ -33,6 +33,7 @@ from peerpressure.progress import ShouldStop, cancellable, checkpoint
 from peerpressure.schedules import Formula, Linear, Schedule, Table
 from peerpressure.statespace import KEPT_NUMBERS
 from peerpressure.theory._moments import Times, step_count
+from peerpressure.theory._structure import is_covered
 
 # Below this size a dense product takes less time than the call of a sparse one.
 _DENSE = 40
@@ -384,6 +385,10 @@ def check_optimum(model: object, steps: int) -> None:
         remedy = "use the model that the SDE was made from"
         rule = "an optimal schedule is that of a model in discrete time"
         raise ModelError(message(rule, got=repr(model)[:80], remedy=remedy))
+    if not model.network.is_connected or not is_covered(model):
+        rule = "an optimal schedule needs one consensus value for all agents"
+        remedy = "take a closed class of the network, or compare schedules with forecast(model, steps)"
+        raise ModelError(message(rule, got=repr(model.network), remedy=remedy))
     work = pass_work(model, steps)
     if work > _MOST_WORK:
         rule = f"an optimal schedule takes agents × edges × steps of up to {_MOST_WORK:.0e}"
