@@ -93,6 +93,9 @@ def _defences(axes: Axes, defence: pd.DataFrame, curves: Mapping[str, tuple[str,
             label(axes, title, spot, xytext=(0, side), ha="center", color=colour)
     if len(curves) > 1:
         axes.set_xscale("log")
+    else:
+        # The points themselves: there is nothing between every second step and every third.
+        axes.set_xticks(strength)
 
 
 @styled
