@@ -70,7 +70,9 @@ def _methods(axes: Axes, leak: pd.DataFrame) -> None:
         own = curve.sort_values("steps")
         axes.semilogx(own["steps"], own["average_precision"], color=colour, marker="o", markersize=3)
         ends[name] = (float(own["average_precision"].iloc[-1]), colour)
-    axes.axhline(leak["chance"].iloc[0], color=INK, linestyle=DOTTED, linewidth=0.9)
+    # Up to the last point, beyond which the names of the methods stand.
+    ends_of_line = [float(leak["steps"].min()), float(leak["steps"].max())]
+    axes.plot(ends_of_line, [leak["chance"].iloc[0]] * 2, color=INK, linestyle=DOTTED, linewidth=0.9)
     axes.set_xlabel("steps observed $T$")
     # Room on the right for the names.
     last = float(leak["steps"].max())

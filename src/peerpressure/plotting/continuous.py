@@ -301,7 +301,7 @@ def _frame(path: DensityPath, index: int, value: float) -> Image:
     """Return one frame of an animation as an RGB image."""
     from PIL.Image import open as read
 
-    return read(io.BytesIO(render(_still(path, index, value), "png", dpi=160))).convert("RGB")
+    return read(io.BytesIO(render(_still(path, index, value), "png", dpi=120))).convert("RGB")
 
 
 @styled
