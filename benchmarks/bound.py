@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.engine.arguments import CHUNK, Graph
-from peerpressure.engine.layout import aligned, graph_of
 from peerpressure.engine.plan import WIDTH
 from peerpressure.engine.random import GROUP
+from peerpressure.engine.runner import aligned, graph_of
 
 from . import bound_kernels as kernels
 from .clock import Job, costs, typical

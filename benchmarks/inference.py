@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from peerpressure import Gaussian, Model, Network, Observation, simulate
 from peerpressure.networks import barabasi_albert, named, watts_strogatz
 from peerpressure.recovery import average_precision, infer_network
-from peerpressure.reproduction._network_leak import RIVALS
+from peerpressure.reproduction._beyond import RIVALS
 
 from .sections import Cell, Section, Table
 from .settings import QUICK, Settings

@@ -16,11 +16,11 @@ from .workload import DESCRIPTION
 
 _OPENING = f"""# Benchmarks
 
-Written by `python -m benchmarks --write docs/benchmarks.md`. All contenders of a table run interleaved: each runs
-once, then each runs again. Numbers are medians over these repetitions, and a ratio is the median of the ratios within a
-repetition. The cost of a step is that of a call with many steps minus that of a call with none, divided by the number
-of agent-steps (agents × replicates × steps), so building a graph or its agents is not included; garbage collection is
-off. Cases are named by agents × replicates.
+Written by `python -m benchmarks --write docs/development/benchmarks.md`. All contenders of a table run interleaved:
+each runs once, then each runs again. Numbers are medians over these repetitions, and a ratio is the median of the
+ratios within a repetition. The cost of a step is that of a call with many steps minus that of a call with none,
+divided by the number of agent-steps (agents × replicates × steps), so building a graph or its agents is not included;
+garbage collection is off. Cases are named by agents × replicates.
 
 The model everywhere: {DESCRIPTION}
 """

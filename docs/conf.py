@@ -1,14 +1,76 @@
 """Sphinx settings of the documentation."""
 
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+
 from peerpressure.version import __version__
+
+sys.path.insert(0, str(Path(__file__).parent))
+import pages
 
 project = "Peer Pressure"
 copyright = "2026, the Peer Pressure developers"
 release = __version__
-extensions = ["myst_parser", "sphinxcontrib.katex"]
+extensions = [
+    "myst_nb",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx_design",
+    "sphinxcontrib.katex",
+]
 # KaTeX's scripts come with the extension; its style sheet and letters lie here, so that pages need no network.
 html_static_path = ["_static"]
 katex_css_path = "katex/katex.min.css"
-myst_enable_extensions = ["dollarmath"]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 3
+# Pages with code cells are run once and again when their code changes; an error in a cell fails the build.
+nb_execution_mode = "cache"
+nb_execution_raise_on_error = True
+nb_execution_timeout = 300
+nb_merge_streams = True
+# The style of figures in pages; kernels inherit it.
+os.environ["MATPLOTLIBRC"] = str(Path(__file__).parent / "matplotlibrc")
 html_theme = "furo"
 html_title = "Peer Pressure"
+html_css_files = ["custom.css"]
+templates_path = ["_templates"]
+# Written here and not in an event, because files are searched for before the first event.
+pages.write(Path(__file__).parent)
+autosummary_generate = [str(path) for path in Path(__file__).parent.glob("reference/api/*.rst")]
+autosummary_context = {"enumerations": pages.enumerations()}
+autodoc_typehints = "none"  # types stand in the sections of the docstrings
+numpydoc_show_class_members = False
+python_use_unqualified_type_names = True
+# `name` in a docstring is a link where it names something that is documented, and plain code elsewhere.
+default_role = "py:obj"
+toc_object_entries = False
+
+
+def _by_last_name(app: Sphinx, env: Any, node: Any, contnode: nodes.Element) -> nodes.Element | None:
+    """Resolve a bare name, such as `Network`, to the public object that has it."""
+    target = node.get("reftarget", "").removeprefix("~").removesuffix("()")
+    domain = env.get_domain("py")
+    found = [name for name in domain.objects if name == f"peerpressure.{target}"] or [
+        name for name in domain.objects if name.endswith(f".{target}") and name.startswith("peerpressure.")
+    ]
+    # A name of several objects, such as a method of many classes, is no link.
+    if node.get("refdomain") != "py" or len(found) != 1:
+        return None
+    return domain.resolve_xref(env, node["refdoc"], app.builder, "obj", found[0], node, contnode)
+
+
+def _bars(app: Sphinx, what: str, name: str, value: object, options: object, lines: list[str]) -> None:
+    """Keep |x| from being read as a substitution."""
+    lines[:] = [line if ">>>" in line or "``" in line else line.replace("|", "\\|") for line in lines]
+
+
+def setup(app: Sphinx) -> None:
+    """Connect what Sphinx calls."""
+    app.connect("autodoc-process-docstring", _bars, priority=100)
+    app.connect("missing-reference", _by_last_name)

@@ -129,7 +129,7 @@ from contextlib import redirect_stderr, redirect_stdout
 import peerpressure as pp
 from peerpressure import cli
 from peerpressure.explorer.catalogue import catalogue
-from peerpressure.explorer.requests import Limits, RequestError
+from peerpressure.explorer.protocol import Limits, RequestError
 from peerpressure.scenario import ScenarioError, parse_scenario, schema_text, starter_text
 
 

@@ -1,84 +1,286 @@
-"""The documentation's Python runs, and its links and module paths exist."""
+"""Every block of code in the documentation runs, its generated pages are complete, and its links exist."""
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import os
 import re
+import shlex
 import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
 import peerpressure as pp
-from tests.cli.calling import run
+from peerpressure import cli
+from peerpressure.explorer.protocol import Limits
+from peerpressure.measures import Experiment, results, states
+from peerpressure.scenario import scenario_from
+from tests.explorer.asking import served
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = Path(pp.__file__).parent
-PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+EXAMPLES = PACKAGE / "examples"
+# Written by docs/pages.py when the documentation is built.
+GENERATED = {"reference/cli.md", "reference/scenario.md", "reference/measures.md"}
+DOCS = [page for page in sorted((ROOT / "docs").rglob("*.md")) if str(page.relative_to(ROOT / "docs")) not in GENERATED]
+PAGES = [*sorted(ROOT.glob("*.md")), *DOCS]
+
+# What no test runs, by the beginning of a command or a line of a block, and why.
+NOT_RUN = {
+    "pip install": "needs the package index; tests/test_distribution.py installs the wheel",
+    "make ": "runs these tests, or takes minutes",
+    "pre-commit install": "changes the hooks of the repository",
+    "peerpressure explore": "serves until it is interrupted; tests/explorer starts it",
+    "peerpressure paper": "takes minutes; tests/cli/test_paper.py runs a short one",
+    "from dask_jobqueue import": "needs a cluster",
+    "from dask_kubernetes.operator import": "needs a cluster",
+}
+# Fewer steps, runs and figures show as well that a block runs.
+SHORTER = {
+    "steps=1000": "steps=60",
+    "(system, steps=100": "(system, steps=5",
+    "--steps 1000": "--steps 60",
+    "\nn = 100 ": "\nn = 20 ",
+    "steps = 1000": "steps = 20",
+    "steps = 100\n": "steps = 20\n",
+    "steps = 400": "steps = 40",
+    "replicates=50": "replicates=5",
+    "replicates = 20": "replicates = 3",
+    "replications = 5": "replications = 1",
+    "replications = 6": "replications = 1",
+    "count = 4": "count = 2",
+    "figures = true\nreport = true": "figures = false\nreport = false",
+    "--workers 2": "--workers 1",
+}
+# What a scenario has where a block shows a part of one.
+BASE: dict[str, Any] = {"network": {"file": "friends.csv"}, "run": {"steps": 20}}
 
 
-def blocks(page: str) -> list[str]:
-    return re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), flags=re.DOTALL)
+class Block(NamedTuple):
+    """A block of code on a page: its language and its text."""
+
+    language: str
+    text: str
 
 
-def test_the_python_of_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    names: dict[str, Any] = {}
-    for code in blocks("README.md"):
-        # Fewer steps show as well that the code runs.
-        exec(code.replace("steps=1000", "steps=50").replace("steps=100,", "steps=10,"), names)
-    assert "Consensus" in capsys.readouterr().out
+def blocks(page: Path) -> list[Block]:
+    fences = r"^( *)```(python|toml|sh|\{code-cell\}[^\n]*)\n(.*?)^\1```$"
+    found = re.findall(fences, page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    return [Block("python" if "cell" in kind else kind, _plain(text)) for _, kind, text in found]
 
 
-def test_the_python_of_the_observer_page_runs() -> None:
-    model = pp.Model(pp.networks.cycle(12), hidden=range(12), noise=pp.Gaussian(1.0))
-    names: dict[str, Any] = {"pp": pp, "model": model, "run": pp.simulate(model, steps=100, seed=1)}
-    for code in blocks("docs/observer.md"):
-        exec(code, names)
-    assert names["bound"].shape == (12,)
+def _plain(text: str) -> str:
+    """Leave out the options of a cell, which are lines of `:key: value` or a block between dashes."""
+    return re.sub(r"\A(?:(?::[\w-]+:.*\n)+|---\n.*?---\n)", "", text, flags=re.DOTALL if text.startswith("---") else 0)
 
 
-def test_the_python_of_the_page_on_networks_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    names: dict[str, Any] = {}
-    for code in blocks("docs/network-inference.md"):
-        exec(code, names)
-    assert names["found"].average_precision(names["network"]) == 1.0
-    assert "30 agents" in capsys.readouterr().out
+def left_out(line: str) -> bool:
+    return any(line.startswith(beginning) for beginning in NOT_RUN)
 
 
-def test_the_walk_through_own_data(
+def shorter(text: str) -> str:
+    for long, short in SHORTER.items():
+        text = text.replace(long, short)
+    return text
+
+
+def run_python(code: str, names: dict[str, Any]) -> None:
+    if not any(left_out(line) for line in code.splitlines()):
+        exec(compile(code, "<block>", "exec"), names)
+
+
+def run_shell(code: str) -> None:
+    for line in code.splitlines():
+        command = line.split("  #")[0].split(" # ")[0].strip()
+        for part in filter(None, command.split(" && ")):
+            if left_out(part):
+                continue
+            program, *arguments = shlex.split(part)
+            assert program == "peerpressure", f"{part!r} is neither run nor listed in NOT_RUN"
+            assert cli.invoke(arguments) == 0, part
+            if arguments[0] == "new":
+                for file in Path().rglob("*.toml"):
+                    file.write_text(shorter(file.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+def variants(text: str) -> Iterator[str]:
+    """Yield the block, and the block with each line that is commented out in place of the line of the same key."""
+    yield text
+    for comment, key in re.findall(r"^(# (\w+) = .*)$", text, flags=re.MULTILINE):
+        yield re.sub(rf"^{key} = .*$", comment.removeprefix("# "), text, count=1, flags=re.MULTILINE)
+
+
+def run_toml(text: str) -> None:
+    for variant in variants(text):
+        given = tomllib.loads(variant)
+        if "scenario" in given:
+            Path("sweep.toml").write_text(variant, encoding="utf-8")
+            assert cli.invoke(["check", "sweep.toml"]) == 0, variant
+            continue
+        missing = {name: value for name, value in BASE.items() if name not in given}
+        file = Path("scenario.toml")
+        file.write_text(_toml(missing) + variant, encoding="utf-8")
+        assert cli.invoke(["check", str(file)]) == 0, variant
+
+
+def _toml(tables: dict[str, Any]) -> str:
+    keys = {name: "".join(f"{key} = {value!r}\n" for key, value in table.items()) for name, table in tables.items()}
+    return "".join(f"[{name}]\n{lines}\n" for name, lines in keys.items())
+
+
+def prepare(folder: Path, page: str = "") -> None:
+    """Put the shipped examples into a folder, and a graph with the same people as a file of Gephi."""
+    import networkx as nx
+    import pandas as pd
+
+    own = EXAMPLES / "own_data"
+    # A page that writes the example itself must find no file that it would overwrite.
+    if "peerpressure new . --example own_data" not in page:
+        shutil.copytree(own, folder, dirs_exist_ok=True)
+    people = pd.read_csv(own / "people.csv", sep=";", decimal=",").set_index("name")
+    friends = pd.read_csv(own / "friends.csv", sep=";", decimal=",")
+    graph = nx.from_pandas_edgelist(friends, "Source", "Target", ["Weight"])
+    for column, name in (("opinion", "opinion"), ("stubbornness", "s")):
+        nx.set_node_attributes(graph, people[column].to_dict(), name)
+    nx.write_gexf(graph, folder / "friends.gexf")
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=lambda page: page.stem)
+def test_every_block_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    names: dict[str, Any] = {"__name__": "__page__"}
+    whole = page.read_text(encoding="utf-8")
+    with contextlib.ExitStack() as stack:
+        address = "http://127.0.0.1:8321"
+        live = stack.enter_context(served(Limits())) if address in whole else address
+        monkeypatch.chdir(tmp_path)
+        prepare(tmp_path, whole)
+        for language, text in blocks(page):
+            # Executed pages draw conclusions from their numbers, and are short enough.
+            text = text if "{code-cell}" in whole else shorter(text)  # noqa: PLW2901
+            if language == "python":
+                run_python(text.replace(address, live.rstrip("/")), names)
+            elif language == "sh":
+                run_shell(text)
+            else:
+                run_toml(text)
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
+
+
+def test_reasons_for_not_running_are_used() -> None:
+    lines = [line.strip() for page in PAGES for block in blocks(page) for line in block.text.splitlines()]
+    parts = [part for line in lines for part in line.split(" && ")]
+    assert [one for one in NOT_RUN if not any(part.startswith(one) for part in parts)] == []
+
+
+def test_the_page_on_own_data_shows_what_is_printed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    shutil.copytree(ROOT / "src" / "peerpressure" / "examples" / "own_data", tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
-    page = (ROOT / "docs" / "data.md").read_text(encoding="utf-8")
+    prepare(tmp_path)
+    page = (ROOT / "docs" / "howto" / "data.md").read_text(encoding="utf-8")
     shown = "".join(re.findall(r"```text\n(.*?)```", page, flags=re.DOTALL)).splitlines()
-    checked, recovered = (
-        run(capfd, "check", "study.toml"),
-        run(capfd, "recover", "study.toml", "--outputs", "observed.csv"),
-    )
-    assert [answer.status for answer in (checked, recovered)] == [0, 0]
-    assert [line for line in checked.out.splitlines()[1:] if line not in shown] == []
-    words = " ".join((checked.out + recovered.out).split())
+    assert cli.invoke(["check", "study.toml"]) == 0
+    checked = capfd.readouterr().out
+    assert cli.invoke(["recover", "study.toml", "--outputs", "observed.csv"]) == 0
+    assert [line for line in checked.splitlines()[1:] if line not in shown] == []
+    words = " ".join((checked + capfd.readouterr().out).split())
     # Abridged lines end in an ellipsis, and the files stand side by side.
     files = shown.index(next(line for line in shown if line.startswith("…")))
     told = [line.rstrip("…").strip() for line in shown[files + 1 :]]
     assert [line for line in told if " ".join(line.split()) not in words] == []
-    assert run(capfd, "check", "sweep.toml").status == 0
-    names: dict[str, Any] = {}
-    for code in blocks("docs/data.md"):
-        exec(code, names)
-    assert "tax [[0.99" in capfd.readouterr().out
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_links_paths_and_names_exist(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
-    links = {link for link in re.findall(r"\]\(([^)#]+)\)", text) if "://" not in link}
-    assert [link for link in links if not (page.parent / link).exists()] == []
+    links = {link for link in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", text) if "://" not in link}
+    made = {f"reference/{name}" for name in ("api/index.rst",)} | GENERATED
+    lost = [link for link in links if not (page.parent / link).exists()]
+    assert [link for link in lost if str((page.parent / link).resolve().relative_to(ROOT / "docs")) not in made] == []
     # `engine/wide.py` and the like are paths within the package, and `benchmarks/` beside it.
     modules = set(re.findall(r"`([a-z_/]+\.(?:py|cu))`", text)) | set(re.findall(r"`([a-z_]+/)`", text))
     assert [name for name in modules if not (PACKAGE / name).exists() and not (ROOT / name).exists()] == []
     names = re.findall(r"`(theory|recovery|privacy|networks|statespace|plotting|parameters)\.(\w+)", text)
     homes = {home: importlib.import_module(f"peerpressure.{home}") for home, _ in names}
     assert [(home, name) for home, name in names if not hasattr(homes[home], name)] == []
+
+
+def test_the_changes_of_the_contributing_guide_work(tmp_path: Path) -> None:
+    shutil.copytree(PACKAGE, tmp_path / "src" / "peerpressure", ignore=shutil.ignore_patterns("__pycache__"))
+    guide = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    changes = re.findall(r"```diff\n(.*?)```", guide, flags=re.DOTALL)
+    assert len(changes) == 4
+    for change in changes:
+        done = subprocess.run(
+            ["git", "apply", "-"], cwd=tmp_path, input=change.encode(), capture_output=True, check=False
+        )
+        assert done.returncode == 0, f"{done.stderr.decode()}\n{change}"
+    program = (
+        "import peerpressure as pp, pandas as pd; from peerpressure.plotting import draw;"
+        "law, pressure = pp.noise.Logistic(0.5), pp.schedules.Saturating(5);"
+        "model = pp.Model(pp.networks.cycle(6), hidden=range(6), pressure=pressure, noise=law);"
+        "assert pp.diagnose(model).outcome.name == 'DISAGREEMENT';"
+        # A table in place of a simulation, whose kernels would be compiled again in another folder.
+        "seen = pp.Trajectory.from_dataframe(pd.DataFrame({'time': range(1, 9)} | {i: 0.5 for i in range(6)}), model);"
+        "assert pp.recover(model, seen, 'recent').method == 'recent';"
+        "path = pd.DataFrame({'run': 'one', 'time': [1, 2], 'minimum': [0, 0.4], 'maximum': [1, 0.6]});"
+        "draw('spreads', {'paths': path})"
+    )
+    environment = os.environ | {"PYTHONPATH": str(tmp_path / "src")}
+    tried = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, check=False)
+    assert tried.returncode == 0, tried.stderr.decode()
+
+
+# The table dictionary is written by hand; what it lists is what is written.
+
+
+def dictionary() -> dict[str, list[str]]:
+    page = (ROOT / "docs" / "reference" / "tables.md").read_text(encoding="utf-8")
+    parts = re.split(r"^### `(\w+)`$", page, flags=re.MULTILINE)[1:]
+    return {
+        name: re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE) for name, text in zip(*[iter(parts)] * 2, strict=True)
+    }
+
+
+def written() -> dict[str, set[str]]:
+    """The columns of every table of two scenarios that have all tables between them."""
+    plain: dict[str, Any] = {
+        "network": {"generator": "barabasi_albert", "n": 6, "m": 2, "seed": 1},
+        "noise": {"law": "gaussian", "std": 0.5},
+        "run": {"steps": 30, "seed": 1},
+        "observe": {"methods": ["innovations"], "unknown_network": {}},
+        "privacy": {},
+        "output": {"states": True},
+    }
+    network = plain["network"] | {"dynamics": {"kind": "failing_edges", "probability": 0.2}}
+    extended = plain | {"network": network, "agents": {"adaptation": 0.1}, "observe": {"methods": ["kalman"]}}
+    found: dict[str, set[str]] = {}
+    for scenario in (plain, extended):
+        experiment = Experiment(scenario_from(scenario))
+        tables = results(experiment) | {"states": next(states(experiment.run, 100))}
+        for name, table in tables.items():
+            found[name] = found.get(name, set()) | set(table.columns)
+    return found
+
+
+def test_the_table_dictionary_is_complete(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    prepare(tmp_path)
+    assert cli.invoke(["recover", "study.toml", "--outputs", "observed.csv", "--out", "recovered.csv"]) == 0
+    model = pp.Model(pp.networks.cycle(5), hidden=range(5), noise=pp.Gaussian(1.0))
+    fitted = pp.recovery.fit(model, pp.recovery.outputs_of(model, pp.simulate(model, 20, seed=1)), ("std",))
+    found = written() | {
+        "recover": set(Path("recovered.csv").read_text(encoding="utf-8").splitlines()[0].split(",")),
+        "fit": set(fitted.to_dataframe().columns),
+        "sweep": {"replication", "measure", "detail", "replicate", "value"},
+    }
+    assert {name: set(columns) for name, columns in dictionary().items()} == found

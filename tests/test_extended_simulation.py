@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import peerpressure as pp
-from peerpressure.engine import layout, runner
+from peerpressure.engine import runner
 from peerpressure.sde._paths import euler_step
 from tests.builders import KINDS, NOISES, N, extended_model, random_model
 from tests.oracles import dense_run, fresh_draw, unit_noise
@@ -91,7 +91,7 @@ def test_splitting_replicates_and_threads_changes_no_bit(kind: str, monkeypatch:
     whole = pp.simulate(model, 30, replicates=40, seed=3, threads=1)
     for small in (False, True):
         if small:
-            monkeypatch.setattr(layout, "_NUMBERS", 1)
+            monkeypatch.setattr(runner, "_NUMBERS", 1)
             monkeypatch.setattr(runner, "_SPLIT_FROM", 1)
             monkeypatch.setattr(runner, "_SEGMENT", 1)
         for part, threads in ((range(20, 40), 2), (range(7, 8), 3), (range(3, 36), 1)):

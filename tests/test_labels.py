@@ -10,7 +10,7 @@ import pytest
 
 import peerpressure as pp
 from peerpressure.errors import AdaptationError, ModelError, NoiseError
-from peerpressure.labels import find_labels
+from peerpressure.parameters import find_labels
 
 FRIENDS = pp.Network.from_edges([("bob", "cat"), ("ann", "bob")])  # the network's order is bob, cat, ann
 NAMED = {"ann": 1.0, "bob": 2.0, "cat": 3.0}

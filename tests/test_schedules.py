@@ -393,7 +393,7 @@ def test_how_schedules_read(schedule: Schedule, text: str) -> None:
 
 def test_tuned_slope_is_total_stubbornness_over_total_degree() -> None:
     network = SimpleNamespace(n=3, degrees=np.array([1.0, 2.0, 1.0]))
-    assert Linear.tuned(network, 1.0) == Linear(0.75)
+    assert Linear.tuned(network) == Linear.tuned(network, 1.0) == Linear(0.75)
     assert Linear.tuned(network, [1.0, 2.0, 3.0]) == Linear(1.5)
 
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import peerpressure as pp
-from peerpressure.engine import layout, plan, runner
+from peerpressure.engine import plan, runner
 from tests.builders import NOISES, SCHEDULES, random_model, weighted_network
 from tests.oracles import dense_states
 
@@ -85,7 +85,7 @@ def test_threads_and_sharing_of_agents_change_no_bit(
     model = random_model(5000, weighted=False, noise=NOISES[noise])
     record = pp.Record(agents=[0, 1023, 1024, 4999], every=2)
     alone = pp.simulate(model, 7, replicates=replicates, seed=3, record=record, threads=1)
-    monkeypatch.setattr(layout, "_NUMBERS", 1)
+    monkeypatch.setattr(runner, "_NUMBERS", 1)
     monkeypatch.setattr(runner, "_SPLIT_FROM", 1)
     monkeypatch.setattr(runner, "_SEGMENT", 1)
     for threads in (2, 3):

@@ -15,12 +15,13 @@ from peerpressure.statespace import (
     Transition,
     initial_state,
     model_of,
+    model_transitions,
     retained,
     state_layout,
     transition,
     transitions,
 )
-from tests.builders import random_model, temporal_network
+from tests.builders import KINDS, extended_model, random_model, temporal_network
 
 N, STEPS, COLUMNS = 7, 5, 3
 NOISES = {
@@ -160,6 +161,19 @@ def test_steps_may_begin_anywhere() -> None:
     assert len(list(transitions(sde, 4, first=3))) == 2
     assert model_of(sde) is not sde
     assert model_of(model) is model
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_steps_backwards_are_the_single_steps(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("peerpressure.statespace.STEPS_TOGETHER", 4)
+    model = extended_model(kind, noise=pp.Gaussian(0.7, time_scale=pp.Power(0.4)), pressure="0.3*t^0.7")
+    found = list(model_transitions(model, range(10, 0, -1)))
+    assert len(found) == 10
+    state = np.random.default_rng(1).normal(size=found[0].layout.states)
+    for t, step in zip(range(10, 0, -1), found, strict=True):
+        alone = transition(model, t)
+        np.testing.assert_allclose(step.forward(state), alone.forward(state), rtol=1e-13)
+        np.testing.assert_allclose(step.noise_weights, alone.noise_weights, rtol=1e-13)
 
 
 def test_the_retained_weight_is_that_of_an_agents_own_hidden_opinion() -> None:

@@ -77,6 +77,24 @@ def test_netcdf_round_trip(seed: int, tmp_path: Path) -> None:
         assert int(data.attrs["seed"]) == seed
 
 
+def test_netcdf_of_a_run_holds_what_xarray_does(tmp_path: Path) -> None:
+    import xarray
+
+    named = pp.Model(pp.networks.named("florentine"), hidden=np.arange(15.0), adaptation=0.1, noise=pp.Gaussian(1.0))
+    runs = {
+        "names": pp.simulate(named, 4, replicates=2),
+        "times": pp.simulate(pp.SDE(random_model(noise=pp.Gaussian(0.1))), 4, dtype="float32"),
+        "large seed": pp.simulate(random_model(), 4, seed=2**64 - 1, record="summaries"),
+        "one agent": pp.simulate(named, 4, record=pp.Record(agents=["Medici"])),
+    }
+    for name, run in runs.items():
+        path = tmp_path / f"{name}.nc"
+        with open(path, "w+b") as file:
+            run.write_netcdf(file)
+        with xarray.open_dataset(path) as data:
+            xarray.testing.assert_identical(data.load(), run.to_xarray())
+
+
 def test_paths_must_have_been_recorded() -> None:
     model = random_model()
     with pytest.raises(pp.errors.InvalidInputError, match="recorded states"):

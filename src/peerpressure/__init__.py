@@ -3,7 +3,8 @@
 Agents on a graph each hold a hidden opinion, show a noisy public one, and are pulled to their neighbours by growing
 peer pressure. Build a ``Model``; then ``diagnose`` it, ``simulate`` it, compute its exact ``moments``, or ``recover``
 the hidden opinions of its agents. What is needed less often lives one namespace down: ``networks``, ``schedules``,
-``noise``, ``sde``, ``theory``, ``recovery``, ``privacy``, ``scenario`` and ``errors``.
+``noise``, ``sde``, ``theory``, ``recovery``, ``privacy``, ``scenario``, ``measures``, ``sweep``, ``plotting`` and
+``errors``.
 
 The names are listed in ``__init__.pyi`` and loaded when they are first used, so that importing the package is fast.
 """

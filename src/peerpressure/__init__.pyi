@@ -1,12 +1,15 @@
 from . import (
     errors as errors,
+    measures as measures,
     networks as networks,
     noise as noise,
+    plotting as plotting,
     privacy as privacy,
     recovery as recovery,
     scenario as scenario,
     schedules as schedules,
     sde as sde,
+    sweep as sweep,
     theory as theory,
 )
 from .adaptation import Adaptation as Adaptation

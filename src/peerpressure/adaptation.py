@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from peerpressure.errors import AdaptationError, ScheduleError, message
-from peerpressure.labels import refuse_labels
+from peerpressure.parameters import refuse_labels
 from peerpressure.schedules import Constant, Schedule, as_schedule, schedule_from_dict
 
 Vector: TypeAlias = NDArray[np.float64]
@@ -27,7 +27,7 @@ class Adaptation:
     Parameters
     ----------
     rate : Schedule, float, str or sequence of float
-        The common rate, from 0 (constant opinions) to 1 (the hidden opinion becomes the public one).
+        The common rate η_t from step 1 on, from 0 (constant opinions) to 1 (the hidden opinion becomes the public one).
     adaptation_weight : float or sequence of float, default 1.0
         A factor from 0 to 1, one for all or one for each agent.
 
@@ -36,8 +36,14 @@ class Adaptation:
     AdaptationError
         If a rate or weight is not a number from 0 to 1. Rates of later steps are checked when they are read.
 
+    See Also
+    --------
+    Model : Takes an adaptation, or its rate alone.
+    theory.retention : Weight of the initial opinions that adaptation leaves.
+
     Examples
     --------
+    >>> from peerpressure import Adaptation
     >>> Adaptation("0.1/t", adaptation_weight=[1.0, 0.5]).at(2, agents=2)
     array([0.05 , 0.025])
     """
@@ -58,7 +64,23 @@ class Adaptation:
         return self.rate == Constant(0.0) or not np.any(self.adaptation_weight)
 
     def pace(self, times: ArrayLike) -> Vector:
-        """Return the common factor of η at the given times."""
+        """Return the common factor of η at the given times.
+
+        Parameters
+        ----------
+        times : int or array_like of int
+            Steps t ≥ 1.
+
+        Returns
+        -------
+        array of float
+            Rates from 0 to 1, in the shape of ``times``.
+
+        Raises
+        ------
+        AdaptationError
+            If a rate is not a number from 0 to 1.
+        """
         rule = "hidden opinions may adapt by a share η_t from 0 to 1 in a step"
         try:
             rate = np.asarray(self.rate(times), dtype=np.float64)
@@ -67,24 +89,61 @@ class Adaptation:
             got = f"η_t = {self.rate.formula_text}, of which {error}"
             raise AdaptationError(message(rule, got=got, remedy="change the rate")) from None
         # Negative rates are rejected by the schedule; a negated comparison catches NaN as well.
-        bad = np.flatnonzero(~(rate <= 1))
-        if bad.size:
+        legal = rate <= 1
+        if not (legal.all() if isinstance(legal, np.ndarray) else legal):
+            bad = np.flatnonzero(~np.atleast_1d(legal))
             time = np.atleast_1d(np.asarray(times)).flat[bad[0]]
             got = f"η = {rate.flat[bad[0]]:.6g} at t = {time}"
             raise AdaptationError(message(rule, got=got, remedy="lower the rate; small values are meant, such as 0.01"))
         return rate
 
     def adaptation_weights(self, agents: int) -> Vector:
-        """Return the factor of each agent, shape (agents,)."""
+        """Return the factor of each agent, shape (agents,).
+
+        Parameters
+        ----------
+        agents : int
+            Number of agents of the model.
+
+        Returns
+        -------
+        array of shape (agents,)
+            Factors from 0 to 1.
+        """
         return np.broadcast_to(np.asarray(self.adaptation_weight, dtype=np.float64), (agents,))
 
     def at(self, t: int, agents: int) -> Vector:
-        """Return η_t of each agent, shape (agents,)."""
+        """Return η_t of each agent, shape (agents,).
+
+        Parameters
+        ----------
+        t : int
+            Step, t ≥ 1.
+        agents : int
+            Number of agents of the model.
+
+        Returns
+        -------
+        array of shape (agents,)
+            Rates from 0 to 1.
+
+        Raises
+        ------
+        AdaptationError
+            If the rate at t is not a number from 0 to 1.
+        """
         # Both factors lie in [0, 1], so that η does as well.
-        return self.adaptation_weights(agents) * float(self.pace(t))
+        pace, weight = float(self.pace(t)), self.adaptation_weight
+        return np.full(agents, weight * pace) if isinstance(weight, float) else self.adaptation_weights(agents) * pace
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values from which ``from_dict`` builds an equal adaptation."""
+        """Return plain values from which ``from_dict`` builds an equal adaptation.
+
+        Returns
+        -------
+        dict
+            Keys ``rate``, a schedule as ``Schedule.to_dict`` describes it, and ``adaptation_weight``.
+        """
         factor = self.adaptation_weight
         return {
             "rate": self.rate.to_dict(),
@@ -93,7 +152,18 @@ class Adaptation:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Adaptation:
-        """Return the adaptation that ``to_dict`` described."""
+        """Return the adaptation that ``to_dict`` described.
+
+        Parameters
+        ----------
+        values : mapping
+            What ``to_dict`` returned.
+
+        Returns
+        -------
+        Adaptation
+            An equal adaptation.
+        """
         return cls(schedule_from_dict(values["rate"]), values["adaptation_weight"])
 
     def __eq__(self, other: object) -> bool:

@@ -62,6 +62,28 @@ class FileFormatError(PeerPressureError, OSError):
 def message(rule: str, *, got: object, remedy: str) -> str:
     """Return an error message with its rule, value and remedy.
 
+    Parameters
+    ----------
+    rule : str
+        What must hold.
+    got : object
+        The value that breaks it.
+    remedy : str
+        What to do about it.
+
+    Returns
+    -------
+    str
+        The three in one sentence.
+
+    See Also
+    --------
+    first_few : Names offending items.
+    did_you_mean : Offers a close match.
+
+    Examples
+    --------
+    >>> from peerpressure.errors import message
     >>> message("steps must be at least 1", got=0, remedy="ask for one step or more")
     'steps must be at least 1, got 0; ask for one step or more'
     """
@@ -71,6 +93,25 @@ def message(rule: str, *, got: object, remedy: str) -> str:
 def first_few(items: Iterable[object], total: int) -> str:
     """Return the first few of many items as text for a message.
 
+    Parameters
+    ----------
+    items : iterable
+        The items, of which the first three are read.
+    total : int
+        How many there are in all.
+
+    Returns
+    -------
+    str
+        The first three, and the number of the others.
+
+    See Also
+    --------
+    message : Builds an error message.
+
+    Examples
+    --------
+    >>> from peerpressure.errors import first_few
     >>> first_few(["a", "b", "c", "d"], total=9)
     'a, b, c and 6 more (9 in all)'
     """
@@ -83,6 +124,25 @@ def first_few(items: Iterable[object], total: int) -> str:
 def did_you_mean(wanted: object, known: Iterable[object]) -> str:
     """Return a question that offers the closest of the known names, or an empty text if none is close.
 
+    Parameters
+    ----------
+    wanted : object
+        A name that is not known.
+    known : iterable
+        The names that are, of which the first 10,000 are compared.
+
+    Returns
+    -------
+    str
+        A question in parentheses after a blank, or an empty text.
+
+    See Also
+    --------
+    message : Builds an error message.
+
+    Examples
+    --------
+    >>> from peerpressure.errors import did_you_mean
     >>> did_you_mean("karat", ["karate", "davis"])
     " (did you mean 'karate'?)"
     """

@@ -6,9 +6,10 @@ of ``statespace``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import repeat
 from typing import Any, Literal, TypeAlias, final
 
 import numpy as np
@@ -18,9 +19,9 @@ from scipy import sparse
 from peerpressure.adaptation import Adaptation, as_adaptation
 from peerpressure.affine import adapted, coefficients, least_relief
 from peerpressure.errors import InvalidInputError, ModelError, message
-from peerpressure.labels import is_labelled, values_in_order
 from peerpressure.networks import Network, TemporalNetwork
 from peerpressure.noise import Noise, NoNoise, noise_from_dict
+from peerpressure.parameters import is_labelled, values_in_order
 from peerpressure.progress import checkpoint
 from peerpressure.schedules import Linear, Schedule, as_schedule, schedule_from_dict
 
@@ -101,7 +102,7 @@ class Model:
     y_t = g_t ∘ (x₀ + ε_t) + C_t y_{t−1},  g_t = s/(s + ρ_t d),  C_t = (S + ρ_t D)⁻¹ρ_t A.
 
     Parts that change nothing are dropped: an adaptation of rate 0 becomes None, and a temporal network that never
-    changes a plain one.
+    changes a plain one. Opinions have the unit of ``hidden`` throughout, and time is counted in steps.
 
     Parameters
     ----------
@@ -109,18 +110,38 @@ class Model:
         Weighted edges between agents. A temporal network is the attribute ``temporal_network``, and ``network`` is its
         aggregate: all pairs that are ever linked, with their mean weights.
     hidden : sequence of float, mapping or pandas.Series
-        Hidden opinions x₀, one for each agent: a plain sequence in the order of the agents, a mapping or a series by
-        their labels.
+        Hidden opinions x₀, one finite number for each agent: a plain sequence in the order of the agents, a mapping or
+        a series by their labels.
     stubbornness : float, sequence of float, mapping or pandas.Series, default 1.0
         Weight s > 0 of an agent's own opinion, one for all or one for each agent.
     pressure : Schedule, float, str or sequence of float, default ``Linear()``
-        Peer pressure ρ_t.
+        Peer pressure ρ_t ≥ 0 at t ≥ 1: a schedule, a constant, a formula in t, or a table of values.
     noise : Noise, default ``NoNoise()``
         Noise ε_t on hidden opinions.
     start : float, sequence of float, mapping, pandas.Series or "hidden", default "hidden"
         Public opinions y₀ at time 0.
     adaptation : Adaptation, Schedule, float or str, optional
         Rate η_t at which hidden opinions adapt, x_{t+1} = x_t + η_t ∘ (y_t − x_t); constant by default.
+    temporal_network : TemporalNetwork, optional
+        The temporal network of which ``network`` is the aggregate. ``dataclasses.replace`` passes it on; elsewhere
+        a temporal network is given as ``network``.
+
+    Attributes
+    ----------
+    network : Network
+        The network, or the aggregate of a temporal network.
+    hidden, stubbornness : array of shape (n,)
+        One number for each agent, read-only.
+    pressure : Schedule
+        Peer pressure ρ_t.
+    noise : Noise
+        Noise ε_t.
+    start : array of shape (n,) or "hidden"
+        Public opinions y₀ as given; ``start_state`` is always an array.
+    adaptation : Adaptation or None
+        None where hidden opinions are constant.
+    temporal_network : TemporalNetwork or None
+        None where the network is constant.
 
     Raises
     ------
@@ -133,8 +154,13 @@ class Model:
     simulate : Run the model.
     moments : Its exact mean and variance.
 
+    References
+    ----------
+    .. [1] C. Griffin, A. Squicciarini and F. Jia, "Consensus in Complex Networks with Noisy Agents and Peer Pressure".
+
     Examples
     --------
+    >>> from peerpressure import Model
     >>> from peerpressure.networks import k2
     >>> model = Model(k2(), hidden=[1.0, 2.0], stubbornness=[3.0, 1.0])
     >>> model.consensus_value
@@ -248,23 +274,87 @@ class Model:
         return float(self.s.sum() / self.network.degrees.sum())
 
     def update(self, t: int) -> Update:
-        """Return the affine map from time t − 1 to time t ≥ 1."""
-        checkpoint()  # every computation reads a model step by step, so that here each can be cancelled
+        """Return the affine map from time t − 1 to time t ≥ 1.
+
+        Parameters
+        ----------
+        t : int
+            Step, t ≥ 1.
+
+        Returns
+        -------
+        Update
+            Gain g_t and coupling C_t, with the rate of adaptation where hidden opinions adapt; called with y_{t−1}, it
+            returns y_t without noise.
+
+        Raises
+        ------
+        ScheduleError
+            If the pressure is not defined at t.
+        """
         relief, weight = self.pressure.homogeneous(t)
+        # None and not zeros: readers then leave hidden opinions out of the state.
+        return self._update(t, relief, weight, None if self.adaptation is None else self.adaptation.at(t, self.n))
+
+    def updates(self, times: range) -> Iterator[Update]:
+        """Yield the affine maps to each of these times.
+
+        Pressure and rates are evaluated for all of them at once, which on small networks is most of the work.
+
+        Parameters
+        ----------
+        times : range
+            Steps from 1 on, all of which must be legal for the schedules.
+
+        Yields
+        ------
+        Update
+            As from :meth:`update`.
+        """
+        reliefs, weights = self.pressure.homogeneous(times)
+        rates: Iterator[Vector | None] = repeat(None)
+        if self.adaptation is not None:
+            factors = self.adaptation.adaptation_weights(self.n)
+            rates = (factors * pace for pace in self.adaptation.pace(times).tolist())
+        for t, relief, weight, rate in zip(times, reliefs, weights, rates, strict=False):
+            yield self._update(t, relief, weight, rate)
+
+    def _update(self, t: int, relief: Vector, weight: Vector, adaptation_rate: Vector | None) -> Update:
+        checkpoint()  # every computation reads a model step by step, so that here each can be cancelled
         if self.temporal_network is not None:
             # An agent may be isolated at this step, for which relief 0 would give 0/0. A static network is connected.
             relief = np.maximum(relief, least_relief(np.float64))
         gain, coupling_scale = coefficients(relief, weight, self.s, self.degrees_at(t))
-        # None and not zeros: readers then leave hidden opinions out of the state.
-        adaptation_rate = None if self.adaptation is None else self.adaptation.at(t, self.n)
         return Update(gain, coupling_scale, self.x0, self.adjacency_at(t), adaptation_rate)
 
     def adjacency_at(self, t: int) -> sparse.csr_array:
-        """Return the adjacency matrix of step t."""
+        """Return the adjacency matrix of step t.
+
+        Parameters
+        ----------
+        t : int
+            Step, t ≥ 1.
+
+        Returns
+        -------
+        scipy.sparse.csr_array of shape (n, n)
+            Weights of the edges; the same matrix at all steps where the network is constant.
+        """
         return self.network.adjacency if self.temporal_network is None else self.temporal_network.at(t)
 
     def degrees_at(self, t: int) -> Vector:
-        """Return the degrees (sums of weights) of step t."""
+        """Return the degrees (sums of weights) of step t.
+
+        Parameters
+        ----------
+        t : int
+            Step, t ≥ 1.
+
+        Returns
+        -------
+        array of shape (n,)
+            Sum of the weights of each agent's edges.
+        """
         return self.network.degrees if self.temporal_network is None else self.temporal_network.degrees_at(t)
 
     @property
@@ -276,6 +366,22 @@ class Model:
         """Return the social energy of each agent at time t, which ``update`` minimises in the agent's own y.
 
         H_i = ½ s_i (ξ_i − y_i)² + ½ ρ_t Σ_j w_ij (y_j,before − y_i)²
+
+        Parameters
+        ----------
+        t : int
+            Step, t ≥ 1.
+        public_before : array_like of shape (n,)
+            Public opinions y_{t−1}.
+        public : array_like of shape (n,)
+            Public opinions y at which the energy is evaluated.
+        preferred : array_like of shape (n,)
+            Preferred opinions ξ_t = x₀ + ε_t.
+
+        Returns
+        -------
+        array of shape (n,)
+            Energy H_i of each agent, in squared units of opinion.
         """
         before, y, xi = (np.asarray(values, dtype=np.float64) for values in (public_before, public, preferred))
         A, d = self.adjacency_at(t), self.degrees_at(t)
@@ -285,7 +391,15 @@ class Model:
         return np.asarray(0.5 * self.s * (xi - y) ** 2 + 0.5 * float(self.pressure(t)) * disagreement)
 
     def parts(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return plain values and arrays from which ``from_parts`` builds an equal model, for files."""
+        """Return plain values and arrays from which ``from_parts`` builds an equal model, for files.
+
+        Returns
+        -------
+        facts : dict
+            Pressure, noise, start and adaptation as plain values.
+        arrays : dict of str to array
+            Network, hidden opinions, stubbornness and start.
+        """
         facts = {
             "pressure": self.pressure.to_dict(),
             "noise": self.noise.to_dict(),
@@ -300,7 +414,20 @@ class Model:
 
     @classmethod
     def from_parts(cls, facts: Mapping[str, Any], arrays: Mapping[str, Any]) -> Model:
-        """Return the model that ``parts`` took apart."""
+        """Return the model that ``parts`` took apart.
+
+        Parameters
+        ----------
+        facts : mapping
+            The first value that ``parts`` returned.
+        arrays : mapping of str to array
+            The second one.
+
+        Returns
+        -------
+        Model
+            An equal model.
+        """
         network = {name.removeprefix("network_"): arrays[name] for name in arrays if name.startswith("network_")}
         adaptation = facts["adaptation"]
         return cls(
@@ -314,7 +441,14 @@ class Model:
         )
 
     def description(self) -> dict[str, Any]:
-        """Return the parts of the model in words, with the consensus value: the provenance of a run."""
+        """Return the parts of the model in words, with the consensus value: the provenance of a run.
+
+        Returns
+        -------
+        dict
+            Texts for the keys ``network``, ``pressure``, ``noise`` and, where there is one, ``adaptation``; the number
+            ``consensus_value``.
+        """
         network = self.network if self.temporal_network is None else self.temporal_network
         words = {"network": repr(network), "pressure": str(self.pressure), "noise": str(self.noise)}
         adapting = {} if self.adaptation is None else {"adaptation": str(self.adaptation)}

@@ -12,6 +12,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
+from functools import cache
 from typing import TypeAlias
 
 from peerpressure.errors import CancelledError, InvalidInputError, message
@@ -102,20 +103,38 @@ def _display(progress: bool | Callable[[int, int], None], total: int, what: str)
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
         with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
             task = bar.add_task(what, total=total)
-            with _announcing_compilation(lambda text: bar.update(task, description=text or what)):
+            with announcing(lambda text: bar.update(task, description=text or what)):
                 yield lambda done: bar.update(task, completed=done)
     else:
         yield lambda done: None
 
 
+# What displays the progress of a command, and is told when compilation begins and ends.
+_DISPLAYS: list[Callable[[str], None]] = []
+
+
 @contextlib.contextmanager
-def _announcing_compilation(show: Callable[[str], None]) -> Iterator[None]:
-    """Show that numba compiles a function, which takes much longer than the first steps; loading from disk is quick."""
-    # Only the engine compiles. It is loaded before the bar appears, so that a sweep, whose workers compile, does not
-    # load numba here.
-    if "numba" not in sys.modules:
+def announcing(show: Callable[[str], None]) -> Iterator[None]:
+    """Call ``show`` with a text when numba begins to compile, and with an empty one when it ends."""
+    _DISPLAYS.append(show)
+    try:
         yield
-        return
+    finally:
+        _DISPLAYS.remove(show)
+
+
+def announce(text: str) -> None:
+    """Show a text on all displays that are open, an empty one in order to withdraw the last."""
+    for show in tuple(_DISPLAYS):
+        show(text)
+
+
+@cache
+def announce_compilation() -> None:
+    """Announce what numba compiles from now on, which takes much longer than the first steps.
+
+    Modules that compile call this, so that a display need not load numba. Loading from disk is quick, and no event.
+    """
     from numba.core import event
 
     class Announcement(event.Listener):  # type: ignore[misc]  # numba has no types
@@ -124,12 +143,11 @@ def _announcing_compilation(show: Callable[[str], None]) -> Iterator[None]:
 
         def on_start(self, event: object) -> None:
             self.depth += 1
-            show(COMPILING)
+            announce(COMPILING)
 
         def on_end(self, event: object) -> None:
             self.depth -= 1
             if not self.depth:
-                show("")
+                announce("")
 
-    with event.install_listener("numba:compile", Announcement()):
-        yield
+    event.register("numba:compile", Announcement())

@@ -39,7 +39,7 @@ class Record:
         Whether the minimum, maximum and mean over agents are kept, from which spread and distance to the consensus
         value follow.
     every : int, default 1
-        Interval between recorded steps.
+        Number of steps between records, 1 or more.
     agents : sequence of labels, optional
         The agents whose states are kept; all by default.
 
@@ -48,8 +48,14 @@ class Record:
     InvalidInputError
         If ``every`` is not a whole number of at least 1.
 
+    See Also
+    --------
+    simulate : Takes a record, or a word for a common one.
+    Trajectory : What was recorded.
+
     Examples
     --------
+    >>> from peerpressure import Record
     >>> Record(every=10, agents=[0, 3])
     Record(states=True, summaries=True, every=10, agents=(0, 3))
     """
@@ -108,7 +114,7 @@ def simulate(
     model : Model or SDE
         The model, in discrete or continuous time; steps of an ``SDE`` have its own length.
     steps : int
-        The number of steps.
+        The number of steps, at least 0.
     replicates : int or sequence of int, optional
         How many replicates, or their numbers: ``range(20, 40)`` gives rows 20 to 39 of a larger run. One by default.
     seed : int, optional
@@ -153,7 +159,7 @@ def simulate(
 
     Examples
     --------
-    >>> from peerpressure import Gaussian, Model
+    >>> from peerpressure import Gaussian, Model, simulate
     >>> from peerpressure.networks import k2
     >>> run = simulate(Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(1.0)), steps=100, replicates=3, seed=1)
     >>> run.states.shape

@@ -44,12 +44,35 @@ FEW_COLUMNS = 8
 _BUILD = "build one first: Model(network, hidden=...)"
 # Numbers in the steps that are kept for repeated passes, 64 MB.
 KEPT_NUMBERS = 2**23
+# Schedules are evaluated for so many steps at once.
+STEPS_TOGETHER = 1024
 
 
 @final
 @dataclass(frozen=True)
 class StateLayout:
-    """Which entries of the state z are public opinions, hidden opinions and noise memory."""
+    """Which entries of the state z are public opinions, hidden opinions and noise memory.
+
+    Parameters
+    ----------
+    agents : int
+        Number n of agents; public opinions are the first n entries.
+    has_hidden : bool, default False
+        Whether n hidden opinions follow.
+    has_memory : bool, default False
+        Whether n numbers of noise memory come last.
+
+    See Also
+    --------
+    state_layout : The layout of a system.
+
+    Examples
+    --------
+    >>> from peerpressure.statespace import StateLayout
+    >>> layout = StateLayout(3, has_hidden=True)
+    >>> layout.states, layout.public, layout.hidden
+    (6, slice(0, 3, None), slice(3, 6, None))
+    """
 
     agents: int
     has_hidden: bool = False
@@ -79,10 +102,30 @@ class StateLayout:
 class Transition(ABC):
     """One step z_t = F z_{t−1} + B x₀ + G w_t, as an operator.
 
-    ``layout`` is the layout of z, and ``noise_std`` (agents,) is the standard deviation of each public opinion given
-    z_{t−1} without its noise memory. Columns are arrays of shape (entries,) or (entries, m), in any memory order:
-    C-ordered rows are passed as their transpose at no cost. They may leave out the noise memory, as columns of y and x
-    only: it counts as 0 then, and the result leaves it out, too.
+    Columns are arrays of shape (entries,) or (entries, m), in any memory order: C-ordered rows are passed as their
+    transpose at no cost. They may leave out the noise memory, as columns of y and x only: it counts as 0 then, and the
+    result leaves it out, too.
+
+    Attributes
+    ----------
+    layout : StateLayout
+        The layout of z.
+    noise_std : array of shape (agents,)
+        Standard deviation of each public opinion given z_{t−1} without its noise memory.
+
+    See Also
+    --------
+    transitions : The steps of a system.
+
+    Examples
+    --------
+    >>> from peerpressure import Model
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.statespace import Transition, transitions
+    >>> model = Model(k2(), hidden=[1.0, 2.0])
+    >>> step = next(transitions(model, 1))
+    >>> isinstance(step, Transition), step.forward(model.start_state, hidden=model.x0)
+    (True, array([1.5, 1.5]))
     """
 
     layout: StateLayout
@@ -95,19 +138,67 @@ class Transition(ABC):
 
     @abstractmethod
     def forward(self, columns: Vector, hidden: Vector | None = None, noise: Vector | None = None) -> Vector:
-        """Return F Z + B X + G W for Z (states, m), X (agents, m) and W (draws, m)."""
+        """Return F Z + B X + G W.
+
+        Parameters
+        ----------
+        columns : array of shape (states,) or (states, m)
+            The columns Z.
+        hidden : array of shape (agents,) or (agents, m), optional
+            Hidden opinions X; 0 by default.
+        noise : array of shape (draws,) or (draws, m), optional
+            Independent draws W of unit variance; 0 by default.
+
+        Returns
+        -------
+        array
+            The columns after the step, in the shape of ``columns``.
+        """
 
     @abstractmethod
     def adjoint(self, columns: Vector) -> Vector:
-        """Return Fᵀ Z for Z (states, m)."""
+        """Return Fᵀ Z.
+
+        Parameters
+        ----------
+        columns : array of shape (states,) or (states, m)
+            The columns Z.
+
+        Returns
+        -------
+        array
+            The product, in the shape of ``columns``.
+        """
 
     @abstractmethod
     def hidden_adjoint(self, columns: Vector) -> Vector:
-        """Return Bᵀ Z, (agents, m), for Z (states, m)."""
+        """Return Bᵀ Z.
+
+        Parameters
+        ----------
+        columns : array of shape (states,) or (states, m)
+            The columns Z.
+
+        Returns
+        -------
+        array of shape (agents,) or (agents, m)
+            The product.
+        """
 
     @abstractmethod
     def noise_adjoint(self, columns: Vector) -> Vector:
-        """Return Gᵀ Z, (draws, m), for Z (states, m)."""
+        """Return Gᵀ Z.
+
+        Parameters
+        ----------
+        columns : array of shape (states,) or (states, m)
+            The columns Z.
+
+        Returns
+        -------
+        array of shape (draws,) or (draws, m)
+            The product.
+        """
 
     @abstractmethod
     def hidden_input(self) -> Vector:
@@ -119,13 +210,48 @@ class Transition(ABC):
 
     @abstractmethod
     def spread_bound(self, bound: Vector) -> Vector:
-        """Return a bound on the std of y and x after the step, from one before it; noise memory left out."""
+        """Return a bound on the std of y and x after the step, from one before it; noise memory left out.
+
+        Parameters
+        ----------
+        bound : array of shape (entries,)
+            Bound on the standard deviations before the step.
+
+        Returns
+        -------
+        array of shape (entries,)
+            Bound on those after it.
+        """
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class ModelTransition(Transition):
-    """One step of the discrete model, in O(edges) for each column."""
+    """One step of the discrete model, in O(edges) for each column.
+
+    Parameters
+    ----------
+    layout : StateLayout
+        The layout of z.
+    update : Update
+        Gain, coupling and rate of adaptation of the step.
+    noise_std : array of shape (agents,)
+        Standard deviation of each public opinion given z_{t−1} without its noise memory.
+    phi : float
+        Autocorrelation of the noise at lag one, from −1 to 1.
+
+    See Also
+    --------
+    statespace.transition : The step of a model that leads to a time.
+
+    Examples
+    --------
+    >>> from peerpressure import Gaussian, Model
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.statespace import transition
+    >>> transition(Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(1.0)), 1).noise_std
+    array([0.5, 0.5])
+    """
 
     layout: StateLayout
     update: Update
@@ -190,15 +316,38 @@ class ModelTransition(Transition):
         return self.overwriting_adjoint(columns if columns.shape[0] == self.layout.agents else columns.copy(order="K"))
 
     def overwriting_adjoint(self, columns: Vector) -> Vector:
-        """Return Fᵀ Z for Z (states, m), which may be overwritten."""
+        """Return Fᵀ Z for columns that may be overwritten.
+
+        Parameters
+        ----------
+        columns : array of shape (states,) or (states, m)
+            The columns Z.
+
+        Returns
+        -------
+        array
+            The product, in the shape of ``columns``.
+        """
         if columns.shape[0] == self.layout.agents:
             return _product(self.update.adjacency, _like(self.update.coupling_scale, columns) * columns)
         return self.overwriting_adjoints(columns, with_noise=False)[0]
 
     def overwriting_adjoints(self, columns: Vector, *, with_noise: bool = True) -> tuple[Vector, Vector]:
-        """Return Fᵀ Z and Gᵀ Z for Z (states, m), which share most of their work; Z is overwritten.
+        """Return Fᵀ Z and Gᵀ Z, which share most of their work, for columns that are overwritten.
 
-        Without ``with_noise`` the second result is of no use.
+        Parameters
+        ----------
+        columns : array of shape (states,) or (states, m)
+            The columns Z.
+        with_noise : bool, default True
+            Whether the second product is used; without it that is of no use.
+
+        Returns
+        -------
+        state : array of shape (states,) or (states, m)
+            The product Fᵀ Z.
+        noise : array of shape (draws,) or (draws, m)
+            The product Gᵀ Z.
         """
         # Large arrays cost more to allocate than to fill, so that as few as possible are made.
         at, update, rate = self.layout, self.update, self.update.adaptation_rate
@@ -293,7 +442,25 @@ class ModelTransition(Transition):
 @final
 @dataclass(frozen=True, eq=False)
 class DenseTransition(Transition):
-    """One step y_t = F y_{t−1} + B x₀ + G w_t with dense matrices, (agents, agents) each: a step of the SDE."""
+    """One step y_t = F y_{t−1} + B x₀ + G w_t with dense matrices: a step of the SDE.
+
+    Parameters
+    ----------
+    matrix, hidden_matrix, noise_root : array of shape (agents, agents)
+        The matrices F, B and G.
+
+    See Also
+    --------
+    sde.transition : The law of a step in continuous time.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from peerpressure.statespace import DenseTransition
+    >>> step = DenseTransition(0.5 * np.eye(2), 0.5 * np.eye(2), 0.1 * np.eye(2))
+    >>> step.forward(np.array([1.0, 2.0])), step.noise_std
+    (array([0.5, 1. ]), array([0.1, 0.1]))
+    """
 
     matrix: Vector
     hidden_matrix: Vector
@@ -343,9 +510,32 @@ class DenseTransition(Transition):
 @final
 @dataclass(frozen=True, eq=False)
 class InitialState:
-    """The state z_0 = a + B_0 x₀ + G_0 w_0 at time 0: ``offset`` is a, (states,).
+    """The state z_0 = a + B_0 x₀ + G_0 w_0 at time 0.
 
-    y₀ is x₀ or a given start, in the offset; x_1 is x₀; noise memory has its stationary variance 1, and w_0 its draws.
+    The public part y₀ is x₀ or a given start, in the offset; x_1 is x₀; noise memory has its stationary variance 1, and
+    w_0 its draws.
+
+    Attributes
+    ----------
+    layout : StateLayout
+        The layout of z.
+    offset : array of shape (states,)
+        The vector a.
+    starts_from_hidden : bool
+        Whether y₀ = x₀.
+
+    See Also
+    --------
+    initial_state : That of a system.
+
+    Examples
+    --------
+    >>> from peerpressure import Model
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.statespace import initial_state
+    >>> model = Model(k2(), hidden=[1.0, 2.0])
+    >>> initial_state(model).forward(hidden=model.x0)
+    array([1., 2.])
     """
 
     layout: StateLayout
@@ -358,7 +548,20 @@ class InitialState:
         return self.layout.agents * self.layout.has_memory
 
     def forward(self, hidden: Vector | None = None, noise: Vector | None = None) -> Vector:
-        """Return B_0 X + G_0 W for X (agents, m) and W (draws, m), at least one of them given."""
+        """Return B_0 X + G_0 W, of which at least one is given.
+
+        Parameters
+        ----------
+        hidden : array of shape (agents,) or (agents, m), optional
+            Hidden opinions X.
+        noise : array of shape (draws,) or (draws, m), optional
+            Independent draws W of unit variance.
+
+        Returns
+        -------
+        array of shape (states,) or (states, m)
+            The sum.
+        """
         given = hidden if hidden is not None else noise
         assert given is not None
         out = np.zeros((self.layout.states, *given.shape[1:]))
@@ -372,24 +575,69 @@ class InitialState:
         return out
 
     def hidden_adjoint(self, columns: Vector) -> Vector:
-        """Return B_0ᵀ Z, (agents, m), for Z (states, m)."""
+        """Return B_0ᵀ Z.
+
+        Parameters
+        ----------
+        columns : array of shape (states,) or (states, m)
+            The columns Z.
+
+        Returns
+        -------
+        array of shape (agents,) or (agents, m)
+            The product.
+        """
         out = columns[self.layout.public] * float(self.starts_from_hidden)
         if self.layout.has_hidden:
             out += columns[self.layout.hidden]
         return np.asarray(out)
 
     def noise_adjoint(self, columns: Vector) -> Vector:
-        """Return G_0ᵀ Z, (draws, m), for Z (states, m)."""
+        """Return G_0ᵀ Z.
+
+        Parameters
+        ----------
+        columns : array of shape (states,) or (states, m)
+            The columns Z.
+
+        Returns
+        -------
+        array of shape (draws,) or (draws, m)
+            The product.
+        """
         return columns[self.layout.memory]
 
 
 def model_of(system: System) -> Model:
     """Return the model that an SDE was made from, or the model itself.
 
+    Parameters
+    ----------
+    system : Model or SDE
+        The system.
+
+    Returns
+    -------
+    Model
+        Its model.
+
     Raises
     ------
     ModelError
         If it is neither: the check of everything that is computed from a model.
+
+    See Also
+    --------
+    discrete_model : Accepts discrete time only.
+
+    Examples
+    --------
+    >>> from peerpressure import SDE, Model
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.statespace import model_of
+    >>> model = Model(k2(), hidden=[1.0, 2.0])
+    >>> model_of(SDE(model)) is model
+    True
     """
     model: object = system.model if isinstance(system, SDE) else system
     if not isinstance(model, Model):
@@ -398,7 +646,36 @@ def model_of(system: System) -> Model:
 
 
 def discrete_model(model: object) -> Model:
-    """Return a model in discrete time as it is; an SDE is an error, too."""
+    """Return a model in discrete time as it is; an SDE is an error, too.
+
+    Parameters
+    ----------
+    model : Model
+        The model.
+
+    Returns
+    -------
+    Model
+        The same.
+
+    Raises
+    ------
+    ModelError
+        If it is not a ``Model``.
+
+    See Also
+    --------
+    model_of : Accepts an SDE, too.
+
+    Examples
+    --------
+    >>> from peerpressure import Model
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.statespace import discrete_model
+    >>> model = Model(k2(), hidden=[1.0, 2.0])
+    >>> discrete_model(model) is model
+    True
+    """
     if not isinstance(model, Model):
         remedy = "pass the Model that it was made from" if isinstance(model, SDE) else _BUILD
         raise ModelError(
@@ -408,17 +685,118 @@ def discrete_model(model: object) -> Model:
 
 
 def with_model(system: System, model: Model) -> System:
-    """Return the same kind of system made from another model."""
+    """Return the same kind of system made from another model.
+
+    Parameters
+    ----------
+    system : Model or SDE
+        The system.
+    model : Model
+        The other model.
+
+    Returns
+    -------
+    Model or SDE
+        The model, or an SDE with the settings of ``system``.
+
+    See Also
+    --------
+    model_of : The model of a system.
+
+    Examples
+    --------
+    >>> from peerpressure import SDE, Model
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.statespace import with_model
+    >>> with_model(SDE(Model(k2(), hidden=[1.0, 2.0]), step=0.5), Model(k2(), hidden=[0.0, 1.0])).step
+    0.5
+    """
     return replace(system, model=model) if isinstance(system, SDE) else model
 
 
 def step_length(system: System) -> float:
-    """Return the time from one state to the next: the step of an SDE, and 1 in discrete time."""
+    """Return the time from one state to the next: the step of an SDE, and 1 in discrete time.
+
+    Parameters
+    ----------
+    system : Model or SDE
+        The system.
+
+    Returns
+    -------
+    float
+        Length of a step.
+
+    See Also
+    --------
+    transitions : The steps.
+
+    Examples
+    --------
+    >>> from peerpressure import SDE, Model
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.statespace import step_length
+    >>> step_length(SDE(Model(k2(), hidden=[1.0, 2.0]), step=0.5))
+    0.5
+    """
     return system.step if isinstance(system, SDE) else 1
 
 
+def noise_deviations(system: System) -> Vector:
+    """Return the standard deviations of noise as it enters with the weight of an opinion.
+
+    Parameters
+    ----------
+    system : Model or SDE
+        The system.
+
+    Returns
+    -------
+    array, (agents,)
+        Standard deviations, without their scale over time.
+
+    See Also
+    --------
+    transitions : The steps, with the noise of each.
+
+    Examples
+    --------
+    >>> from peerpressure import Gaussian, Model
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.statespace import noise_deviations
+    >>> noise_deviations(Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(0.5)))
+    array([0.5, 0.5])
+    """
+    return system.deviations if isinstance(system, SDE) else system.noise.deviations(system.n)
+
+
 def state_layout(system: System, *, hidden: bool = False) -> StateLayout:
-    """Return the layout of the state of a system; ``hidden`` includes hidden opinions even where they are constant."""
+    """Return the layout of the state of a system.
+
+    Parameters
+    ----------
+    system : Model or SDE
+        The system.
+    hidden : bool, default False
+        Whether to include hidden opinions even where they are constant; an SDE never includes them.
+
+    Returns
+    -------
+    StateLayout
+        Which entries are public opinions, hidden opinions and noise memory.
+
+    See Also
+    --------
+    initial_state : The state at time 0.
+
+    Examples
+    --------
+    >>> from peerpressure import AR1, Gaussian, Model
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.statespace import state_layout
+    >>> state_layout(Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(1.0, temporal=AR1(0.5))))
+    StateLayout(agents=2, has_hidden=False, has_memory=True)
+    """
     model = model_of(system)
     # The SDE has constant hidden opinions by definition, which enter through B.
     adapts = model.adaptation is not None or (hidden and isinstance(system, Model))
@@ -426,7 +804,32 @@ def state_layout(system: System, *, hidden: bool = False) -> StateLayout:
 
 
 def initial_state(system: System, *, hidden: bool = False) -> InitialState:
-    """Return the state at time 0, as a function of x₀ and of the first draw of correlated noise."""
+    """Return the state at time 0, as a function of x₀ and of the first draw of correlated noise.
+
+    Parameters
+    ----------
+    system : Model or SDE
+        The system.
+    hidden : bool, default False
+        Whether to include hidden opinions even where they are constant.
+
+    Returns
+    -------
+    InitialState
+        Offset and operators.
+
+    See Also
+    --------
+    transitions : The steps that follow.
+
+    Examples
+    --------
+    >>> from peerpressure import Model
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.statespace import initial_state
+    >>> initial_state(Model(k2(), hidden=[1.0, 2.0], start=[0.5, 0.0])).offset
+    array([0.5, 0. ])
+    """
     model, layout = model_of(system), state_layout(system, hidden=hidden)
     offset = np.zeros(layout.states)
     from_hidden = isinstance(model.start, str)
@@ -436,39 +839,152 @@ def initial_state(system: System, *, hidden: bool = False) -> InitialState:
 
 
 def transition(model: Model, t: int, *, hidden: bool = False, layout: StateLayout | None = None) -> ModelTransition:
-    """Return the step of a discrete model that leads to time t ≥ 1; a ``layout`` at hand is not made again."""
+    """Return the step of a discrete model that leads to time t.
+
+    Parameters
+    ----------
+    model : Model
+        The model.
+    t : int
+        Time at the end of the step, t ≥ 1.
+    hidden : bool, default False
+        Whether to include hidden opinions even where they are constant.
+    layout : StateLayout, optional
+        The layout, where it is at hand already.
+
+    Returns
+    -------
+    ModelTransition
+        The step.
+
+    See Also
+    --------
+    transitions : The steps of a whole run.
+
+    Examples
+    --------
+    >>> from peerpressure import Model
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.statespace import transition
+    >>> model = Model(k2(), hidden=[1.0, 2.0])
+    >>> transition(model, 1).forward(model.start_state, hidden=model.x0)
+    array([1.5, 1.5])
+    """
     update, noise = model.update(t), model.noise
     std = np.zeros(model.n) if noise.is_zero else update.gain * (noise.std * float(noise.scale(t)))
     return ModelTransition(layout or state_layout(model, hidden=hidden), update, std, noise.autocorrelation)
+
+
+def model_transitions(
+    model: Model, times: range, *, hidden: bool = False, layout: StateLayout | None = None
+) -> Iterator[ModelTransition]:
+    """Yield the steps of a discrete model that lead to these times, in their order, forwards or backwards.
+
+    Parameters
+    ----------
+    model : Model
+        The model.
+    times : range
+        Times at the ends of the steps, each at least 1.
+    hidden : bool, default False
+        Whether to include hidden opinions even where they are constant.
+    layout : StateLayout, optional
+        The layout, where it is at hand already.
+
+    Yields
+    ------
+    ModelTransition
+        The steps.
+
+    See Also
+    --------
+    transition : One step.
+
+    Examples
+    --------
+    >>> from peerpressure import Gaussian, Model
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.statespace import model_transitions
+    >>> model = Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(1.0))
+    >>> [float(step.noise_std[0]) for step in model_transitions(model, range(3, 0, -2))]
+    [0.25, 0.5]
+    """
+    layout = layout or state_layout(model, hidden=hidden)
+    std, phi = model.noise.deviations(model.n), model.noise.autocorrelation
+    for first in range(0, len(times), STEPS_TOGETHER):
+        block = times[first : first + STEPS_TOGETHER]
+        for update, scale in zip(model.updates(block), model.noise.scale(block), strict=True):
+            # The gain is applied to ε as to x: noise is part of the preferred opinion.
+            yield ModelTransition(layout, update, update.gain * (std * scale), phi)
 
 
 def transition_table(model: Model, last: int) -> Callable[[int], ModelTransition]:
     """Return a function from t to the step that leads to it, for passes in either direction of time.
 
     The steps are kept where all of them are small, and made at each call where they are not.
+
+    Parameters
+    ----------
+    model : Model
+        The model.
+    last : int
+        The last step, at least 1.
+
+    Returns
+    -------
+    callable
+        Function of a step from 1 to ``last`` that returns its ``ModelTransition``.
+
+    See Also
+    --------
+    transitions : The same in order of time.
+
+    Examples
+    --------
+    >>> from peerpressure import Gaussian, Model
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.statespace import transition_table
+    >>> at = transition_table(Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(1.0)), 3)
+    >>> at(3).noise_std
+    array([0.25, 0.25])
     """
     # Steps of a static network share its adjacency; those of a temporal one may have a matrix each.
     matrices = model.network.adjacency.nnz if model.temporal_network is not None else 0
     if (model.n + matrices) * last > KEPT_NUMBERS:
         # Making a step costs O(n), no more than the pass over the state that uses it.
         return lambda t: transition(model, t)
-    kept = dict(enumerate(_model_transitions(model, range(1, last + 1)), 1))
+    kept = dict(enumerate(model_transitions(model, range(1, last + 1)), 1))
     return kept.__getitem__
-
-
-def _model_transitions(model: Model, times: range, *, hidden: bool = False) -> Iterator[ModelTransition]:
-    layout, phi = state_layout(model, hidden=hidden), model.noise.autocorrelation
-    std, scale = model.noise.deviations(model.n), model.noise.scale(np.array(times))
-    for t, factor in zip(times, scale, strict=True):
-        update = model.update(t)
-        # The gain is applied to ε as to x: noise is part of the preferred opinion.
-        yield ModelTransition(layout, update, update.gain * (std * factor), phi)
 
 
 def transitions(system: System, last: int, first: int = 1, *, hidden: bool = False) -> Iterator[Transition]:
     """Yield the steps that lead to times first, …, last; those of an SDE end at multiples of its step.
 
+    Parameters
+    ----------
+    system : Model or SDE
+        The system.
+    last : int
+        The last step, at least 1.
+    first : int, default 1
+        The first step, at least 1.
+    hidden : bool, default False
+        Whether to include hidden opinions even where they are constant.
+
+    Yields
+    ------
+    Transition
+        The step that leads to each time.
+
+    See Also
+    --------
+    initial_state : The state before the first step.
+
+    Examples
+    --------
+    >>> from peerpressure import Model
     >>> from peerpressure.networks import k2
+    >>> from peerpressure.statespace import initial_state, transitions
     >>> model = Model(k2(), hidden=[1.0, 2.0], start=[0.0, 0.0])
     >>> state = initial_state(model).offset
     >>> for step in transitions(model, 2):
@@ -479,16 +995,35 @@ def transitions(system: System, last: int, first: int = 1, *, hidden: bool = Fal
     if isinstance(system, SDE):
         yield from _sde_transitions(system, last, first)
         return
-    yield from _model_transitions(system, range(first, last + 1), hidden=hidden)
+    yield from model_transitions(system, range(first, last + 1), hidden=hidden)
 
 
 def retained(model: Model, last: int) -> Vector:
     """Return the weight π_t = Π_{s≤t} (1 − η_s) that x₀ keeps in an agent's own x_{t+1}, for t = 0…last.
 
-    Given the public opinions, x_{t+1} = π_t ∘ x₀ + k_t with k_t the adopted part. The shape is (last + 1, agents), or
-    (last + 1, 1) where all agents have the same weights.
+    Given the public opinions, x_{t+1} = π_t ∘ x₀ + k_t with k_t the adopted part.
 
+    Parameters
+    ----------
+    model : Model
+        The model.
+    last : int
+        The last step, at least 0.
+
+    Returns
+    -------
+    array of shape (last + 1, agents) or (last + 1, 1)
+        Weights from 0 to 1; one column where all agents have the same ones.
+
+    See Also
+    --------
+    theory.retention : The same with half-lives and information.
+
+    Examples
+    --------
+    >>> from peerpressure import Model
     >>> from peerpressure.networks import k2
+    >>> from peerpressure.statespace import retained
     >>> retained(Model(k2(), hidden=[1.0, 2.0], adaptation=0.5), 3).ravel()
     array([1.   , 0.5  , 0.25 , 0.125])
     """

@@ -1,4 +1,4 @@
-"""Runs on disk: arrays and one JSON text in an .npz archive, and netCDF files."""
+"""Runs on disk: .npz archives, netCDF files, and tables of outputs that were not simulated here."""
 
 from __future__ import annotations
 
@@ -7,16 +7,22 @@ import json
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import date
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from peerpressure.errors import FileFormatError, PeerPressureError, message
+from peerpressure.dates import DateError, calendar_steps, is_date
+from peerpressure.errors import FileFormatError, InvalidInputError, PeerPressureError, first_few, message
 from peerpressure.files import replacing
+from peerpressure.model import Model
+from peerpressure.parameters import find_labels, texts_of
+from peerpressure.tables import TextTable, is_number, places_in, read_table
 
 if TYPE_CHECKING:
-    import xarray
+    import pandas
 
 # Raised when a new version could misread an old file; other versions then raise an error instead.
 FORMAT = 1
@@ -64,13 +70,33 @@ def reading_archive(path: str | Path) -> Iterator[tuple[dict[str, Any], dict[str
         raise FileFormatError(message("a saved run must be readable", got=got, remedy=remedy)) from error
 
 
-def write_netcdf(data: xarray.Dataset, file: IO[bytes]) -> None:
-    """Write a data set as netCDF-4, which stores variables of any size, to an open file.
+def write_netcdf(
+    file: IO[bytes],
+    variables: Mapping[str, tuple[tuple[str, ...], Any]],
+    coordinates: Mapping[str, Any],
+    facts: Mapping[str, Any],
+) -> None:
+    """Write variables with their dimensions as netCDF-4, which stores variables of any size, to an open file.
 
     The classic format ends at 2 GiB for a variable, and at 2³¹ for whole numbers such as labels.
     """
+    # Without xarray, which loads Dask where that is installed and takes longer for it than for the data.
+    import h5netcdf
+    import h5py
+
     sink = _Sink(file)
-    data.to_netcdf(sink, engine="h5netcdf")
+    arrays = {name: (dimensions, np.asarray(values)) for name, (dimensions, values) in variables.items()}
+    arrays |= {name: ((name,), np.asarray(values)) for name, values in coordinates.items()}
+    with h5netcdf.File(sink, "w") as stored:
+        stored.dimensions = {name: arrays[name][1].size for name in coordinates}
+        for name, (dimensions, values) in arrays.items():
+            # Text has no fixed length in netCDF.
+            kind = h5py.string_dtype() if values.dtype.kind == "U" else values.dtype
+            # Missing numbers are NaN, as xarray declares it too.
+            missing = np.nan if name in variables and values.dtype.kind == "f" else None
+            variable = stored.create_variable(name, dimensions, kind, fillvalue=missing)
+            variable[...] = values.astype(object) if values.dtype.kind == "U" else values
+        stored.attrs.update(facts)
     # Raised only after HDF5 has closed its handles.
     if sink.error is not None:
         raise sink.error
@@ -120,3 +146,221 @@ class _Sink(io.RawIOBase):
                 action()
             except OSError as error:
                 self.error = error
+
+
+# Outputs that were not simulated here: from a table or a data frame to the parts of a trajectory.
+
+# How other programs write an output that is missing.
+MISSING = frozenset(["", "na", "n/a", "nan", "null", "none"])
+LAYOUT = "use columns time, agent, public, or time and one column for each agent"
+KEYS = ("replicate", "topic", "time")  # columns that both layouts may have beside the outputs
+# Dates as numbers, such as 20240131, and Unix times are larger; so many steps take minutes.
+MOST_STEPS = 10_000_000
+STEP = "for dates and Unix times set the length of a step, for instance step = '1 day' (--step on the command line)"
+
+
+def read_frame(path: str | Path, model: Model) -> tuple[pandas.DataFrame, str]:
+    """Return the outputs in a file as ``Trajectory.from_dataframe`` takes them, and how the file was read.
+
+    The index of the frame has the lines.
+    """
+    import pandas
+
+    table = read_table(path)
+    if not table.rows:
+        raise FileFormatError(message("a file of outputs must not be empty", got="no rows", remedy=LAYOUT))
+    table = table.headed()
+    table.check_widths()
+    names = _names(table, texts_of(model.network.labels))
+    texts = {k for k, name in names.items() if name in ("agent", "topic")}
+    columns = {name: table.column(k) if k in texts else _values(table, k) for k, name in names.items()}
+    places = {name: k for k, name in names.items() if name in (*KEYS, "agent", "public")}
+    own = len(names) - len(places)
+    words = table.description(places, rest=f"a column for each of {own} agents" if own else None)
+    return pandas.DataFrame(columns, index=table.lines), words
+
+
+def _names(table: TextTable, known: dict[str, int]) -> dict[int, str]:
+    """Return the role of each column in use: keys, agent and public, or the outputs of an agent."""
+    heading = table.heading or ()
+    places = table.places(KEYS, letters=True)
+    # A topic may have the name of an agent.
+    places = {role: k for role, k in places.items() if role != "topic" or heading[k] not in known}
+    if "time" not in places:
+        rule, got = "outputs must come with a column 'time'", f"columns {', '.join(map(repr, heading[:6]))}"
+        raise InvalidInputError(message(rule, got=got, remedy=LAYOUT))
+    names = {k: role for role, k in places.items()}
+    rest = [k for k in range(table.width) if k not in names]
+    # A column that is named after an agent decides for the wide layout.
+    if any(heading[k] in known for k in rest):
+        twice = [heading[k] for k in rest if heading.count(heading[k]) > 1]
+        if twice:
+            remedy = "rename or remove one of them"
+            raise InvalidInputError(
+                message("each agent must have one column", got=f"{twice[0]!r} twice", remedy=remedy)
+            )
+        return names | {k: heading[k] for k in rest}
+    found = table.places(("agent", "public"), letters=True)
+    # By its name, or as the one column whose entries are all agents.
+    agents = [found["agent"]] if "agent" in found else [k for k in rest if set(table.column(k)) <= known.keys()]
+    agent = _only("agent", agents, heading)
+    others = [found["public"]] if "public" in found else [k for k in rest if k != agent]
+    return names | {agent: "agent", _only("public", others, heading): "public"}
+
+
+def _only(role: str, columns: list[int], heading: tuple[str, ...]) -> int:
+    if len(columns) != 1:
+        got = ", ".join(repr(heading[k]) for k in columns) or f"none among {', '.join(map(repr, heading[:6]))}"
+        raise InvalidInputError(message(f"one column of outputs must be called {role}", got=got, remedy=LAYOUT))
+    return columns[0]
+
+
+def _values(table: TextTable, k: int) -> list[Any]:
+    """Return numbers where the texts are numbers, None where they are missing, and else the texts themselves."""
+    texts = table.column(k)
+    if table.has_decimal_commas(k):
+        texts = [text.replace(",", ".") if is_number(text) else text for text in texts]
+    return [float(text) if is_number(text) else None if text.casefold() in MISSING else text for text in texts]
+
+
+def with_roles(frame: pandas.DataFrame, model: Model) -> pandas.DataFrame:
+    """Return a data frame with the names of columns that this module uses in place of other usual ones."""
+    labels = set(map(str, model.network.labels))
+    # A column that has the name of an agent holds its outputs.
+    names = ["" if str(name) in labels else str(name) for name in frame.columns]
+    try:
+        places = places_in(names, (*KEYS, "agent", "public"), letters=True)
+    except FileFormatError as error:
+        raise InvalidInputError(str(error)) from None
+    tidy = {"agent", "public"} <= places.keys()
+    roles = {k: role for role, k in places.items() if tidy or role in KEYS}
+    return frame.set_axis([roles.get(k, name) for k, name in enumerate(frame.columns)], axis="columns")
+
+
+def on_steps(frame: pandas.DataFrame, step: str | None, origin: object = None) -> tuple[pandas.DataFrame, str | None]:
+    """Return the outputs with steps in place of calendar times, and how these were converted.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Outputs as ``Trajectory.from_dataframe`` takes them.
+    step : str or None
+        The length of a step, such as "1 day"; None for times that count steps.
+    origin : object, optional
+        Time of step 0; by default the first time is step 1.
+
+    Raises
+    ------
+    InvalidInputError
+        If a time does not fall on a step, or is a date although no length of a step is given.
+    """
+    import pandas
+
+    if origin is not None and step is None:
+        raise InvalidInputError(message("an origin must come with the length of a step", got=repr(origin), remedy=STEP))
+    if "time" not in frame.columns or frame.empty:
+        return frame, None  # reported with the other columns
+    # Each distinct time is converted once. Sorted by first appearance, so that an error names the first row.
+    codes, times = pandas.factorize(frame["time"].astype(object), use_na_sentinel=False)
+    if step is None:
+        dated = np.array([isinstance(time, date) or (isinstance(time, str) and is_date(time)) for time in times])
+        _check_rows(frame, dated[codes], "times must count steps", "time", STEP)
+        return frame, None
+    try:
+        steps, words = calendar_steps(list(times), step, origin)
+    except DateError as error:
+        _check_rows(frame, codes == error.place, error.rule, "time", error.remedy)
+        raise
+    return frame.assign(time=steps[codes]), words
+
+
+def by_topic(frame: pandas.DataFrame) -> dict[str, pandas.DataFrame]:
+    """Return the outputs of each topic, in the order of first appearance; all by the name "" if there are none."""
+    if "topic" not in frame.columns:
+        return {"": frame}
+    missing = frame["topic"].isna() | (frame["topic"].astype(str).str.strip() == "")
+    _check_rows(frame, missing.to_numpy(), "each output must have a topic if one has", "topic", "name them all")
+    # By text, so that 1 and "1" are one topic.
+    topics = frame.groupby(frame["topic"].astype(str), sort=False)
+    return {str(topic): part.drop(columns="topic") for topic, part in topics}
+
+
+def _tidy(frame: pandas.DataFrame) -> pandas.DataFrame:
+    """Return one row for each output, with columns replicate, time, agent and public."""
+    columns = set(frame.columns)
+    if "time" not in columns or frame.empty:
+        rule = "outputs must come with a column 'time' and at least one row"
+        got = f"{len(frame)} rows with columns {', '.join(map(repr, list(frame.columns)[:6]))}"
+        remedy = "use columns time, agent, public, or time and one column for each agent"
+        raise InvalidInputError(message(rule, got=got, remedy=remedy))
+    keys = [name for name in KEYS if name in columns]
+    wide = not {"agent", "public"} <= columns
+    rows = frame.melt(keys, var_name="agent", value_name="public", ignore_index=False) if wide else frame
+    return rows if "replicate" in columns else rows.assign(replicate=0)
+
+
+def outputs_from_frame(frame: pandas.DataFrame, model: Model) -> dict[str, Any]:
+    """Return replicates, times, agents, states and the final state in a data frame; rows without sense are an error."""
+    if len(topics := by_topic(frame)) > 1:
+        remedy = "select one of them with frame[frame['topic'] == ...]; peerpressure recover estimates each"
+        got = first_few(map(repr, topics), len(topics))
+        raise InvalidInputError(message("a run must be about one topic", got=got, remedy=remedy))
+    rows = _tidy(frame)
+    whole = {name: _numbers(rows, name, lambda v: (v >= 0) & (v == np.floor(v))) for name in ("replicate", "time")}
+    public = _numbers(rows, "public", lambda v: ~np.isinf(v), missing=True)
+    agent = _positions(rows, model)
+    replicates, r = np.unique(whole["replicate"].astype(np.int64), return_inverse=True)
+    _check_rows(rows, whole["time"] > MOST_STEPS, f"time must be at most {MOST_STEPS:,} steps", "time", STEP)
+    times, t = np.unique(whole["time"].astype(np.int64), return_inverse=True)
+    agents, a = np.unique(agent, return_inverse=True)
+    # One number per output makes duplicates a matter of counting.
+    place = np.ravel_multi_index((r, t, a), shape := (replicates.size, times.size, agents.size))
+    _check_rows(rows, np.bincount(place, minlength=1)[place] > 1, "each agent must have one output at a time")
+    # Combinations without a row are missing outputs, NaN.
+    states = np.full(shape, np.nan)
+    states.flat[place] = public
+    final = np.full((replicates.size, model.n), np.nan)
+    final[:, agents] = states[:, -1]
+    return {"replicates": replicates, "times": times, "agents": agents, "states": states, "final": final}
+
+
+def _numbers(rows: pandas.DataFrame, name: str, legal: Any, *, missing: bool = False) -> NDArray[np.float64]:
+    """Return a column as numbers; text and illegal values are an error that names their rows."""
+    import pandas
+
+    given = rows[name]
+    # Text becomes NaN, which ``absent`` distinguishes from outputs that are missing.
+    values = pandas.to_numeric(given, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    absent = given.isna().to_numpy()
+    text = np.isnan(values) & ~(absent if missing else np.zeros_like(absent))
+    kind = "a number" if missing else "a whole number, 0 or more"
+    _check_rows(rows, text | (~np.isnan(values) & ~legal(values)), f"{name} must be {kind}", name)
+    return np.asarray(values)
+
+
+def _positions(rows: pandas.DataFrame, model: Model) -> NDArray[np.int64]:
+    """Return the positions of the agents; a label may also be given as its text, as a file has it."""
+    import pandas
+
+    # Each distinct name is looked up once; a missing one has the code −1, and hence no position.
+    codes, names = pandas.factorize(rows["agent"])
+    places = [np.nan if place is None else place for place in find_labels(names.tolist(), model.network.labels)]
+    found = np.array([*places, np.nan])[codes]
+    _check_rows(rows, np.isnan(found), "agents must be ones of the model's network", "agent")
+    return np.asarray(found, dtype=np.int64)
+
+
+def _check_rows(
+    rows: pandas.DataFrame,
+    bad: NDArray[Any],
+    rule: str,
+    column: str | None = None,
+    remedy: str = "repair or remove them; leave a missing output empty",
+) -> None:
+    where = np.flatnonzero(bad)
+    if where.size:
+        first = rows.iloc[where[:5]]
+        value = "" if column is None else f"{first[column].tolist()[0]!r} in "
+        named = ", ".join(map(str, first.index))
+        got = f"{value}row {named}" + (f" and {where.size - 5} more" if where.size > 5 else "")
+        raise InvalidInputError(message(rule, got=got, remedy=remedy))

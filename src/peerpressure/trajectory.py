@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, final
+from typing import IO, TYPE_CHECKING, Any, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure import outputs, storage
+from peerpressure import storage
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.files import naming
 from peerpressure.model import Model
@@ -136,24 +136,24 @@ class Trajectory:
         The model that was run.
     seed : int
         The seed of its noise; −1 for outputs that were not simulated here.
-    replicates : array of int
+    replicates : array of int, shape (replicates,)
         The numbers of the replicates.
     times : array of shape (times,)
         The recorded steps; real times for an ``SDE``.
-    agents : array of int
+    agents : array of int, shape (agents,)
         Indices of the recorded agents.
     states : array of shape (replicates, times, agents) or None
         Public opinions y_t; None if they were not recorded.
-    hidden : array or None
-        Hidden opinions. Where they adapt, x_{t+1} after each recorded step, in the shape of ``states``, or None if
-        states were not recorded; where they are constant, x₀ of shape (agents,). ``model.x0`` always has the initial
-        ones.
     minimum, maximum, mean : array of shape (replicates, times) or None
         Summaries over all agents; None if they were not recorded.
     final : State
         The final state, which is always kept.
     version : str
         The version of the package that made the run.
+    hidden : array or None
+        Hidden opinions. Where they adapt, x_{t+1} after each recorded step, in the shape of ``states``, or None if
+        states were not recorded; where they are constant, x₀ of shape (agents,). ``model.x0`` always has the initial
+        ones.
     equation : str or None
         Which equation and steps were taken, for an ``SDE``.
     step_error : float or None
@@ -164,6 +164,17 @@ class Trajectory:
     See Also
     --------
     simulate : Run a model.
+    Record : Select what is kept.
+
+    Examples
+    --------
+    >>> from peerpressure import Model, simulate
+    >>> from peerpressure.networks import path
+    >>> run = simulate(Model(path(3), hidden=[0.0, 0.0, 1.0]), steps=100)
+    >>> run.states.shape
+    (1, 101, 3)
+    >>> run.spread[0, [0, -1]].round(3)
+    array([1.   , 0.016])
     """
 
     model: Model
@@ -214,7 +225,23 @@ class Trajectory:
         return [self.model.network.labels[i] for i in self.agents]
 
     def path(self, agent: Any) -> Array:
-        """Return the public opinion of one agent, given by its label; (replicates, times)."""
+        """Return the public opinion of one agent, given by its label; (replicates, times).
+
+        Parameters
+        ----------
+        agent : label
+            One of ``labels``.
+
+        Returns
+        -------
+        array of shape (replicates, times)
+            Public opinions y_t of the agent.
+
+        Raises
+        ------
+        InvalidInputError
+            If states were not recorded, or not those of this agent.
+        """
         if self.states is None:
             remedy = "use record='all' or Record(agents=[...])"
             raise InvalidInputError(message("a path needs recorded states", got="a run without them", remedy=remedy))
@@ -229,7 +256,14 @@ class Trajectory:
         return np.asarray(self.states[:, :, where[0]])
 
     def provenance(self) -> dict[str, Any]:
-        """Return in plain values what this run is of: software, seed and the parts of the model."""
+        """Return in plain values what this run is of: software, seed and the parts of the model.
+
+        Returns
+        -------
+        dict of str to str, int or float
+            Software with its version, seed, and what ``Model.description`` returns; for an ``SDE`` also
+            ``equation`` and ``step_error``.
+        """
         facts = {"software": f"peerpressure {self.version}", "seed": self.seed} | self.model.description()
         if self.equation is not None:
             facts["equation"] = self.equation
@@ -241,9 +275,29 @@ class Trajectory:
 
         Where states were recorded, ``public`` has them, ``hidden`` is ``Trajectory.hidden``, with dimension agent only
         where hidden opinions are constant, and ``initial_hidden`` has x₀.
+
+        Returns
+        -------
+        xarray.Dataset
+            The recorded states and summaries.
         """
         import xarray
 
+        variables, coordinates, facts = self._arrays()
+        return xarray.Dataset(variables, coords=coordinates, attrs=facts)
+
+    def write_netcdf(self, file: IO[bytes]) -> None:
+        """Write the data set that ``to_xarray`` returns to an open file, as netCDF-4.
+
+        Parameters
+        ----------
+        file : binary file object
+            A file that is open for writing.
+        """
+        storage.write_netcdf(file, *self._arrays())
+
+    def _arrays(self) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+        """Return variables with their dimensions, coordinates, and the provenance."""
         variables: dict[str, Any] = {
             name: (("replicate", "time"), values) for name in SUMMARIES if (values := getattr(self, name)) is not None
         }
@@ -259,12 +313,18 @@ class Trajectory:
         facts = self.provenance()
         if self.seed >= 2**31:
             facts["seed"] = str(self.seed)  # netCDF 3 has no larger numbers
-        return xarray.Dataset(variables, coords=coordinates, attrs=facts)
+        return variables, coordinates, facts
 
     def to_dataframe(self) -> pandas.DataFrame:
         """Return tidy rows: one for each replicate, time and agent if states were kept, else for each summary.
 
         Hidden opinions have a column where they change over time.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``replicate``, ``time``, ``agent`` and ``public``, with ``hidden`` where it changes; without states
+            ``replicate``, ``time``, ``minimum``, ``maximum`` and ``mean``.
         """
         data = self.to_xarray()
         if self.states is not None:
@@ -273,7 +333,13 @@ class Trajectory:
         return data.to_dataframe().reset_index()
 
     def save(self, path: str | Path) -> None:
-        """Write everything to one .npz file, without pickle; a reader never sees half of it."""
+        """Write everything to one .npz file, without pickle; a reader never sees half of it.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file, by custom with the ending .npz.
+        """
         facts, arrays = self.model.parts()
         # Together with the model these suffice to resume the run from the file.
         facts |= {"version": self.version, "seed": self.seed, "step": self.final.step, "equation": self.equation}
@@ -288,6 +354,16 @@ class Trajectory:
     @classmethod
     def load(cls, path: str | Path) -> Trajectory:
         """Read what ``save`` wrote.
+
+        Parameters
+        ----------
+        path : str or Path
+            A file that ``save`` wrote.
+
+        Returns
+        -------
+        Trajectory
+            An equal run, which ``simulate`` can resume.
 
         Raises
         ------
@@ -353,7 +429,7 @@ class Trajectory:
         Examples
         --------
         >>> import pandas
-        >>> from peerpressure.networks import Network
+        >>> from peerpressure import Model, Network, Trajectory
         >>> model = Model(Network([[0, 1], [1, 0]], labels=["ann", "bob"]), hidden=[0.0, 0.0])
         >>> Trajectory.from_dataframe(pandas.DataFrame({"time": [1, 2], "ann": [0.5, 0.4], "bob": [0.1, None]}), model)
         Trajectory(replicates 1, steps 1–2, agents 2, seed -1, kept: states, final state)
@@ -361,8 +437,8 @@ class Trajectory:
         >>> Trajectory.from_dataframe(days, model, step="1 day").times
         array([1, 3])
         """
-        frame, _ = outputs.on_steps(outputs.with_roles(frame, model), step, origin)
-        parts = outputs.outputs_from_frame(frame, model)
+        frame, _ = storage.on_steps(storage.with_roles(frame, model), step, origin)
+        parts = storage.outputs_from_frame(frame, model)
         # No seed: a run from here takes noise of its own.
         final = State(int(parts["times"][-1]), parts.pop("final"))
         return cls(model=model, seed=-1, minimum=None, maximum=None, mean=None, final=final, **parts)
@@ -373,9 +449,32 @@ class Trajectory:
 
         Separator, decimal sign and names of columns may differ, as long as their meaning is clear; the table may be
         compressed with gzip, or be a Parquet file.
+
+        Parameters
+        ----------
+        path : str or Path
+            The table: text with a separator, compressed or not, or a Parquet file.
+        model : Model
+            The model whose agents the outputs belong to.
+        step : str, optional
+            Length of a step where times are dates or Unix times, such as "1 day"; by default times count steps.
+        origin : date or str, optional
+            Date of step 0; by default the first time is step 1.
+
+        Returns
+        -------
+        Trajectory
+            The outputs with seed −1; gaps are NaN.
+
+        Raises
+        ------
+        FileFormatError
+            If the table cannot be read.
+        InvalidInputError
+            If a column is missing, or an agent, a time or a number is not valid.
         """
         with naming(path, "a file of outputs"):
-            return cls.from_dataframe(outputs.read_frame(path, model)[0], model, step, origin)
+            return cls.from_dataframe(storage.read_frame(path, model)[0], model, step, origin)
 
     def __repr__(self) -> str:
         kept = [name for name in ("states", "minimum") if getattr(self, name) is not None]

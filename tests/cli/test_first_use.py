@@ -85,9 +85,44 @@ def test_compilation_is_announced_and_loading_is_not() -> None:
     shown: list[str] = []
     inner = njit(lambda x: x + 1)
     outer = njit(lambda x: 2 * inner(x))
-    with progress._announcing_compilation(shown.append):
+    progress.announce_compilation()
+    with progress.announcing(shown.append):
         outer(1)
         first = list(shown)
         outer(2)
     assert shown == first
     assert first == [progress.COMPILING, progress.COMPILING, ""]
+
+
+def test_a_line_of_stages_announces_compilation(monkeypatch: pytest.MonkeyPatch) -> None:
+    from rich.status import Status
+
+    from peerpressure.cli.terminal import progress_line
+
+    shown: list[str] = []
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setattr(Status, "update", lambda _, text: shown.append(text))
+    with progress_line() as show_stage:
+        show_stage("diagnosing")
+        progress.announce(progress.COMPILING)
+        progress.announce("")
+    assert shown == ["diagnosing", progress.COMPILING, "diagnosing"]
+
+
+def test_a_diagnosis_needs_no_run(tmp_path: Path, capfd: Captured) -> None:
+    file = tmp_path / "study.toml"
+    file.write_text('[network]\ngenerator = "cycle"\nn = 7\n[noise]\nlaw = "gaussian"\n')
+    answer = run(capfd, "diagnose", file, "--json")
+    assert answer.status == 0
+    assert answer.json["forecast"] is None
+    # As if the file had that length, or the seed that its opinions are drawn from.
+    assert run(capfd, "diagnose", file, "--seed", 3, "--json").json["value"] != answer.json["value"]
+    found = run(capfd, "diagnose", file, "--steps", 40, "--json").json["forecast"]
+    plain = run(capfd, "diagnose", "--graph", "cycle:7", "--noise", "gaussian:1", "--steps", 40, "--json")
+    assert found == plain.json["forecast"]
+    # A network that changes has no law without a length.
+    file.write_text('[network]\ngenerator = "cycle"\nn = 7\ndynamics = { kind = "failing_edges", probability = 0.2 }\n')
+    lines = run(capfd, "diagnose", file).err.splitlines()
+    assert len(lines) == 1
+    assert "[run]" in lines[0]
+    assert run(capfd, "diagnose", file, "--steps", 40).status == 0

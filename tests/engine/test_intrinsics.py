@@ -9,8 +9,8 @@ import pytest
 from numba import njit
 
 from peerpressure.engine.intrinsics import fma, larger, smaller, update_row, update_row_plain
-from peerpressure.engine.layout import aligned
 from peerpressure.engine.plan import WIDTH
+from peerpressure.engine.runner import aligned
 
 U = np.uint64
 

@@ -14,7 +14,7 @@ import httpx
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.explorer.requests import Limits
+from peerpressure.explorer.protocol import Limits
 
 Found = TypeVar("Found")
 SMALL: dict[str, Any] = {

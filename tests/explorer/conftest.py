@@ -95,6 +95,6 @@ def driver(one_page: Driver, layout: Layout) -> Iterator[Driver]:
 def catalogue() -> dict[str, Any]:
     """All that the page offers, as the server lists it."""
     from peerpressure.explorer.catalogue import catalogue
-    from peerpressure.explorer.requests import Limits
+    from peerpressure.explorer.protocol import Limits
 
     return dict(catalogue(Limits(), None))

@@ -300,7 +300,7 @@ def test_parts_that_lost_their_meaning_are_taken_out_and_others_stay(page: Drive
 
 
 def test_a_packed_answer_is_read_as_it_was_written(page: Driver) -> None:
-    from peerpressure.explorer.encoding import pack
+    from peerpressure.explorer.protocol import pack
 
     arrays = {
         "a": np.arange(6, dtype=np.float32).reshape(2, 3),

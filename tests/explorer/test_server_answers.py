@@ -12,11 +12,10 @@ import pytest
 
 import peerpressure as pp
 from peerpressure.errors import CancelledError
-from peerpressure.explorer.answers import exact_answer, run_answer
-from peerpressure.explorer.inference import inference_answer
+from peerpressure.explorer.answers import exact_answer, inference_answer, run_answer
 from peerpressure.explorer.models import ModelCache
 from peerpressure.explorer.presets import PRESETS
-from peerpressure.explorer.requests import Limits
+from peerpressure.explorer.protocol import Limits
 from peerpressure.progress import cancellable
 from peerpressure.reproduction import convergence
 from peerpressure.scenario import Scenario, parse_scenario, scenario_from

@@ -11,7 +11,7 @@ from peerpressure.explorer import catalogue as tables
 from peerpressure.explorer.catalogue import Choice, catalogue, control
 from peerpressure.explorer.models import ModelCache
 from peerpressure.explorer.presets import DEFAULT, EXTENSIONS, PAPER, PRESETS, Preset
-from peerpressure.explorer.requests import Limits
+from peerpressure.explorer.protocol import Limits
 from peerpressure.networks import GENERATORS, NAMED
 from peerpressure.parameters import Parameter
 from peerpressure.scenario import scenario_from

@@ -21,9 +21,8 @@ import pytest
 import peerpressure as pp
 from peerpressure import cli
 from peerpressure.explorer.models import page_state
-from peerpressure.explorer.requests import Limits, RequestError
-from peerpressure.explorer.security import LOOPBACK
-from peerpressure.explorer.server import PORT, address_of, is_loopback, names_for, open_socket
+from peerpressure.explorer.protocol import Limits, RequestError
+from peerpressure.explorer.server import LOOPBACK, PORT, address_of, is_loopback, names_for, open_socket
 from peerpressure.scenario import load_scenario, scenario_from
 
 FILES = """
@@ -244,7 +243,7 @@ def test_opening_to_others_says_what_that_means(
     from peerpressure.explorer import server
 
     opened: list[Any] = []
-    monkeypatch.setattr(server, "serve", lambda listening, **more: opened.append(more["hosts"]))
+    monkeypatch.setattr(server, "serve", lambda app, *_: opened.append(app.user_middleware[0].kwargs["hosts"]))
     assert cli.invoke(["explore", "--no-browser", "--host", "0.0.0.0", "--port", "0"]) == 0
     told = capfd.readouterr().out
     assert "no password" in told
@@ -262,6 +261,6 @@ def test_the_browser_is_opened_when_the_page_is_there(monkeypatch: pytest.Monkey
 
     seen = threading.Event()
     monkeypatch.setattr(webbrowser, "open", lambda address: seen.set())
-    monkeypatch.setattr(server, "serve", lambda listening, **more: more["when_ready"]())
+    monkeypatch.setattr(server, "serve", lambda app, listening, when_ready: when_ready())
     assert cli.invoke(["explore", "--port", "0"]) == 0
     assert seen.wait(10)

@@ -20,10 +20,10 @@ import peerpressure as pp
 from peerpressure import cli
 from peerpressure.errors import CancelledError
 from peerpressure.explorer import exports
-from peerpressure.explorer.inference import inferred_edges
+from peerpressure.explorer.answers import inferred_edges
 from peerpressure.explorer.models import ModelCache
 from peerpressure.explorer.presets import PRESETS
-from peerpressure.explorer.requests import Limits, RequestError
+from peerpressure.explorer.protocol import Limits, RequestError
 from peerpressure.explorer.script import script
 from peerpressure.measures import Experiment, estimates
 from peerpressure.progress import cancellable

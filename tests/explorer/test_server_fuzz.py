@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from peerpressure.explorer.app import API
-from peerpressure.explorer.requests import Limits
+from peerpressure.explorer.protocol import Limits
 from tests.explorer.asking import SMALL, Asker, served
 from tests.explorer.test_server_exports import VARIANTS
 from tests.scenario.strategies import scenarios

@@ -13,8 +13,8 @@ from pydantic import AfterValidator
 from starlette.requests import Request
 
 from peerpressure.explorer.app import API, STATIC
-from peerpressure.explorer.requests import RequestError, parse_json, read_bytes
-from peerpressure.explorer.security import LOOPBACK, name_of
+from peerpressure.explorer.protocol import RequestError, parse_json, read_bytes
+from peerpressure.explorer.server import LOOPBACK, name_of
 from peerpressure.scenario import Scenario
 from peerpressure.scenario._section import InputFile, OutputFolder, Section
 from tests.explorer.asking import SMALL, Asker, in_a_loop

@@ -11,7 +11,7 @@ from scipy.sparse import csgraph
 import peerpressure as pp
 from peerpressure.explorer import layout
 from peerpressure.explorer.layout import Drawing, drawing
-from peerpressure.explorer.requests import thinned
+from peerpressure.explorer.protocol import thinned
 from peerpressure.explorer.stress import hops, hops_compiled
 
 NETWORKS: dict[str, pp.Network] = {

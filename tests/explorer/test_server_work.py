@@ -17,10 +17,16 @@ import peerpressure as pp
 from peerpressure.errors import CancelledError
 from peerpressure.explorer import app, models
 from peerpressure.explorer.answers import forecast_facts, run_answer, verdict_facts
-from peerpressure.explorer.encoding import json_bytes
 from peerpressure.explorer.jobs import JobQueue
 from peerpressure.explorer.models import BuiltScenario, ModelCache
-from peerpressure.explorer.requests import Limits, RequestError, SupersededError, TimeLimitError, error_answer
+from peerpressure.explorer.protocol import (
+    Limits,
+    RequestError,
+    SupersededError,
+    TimeLimitError,
+    error_answer,
+    json_bytes,
+)
 from peerpressure.progress import cancellable, checkpoint
 from peerpressure.scenario import Scenario, scenario_from
 from tests.explorer.asking import SMALL, Asker, in_a_loop, served, unpack

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 
 from peerpressure.errors import NetworkError
-from peerpressure.networks import Network, TemporalNetwork, _cursor, edge_markovian, failing_edges, named, path
+from peerpressure.networks import Network, TemporalNetwork, _events, edge_markovian, failing_edges, named, path
 from tests.networks.histories import History, histories
 from tests.networks.strategies import same
 
@@ -110,7 +110,7 @@ def test_unchanged_steps_share_one_matrix() -> None:
 
 @pytest.mark.parametrize("room", [0, 5_000, 10**9])
 def test_cache_size_does_not_change_results(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_cursor, "KEPT", room)
+    monkeypatch.setattr(_events, "KEPT", room)
     network = edge_markovian(12, 0.1, 0.3, 40, seed=2, repeat=True)
     fresh = [TemporalNetwork.from_arrays(network.arrays()).at(t).toarray() for t in range(1, 41)]
     for t in [*range(1, 95), *range(95, 0, -1)]:

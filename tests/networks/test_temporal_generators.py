@@ -164,6 +164,13 @@ def test_activity_distribution(exponent: float, floor: float) -> None:
     assert stats.kstest(drawn, below).pvalue > ALPHA
 
 
+def test_agents_are_as_active_at_the_last_step_as_before() -> None:
+    """Agents whose next contact lies beyond the last step once had it there."""
+    edges = np.array([[activity_driven(40, 3, seed=seed).at(t).nnz / 2 for t in (1, 2, 3)] for seed in range(100)])
+    expected, error = 40 * mean_activity(2.8, 0.01), edges.std(axis=0) / 10
+    assert (abs(edges.mean(axis=0) - expected) < ERRORS * error).all()
+
+
 @pytest.mark.parametrize("contacts", [1, 3])
 def test_activity_driven_contacts(contacts: int) -> None:
     n, steps, exponent, floor = 3_000, 60, 2.8, 0.02

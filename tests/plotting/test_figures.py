@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -208,6 +209,11 @@ def test_save_writes_both_kinds_the_same_each_time_with_300_dots_to_the_inch(
     assert b"CreationDate" not in written[0].read_bytes()
     assert int.from_bytes(written[1].read_bytes()[16:20], "big") == round(300 * style.ONE_COLUMN)
     assert sorted(path.name for path in (tmp_path / "a").iterdir()) == ["tuning.pdf", "tuning.png"]
+
+
+def test_a_notebook_shows_a_figure_without_pyplot(tables: dict[str, pd.DataFrame]) -> None:
+    shown: Any = pickle.loads(pickle.dumps(draw("tuning", tables)))
+    assert shown._repr_png_().startswith(b"\x89PNG")
 
 
 def test_colours_differ_in_lightness() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 import peerpressure as pp
 from peerpressure.plotting import fit_diagnostics, render
-from peerpressure.plotting.fit import MOST_DOTS
+from peerpressure.plotting._recovery import MOST_DOTS
 from peerpressure.plotting.style import RED
 from peerpressure.recovery import diagnose_fit
 from tests.builders import random_model

@@ -10,7 +10,7 @@ from matplotlib.collections import PathCollection
 from matplotlib.patches import Ellipse, PathPatch
 from scipy import stats
 
-from peerpressure.plotting import _convergence, _network_leak, _recovery, render, style, sweep
+from peerpressure.plotting import _convergence, _extensions, _recovery, render, style, sweep
 from peerpressure.plotting.style import smoothed
 from tests.plotting.samples import NOISES, STEPS, V, sample_tables
 
@@ -137,7 +137,7 @@ def test_privacy_over_time_shows_budget_and_error_of_each_design(tables: dict[st
 
 
 def test_network_leak_shows_every_method_and_defence(tables: dict[str, pd.DataFrame]) -> None:
-    methods, noise, steps, agents = _network_leak.network_leak(tables["network_leak"], tables["network_defence"]).axes
+    methods, noise, steps, agents = _extensions.network_leak(tables["network_leak"], tables["network_defence"]).axes
     assert ([30.0, 300.0], [0.1, 0.4]) in [(x, np.round(y, 9).tolist()) for x, y in curves(methods)]
     assert all(name in words(methods) for name in ("joint likelihood", "VAR(1)", "VAR(1), weighted"))
     assert (len(noise.lines), len(steps.lines), len(agents.lines)) == (2, 1, 1)

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 import peerpressure as pp
+from peerpressure.cli.recover import ALONE
 from peerpressure.dates import calendar_steps, seconds_in
 from peerpressure.errors import InvalidInputError
 from peerpressure.measures import read_outputs
@@ -156,6 +157,10 @@ def test_topics_have_estimates_of_their_own(tmp_path: Path, capfd: pytest.Captur
     assert sorted(table.groupby("topic")["agent"].apply(list)["tax"]) == ["001", "002", "003"]
     words = run(capfd, *command).out
     assert all(f"topic {name}\n" in words for name in parts)
+    # Where the network is inferred too, topics do not share it, and the output says so.
+    assert ALONE not in words
+    assert ALONE in run(capfd, *command, "--unknown-network").out
+    assert run(capfd, *command, "--unknown-network", "--json").json["note"] == ALONE
     frame = pd.read_csv(tmp_path / "observed.csv", dtype={"agent": str})
     with pytest.raises(InvalidInputError, match=r"one topic, got '.*', '.*'; select one"):
         pp.Trajectory.from_dataframe(frame, MODEL, "1 day")

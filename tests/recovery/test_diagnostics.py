@@ -13,7 +13,7 @@ from scipy import stats
 import peerpressure as pp
 from peerpressure.recovery import FitDiagnostics, Observation, diagnose_fit, outputs_of, recover
 from peerpressure.recovery._fit_tests import TESTS, _anderson_darling, _geary_moments, holm
-from peerpressure.recovery._residuals import residuals
+from peerpressure.recovery._residuals import diagnostics_of, residuals
 from tests.builders import random_model
 from tests.recovery.cases import AGENTS, STEPS, VIEWS, Array
 from tests.recovery.extended import Joint, extended
@@ -72,7 +72,7 @@ def test_residuals_are_independent_and_the_likelihood_is_that_of_the_joint_law(
     Q, V, y = dense(model, data)
     assert_independent(affine(model, data), Q, V)
     height, rank = highest(Q, V, y)
-    found = FitDiagnostics(model, data)
+    found = diagnostics_of(model, data)
     assert found.log_likelihood is not None
     np.testing.assert_allclose(found.log_likelihood, height, rtol=1e-8)
     assert found.parameters == rank
@@ -90,7 +90,7 @@ def test_continuous_time(view: str, monkeypatch: pytest.MonkeyPatch) -> None:
     Q, q, V = dense_facts(sde, SDE_VIEWS[view])
     assert_independent(affine(sde, data), Q, V)
     height, _ = highest(Q, V, data.values.reshape(2, -1).T - q[:, None])
-    found = FitDiagnostics(sde, data)
+    found = diagnostics_of(sde, data)
     assert found.log_likelihood is not None
     np.testing.assert_allclose(found.log_likelihood, height, rtol=1e-6)
     assert found.times[-1] == pytest.approx(12 * sde.step)
@@ -102,22 +102,24 @@ def test_large_networks_are_tested_where_agents_and_their_neighbours_are_seen(
     view: str, noise: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     module = import_module("peerpressure.recovery._residuals")
+    series = import_module("peerpressure.recovery._series_residuals")
     model = extended("adapting", noise)
     model = replace(model, network=pp.networks.path(AGENTS))
     look = Observation(agents=[0, 1, 2, 5, 6]) if view == "some agents" else VIEWS[view]
     data = outputs_of(model, pp.simulate(model, STEPS, 2, seed=1), look)
     Q, V, y = dense(model, data)
     monkeypatch.setattr(module, "FILTER_LIMIT", 1)
-    monkeypatch.setattr(module, "DENSE_LIMIT", 1)
+    monkeypatch.setattr(series, "DENSE_LIMIT", 1)
     W = affine(model, data)
     assert len(W) > 0
     assert_independent(W, Q, V, all_of_them=False)
-    found = FitDiagnostics(model, data).log_likelihood
-    assert (found is not None) == (view == "all")
+    found = diagnostics_of(model, data).log_likelihood
+    # Unobserved states that adapt and noise with a memory together are out of reach of the elimination.
+    assert (found is not None) == (view == "all" or noise == "white")
     if found is not None:
         np.testing.assert_allclose(found, highest(Q, V, y)[0], rtol=1e-8)
     # Of very many outputs, the first steps are tested.
-    monkeypatch.setattr(module, "RESIDUAL_NUMBERS", (len(y) + 1) * AGENTS * 5)
+    monkeypatch.setattr(series, "RESIDUAL_NUMBERS", (len(y) + 1) * AGENTS * 5)
     if view == "all":
         assert 0 < len(affine(model, data)) < len(W)
 
@@ -131,11 +133,10 @@ def test_partial_outputs_of_large_networks_have_a_likelihood(
     data = outputs_of(model, pp.simulate(model, STEPS, 2, seed=1, record="all"), VIEWS[view])
     monkeypatch.setattr(import_module("peerpressure.recovery._residuals"), "_NARROW", 0.0)
     monkeypatch.setattr(import_module("peerpressure.recovery._residuals"), "_FEW_ROUNDED", 0)
-    expected = FitDiagnostics(model, data)
+    expected = diagnostics_of(model, data)
     assert expected.log_likelihood is not None
-    for module in ("_residuals", "_diagnostics"):
-        monkeypatch.setattr(import_module(f"peerpressure.recovery.{module}"), "FILTER_LIMIT", 1)
-    found = FitDiagnostics(model, data)
+    monkeypatch.setattr(import_module("peerpressure.recovery._residuals"), "FILTER_LIMIT", 1)
+    found = diagnostics_of(model, data)
     assert found.log_likelihood is not None
     np.testing.assert_allclose(found.log_likelihood, expected.log_likelihood, rtol=1e-8)
     assert (found.parameters, len(data.values)) == (expected.parameters, 2)

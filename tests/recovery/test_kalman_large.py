@@ -26,11 +26,12 @@ NOISY = [name for name in NOISES if name not in ("frozen", "some without")]
 def test_elimination_is_the_dense_filter(noise: str, start: str, prior: str) -> None:
     model = small_model(noise, start)
     run = pp.simulate(model, STEPS, 3, seed=2)
-    for view in VIEWS.values():
-        for seen in (run, with_holes(run, 0.3)):
-            data = outputs_of(model, seen, view)
-            dense = kalman(model, data, PRIORS[prior])
-            assert_same(sparse_estimate(model, data, PRIORS[prior], "kalman"), dense)
+    # Each view meets every noise, start and prior, with and without missing outputs.
+    odd = NOISY.index(noise) + list(STARTS).index(start) + list(PRIORS).index(prior)
+    for k, view in enumerate(VIEWS.values(), start=odd):
+        data = outputs_of(model, with_holes(run, 0.3) if k % 2 else run, view)
+        dense = kalman(model, data, PRIORS[prior])
+        assert_same(sparse_estimate(model, data, PRIORS[prior], "kalman"), dense)
 
 
 @pytest.mark.parametrize("correlated", [False, True])

@@ -26,15 +26,8 @@ from peerpressure import (
 from peerpressure.errors import CancelledError, InvalidInputError, TooLargeError
 from peerpressure.networks import barabasi_albert, cycle, edge_markovian, watts_strogatz
 from peerpressure.recovery import _limits, average_precision, infer_network
-from peerpressure.recovery._network_likelihood import (
-    AgentProblem,
-    Steps,
-    SymmetricProblem,
-    gradient,
-    objective,
-    solve,
-    sum_products,
-)
+from peerpressure.recovery._network_fit import AgentProblem, SymmetricProblem, gradient, objective, solve
+from peerpressure.recovery._network_likelihood import Steps, sum_products
 from peerpressure.schedules import Constant, Linear, Power
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
@@ -386,7 +379,7 @@ def test_other_runs_and_values_are_refused(monkeypatch: pytest.MonkeyPatch) -> N
             infer_network(run, pressure, **arguments)
     with pytest.raises(CancelledError):
         infer_network(run, pressure, should_stop=lambda: True)
-    monkeypatch.setattr("peerpressure.recovery._network_likelihood.JOINT_PAIRS", 3)
+    monkeypatch.setattr("peerpressure.recovery._network_fit.JOINT_PAIRS", 3)
     with pytest.raises(TooLargeError, match="3 edges or fewer"):
         infer_network(run, pressure, symmetric=True)
     assert _limits.JOINT_PAIRS == 4_000
@@ -397,6 +390,7 @@ def test_average_precision_shares_ranks_between_equal_scores() -> None:
     assert average_precision(truth, np.zeros((3, 3))) == pytest.approx(2 / 6)
     assert average_precision(truth, truth) == 1.0
     assert average_precision(truth, 1 - truth) == pytest.approx(2 / 6)
+    assert np.isnan(average_precision(np.zeros((3, 3)), truth))  # without edges there is nothing to be precise about
 
 
 def test_tables_and_summaries_name_agents() -> None:
@@ -414,3 +408,5 @@ def test_tables_and_summaries_name_agents() -> None:
     assert "3 agents" in repr(found)
     with pytest.raises(InvalidInputError):
         found.interval("hidden", 1.5)
+    with pytest.raises(InvalidInputError, match="'weight'; check the spelling"):
+        found.interval("weight")  # type: ignore[arg-type]

@@ -14,8 +14,7 @@ from matplotlib.image import imread
 from peerpressure.measures import Experiment, results
 from peerpressure.plotting import render
 from peerpressure.plotting.run import opinions
-from peerpressure.report import drawing
-from peerpressure.report.drawing import settled
+from peerpressure.report import run
 from peerpressure.report.run import (
     CAPTIONS,
     FIGURES,
@@ -25,6 +24,7 @@ from peerpressure.report.run import (
     model_rows,
     outcome_rows,
     run_files,
+    settled,
 )
 from peerpressure.scenario import scenario_from
 
@@ -126,10 +126,10 @@ def test_drawings_do_not_depend_on_the_number_of_processes() -> None:
     made = {name: Figure(figsize=(2, 1)) for name in ("one", "two", "three")}
     for name, figure in made.items():
         figure.subplots().plot(table["time"], table["epsilon"], label=name)
-    several = drawing.draw(made, files=True, pictures=True, processes=2)
-    assert several == drawing.draw(made, files=True, pictures=True)
+    several = run.draw(made, files=True, pictures=True, processes=2)
+    assert several == run.draw(made, files=True, pictures=True)
     assert list(several) == ["one", "two", "three"]
-    assert drawing._FIGURES == {}
-    assert drawing.draw(made, files=False, pictures=False, processes=2)["one"] == ({}, None)
+    assert run._FIGURES == {}
+    assert run.draw(made, files=False, pictures=False, processes=2)["one"] == ({}, None)
     with pytest.raises(AttributeError):
-        drawing.draw({"none": None, "one": made["one"]}, files=True, pictures=True, processes=2)  # type: ignore[dict-item]
+        run.draw({"none": None, "one": made["one"]}, files=True, pictures=True, processes=2)  # type: ignore[dict-item]

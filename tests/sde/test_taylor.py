@@ -11,7 +11,7 @@ import pytest
 import peerpressure as pp
 from peerpressure.model import Vector
 from peerpressure.sde import SDE, Method, TaylorScheme, euler_moments, moments_at
-from peerpressure.sde._taylor import TOLERANCE, resolution, truncation
+from peerpressure.sde._transitions import TOLERANCE, resolution, truncation
 
 STEPS = 4
 

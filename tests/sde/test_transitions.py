@@ -13,7 +13,7 @@ from scipy import integrate, linalg, special
 import peerpressure as pp
 from peerpressure.errors import InvalidInputError, TooLargeError
 from peerpressure.sde import SDE, _transitions, exact_paths, exact_transitions, moments_at, transition
-from peerpressure.sde._flow import smooth_pieces
+from peerpressure.sde._moments import smooth_pieces
 from peerpressure.statespace import transitions
 from tests.builders import SCHEDULES, random_model
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from peerpressure import progress
 from peerpressure.errors import InvalidInputError
 from peerpressure.sweep import OtherSweepError, Plan, SweepError, UnfinishedSweepError, collect, run_sweep, status
 
@@ -45,6 +46,13 @@ def test_one_worker_and_three_give_the_same_table(tmp_path: Path) -> None:
         assert found.total == len(plan)
     assert csv(tmp_path / "1") == csv(tmp_path / "3")
     assert seen[-1] == len(plan)
+
+
+def test_compilation_in_a_worker_is_announced(tmp_path: Path) -> None:
+    shown: list[str] = []
+    with progress.announcing(shown.append):
+        assert run_sweep(_plan("compiling", [1]), tmp_path, workers=1).complete
+    assert shown == [progress.COMPILING, ""]
 
 
 def test_an_added_value_computes_only_its_own_units(tmp_path: Path) -> None:

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from peerpressure import progress
+
 PATH = "tests.sweep.units"
 
 
@@ -61,3 +63,10 @@ def untidy(parameters: dict[str, Any], seed: int) -> Any:
 def threads(parameters: dict[str, Any], seed: int) -> dict[str, Any]:
     """Return how many threads a worker would use."""
     return {name: os.environ.get(name) for name in ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS")}
+
+
+def compiling(parameters: dict[str, Any], seed: int) -> dict[str, Any]:
+    """Announce a compilation, as the engine does."""
+    progress.announce(progress.COMPILING)
+    progress.announce("")
+    return {"value": parameters["a"]}

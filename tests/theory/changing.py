@@ -61,8 +61,12 @@ def mean_path(model: Model, steps: int) -> tuple[NDArray[np.float64], NDArray[np
     last = 1 if model.temporal_network is None else model.temporal_network.span
     rounds = [model.adjacency_at(t).toarray() for t in range(1, last + 1)]
     repeats = model.temporal_network is not None and model.temporal_network.period is not None
+    whose = (times - 1) % last if repeats else np.minimum(times, last) - 1
+    # All coefficients at once, which leaves two products for each step.
+    weights = pressure[:, None, None] * np.stack(rounds)[whose]
+    total = model.s + weights.sum(axis=2)
+    coupling, gain, rate = weights / total[:, :, None], model.s / total, rates[:, None] * factors
     for t in range(1, steps + 1):
-        A, rho = rounds[(t - 1) % last if repeats else min(t, last) - 1], pressure[t - 1]
-        shown[t] = (model.s * held[t - 1] + rho * (A @ shown[t - 1])) / (model.s + rho * A.sum(axis=1))
-        held[t] = held[t - 1] + rates[t - 1] * factors * (shown[t] - held[t - 1])
+        shown[t] = gain[t - 1] * held[t - 1] + coupling[t - 1] @ shown[t - 1]
+        held[t] = held[t - 1] + rate[t - 1] * (shown[t] - held[t - 1])
     return shown, held

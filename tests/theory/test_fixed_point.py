@@ -13,8 +13,8 @@ from peerpressure.errors import InvalidInputError
 from peerpressure.model import Model, Vector
 from peerpressure.networks import Network, barabasi_albert, complete, cycle, grid, k2, path, star
 from peerpressure.schedules import Constant, Formula, Linear
-from peerpressure.theory import _fixed_point
-from peerpressure.theory._fixed_point import fixed_point
+from peerpressure.theory import _stationary
+from peerpressure.theory._stationary import fixed_point
 
 PRESSURES = [1e-300, 1e-8, 0.3, 1.0, 7.0, 1e8, 1e16, 1e80, 1e300]
 
@@ -90,9 +90,9 @@ def test_it_is_fixed_on_large_networks(network: Network, t: int) -> None:
 def test_factorising_and_iterating_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     model = build(grid(60, 60))
     factorised = fixed_point(model, [1, 10**6])
-    monkeypatch.setattr(_fixed_point, "SMALL", 10)
+    monkeypatch.setattr(_stationary, "SMALL", 10)
     iterated = fixed_point(model, [1, 10**6])
-    monkeypatch.setattr(_fixed_point, "ITERATIONS", 3)
+    monkeypatch.setattr(_stationary, "ITERATIONS", 3)
     stalled = fixed_point(model, [1, 10**6])
     np.testing.assert_allclose(iterated, factorised, rtol=1e-12, atol=1e-13)
     np.testing.assert_array_equal(stalled, factorised)

@@ -45,29 +45,35 @@ def differences(model: Model, steps: int) -> tuple[NDArray[np.float64], NDArray[
     n, noise, network = model.n, model.noise, model.temporal_network
     times = np.arange(1, steps + 1)
     rho, rates = model.pressure(times), np.zeros(steps) if model.adaptation is None else model.adaptation.pace(times)
-    weights = np.zeros(n) if model.adaptation is None else model.adaptation.adaptation_weights(n)
+    weights_of_adaptation = np.zeros(n) if model.adaptation is None else model.adaptation.adaptation_weights(n)
     scale, phi = noise.scale(times), noise.autocorrelation
     span = 1 if network is None else network.span
     matrices = [model.adjacency_at(t).toarray() for t in range(1, span + 1)]
-    fresh, diagonal, nothing = np.diag(noise.deviations(n) ** 2), np.diag, np.zeros((n, n))
+    fresh, one, nothing = np.diag(noise.deviations(n) ** 2), np.eye(n), np.zeros((n, n))
     mean, cov = np.concatenate([model.start_state, model.x0, np.zeros(n)]), np.zeros((3 * n, 3 * n))
     cov[2 * n :, 2 * n :] = fresh
-    found = np.zeros((2, steps + 1))
-    centre = np.eye(n) - 1 / n
-    for k, t in enumerate(times):
-        A, eta = matrices[k % span], rates[k] * weights
-        g, coupling = model.s / (model.s + rho[k] * A.sum(1)), rho[k] * A / (model.s + rho[k] * A.sum(1))[:, None]
-        if k:
+    late = (steps // 16, steps // 4, steps)
+    found, read = np.zeros((2, steps + 1)), {t - k for t in late for k in (0, 1)}
+    centre = one - 1 / n
+    # The maps of all steps at once: of the public opinions, and of the whole state.
+    weights = rho[:, None, None] * np.stack(matrices)[(times - 1) % span]
+    total, eta = model.s + weights.sum(axis=2), (rates[:, None] * weights_of_adaptation)[:, :, None]
+    gain = (model.s / total)[:, :, None] * one
+    shown = np.concatenate([weights / total[:, :, None], gain, gain * scale[:, None, None]], axis=2)
+    held = eta * shown
+    held[:, :, n : 2 * n] += (1 - eta) * one
+    kept = np.broadcast_to(np.hstack([nothing, nothing, one]), shown.shape)
+    maps = np.concatenate([shown, held, kept], axis=1)
+    for t, through in enumerate(maps, start=1):
+        if t > 1:
             cov[2 * n :], cov[:, 2 * n :] = phi * cov[2 * n :], phi * cov[:, 2 * n :]
             cov[2 * n :, 2 * n :] += (1 - phi**2) * fresh
-        shown = np.hstack([coupling, diagonal(g), diagonal(g * scale[k])])
-        held = eta[:, None] * shown + np.hstack([nothing, diagonal(1 - eta), nothing])
-        through = np.vstack([shown, held, np.hstack([nothing, nothing, np.eye(n)])])
         mean, cov = through @ mean, through @ cov @ through.T
-        for which, part in enumerate((slice(0, n), slice(n, 2 * n))):
-            apart = centre @ mean[part]
-            found[which, t] = np.sqrt((apart @ apart + np.trace(centre @ cov[part, part])) / n)
-    chosen = [np.max(found[:, t - 1 : t + 1], axis=1) for t in (steps // 16, steps // 4, steps)]
+        if t in read:
+            for which, part in enumerate((slice(0, n), slice(n, 2 * n))):
+                apart = centre @ mean[part]
+                found[which, t] = np.sqrt((apart @ apart + np.trace(centre @ cov[part, part])) / n)
+    chosen = [np.max(found[:, t - 1 : t + 1], axis=1) for t in late]
     public, hidden = np.stack(chosen, axis=1)
     return public, hidden
 

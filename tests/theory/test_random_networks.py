@@ -168,6 +168,35 @@ def test_a_law_is_stored_with_its_network() -> None:
     assert rewiring(RING, 0.0, 30, seed=1).law is None
 
 
+def test_a_component_keeps_the_law_of_its_edges() -> None:
+    triangle = Network.from_edges([(0, 1), (1, 2), (2, 0)])
+    apart = Network.from_edges([(0, 1), (1, 2), (2, 0), (3, 4)], connected=False)
+    part, whole = failing_edges(apart, 0.5, 200, seed=1).largest_component(), failing_edges(triangle, 0.5, 200, seed=1)
+    verdicts = [diagnose(Model(network, HIDDEN[:3], noise=Gaussian(0.1))) for network in (part, whole)]
+    assert [verdict.outcome for verdict in verdicts] == [Outcome.DISAGREEMENT] * 2
+    assert [codes(verdict) for verdict in verdicts[:1]] == [codes(verdict) for verdict in verdicts[1:]]
+    for network in (part, whole):
+        assert network.law is not None
+        assert network.law.pairs is not None
+        assert (network.law.pairs.n, network.law.isolation) == (3, 0.25)
+    # Any two of four agents may be linked, and one of them is not linked at the recorded step.
+    everyone = edge_markovian(4, 0.2, 0.8, 1, seed=3)
+    few = everyone.largest_component()
+    assert few.n < 4
+    assert few.law is not None
+    assert few.law.isolation == pytest.approx(0.8 ** (few.n - 1))
+
+
+def test_agents_without_contacts_leave_a_random_network_random() -> None:
+    met = activity_driven(30, 40, seed=1)
+    part = met.largest_component()
+    assert met.law is not None
+    assert part.law is not None
+    assert 1 < part.n < 30
+    assert part.law.isolation == met.law.isolation
+    assert diagnose(Model(part, range(part.n))).outcome is Outcome.DISAGREEMENT
+
+
 def test_the_chance_of_isolation_is_that_of_long_records() -> None:
     for network in (
         failing_edges(RING, 0.6, 1200, seed=1),

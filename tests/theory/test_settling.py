@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
+from scipy import integrate
 
 import peerpressure as pp
 from peerpressure import Model, diagnose
 from peerpressure.errors import InvalidInputError
 from peerpressure.networks import cycle, k2, named, star
 from peerpressure.noise import Gaussian, Laplace
-from peerpressure.theory import forecast
+from peerpressure.theory import _forecast, forecast
 from peerpressure.theory._plain_words import SENTENCES, legend, plain_words
+from peerpressure.theory._reasons import Reason, ReasonCode
 from peerpressure.theory._verdict import settling_rows
 from tests.theory.exact import Array, exact_law
 
@@ -62,8 +66,7 @@ def test_the_usual_tolerance_is_a_share_of_the_range() -> None:
     equal = Model(k2(), [1.0, 1.0], noise=Gaussian(1.0))
     assert forecast(equal, 9).settling is None
     assert forecast(equal, 9, tolerance=0.1).settling is not None
-    # In continuous time only the end is computed.
-    assert forecast(pp.SDE(MODELS["white"]), 9).settling is None
+    assert forecast(equal, 9).settling_omitted == Reason(ReasonCode.SETTLING_NO_RANGE)
     for wrong in (0.0, -1.0, float("nan"), "a"):
         with pytest.raises(InvalidInputError, match="tolerance"):
             forecast(equal, 9, tolerance=wrong)  # type: ignore[arg-type]  # text, too
@@ -81,11 +84,86 @@ def test_no_more_is_claimed_than_the_steps_that_were_computed() -> None:
     assert f"up to step {STEPS}" in str(verdict)
 
 
-def test_large_networks_have_settling_times_only_without_noise() -> None:
+def continuous_distances(model: Model, times: Array) -> list[tuple[float, float]]:
+    """Return both distances at times of the equation as printed, from its mean and covariance as one dense system."""
+    A, d, s, n = model.network.adjacency.toarray(), model.network.degrees, model.s, model.n
+    sigma, v = model.noise.deviations(n), float(s @ model.x0 / s.sum())
+
+    def rate(t: float, state: Array) -> Array:
+        # (S + ρD) dy = [S(x₀ − y) − ρ(D − A)y] dt + dξ under ρ_t = t.
+        m, P = state[:n], state[n:].reshape(n, n)
+        inverse = np.diag(1 / (s + t * d))
+        B, G = inverse @ (np.diag(s) + t * (np.diag(d) - A)), inverse @ np.diag(sigma)
+        return np.concatenate([inverse @ (s * model.x0) - B @ m, (-B @ P - P @ B.T + G @ G.T).ravel()])
+
+    start = np.concatenate([model.x0, np.zeros(n * n)])
+    found = integrate.solve_ivp(rate, (0, times[-1]), start, t_eval=times, rtol=1e-9, atol=1e-12).y.T
+    answer = []
+    for state in found:
+        m, P = state[:n], state[n:].reshape(n, n)
+        pairs = [(m[i] - m[j]) ** 2 + P[i, i] + P[j, j] - 2 * P[i, j] for i in range(n) for j in range(i)]
+        answer.append((math.sqrt(np.mean(pairs)), math.sqrt(np.mean((m - v) ** 2 + np.diag(P)))))
+    return answer
+
+
+@pytest.mark.parametrize("name", ["white", "quiet"])
+def test_settling_in_continuous_time_is_that_of_the_steps(name: str) -> None:
+    model = MODELS[name]
+    sde = pp.SDE(model)
+    path = continuous_distances(model, np.arange(STEPS + 1, dtype=np.float64) * sde.step)
+    for tolerance in (0.1, 0.2, 0.3, 0.4):
+        found = forecast(sde, STEPS, tolerance=tolerance).settling
+        assert found is not None
+        assert (found.step_length, found.is_bound) == (sde.step, False)
+        for k, step in enumerate((found.each_other, found.value)):
+            assert step == settled([one[k] for one in path], tolerance)
+    assert settling_rows(forecast(sde, STEPS, tolerance=0.3).settling)[1][1].startswith("from time")  # type: ignore[arg-type]
+
+
+def settled(distances: list[float], tolerance: float) -> int | None:
+    above = [t for t, distance in enumerate(distances) if distance > tolerance]
+    return None if above and above[-1] == len(distances) - 1 else above[-1] + 1 if above else 0
+
+
+@pytest.mark.parametrize("name", ["white", "star", "ar1", "adapting", "bounded", "continuous"])
+def test_bounds_of_large_networks_are_bounds(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    system = pp.SDE(MODELS["white"]) if name == "continuous" else MODELS[name]
+    for tolerance in (0.05, 0.1, 0.2, 0.4):
+        exact = forecast(system, STEPS, tolerance=tolerance).settling
+        with monkeypatch.context() as patched:
+            # As for a network whose covariance would take too long.
+            patched.setattr(_forecast, "is_exact", lambda *_: False)
+            patched.setattr(
+                _forecast, "_probed", lambda m, t, means, centres: _forecast._covariances(m, t, means, centres, None)
+            )
+            bound = forecast(system, STEPS, tolerance=tolerance).settling
+        assert exact is not None
+        assert bound is not None
+        assert (exact.is_bound, bound.is_bound) == (False, True)
+        for least, step in ((bound.each_other, exact.each_other), (bound.value, exact.value)):
+            # None is "not within these steps", which a bound may not know, but never claims wrongly.
+            assert (least is None and step is None) or (least is not None and (step is None or least <= step))
+
+
+def test_large_networks_with_noise_have_bounds_and_say_so() -> None:
     large = pp.networks.cycle(3001)
     hidden = np.linspace(0.0, 1.0, 3001)
-    assert forecast(Model(large, hidden), 5).settling is not None
-    assert forecast(Model(large, hidden, noise=Gaussian(1.0)), 5).settling is None
+    quiet = forecast(Model(large, hidden), 5).settling
+    noisy = forecast(Model(large, hidden, noise=Gaussian(1.0)), 5).settling
+    assert quiet is not None
+    assert noisy is not None
+    assert (quiet.is_bound, noisy.is_bound) == (False, True)
+    assert "bounds" in settling_rows(noisy)[-1][1]
+
+
+def test_what_would_take_too_long_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_forecast, "MOST_WORK", 100)
+    found = forecast(pp.SDE(MODELS["quiet"]), 9)
+    assert found.settling is None
+    assert found.settling_omitted == Reason(ReasonCode.SETTLING_TOO_LARGE, {"agents": 6, "steps": 9})
+    verdict = diagnose(pp.SDE(MODELS["quiet"]), 9, advise=False)
+    assert "not known" in plain_words(verdict).lower()
+    assert verdict.to_dict()["forecast"]["settling_omitted"]["code"] == "settling_too_large"
 
 
 @pytest.mark.parametrize("width", [40, 60, 88])

@@ -6,6 +6,7 @@ import json
 import math
 from dataclasses import replace
 from html.parser import HTMLParser
+from itertools import cycle as cycled
 
 import numpy as np
 import pytest
@@ -408,8 +409,7 @@ def test_steps_are_counted_only_where_agents_converge_to_v() -> None:
 SHOWN = [*(build(*case[:3]) for case in CASES[::3]), *(build(*case[:4]) for case in NOISY[::2])]  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("model", SHOWN, ids=range(len(SHOWN)))
-@pytest.mark.parametrize("steps", [None, 2])
+@pytest.mark.parametrize(("model", "steps"), list(zip(SHOWN, cycled([None, 2]), strict=False)), ids=range(len(SHOWN)))
 def test_every_verdict_can_be_printed_and_stored(model: Model, steps: int | None) -> None:
     verdict = diagnose(model, steps)
     lines = str(verdict).splitlines()

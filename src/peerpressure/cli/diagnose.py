@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from peerpressure.cli.terminal import AsJson, listing_problems, open_scenario, print_json, progress_line, text_width
+from peerpressure.cli.terminal import AsJson, listing_problems, print_json, progress_line, text_width
 
 if TYPE_CHECKING:
     from peerpressure.scenario import Scenario
@@ -68,9 +69,10 @@ def diagnose(
 ) -> None:
     """Predict whether agents agree, on what and how fast, and which schedules bring them closer to v by --steps.
 
-    With --steps it is computed from which step on agents are close to each other and to v, the mean of hidden opinions
-    weighted by stubbornness. Numbers are exact, or have a standard error on large networks. Options override the file.
-    Without a file, hidden opinions are drawn uniformly between 0 and 1.
+    With --steps, or steps in the file, it is computed from which step on agents are close to each other and to v, the
+    mean of hidden opinions weighted by stubbornness. Numbers are exact, or have a standard error on large networks,
+    and bounds are called so. Options override the file. Without a file, hidden opinions are drawn uniformly between 0
+    and 1.
 
     With --adaptation hidden opinions adapt to public ones. With --dynamics the outcome depends on the joint
     connectivity of the network over time, and on isolated agents. With --continuous time is continuous.
@@ -87,17 +89,18 @@ def diagnose(
         raise typer.BadParameter("give --steps, the time over which the graph changes", param_hint="'--dynamics'")
     if file is None and pressure == "optimal" and steps is None:
         raise typer.BadParameter("give --steps, the horizon of the schedule", param_hint="'--pressure'")
+    if within is not None and not 0 < within < math.inf:
+        rule = f"must be a finite number above 0, got {within:g}; for instance 0.05"
+        raise typer.BadParameter(rule, param_hint="'--within'")
     given = {"graph": graph, "pressure": pressure, "noise": noise, "seed": seed, "steps": steps}
     # A flag that is not given must not override the file, so that False becomes None.
     given |= {"adaptation": adaptation, "dynamics": dynamics, "continuous": continuous or None}
     with listing_problems():
-        scenario = _scenario(file, {name: value for name, value in given.items() if value is not None})
+        scenario, horizon = _scenario(file, {name: value for name, value in given.items() if value is not None})
     with progress_line() as show_stage:
         from peerpressure.theory import diagnose as diagnose_model
 
         show_stage("diagnosing")
-        # Without a file, steps are optional and None skips the forecast.
-        horizon = steps if file is None else scenario.run.steps
         verdict = diagnose_model(scenario.system(), horizon, tolerance=within)
     if as_json:
         print_json(verdict.to_dict())
@@ -110,10 +113,13 @@ def diagnose(
     print(f"{text}\n\n{legend(text, width) if explain else '--explain adds the reasons and the mathematics'}")
 
 
-def _scenario(file: Path | None, given: Mapping[str, str | int]) -> Scenario:
-    """Return the scenario of the file, if any, with the fields that the options override."""
+def _scenario(file: Path | None, given: Mapping[str, str | int]) -> tuple[Scenario, int | None]:
+    """Return the scenario of the file, if any, with the fields that the options override, and its steps if known."""
     from peerpressure.measures import with_fields
     from peerpressure.scenario import _shorthand, scenario_from
+    from peerpressure.scenario._loading import parse_toml
+    from peerpressure.scenario._problems import lines_of
+    from peerpressure.scenario._section import read_text
 
     readers: dict[str, tuple[str, Callable[[str], Any]]] = {
         "graph": ("network", _shorthand.network_section),
@@ -124,8 +130,19 @@ def _scenario(file: Path | None, given: Mapping[str, str | int]) -> Scenario:
     }
     # A whole section is replaced, so that keys of the former kind do not remain.
     fields = {field: read(str(given[name])) for name, (field, read) in readers.items() if name in given}
+    named = fields.get("network", {}).get("file")
+    if named is not None:
+        if not Path(named).exists():
+            raise typer.BadParameter(
+                f"the file of a graph must exist, got {named}; check the path", param_hint="'--graph'"
+            )
+        # From the current folder, and not from that of the scenario.
+        fields["network"]["file"] = str(Path(named).absolute())
     fields |= {f"run.{name}": given[name] for name in ("steps", "seed") if name in given}
     fields |= {"time.continuous": True} if "continuous" in given else {}
-    # Without a file a run of one step completes the scenario; the verdict is about t → ∞ and does not depend on it.
-    data: dict[str, Any] = {"run": {"steps": 1}} if file is None else open_scenario(file).model_dump(exclude_none=True)
-    return scenario_from(with_fields(data, fields))
+    text = "" if file is None else read_text(file, "a scenario")
+    data = with_fields(parse_toml(text, str(file)), fields)
+    place, source = ("", "") if file is None else (file.parent, str(file))
+    scenario = scenario_from(data, folder=place, source=source, lines=lines_of(text), needs_run=False)
+    # The verdict is about t → ∞; without steps there is no forecast.
+    return scenario, scenario.run.steps if "steps" in data.get("run", {}) else None

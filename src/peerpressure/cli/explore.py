@@ -34,7 +34,7 @@ def explore(
     # Before any import that loads NumPy.
     _limit_blas_threads()
     from peerpressure.explorer.models import page_state
-    from peerpressure.explorer.requests import Limits
+    from peerpressure.explorer.protocol import Limits
     from peerpressure.explorer.server import address_of, is_loopback, names_for, open_socket, serve
 
     # Validated before a port is opened, so that errors in the file are reported like those of other commands.
@@ -46,7 +46,10 @@ def explore(
             typer.echo(_warning(host, sorted(names)))
         typer.echo(f"Explorer at {address} (Ctrl-C ends it)")
         ready = partial(_open, address) if browser else lambda: None
-        still_computing = serve(listening, hosts=names, default=default, when_ready=ready)
+        # Its import takes a while, and the address is printed first.
+        from peerpressure.explorer.app import create_app
+
+        still_computing = serve(create_app(hosts=names, default=default), listening, ready)
     # The terminal may be gone by now, and the process must still end.
     try:
         typer.echo("Explorer ended")

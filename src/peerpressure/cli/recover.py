@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 
 Target: TypeAlias = Literal["initial", "current"]
+ALONE = "each topic is inferred on its own: its network uses no outputs of other topics"
 SHOWN = 30  # agents in the terminal; --out and --json have all of them
 
 
@@ -66,7 +67,7 @@ def recover(
     of the output tells how the table was read.
 
     With --unknown-network, the network and the stubbornness of the file are not used either: who listens to whom is
-    inferred together with the hidden opinions. Settings are in unknown_network of [observe].
+    inferred together with the hidden opinions, for each topic on its own. Settings are in unknown_network of [observe].
 
     Example: peerpressure recover scenario.toml --outputs observed.csv --method innovations
     """
@@ -112,9 +113,12 @@ def recover(
         if out is not None:
             _write(answers, out)
     if as_json:
-        print_json({"outputs": f"{outputs}, {seen.description}"} | _joined(answers))
+        alone = {"note": ALONE} if unknown_network and len(answers) > 1 else {}
+        print_json({"outputs": f"{outputs}, {seen.description}"} | alone | _joined(answers))
         return
     show(f"{outputs}: {seen.description}")
+    if unknown_network and len(answers) > 1:
+        show(ALONE)
     for answer in answers:
         if answer.topic:
             show(f"\ntopic {answer.topic}")

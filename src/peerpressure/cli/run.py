@@ -121,6 +121,7 @@ def _summary(experiment: Experiment) -> tuple[str, Table]:
 
     ahead = experiment.verdict.forecast
     rows = [] if ahead is None or ahead.settling is None else settling_rows(ahead.settling)
+    rows += [] if ahead is None or ahead.settling_omitted is None else [("how fast", str(ahead.settling_omitted))]
     rows += outcome_rows(experiment)
     rows += [
         (f"hidden opinions by {method}", f"{identified} identified, standard error {claimed}, error made {made}")

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 from typer.core import TyperGroup
 
-from peerpressure.cli.parsing import SETTINGS, Command
 from peerpressure.cli.terminal import (
     FAILURE,
+    SETTINGS,
     AsJson,
+    Command,
     check_folder,
     columns,
     facts,

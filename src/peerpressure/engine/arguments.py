@@ -1,14 +1,51 @@
-"""The arguments of the kernels, in named groups."""
+"""What all kernels share: arguments in named groups, the update's formulas, records, and stale caches discarded."""
 
 from __future__ import annotations
 
+import contextlib
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from peerpressure import affine
 from peerpressure.affine import adapted as plain_adapted, coefficients as plain_coefficients
+from peerpressure.engine.intrinsics import larger, smaller
+from peerpressure.engine.random import GROUP, U64
+from peerpressure.progress import announce_compilation
+
+# Invalidation of compiled kernels on disk.
+#
+# numba stores a compiled kernel beside its source and recompiles it when that one file changes. The kernels here inline
+# functions from other modules, so that an edit or an upgrade of one of those must invalidate the stored code, too.
+
+
+def _newest_source() -> float:
+    # The formulas of ``affine`` are inlined into every kernel, although they are outside of this package.
+    sources = [*Path(__file__).parent.glob("*.py"), Path(affine.__file__)]
+    return max(source.stat().st_mtime for source in sources)
+
+
+def discard_stale_caches(*kernels: Any) -> None:
+    """Delete the stored code of these kernels where any source of the engine is newer."""
+    announce_compilation()
+    newest = _newest_source()
+    for kernel in kernels:
+        folder = Path(kernel.stats.cache_path)
+        # numba's own naming: file stem, qualified name, then line number and Python version, which the pattern leaves
+        # open.
+        stem = f"{Path(kernel.py_func.__code__.co_filename).stem}.{kernel.py_func.__qualname__}-"
+        # Without its index (.nbi) numba ignores the machine code (.nbc), and overwrites it at the next compilation.
+        for index in folder.glob(f"{stem}*.nbi"):
+            # Another process may delete it at the same time, and the folder may be read-only; neither is an error here.
+            with contextlib.suppress(OSError):
+                if index.stat().st_mtime < newest:
+                    index.unlink()
+
+
+# Arguments, in named groups.
 
 CHUNK = 1024  # agents per partial sum: fixed, so that sums do not depend on how threads share the agents
 
@@ -96,3 +133,120 @@ class SummaryArrays(NamedTuple):
     states: NDArray[Any]
     hidden_state: NDArray[Any]
     summaries: NDArray[np.float64]
+
+
+# Records of a run: states of the chosen agents, and summaries that are added in one fixed order.
+
+
+@njit(error_model="numpy", forceinline=True)
+def _summarise_chunk(public: NDArray[Any], width: int, first: int, count: int, partial: NDArray[np.float64]) -> None:
+    """Write minimum, maximum and sum over a chunk's agents, for each of ``width`` replicates, to ``partial``.
+
+    GROUP accumulators a replicate, agent i going to number i mod GROUP, let both layouts vectorise and still add in
+    the same order.
+    """
+    span = GROUP * width
+    low, high, total = np.full(span, np.inf), np.full(span, -np.inf), np.zeros(span)
+    values = public[first * width : (first + count) * width]
+    whole = values.size // span
+    for block in range(whole):
+        part = values[block * span : (block + 1) * span]
+        for j in range(span):
+            # Sums in float64 for float32 states, too: a mean over many agents would otherwise lose digits to rounding.
+            value = np.float64(part[j])
+            low[j] = smaller(value, low[j])
+            high[j] = larger(value, high[j])
+            total[j] += value
+    # The rest of a chunk goes to the accumulators in the same order, although the loop is shorter.
+    for j in range(values.size - whole * span):
+        value = np.float64(values[whole * span + j])
+        low[j] = smaller(value, low[j])
+        high[j] = larger(value, high[j])
+        total[j] += value
+    # The GROUP accumulators of a replicate are added in the order of their numbers, in both layouts.
+    for lane in range(width):
+        for j in range(lane + width, span, width):
+            low[lane] = smaller(low[j], low[lane])
+            high[lane] = larger(high[j], high[lane])
+            total[lane] += total[j]
+        partial[0, lane], partial[1, lane], partial[2, lane] = low[lane], high[lane], total[lane]
+
+
+@njit(error_model="numpy", forceinline=True)
+def _copy_agents(
+    out: NDArray[Any], slot: int, agents: NDArray[np.uint32], values: NDArray[Any], width: int, begin: int, end: int
+) -> None:
+    """Copy the public or hidden opinions of the chosen agents in a range to the records."""
+    # A test per agent instead of a search: records of few agents are short, and those of all agents need every one.
+    for a in range(agents.size):
+        agent = agents[a]
+        if begin <= agent < end:
+            for lane in range(out.shape[0]):
+                out[lane, slot, a] = values[U64(agent) * U64(width) + U64(lane)]
+
+
+@njit(error_model="numpy", forceinline=True)
+def keep(
+    ledger: SummaryArrays,
+    slot: int,
+    public: NDArray[Any],
+    hidden_state: NDArray[Any],
+    width: int,
+    begin: int,
+    end: int,
+    partial: NDArray[np.float64],
+) -> None:
+    """Record the agents of a range: their states, and partial summaries of their chunks."""
+    if ledger.states.shape[1]:
+        _copy_agents(ledger.states, slot, ledger.agents, public, width, begin, end)
+    if ledger.hidden_state.shape[1]:
+        _copy_agents(ledger.hidden_state, slot, ledger.agents, hidden_state, width, begin, end)
+    if ledger.summaries.shape[1]:
+        for first in range(begin, end, CHUNK):
+            # Threads begin at multiples of CHUNK, so that a chunk is always summed by one thread as a whole.
+            _summarise_chunk(public, width, first, min(CHUNK, end - first), partial[first // CHUNK])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def reduce_summaries(ledger: SummaryArrays, slot: int, agents: int, partial: NDArray[np.float64]) -> None:
+    """Combine the chunks' partial summaries, in order, into (minimum, maximum, mean) of each replicate."""
+    for lane in range(ledger.summaries.shape[0]):
+        low, high, total = partial[0, 0, lane], partial[0, 1, lane], partial[0, 2, lane]
+        # In the order of the chunks, never in that in which threads finish: floating-point addition is not associative.
+        for chunk in range(1, partial.shape[0]):
+            low = min(low, partial[chunk, 0, lane])
+            high = max(high, partial[chunk, 1, lane])
+            total += partial[chunk, 2, lane]
+        ledger.summaries[lane, slot, 0] = low
+        ledger.summaries[lane, slot, 1] = high
+        ledger.summaries[lane, slot, 2] = total / agents
+
+
+@njit(error_model="numpy")
+def ledger_of(ledger: SummaryArrays, layer: int, width: int) -> SummaryArrays:
+    """Return the part of the ledger that belongs to one layer of a block."""
+    rows = slice(layer * width, (layer + 1) * width)
+    return SummaryArrays(
+        ledger.slots, ledger.agents, ledger.states[rows], ledger.hidden_state[rows], ledger.summaries[rows]
+    )
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def keep_all(
+    ledger: SummaryArrays,
+    slot: int,
+    public: NDArray[Any],
+    hidden_state: NDArray[Any],
+    width: int,
+    partial: NDArray[np.float64],
+) -> None:
+    """Record whole states, (layers, agents·width): where a run starts."""
+    count = public.shape[1] // width
+    for layer in range(public.shape[0]):
+        part = ledger_of(ledger, layer, width)
+        keep(part, slot, public[layer], hidden_state[layer], width, 0, count, partial)
+        if ledger.summaries.shape[1]:
+            reduce_summaries(part, slot, count, partial)
+
+
+discard_stale_caches(keep_all, reduce_summaries)

@@ -21,12 +21,14 @@ from peerpressure.engine.arguments import (
     SummaryArrays,
     adapted,
     coefficients,
+    discard_stale_caches,
+    keep,
+    ledger_of,
+    reduce_summaries,
 )
-from peerpressure.engine.compiled import discard_stale_caches
 from peerpressure.engine.intrinsics import fma, prefetch_once
 from peerpressure.engine.plan import FRESH, FROZEN, RECURRENT, STREAM_FRESH, Draw
 from peerpressure.engine.random import U64, fill_narrow
-from peerpressure.engine.recording import keep, ledger_of, reduce_summaries
 from peerpressure.engine.temporal import apply_changes
 
 _STREAM_AHEAD = 256  # edges by which the graph is prefetched ahead of its use

@@ -20,15 +20,12 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from peerpressure.engine.arguments import CHUNK, Graph, coefficients
-from peerpressure.engine.compiled import discard_stale_caches
+from peerpressure.engine.arguments import CHUNK, Graph, coefficients, discard_stale_caches, keep_all
 from peerpressure.engine.intrinsics import fma, update_row
-from peerpressure.engine.layout import Block, aligned, graph_of
 from peerpressure.engine.narrow import draw_narrow
 from peerpressure.engine.plan import WIDTH, RunPlan, RunResult
 from peerpressure.engine.random import U64
-from peerpressure.engine.recording import keep_all
-from peerpressure.engine.runner import ProcessorRun
+from peerpressure.engine.runner import Block, ProcessorRun, aligned, graph_of
 from peerpressure.engine.wide import draw_wide
 
 # Fresh noise has stream 0, memory and Student's laws have 1 to 3: further draws of a step take every fourth stream.

@@ -12,8 +12,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from peerpressure.engine.arguments import Changes, Graph
-from peerpressure.engine.compiled import discard_stale_caches
+from peerpressure.engine.arguments import Changes, Graph, discard_stale_caches
 from peerpressure.engine.random import U64
 from peerpressure.networks import TemporalNetwork
 

@@ -13,12 +13,22 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from peerpressure.engine.arguments import AgentArrays, Changes, Clock, Graph, SummaryArrays, adapted, coefficients
-from peerpressure.engine.compiled import discard_stale_caches
+from peerpressure.engine.arguments import (
+    AgentArrays,
+    Changes,
+    Clock,
+    Graph,
+    SummaryArrays,
+    adapted,
+    coefficients,
+    discard_stale_caches,
+    keep,
+    ledger_of,
+    reduce_summaries,
+)
 from peerpressure.engine.intrinsics import fma, prefetch, update_row
 from peerpressure.engine.plan import FRESH, FROZEN, RECURRENT, STREAM_FRESH, WIDTH, Draw
 from peerpressure.engine.random import GROUP, U64, fill_wide
-from peerpressure.engine.recording import keep, ledger_of, reduce_summaries
 from peerpressure.engine.temporal import apply_changes
 
 _CACHE = 2**25  # bytes of state from which it is not expected to stay in the caches

@@ -23,16 +23,30 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from peerpressure.errors import message
-from peerpressure.explorer.answers import exact_answer, network_answer, observe_answer, pressure_answer, run_answer
+from peerpressure.explorer.answers import (
+    exact_answer,
+    inference_answer,
+    network_answer,
+    observe_answer,
+    pressure_answer,
+    run_answer,
+)
 from peerpressure.explorer.catalogue import catalogue
-from peerpressure.explorer.encoding import MEDIA_TYPE, json_bytes
 from peerpressure.explorer.exports import KINDS, SUBJECTS, csv_file, netcdf_file, picture, toml_file
-from peerpressure.explorer.inference import inference_answer
 from peerpressure.explorer.jobs import JobQueue
 from peerpressure.explorer.models import ModelCache, upload_answer
-from peerpressure.explorer.requests import Limits, RequestError, error_answer, error_body, read_bytes, read_json
+from peerpressure.explorer.protocol import (
+    MEDIA_TYPE,
+    Limits,
+    RequestError,
+    error_answer,
+    error_body,
+    json_bytes,
+    read_bytes,
+    read_json,
+)
 from peerpressure.explorer.script import script
-from peerpressure.explorer.security import LOOPBACK, Guard
+from peerpressure.explorer.server import LOOPBACK, Guard
 
 Body: TypeAlias = Mapping[str, Any]
 _JSON = "application/json"

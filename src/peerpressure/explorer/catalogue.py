@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any, final
 
 from peerpressure.explorer.presets import DEFAULT, PRESETS
-from peerpressure.explorer.requests import Limits
+from peerpressure.explorer.protocol import Limits
 from peerpressure.networks import GENERATORS, NAMED, named
 from peerpressure.noise import LAWS
 from peerpressure.parameters import REQUIRED, Parameter, Slider, summary, with_defaults

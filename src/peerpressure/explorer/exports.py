@@ -11,11 +11,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from peerpressure.errors import message
-from peerpressure.explorer.answers import FAILURES, MAX_EDGES, experiment_of, first_replicate, last_observed
-from peerpressure.explorer.inference import inferred_edges
+from peerpressure.explorer.answers import (
+    FAILURES,
+    MAX_EDGES,
+    experiment_of,
+    first_replicate,
+    inferred_edges,
+    last_observed,
+)
 from peerpressure.explorer.layout import Drawing
 from peerpressure.explorer.models import BuiltScenario, ModelCache
-from peerpressure.explorer.requests import FATAL, Limits, RequestError
+from peerpressure.explorer.protocol import FATAL, Limits, RequestError
 from peerpressure.measures import estimates, summaries
 from peerpressure.progress import checkpoint
 from peerpressure.report.store import to_csv
@@ -146,7 +152,7 @@ def _observer(built: BuiltScenario, limits: Limits) -> Callable[[], Figure]:
 
 def _inferred(built: BuiltScenario, places: Drawing, time: float, limits: Limits) -> Callable[[], Figure]:
     """Draw the edges that are inferred up to a time, and how well they are over time."""
-    from peerpressure.plotting._network_leak import inferred_network
+    from peerpressure.plotting._extensions import inferred_network
 
     found = inferred_edges(built, limits)
     if found.failed is not None:

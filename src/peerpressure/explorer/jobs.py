@@ -16,7 +16,7 @@ from typing import Any, TypeAlias, TypeVar, final
 import numpy as np
 
 from peerpressure.errors import CancelledError, message
-from peerpressure.explorer.requests import Limits, RequestError, SupersededError, TimeLimitError
+from peerpressure.explorer.protocol import Limits, RequestError, SupersededError, TimeLimitError
 from peerpressure.progress import cancellable
 
 Client: TypeAlias = tuple[str, str]  # a tab and a route

@@ -16,9 +16,8 @@ from cachetools import LRUCache, cached
 from pydantic import ValidationError
 
 from peerpressure.errors import FileFormatError, NetworkError, PeerPressureError, message
-from peerpressure.explorer.encoding import json_bytes, plain_labels
 from peerpressure.explorer.layout import Drawing, drawing
-from peerpressure.explorer.requests import Limits, RequestError
+from peerpressure.explorer.protocol import Limits, RequestError, json_bytes, plain_labels
 from peerpressure.model import Model
 from peerpressure.networks import Network, TemporalNetwork, read_network
 from peerpressure.progress import checkpoint
@@ -30,6 +29,7 @@ from peerpressure.scenario._problems import dotted, explain
 from peerpressure.scenario._system import OptimalSection
 from peerpressure.schedules import Schedule
 from peerpressure.sde import SDE
+from peerpressure.statespace import model_of, step_length
 from peerpressure.theory._optimal_schedule import pass_work
 
 Networks: TypeAlias = tuple[Network, TemporalNetwork | None]
@@ -69,9 +69,8 @@ class BuiltScenario:
 def build(scenario: Scenario) -> BuiltScenario:
     """Return the scenario with its model."""
     system = scenario.system()
-    if isinstance(system, SDE):
-        return BuiltScenario(scenario, system.model, system, system.step, continuous=True)
-    return BuiltScenario(scenario, system, system)
+    model = model_of(system)
+    return BuiltScenario(scenario, model, system, step_length(system), continuous=system is not model)
 
 
 @final

@@ -1,4 +1,4 @@
-"""The server: a free address, the host names that it answers to, and uvicorn until Ctrl-C."""
+"""The server: a free address, the host names and origins that it answers to, and uvicorn until Ctrl-C."""
 
 from __future__ import annotations
 
@@ -11,15 +11,24 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, final
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from peerpressure.errors import PeerPressureError, message
-from peerpressure.explorer.security import LOOPBACK
+from peerpressure.explorer.protocol import error_body, json_bytes
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
 
 PORT = 8321
 # Longer than uvicorn's own grace period of 1 second.
 PATIENCE = 1.5  # seconds that a shutdown may take before it is forced
 TRIED = 50  # ports from the usual one on, which other explorers may use
+# The only names by which a browser reaches a server on the loopback interface.
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
 def open_socket(host: str, port: int | None = None) -> socket.socket:
@@ -75,6 +84,91 @@ def names_for(host: str) -> frozenset[str]:
     return LOOPBACK | own | {socket.gethostname().lower(), socket.getfqdn().lower()}
 
 
+# Protection against other web pages: which hosts and origins are accepted, and the headers of every response.
+
+HEADERS: Mapping[str, str] = {
+    # Scripts, styles and data come from this server only; nothing inline is allowed.
+    "content-security-policy": "default-src 'self'; img-src 'self' data: blob:; object-src 'none'; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'",
+    "cross-origin-embedder-policy": "require-corp",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+}
+
+
+@final
+class Guard:
+    """Middleware that accepts requests to this server's own names and from its own page, and sets security headers.
+
+    A page elsewhere on the web can make a browser send requests here. It cannot choose their Host header, except by DNS
+    rebinding, which the check of the host prevents, and it cannot hide its Origin.
+    """
+
+    def __init__(self, app: ASGIApp, hosts: Collection[str]) -> None:
+        self.app = app
+        self.hosts = frozenset(hosts)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or answer with status 403."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+
+        async def send_secured(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers[name] = value
+                # Answers depend on the request body, and a scenario may be confidential; nothing is stored by the
+                # browser.
+                headers.setdefault("cache-control", "no-store")
+            await send(message)
+
+        # Checked before the body is read, so that a rejected request costs nothing.
+        problem = self._problem(Headers(scope=scope))
+        if problem is not None:
+            forbidden = Response(json_bytes(error_body(problem)), 403, media_type="application/json")
+            await forbidden(scope, receive, send_secured)
+            return
+        await self.app(scope, receive, send_secured)
+
+    def _problem(self, headers: Headers) -> str | None:
+        """Return what is wrong with the host or the origin of a request, if anything."""
+        named = headers.getlist("host")
+        # Several Host headers are ambiguous between proxies and servers, hence exactly one.
+        if len(named) != 1 or name_of(named[0]) not in self.hosts:
+            rule, remedy = "a request must name this server", "open it by the address that it printed"
+            return message(rule, got=ascii(", ".join(named))[:80], remedy=remedy)
+        origins, remedy = headers.getlist("origin"), "open the page that this server shows"
+        # Requests without an Origin are navigations and those of other programs; a page cannot remove its own.
+        if origins and origins != [f"http://{named[0]}"]:
+            return message("a request must come from the explorer's own page", got=ascii(origins)[:80], remedy=remedy)
+        site = headers.get("sec-fetch-site", "none")
+        # Navigation from a link elsewhere is legal: it opens the page and reads nothing.
+        if site not in ("same-origin", "none") and headers.get("sec-fetch-mode") != "navigate":
+            return message("a request must come from the explorer's own page", got=ascii(site)[:80], remedy=remedy)
+        return None
+
+
+def name_of(host: str) -> str:
+    """Return the name in a Host header, without port and brackets.
+
+    >>> name_of("localhost:8321"), name_of("[::1]:8321"), name_of("::1")
+    ('localhost', '::1', '')
+    """
+    if host.startswith("["):
+        name, closed, port = host[1:].partition("]")
+        # Without a closing bracket the port is set to something illegal, so that the name is rejected.
+        port = port.removeprefix(":") if closed else "?"
+    else:
+        name, _, port = host.partition(":")
+    return name.lower() if not port or port.isdecimal() else ""
+
+
 # A watchdog in a process of its own: it reads the signals of the server from a pipe, and kills the server if it has
 # not ended, which closes the pipe, within the time that it is given.
 _WATCHDOG = """
@@ -119,17 +213,9 @@ def _with_watchdog() -> Iterator[None]:
         watchdog.wait()
 
 
-def serve(
-    listening: socket.socket,
-    *,
-    hosts: Collection[str] = LOOPBACK,
-    default: Mapping[str, Any] | None = None,
-    when_ready: Callable[[], None] = lambda: None,
-) -> bool:
+def serve(app: Starlette, listening: socket.socket, when_ready: Callable[[], None] = lambda: None) -> bool:
     """Answer requests at an open socket until Ctrl-C; return whether threads still compute then."""
     import uvicorn
-
-    from peerpressure.explorer.app import create_app
 
     class Server(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -141,7 +227,6 @@ def serve(
             app.state.queue.close()
             await super().shutdown(sockets)
 
-    app = create_app(hosts=hosts, default=default)
     config = uvicorn.Config(
         app,
         # Other event loops handle signals in ways that bypass the wake-up pipe.

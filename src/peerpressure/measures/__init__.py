@@ -7,9 +7,8 @@ from peerpressure.measures._experiment import (
     states,
     summaries,
 )
+from peerpressure.measures._files import ObservedOutputs, check_room, no_place, read_outputs
 from peerpressure.measures._measures import MEASURES, Measure, measure, measure_scenario, with_fields
-from peerpressure.measures._outputs import ObservedOutputs, read_outputs
-from peerpressure.measures._room import check_room, no_place
 from peerpressure.measures._sweep_file import Sweep, load_sweep
 
 __all__ = [

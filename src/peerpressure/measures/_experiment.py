@@ -18,11 +18,13 @@ from peerpressure.scenario import Scenario
 from peerpressure.scenario._scenario import Privacy
 from peerpressure.sde import SDE
 from peerpressure.simulation import Record, simulate
+from peerpressure.statespace import model_of
 from peerpressure.theory import Verdict, diagnose
 from peerpressure.trajectory import Trajectory
 
 if TYPE_CHECKING:
     import pandas as pd
+
 
 Counts: TypeAlias = NDArray[np.int64]
 MOST_COMPARED = 200_000  # agents × steps up to which noise designs are compared in about a second
@@ -54,6 +56,7 @@ class Experiment:
 
     Examples
     --------
+    >>> from peerpressure.measures import Experiment
     >>> from peerpressure.scenario import scenario_from
     >>> run = {"steps": 3, "seed": 1}
     >>> scenario = scenario_from({"network": {"generator": "k2"}, "agents": {"hidden": [0.0, 1.0]}, "run": run})
@@ -76,7 +79,7 @@ class Experiment:
     @property
     def model(self) -> Model:
         """The model."""
-        return self.system.model if isinstance(self.system, SDE) else self.system
+        return model_of(self.system)
 
     @property
     def steps(self) -> int:
@@ -158,7 +161,20 @@ class Experiment:
         return self.budget_after(self.steps, recorded=True)
 
     def budget_after(self, steps: int, *, recorded: bool = False) -> Budget:
-        """Return the privacy budget up to a step, of one run without y₀ or of all recorded data."""
+        """Return the privacy budget up to a step, of one run without y₀ or of all recorded data.
+
+        Parameters
+        ----------
+        steps : int
+            The number of steps, at least 1.
+        recorded : bool, default False
+            Whether to account for all that was recorded: every replicate, and y₀ if states or summaries are kept.
+
+        Returns
+        -------
+        Budget
+            The account of every agent.
+        """
         # A budget may be asked for without a [privacy] section, as the explorer does; its defaults apply then.
         asked, run = self.scenario.privacy or Privacy(), self.scenario.run
         # What is recorded in fact, which ``record`` may override: the guarantee is about the data that exist.
@@ -206,6 +222,7 @@ def results(experiment: Experiment) -> dict[str, pd.DataFrame]:
 
     Examples
     --------
+    >>> from peerpressure.measures import Experiment, results
     >>> from peerpressure.scenario import scenario_from
     >>> run = {"steps": 3, "seed": 1}
     >>> scenario = scenario_from({"network": {"generator": "k2"}, "agents": {"hidden": [0.0, 1.0]}, "run": run})
@@ -229,7 +246,32 @@ def results(experiment: Experiment) -> dict[str, pd.DataFrame]:
 
 
 def states(run: Trajectory, most: int) -> Iterator[pd.DataFrame]:
-    """Yield all states, in tables of about ``most`` rows: a run can be larger than a table in memory."""
+    """Yield all states in tables, since a run can be larger than a table in memory.
+
+    Parameters
+    ----------
+    run : Trajectory
+        A run with recorded states.
+    most : int
+        Number of rows of a table, up to which whole times are put into it; a table has at least one time.
+
+    Yields
+    ------
+    pandas.DataFrame
+        Rows as ``Trajectory.to_dataframe`` returns them, of one replicate.
+
+    See Also
+    --------
+    summaries : Minimum, maximum and mean over agents.
+
+    Examples
+    --------
+    >>> from peerpressure import Model, simulate
+    >>> from peerpressure.measures import states
+    >>> from peerpressure.networks import k2
+    >>> [len(table) for table in states(simulate(Model(k2(), hidden=[0.0, 1.0]), steps=4), most=4)]
+    [4, 4, 2]
+    """
     # Tables are cut between times, so that each table has all agents of the times in it.
     assert run.states is not None
     stride = max(1, most // run.agents.size)
@@ -255,6 +297,28 @@ def summaries(experiment: Experiment) -> pd.DataFrame:
 
     Where hidden opinions adapt and all of them are recorded, ``hidden_minimum``, ``hidden_maximum``, ``hidden_mean``
     and ``hidden_spread`` follow.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        The experiment.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns ``replicate``, ``time`` and one for each summary.
+
+    See Also
+    --------
+    states : The opinions of every agent.
+
+    Examples
+    --------
+    >>> from peerpressure.measures import Experiment, summaries
+    >>> from peerpressure.scenario import scenario_from
+    >>> parts = {"network": {"generator": "k2"}, "agents": {"hidden": [0.0, 1.0]}, "run": {"steps": 3}}
+    >>> summaries(Experiment(scenario_from(parts)))["spread"].round(3).tolist()
+    [1.0, 0.0, 0.333, 0.0]
     """
     import pandas as pd
 
@@ -325,7 +389,32 @@ def spent(experiment: Experiment) -> pd.DataFrame:
 
 
 def estimates(experiment: Experiment) -> pd.DataFrame:
-    """Return estimated and true hidden opinions, one row per method, replicate and agent."""
+    """Return estimated and true hidden opinions, one row per method, replicate and agent.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        An experiment whose scenario has an [observe] section.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns ``method``, ``replicate``, ``agent``, ``hidden``, ``value``, ``std`` and ``identified``.
+
+    See Also
+    --------
+    summaries : The public opinions over time.
+    peerpressure.recover : Estimates hidden opinions from a run.
+
+    Examples
+    --------
+    >>> from peerpressure.measures import Experiment, estimates
+    >>> from peerpressure.scenario import scenario_from
+    >>> noise, observe = {"law": "gaussian", "std": 0.5}, {"methods": ["kalman"]}
+    >>> parts = {"network": {"generator": "k2"}, "noise": noise, "observe": observe, "run": {"steps": 9, "seed": 1}}
+    >>> estimates(Experiment(scenario_from(parts))).shape
+    (2, 7)
+    """
     import pandas as pd
 
     parts = [

@@ -27,7 +27,26 @@ Values: TypeAlias = Iterator[tuple[str, int | None, float]]
 
 
 class Measure(NamedTuple):
-    """Declaration of a measure: its function, and whether it needs the states of the run."""
+    """Declaration of a measure: its function, and whether it needs the states of the run.
+
+    Attributes
+    ----------
+    function : callable
+        Function of an ``Experiment`` that yields (detail, replicate, value).
+    needs_states : bool, default False
+        Whether it needs the states of the run.
+
+    See Also
+    --------
+    peerpressure.measures.MEASURES : Table of all measures.
+    measure : Evaluates measures by name.
+
+    Examples
+    --------
+    >>> from peerpressure.measures import MEASURES
+    >>> MEASURES["spread"].needs_states, MEASURES["recovery_error"].needs_states
+    (False, True)
+    """
 
     function: Callable[[Experiment], Values]
     needs_states: bool = False
@@ -192,6 +211,25 @@ FIXED = ("scenario", "measures", "threshold")
 def with_fields(data: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return a copy of nested tables with fields set by their dotted paths.
 
+    Parameters
+    ----------
+    data : mapping
+        Nested tables, which are not changed.
+    fields : mapping of str to object
+        Values by their dotted paths; tables that are missing are added.
+
+    Returns
+    -------
+    dict
+        A deep copy with these values.
+
+    See Also
+    --------
+    measure_scenario : Sets the axes of a sweep in this way.
+
+    Examples
+    --------
+    >>> from peerpressure.measures import with_fields
     >>> with_fields({"run": {"steps": 10}}, {"run.steps": 20, "noise.std": 0.5})
     {'run': {'steps': 20}, 'noise': {'std': 0.5}}
     """
@@ -210,7 +248,32 @@ def with_fields(data: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str,
 
 
 def measure(experiment: Experiment, names: Sequence[str]) -> list[dict[str, Any]]:
-    """Return tidy rows, one for each measure, detail and replicate."""
+    """Return tidy rows, one for each measure, detail and replicate.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        The experiment.
+    names : sequence of str
+        Names in ``MEASURES``.
+
+    Returns
+    -------
+    list of dict
+        Keys ``measure``, ``detail``, ``replicate`` (None for what does not depend on it) and ``value``.
+
+    See Also
+    --------
+    measure_scenario : The same for one point of a sweep.
+
+    Examples
+    --------
+    >>> from peerpressure.measures import Experiment, measure
+    >>> from peerpressure.scenario import scenario_from
+    >>> parts = {"network": {"generator": "k2"}, "agents": {"hidden": [0.0, 1.0]}, "run": {"steps": 9}}
+    >>> measure(Experiment(scenario_from(parts)), ["verdict"])
+    [{'measure': 'verdict', 'detail': 'consensus', 'replicate': None, 'value': 1.0}]
+    """
     return [
         {"measure": name, "detail": detail, "replicate": replicate, "value": value}
         for name in names
@@ -229,9 +292,32 @@ def _record(scenario: Scenario, *, states: bool) -> Record:
 def measure_scenario(parameters: Mapping[str, Any], seed: int) -> list[dict[str, Any]]:
     """Return the measures of one point of a sweep.
 
-    ``parameters`` hold the ``scenario`` as nested tables, the names of ``measures``, the ``threshold`` of
-    consensus, and fields to set by their dotted paths. Whatever the scenario gives no seed of its own is drawn from
-    ``seed``, so that replications differ in all of it.
+    Whatever the scenario gives no seed of its own is drawn from ``seed``, so that replications differ in all of it.
+
+    Parameters
+    ----------
+    parameters : mapping
+        The ``scenario`` as nested tables, the names of ``measures``, the ``threshold`` of consensus, and fields to set
+        by their dotted paths.
+    seed : int
+        Seed of the unit, an unsigned number of 64 bits.
+
+    Returns
+    -------
+    list of dict
+        Rows as ``measure`` returns them.
+
+    See Also
+    --------
+    load_sweep : Plans calls of this function.
+
+    Examples
+    --------
+    >>> from peerpressure.measures import measure_scenario
+    >>> scenario = {"network": {"generator": "k2"}, "agents": {"hidden": [0.0, 1.0]}, "run": {"steps": 9}}
+    >>> parameters = {"scenario": scenario, "measures": ["spread"], "threshold": 0.01, "run.steps": 2}
+    >>> [(row["measure"], round(row["value"], 6)) for row in measure_scenario(parameters, seed=1)]
+    [('spread', 0.333333)]
     """
     # All other parameters are axes: dotted paths of the scenario.
     fields = {name: value for name, value in parameters.items() if name not in FIXED}

@@ -1,7 +1,6 @@
 """Networks of agents: static and temporal networks, generators, data sets, files and connectivity."""
 
 from peerpressure.networks._datasets import NAMED, RECORDED, named, recorded_contacts, recorded_groups
-from peerpressure.networks._declarations import Generator
 from peerpressure.networks._generators import (
     GENERATORS,
     barabasi_albert,
@@ -36,6 +35,7 @@ from peerpressure.networks._temporal_generators import (
     rewiring,
 )
 from peerpressure.networks._temporal_readers import describe_events_file, read_contacts, read_events
+from peerpressure.networks._validation import Generator
 from peerpressure.networks._writers import write_events, write_network
 
 __all__ = [

@@ -76,6 +76,7 @@ def named(name: str) -> Network:
 
     Examples
     --------
+    >>> from peerpressure.networks import named
     >>> named("karate")
     Network(34 agents, 78 edges, non-bipartite, degrees 1–17)
     """
@@ -132,8 +133,12 @@ def recorded_contacts(
     resolution : float, default 300.0
         Length of a step in seconds.  99 % of contacts are shorter than 160 s (primary school) to 320 s (high school),
         so with the default a conversation is an edge of one or two steps.
-    weighted, skip_quiet, repeat
-        As in `TemporalNetwork.from_contacts`; ``skip_quiet=12`` removes the nights.
+    weighted : bool, default True
+        Whether the weight of an edge is the number of records of the pair in a step; otherwise it is 1.
+    skip_quiet : int, optional
+        Remove gaps of more than this many steps without contacts; 12 removes the nights.
+    repeat : bool, default False
+        Whether to repeat after the last contact; otherwise all agents are isolated then.
 
     Returns
     -------
@@ -161,6 +166,7 @@ def recorded_contacts(
 
     Examples
     --------
+    >>> from peerpressure.networks import recorded_contacts
     >>> recorded_contacts("hospital", skip_quiet=12)
     TemporalNetwork(75 agents, 1,139 pairs, 14,695 changes over 1…945, on average 10.45 edges)
     """
@@ -193,6 +199,7 @@ def recorded_groups(name: str) -> dict[Label, str]:
 
     Examples
     --------
+    >>> from peerpressure.networks import recorded_groups
     >>> sorted(set(recorded_groups("hospital").values()))
     ['ADM', 'MED', 'NUR', 'PAT']
     """

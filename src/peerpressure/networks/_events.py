@@ -1,40 +1,28 @@
-"""Events, the changes of a temporal network: validation, canonical form, and conversion from what users have."""
+"""Events, the changes of a temporal network: validation, canonical form, storage, and the adjacency at any step."""
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import coo_array, issparse
+from scipy.sparse import csr_array
 
-from peerpressure.errors import FileFormatError, NetworkError, first_few
-from peerpressure.networks._adjacency import (
-    adjacency_from_edges,
-    adjacency_from_graph,
-    is_graph,
-    labels_from_json,
-    labels_to_json,
-)
-from peerpressure.networks._event_lists import ROLES, places_by_name
-from peerpressure.networks._network import Network
-from peerpressure.networks._validation import (
-    Label,
-    canonical_adjacency,
-    check_agents,
-    check_integer,
-    is_frame,
-    labelled_square,
-    network_error,
-    validate_labels,
-)
+from peerpressure.errors import NetworkError, first_few
+from peerpressure.networks._adjacency import labels_from_json, labels_to_json
+from peerpressure.networks._validation import Label, check_agents, check_integer, network_error, validate_labels
 
 Times = NDArray[np.int64]
 Positions = NDArray[np.integer[Any]]
 
 COLUMNS = ("event_times", "sources", "targets", "weights")  # names of the arrays in storage
-ROWS = "give (time, source, target) or (time, source, target, weight)"
+FOREVER = np.iinfo(np.int64).max
+KEPT = 32 * 2**20  # bytes of recent matrices that are cached, so that short periods and small networks are free
+OVERHEAD = 2_000  # bytes of a matrix object apart from its entries
 
 
 class Events(NamedTuple):
@@ -220,165 +208,6 @@ def _without_repeats(events: Events, labels: Sequence[Label]) -> Events:
     return kept.taken(np.argsort(kept.times, kind="stable"))
 
 
-# Snapshots
-
-
-def events_from_snapshots(graphs: Iterable[Any], times: ArrayLike | None) -> tuple[Events, Sequence[Label]]:
-    """Return the differences between consecutive graphs, and all labels in the order of their first appearance.
-
-    ``times`` holds the first step of each graph; None stands for 1, 2, ….
-    """
-    parts = [_snapshot_adjacency(graph) for graph in graphs]
-    if not parts:
-        raise network_error("a temporal network must have snapshots", got="none", remedy="give at least one graph")
-    steps = np.arange(1, len(parts) + 1) if times is None else _increasing(integer_column("times", times), len(parts))
-    labels = _union([labels for _, labels in parts])
-    n, place = len(labels), {label: k for k, label in enumerate(labels)}
-    # Before the first snapshot there are no edges.
-    before = (np.empty(0, np.int64), np.empty(0))
-    changes = []
-    for step, (matrix, names) in zip(steps.tolist(), parts, strict=True):
-        # Snapshots with the same agents need no look-up of labels, which dominates for large networks.
-        position = np.arange(n) if names == labels else np.array([place[name] for name in names], dtype=np.int64)
-        now = _edges(matrix, position, n)
-        codes, weights = _differences(before, now)
-        changes.append(Events(np.full(codes.size, step), codes // n, codes % n, weights))
-        before = now
-    return Events.joined(changes), labels
-
-
-def _snapshot_adjacency(graph: Any) -> tuple[coo_array, Sequence[Label]]:
-    """Return the checked adjacency of one snapshot, and its labels."""
-    if isinstance(graph, Network):
-        return graph.adjacency.tocoo(), graph.labels
-    if is_graph(graph):
-        matrix, labels = adjacency_from_graph(graph, "weight")
-        # A graph without nodes or edges is a valid snapshot, though not a valid Network.
-        return (canonical_adjacency(matrix, labels).tocoo() if matrix.nnz else matrix), labels
-    if issparse(graph) or isinstance(graph, np.ndarray | list) or is_frame(graph):
-        matrix, labels = labelled_square(graph, None)
-        return canonical_adjacency(matrix, labels).tocoo(), labels
-    rule = "a snapshot must be a Network, a graph of NetworkX or igraph, or a matrix"
-    raise network_error(rule, got=type(graph).__name__, remedy="convert it first")
-
-
-def _increasing(times: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-    if times.shape != (count,):
-        got = f"shape {times.shape} for {count} snapshots"
-        raise network_error("there must be one time per snapshot", got=got, remedy="list them in the snapshots' order")
-    back = np.flatnonzero(np.diff(times) <= 0)
-    if back.size:
-        k = int(back[0])
-        got = f"{times[k + 1]} after {times[k]}"
-        raise network_error(
-            "snapshots must come in the order of their times", got=got, remedy="sort them by time first"
-        )
-    return times
-
-
-def _union(families: Sequence[Sequence[Label]]) -> Sequence[Label]:
-    # Default labels 0..n-1 are the first agents of the longest range.
-    if all(isinstance(labels, range) for labels in families):
-        return max(families, key=len)
-    return tuple(dict.fromkeys(label for labels in families for label in labels))
-
-
-def _edges(matrix: coo_array, position: NDArray[np.int64], n: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the codes i·n + j of the edges i < j in order, and their weights."""
-    i, j = (position[side] for side in matrix.coords)
-    # Both directions are stored, and codes of i < j are unique.
-    once = np.flatnonzero(i < j)
-    # Positions are 64-bit here, so the product does not overflow.
-    codes = i[once] * n + j[once]
-    order = np.argsort(codes)
-    return codes[order], matrix.data[once][order]
-
-
-def _differences(
-    before: tuple[NDArray[np.int64], NDArray[np.float64]], now: tuple[NDArray[np.int64], NDArray[np.float64]]
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the codes and new weights of all edges before or now; edges that ended have weight 0."""
-    # Edges that persist are listed again with their weight; canonical_events drops those that did not change.
-    ended = np.setdiff1d(before[0], now[0], assume_unique=True)
-    return np.concatenate([ended, now[0]]), np.concatenate([np.zeros(ended.size), now[1]])
-
-
-# Rows, columns and data frames
-
-
-class EventTable(NamedTuple):
-    """Columns of events or contacts: times as given, agents by position, and weights if there are any."""
-
-    times: NDArray[Any]
-    sources: NDArray[np.int64]
-    targets: NDArray[np.int64]
-    weights: NDArray[Any] | None
-    labels: Sequence[Label]
-
-
-def event_table(rows: Any, labels: Iterable[Label] | None, n: int | None) -> EventTable:
-    """Return the columns of an array, a data frame, a tuple of columns, or an iterable of rows.
-
-    Agents in integer arrays are positions; all others are labels, as in ``Network.from_edges``.
-    """
-    times, sources, targets, *weights = _columns(rows)
-    if len(times) != len(sources) or len(times) != len(targets):
-        got = f"{len(times)} times, {len(sources)} sources and {len(targets)} targets"
-        raise network_error("every row must have a time and two ends", got=got, remedy="give columns of one length")
-    if not len(times):
-        raise network_error("a temporal network must have events", got="none", remedy="give at least one")
-    # Positions and labels are resolved, and errors raised, as for the edges of a static network.
-    matrix, names = adjacency_from_edges((sources, targets), None, labels, n)
-    # The matrix lists both directions of every row; the first half is the direction that was given.
-    i, j = (side[: len(times)].astype(np.int64) for side in matrix.coords)
-    return EventTable(np.asarray(times), i, j, np.asarray(weights[0]) if weights else None, names)
-
-
-def _columns(rows: Any) -> list[Any]:
-    if isinstance(rows, np.ndarray):
-        return _array_columns(rows)
-    if isinstance(rows, tuple) and rows and all(isinstance(column, np.ndarray | list) for column in rows):
-        columns = list(rows)
-    elif hasattr(rows, "columns"):  # a data frame, whichever library it is from
-        columns = _frame_columns(rows)
-    else:
-        columns = _unzipped(rows)
-    if len(columns) not in (3, 4):
-        raise network_error("events must come in three or four columns", got=len(columns), remedy=ROWS)
-    return columns
-
-
-def _frame_columns(frame: Any) -> list[Any]:
-    """Return the columns by their names, as in a file, or by their order if the names mean nothing."""
-    try:
-        places = places_by_name([str(name) for name in frame.columns])
-    except FileFormatError as error:
-        raise NetworkError(str(error)) from None
-    columns = [frame[frame.columns[places[role]]].to_numpy() for role in ROLES if role in places]
-    columns[1:3] = [ends.tolist() for ends in columns[1:3]]  # labels, where arrays would be positions
-    return columns
-
-
-def _array_columns(rows: NDArray[Any]) -> list[Any]:
-    if rows.ndim != 2 or rows.shape[1] not in (3, 4):
-        raise network_error("events must come in three or four columns", got=f"shape {rows.shape}", remedy=ROWS)
-    ends = rows[:, 1:3]
-    if rows.dtype.kind == "f" and np.array_equal(ends, np.floor(ends)):
-        # An array has one dtype: positions next to real times or weights are floats.
-        ends = ends.astype(np.int64)
-    return [rows[:, 0], *ends.T, *([rows[:, 3]] if rows.shape[1] == 4 else [])]
-
-
-def _unzipped(rows: Iterable[Any]) -> list[list[Any]]:
-    listed = list(rows)
-    for k, row in enumerate(listed, start=1):
-        if not isinstance(row, tuple | list | np.ndarray) or len(row) not in (3, 4):
-            raise network_error("an event must have three or four fields", got=f"{row!r} in row {k}", remedy=ROWS)
-    times, sources, targets = ([row[c] for row in listed] for c in range(3))
-    # Rows with and without a weight may be mixed.
-    return [times, sources, targets, [row[3] if len(row) == 4 else 1 for row in listed]]
-
-
 # Storage as plain arrays, without pickle
 
 
@@ -403,3 +232,154 @@ def events_from_arrays(arrays: Mapping[str, Any]) -> tuple[Events, int, list[Lab
         rule = f"a stored temporal network must hold {', '.join(COLUMNS)}, agents, period and labels"
         raise network_error(rule, got=repr(error), remedy="store what temporal.arrays() returns") from None
     return events, n, labels_from_json(texts), period or None
+
+
+# The adjacency at any step, updated from the adjacency one change earlier or later
+
+
+@dataclass(frozen=True, eq=False)
+class Spells:
+    """Edge spells: for each event, the weight before it and the last step at which its own weight applies.
+
+    ``pair`` gives the number of each event's pair; pairs are numbered in the order of their agents ``i`` < ``j``.
+    """
+
+    i: Positions
+    j: Positions
+    pair: Positions
+    before: NDArray[np.float64]
+    last: Times
+
+    @classmethod
+    def of(cls, events: Events, n: int) -> Spells:
+        """Return the spells of canonical events; the last event of a pair applies for ever."""
+        # A stable sort by pair keeps the events of each pair in the order of time. Positions have 32 bits, so that the
+        # codes fit into 64.
+        order = np.argsort(events.sources.astype(np.int64) * n + events.targets, kind="stable")
+        by_pair = events.taken(order)
+        first = np.ones(order.size, dtype=bool)
+        first[1:] = (by_pair.sources[1:] != by_pair.sources[:-1]) | (by_pair.targets[1:] != by_pair.targets[:-1])
+        # Defaults for the first event of a pair (weight 0 before it) and for the last one (it applies for ever).
+        pair, before, last = np.empty(order.size, np.int32), np.zeros(order.size), np.full(order.size, FOREVER)
+        pair[order] = np.cumsum(first) - 1
+        later = np.flatnonzero(~first)
+        # The predecessor of an event of the same pair is the row before it in the sorted order.
+        before[order[later]] = by_pair.weights[later - 1]
+        last[order[later - 1]] = by_pair.times[later] - 1
+        return cls(by_pair.sources[first], by_pair.targets[first], pair, before, last)
+
+
+class StepNetwork(NamedTuple):
+    """Adjacency and degrees at one step."""
+
+    adjacency: csr_array
+    degrees: NDArray[np.float64]
+
+    @property
+    def size(self) -> int:
+        """Memory in bytes."""
+        A = self.adjacency
+        return int(A.data.nbytes + A.indices.nbytes + A.indptr.nbytes + self.degrees.nbytes) + OVERHEAD
+
+
+class Cursor:
+    """Current position in the sequence of changes; moving by one change costs the number of edges present.
+
+    Every pair that is ever linked has two slots, one for each direction, in the order of a CSR matrix.  ``_weights``
+    holds the current weight of every slot, ``_live`` the slots with a positive weight, and ``_counts`` their number
+    in every row.
+    """
+
+    def __init__(self, events: Events, spells: Spells, n: int) -> None:
+        self._events, self._spells, self._n = events, spells, n
+        self.change_times, starts = np.unique(events.times, return_index=True)
+        self._starts = np.append(starts, events.times.size)
+        i, j = spells.i.astype(np.int64), spells.j.astype(np.int64)
+        # Codes i·n + j sort by row and then by column, which is the order of a CSR matrix.
+        order = np.argsort(np.concatenate([i * n + j, j * n + i]), kind="stable")
+        self._rows = np.concatenate([spells.i, spells.j])[order]
+        self._columns = np.concatenate([spells.j, spells.i])[order]
+        # The inverse permutation: from a directed pair in the given order to its slot in the CSR order.
+        slots = np.empty(order.size, np.int32)
+        slots[order] = np.arange(order.size)
+        self._slots = slots.reshape(2, -1)  # the two directions of every pair
+        self._weights = np.zeros(order.size)
+        self._live = np.empty(0, np.int32)
+        self._counts = np.zeros(n, np.int64)
+        self._done = 0
+        self._kept: OrderedDict[int, StepNetwork] = OrderedDict()
+        self._size = 0
+        self._lock = Lock()
+
+    def at(self, step: int) -> StepNetwork:
+        """Return the network at a step; the same object as long as nothing changes."""
+        # All steps between two changes share one matrix, so the number of changes done is the key.
+        done = int(np.searchsorted(self.change_times, step, side="right"))
+        # The cursor has one position, and threads share it.
+        with self._lock:
+            if done in self._kept:
+                self._kept.move_to_end(done)
+            else:
+                self._move(done)
+                self._keep(done, self._build())
+            return self._kept[done]
+
+    def _keep(self, done: int, found: StepNetwork) -> None:
+        self._kept[done] = found
+        self._size += found.size
+        # The matrix just built is kept in any case, however large.
+        while self._size > KEPT and len(self._kept) > 1:
+            self._size -= self._kept.popitem(last=False)[1].size
+
+    def _move(self, done: int) -> None:
+        """Move to the state after this many changes."""
+        # Simulation and its adjoint go one change at a time, forwards or backwards; all else is rare.
+        if done == self._done + 1:
+            self._apply(self._done, self._events.weights)
+        elif done == self._done - 1:
+            # Going back, the weights before the events of the undone change are restored; no history is kept.
+            self._apply(done, self._spells.before)
+        else:
+            self._jump(done)
+        self._done = done
+
+    def _apply(self, change: int, weights: NDArray[np.float64]) -> None:
+        """Set the weights of the pairs of one change."""
+        chosen = slice(*self._starts[change : change + 2])
+        slots = self._slots[:, self._spells.pair[chosen]]
+        was, now = self._weights[slots], np.broadcast_to(weights[chosen], slots.shape)
+        # Sorted slots keep the live ones in CSR order without sorting all of them again.
+        # Canonical events change the weight each time, so a slot with was == 0 has now > 0 and vice versa: no slot is
+        # in both.
+        fresh, gone = np.sort(slots[was == 0]), np.sort(slots[now == 0])
+        self._weights[slots] = now
+        # Rows repeat among the slots; a fancy-indexed += would count each row once.
+        np.add.at(self._counts, self._rows[fresh], 1)
+        np.subtract.at(self._counts, self._rows[gone], 1)
+        staying = np.delete(self._live, np.searchsorted(self._live, gone))
+        self._live = np.insert(staying, np.searchsorted(staying, fresh), fresh)
+
+    def _jump(self, done: int) -> None:
+        self._weights[self._live] = 0
+        past = slice(0, self._starts[done])
+        time = self.change_times[done - 1] if done else 0
+        # Of past events, those count whose weight still applies after the last of these changes.
+        present = np.flatnonzero(self._spells.last[past] >= time)
+        # At most one event of each pair still applies at a given step, so no assignment overwrites another.
+        self._weights[self._slots[:, self._spells.pair[present]]] = self._events.weights[present]
+        self._live = np.flatnonzero(self._weights).astype(np.int32)
+        self._counts = np.bincount(self._rows[self._live], minlength=self._n)
+
+    def _build(self) -> StepNetwork:
+        # 32-bit indices, for which the stepping kernels are compiled.
+        indptr = np.zeros(self._n + 1, np.int32)
+        np.cumsum(self._counts, out=indptr[1:])
+        entries = (self._weights.take(self._live), self._columns.take(self._live), indptr)
+        adjacency = csr_array(entries, shape=(self._n, self._n))
+        # Slots are sorted and unique; without this SciPy would check at every use.
+        adjacency.has_canonical_format = True
+        degrees = adjacency.sum(axis=1)
+        # The matrices are cached and shared by all callers, so they are read-only.
+        for part in (adjacency.data, adjacency.indices, adjacency.indptr, degrees):
+            part.flags.writeable = False
+        return StepNetwork(adjacency, degrees)

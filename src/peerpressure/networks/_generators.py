@@ -15,11 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.networks._declarations import Generator, number_of_agents
 from peerpressure.networks._loops import attach, compiled
 from peerpressure.networks._network import Network
 from peerpressure.networks._sampling import Ends, random_pairs, random_regular_pairs, rewired_ring
-from peerpressure.networks._validation import network_error, random_generator
+from peerpressure.networks._validation import Generator, network_error, number_of_agents, random_generator
 from peerpressure.parameters import Parameter, Slider
 
 INTERPRETED = 20_000  # attachments up to which plain Python takes less time than importing numba
@@ -39,6 +38,7 @@ def k2() -> Network:
 
     Examples
     --------
+    >>> from peerpressure.networks import k2
     >>> k2()
     Network(2 agents, 1 edge, bipartite, degree 1)
     """
@@ -51,7 +51,7 @@ def path(n: int) -> Network:
     Parameters
     ----------
     n : int
-        Number of agents.
+        Number of agents, at least 2.
 
     Returns
     -------
@@ -69,6 +69,7 @@ def path(n: int) -> Network:
 
     Examples
     --------
+    >>> from peerpressure.networks import path
     >>> path(4)
     Network(4 agents, 3 edges, bipartite, degrees 1–2)
     """
@@ -83,7 +84,7 @@ def cycle(n: int) -> Network:
     Parameters
     ----------
     n : int
-        Number of agents.
+        Number of agents, at least 3.
 
     Returns
     -------
@@ -102,6 +103,7 @@ def cycle(n: int) -> Network:
 
     Examples
     --------
+    >>> from peerpressure.networks import cycle
     >>> cycle(5)
     Network(5 agents, 5 edges, non-bipartite, degree 2)
     """
@@ -116,7 +118,7 @@ def complete(n: int) -> Network:
     Parameters
     ----------
     n : int
-        Number of agents.
+        Number of agents, at least 2.
 
     Returns
     -------
@@ -134,6 +136,7 @@ def complete(n: int) -> Network:
 
     Examples
     --------
+    >>> from peerpressure.networks import complete
     >>> complete(4)
     Network(4 agents, 6 edges, non-bipartite, degree 3)
     """
@@ -147,7 +150,7 @@ def star(n: int) -> Network:
     Parameters
     ----------
     n : int
-        Number of agents.
+        Number of agents, at least 2.
 
     Returns
     -------
@@ -165,6 +168,7 @@ def star(n: int) -> Network:
 
     Examples
     --------
+    >>> from peerpressure.networks import star
     >>> star(4)
     Network(4 agents, 3 edges, bipartite, degrees 1–3)
     """
@@ -179,7 +183,7 @@ def grid(rows: int, columns: int) -> Network:
     Parameters
     ----------
     rows, columns : int
-        Size of the lattice.
+        Size of the lattice, each at least 1 and one of them at least 2.
 
     Returns
     -------
@@ -197,6 +201,7 @@ def grid(rows: int, columns: int) -> Network:
 
     Examples
     --------
+    >>> from peerpressure.networks import grid
     >>> grid(2, 3)
     Network(6 agents, 7 edges, bipartite, degrees 2–3)
     """
@@ -218,9 +223,9 @@ def erdos_renyi(n: int, p: float, *, seed: int, connected: bool = True) -> Netwo
     Parameters
     ----------
     n : int
-        Number of agents.
+        Number of agents, at least 2.
     p : float
-        Probability of each edge.
+        Probability of each edge, from 0 to 1.
     seed : int
         Seed of the random numbers.
     connected : bool, default True
@@ -251,6 +256,7 @@ def erdos_renyi(n: int, p: float, *, seed: int, connected: bool = True) -> Netwo
 
     Examples
     --------
+    >>> from peerpressure.networks import erdos_renyi
     >>> erdos_renyi(100, 0.1, seed=1)
     Network(100 agents, 506 edges, non-bipartite, degrees 4–16)
     """
@@ -276,11 +282,11 @@ def watts_strogatz(n: int, k: int, p: float, *, seed: int) -> Network:
     Parameters
     ----------
     n : int
-        Number of agents.
+        Number of agents, at least 2.
     k : int
-        Number of neighbours in the ring, an even number below n.
+        Number of neighbours in the ring, an even number, at least 2 and below n.
     p : float
-        Probability that an edge is rewired.
+        Probability that an edge is rewired, from 0 to 1.
     seed : int
         Seed of the random numbers.
 
@@ -305,6 +311,7 @@ def watts_strogatz(n: int, k: int, p: float, *, seed: int) -> Network:
 
     Examples
     --------
+    >>> from peerpressure.networks import watts_strogatz
     >>> watts_strogatz(100, 4, 0.1, seed=1)
     Network(100 agents, 200 edges, non-bipartite, degrees 3–6)
     """
@@ -328,9 +335,9 @@ def barabasi_albert(n: int, m: int, *, seed: int) -> Network:
     Parameters
     ----------
     n : int
-        Number of agents.
+        Number of agents, at least 2.
     m : int
-        Number of edges of each new agent, below n.
+        Number of edges of each new agent, at least 1 and below n.
     seed : int
         Seed of the random numbers.
 
@@ -356,6 +363,7 @@ def barabasi_albert(n: int, m: int, *, seed: int) -> Network:
 
     Examples
     --------
+    >>> from peerpressure.networks import barabasi_albert
     >>> barabasi_albert(100, 2, seed=1)
     Network(100 agents, 196 edges, non-bipartite, degrees 2–22)
     """
@@ -387,9 +395,9 @@ def random_regular(n: int, degree: int, *, seed: int) -> Network:
     Parameters
     ----------
     n : int
-        Number of agents.
+        Number of agents, at least 2.
     degree : int
-        Number of neighbours of every agent, below n; n·degree must be even.
+        Number of neighbours of every agent, at least 1 and below n; n·degree must be even.
     seed : int
         Seed of the random numbers.
 
@@ -413,6 +421,7 @@ def random_regular(n: int, degree: int, *, seed: int) -> Network:
 
     Examples
     --------
+    >>> from peerpressure.networks import random_regular
     >>> random_regular(100, 3, seed=1)
     Network(100 agents, 150 edges, non-bipartite, degree 3)
     """

@@ -100,7 +100,9 @@ def read_attribute(path: str | PathLike[str], name: str) -> dict[Label, float]:
     Examples
     --------
     >>> import networkx as nx
+    >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
+    >>> from peerpressure.networks import read_attribute
     >>> graph = nx.Graph([("ann", "bob")])
     >>> nx.set_node_attributes(graph, {"ann": 0.2, "bob": 0.7}, "opinion")
     >>> with TemporaryDirectory() as folder:

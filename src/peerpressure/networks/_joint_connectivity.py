@@ -8,7 +8,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.networks._connectivity import components
+from peerpressure.networks._adjacency import components
 from peerpressure.networks._loops import compiled, sweep_windows
 from peerpressure.networks._temporal import TemporalNetwork
 from peerpressure.networks._validation import check_integer, check_memory
@@ -34,6 +34,8 @@ class JointConnectivity:
 
     Examples
     --------
+    >>> from peerpressure import TemporalNetwork
+    >>> from peerpressure.networks import joint_connectivity
     >>> found = joint_connectivity(TemporalNetwork.from_events([(1, 0, 1), (3, 1, 2)]), 2)
     >>> found.connected.tolist(), found.broken
     ([False, True], [(1, 2)])
@@ -80,7 +82,7 @@ def joint_connectivity(temporal: TemporalNetwork, window: int, until: int | None
     temporal : TemporalNetwork
         The network.
     window : int
-        Number of steps in a window.
+        Number of steps in a window, at least 1.
     until : int, optional
         Last step by which windows end; by default as many windows as it takes to cover the period, or all changes.
 
@@ -107,6 +109,8 @@ def joint_connectivity(temporal: TemporalNetwork, window: int, until: int | None
 
     Examples
     --------
+    >>> from peerpressure import TemporalNetwork
+    >>> from peerpressure.networks import joint_connectivity
     >>> joint_connectivity(TemporalNetwork.from_events([(1, 0, 1), (4, 1, 2), (4, 0, 1, 0), (5, 0, 1)]), 2)
     JointConnectivity(2 of 3 windows of 2 connected, up to 2 components, broken 1–2)
     """
@@ -147,6 +151,8 @@ def shortest_window(temporal: TemporalNetwork, until: int | None = None) -> int 
 
     Examples
     --------
+    >>> from peerpressure import TemporalNetwork
+    >>> from peerpressure.networks import shortest_window
     >>> shortest_window(TemporalNetwork.from_events([(1, 0, 1), (2, 0, 1, 0), (2, 1, 2)], period=5))
     5
     """
@@ -187,8 +193,14 @@ def limit_components(temporal: TemporalNetwork) -> tuple[int, NDArray[np.int32]]
     member : array of int, shape (n,)
         Component of every agent.
 
+    See Also
+    --------
+    joint_connectivity : Connectivity over windows of steps.
+
     Examples
     --------
+    >>> from peerpressure import TemporalNetwork
+    >>> from peerpressure.networks import limit_components
     >>> limit_components(TemporalNetwork.from_events([(1, 0, 1), (1, 1, 2), (9, 1, 2, 0)]))
     (2, array([0, 0, 1], dtype=int32))
     """

@@ -6,12 +6,15 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+from peerpressure.progress import announce_compilation
+
 
 @cache
 def compiled(loop: Callable[..., None]) -> Callable[..., None]:
     """Return a loop of this module compiled by numba, which is imported only now because that takes long."""
     from numba import njit
 
+    announce_compilation()
     # Generator.random consumes the same 64-bit word per draw in NumPy and in numba, so the results agree to the bit.
     twin: Callable[..., None] = njit(cache=True, nogil=True)(loop)
     return twin

@@ -17,9 +17,11 @@ from peerpressure.networks._adjacency import (
     adjacency_from_arrays,
     adjacency_from_edges,
     adjacency_from_graph,
+    components,
+    is_connected,
     labels_to_json,
+    two_colouring,
 )
-from peerpressure.networks._connectivity import components, is_connected, two_colouring
 from peerpressure.networks._validation import (
     Label,
     canonical_adjacency,
@@ -68,6 +70,7 @@ class Network:
 
     Examples
     --------
+    >>> from peerpressure import Network
     >>> Network([[0, 1, 0], [1, 0, 2], [0, 2, 0]], labels=["ann", "bob", "cat"])
     Network(3 agents, 2 weighted edges, bipartite, degrees 1–3)
     """
@@ -99,9 +102,20 @@ class Network:
         connected : bool, default True
             If False, the graph may have several connected components.
 
+        Returns
+        -------
+        Network
+            The graph without attributes other than weights.
+
+        Raises
+        ------
+        NetworkError
+            If the graph is not symmetric, has loops, negative weights or no edges, or is not connected.
+
         Examples
         --------
         >>> import networkx as nx
+        >>> from peerpressure import Network
         >>> Network.from_networkx(nx.path_graph(4))
         Network(4 agents, 3 edges, bipartite, degrees 1–2)
         """
@@ -112,9 +126,29 @@ class Network:
     def from_scipy(cls, matrix: Any, labels: Iterable[Label] | None = None, *, connected: bool = True) -> Self:
         """Return the network of a SciPy sparse matrix or array.
 
+        Parameters
+        ----------
+        matrix : scipy.sparse matrix or array, shape (n, n)
+            Symmetric weights of the edges, at least 0, with a zero diagonal.
+        labels : iterable of hashable, optional
+            One distinct label per agent; by default 0..n-1.
+        connected : bool, default True
+            If False, the graph may have several connected components.
+
+        Returns
+        -------
+        Network
+            The network of these weights.
+
+        Raises
+        ------
+        NetworkError
+            If the matrix is not valid as an adjacency matrix, or the graph not connected.
+
         Examples
         --------
         >>> from scipy.sparse import coo_array
+        >>> from peerpressure import Network
         >>> Network.from_scipy(coo_array([[0, 1], [1, 0]]))
         Network(2 agents, 1 edge, bipartite, degree 1)
         """
@@ -148,8 +182,20 @@ class Network:
         connected : bool, default True
             If False, the graph may have several connected components.
 
+        Returns
+        -------
+        Network
+            The network of these edges.
+
+        Raises
+        ------
+        NetworkError
+            If an edge is a loop, is given twice with different weights, or has a negative weight; if labels do not fit
+            the edges, or the graph is not connected. An edge of weight 0 is left out.
+
         Examples
         --------
+        >>> from peerpressure import Network
         >>> Network.from_edges([("ann", "bob"), ("bob", "cat")]).labels
         ('ann', 'bob', 'cat')
         >>> import pandas as pd
@@ -161,13 +207,35 @@ class Network:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Any]) -> Self:
-        """Return the network stored in the arrays that `arrays` returns."""
+        """Return the network stored in the arrays that `arrays` returns.
+
+        Parameters
+        ----------
+        arrays : mapping of str to array
+            What `arrays` returned.
+
+        Returns
+        -------
+        Network
+            An equal network, connected or not.
+
+        Raises
+        ------
+        NetworkError
+            If an array is missing or not valid.
+        """
         matrix, labels = adjacency_from_arrays(arrays)
         # A stored network may have several components; requiring more here would make some networks unreadable.
         return cls(matrix, labels, connected=False)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the network as plain arrays that ``np.savez`` stores without pickle."""
+        """Return the network as plain arrays that ``np.savez`` stores without pickle.
+
+        Returns
+        -------
+        dict of str to array
+            ``indptr``, ``indices`` and ``weights`` of the adjacency matrix in CSR format, and ``labels`` as JSON text.
+        """
         A = self.adjacency
         return {"indptr": A.indptr, "indices": A.indices, "weights": A.data, "labels": labels_to_json(self.labels)}
 
@@ -224,11 +292,37 @@ class Network:
         return {label: i for i, label in enumerate(self.labels)}
 
     def index(self, label: Label) -> int:
-        """Return the position of the agent with this label."""
+        """Return the position of the agent with this label.
+
+        Parameters
+        ----------
+        label : hashable
+            One of ``labels``.
+
+        Returns
+        -------
+        int
+            Position, from 0 to n − 1.
+
+        Raises
+        ------
+        NetworkError
+            If no agent has the label.
+        """
         return int(self.indices([label])[0])
 
     def indices(self, labels: Iterable[Label]) -> NDArray[np.int64]:
         """Return the positions of the agents with these labels, in the order of the labels.
+
+        Parameters
+        ----------
+        labels : iterable of hashable
+            Any of ``labels``, in any order.
+
+        Returns
+        -------
+        array of int
+            Positions, from 0 to n − 1.
 
         Raises
         ------
@@ -237,6 +331,7 @@ class Network:
 
         Examples
         --------
+        >>> from peerpressure import Network
         >>> Network([[0, 1], [1, 0]], labels=["ann", "bob"]).indices(["bob", "ann"])
         array([1, 0])
         """
@@ -260,8 +355,16 @@ class Network:
     def edges(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
         """Return every edge once, as positions i < j and weights.
 
+        Returns
+        -------
+        i, j : array of int, shape (edges,)
+            Positions of the two agents, i < j.
+        weights : array of float, shape (edges,)
+            Weights of the edges, above 0.
+
         Examples
         --------
+        >>> from peerpressure import Network
         >>> i, j, weights = Network([[0, 1, 0], [1, 0, 2], [0, 2, 0]]).edges()
         >>> i.tolist(), j.tolist(), weights.tolist()
         ([0, 1], [1, 2], [1.0, 2.0])
@@ -272,7 +375,23 @@ class Network:
         return rows[once], self.adjacency.indices[once], self.adjacency.data[once]
 
     def neighbours(self, i: int) -> NDArray[np.int32]:
-        """Return the positions of the neighbours of the agent at position i, in increasing order."""
+        """Return the positions of the neighbours of the agent at position i, in increasing order.
+
+        Parameters
+        ----------
+        i : int
+            Position of an agent, from 0 to n − 1.
+
+        Returns
+        -------
+        array of int, shape (neighbours,)
+            Positions; a read-only view.
+
+        Raises
+        ------
+        NetworkError
+            If no agent has this position.
+        """
         if not 0 <= i < self.n:
             remedy = "for a label use network.index(label) first"
             raise network_error(f"positions of agents must lie in 0..{self.n - 1}", got=i, remedy=remedy)
@@ -284,8 +403,14 @@ class Network:
     def largest_component(self) -> Network:
         """Return the largest connected component with its labels; the one with the first agent in case of a tie.
 
+        Returns
+        -------
+        Network
+            The component, connected; the network itself if it is connected.
+
         Examples
         --------
+        >>> from peerpressure import Network
         >>> Network.from_edges([("a", "b"), ("b", "c"), ("d", "e")], connected=False).largest_component().labels
         ('a', 'b', 'c')
         """
@@ -296,7 +421,23 @@ class Network:
         return self._picked(np.flatnonzero(member == np.argmax(np.bincount(member))))
 
     def permuted(self, order: ArrayLike) -> Network:
-        """Return the same network with the agent at position ``order[k]``, and its label, at position k."""
+        """Return the same network with the agent at position ``order[k]``, and its label, at position k.
+
+        Parameters
+        ----------
+        order : array_like of int, shape (n,)
+            Each of the positions 0..n-1 once.
+
+        Returns
+        -------
+        Network
+            The same graph in another order.
+
+        Raises
+        ------
+        NetworkError
+            If ``order`` does not hold each position once.
+        """
         picked = np.asarray(order)
         if not np.array_equal(np.sort(picked, axis=None), np.arange(self.n)):
             remedy = "for new names use relabelled(labels)"
@@ -310,11 +451,33 @@ class Network:
         return Network(self.adjacency[rows][:, rows], names, connected=len(rows) < self.n or self.is_connected)
 
     def relabelled(self, labels: Iterable[Label] | None) -> Network:
-        """Return the same network with other labels; None gives 0..n-1."""
+        """Return the same network with other labels; None gives 0..n-1.
+
+        Parameters
+        ----------
+        labels : iterable of hashable or None
+            One distinct label per agent.
+
+        Returns
+        -------
+        Network
+            The same graph with these labels.
+
+        Raises
+        ------
+        NetworkError
+            If labels are too few, too many, or not distinct.
+        """
         return Network(self.adjacency, labels, connected=self.is_connected)
 
     def to_networkx(self) -> Any:
-        """Return a NetworkX graph with the labels as nodes, and ``weight`` on edges if any differs from 1."""
+        """Return a NetworkX graph with the labels as nodes, and ``weight`` on edges if any differs from 1.
+
+        Returns
+        -------
+        networkx.Graph
+            An undirected graph.
+        """
         # Imported here, so that networks load fast.
         import networkx as nx
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self, final
 
 import numpy as np
@@ -20,6 +20,12 @@ _EDGES = ("law_sources", "law_targets", "law_weights")
 
 def _log_binomial(n: int, k: int) -> float:
     return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+
+
+def _isolation(pairs: Network | None, n: int, presence: float) -> float:
+    """Return the probability that an agent has no edge, as a mean over agents, for independent edges."""
+    neighbours = np.full(n, n - 1.0) if pairs is None else np.diff(pairs.adjacency.indptr).astype(np.float64)
+    return float(np.mean((1 - presence) ** neighbours))
 
 
 @final
@@ -39,7 +45,8 @@ class NetworkLaw:
         Autocorrelation of the presence of an edge from one step to the next; 0 where steps are independent.
     isolation : float, default 0
         Probability that an agent is without neighbours in a step, as a mean over agents. It is 0 where that never
-        happens, and otherwise it happens to every agent.
+        happens, and otherwise it happens to every agent. A lower bound for some of the agents of a process in which
+        edges depend on each other.
 
     See Also
     --------
@@ -61,12 +68,28 @@ class NetworkLaw:
 
     @classmethod
     def of_edges(cls, generator: str, pairs: Network | None, n: int, birth: float, death: float) -> Self | None:
-        """Return the law of independent two-state Markov chains, or None where edges never change."""
+        """Return the law of independent two-state Markov chains, or None where edges never change.
+
+        Parameters
+        ----------
+        generator : str
+            Name of the generator.
+        pairs : Network or None
+            Edges that may be present; None for all pairs of agents.
+        n : int
+            Number of agents.
+        birth, death : float
+            Probabilities that an absent edge appears and that a present one disappears, from 0 to 1 and not both 0.
+
+        Returns
+        -------
+        NetworkLaw or None
+            Law of the stationary process.
+        """
         if death == 0:
             return None
         presence = birth / (birth + death)
-        neighbours = np.full(n, n - 1.0) if pairs is None else np.diff(pairs.adjacency.indptr).astype(np.float64)
-        isolation = float(np.mean((1 - presence) ** neighbours))
+        isolation = _isolation(pairs, n, presence)
         # Rounding would leave a memory where birth and death are given as complements.
         memory = 0.0 if generator == "failing_edges" else 1 - birth - death
         return cls(generator, pairs, presence, memory, isolation)
@@ -77,6 +100,22 @@ class NetworkLaw:
 
         A move and its reverse have the same probability, so that in the long run all graphs with as many edges are
         equally probable.
+
+        Parameters
+        ----------
+        generator : str
+            Name of the generator.
+        n : int
+            Number of agents.
+        edges : int
+            Number of edges, which is constant.
+        rate : float
+            Probability that an edge moves in a step, from 0 to 1.
+
+        Returns
+        -------
+        NetworkLaw or None
+            Law of the stationary process.
         """
         possible, others = n * (n - 1) // 2, (n - 1) * (n - 2) // 2
         if rate == 0 or edges == possible:
@@ -85,19 +124,61 @@ class NetworkLaw:
         log_share = _log_binomial(others, edges) - _log_binomial(possible, edges) if edges <= others else -math.inf
         return cls(generator, memory=1 - rate, isolation=math.exp(log_share))
 
+    def within(self, agents: NDArray[np.int64]) -> NetworkLaw:
+        """Return the law of the network of some agents, without their edges to the others.
+
+        Parameters
+        ----------
+        agents : array of int
+            Positions of these agents.
+
+        Returns
+        -------
+        NetworkLaw
+            Where edges depend on each other, the law of all agents, whose ``isolation`` is a lower bound.
+        """
+        if self.presence is None:
+            return self
+        pairs = None if self.pairs is None else Network(self.pairs.adjacency[agents][:, agents], connected=False)
+        return replace(self, pairs=pairs, isolation=_isolation(pairs, agents.size, self.presence))
+
     @property
     def is_ergodic(self) -> bool:
         """Whether the process forgets its start; edges that alternate with certainty do not."""
         return self.memory > -1
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the law as plain arrays, from which `from_arrays` restores it."""
+        """Return the law as plain arrays, from which `from_arrays` restores it.
+
+        Returns
+        -------
+        dict of str to array
+            The attributes as JSON text, and the edges that may be present.
+        """
         facts = {"law": np.array(json.dumps({name: getattr(self, name) for name in _FACTS}))}
         return facts | ({} if self.pairs is None else dict(zip(_EDGES, self.pairs.edges(), strict=True)))
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Any], n: int) -> Self | None:
-        """Return the law stored in the arrays of a temporal network of n agents; None if there is none."""
+        """Return the law stored in the arrays of a temporal network of n agents; None if there is none.
+
+        Parameters
+        ----------
+        arrays : mapping of str to array
+            Arrays that ``TemporalNetwork.arrays`` returned.
+        n : int
+            Number of agents.
+
+        Returns
+        -------
+        NetworkLaw or None
+            An equal law.
+
+        Raises
+        ------
+        NetworkError
+            If the stored law is damaged.
+        """
         if "law" not in arrays:
             return None
         try:

@@ -69,7 +69,9 @@ def read_network(path: str | PathLike[str], *, connected: bool = True, weight: s
 
     Examples
     --------
+    >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
+    >>> from peerpressure import read_network
     >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder, "friends.csv")
     ...     _ = file.write_text("from;to;weight\nann;bob;0,5\nbob;cat;2\n", encoding="utf-8")
@@ -99,9 +101,15 @@ def describe_network_file(path: str | PathLike[str]) -> str | None:
     str or None
         None for formats in which nothing has to be detected.
 
+    See Also
+    --------
+    read_network : Read such a file.
+
     Examples
     --------
+    >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
+    >>> from peerpressure.networks import describe_network_file
     >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder, "friends.csv")
     ...     _ = file.write_text("from;to;weight\nann;bob;0,5\n", encoding="utf-8")

@@ -165,8 +165,8 @@ def switches(
         # A process whose next event has probability 0 stays as it is; rng.geometric does not accept 0.
         going = p > 0
         who, now, p = who[going], now[going], p[going]
-        # Waiting times beyond the last step are cut there, so that sums stay within 64 bits.
-        now = now + np.minimum(rng.geometric(p), steps)
+        # Waiting times are cut so that sums stay within 64 bits; beyond the last step also from step 0.
+        now = now + np.minimum(rng.geometric(p), steps + 1)
         inside = now <= steps
         who, now = who[inside], now[inside]
         found.append(Switches(who, now, np.full(who.size, count % 2 == 1)))

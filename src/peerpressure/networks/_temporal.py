@@ -11,18 +11,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
-from peerpressure.networks._connectivity import components
-from peerpressure.networks._contacts import Binning, events_from_contacts
-from peerpressure.networks._cursor import Cursor, Spells, StepNetwork
+from peerpressure.networks._adjacency import components
+from peerpressure.networks._event_sources import Binning, event_table, events_from_contacts, events_from_snapshots
 from peerpressure.networks._events import (
     COLUMNS,
+    Cursor,
     Events,
+    Spells,
+    StepNetwork,
     Times,
     arrays_from_events,
     canonical_events,
-    event_table,
     events_from_arrays,
-    events_from_snapshots,
     validate_names,
     validate_period,
 )
@@ -77,6 +77,7 @@ class TemporalNetwork:
 
     Examples
     --------
+    >>> from peerpressure import TemporalNetwork
     >>> TemporalNetwork([1, 1, 4], [0, 1, 0], [1, 2, 1], [1, 1, 0])
     TemporalNetwork(3 agents, 2 pairs, 1 change over 1…4, on average 1.75 edges)
     """
@@ -131,8 +132,19 @@ class TemporalNetwork:
         period : int, optional
             Number of steps after which the sequence repeats.
 
+        Returns
+        -------
+        TemporalNetwork
+            The network of these events.
+
+        Raises
+        ------
+        NetworkError
+            If times are not in order, or an agent, a weight or the period is not valid.
+
         Examples
         --------
+        >>> from peerpressure import TemporalNetwork
         >>> friends = TemporalNetwork.from_events([(1, "ann", "bob"), (3, "bob", "cat"), (5, "ann", "bob", 0)])
         >>> friends.at(2).toarray()
         array([[0., 1., 0.],
@@ -167,7 +179,7 @@ class TemporalNetwork:
         contacts : iterable of tuples, data frame, array, or tuple of columns
             In any order; dates are converted to seconds.
         resolution : float, default 1.0
-            Length of a step in the units of the time stamps.
+            Length of a step in the units of the time stamps, above 0.
         origin : float, optional
             Time at which step 1 begins; by default the first time stamp.
         duration : float, optional
@@ -176,15 +188,28 @@ class TemporalNetwork:
             Whether contacts of a pair within one step add up to its weight; otherwise the weight is 1.
         skip_quiet : int, optional
             Remove gaps of more than this many steps without contacts, such as nights.
-        labels, n
-            As in `from_events`.
+        labels : iterable of hashable, optional
+            Labels in the order of the agents.
+        n : int, optional
+            Number of agents, for agents by position.
         period : int, optional
             Number of steps after which the sequence repeats.
         repeat : bool, default False
             Whether to repeat after the last contact if no period is given; otherwise all agents are isolated then.
 
+        Returns
+        -------
+        TemporalNetwork
+            The network of these contacts.
+
+        Raises
+        ------
+        NetworkError
+            If an agent, a time, a weight or a setting is not valid.
+
         Examples
         --------
+        >>> from peerpressure import TemporalNetwork
         >>> TemporalNetwork.from_contacts([(0, "ann", "bob"), (20, "ann", "bob"), (70, "bob", "cat")], 60)
         TemporalNetwork(3 agents, 2 pairs, 3 changes over 1…3, on average 0.6667 edges)
         """
@@ -208,8 +233,19 @@ class TemporalNetwork:
         period : int, optional
             Number of steps after which the sequence repeats.
 
+        Returns
+        -------
+        TemporalNetwork
+            The network that is each of these graphs in turn.
+
+        Raises
+        ------
+        NetworkError
+            If a graph is not valid, or times are not in order.
+
         Examples
         --------
+        >>> from peerpressure import TemporalNetwork
         >>> from peerpressure.networks import path, star
         >>> TemporalNetwork.from_snapshots([path(4), star(4)], period=2)
         TemporalNetwork(4 agents, 5 pairs, 4 changes over 1…2, repeated, on average 3 edges)
@@ -219,19 +255,53 @@ class TemporalNetwork:
 
     @classmethod
     def constant(cls, network: Network) -> Self:
-        """Return a static network as a temporal network without changes."""
+        """Return a static network as a temporal network without changes.
+
+        Parameters
+        ----------
+        network : Network
+            The static network.
+
+        Returns
+        -------
+        TemporalNetwork
+            The same edges at all steps.
+        """
         i, j, weights = network.edges()
         # The initial network is its edges as events at step 1.
         return cls(np.ones(i.size, np.int64), i, j, weights, labels=network.labels)
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Any]) -> Self:
-        """Return the network stored in the arrays that `arrays` returns."""
+        """Return the network stored in the arrays that `arrays` returns.
+
+        Parameters
+        ----------
+        arrays : mapping of str to array
+            What `arrays` returned.
+
+        Returns
+        -------
+        TemporalNetwork
+            An equal network.
+
+        Raises
+        ------
+        NetworkError
+            If an array is missing or not valid.
+        """
         events, n, labels, period = events_from_arrays(arrays)
         return cls(*events, n=n, labels=labels, period=period, law=NetworkLaw.from_arrays(arrays, n))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the network as plain arrays that ``np.savez`` stores without pickle."""
+        """Return the network as plain arrays that ``np.savez`` stores without pickle.
+
+        Returns
+        -------
+        dict of str to array
+            The events in columns, the number of agents, their labels as JSON text, the period, and the law if there is
+            one.
+        """
         law = {} if self.law is None else self.law.arrays()
         return arrays_from_events(self.events, self.labels, self.period) | law
 
@@ -273,15 +343,53 @@ class TemporalNetwork:
         return _frozen(np.unique(self.event_times))
 
     def at(self, t: int) -> csr_array:
-        """Return the adjacency A_t at step t ≥ 1, shape (n, n); fast for consecutive steps in either direction."""
+        """Return the adjacency A_t at step t ≥ 1, shape (n, n); fast for consecutive steps in either direction.
+
+        Parameters
+        ----------
+        t : int
+            Step, t ≥ 1.
+
+        Returns
+        -------
+        scipy.sparse.csr_array of shape (n, n)
+            Symmetric weights of the edges of this step.
+
+        Raises
+        ------
+        NetworkError
+            If t is not a whole number of at least 1.
+        """
         return self._step(t).adjacency
 
     def degrees_at(self, t: int) -> NDArray[np.float64]:
-        """Return the weighted degrees at step t, shape (n,)."""
+        """Return the weighted degrees at step t, shape (n,).
+
+        Parameters
+        ----------
+        t : int
+            Step, t ≥ 1.
+
+        Returns
+        -------
+        array of float, shape (n,)
+            Sum of the weights of each agent's edges; 0 for an agent that is isolated at this step.
+        """
         return self._step(t).degrees
 
     def snapshot(self, t: int) -> Network:
-        """Return the network at step t, which may have several connected components."""
+        """Return the network at step t, which may have several connected components.
+
+        Parameters
+        ----------
+        t : int
+            Step, t ≥ 1.
+
+        Returns
+        -------
+        Network
+            All agents, with the edges of this step.
+        """
         return Network(self.at(t), self.labels, connected=False)
 
     def _step(self, t: int) -> StepNetwork:
@@ -315,25 +423,65 @@ class TemporalNetwork:
         return Network.from_edges((spells.i, spells.j), means, labels=self.labels, n=self.n, connected=False)
 
     def index(self, label: Label) -> int:
-        """Return the position of the agent with this label."""
+        """Return the position of the agent with this label.
+
+        Parameters
+        ----------
+        label : hashable
+            One of ``labels``.
+
+        Returns
+        -------
+        int
+            Position, from 0 to n − 1.
+
+        Raises
+        ------
+        NetworkError
+            If no agent has the label.
+        """
         return self.aggregate.index(label)
 
     def indices(self, labels: Iterable[Label]) -> NDArray[np.int64]:
-        """Return the positions of the agents with these labels, in the order of the labels."""
+        """Return the positions of the agents with these labels, in the order of the labels.
+
+        Parameters
+        ----------
+        labels : iterable of hashable
+            Any of ``labels``, in any order.
+
+        Returns
+        -------
+        array of int
+            Positions, from 0 to n − 1.
+
+        Raises
+        ------
+        NetworkError
+            If no agent has one of the labels.
+        """
         return self.aggregate.indices(labels)
 
     def largest_component(self) -> TemporalNetwork:
-        """Return the network on the largest connected component of the aggregate, with its labels."""
+        """Return the network on the largest connected component of the aggregate, with its labels.
+
+        Returns
+        -------
+        TemporalNetwork
+            The agents of the component and their events; the network itself if its aggregate is connected.
+        """
         if self.aggregate.is_connected:
             return self
         # Agents of one component never have edges to another, so events can be split by either end.
         _, member = components(self.aggregate.adjacency)
         inside = member == np.argmax(np.bincount(member))
+        agents = np.flatnonzero(inside)
         # New positions of the agents that stay.
         place = np.cumsum(inside) - 1
         times, i, j, weights = self.events.taken(np.flatnonzero(inside[self.sources]))
-        names = [self.labels[k] for k in np.flatnonzero(inside).tolist()]
-        return TemporalNetwork(times, place[i], place[j], weights, labels=names, period=self.period)
+        names = [self.labels[k] for k in agents.tolist()]
+        law = None if self.law is None else self.law.within(agents)
+        return TemporalNetwork(times, place[i], place[j], weights, labels=names, period=self.period, law=law)
 
     def __getstate__(self) -> dict[str, Any]:
         # Cached values, the cursor among them, are cheaper to recompute than to send to another process.

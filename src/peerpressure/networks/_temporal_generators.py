@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from peerpressure.networks._contacts import one_step_events
-from peerpressure.networks._declarations import Generator
+from peerpressure.networks._event_sources import one_step_events
 from peerpressure.networks._events import Events
 from peerpressure.networks._generators import GENERATORS, barabasi_albert
 from peerpressure.networks._network import Network
@@ -31,7 +30,7 @@ from peerpressure.networks._sampling import (
     switches,
 )
 from peerpressure.networks._temporal import TemporalNetwork
-from peerpressure.networks._validation import network_error, random_generator
+from peerpressure.networks._validation import Generator, network_error, random_generator
 from peerpressure.parameters import Parameter
 
 
@@ -47,9 +46,9 @@ def failing_edges(
     network : Network
         The edges when none fails.
     probability : float
-        Probability p < 1 that an edge is absent.
+        Probability p that an edge is absent, 0 ≤ p < 1.
     steps : int
-        Number of steps that are generated.
+        Number of steps that are generated, at least 1.
     seed : int
         Seed of the random numbers.
     repeat : bool, default False
@@ -75,7 +74,7 @@ def failing_edges(
 
     Examples
     --------
-    >>> from peerpressure.networks import cycle
+    >>> from peerpressure.networks import cycle, failing_edges
     >>> failing_edges(cycle(100), 0.2, 50, seed=1)
     TemporalNetwork(100 agents, 100 pairs, 1,580 changes over 1…50, on average 79.64 edges)
     """
@@ -98,11 +97,11 @@ def edge_markovian(
     Parameters
     ----------
     base : int or Network
-        Number of agents, any two of whom may be linked, or a network whose edges appear and disappear.
+        Number of agents, at least 2, any two of whom may be linked, or a network whose edges appear and disappear.
     birth, death : float
-        Probabilities per step; birth must be above 0.
+        Probabilities per step, from 0 to 1; birth must be above 0.
     steps : int
-        Number of steps that are generated.
+        Number of steps that are generated, at least 1.
     seed : int
         Seed of the random numbers.
     repeat : bool, default False
@@ -130,6 +129,7 @@ def edge_markovian(
 
     Examples
     --------
+    >>> from peerpressure.networks import edge_markovian
     >>> edge_markovian(100, 0.001, 0.1, 50, seed=1)
     TemporalNetwork(100 agents, 286 pairs, 487 changes over 1…50, on average 50.48 edges)
     """
@@ -169,15 +169,15 @@ def activity_driven(
     Parameters
     ----------
     n : int
-        Number of agents.
+        Number of agents, at least 2.
     steps : int
-        Number of steps that are generated.
+        Number of steps that are generated, at least 1.
     seed : int
         Seed of the random numbers.
     contacts : int, default 1
-        Number of edges of an active agent, below n.
+        Number of edges of an active agent, at least 1 and below n.
     exponent : float, default 2.8
-        Exponent of the activity distribution.
+        Exponent of the activity distribution, at least 0.
     floor : float, default 0.01
         Smallest activity, between 0 and 1.
     repeat : bool, default False
@@ -195,14 +195,20 @@ def activity_driven(
     TooLargeError
         If the expected number of events does not fit into memory.
 
+    See Also
+    --------
+    edge_markovian : Edges that last for more than one step.
+    recorded_contacts : Contacts of people.
+
     References
     ----------
     .. [1] Perra et al. (2012), Activity driven modeling of time varying networks, Sci. Rep. 2, 469.
 
     Examples
     --------
+    >>> from peerpressure.networks import activity_driven
     >>> activity_driven(100, 50, seed=1)
-    TemporalNetwork(100 agents, 146 pairs, 294 changes over 1…51, on average 2.882 edges)
+    TemporalNetwork(100 agents, 98 pairs, 198 changes over 1…51, on average 1.941 edges)
     """
     rng = random_generator(seed)
     TEMPORAL["activity_driven"].check(steps=steps, n=n, contacts=contacts, exponent=exponent, floor=floor)
@@ -236,9 +242,9 @@ def rewiring(network: Network, rate: float, steps: int, *, seed: int) -> Tempora
     network : Network
         The network at step 1.
     rate : float
-        Probability that an edge is rewired, per step.
+        Probability that an edge is rewired, per step, from 0 to 1.
     steps : int
-        Number of steps that are generated.
+        Number of steps that are generated, at least 1.
     seed : int
         Seed of the random numbers.
 
@@ -262,7 +268,7 @@ def rewiring(network: Network, rate: float, steps: int, *, seed: int) -> Tempora
 
     Examples
     --------
-    >>> from peerpressure.networks import cycle
+    >>> from peerpressure.networks import cycle, rewiring
     >>> rewiring(cycle(100), 0.01, 50, seed=1)
     TemporalNetwork(100 agents, 143 pairs, 86 changes over 1…50, on average 100 edges)
     """
@@ -290,11 +296,11 @@ def growing(n: int, m: int, steps: int, *, seed: int) -> TemporalNetwork:
     Parameters
     ----------
     n : int
-        Final number of agents.
+        Final number of agents, at least 2.
     m : int
-        Number of edges of each new agent, below n.
+        Number of edges of each new agent, at least 1 and below n.
     steps : int
-        Number of steps that are generated.
+        Number of steps that are generated, at least 1.
     seed : int
         Seed of the random numbers.
 
@@ -318,6 +324,7 @@ def growing(n: int, m: int, steps: int, *, seed: int) -> TemporalNetwork:
 
     Examples
     --------
+    >>> from peerpressure.networks import growing
     >>> growing(100, 2, 50, seed=1)
     TemporalNetwork(100 agents, 196 pairs, 194 changes over 1…50, on average 98.04 edges)
     """

@@ -71,7 +71,9 @@ def read_events(
 
     Examples
     --------
+    >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
+    >>> from peerpressure.networks import read_events
     >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder, "events.csv")
     ...     _ = file.write_text("time,source,target,weight\n1,ann,bob,1\n3,ann,bob,0\n", encoding="utf-8")
@@ -116,11 +118,23 @@ def read_contacts(
         Time stamps are numbers, or ISO dates such as 2024-01-31T12:00:00, which become seconds since 1970; without a
         zone they are UTC.
     resolution : float, default 1.0
-        Length of a step in the units of the time stamps.
-    columns, labels
-        As in `read_events`.
-    origin, duration, weighted, skip_quiet, period, repeat
-        As in `TemporalNetwork.from_contacts`.
+        Length of a step in the units of the time stamps, above 0.
+    columns : sequence of str, optional
+        What the columns hold, as in `read_events`; by default it is detected.
+    labels : iterable of hashable, optional
+        All agents, if some may have no line.
+    origin : float, optional
+        Time at which step 1 begins; by default the first time stamp.
+    duration : float, optional
+        Duration of every contact; by default contacts are instantaneous.
+    weighted : bool, default True
+        Whether contacts of a pair within one step add up to its weight; otherwise the weight is 1.
+    skip_quiet : int, optional
+        Remove gaps of more than this many steps without contacts, such as nights.
+    period : int, optional
+        Number of steps after which the sequence repeats.
+    repeat : bool, default False
+        Whether to repeat after the last contact if no period is given; otherwise all agents are isolated then.
 
     Returns
     -------
@@ -142,7 +156,9 @@ def read_contacts(
 
     Examples
     --------
+    >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
+    >>> from peerpressure.networks import read_contacts
     >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder, "contacts.csv")
     ...     _ = file.write_text("time,source,target\n0,ann,bob\n20,ann,bob\n70,bob,cat\n", encoding="utf-8")
@@ -201,9 +217,15 @@ def describe_events_file(path: str | PathLike[str], columns: Sequence[str] | Non
     str or None
         None for formats in which nothing has to be detected.
 
+    See Also
+    --------
+    read_events, read_contacts : Read such a file.
+
     Examples
     --------
+    >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
+    >>> from peerpressure.networks import describe_events_file
     >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder, "events.csv")
     ...     _ = file.write_text("time,source,target\n1,ann,bob\n", encoding="utf-8")
@@ -217,7 +239,7 @@ def describe_events_file(path: str | PathLike[str], columns: Sequence[str] | Non
 
 def _check_steps(lines: Lines) -> None:
     times = lines.times
-    remedy = "count steps from 1; for real time stamps use read_contacts"
+    remedy = "count steps from 1; a list with real time stamps is one of contacts"
     lines.check(np.full(times.size, lines.dated), "a step must be a whole number", ["a date"] * lines.dated, remedy)
     # Beyond 2⁵³ floats no longer represent every integer.
     whole = (np.abs(times) < 2**53) & (times == np.floor(times))

@@ -55,8 +55,10 @@ def write_network(network: Network, path: str | PathLike[str]) -> None:
 
     Examples
     --------
+    >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
-    >>> from peerpressure.networks import path, read_network
+    >>> from peerpressure import read_network
+    >>> from peerpressure.networks import path, write_network
     >>> with TemporaryDirectory() as folder:
     ...     write_network(path(4), Path(folder, "path.csv"))
     ...     read_network(Path(folder, "path.csv"))
@@ -92,8 +94,10 @@ def write_events(temporal: TemporalNetwork, path: str | PathLike[str]) -> None:
 
     Examples
     --------
+    >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
-    >>> from peerpressure.networks import read_events
+    >>> from peerpressure import TemporalNetwork
+    >>> from peerpressure.networks import read_events, write_events
     >>> with TemporaryDirectory() as folder:
     ...     write_events(TemporalNetwork([1, 3], [0, 0], [1, 1], [1, 0]), Path(folder, "events.csv"))
     ...     read_events(Path(folder, "events.csv"))

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from peerpressure.errors import NoiseError, message
-from peerpressure.labels import refuse_labels
-from peerpressure.parameters import Parameter
+from peerpressure.parameters import Parameter, refuse_labels
 from peerpressure.schedules import Constant, Schedule, as_schedule
 
 # All temporal kinds are one recursion, u_t = φ u_{t−1} + √(1−φ²) z_t with independent z_t and u_1 of unit variance.
@@ -23,19 +22,49 @@ from peerpressure.schedules import Constant, Schedule, as_schedule
 @final
 @dataclass(frozen=True)
 class White:
-    """Independent noise, φ = 0: a new draw at each step."""
+    """Independent noise, φ = 0: a new draw at each step.
+
+    See Also
+    --------
+    AR1 : Noise with a correlation in time.
+    Frozen : One draw for all steps.
+
+    Examples
+    --------
+    >>> from peerpressure.noise import White
+    >>> White().correlation([1, 2])
+    array([[1., 0.],
+           [0., 1.]])
+    """
 
     coefficient: ClassVar[float] = 0.0
     has_memory: ClassVar[bool] = False
 
     def correlation(self, times: ArrayLike) -> NDArray[np.float64]:
-        """Return corr(u_t, u_t′) for all pairs of the given times."""
+        """Return corr(u_t, u_t′) for all pairs of the given times.
+
+        Parameters
+        ----------
+        times : array_like of shape (T,)
+            Steps.
+
+        Returns
+        -------
+        array of shape (T, T)
+            Correlations between −1 and 1.
+        """
         t = np.asarray(times)
         # By times and not positions, so that a time that occurs twice correlates with itself.
         return np.asarray(t[:, None] == t[None, :], dtype=np.float64)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values for ``Noise.to_dict``."""
+        """Return plain values for ``Noise.to_dict``.
+
+        Returns
+        -------
+        dict
+            The ``kind``, with the ``coefficient`` of an AR(1).
+        """
         return {"kind": "white"}
 
     @property
@@ -47,18 +76,47 @@ class White:
 @final
 @dataclass(frozen=True)
 class Frozen:
-    """Frozen (quenched) noise, φ = 1: one draw for each agent, kept for all steps."""
+    """Frozen (quenched) noise, φ = 1: one draw for each agent, kept for all steps.
+
+    See Also
+    --------
+    AR1 : Noise that changes slowly.
+    noise.White : A new draw at each step.
+
+    Examples
+    --------
+    >>> from peerpressure import Frozen, Gaussian
+    >>> Gaussian(1.0, temporal=Frozen()) == Gaussian(1.0, temporal="frozen")
+    True
+    """
 
     coefficient: ClassVar[float] = 1.0
     has_memory: ClassVar[bool] = True
 
     def correlation(self, times: ArrayLike) -> NDArray[np.float64]:
-        """Return corr(u_t, u_t′) = 1 for all pairs of the given times."""
+        """Return corr(u_t, u_t′) = 1 for all pairs of the given times.
+
+        Parameters
+        ----------
+        times : array_like of shape (T,)
+            Steps.
+
+        Returns
+        -------
+        array of shape (T, T)
+            Correlations between −1 and 1.
+        """
         t = np.asarray(times)
         return np.ones((t.size, t.size))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values for ``Noise.to_dict``."""
+        """Return plain values for ``Noise.to_dict``.
+
+        Returns
+        -------
+        dict
+            The ``kind``, with the ``coefficient`` of an AR(1).
+        """
         return {"kind": "frozen"}
 
     @property
@@ -88,8 +146,14 @@ class AR1:
     NoiseError
         If φ is not strictly between −1 and 1.
 
+    See Also
+    --------
+    noise.White : Independent noise, φ = 0.
+    Frozen : One draw for all steps, φ = 1.
+
     Examples
     --------
+    >>> from peerpressure import AR1
     >>> AR1(0.5).correlation([1, 2, 4])
     array([[1.   , 0.5  , 0.125],
            [0.5  , 1.   , 0.25 ],
@@ -103,13 +167,30 @@ class AR1:
         object.__setattr__(self, "coefficient", _COEFFICIENT.check(self.coefficient, NoiseError, "AR1"))
 
     def correlation(self, times: ArrayLike) -> NDArray[np.float64]:
-        """Return corr(u_t, u_t′) = φ^|t−t′| for all pairs of the given times."""
+        """Return corr(u_t, u_t′) = φ^|t−t′| for all pairs of the given times.
+
+        Parameters
+        ----------
+        times : array_like of shape (T,)
+            Steps.
+
+        Returns
+        -------
+        array of shape (T, T)
+            Correlations between −1 and 1.
+        """
         # Floats, because unsigned times would wrap around in the difference.
         t = np.asarray(times, dtype=np.float64)
         return np.asarray(self.coefficient ** np.abs(t[:, None] - t[None, :]))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values for ``Noise.to_dict``."""
+        """Return plain values for ``Noise.to_dict``.
+
+        Returns
+        -------
+        dict
+            The ``kind``, with the ``coefficient`` of an AR(1).
+        """
         return {"kind": "ar1", "coefficient": self.coefficient}
 
     @property
@@ -169,16 +250,35 @@ class Noise(ABC):
     Parameters
     ----------
     std : float or sequence of float, default 1.0
-        Standard deviation, one for all agents or one for each.
+        Standard deviation in units of opinion, at least 0, one for all agents or one for each.
     time_scale : Schedule, float or str, default 1.0
-        Factor scale_t that is common to all agents.
+        Factor scale_t ≥ 0 that is common to all agents.
     temporal : Temporal or str, default "white"
         Dependence between steps: "white" (independent), "frozen" (one draw for all steps) or ``AR1(coefficient)``.
+
+    Attributes
+    ----------
+    law : str
+        Name of the law in scenario files and stored runs.
+    title : str
+        Name of the law for a label.
+    parameters : tuple of Parameter
+        Declaration of the constructor's arguments.
 
     Raises
     ------
     NoiseError
         If a standard deviation is negative or not finite.
+
+    See Also
+    --------
+    peerpressure.noise.LAWS : Table of all laws.
+
+    Examples
+    --------
+    >>> from peerpressure.noise import LAWS, Gaussian, Noise
+    >>> isinstance(Gaussian(), Noise), list(LAWS)[:3]
+    (True, ['gaussian', 'laplace', 'uniform'])
     """
 
     law: ClassVar[str]
@@ -226,27 +326,76 @@ class Noise(ABC):
         """Return the law of u, mean zero and unit variance, as a frozen SciPy distribution."""
 
     def unit_quantiles(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the quantiles of u, from which the engine draws where it has no transform of its own for the law."""
+        """Return the quantiles of u, from which the engine draws where it has no transform of its own for the law.
+
+        Parameters
+        ----------
+        shares : array of float
+            Probabilities from 0 to 1.
+
+        Returns
+        -------
+        array of float
+            Quantiles of u, in the shape of ``shares``.
+        """
         return np.asarray(self.unit().ppf(shares))
 
     def fisher_information(self) -> float:
         """Return the Fisher information about a location x in one draw x + u: 1 for a normal law, more for others.
 
         It is ∞ for a law whose density has jumps, or that has no density.
+
+        Returns
+        -------
+        float
+            Information about x, in units of 1/variance of u; at least 1.
         """
         # Correct for laws with jumps in the density or without one; smooth laws override it.
         return math.inf
 
     def deviations(self, agents: int) -> NDArray[np.float64]:
-        """Return the standard deviation std_i of each agent, without the time scale; shape (agents,)."""
+        """Return the standard deviation std_i of each agent, without the time scale; shape (agents,).
+
+        Parameters
+        ----------
+        agents : int
+            Number of agents of the model.
+
+        Returns
+        -------
+        array of shape (agents,)
+            Standard deviations, in units of opinion.
+        """
         return np.broadcast_to(np.asarray(self.std, dtype=np.float64), (agents,))
 
     def scale(self, times: ArrayLike) -> NDArray[np.float64]:
-        """Return scale_t at the given times."""
+        """Return scale_t at the given times.
+
+        Parameters
+        ----------
+        times : int or array_like of int
+            Steps t ≥ 1.
+
+        Returns
+        -------
+        array of float
+            Factors of the standard deviation, in the shape of ``times``.
+        """
         return np.asarray(self.time_scale(times), dtype=np.float64)
 
     def time_covariance(self, times: ArrayLike) -> NDArray[np.float64]:
-        """Return K with K[a, b] = E u_a u_b · scale_a · scale_b; an agent's covariance is std_i² K."""
+        """Return K with K[a, b] = E u_a u_b · scale_a · scale_b; an agent's covariance is std_i² K.
+
+        Parameters
+        ----------
+        times : array_like of int, shape (T,)
+            Steps t ≥ 1.
+
+        Returns
+        -------
+        array of shape (T, T)
+            Covariance over time of noise of standard deviation 1.
+        """
         scale = self.scale(times)
         # Agents are independent and share the time course, so that one matrix over times serves all of them.
         return self.temporal.correlation(times) * scale[:, None] * scale[None, :]
@@ -258,7 +407,13 @@ class Noise(ABC):
         return not (self.std if isinstance(self.std, float) else self.std.any())
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values from which ``noise_from_dict`` builds an equal noise."""
+        """Return plain values from which ``noise_from_dict`` builds an equal noise.
+
+        Returns
+        -------
+        dict
+            The ``law``, its parameters, and ``time_scale`` and ``temporal`` as plain values.
+        """
         std = self.std.tolist() if isinstance(self.std, np.ndarray) else self.std
         out: dict[str, Any] = {"law": self.law, "std": std, "time_scale": self.time_scale.to_dict()}
         return out | {"temporal": self.temporal.to_dict()} | self._parameters()

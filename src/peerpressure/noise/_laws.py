@@ -40,15 +40,20 @@ class Gaussian(Noise):
     Parameters
     ----------
     std : float or array_like of shape (n,), default 1.0
-        Standard deviation, the same for all agents or one for each.
+        Standard deviation in units of opinion, at least 0; the same for all agents or one for each.
     time_scale : Schedule, float or str, default 1
-        Factor of the standard deviation at step t.
+        Factor of the standard deviation at step t, at least 0.
     temporal : Temporal or str, default "white"
         Correlation in time: "white", "frozen" or ``AR1(coefficient)``.
 
+    See Also
+    --------
+    Laplace : Heavier tails, with privacy in its strict sense.
+    noise.Uniform : Bounded noise.
+
     Examples
     --------
-    >>> from peerpressure.noise import AR1
+    >>> from peerpressure import AR1, Gaussian
     >>> print(Gaussian(0.5, temporal=AR1(0.8)))
     Gaussian, standard deviation 0.5, AR(1) with φ = 0.8
     """
@@ -76,11 +81,28 @@ class Laplace(Noise):
     Parameters
     ----------
     std : float or array_like of shape (n,), default 1.0
-        Standard deviation, the same for all agents or one for each.
+        Standard deviation in units of opinion, at least 0; the same for all agents or one for each.
     time_scale : Schedule, float or str, default 1
-        Factor of the standard deviation at step t.
+        Factor of the standard deviation at step t, at least 0.
     temporal : Temporal or str, default "white"
         Correlation in time: "white", "frozen" or ``AR1(coefficient)``.
+
+    See Also
+    --------
+    Gaussian : The noise of the paper.
+    StudentT : Still heavier tails.
+    privacy.budget : Privacy that the noise gives.
+
+    References
+    ----------
+    .. [1] C. Dwork, F. McSherry, K. Nissim and A. Smith (2006), "Calibrating Noise to Sensitivity in Private Data
+       Analysis", Theory of Cryptography Conference, 265–284.
+
+    Examples
+    --------
+    >>> from peerpressure import Laplace
+    >>> Laplace(1.0).fisher_information()
+    2.0
     """
 
     law: ClassVar[str] = "laplace"
@@ -108,11 +130,22 @@ class Uniform(Noise):
     Parameters
     ----------
     std : float or array_like of shape (n,), default 1.0
-        Standard deviation, the same for all agents or one for each.
+        Standard deviation in units of opinion, at least 0; the same for all agents or one for each.
     time_scale : Schedule, float or str, default 1
-        Factor of the standard deviation at step t.
+        Factor of the standard deviation at step t, at least 0.
     temporal : Temporal or str, default "white"
         Correlation in time: "white", "frozen" or ``AR1(coefficient)``.
+
+    See Also
+    --------
+    noise.Rademacher : The other bounded law, of two values.
+    Gaussian : Noise without bounds.
+
+    Examples
+    --------
+    >>> from peerpressure.noise import Uniform
+    >>> Uniform(2.0).unit_quantiles([0.0, 0.5, 1.0]).round(3) + 0.0
+    array([-1.732,  0.   ,  1.732])
     """
 
     law: ClassVar[str] = "uniform"
@@ -135,13 +168,28 @@ class StudentT(Noise):
     Parameters
     ----------
     std : float or array_like of shape (n,), default 1.0
-        Standard deviation, the same for all agents or one for each.
+        Standard deviation in units of opinion, at least 0; the same for all agents or one for each.
     df : float, default 5.0
         Degrees of freedom, above 2.
     time_scale : Schedule, float or str, default 1
-        Factor of the standard deviation at step t.
+        Factor of the standard deviation at step t, at least 0.
     temporal : Temporal or str, default "white"
         Correlation in time: "white", "frozen" or ``AR1(coefficient)``.
+
+    Raises
+    ------
+    NoiseError
+        If a standard deviation is negative, or ``df`` is not above 2.
+
+    See Also
+    --------
+    Laplace : Tails that decay exponentially.
+
+    Examples
+    --------
+    >>> from peerpressure import StudentT
+    >>> round(StudentT(1.0, df=4.0).fisher_information(), 4)
+    1.4286
     """
 
     law: ClassVar[str] = "student"
@@ -187,11 +235,21 @@ class Rademacher(Noise):
     Parameters
     ----------
     std : float or array_like of shape (n,), default 1.0
-        Standard deviation, the same for all agents or one for each.
+        Standard deviation in units of opinion, at least 0; the same for all agents or one for each.
     time_scale : Schedule, float or str, default 1
-        Factor of the standard deviation at step t.
+        Factor of the standard deviation at step t, at least 0.
     temporal : Temporal or str, default "white"
         Correlation in time: "white", "frozen" or ``AR1(coefficient)``.
+
+    See Also
+    --------
+    noise.Uniform : Bounded noise with a density.
+
+    Examples
+    --------
+    >>> from peerpressure.noise import Rademacher
+    >>> Rademacher(2.0).unit_quantiles([0.25, 0.75])
+    array([-1.,  1.])
     """
 
     law: ClassVar[str] = "rademacher"
@@ -208,7 +266,18 @@ class Rademacher(Noise):
 @final
 @dataclass(frozen=True, eq=False, init=False)
 class NoNoise(Noise):
-    """No noise: public opinions follow from hidden opinions without error."""
+    """No noise: public opinions follow from hidden opinions without error.
+
+    See Also
+    --------
+    Gaussian : The noise of the paper.
+
+    Examples
+    --------
+    >>> from peerpressure import NoNoise
+    >>> NoNoise().is_zero
+    True
+    """
 
     law: ClassVar[str] = "none"
     title: ClassVar[str] = "None"
@@ -241,13 +310,23 @@ class Custom(Noise):
     centre : bool, default False
         Whether to subtract the mean.
     time_scale : Schedule, float or str, default 1
-        Factor of the standard deviation at step t.
+        Factor of the standard deviation at step t, at least 0.
     temporal : Temporal or str, default "white"
         Correlation in time: "white", "frozen" or ``AR1(coefficient)``.
+
+    Raises
+    ------
+    NoiseError
+        If the distribution has no finite standard deviation above 0, or its mean is not 0 and it is not centred.
+
+    See Also
+    --------
+    Gaussian : The noise of the paper.
 
     Examples
     --------
     >>> from scipy import stats
+    >>> from peerpressure.noise import Custom
     >>> Custom(stats.logistic(scale=0.2)).std
     0.3627...
     """
@@ -290,7 +369,18 @@ class Custom(Noise):
         return self.standardise(self.distribution.ppf(shares))
 
     def standardise(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Map draws from the distribution to mean zero and unit variance."""
+        """Map draws from the distribution to mean zero and unit variance.
+
+        Parameters
+        ----------
+        values : array of float
+            Draws from ``distribution``.
+
+        Returns
+        -------
+        array of float
+            The draws, centred and scaled, in the same shape.
+        """
         mean, deviation = _moments_of(self.distribution)
         return (values - mean) / deviation
 

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from matplotlib.figure import Figure
 
-from peerpressure.plotting import _convergence, _extensions, _network_leak, _recovery, continuous, network, sweep
-from peerpressure.plotting.fit import fit_diagnostics
+from peerpressure.plotting import _convergence, _extensions, _recovery, continuous, network, sweep
+from peerpressure.plotting._recovery import fit_diagnostics
 from peerpressure.plotting.style import render, save
+from peerpressure.plotting.sweep import sweep_plot
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,7 +37,7 @@ FIGURES: Mapping[str, tuple[Callable[..., Figure], tuple[str, ...]]] = MappingPr
         "exact_vs_sampled": (_convergence.exact_vs_sampled, ("exact_vs_sampled",)),
         "partial_observers": (_recovery.partial_observers, ("partial_observers",)),
         "privacy_over_time": (_recovery.privacy_over_time, ("privacy_over_time",)),
-        "network_leak": (_network_leak.network_leak, ("network_leak", "network_defence")),
+        "network_leak": (_extensions.network_leak, ("network_leak", "network_defence")),
         "adaptation": (_extensions.adaptation, ("timescale_opinions",)),
         "consensus_limit": (
             _extensions.consensus_limit,
@@ -84,6 +85,7 @@ def draw(name: str, tables: Mapping[str, "pd.DataFrame"]) -> Figure:
     Examples
     --------
     >>> import pandas as pd
+    >>> from peerpressure.plotting import draw
     >>> effect = {"edges": [1, 1, 2, 2], "agents": [20, 30, 20, 30], "variance": 1.0, "standard_error": 0.1}
     >>> draw("size_effect", {"size_effect": pd.DataFrame(effect)}).axes[0].get_xlabel()
     'number of agents $|V|$'
@@ -92,4 +94,4 @@ def draw(name: str, tables: Mapping[str, "pd.DataFrame"]) -> Figure:
     return function(*(tables[table] for table in needed))
 
 
-__all__ = ["ANIMATIONS", "FIGURES", "draw", "fit_diagnostics", "render", "save"]
+__all__ = ["ANIMATIONS", "FIGURES", "draw", "fit_diagnostics", "render", "save", "sweep_plot"]

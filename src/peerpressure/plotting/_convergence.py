@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
@@ -11,7 +12,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
-from scipy import stats
 
 from peerpressure.plotting.style import (
     BLUE,
@@ -28,6 +28,7 @@ from peerpressure.plotting.style import (
     formula,
     label,
     name_ends,
+    normal_density,
     panel,
     plain_ticks,
     samples,
@@ -181,7 +182,7 @@ def biased_consensus(values: pd.DataFrame, law: pd.DataFrame) -> Figure:
     axes.hist(values["value"], bins=BINS, density=True, color=BLUE, alpha=0.35)
     # Four thousand normal draws lie within 4 standard deviations, with rare exceptions.
     grid = np.linspace(mean - 4.5 * std, mean + 4.5 * std, 400)
-    axes.plot(grid, stats.norm.pdf(grid, mean, std), color=RED)
+    axes.plot(grid, normal_density(grid, mean, std), color=RED)
     axes.axvline(v, color=INK, linewidth=0.7, linestyle=DOTTED)
     _name_parts(axes, len(values), mean, std, v)
     axes.set_xlabel("consensus limit")
@@ -193,7 +194,7 @@ def biased_consensus(values: pd.DataFrame, law: pd.DataFrame) -> Figure:
 
 def _name_parts(axes: Axes, runs: int, mean: float, std: float, v: float) -> None:
     """Name histogram, law and v, on the side that leaves room."""
-    peak = stats.norm.pdf(0.0, scale=std)
+    peak = 1 / (std * math.sqrt(2 * math.pi))
     towards, far = (1 if v >= mean else -1), abs(v - mean) > 4 * std
     # A distant v leaves room for all names between it and the law; otherwise the names go to the other side.
     way = towards if far else -towards

@@ -17,13 +17,13 @@ from matplotlib.axis import Axis
 from matplotlib.colors import Colormap, to_rgb
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
-from scipy import stats
 
 from peerpressure.files import replacing
 
 # The usual column widths of journals, so that letters and lines are printed in the sizes set below.
 ONE_COLUMN: Final = 3.4  # inches
 TWO_COLUMNS: Final = 7.0
+NOTEBOOK: Final = 200  # dots per inch of a figure in a notebook, as wide as its page
 
 # Different in lightness as well as in hue, so that they are distinct in grey and for colour-blind readers, and each
 # with a contrast of at least 3:1 on white.
@@ -106,7 +106,10 @@ def styled(draw: Callable[P, Figure]) -> Callable[P, Figure]:
     @functools.wraps(draw)
     def drawn(*args: P.args, **kwargs: P.kwargs) -> Figure:
         with _own_settings():
-            return draw(*args, **kwargs)
+            figure = draw(*args, **kwargs)
+        # Notebooks know how to show figures of pyplot; others have to say it themselves.
+        figure.__dict__["_repr_png_"] = functools.partial(render, figure, "png", dpi=NOTEBOOK)
+        return figure
 
     return drawn
 
@@ -223,6 +226,8 @@ def render(figure: Figure, kind: str, **options: Any) -> bytes:
 
     Examples
     --------
+    >>> from matplotlib.figure import Figure
+    >>> from peerpressure.plotting import render
     >>> render(Figure(), "pdf")[:4]
     b'%PDF'
     """
@@ -231,6 +236,8 @@ def render(figure: Figure, kind: str, **options: Any) -> bytes:
     # The style again: settings such as the SVG salt take effect when a figure is written, not when it is drawn.
     file = io.BytesIO()
     with _own_settings():
+        # Matplotlib would give a figure without a layout engine a new one after the first format.
+        mpl.rcParams["figure.constrained_layout.use"] = False
         figure.savefig(file, format=kind, metadata=metadata, **options)
     return file.getvalue()
 
@@ -259,6 +266,8 @@ def save(figure: Figure, folder: str | Path, name: str) -> list[Path]:
     Examples
     --------
     >>> import tempfile
+    >>> from matplotlib.figure import Figure
+    >>> from peerpressure.plotting import save
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     [path.name for path in save(Figure(), folder, "empty")]
     ['empty.pdf', 'empty.png']
@@ -284,6 +293,16 @@ def formula(text: str) -> str:
     return _FORMULAS.get(text, f"{base}^{{{exponent}}}" if power else text)
 
 
+def normal_density(x: NDArray[np.float64], mean: float, std: float | NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the density of the normal law at x.
+
+    >>> normal_density(np.zeros(1), 0.0, 1.0).round(4)
+    array([0.3989])
+    """
+    density: NDArray[np.float64] = np.exp(-(((x - mean) / std) ** 2) / 2) / (math.sqrt(2 * math.pi) * std)
+    return density
+
+
 def smoothed(sample: NDArray[np.float64], x: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the kernel density estimate of a sample at x, with Silverman's width 0.9·min(std, IQR/1.34)·n^(−1/5).
 
@@ -291,6 +310,9 @@ def smoothed(sample: NDArray[np.float64], x: NDArray[np.float64]) -> NDArray[np.
     >>> round(float(np.trapezoid(smoothed(np.array([0.0, 1.0, 5.0]), x), x)), 6)
     1.0
     """
+    # Imported here: SciPy's statistics take half a second to load, and most figures need none of them.
+    from scipy import stats
+
     low, high = np.percentile(sample, (25, 75))
     std = float(sample.std(ddof=1))
     # The interquartile range is robust against heavy tails; it can be 0 if values repeat, hence the fallback.

@@ -157,7 +157,44 @@ class SweepPlot:
 def sweep_plot(
     table: pd.DataFrame, kind: str = "lines", *, measure: str | None = None, x: str | None = None, by: str | None = None
 ) -> SweepPlot:
-    """Draw one measure over one or two axes of a sweep's table; measure and axes default to the first ones."""
+    """Draw one measure over one or two axes of a sweep.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        The table that ``peerpressure.sweep.collect`` returns.
+    kind : {"lines", "boxes", "heat"}, default "lines"
+        Means with their standard errors, quartiles, or a heat map of means over two axes.
+    measure : str, optional
+        The measure; by default the first in the table.
+    x : str, optional
+        The axis of the abscissa; by default the first.
+    by : str, optional
+        The axis with one line or box for each value, or the ordinate of a heat map; by default another axis, if there
+        is one.
+
+    Returns
+    -------
+    SweepPlot
+        The figure, and the measure and axes that it shows.
+
+    Raises
+    ------
+    InvalidInputError
+        If the table has no such measure or axis, or no finite value of the measure.
+
+    See Also
+    --------
+    save : Writes a figure as PDF and PNG.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from peerpressure.plotting import sweep_plot
+    >>> rows = {"noise.std": [0.1, 1.0], "replication": 0, "measure": "spread", "detail": "", "value": [0.2, 0.4]}
+    >>> sweep_plot(pd.DataFrame(rows)).figure.axes[0].get_xlabel()
+    'noise: std'
+    """
     axes = [name for name in table.columns if name not in OWN_COLUMNS]
     chosen = _choice(measure, list(dict.fromkeys(table["measure"])), "a measure of this sweep")
     along = _choice(x, axes, "an axis of this sweep")

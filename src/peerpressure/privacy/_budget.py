@@ -48,15 +48,39 @@ _NAMES = {
 class Budget:
     """Privacy of every agent that is no insider against one observer, as the ``definition`` states it.
 
-    ``table`` has one row for each agent, by label: ``information`` is the Fisher information about its opinion when all
-    others are known, ``own_information`` the part in its own series, and ``epsilon`` the ε that holds at ``delta``.
-    Gaussian noise adds ``mu`` and ``zcdp``, Laplace noise ``epsilon_basic``, ``epsilon_advanced`` and the lower bound
-    ``epsilon_low``, and continuous time ``information_limit`` and ``epsilon_limit`` for an observer of all agents at
-    all times. The properties give the most exposed agent's numbers. ``promise`` is what the law of noise guarantees.
-    ``definition`` is everything that these numbers assume: see `Definition.terms` and `Definition.warnings`.
+    The properties give the most exposed agent's numbers. The information is exact, but an upper bound for AR(1) noise
+    that is not Gaussian, and for an observer of some agents where noise is not Gaussian.
 
-    The information is exact, but an upper bound for AR(1) noise that is not Gaussian, and for an observer of some
-    agents where noise is not Gaussian.
+    Attributes
+    ----------
+    definition : Definition
+        Everything that these numbers assume: see `Definition.terms` and `Definition.warnings`.
+    delta : float
+        The δ at which ``epsilon`` holds.
+    table : pandas.DataFrame
+        One row for each agent, by label: ``information`` is the Fisher information about its opinion when all others
+        are known, ``own_information`` the part in its own series, and ``epsilon`` the ε that holds at ``delta``.
+        Gaussian noise adds ``mu`` and ``zcdp``, Laplace noise ``epsilon_basic``, ``epsilon_advanced`` and the lower
+        bound ``epsilon_low``, and continuous time ``information_limit`` and ``epsilon_limit`` for an observer of all
+        agents at all times.
+    promise : str
+        What the law of noise guarantees.
+
+    See Also
+    --------
+    budget : Computes it.
+
+    Examples
+    --------
+    >>> from peerpressure import Gaussian, Model
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.privacy import budget
+    >>> account = budget(Model(k2(), hidden=[0.0, 1.0], start=0.0, noise=Gaussian(1.0)), 100)
+    >>> account.table[["information", "mu", "zcdp"]].round(6)
+           information    mu  zcdp
+    agent
+    0            100.0  10.0  50.0
+    1            100.0  10.0  50.0
     """
 
     definition: Definition
@@ -122,15 +146,15 @@ def budget(
     model : Model or SDE
         The mechanism; an SDE is observed at the steps of its grid.
     steps : int
-        The number T of observed steps.
+        The number T of observed steps, at least 1.
     sensitivity : float, default 1.0
-        Largest distance Δ between two hidden opinions that are to be indistinguishable.
+        Largest distance Δ > 0 between two hidden opinions that are to be indistinguishable.
     delta : float, default 1e-5
-        The δ at which ε holds.
+        The δ at which ε holds, strictly between 0 and 1.
     sees_start : bool, default False
         Whether y₀ is observed, too, which reveals everything where y₀ = x₀.
     runs : int, default 1
-        Runs with independent noise that are released; information adds up over them.
+        Runs with independent noise that are released, at least 1; information adds up over them.
     observed : sequence of labels or Observation, optional
         The observed agents, or an Observation for certain steps, too; by default everyone. Rounding is not counted, as
         it can only hide more.
@@ -195,8 +219,9 @@ def budget(
 
     Examples
     --------
+    >>> from peerpressure import Gaussian, Model
     >>> from peerpressure.networks import k2
-    >>> from peerpressure.noise import Gaussian
+    >>> from peerpressure.privacy import budget
     >>> model = Model(k2(), hidden=[0.0, 1.0], noise=Gaussian(10.0), start=[0.0, 0.0])
     >>> account = budget(model, 100)
     >>> round(account.mu, 6), round(account.epsilon, 4)

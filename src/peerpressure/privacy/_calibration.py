@@ -38,9 +38,32 @@ _LEAST = 1e-12
 class Calibration:
     """A model with just the noise that a budget asks for.
 
-    ``std`` is its standard deviation, one number or one for each agent; ``error`` is the root-mean-square distance of
-    the consensus mode to v after ``budget.steps`` steps, exactly. ``optimum`` is the optimal schedule under that noise,
-    with the RMS distances of the agents under it and under simple schedules, if it was asked for.
+    Attributes
+    ----------
+    model : Model
+        The calibrated model.
+    std : float or array of shape (agents,)
+        Standard deviation of its noise.
+    budget : Budget
+        The budget that it meets.
+    error : float
+        Root-mean-square distance of the consensus mode to v after ``budget.definition.steps`` steps; exact.
+    optimum : OptimalSchedule, optional
+        The optimal schedule under that noise, with the RMS distances of the agents under it and under simple schedules,
+        if it was asked for.
+
+    See Also
+    --------
+    calibrate : Computes it.
+
+    Examples
+    --------
+    >>> from peerpressure import Model
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.privacy import calibrate
+    >>> found = calibrate(Model(k2(), hidden=[0.0, 1.0], start=0.0), 100, mu=1.0)
+    >>> round(found.std, 6), round(found.error, 4)
+    (10.0, 0.7001)
     """
 
     model: Model
@@ -84,15 +107,25 @@ def calibrate(
     model : Model
         The model to calibrate.
     steps : int
-        The number of observed steps.
-    epsilon, mu, information : float
-        The budget; exactly one of them. ε holds at ``delta``.
+        The number of observed steps, at least 1.
+    epsilon : float, optional
+        Budget ε > 0 of (ε, δ)-privacy. Exactly one of ``epsilon``, ``mu`` and ``information`` is given.
     delta : float, default 1e-5
-        The δ at which ε holds.
+        The δ at which ε holds, strictly between 0 and 1.
+    mu : float, optional
+        Budget μ > 0 of Gaussian differential privacy.
+    information : float, optional
+        Budget of Fisher information, above 0.
     sensitivity : float, default 1.0
         Largest distance between two hidden opinions that are to be indistinguishable.
-    sees_start, runs, observed, insiders
-        The observer, as in `budget`.
+    sees_start : bool, default False
+        Whether y₀ is observed, too.
+    runs : int, default 1
+        Runs with independent noise that are released.
+    observed : sequence of labels or Observation, optional
+        The observed agents, as in `budget`; by default everyone.
+    insiders : sequence of labels, default ()
+        Agents who tell the observer what they know, as in `budget`.
     optimal_pressure : bool, default False
         Replace the pressure by the optimal schedule under the calibrated noise. Where y₀ = x₀ it has ρ_1 = 0, so that
         no neighbour responds to a hidden opinion, and the noise does not depend on the schedule.
@@ -115,7 +148,9 @@ def calibrate(
 
     Examples
     --------
+    >>> from peerpressure import Gaussian, Model
     >>> from peerpressure.networks import k2
+    >>> from peerpressure.privacy import calibrate
     >>> frozen = Gaussian(temporal="frozen")
     >>> model = Model(k2(), hidden=[0.0, 1.0], noise=frozen, start=[0.0, 0.0])
     >>> calibrate(model, 100, mu=0.5).std

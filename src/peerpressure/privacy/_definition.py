@@ -60,13 +60,13 @@ class Definition:
     system : Model or SDE
         The mechanism.
     steps : int
-        The number T of steps.
+        The number T of steps, at least 1.
     sensitivity : float, default 1.0
-        Largest distance Δ between two hidden opinions that are to be indistinguishable.
+        Largest distance Δ > 0 between two hidden opinions that are to be indistinguishable.
     sees_start : bool, default False
         Whether y₀ is observed.
     runs : int, default 1
-        The number of runs that are released.
+        The number of runs that are released, at least 1.
     observed : sequence of labels or Observation, optional
         The observed agents, or an Observation for certain steps, too; by default everyone at every step.
     insiders : sequence of labels, default ()
@@ -77,9 +77,16 @@ class Definition:
     InvalidInputError
         If the start depends on the hidden opinions, if all agents are insiders, or if an argument is not legal.
 
+    See Also
+    --------
+    peerpressure.privacy.DEFINITION : The terms in general.
+    budget : The account under a definition.
+
     Examples
     --------
+    >>> from peerpressure import Model
     >>> from peerpressure.networks import k2
+    >>> from peerpressure.privacy import Definition
     >>> Definition(Model(k2(), hidden=[0.0, 1.0]), 10).terms["runs"]
     'One run is released.'
     """
@@ -117,6 +124,7 @@ class Definition:
         if len(set(self.insiders)) == self.system.n:
             rule = "some agent must not be an insider"
             raise InvalidInputError(message(rule, got=f"all {self.system.n:,}", remedy="leave out who is protected"))
+        # What insiders hear at each step is part of what they know, whatever the observer outside looks at.
         if look is not None and (look.times is not None or look.first_step > 1):
             rule = "insiders observe every step"
             raise InvalidInputError(message(rule, got="certain steps only", remedy="leave out times and first_step"))
@@ -147,10 +155,12 @@ class Definition:
             return None
         look = as_observation(self.observed) or Observation()
         if look.times is not None:
+            # Later steps are not released.
             look = replace(look, times=[t for t in look.times if t <= self.steps])
             if not look.times:
                 return None
         seen = np.flatnonzero(self.is_observed).tolist()
+        # None and not all labels: methods for complete outputs are chosen by it.
         agents = None if self.is_observed.all() else [self.model.network.labels[i] for i in seen]
         return replace(look, agents=agents, sees_start=self.sees_start)
 

@@ -17,7 +17,7 @@ from peerpressure.privacy._release import require_independent_start
 from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.recovery import METHODS, Estimate, Observation, Prior, outputs_of
 from peerpressure.recovery._least_squares import SymmetricOperator
-from peerpressure.recovery._threads import few_threads
+from peerpressure.recovery._limits import few_threads
 from peerpressure.statespace import System, initial_state, model_of, step_length, transitions, with_model
 from peerpressure.theory._moments import step_count
 from peerpressure.trajectory import State, Trajectory
@@ -36,14 +36,40 @@ _WIDTH = 88
 class Exposure:
     """How much each agent is exposed to one observer.
 
-    ``table`` has one row for each agent, by label: whether it is ``seen``, and with it all who are ever its neighbours
-    (``neighbourhood_seen``); ``prior_variance``, ``posterior_variance`` and their ``ratio``, 1 for nothing learned
-    and 0 for all; ``cramer_rao``, which no unbiased estimate's variance is below, inf if the data leave the agent
-    open; the mutual information ½ log(prior/posterior) in ``nats`` and ``bits``; and the ``rank``, 1 at most risk.
-
     If the noise is not Gaussian, posterior variances are those of the best linear estimate: ``posterior_variance`` and
     ``ratio`` are upper bounds, ``nats`` and ``bits`` lower bounds on what is learned, and ``cramer_rao`` has the
-    information of the law, 0 where that is infinite. ``note`` says so, and that a finer observer of an SDE learns more.
+    information of the law, 0 where that is infinite.
+
+    Attributes
+    ----------
+    model : Model
+        The model, also of an ``SDE``.
+    steps : int
+        The number of steps.
+    table : pandas.DataFrame
+        One row for each agent, by label: whether it is ``seen``, and with it all who are ever its neighbours
+        (``neighbourhood_seen``); ``prior_variance``, ``posterior_variance`` and their ``ratio``, 1 for nothing learned
+        and 0 for all; ``cramer_rao``, which no unbiased estimate's variance is below, inf if the data leave the agent
+        open; the mutual information ½ log(prior/posterior) in ``nats`` and ``bits``; and the ``rank``, 1 at most risk.
+    note : str, default ""
+        Where numbers are bounds, or a finer observer of an ``SDE`` learns more.
+
+    See Also
+    --------
+    exposure : Computes it.
+
+    Examples
+    --------
+    >>> from peerpressure import Gaussian, Model
+    >>> from peerpressure.networks import path
+    >>> from peerpressure.privacy import exposure
+    >>> model = Model(path(3), hidden=[0.0, 0.5, 1.0], start=0.5, noise=Gaussian(1.0))
+    >>> exposure(model, 10, observed=[0]).table[["seen", "ratio"]].round(3)
+            seen  ratio
+    agent
+    0       True  0.667
+    1      False  0.781
+    2      False  0.809
     """
 
     model: Model
@@ -57,7 +83,13 @@ class Exposure:
         return _is_exact(self.model)
 
     def edges(self) -> pd.DataFrame:
-        """Return the network's edges as positions in the table: source, target."""
+        """Return the network's edges as positions in the table: source, target.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``source`` and ``target``, one row for each edge.
+        """
         import pandas as pd
 
         source, target, _ = self.model.network.edges()
@@ -82,7 +114,7 @@ def exposure(
     model : Model or SDE
         The model of the run; steps of an SDE are those of its grid.
     steps : int
-        The number of steps.
+        The number of steps, at least 1.
     observed : sequence of labels or Observation, optional
         The observed agents, or an Observation for certain steps or the start, too; by default everyone.
     prior : Prior, optional
@@ -120,7 +152,9 @@ def exposure(
 
     Examples
     --------
+    >>> from peerpressure import Gaussian, Model, Prior
     >>> from peerpressure.networks import star
+    >>> from peerpressure.privacy import exposure
     >>> model = Model(star(4), hidden=[0, 1, 2, 3], noise=Gaussian(1.0), start=[0.0] * 4)
     >>> exposure(model, 9, prior=Prior(0.0, 1.0)).table["ratio"].round(12).tolist()
     [0.1, 0.1, 0.1, 0.1]
@@ -134,7 +168,7 @@ def _exposure(model: System, steps: int, observed: Observed, prior: Prior | None
 
     require_independent_start(model)
     T, base = step_count(steps), model_of(model)
-    given = _default_prior(base) if prior is None else prior
+    given = _default_prior(base) if prior is None else prior.in_order(base.network.labels)
     before, look = given.variances(base.n), as_observation(observed)
     seen = observed_agents(base, look)
     if look is not None and seen.all():
@@ -148,6 +182,7 @@ def _exposure(model: System, steps: int, observed: Observed, prior: Prior | None
     ratio = np.minimum(after / before, 1.0)
     columns = {
         "seen": seen,
+        # An agent whose neighbours are all observed is read off its own update, as if everyone were observed.
         "neighbourhood_seen": seen & ~(base.network.adjacency @ (~seen).astype(float) > 0),
         "prior_variance": before,
         "posterior_variance": after,
@@ -156,12 +191,14 @@ def _exposure(model: System, steps: int, observed: Observed, prior: Prior | None
         **_mutual_information(ratio),
     }
     table = pd.DataFrame(columns, index=pd.Index(list(base.network.labels), name="agent", tupleize_cols=False))
+    # Rounded, so that agents that are equal by symmetry have the same rank.
     table["rank"] = table["ratio"].round(12).rank(method="min").astype(int)
     return Exposure(base, T, table, _note(model))
 
 
 def _under_law(bound: Vector, unit: float) -> Vector:
     """Return the bound for a law of this information at unit variance; what the data leave open stays so."""
+    # ∞/∞ where the law has infinite information: what the outputs do not determine stays undetermined.
     open_ = np.isinf(bound)
     return np.where(open_, np.inf, np.where(open_, 0.0, bound) / unit)
 
@@ -182,6 +219,7 @@ def _note(system: System) -> str:
 
 def _mutual_information(ratio: Vector) -> dict[str, Vector]:
     with np.errstate(divide="ignore"):
+        # Plus 0 turns −0 into 0, as it is printed.
         nats = -0.5 * np.log(ratio) + 0.0
     return {"nats": nats, "bits": nats / np.log(2)}
 

@@ -64,7 +64,7 @@ def delta_of(mu: ArrayLike, epsilon: ArrayLike) -> Vector:
     Returns
     -------
     numpy.ndarray
-        δ = Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ), accurate also where it is tiny.
+        The probability Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ), accurate also where it is tiny.
 
     See Also
     --------
@@ -72,10 +72,12 @@ def delta_of(mu: ArrayLike, epsilon: ArrayLike) -> Vector:
 
     References
     ----------
-    .. [1] Balle & Wang (2018), Improving the Gaussian mechanism for differential privacy. ICML 2018.
+    .. [1] B. Balle and Y.-X. Wang (2018), "Improving the Gaussian mechanism for differential privacy: analytical
+       calibration and optimal denoising", International Conference on Machine Learning.
 
     Examples
     --------
+    >>> from peerpressure.privacy import delta_of
     >>> round(float(delta_of(1.0, 0.0)), 12)  # 2Φ(½) − 1, the total variation
     0.382924922548
     """
@@ -109,6 +111,7 @@ def epsilon_of(mu: ArrayLike, delta: float) -> Vector:
 
     Examples
     --------
+    >>> from peerpressure.privacy import epsilon_of
     >>> round(float(epsilon_of(1.0, 1e-5)), 4)
     4.3772
     """
@@ -148,6 +151,7 @@ def mu_of(epsilon: float, delta: float) -> float:
 
     Examples
     --------
+    >>> from peerpressure.privacy import mu_of
     >>> round(mu_of(4.3772, 1e-5), 4)
     1.0
     """
@@ -193,6 +197,7 @@ def epsilon_of_zcdp(rho: ArrayLike, delta: float) -> Vector:
 
     Examples
     --------
+    >>> from peerpressure.privacy import epsilon_of_zcdp
     >>> round(float(epsilon_of_zcdp(0.5, 1e-5)), 4)
     5.2985
     """

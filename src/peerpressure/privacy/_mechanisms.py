@@ -41,7 +41,24 @@ _LEGIBLE = 1e10  # largest ratio of variances in a filter that leaves six digits
 class Trade:
     """What one design does at one horizon with noise of unit deviation.
 
-    ``cost`` is √(variance·information): the deviation of the mode where every agent's information is 1.
+    Attributes
+    ----------
+    bias, variance : float
+        Mean distance of the consensus mode to v, and its variance.
+    information : float
+        Fisher information about the most exposed agent.
+    cost : float
+        The product √(variance·information): the deviation of the mode where every agent's information is 1.
+
+    See Also
+    --------
+    Design.trades : Computes it.
+
+    Examples
+    --------
+    >>> from peerpressure.privacy import Trade
+    >>> Trade(bias=0.0, variance=0.5, information=2.0, cost=1.0).cost
+    1.0
     """
 
     bias: float
@@ -52,13 +69,43 @@ class Trade:
 
 @dataclass(frozen=True)
 class Design(ABC):
-    """A way to hide opinions, with a name for a person to read."""
+    """A way to hide opinions, with a name for a person to read.
+
+    Parameters
+    ----------
+    name : str
+        Name in tables and figures.
+
+    See Also
+    --------
+    Noisy, OneShot, ZeroSum : Members of the family.
+    frontier : Compares designs.
+
+    Examples
+    --------
+    >>> from peerpressure.privacy import DESIGNS, Design
+    >>> all(isinstance(one, Design) for one in DESIGNS), DESIGNS[0].name
+    (True, 'white')
+    """
 
     name: str
 
     @abstractmethod
     def trades(self, definition: Definition, horizons: Sequence[int]) -> list[Trade]:
-        """Return what it does at each of the increasing horizons."""
+        """Return what it does at each of the increasing horizons.
+
+        Parameters
+        ----------
+        definition : Definition
+            Model and observer.
+        horizons : sequence of int
+            Increasing numbers of steps.
+
+        Returns
+        -------
+        list of Trade
+            One for each horizon.
+        """
 
 
 @final
@@ -67,6 +114,27 @@ class Noisy(Design):
     """The model itself under Gaussian noise of some kind.
 
     Where y₀ = x₀ would leak at step 1, peer pressure is delayed by one step.
+
+    Parameters
+    ----------
+    name : str
+        Name in tables and figures.
+    noise : Noise
+        Gaussian noise, of which the deviation is scaled to each budget.
+
+    See Also
+    --------
+    privacy.growing : Noise that grows as a power of t.
+    OneShot : Noise at the start only.
+
+    Examples
+    --------
+    >>> from peerpressure import Gaussian, Model
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.privacy import Definition, Noisy
+    >>> white, model = Noisy("white", Gaussian()), Model(k2(), hidden=[0.0, 1.0], start=0.0)
+    >>> [round(trade.information, 6) for trade in white.trades(Definition(model, 100), [10, 100])]
+    [10.0, 100.0]
     """
 
     noise: Noise
@@ -94,9 +162,31 @@ class Noisy(Design):
 class OneShot(Design):
     """Perturb once and average: x(0) = x₀ + η, x(t) = P x(t−1), with no noise after the start.
 
-    This is the best case of Nozari, Tallapragada and Cortés (Automatica 2017), here with normal η. P = I − ½S⁻¹L′,
-    where L′ is the Laplacian of Metropolis weights A_ij·min(s_i/d_i, s_j/d_j), keeps Σ s x and so leads to v. All
-    public opinions follow from x₀ + η, so that the information is 1 for ever about everyone who is observed.
+    This is the best case of [1]_, here with normal η. P = I − ½S⁻¹L′, where L′ is the Laplacian of Metropolis weights
+    A_ij·min(s_i/d_i, s_j/d_j), keeps Σ s x and so leads to v. All public opinions follow from x₀ + η, so that the
+    information is 1 for ever about everyone who is observed.
+
+    Parameters
+    ----------
+    name : str, default "one shot"
+        Name in tables and figures.
+
+    See Also
+    --------
+    ZeroSum : Noise that decays and cancels.
+
+    References
+    ----------
+    .. [1] E. Nozari, P. Tallapragada and J. Cortés (2017), "Differentially private average consensus: obstructions,
+       trade-offs, and optimal algorithm design", Automatica 81, 221–231.
+
+    Examples
+    --------
+    >>> from peerpressure import Model
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.privacy import Definition, OneShot
+    >>> OneShot().trades(Definition(Model(k2(), hidden=[0.0, 1.0], start=0.0), 100), [100])[0].information
+    1.0
     """
 
     name: str = "one shot"
@@ -121,11 +211,41 @@ class OneShot(Design):
 class ZeroSum(Design):
     """Add decaying noise that sums to zero: agents send x⁺(k) = x(k) + w(k) and take x(k+1) = P x⁺(k).
 
-    As in Mo and Murray (IEEE TAC 2017), w(0) = v₀ and w(k) = φ^k v_k − φ^(k−1) v_{k−1} with independent normal v_k, so
-    that consensus on v is exact in the limit. An observer of every message knows x⁺(0) + w(1) + … + w(k) = x₀ + φ^k v_k
-    for each k, so that the information Σ φ^(−2k) diverges: the design protects only against observers that miss a
-    neighbour. An observer of some agents is accounted for exactly as far as double precision goes, for up to 1,000
-    agents, and beyond as one of all, which is safe.
+    As in [1]_, w(0) = v₀ and w(k) = φ^k v_k − φ^(k−1) v_{k−1} with independent normal v_k, so that consensus on v is
+    exact in the limit. An observer of every message knows x⁺(0) + w(1) + … + w(k) = x₀ + φ^k v_k for each k, so that
+    the information Σ φ^(−2k) diverges: the design protects only against observers that miss a neighbour. An observer of
+    some agents is accounted for exactly as far as double precision goes, for up to 1,000 agents, and beyond as one of
+    all, which is safe.
+
+    Parameters
+    ----------
+    name : str, default "zero sum"
+        Name in tables and figures.
+    decay : float, default 0.9
+        The factor φ, strictly between 0 and 1.
+
+    Raises
+    ------
+    InvalidInputError
+        If ``decay`` is not strictly between 0 and 1.
+
+    See Also
+    --------
+    OneShot : One perturbation at the start.
+
+    References
+    ----------
+    .. [1] Y. Mo and R. M. Murray (2017), "Privacy preserving average consensus", IEEE Transactions on Automatic Control
+       62, 753–765.
+
+    Examples
+    --------
+    >>> from peerpressure import Model
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.privacy import Definition, ZeroSum
+    >>> model = Model(k2(), hidden=[0.0, 1.0], start=0.0)
+    >>> [f"{trade.variance:.2g}" for trade in ZeroSum().trades(Definition(model, 100), [10, 100])]
+    ['0.075', '4.4e-10']
     """
 
     name: str = "zero sum"
@@ -240,6 +360,7 @@ def growing(exponent: float) -> Design:
 
     Examples
     --------
+    >>> from peerpressure.privacy import growing
     >>> growing(0.75).name
     'growing as t^0.75'
     """
@@ -277,13 +398,33 @@ DESIGNS: tuple[Design, ...] = (
 class Frontier:
     """The error of each design at each budget and horizon, for noise that is just enough.
 
-    ``table`` has one row for each design, horizon and budget μ: the deviation ``std`` of the noise that meets the
-    budget, and ``bias``, ``deviation`` and ``rms_error`` of the consensus mode then. ``units`` has one row for each
-    design and horizon under noise of deviation 1, whatever the budget: ``information`` and ``rms_error``, which no
-    design keeps both bounded and going to 0. ``limit`` is Δ√(R Σs²)/Σs for R runs: where agents add noise independently
-    and no message depends on the hidden opinion of another, as in all designs here, an unbiased mode has an error of at
-    least limit/μ at every horizon, since an observer of everything can compute it; nan where not everything is
-    observed. ``definition`` is what the budgets assume.
+    Attributes
+    ----------
+    table : pandas.DataFrame
+        One row for each design, horizon and budget μ: the deviation ``std`` of the noise that meets the budget, and
+        ``bias``, ``deviation`` and ``rms_error`` of the consensus mode then.
+    units : pandas.DataFrame
+        One row for each design and horizon under noise of deviation 1, whatever the budget: ``information`` and
+        ``rms_error``, which no design keeps both bounded and going to 0, and ``cost``.
+    limit : float
+        The number Δ√(R Σs²)/Σs for R runs. Where agents add noise independently and no message depends on the hidden
+        opinion of another, as in all designs here, an unbiased mode has an error of at least limit/μ at every horizon,
+        since an observer of everything can compute it; nan where not everything is observed.
+    definition : Definition
+        What the budgets assume.
+
+    See Also
+    --------
+    frontier : Computes it.
+
+    Examples
+    --------
+    >>> from peerpressure import Model
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.privacy import OneShot, frontier
+    >>> found = frontier(Model(k2(), hidden=[0.0, 1.0], start=0.0), 10, [1.0], [OneShot()])
+    >>> round(found.limit, 6), found.table["rms_error"].round(6).tolist()
+    (0.707107, [0.707107])
     """
 
     table: pd.DataFrame
@@ -292,7 +433,23 @@ class Frontier:
     definition: Definition
 
     def best(self, horizon: int) -> pd.DataFrame:
-        """Return, for each budget, the design of the smallest error at this horizon; the first of equals."""
+        """Return, for each budget, the design of the smallest error at this horizon; the first of equals.
+
+        Parameters
+        ----------
+        horizon : int
+            One of the horizons in ``table``.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row of ``table`` for each budget.
+
+        Raises
+        ------
+        InvalidInputError
+            If the table does not have the horizon.
+        """
         at = self.table[self.table["horizon"] == horizon]
         if at.empty:
             known = ", ".join(map(str, self.table["horizon"].unique()))
@@ -331,15 +488,22 @@ def frontier(
     model : Model
         Network, opinions, stubbornness and pressure; its noise is replaced.
     steps : int or sequence of int
-        The horizons.
+        The horizons, each at least 1.
     budgets : float or sequence of float
-        The budgets μ of Gaussian differential privacy.
+        The budgets μ > 0 of Gaussian differential privacy.
     designs : sequence of Design, default DESIGNS
         The designs to compare, with different names.
     sensitivity : float, default 1.0
         Largest distance Δ between two hidden opinions that are to be indistinguishable.
-    sees_start, runs, observed, insiders
-        The observer, as in `budget`. Designs other than Noisy ones are accounted for as if every step were observed.
+    sees_start : bool, default False
+        Whether y₀ is observed, too.
+    runs : int, default 1
+        Runs with independent noise that are released.
+    observed : sequence of labels or Observation, optional
+        The observed agents, as in `budget`; by default everyone. Designs other than Noisy ones are accounted for as if
+        every step were observed.
+    insiders : sequence of labels, default ()
+        Agents who tell the observer what they know, as in `budget`.
 
     Returns
     -------
@@ -367,7 +531,9 @@ def frontier(
 
     Examples
     --------
+    >>> from peerpressure import Model
     >>> from peerpressure.networks import k2
+    >>> from peerpressure.privacy import DESIGNS, frontier
     >>> found = frontier(Model(k2(), hidden=[0.0, 1.0]), 100, [1.0], DESIGNS[:1])
     >>> found.best(100)[["design", "rms_error"]].round(3).values.tolist()
     [['white', 0.707]]

@@ -87,7 +87,7 @@ def delay_pressure(model: Model, steps: int) -> Model:
     model : Model
         Any model.
     steps : int
-        The number of steps for which the delayed pressure is tabulated.
+        The number of steps for which the delayed pressure is tabulated, at least 1.
 
     Returns
     -------
@@ -100,7 +100,9 @@ def delay_pressure(model: Model, steps: int) -> Model:
 
     Examples
     --------
+    >>> from peerpressure import Model
     >>> from peerpressure.networks import k2
+    >>> from peerpressure.privacy import delay_pressure
     >>> print(delay_pressure(Model(k2(), hidden=[0.0, 1.0]), 4).pressure)
     ρ_t = 0, 1, 2, … (4 values)
     """

@@ -11,23 +11,24 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
 
-from peerpressure.errors import InvalidInputError, message
+from peerpressure.errors import InvalidInputError, did_you_mean, message
 from peerpressure.model import Model
 from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.recovery._current import CURRENT, checked_target, current
-from peerpressure.recovery._diagnostics import FitDiagnostics, diagnose_fit
+from peerpressure.recovery._diagnostics import FitDiagnostics
 from peerpressure.recovery._estimate import Covariance, Estimate, Target, known_estimate, with_rounding_error
 from peerpressure.recovery._information import Information, information
 from peerpressure.recovery._innovations import innovations
 from peerpressure.recovery._inversion import invert
 from peerpressure.recovery._kalman import kalman, kalman_filter, kalman_smoother
 from peerpressure.recovery._likelihood import fit, likelihood
+from peerpressure.recovery._limits import few_threads
 from peerpressure.recovery._network_estimate import NetworkEstimate, average_precision
 from peerpressure.recovery._network_inference import infer_network
 from peerpressure.recovery._observation import Observation, Outputs, ResolvedObservation, outputs_of
 from peerpressure.recovery._prior import Prior
 from peerpressure.recovery._regression import gls, ols, snapshot, wls
-from peerpressure.recovery._threads import few_threads
+from peerpressure.recovery._residuals import diagnose_fit, diagnostics_of
 from peerpressure.statespace import System, model_of, state_layout, transitions
 from peerpressure.trajectory import Trajectory
 
@@ -36,7 +37,27 @@ Method: TypeAlias = Callable[[Any, Outputs, Prior | None], Estimate]
 
 
 class Estimator(NamedTuple):
-    """Declaration of an estimator: its function, its name for a label, and a description in one line."""
+    """Declaration of an estimator: its function, its name for a label, and a description in one line.
+
+    Attributes
+    ----------
+    estimate : callable
+        Function ``method(system, data, prior) -> Estimate``.
+    title : str
+        Name for a label.
+    help : str
+        Description in one line.
+
+    See Also
+    --------
+    peerpressure.recovery.METHODS : Table of all estimators.
+
+    Examples
+    --------
+    >>> from peerpressure.recovery import METHODS
+    >>> METHODS["kalman"].title
+    'Kalman filter'
+    """
 
     estimate: Method
     title: str
@@ -130,7 +151,7 @@ def recover(
         Which agents are observed and when; by default all that is recorded from step 1 on. Where the record has
         y₀ = x₀, the note of the estimate says that it was left out.
     prior : Prior, optional
-        Gaussian prior of x₀; without one, estimates are unbiased.
+        Gaussian prior of x₀, matched by label if it has names; without one, estimates are unbiased.
     target : {"initial", "current"}, default "initial"
         Estimate x₀, or the hidden opinions after the last observed step; these differ where opinions adapt.
     should_stop : callable, optional
@@ -150,15 +171,14 @@ def recover(
 
     See Also
     --------
-    information : The Cramér–Rao bound, before any output is observed.
-    kalman_smoother : Posteriors of public and hidden opinions at every step.
-    fit : Estimates of unknown parameters together with x₀.
+    recovery.information : The Cramér–Rao bound, before any output is observed.
+    recovery.kalman_smoother : Posteriors of public and hidden opinions at every step.
+    recovery.fit : Estimates of unknown parameters together with x₀.
 
     Examples
     --------
+    >>> from peerpressure import Gaussian, Model, recover, simulate
     >>> from peerpressure.networks import k2
-    >>> from peerpressure.noise import Gaussian
-    >>> from peerpressure.simulation import simulate
     >>> model = Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(1.0))
     >>> estimate = recover(model, simulate(model, steps=400, seed=1))
     >>> estimate.std.round(3)
@@ -178,12 +198,13 @@ def _recover(
 ) -> Estimate:
     _check_method(model, method)
     which = checked_target(target)
+    prior = None if prior is None else prior.in_order(model.network.labels)
     data = outputs_of(model, trajectory, observation)
     # Where opinions are constant, the current ones are x₀, and every method estimates them.
     follows = which == "current" and state_layout(model).has_hidden
     if not data.seen.free.size and not follows:
         found = known_estimate(model_of(model), data, method)
-        return replace(found, target=which, diagnostics=FitDiagnostics(model, data))
+        return replace(found, target=which, diagnostics=diagnostics_of(model, data))
 
     def estimator(seen: Outputs) -> Estimate:
         return (
@@ -197,7 +218,7 @@ def _recover(
         # A regression fits any outputs; inverting the update raises an error where the noise cannot have made them.
         invert(model, data)
     note = "; ".join(filter(None, (found.note, *_remarks(model, data))))
-    return replace(found, target=which, note=note, diagnostics=FitDiagnostics(model, data))
+    return replace(found, target=which, note=note, diagnostics=diagnostics_of(model, data))
 
 
 def _remarks(system: System, data: Outputs) -> Iterator[str]:
@@ -215,7 +236,8 @@ def _remarks(system: System, data: Outputs) -> Iterator[str]:
 def _check_method(system: System, method: str) -> None:
     if method not in METHODS:
         rule = f"the method must be one of {', '.join(METHODS)}"
-        raise InvalidInputError(message(rule, got=repr(method), remedy="check the spelling"))
+        remedy = f"name one of these{did_you_mean(method, METHODS)}"
+        raise InvalidInputError(message(rule, got=repr(method), remedy=remedy))
     if not isinstance(system, Model) and method not in CONTINUOUS:
         rule = f"in continuous time the method must be one of {', '.join(CONTINUOUS)}"
         remedy = "'innovations' needs all outputs, and 'kalman' can do without"

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeAlias, final
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.errors import InvalidInputError
-from peerpressure.model import Model
-from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.recovery._fit_tests import TESTS, agent_probabilities, at_least_one, autocorrelations, holm
-from peerpressure.recovery._limits import FILTER_LIMIT
-from peerpressure.recovery._observation import Observation, Outputs, outputs_of
-from peerpressure.recovery._residuals import Likelihood, Residuals, residuals, sparse_likelihood
-from peerpressure.recovery._threads import few_threads
+from peerpressure.recovery._limits import few_threads
+from peerpressure.recovery._observation import Outputs
 from peerpressure.statespace import System, model_of, step_length
-from peerpressure.trajectory import Trajectory
 
 if TYPE_CHECKING:
     import pandas
@@ -30,6 +25,28 @@ DOUBTFUL, REJECTED = 0.01, 1e-4
 # Outputs that are inverted, and multiplications of a filter, within a second or so.
 _QUICK, _QUICK_FILTER = 1e6, 1e8
 _IMPOSSIBLE = "outputs contradict the model where it leaves no room for noise"
+
+
+class Likelihood(NamedTuple):
+    """The log-likelihood (replicates,) at its maximum in x₀, the directions of x₀ maximised over, and the outputs."""
+
+    height: Array
+    parameters: int
+    outputs: int
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Residuals:
+    """Residuals ``values`` (replicates, T, k) at ``times`` (T,) of ``agents`` (k,), NaN where there is none.
+
+    ``likelihood`` is None where outputs have no density or are not all used.
+    """
+
+    times: NDArray[np.int64]
+    agents: NDArray[np.int64]
+    values: Array
+    likelihood: Likelihood | None = None
 
 
 @final
@@ -48,18 +65,26 @@ class FitDiagnostics:
         The model under test.
     outputs : Outputs
         What was observed.
+    residuals_of : callable
+        Function of both that returns the standardised errors of prediction, or None where there are none.
+    likelihood_of : callable
+        Function of both that returns the log-likelihood, or None where there is none.
 
     See Also
     --------
     diagnose_fit : Returns diagnostics of a run.
-    Estimate.diagnostics : Those of an estimate.
+    Estimate : Has those of its outputs.
+
+    References
+    ----------
+    .. [1] J. Durbin and S. J. Koopman (2012), Time Series Analysis by State Space Methods, 2nd edition, Oxford
+       University Press.
 
     Examples
     --------
-    >>> from peerpressure.model import Model
+    >>> from peerpressure import AR1, Gaussian, Model, simulate
     >>> from peerpressure.networks import cycle
-    >>> from peerpressure.noise import AR1, Gaussian
-    >>> from peerpressure.simulation import simulate
+    >>> from peerpressure.recovery import diagnose_fit
     >>> model = Model(cycle(6), hidden=range(6), noise=Gaussian(1.0))
     >>> other = Model(cycle(6), hidden=range(6), noise=Gaussian(1.0, temporal=AR1(0.6)))
     >>> found = diagnose_fit(model, simulate(other, 100, seed=1))
@@ -69,12 +94,15 @@ class FitDiagnostics:
 
     system: System
     outputs: Outputs
+    # Both need estimators, and estimates contain diagnostics: the functions come in from above.
+    residuals_of: Callable[[System, Outputs], Residuals | None] = field(repr=False)
+    likelihood_of: Callable[[System, Outputs], Likelihood | None] = field(repr=False)
 
     @cached_property
     def _found(self) -> Residuals | None:
         try:
             with few_threads(self.outputs.seen.n):
-                return residuals(self.system, self.outputs)
+                return self.residuals_of(self.system, self.outputs)
         except InvalidInputError:
             # Exact facts that contradict one another are no error here but the clearest answer that a test can give.
             values = np.full((self.outputs.known.shape[0], 1, 1), np.inf)
@@ -82,17 +110,15 @@ class FitDiagnostics:
 
     @cached_property
     def _likelihood(self) -> Likelihood | None:
-        found, model = self._found, model_of(self.system)
-        if found is not None and found.likelihood is not None:
-            return found.likelihood
-        # The filter of a small network knows its likelihood, if there is one; of a large one it takes as long as the
-        # estimate itself.
-        large = isinstance(self.system, Model) and model.n > FILTER_LIMIT
-        return sparse_likelihood(model, self.outputs) if large else None
+        found = self._found
+        # A large network's own likelihood takes as long as the estimate itself, so that it comes last.
+        known = None if found is None else found.likelihood
+        return self.likelihood_of(self.system, self.outputs) if known is None else known
 
     @property
     def is_ready(self) -> bool:
         """Whether the residuals are known already, or found at once."""
+        # An inversion reads each output once; a filter updates an n × n matrix with each.
         work = self.outputs.values.size if self.outputs.complete else self.outputs.present.size * self.outputs.seen.n**2
         return "_found" in self.__dict__ or work < (_QUICK if self.outputs.complete else _QUICK_FILTER)
 
@@ -184,7 +210,13 @@ class FitDiagnostics:
         return pandas.DataFrame({"replicate": np.repeat(np.arange(len(r)), r.shape[1]), "lag": lag} | columns)
 
     def to_dataframe(self) -> pandas.DataFrame:
-        """Return the residuals as tidy rows: replicate, time, agent, residual."""
+        """Return the residuals as tidy rows.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``replicate`` (counted from 0), ``time``, ``agent`` and ``residual``.
+        """
         import pandas
 
         w, labels = self._shown()
@@ -234,7 +266,13 @@ class FitDiagnostics:
         return float(parameters * np.log(outputs)) - 2 * height
 
     def summary(self) -> list[tuple[str, str]]:
-        """Return the fit and the log-likelihood as names and texts, for a terminal or a notebook."""
+        """Return the fit and the log-likelihood as names and texts, for a terminal or a notebook.
+
+        Returns
+        -------
+        list of (str, str)
+            Names and texts, one pair for each line.
+        """
         if not self.is_ready:
             return [("fit to the model", "computed on demand: estimate.goodness_of_fit")]
         table = [("fit to the model", _verdict(self.p_value))]
@@ -258,58 +296,3 @@ def _verdict(p: Array | None) -> str:
     least = min(1.0, float(p.min()) * p.size)
     words = "another model made these outputs" if least <= REJECTED else "outputs are doubtful under the model"
     return f"{'outputs are as the model expects' if least > DOUBTFUL else words} (p = {least:.2g})"
-
-
-def diagnose_fit(
-    model: System,
-    trajectory: Trajectory,
-    observation: Observation | None = None,
-    *,
-    should_stop: ShouldStop | None = None,
-) -> FitDiagnostics:
-    """Test whether a model made the outputs that are observed of a run, whatever x₀ is.
-
-    Parameters
-    ----------
-    model : Model or SDE
-        The model under test; its hidden opinions are not used.
-    trajectory : Trajectory
-        A run with recorded states.
-    observation : Observation, optional
-        Which agents are observed and when; by default all that is recorded from step 1 on.
-    should_stop : callable, optional
-        Called at every step that is followed; the work is cancelled with `CancelledError` if it returns True.
-
-    Returns
-    -------
-    FitDiagnostics
-        Residuals, tests by size, agent, lag, step and law, and the log-likelihood.
-
-    Raises
-    ------
-    InvalidInputError
-        If the run does not belong to the model's agents.
-
-    See Also
-    --------
-    recover : Estimates of x₀, with the same diagnostics.
-
-    Examples
-    --------
-    Rival networks are compared on the same partial data by their log-likelihoods.
-
-    >>> from peerpressure.model import Model
-    >>> from peerpressure.networks import complete, cycle
-    >>> from peerpressure.noise import Gaussian
-    >>> from peerpressure.simulation import simulate
-    >>> right, wrong = (Model(net(6), hidden=range(6), noise=Gaussian(1.0)) for net in (cycle, complete))
-    >>> run = simulate(right, 50, seed=1)
-    >>> look = Observation(agents=[0, 1, 2, 3])
-    >>> bool(diagnose_fit(right, run, look).aic < diagnose_fit(wrong, run, look).aic)
-    True
-    """
-    with cancellable(should_stop):
-        found = FitDiagnostics(model, outputs_of(model, trajectory, observation))
-        # At once, since the callback holds in this block only.
-        found.p_value  # noqa: B018
-        return found

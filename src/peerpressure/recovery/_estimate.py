@@ -14,6 +14,7 @@ from scipy import sparse
 
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
+from peerpressure.recovery._diagnostics import FitDiagnostics
 from peerpressure.recovery._least_squares import SymmetricOperator
 from peerpressure.recovery._limits import COPIED_AGENTS, COPIED_NUMBERS, DENSE_LIMIT, NEGLIGIBLE_ERROR
 from peerpressure.recovery._observation import Outputs
@@ -21,8 +22,6 @@ from peerpressure.statespace import state_layout
 
 if TYPE_CHECKING:
     import pandas
-
-    from peerpressure.recovery._diagnostics import FitDiagnostics
 
 Array: TypeAlias = NDArray[np.float64]
 Rows: TypeAlias = list[tuple[str, str]]
@@ -41,7 +40,21 @@ _SUSPICIOUS = 1e-6
 
 
 class Covariance(Protocol):
-    """A symmetric matrix, or what acts like one: dense and sparse arrays do, and so do operators."""
+    """A symmetric matrix, or what acts like one: dense and sparse arrays do, and so do operators.
+
+    See Also
+    --------
+    Estimate : Has the covariance of its errors.
+    Information : Has the Fisher information as a matrix.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from peerpressure.recovery import Covariance
+    >>> matrix: Covariance = np.eye(2)
+    >>> matrix.shape
+    (2, 2)
+    """
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -98,10 +111,8 @@ class Estimate:
 
     Examples
     --------
+    >>> from peerpressure import Gaussian, Model, recover, simulate
     >>> from peerpressure.networks import k2
-    >>> from peerpressure.noise import Gaussian
-    >>> from peerpressure.recovery import recover
-    >>> from peerpressure.simulation import simulate
     >>> model = Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(1.0), start=[0.0, 0.0])
     >>> estimate = recover(model, simulate(model, steps=100, seed=1))
     >>> estimate.std.round(12), estimate.rank
@@ -133,7 +144,7 @@ class Estimate:
 
     @property
     def goodness_of_fit(self) -> Array | None:
-        """p-value of the outputs under the model, (replicates,), tiny where another made them; None if untestable."""
+        """The p-value of the outputs under the model, (replicates,), tiny if another made them; None if untestable."""
         return None if self.diagnostics is None else self.diagnostics.p_value
 
     @property
@@ -152,16 +163,49 @@ class Estimate:
         return None if self.diagnostics is None else self.diagnostics.bic
 
     def residuals(self, truth: ArrayLike | None = None) -> Array:
-        """Return estimate − truth, (replicates, agents); the truth is the model's own x₀ unless given."""
+        """Return estimate − truth.
+
+        Parameters
+        ----------
+        truth : array_like of shape (agents,) or (replicates, agents), optional
+            True hidden opinions; by default the model's own x₀.
+
+        Returns
+        -------
+        array of shape (replicates, agents)
+            Differences, in units of opinion.
+
+        Raises
+        ------
+        InvalidInputError
+            If the estimate is of current opinions that adapted, and no truth is given.
+        """
         if truth is None and self.target == "current" and state_layout(self.model).has_hidden:
             rule = "opinions that adapted differ from run to run, so that the truth must be given"
             raise InvalidInputError(message(rule, got="none", remedy="pass the run's hidden state, run.final.hidden"))
         return self.value - (self.model.x0 if truth is None else np.asarray(truth, dtype=np.float64))
 
     def interval(self, level: float = 0.95) -> tuple[Array, Array]:
-        """Return the ends of each agent's confidence (or credible) interval, (replicates, agents) each.
+        """Return the ends of each agent's confidence (or credible) interval.
 
         It is Gaussian, except for the likelihood of other laws, where it is that of the law and exact.
+
+        Parameters
+        ----------
+        level : float, default 0.95
+            Probability of the interval, strictly between 0 and 1.
+
+        Returns
+        -------
+        low : array of shape (replicates, agents)
+            Lower ends.
+        high : array of shape (replicates, agents)
+            Upper ends.
+
+        Raises
+        ------
+        InvalidInputError
+            If the level is not strictly between 0 and 1.
         """
         from scipy import special
 
@@ -174,7 +218,23 @@ class Estimate:
         return self.value - half, self.value + half
 
     def variance_of(self, agents: Iterable[Hashable]) -> Array:
-        """Return the exact error variances of the named agents, also where ``covariance`` is an operator."""
+        """Return the exact error variances of the named agents, also where ``covariance`` is an operator.
+
+        Parameters
+        ----------
+        agents : iterable of labels
+            The agents.
+
+        Returns
+        -------
+        array of float
+            Variances in the order of ``agents``; ∞ for those that are not identified.
+
+        Raises
+        ------
+        NetworkError
+            If no agent has one of the labels.
+        """
         positions = self.model.network.indices(agents)
         known = positions[self.identified[positions]]
         found = np.full(positions.size, np.inf)
@@ -188,7 +248,13 @@ class Estimate:
         return found
 
     def to_dataframe(self) -> pandas.DataFrame:
-        """Return tidy rows: replicate, agent, value, std, identified."""
+        """Return tidy rows: replicate, agent, value, std, identified.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``replicate`` (counted from 0), ``agent``, ``value``, ``std`` and ``identified``.
+        """
         import pandas
 
         rows, n = self.value.shape

@@ -20,9 +20,8 @@ from peerpressure.recovery._innovations import Complete, check_dense, complete, 
 from peerpressure.recovery._inversion import legible_steps, weights_of
 from peerpressure.recovery._kalman import run_filter
 from peerpressure.recovery._least_squares import SymmetricOperator, conjugate_gradients, identify, solve
-from peerpressure.recovery._limits import DENSE_LIMIT, PARTIAL_LIMIT, SHARE_TOLERANCE
+from peerpressure.recovery._limits import DENSE_LIMIT, PARTIAL_LIMIT, SHARE_TOLERANCE, few_threads
 from peerpressure.recovery._observation import Observation, Outputs, ResolvedObservation
-from peerpressure.recovery._threads import few_threads
 from peerpressure.statespace import System, initial_state, model_of, with_model
 
 Array: TypeAlias = NDArray[np.float64]
@@ -33,9 +32,31 @@ Array: TypeAlias = NDArray[np.float64]
 class Information:
     """The Fisher information about all hidden opinions in what is observed.
 
-    ``matrix`` is J, (n, n): sparse, dense or an operator; ``exact`` marks the agents about whom something is
-    observed without noise, which J does not count. ``covariance`` is the Cramér–Rao bound as a matrix, for what is
-    identified.
+    Attributes
+    ----------
+    model : Model
+        The model that the observer assumes.
+    matrix : Covariance of shape (n, n)
+        The information J: sparse, dense or an operator.
+    exact : array of bool, shape (n,)
+        Agents about whom something is observed without noise, which J does not count.
+    covariance : Covariance of shape (n, n)
+        The Cramér–Rao bound as a matrix, for what is identified.
+    identified : array of bool, shape (n,)
+        Agents whose opinion the observation determines.
+
+    See Also
+    --------
+    information : Computes it.
+
+    Examples
+    --------
+    >>> from peerpressure import Gaussian, Model
+    >>> from peerpressure.networks import path
+    >>> from peerpressure.recovery import information
+    >>> found = information(Model(path(3), hidden=[0.0, 0.5, 1.0], start=0.0, noise=Gaussian(2.0)), steps=100)
+    >>> found.identified, found.bound.round(4)
+    (array([ True,  True,  True]), array([0.04, 0.04, 0.04]))
     """
 
     model: Model
@@ -59,7 +80,23 @@ class Information:
         return np.where(self.identified, np.maximum(self.covariance.diagonal(), 0.0), np.inf)
 
     def of(self, agent: Hashable) -> float:
-        """Return the information about one agent, others unknown: 1/bound, 0 if not identified, ∞ if known."""
+        """Return the information about one agent, others unknown: 1/bound, 0 if not identified, ∞ if known.
+
+        Parameters
+        ----------
+        agent : hashable
+            Label of the agent.
+
+        Returns
+        -------
+        float
+            Information, in units of 1/opinion².
+
+        Raises
+        ------
+        NetworkError
+            If no agent has the label.
+        """
         index = self.model.network.index(agent)
         if not self.identified[index]:
             return 0.0
@@ -89,7 +126,7 @@ def information(
     model : Model or SDE
         The model; the steps of an SDE are those of its grid.
     steps : int
-        The number of steps.
+        The number of steps, at least 0.
     observation : Observation, optional
         Which agents are observed and when; by default everyone from step 1 on.
     should_stop : callable, optional
@@ -102,6 +139,8 @@ def information(
 
     Raises
     ------
+    InvalidInputError
+        If ``steps`` is not a whole number of at least 0, or nothing that is observed depends on x₀.
     TooLargeError
         If a partial observation, or an SDE, has more than 1,000 agents. Complete observations of a model take any
         number, as their information is sparse or an operator.
@@ -113,8 +152,9 @@ def information(
 
     Examples
     --------
+    >>> from peerpressure import Gaussian, Model
     >>> from peerpressure.networks import k2
-    >>> from peerpressure.noise import Gaussian
+    >>> from peerpressure.recovery import information
     >>> information(Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(2.0), start=[0.0, 0.0]), steps=100).bound
     array([0.04, 0.04])
     """

@@ -33,11 +33,17 @@ from peerpressure.recovery._information_state import (
     masks_of,
     prior_information,
 )
-from peerpressure.recovery._limits import FILTER_LIMIT, NEGLIGIBLE, NOISE_TOLERANCE, PATH_BYTES, WRONG_DIGITS
+from peerpressure.recovery._limits import (
+    FILTER_LIMIT,
+    NEGLIGIBLE,
+    NOISE_TOLERANCE,
+    PATH_BYTES,
+    WRONG_DIGITS,
+    few_threads,
+)
 from peerpressure.recovery._observation import Outputs
 from peerpressure.recovery._prior import Prior
 from peerpressure.recovery._sparse_kalman import sparse_estimate
-from peerpressure.recovery._threads import few_threads
 from peerpressure.statespace import (
     System,
     Transition,
@@ -374,10 +380,9 @@ def kalman_filter(model: System, data: Outputs, prior: Prior | None = None) -> S
 
     Examples
     --------
+    >>> from peerpressure import Gaussian, Model, Observation, simulate
     >>> from peerpressure.networks import k2
-    >>> from peerpressure.noise import Gaussian
-    >>> from peerpressure.recovery import Observation, outputs_of
-    >>> from peerpressure.simulation import simulate
+    >>> from peerpressure.recovery import kalman_filter, outputs_of
     >>> model = Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(0.1))
     >>> data = outputs_of(model, simulate(model, steps=20, seed=1, record="all"), Observation(agents=[0]))
     >>> kalman_filter(model, data).hidden.identified[[1, 20]].tolist()
@@ -426,10 +431,9 @@ def kalman_smoother(model: System, data: Outputs, prior: Prior | None = None) ->
 
     Examples
     --------
+    >>> from peerpressure import Gaussian, Model, Observation, simulate
     >>> from peerpressure.networks import k2
-    >>> from peerpressure.noise import Gaussian
-    >>> from peerpressure.recovery import Observation, outputs_of
-    >>> from peerpressure.simulation import simulate
+    >>> from peerpressure.recovery import kalman_smoother, outputs_of
     >>> model = Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(0.1))
     >>> data = outputs_of(model, simulate(model, steps=20, seed=1, record="all"), Observation(agents=[0]))
     >>> kalman_smoother(model, data).public.identified.all()

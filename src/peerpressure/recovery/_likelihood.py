@@ -20,12 +20,11 @@ from peerpressure.recovery._innovations import innovations
 from peerpressure.recovery._inversion import ObservedSteps, observed_steps, own_series
 from peerpressure.recovery._joint_fit import FitDesign, ProfileLikelihood, Sample
 from peerpressure.recovery._kalman import kalman
-from peerpressure.recovery._limits import FIT_NUMBERS
+from peerpressure.recovery._limits import FIT_NUMBERS, few_threads
 from peerpressure.recovery._locations import LOCATIONS, LocationInterval, Present, numerical
 from peerpressure.recovery._observation import Outputs
 from peerpressure.recovery._prior import Prior, update
 from peerpressure.recovery._profile_intervals import Found, fit_replicate
-from peerpressure.recovery._threads import few_threads
 from peerpressure.recovery._unknowns import LikelihoodFit, UnknownParameter, Unknowns, adaptation_of, unknowns
 from peerpressure.schedules import Constant
 
@@ -78,7 +77,7 @@ def fit(
     level : float, default 0.95
         Confidence level of the intervals.
     pieces : sequence of int, optional
-        First steps of the pieces of an unknown "pressure"; by default 1, 2, 4, 8, …
+        First steps of the pieces of an unknown "pressure"; by default 1, 2, 4, 8 and so on.
     should_stop : callable, optional
         Called often; the work is cancelled with `CancelledError` if it returns True.
 
@@ -107,9 +106,9 @@ def fit(
 
     Examples
     --------
+    >>> from peerpressure import Gaussian, Model, simulate
     >>> from peerpressure.networks import k2
-    >>> from peerpressure.recovery import outputs_of
-    >>> from peerpressure.simulation import simulate
+    >>> from peerpressure.recovery import fit, outputs_of
     >>> model = Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(0.5), start=[0.0, 0.0])
     >>> std = fit(model, outputs_of(model, simulate(model, 400, seed=1)), ("std",)).parameters["std"]
     >>> bool(std.low[0] < 0.5 < std.high[0])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, final
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
+from scipy.special import ndtri
 
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Vector
@@ -29,7 +29,7 @@ class NetworkEstimate:
     Attributes
     ----------
     labels : tuple
-        The observed agents, in the order of all arrays.
+        The n observed agents, in the order of all arrays.
     weights : array of shape (n, n)
         Weights w_ij ≥ 0; 0 where no edge is selected.
     std : array of shape (n, n)
@@ -39,7 +39,7 @@ class NetworkEstimate:
         all cases. The test is that of the likelihood without the bounds w ≥ 0 and without a penalty, so that neither
         bound nor selection distorts it. NaN where it cannot be made: with fewer steps than agents, for instance.
     hidden, hidden_std : array of shape (n,)
-        x₀ and its standard error.
+        Hidden opinions x₀ and their standard errors.
     noise_std : array of shape (n,)
         Standard deviation σ_i of the noise, without its scale over time.
     scale_std : array of shape (n,)
@@ -47,8 +47,8 @@ class NetworkEstimate:
         determined only by steps in which ρ_t d_i is small; errors of ``std`` and ``hidden_std`` contain it. Infinite
         where the outputs do not determine it to a factor of √e: weights and x₀ then have an arbitrary scale.
     goodness_of_fit : array of shape (n,)
-        p-values of the test that an agent's residuals are uncorrelated from one step to the next, and of the same size
-        early and late. Small ones mean that another model made the outputs, such as rounded opinions or noise with
+        The p-values of the test that an agent's residuals are uncorrelated from one step to the next, and of the same
+        size early and late. Small ones mean that another model made the outputs, such as rounded opinions or noise with
         memory; unobserved neighbours do not show.
     penalty : array of shape (n,)
         The penalty of each agent, in units of √(2 log n) standard errors; 0 if there was none.
@@ -61,6 +61,20 @@ class NetworkEstimate:
     unobserved : int
         Agents that are not observed. If there are any, weights contain what the observed agents repeat of them, and no
         standard errors or confidences are given.
+
+    See Also
+    --------
+    infer_network : Computes it.
+
+    Examples
+    --------
+    >>> from peerpressure import Gaussian, Model, simulate
+    >>> from peerpressure.networks import path
+    >>> from peerpressure.recovery import infer_network
+    >>> model = Model(path(3), hidden=[0.0, 1.0, 2.0], noise=Gaussian(0.5))
+    >>> found = infer_network(simulate(model, steps=400, seed=1), model.pressure)
+    >>> found.average_precision(model.network)
+    1.0
     """
 
     labels: tuple[Hashable, ...]
@@ -90,10 +104,33 @@ class NetworkEstimate:
         return self.weights / np.where(total > 0, total, 1.0)
 
     def interval(self, of: Literal["weights", "hidden", "noise_std"], level: float = 0.95) -> tuple[Vector, Vector]:
-        """Return the lower and upper ends of confidence intervals; those of weights and σ are never negative."""
+        """Return the lower and upper ends of confidence intervals; those of weights and σ are never negative.
+
+        Parameters
+        ----------
+        of : {"weights", "hidden", "noise_std"}
+            Which estimate.
+        level : float, default 0.95
+            Confidence level, strictly between 0 and 1.
+
+        Returns
+        -------
+        low : array in the shape of the estimate
+            Lower ends.
+        high : array in the shape of the estimate
+            Upper ends.
+
+        Raises
+        ------
+        InvalidInputError
+            If the level is not strictly between 0 and 1, or there is no such estimate.
+        """
         if not 0 < level < 1:
             raise InvalidInputError(message("a level must be between 0 and 1", got=level, remedy="for instance 0.95"))
-        z = float(stats.norm.ppf((1 + level) / 2))
+        if of not in ("weights", "hidden", "noise_std"):
+            rule = "intervals are of weights, hidden or noise_std"
+            raise InvalidInputError(message(rule, got=repr(of), remedy="check the spelling"))
+        z = float(ndtri((1 + level) / 2))
         if of == "noise_std":
             # On the scale of log σ, whose law is closer to the normal one.
             return self.noise_std * np.exp(-z * self.scale_std), self.noise_std * np.exp(z * self.scale_std)
@@ -113,15 +150,34 @@ class NetworkEstimate:
         return float(positive.min()) if positive.size else 1.0
 
     def average_precision(self, network: Network) -> float:
-        """Return the average precision of the ranking of ordered pairs against the edges of a network."""
+        """Return the average precision of the ranking of ordered pairs against the edges of a network.
+
+        Parameters
+        ----------
+        network : Network
+            The true network, with all of ``labels``.
+
+        Returns
+        -------
+        float
+            A number from 0 to 1; NaN where the observed agents have no edge.
+        """
         picked = network.indices(self.labels)
         truth = network.adjacency.toarray()[np.ix_(picked, picked)] > 0
         return average_precision(truth, self.ranking)
 
     def to_dataframe(self, confidence: float = 0.0) -> pandas.DataFrame:
-        """Return tidy rows for the pairs with a weight above 0, or with at least this confidence if one is given.
+        """Return tidy rows for the pairs with a weight above 0, or with at least some confidence.
 
-        Columns are agent, neighbour, weight, std and confidence.
+        Parameters
+        ----------
+        confidence : float, default 0.0
+            Least confidence of a pair; 0 selects by the weights.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``agent``, ``neighbour``, ``weight``, ``std`` and ``confidence``.
         """
         import pandas
 
@@ -170,11 +226,30 @@ class NetworkEstimate:
 
 
 def average_precision(truth: ArrayLike, score: ArrayLike) -> float:
-    """Return the average precision of scores of ordered pairs (n, n) against a matrix of edges.
+    """Return the average precision of scores of ordered pairs against a matrix of edges.
 
     The mean, over the edges, of the precision at the edge's own rank; pairs with equal scores share one rank.
     The diagonal is left out.
 
+    Parameters
+    ----------
+    truth : array_like of bool, shape (n, n)
+        Which ordered pairs are edges.
+    score : array_like of float, shape (n, n)
+        Larger for pairs that are more likely edges.
+
+    Returns
+    -------
+    float
+        A number from 0 to 1; NaN where there are no edges.
+
+    See Also
+    --------
+    NetworkEstimate.average_precision : That of an inferred network.
+
+    Examples
+    --------
+    >>> from peerpressure.recovery import average_precision
     >>> round(average_precision([[0, 1], [0, 0]], [[0, 0.2], [0.7, 0]]), 2)
     0.5
     """
@@ -183,6 +258,8 @@ def average_precision(truth: ArrayLike, score: ArrayLike) -> float:
     actual, value = actual[off], np.asarray(score, dtype=np.float64)[off]
     order = np.argsort(-value, kind="stable")
     actual, value = actual[order], value[order]
+    if not actual.any():
+        return float("nan")
     # The last position of each run of equal scores.
     ends = np.flatnonzero(np.append(np.diff(value) != 0, True))
     hits = np.cumsum(actual)[ends]

@@ -16,24 +16,27 @@ from peerpressure.networks import Network
 from peerpressure.noise import Gaussian, Noise
 from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.recovery._network_estimate import NetworkEstimate
-from peerpressure.recovery._network_fit import Penalty, covariance_of, fit, hidden_opinion
-from peerpressure.recovery._network_likelihood import (
+from peerpressure.recovery._network_fit import (
     AgentProblem,
+    Penalty,
+    SymmetricProblem,
+    covariance_of,
+    fit,
+    hidden_opinion,
+    objective,
+)
+from peerpressure.recovery._network_likelihood import (
     Index,
     Mask,
     ProductSums,
     Steps,
-    SymmetricProblem,
-    objective,
-    residual_tests,
-    sum_products,
-)
-from peerpressure.recovery._network_unbounded import (
     Unbounded,
     common_scale,
     confidence,
     edge_tests,
     own_scales,
+    residual_tests,
+    sum_products,
     unbounded,
 )
 from peerpressure.recovery._observation import Observation, outputs_of
@@ -117,9 +120,9 @@ def infer_network(
 
     Examples
     --------
-    >>> from peerpressure.model import Model
+    >>> from peerpressure import Gaussian, Model, simulate
     >>> from peerpressure.networks import cycle
-    >>> from peerpressure.simulation import simulate
+    >>> from peerpressure.recovery import infer_network
     >>> model = Model(cycle(6), hidden=range(6), noise=Gaussian(1.0))
     >>> found = infer_network(simulate(model, steps=400, seed=1), model.pressure)
     >>> found.average_precision(model.network)
@@ -146,6 +149,8 @@ def infer_network(
 
 
 def _named(found: NetworkEstimate, labels: tuple[Hashable, ...], missing: int) -> NetworkEstimate:
+    # An agent that is not observed may act on all others: what it does is taken for edges between them, so that
+    # neither errors nor confidence mean anything.
     if missing:
         nothing = np.full_like(found.weights, np.nan)
         hidden = np.full_like(found.hidden, np.nan)
@@ -164,6 +169,7 @@ def _checked(run: Trajectory, law: Noise, std: object, *, symmetric: bool) -> No
     if std not in ("common", "agent", "known"):
         rule = "std must be 'common', 'agent' or 'known'"
         raise InvalidInputError(message(rule, got=repr(std), remedy="choose one of them"))
+    # The problem is convex in θ_ij = w_ij τ_i; with a τ_i for each agent, equal w_ij and w_ji make θ_ij τ_j = θ_ji τ_i.
     if symmetric and std == "agent":
         rule = "a symmetric fit needs deviations that are known up to one factor: else it is not convex"
         raise InvalidInputError(message(rule, got="std='agent'", remedy="use std='common', or symmetric=False"))
@@ -227,6 +233,7 @@ def _steps(run: Trajectory, pressure: Schedule, law: Noise, observation: Observa
         start = run.model.start_state[data.seen.agents] if public else known
         first = np.broadcast_to(start, (values.shape[0], 1, values.shape[2]))
         values, times = np.concatenate([first, values], axis=1), np.concatenate([[0], times])
+    # Schedules begin at step 1; the values of step 0 are never read.
     at = np.maximum(times, 1)
     steps = Steps(values, times, pressure(at), law.scale(at), law.autocorrelation, known)
     return steps, data.seen.agents
@@ -244,6 +251,7 @@ def _candidates(given: ArrayLike | Network | None, labels: tuple[Hashable, ...])
     if allowed.shape != (n, n):
         rule = f"candidates must be a matrix of shape ({n}, {n}), one row for each observed agent"
         raise InvalidInputError(message(rule, got=f"shape {allowed.shape}", remedy="leave it out to allow all pairs"))
+    # An agent's own weight is its stubbornness.
     allowed[np.diag_indices(n)] = False
     return allowed
 
@@ -260,9 +268,11 @@ def _groups(steps: Steps, allowed: Mask, *, alike: bool) -> list[ProductSums]:
         lost[lag:] |= heard[:-lag]
     usable = steps.consecutive()[:, None] & ~lost
     if alike:
+        # One weight belongs to two agents, whose sums must run over the same steps.
         usable[:] = usable.all(axis=1, keepdims=True)
     _check_steps(usable)
     _check_memory(n, np.unique(usable, axis=1).shape[1])
+    # Agents with the same usable steps share EᵀE, which takes nearly all of the time and memory.
     free = np.isnan(steps.known)
     keys: dict[bytes, list[int]] = {}
     for i in range(n):
@@ -369,6 +379,7 @@ def _directed(task: _Task) -> NetworkEstimate:
 def _symmetric(task: _Task, stubbornness: Vector) -> NetworkEstimate:
     n = len(task.allowed)
     tau, scale = task.scales
+    # τ_i σ_i is the same for all agents, since deviations are known up to one factor.
     factor = float(tau[0] * task.deviation[0])
     pairs = np.argwhere(np.triu(task.allowed | task.allowed.T))
     problem = SymmetricProblem.of(task.groups, pairs, stubbornness, task.deviation)
@@ -398,6 +409,7 @@ def _result(
     task: _Task, weights: Vector, std: Vector, sure: Vector, hidden: Vector, penalty: Vector, likelihood: float
 ) -> NetworkEstimate:
     lost = np.isinf(task.scale_std)
+    # Without information about the scale a weight may be any multiple of the estimate.
     std[lost] = np.where(weights[lost] > 0, np.inf, np.nan)
     hidden[lost & np.isnan(task.steps.known), 1] = np.inf
     steps = np.array([group.rows for group, _ in task.places])
@@ -417,6 +429,7 @@ def _result(
 
 def _hidden(task: _Task, i: int, covariance: Vector, w: Vector, support: Index) -> Vector:
     group, at = task.places[i]
+    # An opinion that is known takes part with its value and has no error.
     if not group.free:
         return np.array([task.steps.known[i], 0.0])
     value = hidden_opinion(group, at, float(task.scales[0][i]), covariance, w, support)

@@ -1,4 +1,4 @@
-"""Likelihood of unknown weights, given complete outputs: sufficient statistics and one convex solver.
+"""Likelihood of unknown weights, given complete outputs: sufficient statistics, and its maximum without bounds.
 
 In units in which stubbornness is 1, agent i follows, with d_i = Σ_j w_ij,
 
@@ -21,18 +21,16 @@ from typing import Any, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg, sparse
+from scipy import linalg
+from scipy.special import stdtr
 
-from peerpressure.errors import InvalidInputError, TooLargeError, message
+from peerpressure.errors import PeerPressureError
 from peerpressure.model import Vector
 from peerpressure.progress import checkpoint
-from peerpressure.recovery._limits import JOINT_PAIRS
+from peerpressure.recovery._limits import LEAST_INFORMATION
 
 Mask: TypeAlias = NDArray[np.bool_]
 Index: TypeAlias = NDArray[np.int64]
-# A gradient below this many standard errors of the score is 0.
-STATIONARY = 1e-7
-_ITERATIONS = 200
 # Numbers in a block of steps whose products are summed at once.
 _BLOCK = 2**22
 
@@ -187,242 +185,228 @@ def residual_tests(
     return product / (mean * np.sqrt(max(pairs, 1))), trend / (mean * spread)
 
 
-# Problems have the form ½βᵀMβ − Σ_r ν_r Σ_t log(τ_r + ρ_t d_r) over β ≥ 0, with τ and d linear in β: ``tau_map`` and
-# ``degree_map`` (rows, variables) are these maps, ``times`` returns Mβ, ``gram`` a part of M.
+# The likelihood of weights without bounds and without a penalty: tests of single edges, and the scale of the noise.
+#
+# Its estimates are unbiased where a weight is 0, so neither bounds nor a selection of edges distort what follows from
+# them. Given τ, θ = G⁻¹(p1 − τb) with p = Σ ν_t ρ_t/(τ + ρ_t d), which leaves one increasing equation for d = 1ᵀθ. The
+# agents' matrices G are the shared one less a row, plus one of rank 2, so one inverse serves all of them.
+
+# Steps beyond the number of unknowns that the fit needs.
+_SPARE = 10
+_ITERATIONS = 200
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class AgentProblem:
-    """The problem of one agent; the variables are θ_i1 … θ_in and τ_i, of which θ_ii is never used."""
+class Unbounded:
+    """An agent's likelihood with its weights at their best for given τ.
 
-    moments: ProductSums
-    at: int
-    nu: Vector
-    rho: Vector
-    count: int
-    tau_map: Vector
-    degree_map: Vector
-    diagonal: Vector
-
-    @classmethod
-    def of(cls, moments: ProductSums, at: int, nu: float = 1.0) -> AgentProblem:
-        """Return the problem of the agent at this position of its group."""
-        n = moments.s.shape[0]
-        diagonal = np.append(np.diag(moments.s) - 2 * moments.c[at] + moments.q[at], moments.bb[at])
-        tau, degree = np.zeros((1, n + 1)), np.ones((1, n + 1))
-        tau[0, n], degree[0, n] = 1.0, 0.0
-        return cls(moments, at, np.array([nu]), moments.rho, moments.count, tau, degree, diagonal)
-
-    def times(self, beta: Vector) -> Vector:
-        """Return Mβ, from the columns of the weights that are not 0."""
-        m, i, n = self.moments, self.at, self.moments.s.shape[0]
-        used = np.flatnonzero(beta[:n])
-        theta, tau = beta[used], beta[n]
-        d = theta.sum()
-        weights = theta @ m.s[used] - m.c[i] * d - m.c[i, used] @ theta + m.q[i] * d + tau * (m.bd[i] - m.be[i])
-        return np.append(weights, d * m.bd[i] - m.be[i, used] @ theta + tau * m.bb[i])
-
-    def gram(self, which: Index) -> Vector:
-        """Return M for some of the variables."""
-        m, i, n = self.moments, self.at, self.moments.s.shape[0]
-        last = which.size and which[-1] == n
-        j = which[:-1] if last else which
-        c = m.c[i, j]
-        found = np.empty((which.size, which.size))
-        found[: j.size, : j.size] = m.s[np.ix_(j, j)] - c[:, None] - c[None, :] + m.q[i]
-        if last:
-            found[-1, :-1] = found[:-1, -1] = m.bd[i] - m.be[i, j]
-            found[-1, -1] = m.bb[i]
-        return found
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class SymmetricProblem:
-    """The problem of all agents with a_ij = a_ji and θ_ij = a_ij r_i; the variables are a_ij for i < j, then one τ.
-
-    ``r`` (n,) is 1/(s_i deviation_i) and τ_i = τ/deviation_i, where all deviations are known up to one factor.
+    ``ones``, ``b`` and ``diagonal`` (candidates,) are G⁻¹1, G⁻¹b and the diagonal of G⁻¹, and ``inner`` is bᵀG⁻¹b;
+    ``neighbours`` are the candidates. ``weight`` (T,) is the sum of ν over the rows of each step, and ``spare`` counts
+    the rows beyond the unknowns.
     """
 
-    groups: Sequence[ProductSums]
-    pairs: Index
-    r: Vector
-    deviation: Vector
-    nu: Vector
-    rho: Vector
-    count: int
-    tau_map: Any
-    degree_map: Any
+    neighbours: Index
+    ones: Vector
+    b: Vector
     diagonal: Vector
+    inner: float
+    square: float
+    rho: Vector
+    weight: Vector
+    spare: int
 
-    @classmethod
-    def of(
-        cls, groups: Sequence[ProductSums], pairs: Index, stubbornness: Vector, deviation: Vector
-    ) -> SymmetricProblem:
-        """Return the problem of these pairs (m, 2)."""
-        n, m = stubbornness.size, len(pairs)
-        (a, b), r = pairs.T, 1 / (stubbornness * deviation)
-        rows, columns = np.concatenate([a, b]), np.tile(np.arange(m), 2)
-        degree = sparse.csr_array((r[rows], (rows, columns)), shape=(n, m + 1))
-        tau = sparse.csr_array((1 / deviation, (np.arange(n), np.full(n, m))), shape=(n, m + 1))
-        square, own = np.zeros((n, n)), 0.0
-        for group in groups:
-            square[group.agents] = np.diag(group.s)[None, :] - 2 * group.c + group.q[:, None]
-            own += float((group.bb / deviation[group.agents] ** 2).sum())
-        diagonal = np.append(square[a, b] * r[a] ** 2 + square[b, a] * r[b] ** 2, own)
-        first = groups[0]
-        return cls(groups, pairs, r, deviation, np.ones(n), first.rho, first.count, tau, degree, diagonal)
+    def degree(self, tau: float) -> float:
+        """Return the sum of the weights θ for a given τ."""
+        rho, total, shift = self.rho, float(self.ones.sum()), tau * float(self.b.sum())
+        # d + shift − total·p(d) is increasing and concave, so Newton's steps from its left stay there and converge.
+        least = -tau / float(rho.max())
+        d = 0.0
+        while d + shift > total * float(self.weight @ (rho / (tau + rho * d))):
+            d = (d + least) / 2
+        for _ in range(_ITERATIONS):
+            pull = rho / (tau + rho * d)
+            excess = d + shift - total * float(self.weight @ pull)
+            step = -excess / (1 + total * float(self.weight @ pull**2))
+            d += step
+            if abs(step) <= 1e-13 * (abs(d) + tau):
+                return d
+        raise PeerPressureError(f"the weights did not converge in {_ITERATIONS} Newton steps; observe more steps")
 
-    def times(self, beta: Vector) -> Vector:
-        """Return Mβ, from one product of matrices for each group of agents."""
-        (a, b), r = self.pairs.T, self.r
-        n = r.size
-        theta, found, own = np.zeros((n, n)), np.zeros((n, n)), 0.0
-        theta[a, b], theta[b, a] = beta[:-1] * r[a], beta[:-1] * r[b]
-        tau = beta[-1] / self.deviation
-        for g in self.groups:
-            rows, mine = theta[g.agents], tau[g.agents]
-            d = rows.sum(axis=1)
-            shift = g.q * d + mine * g.bd - (g.c * rows).sum(axis=1)
-            found[g.agents] = rows @ g.s - g.c * d[:, None] - mine[:, None] * g.be + shift[:, None]
-            own += float((d * g.bd - (g.be * rows).sum(axis=1) + mine * g.bb) @ (1 / self.deviation[g.agents]))
-        return np.append(found[a, b] * r[a] + found[b, a] * r[b], own)
+    def weights(self, tau: float, excess: float) -> tuple[Vector, Vector]:
+        """Return θ for a given τ, and its standard errors for noise of this excess kurtosis."""
+        pull = self.rho / (tau + self.rho * self.degree(tau))
+        theta = self.ones * float(self.weight @ pull) - tau * self.b
+        curvature = float(self.weight @ pull**2)
+        through = self.ones / (1 + curvature * float(self.ones.sum()))
+        variance = self.diagonal - curvature * self.ones * through + excess * curvature * through**2
+        return theta, np.sqrt(np.maximum(variance, np.finfo(float).tiny))
 
-    def gram(self, which: Index) -> Vector:
-        """Return M for some of the variables, assembled agent by agent."""
-        m = len(self.pairs)
-        if which.size > JOINT_PAIRS:
-            rule = f"a symmetric fit can have {JOINT_PAIRS:,} edges or fewer"
-            remedy = "use symmetric=False, name candidates, or raise the penalty"
-            raise TooLargeError(message(rule, got=f"{which.size:,}", remedy=remedy))
-        found = np.zeros((which.size, which.size))
-        last = bool(which.size) and which[-1] == m
-        ends = self.pairs[which[:-1] if last else which]
-        order = np.argsort(ends.ravel(), kind="stable")
-        bounds = np.searchsorted(ends.ravel()[order], np.arange(self.r.size + 1))
-        for group in self.groups:
-            for at, i in enumerate(group.agents):
-                here = order[bounds[i] : bounds[i + 1]] // 2
-                j = ends[here].sum(axis=1) - i
-                c = group.c[at, j]
-                block = group.s[np.ix_(j, j)] - c[:, None] - c[None, :] + group.q[at]
-                found[np.ix_(here, here)] += block * self.r[i] ** 2
-                if last:
-                    found[here, -1] += (group.bd[at] - group.be[at, j]) * self.r[i] / self.deviation[i]
-                    found[-1, -1] += group.bb[at] / self.deviation[i] ** 2
-        if last:
-            found[-1, :-1] = found[:-1, -1]
+    def profile(self, tau: float) -> tuple[float, float]:
+        """Return slope and curvature of the negative log-likelihood in τ, with the weights at their best."""
+        total, sum_b = float(self.ones.sum()), float(self.b.sum())
+        inverse = 1 / (tau + self.rho * self.degree(tau))
+        pull = self.rho * inverse
+        first = [float(self.weight @ part) for part in (inverse, pull)]
+        second = [float(self.weight @ part) for part in (inverse**2, inverse * pull, pull**2)]
+        # bᵀθ = p bᵀG⁻¹1 − τ bᵀG⁻¹b.
+        slope = self.square * tau + first[1] * sum_b - tau * self.inner - first[0]
+        # hᵀ(G + c11ᵀ)⁻¹h for the mixed derivative h = b + c′1.
+        straight = self.inner + 2 * second[1] * sum_b + second[1] ** 2 * total
+        along = sum_b + second[1] * total
+        mixed = straight - second[2] * along**2 / (1 + second[2] * total)
+        return float(slope), float(self.square + second[0] - mixed)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Inverse:
+    """G⁻¹ of an agent as A⁻¹ − VWVᵀ, where A⁻¹ is that of its neighbours; arrays over all agents, 0 for no neighbours.
+
+    ``shared`` if A is the matrix of all agents but one, so that its inverse follows from that of all.
+    """
+
+    shared: bool
+    ones: Vector
+    b: Vector
+    diagonal: Vector
+    inner: float
+    v: Vector
+    w: Vector
+
+
+def unbounded(steps: Steps, sums: ProductSums, allowed: Mask) -> list[Unbounded | None]:
+    """Return the likelihoods of a group's agents, None where steps are too few."""
+    spare = sums.rows - allowed.sum(axis=1) - sums.free
+    enough = np.flatnonzero((spare >= _SPARE) & allowed.any(axis=1))
+    found: list[Unbounded | None] = [None] * len(spare)
+    if not enough.size:
         return found
+    base = linalg.inv(sums.s + _ridge(sums))
+    inverses = [_inverse(sums, int(at), allowed[at], base) for at in enough]
+    weight = _weights(steps, sums, enough, inverses, allowed, base)
+    for at, one, own in zip(enough, inverses, weight, strict=True):
+        j = np.flatnonzero(allowed[at])
+        parts = (j, one.ones[j], one.b[j], one.diagonal[j], one.inner, float(sums.bb[at]))
+        found[at] = Unbounded(*parts, sums.rho, own, int(spare[at]))
+    return found
 
 
-Problem: TypeAlias = AgentProblem | SymmetricProblem
+def _ridge(sums: ProductSums) -> float:
+    # Neighbours' opinions are relative to their mean, which makes their matrix singular; any multiple of 11ᵀ helps.
+    return float(np.trace(sums.s)) / len(sums.s) ** 2
 
 
-def _arguments(problem: Problem, beta: Vector) -> Vector:
-    """Return u = τ_r + ρ_t d_r, (rows, T)."""
-    tau, degree = problem.tau_map @ beta, problem.degree_map @ beta
-    return np.asarray(tau[:, None] + problem.rho * degree[:, None])
+def _inverse(sums: ProductSums, at: int, allowed: Mask, base: Vector) -> _Inverse:
+    """Return G⁻¹ for G = A − c1ᵀ − 1cᵀ + q11ᵀ, by Woodbury's identity."""
+    checkpoint()
+    i, n = int(sums.agents[at]), len(base)
+    shared = int(allowed.sum()) == n - 1
+    right = np.where(allowed, [np.ones(n), sums.c[at], sums.bd[at] - sums.be[at]], 0.0).T
+    if shared:
+        # Leaving out agent i takes a term of rank 1 from the inverse, and makes row i of the products 0.
+        through = base @ right
+        through -= np.outer(base[:, i], through[i] / base[i, i])
+        diagonal = np.diag(base) - base[:, i] ** 2 / base[i, i]
+    else:
+        j = np.flatnonzero(allowed)
+        inverse = _part(sums, j)
+        through, diagonal = np.zeros((n, 3)), np.zeros(n)
+        through[j], diagonal[j] = inverse @ right[j], np.diag(inverse)
+    u, v = right[:, :2], through[:, :2]
+    # NumPy's inverse, because the rows of this matrix have different units, which SciPy takes for ill-conditioned.
+    w = np.linalg.inv(np.array([[0.0, -1.0], [-1.0, _ridge(sums) - sums.q[at]]]) + u.T @ v).astype(np.float64)
+    ones, b = (part - v @ (w @ (u.T @ part)) for part in (through[:, 0], through[:, 2]))
+    return _Inverse(shared, ones, b, diagonal - ((v @ w) * v).sum(axis=1), float(right[:, 2] @ b), v, w)
 
 
-def _log_sum(problem: Problem, beta: Vector) -> float:
-    """Return Σ_r ν_r Σ_t log u, −∞ where an argument is not positive."""
-    u = _arguments(problem, beta)
-    return problem.count * float(problem.nu @ np.log(u).sum(axis=1)) if u.min() > 0 else -np.inf
+def _part(sums: ProductSums, j: Index) -> Vector:
+    return np.asarray(linalg.inv(sums.s[np.ix_(j, j)] + _ridge(sums)))
 
 
-def _log_slope(problem: Problem, inverse: Vector) -> Vector:
-    """Return the gradient of Σ_r ν_r Σ_t log u, given 1/u."""
-    weight = problem.nu * problem.count
-    first = problem.tau_map.T @ (weight * inverse.sum(axis=1))
-    return np.asarray(first + problem.degree_map.T @ (weight * (inverse @ problem.rho)))
-
-
-def _log_hessian(problem: Problem, inverse: Vector, which: Index) -> Vector:
-    """Return Σ_r ν_r Σ_t p pᵀ with p the gradient of log u: minus the second derivative of the logarithms."""
-    tau, degree = problem.tau_map[:, which], problem.degree_map[:, which]
-    square = inverse * inverse
-    by = [problem.nu * problem.count * part for part in (square.sum(1), square @ problem.rho, square @ problem.rho**2)]
-    if sparse.issparse(tau):
-        inner, middle, outer = (sparse.diags_array(part) for part in by)
-        cross = tau.T @ middle @ degree
-        return np.asarray((tau.T @ inner @ tau + cross + cross.T + degree.T @ outer @ degree).toarray())
-    (t,), (d,) = tau, degree
-    cross = by[1] * np.outer(t, d)
-    return np.asarray(by[0] * np.outer(t, t) + cross + cross.T + by[2] * np.outer(d, d))
-
-
-def gradient(problem: Problem, beta: Vector) -> Vector:
-    """Return the gradient, without a penalty, in all variables."""
-    return problem.times(beta) - _log_slope(problem, 1 / _arguments(problem, beta))
-
-
-def solve(
-    problem: Problem, beta: Vector, allowed: Mask, penalty: Vector | float = 0.0, tolerance: float = STATIONARY
+def _weights(
+    steps: Steps, sums: ProductSums, which: Index, inverses: Sequence[_Inverse], allowed: Mask, base: Vector
 ) -> Vector:
-    """Return the minimum over β ≥ 0, with variables that are not allowed kept as they are.
+    """Return Σ (1 − leverage) over the rows of each step, (agents, T): what the fit leaves of the logarithms.
 
-    Projected Newton steps on the variables that are positive or that the gradient pulls up, at most twice as many as
-    are positive, so that the work follows the number of edges and not that of pairs. It ends where no gradient exceeds
-    ``tolerance`` standard errors of the score.
+    A residual keeps 1 − h of its own noise, h being the leverage of its row. Early steps, which determine the scale,
+    have most of it.
     """
-    beta = beta.copy()
-    score = np.sqrt(np.maximum(problem.diagonal, np.finfo(float).tiny))
-    for _ in range(_ITERATIONS):
+    found, begin = np.zeros((which.size, sums.rho.size)), 0
+    # x₀ is one more unknown, whose part of the leverage is u²/Σu².
+    share, agents = 1 / sums.uu if sums.free else 0.0, sums.agents[which]
+    ones = np.stack([one.ones for one in inverses])
+    v, w = np.stack([one.v for one in inverses]), np.stack([one.w for one in inverses])
+    for all_d, all_e, _, u in steps.blocks(sums.at):
         checkpoint()
-        inverse = 1 / _arguments(problem, beta)
-        logs = _log_slope(problem, inverse)
-        slope = problem.times(beta) - logs + penalty
-        down = np.where(allowed, -slope / score, -np.inf)
-        positive = allowed & (beta > 0)
-        wanted = np.flatnonzero(~positive & (down > tolerance))
-        if not wanted.size and (np.abs(down[positive]) <= tolerance).all():
-            return beta
-        most = max(8, int(positive.sum()))
-        if wanted.size > most:
-            wanted = wanted[np.argpartition(-down[wanted], most)[:most]]
-        which = np.union1d(np.flatnonzero(positive), wanted)
-        if not _newton_step(problem, beta, which, slope[which], logs[which], inverse):
-            # No further decrease within rounding errors.
-            return beta
-    rule = "weights need more steps than unknowns: a perfect fit has an unbounded likelihood"
-    remedy = "select edges by penalty='bic', or observe more steps"
-    raise InvalidInputError(message(rule, got=f"{problem.rho.size * problem.count} steps", remedy=remedy))
+        d, e = all_d[:, agents] - share * np.outer(u, sums.du[which]), all_e - share * np.outer(u, sums.eu)
+        through = e @ base
+        leverage = (through * e).sum(axis=1)[:, None] - through[:, agents] ** 2 / np.diag(base)[agents]
+        for k in (k for k, one in enumerate(inverses) if not one.shared):
+            j = np.flatnonzero(allowed[which[k]])
+            leverage[:, k] = ((e[:, j] @ _part(sums, j)) * e[:, j]).sum(axis=1)
+        first, second = e @ v[:, :, 0].T, e @ v[:, :, 1].T
+        leverage -= w[:, 0, 0] * first**2 + 2 * w[:, 0, 1] * first * second + w[:, 1, 1] * second**2
+        leverage += d**2 * ones.sum(axis=1) - 2 * d * (e @ ones.T) + share * u[:, None] ** 2
+        end = begin + u.size // sums.count
+        found[:, begin:end] = (1 - leverage).reshape(sums.count, -1, which.size).sum(axis=0).T
+        begin = end
+    return found
 
 
-def _newton_step(problem: Problem, beta: Vector, which: Index, slope: Vector, logs: Vector, inverse: Vector) -> bool:
-    """Take one step on some variables, in place; return whether the objective decreased.
+def common_scale(agents: Sequence[Unbounded | None], deviation: Vector) -> tuple[float, float]:
+    """Return the factor τ of all agents, τ_i = τ/deviation_i, and its information.
 
-    ``slope`` is its gradient, ``logs`` the logarithms' part of it, and ``inverse`` 1/u.
+    Newton's method on the sum of the agents' profile likelihoods, which is concave in τ. Where the information about
+    log τ is too small to determine it, τ = 1 and an information of 0 are returned.
     """
-    matrix = problem.gram(which)
-    hessian = matrix + _log_hessian(problem, inverse, which)
-    # Fewer steps than unknowns make it singular; the ridge is far below the information of one step.
-    hessian[np.diag_indices_from(hessian)] *= 1 + 1e-10
-    # LAPACK's own routine: the checks of `linalg.solve` take longer than a system of ten equations.
-    _, direction, failed = linalg.lapack.dposv(hessian, -slope)
-    if failed:
-        direction = linalg.lstsq(hessian, -slope)[0]
-    old, before = beta[which].copy(), _log_sum(problem, beta)
-    # Without the logarithms the objective is quadratic, with this slope at the old values.
-    plain, size = slope + logs, 1.0
-    while size > 1e-12:
-        beta[which] = np.maximum(old + size * direction, 0.0)
-        move = beta[which] - old
-        change = float(plain @ move + 0.5 * move @ matrix @ move) - (_log_sum(problem, beta) - before)
-        if change <= 1e-4 * min(0.0, float(slope @ move)):
-            return bool(change < -1e-13 * (1 + abs(before)))
-        size /= 2
-    beta[which] = old
-    return False
+    used = [(agent, float(s)) for agent, s in zip(agents, deviation, strict=True) if agent is not None]
+    tau, curvature = 1.0, 0.0
+    for _ in range(_ITERATIONS if used else 0):
+        checkpoint()
+        parts = np.array([agent.profile(tau / s) for agent, s in used])
+        s = np.array([s for _, s in used])
+        slope, curvature = float((parts[:, 0] / s).sum()), float((parts[:, 1] / s**2).sum())
+        # In log τ, where a step cannot reach 0; the slope's part of the curvature vanishes at the maximum.
+        step = -tau * slope / max(tau**2 * curvature + tau * slope, 0.1 * tau**2 * curvature)
+        if abs(step) < 1e-9 or not 1e-12 < tau < 1e12:
+            break
+        tau *= float(np.exp(np.clip(step, -1.0, 1.0)))
+    if not (1e-12 < tau < 1e12 and tau**2 * curvature >= LEAST_INFORMATION):
+        return 1.0, 0.0
+    return tau, curvature
 
 
-def objective(problem: Problem, beta: Vector) -> float:
-    """Return the negative log-likelihood of the unit-variance residuals, up to a constant, without a penalty."""
-    return 0.5 * float(beta @ problem.times(beta)) - _log_sum(problem, beta)
+def own_scales(agents: Sequence[Unbounded | None], deviation: Vector) -> tuple[Vector, Vector]:
+    """Return τ_i and its information for each agent; where it is lost, the common scale and an information of 0.
+
+    Whether it is lost depends on the information at the common scale: at an agent's own, it would be large just where
+    that is too small.
+    """
+    factor, _ = common_scale(agents, deviation)
+    tau, known = factor / deviation, np.zeros(len(agents))
+    for i, agent in enumerate(agents):
+        if agent is None or agent.profile(tau[i])[1] * tau[i] ** 2 < LEAST_INFORMATION:
+            continue
+        own, information = common_scale([agent], deviation[i : i + 1])
+        if information:
+            tau[i], known[i] = own / deviation[i], information * deviation[i] ** 2
+    return tau, known
 
 
-def information(problem: Problem, beta: Vector, which: Index) -> tuple[Vector, Vector]:
-    """Return the observed information of some variables, and the part of it that the logarithms contribute."""
-    logs = _log_hessian(problem, 1 / _arguments(problem, beta), which)
-    return problem.gram(which) + logs, logs
+def edge_tests(agents: Sequence[Unbounded | None], tau: Vector, excess: float) -> tuple[Vector, Vector, Vector]:
+    """Return estimates θ and their standard errors (n, n), NaN where there are none, and degrees of freedom (n, 1)."""
+    n = len(agents)
+    value, error, spare = np.full((n, n), np.nan), np.full((n, n), np.nan), np.ones((n, 1))
+    for i, agent in enumerate(agents):
+        if agent is not None:
+            j = agent.neighbours
+            value[i, j], error[i, j] = agent.weights(float(tau[i]), excess)
+            spare[i] = agent.spare
+    return value, error, spare
+
+
+def confidence(value: Vector, error: Vector, spare: Vector) -> Vector:
+    """Return one minus the p-value of the one-sided test of 0, NaN where there is none."""
+    # Student's law, because the scale of an agent's residuals is estimated from the same steps.
+    return np.asarray(stdtr(spare, value / error))

@@ -28,17 +28,41 @@ _GRID_DIGITS = 4.0
 class Observation:
     """Which agents are observed and when; by default all agents at every recorded step from 1 on.
 
-    ``agents`` are labels and ``times`` steps (None for all that were recorded); steps before ``first_step`` are not
-    observed. ``rounding`` is the spacing of the values that the observer sees: outputs are rounded to its multiples,
-    half to even, unless they are all on a grid of that spacing already, as data that came rounded are. The loss is
-    treated as independent noise of variance rounding²/12 on each output, which is good while the noise of a step is
-    wider than the spacing; the note of an estimate says where it is not.
+    In a model that starts from its hidden opinions, y₀ = x₀ without noise: an observer of y₀ knows x₀ and nothing is
+    left to estimate. By default y₀ is therefore not seen, and an estimate from a record that has y₀ says in its note
+    that this was not used. In a model with a ``start`` of its own, y₀ is part of the model: the observer knows it in
+    any case, and it contains no information about x₀.
 
-    ``sees_start`` adds y₀. In a model that starts from its hidden opinions, y₀ = x₀ without noise: an observer of y₀
-    knows x₀ and nothing is left to estimate, hence the default: an estimate from a record that has y₀ says in its note
-    that this was not used. In a model with a ``start`` of its own, y₀ is part of
-    the model: the observer knows it in any case, and it contains no information about x₀.
+    Parameters
+    ----------
+    agents : sequence of labels, optional
+        The observed agents; all by default.
+    times : sequence of int, optional
+        The observed steps; by default all that were recorded.
+    first_step : int, default 0
+        Steps before this one are not observed.
+    sees_start : bool, default False
+        Whether y₀ is observed.
+    rounding : float, default 0.0
+        Spacing of the values that the observer sees, in units of opinion: outputs are rounded to its multiples, half to
+        even, unless they are all on a grid of that spacing already, as data that came rounded are. The loss is treated
+        as independent noise of variance rounding²/12 on each output, which is good while the noise of a step is wider
+        than the spacing; the note of an estimate says where it is not.
 
+    Raises
+    ------
+    InvalidInputError
+        If a step is not a whole number of at least 0, ``rounding`` is negative or not finite, or step 0 is among the
+        times and ``sees_start`` is False.
+
+    See Also
+    --------
+    recover : Estimates hidden opinions from what is observed.
+    privacy.exposure : What an observer learns.
+
+    Examples
+    --------
+    >>> from peerpressure import Observation
     >>> Observation(agents=["ann"], times=[1, 2, 5])
     Observation(agents=('ann',), times=(1, 2, 5), first_step=0, sees_start=False, rounding=0.0)
     """
@@ -68,7 +92,25 @@ class Observation:
             )
 
     def resolve(self, model: Model, times: ArrayLike) -> ResolvedObservation:
-        """Return this observation as positions and steps, of a run whose recorded steps are ``times``."""
+        """Return this observation as positions and steps of a run.
+
+        Parameters
+        ----------
+        model : Model
+            The model that has the agents.
+        times : array_like of int
+            Steps that the run recorded.
+
+        Returns
+        -------
+        ResolvedObservation
+            Sorted positions and steps.
+
+        Raises
+        ------
+        InvalidInputError
+            If an agent or a step is unknown, or nothing that is observed depends on x₀.
+        """
         recorded = np.unique(np.asarray(times, dtype=np.int64))
         agents = self._positions(model)
         steps = self._steps(recorded)
@@ -81,7 +123,7 @@ class Observation:
         rows = steps if start_seen and from_hidden and self.rounding > 0 else steps[steps > 0]
         if not rows.size and not reveals:
             got = f"{'only step 0' if steps.size else 'no step'} of the recorded {_span(recorded)}"
-            remedy = "look at step 1 or a later one"
+            remedy = "look at recorded steps from 1 on"
             raise InvalidInputError(message("an observer must see something of x₀", got=got, remedy=remedy))
         return ResolvedObservation(model.n, agents, rows, free, bool(start_seen), float(self.rounding))
 
@@ -113,9 +155,32 @@ class Observation:
 class ResolvedObservation:
     """An observation of a given model and run, as sorted integer arrays.
 
-    ``agents`` (k,) are the positions of the observed agents and ``times`` (T,) the steps whose outputs depend on x₀:
-    1 or later, and 0 only where a hidden start is observed with rounding. ``free`` (f,) are the positions of the agents
-    whose x₀ is to be estimated; that of the others is known from step 0.
+    Attributes
+    ----------
+    n : int
+        Number of agents of the model.
+    agents : array of int, shape (k,)
+        Positions of the observed agents.
+    times : array of int, shape (T,)
+        Steps whose outputs depend on x₀: 1 or later, and 0 only where a hidden start is observed with rounding.
+    free : array of int, shape (f,)
+        Positions of the agents whose x₀ is to be estimated; that of the others is known from step 0.
+    sees_start : bool
+        Whether y₀ is observed.
+    rounding : float
+        Spacing of the observed values, in units of opinion.
+
+    See Also
+    --------
+    Observation.resolve : Computes it.
+
+    Examples
+    --------
+    >>> from peerpressure import Model, Observation
+    >>> from peerpressure.networks import path
+    >>> seen = Observation(agents=[2, 0]).resolve(Model(path(3), hidden=[0.0, 0.0, 1.0]), [0, 1, 2])
+    >>> seen.agents, seen.times
+    (array([0, 2]), array([1, 2]))
     """
 
     n: int
@@ -178,12 +243,36 @@ def _span(recorded: Positions) -> str:
 class Outputs:
     """Observed outputs Y, with the agents and steps that they belong to.
 
-    ``values`` is (replicates, T, k) for the T steps ``seen.times`` and the k agents ``seen.agents``, NaN where an
-    output is missing; ``present`` (T, k) is True where it is not, and common to all replicates. ``known``
-    (replicates, n) is the x₀ that is known from step 0, and NaN for the agents ``seen.free`` to be estimated. The last
-    ``copies`` replicates are perturbed copies of the first, which measure rounding errors and are no data.
-    ``leaves_start`` says that the run has y₀ = x₀ of observed agents and that the observer does not see it, although
-    no steps were chosen.
+    Attributes
+    ----------
+    seen : ResolvedObservation
+        The T observed steps and k observed agents.
+    values : array of shape (replicates, T, k)
+        Outputs at the steps ``seen.times`` of the agents ``seen.agents``; NaN where one is missing.
+    present : array of bool, shape (T, k)
+        Where outputs are not missing, common to all replicates.
+    known : array of shape (replicates, n)
+        The x₀ that is known from step 0, and NaN for the agents ``seen.free`` to be estimated.
+    replicates : array of int, shape (replicates,)
+        Numbers of the replicates.
+    copies : int, default 0
+        How many of the last replicates are perturbed copies of the first, which measure rounding errors and are no
+        data.
+    leaves_start : bool, default False
+        Whether the run has y₀ = x₀ of observed agents and the observer does not see it, although no steps were chosen.
+
+    See Also
+    --------
+    outputs_of : Selects them from a run.
+
+    Examples
+    --------
+    >>> from peerpressure import Model, Observation, simulate
+    >>> from peerpressure.networks import path
+    >>> from peerpressure.recovery import outputs_of
+    >>> model = Model(path(3), hidden=[0.0, 0.0, 1.0])
+    >>> outputs_of(model, simulate(model, steps=10), Observation(agents=[0, 2])).values.shape
+    (1, 10, 2)
     """
 
     seen: ResolvedObservation
@@ -201,7 +290,18 @@ class Outputs:
         return seen.everyone and seen.uninterrupted and seen.rounding == 0 and bool(self.present.all())
 
     def at(self, row: int) -> Array:
-        """Return the outputs of the step ``seen.times[row]`` as doubles, (replicates, k)."""
+        """Return the outputs of one step as doubles.
+
+        Parameters
+        ----------
+        row : int
+            Position of the step in ``seen.times``.
+
+        Returns
+        -------
+        array of shape (replicates, k)
+            Outputs; NaN where one is missing.
+        """
         return np.asarray(self.values[:, row], dtype=np.float64)
 
 
@@ -233,8 +333,9 @@ def outputs_of(model: System, trajectory: Trajectory, observation: Observation |
 
     Examples
     --------
+    >>> from peerpressure import Model, Observation, simulate
     >>> from peerpressure.networks import k2
-    >>> from peerpressure.simulation import simulate
+    >>> from peerpressure.recovery import outputs_of
     >>> model = Model(k2(), hidden=[1.0, 2.0])
     >>> outputs_of(model, simulate(model, steps=3, record="all"), Observation(agents=[0])).values.shape
     (1, 3, 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, final
 
@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.errors import InvalidInputError, message
+from peerpressure.parameters import is_labelled, values_in_order
 
 Array: TypeAlias = NDArray[np.float64]
-PerAgent: TypeAlias = float | Sequence[float] | NDArray[Any]
+# Or a series, mapping or data frame by label, which have no common type.
+PerAgent: TypeAlias = float | Sequence[float] | NDArray[Any] | Any
 
 
 @final
@@ -22,10 +24,11 @@ class Prior:
 
     Parameters
     ----------
-    mean : float or array, (agents,)
-        One number for all agents, or one for each.
-    variance : float or array, (agents,) or (agents, agents)
-        Likewise, or a positive definite covariance matrix.
+    mean : float, array, series or mapping, (agents,)
+        One number for all agents, or one for each. A series or mapping is matched with the agents by label, an array
+        taken in order.
+    variance : float, array, series, mapping or data frame, (agents,) or (agents, agents)
+        Likewise, or a positive definite covariance matrix, whose rows and columns a data frame names.
 
     Raises
     ------
@@ -38,14 +41,19 @@ class Prior:
 
     Examples
     --------
+    >>> from peerpressure import Prior
     >>> Prior.uniform(0, 1)
     Prior(mean 0.5, variance 0.0833333)
+    >>> Prior({"bob": 0.2, "ann": 0.9}, 0.1).in_order(["ann", "bob"]).mean
+    array([0.9, 0.2])
     """
 
     mean: Array
     variance: Array
+    names: tuple[Hashable, ...] | None
 
     def __init__(self, mean: PerAgent, variance: PerAgent) -> None:
+        mean, variance, names = _named(mean, variance)
         centre, spread = _numbers("mean", mean, most=1), _numbers("variance", variance, most=2)
         _check_positive(spread)
         sizes = {moment.shape[0] for moment in (centre, spread) if moment.ndim}
@@ -55,13 +63,55 @@ class Prior:
             raise InvalidInputError(message(rule, got=got, remedy="give one of each per agent"))
         object.__setattr__(self, "mean", centre)
         object.__setattr__(self, "variance", spread)
+        object.__setattr__(self, "names", names)
+
+    def in_order(self, labels: Sequence[Any]) -> Prior:
+        """Return the prior of the agents with these labels, in their order; one without names is in order already.
+
+        Parameters
+        ----------
+        labels : sequence
+            Labels of the agents, usually those of a network.
+
+        Returns
+        -------
+        Prior
+            Means and variances in the order of the labels.
+
+        Raises
+        ------
+        InvalidInputError
+            If a label has no name in the prior, or a name no label.
+        """
+        if self.names is None:
+            return self
+        places = np.array(values_in_order({name: k for k, name in enumerate(self.names)}, labels), dtype=np.intp)
+        mean = self.mean[places] if self.mean.ndim else self.mean
+        variance = self.variance[np.ix_(*[places] * self.variance.ndim)] if self.variance.ndim else self.variance
+        return Prior(mean, variance)
 
     @classmethod
     def uniform(cls, low: float, high: float) -> Prior:
-        """Return the Gaussian with mean and variance of the uniform law between two values."""
+        """Return the Gaussian with mean and variance of the uniform law between two values.
+
+        Parameters
+        ----------
+        low, high : float
+            Ends of the uniform law, low < high.
+
+        Returns
+        -------
+        Prior
+            Mean (low + high)/2 and variance (high − low)²/12.
+
+        Raises
+        ------
+        InvalidInputError
+            If ``low`` is not below ``high``.
+        """
         if not low < high:
             rule = "a uniform prior must reach from a lower to a higher value"
-            raise InvalidInputError(message(rule, got=f"{low} to {high}", remedy="for instance Prior.uniform(0, 1)"))
+            raise InvalidInputError(message(rule, got=f"{low} to {high}", remedy="for instance from 0 to 1"))
         # Matching moments: linear estimators use only mean and variance of a prior.
         return cls((low + high) / 2, (high - low) ** 2 / 12)
 
@@ -71,23 +121,76 @@ class Prior:
         return self.variance.ndim < 2
 
     def means(self, n: int) -> Array:
-        """Return the mean of each of n agents, (n,)."""
+        """Return the mean of each of n agents.
+
+        Parameters
+        ----------
+        n : int
+            Number of agents.
+
+        Returns
+        -------
+        array of shape (n,)
+            Means, in units of opinion.
+
+        Raises
+        ------
+        InvalidInputError
+            If the prior is of another number of agents.
+        """
         self._check_size(n)
         return np.broadcast_to(self.mean, (n,))
 
     def variances(self, n: int) -> Array:
-        """Return the variance of each of n agents, (n,)."""
+        """Return the variance of each of n agents.
+
+        Parameters
+        ----------
+        n : int
+            Number of agents.
+
+        Returns
+        -------
+        array of shape (n,)
+            Variances.
+
+        Raises
+        ------
+        InvalidInputError
+            If the prior is of another number of agents.
+        """
         self._check_size(n)
         return np.broadcast_to(self.variance, (n,)) if self.is_diagonal else self.variance.diagonal()
 
     def covariance(self, n: int) -> Array:
-        """Return the covariance matrix of n agents, (n, n)."""
+        """Return the covariance matrix of n agents.
+
+        Parameters
+        ----------
+        n : int
+            Number of agents.
+
+        Returns
+        -------
+        array of shape (n, n)
+            Covariances.
+        """
         return np.diag(self.variances(n)) if self.is_diagonal else self.variance
 
     def given(self, known: Array) -> tuple[Array, Prior]:
-        """Return the prior given some opinions: means (replicates, f) of the others and, for their variance, a prior.
+        """Return the prior of some opinions given the others.
 
-        ``known`` (replicates, n) has the opinions that are known, and NaN for the others, the same in all rows.
+        Parameters
+        ----------
+        known : array of shape (replicates, n)
+            The opinions that are known, and NaN for the f others, the same in all rows.
+
+        Returns
+        -------
+        means : array of shape (replicates, f)
+            Conditional means of the others.
+        prior : Prior
+            A prior with their conditional variance.
         """
         n = known.shape[1]
         free = np.isnan(known[0])
@@ -104,6 +207,9 @@ class Prior:
         return start + (known[:, ~free] - mean[~free]) @ weight, Prior(mean[free], (spread + spread.T) / 2)
 
     def _check_size(self, n: int) -> None:
+        if self.names is not None:
+            rule, got = "a prior with the names of agents must be matched with them", f"{len(self.names)} names"
+            raise InvalidInputError(message(rule, got=got, remedy="use prior.in_order(network.labels)"))
         for name, moment in (("mean", self.mean), ("variance", self.variance)):
             if moment.ndim and moment.shape[0] != n:
                 rule = f"the {name} of a prior must be one number, or one for each of the {n} agents"
@@ -130,6 +236,39 @@ def update(value: Array, covariance: Array, reach: Array, mean: Array, prior: Ar
     gain = np.linalg.lstsq(middle, reach @ prior, rcond=None)[0].T
     spread = prior - gain @ reach @ prior
     return mean + (value - mean @ reach.T) @ gain.T, (spread + spread.T) / 2
+
+
+def _named(mean: PerAgent, variance: PerAgent) -> tuple[PerAgent, PerAgent, tuple[Hashable, ...] | None]:
+    """Return the numbers without names, those of the variance in the order of the mean, and the names if there are."""
+    given = {"mean": mean, "variance": variance}
+    tables = {name: value for name, value in given.items() if _has_names(value)}
+    if not tables:
+        return mean, variance, None
+    first: Any = next(iter(tables.values()))
+    names = tuple(first if isinstance(first, Mapping) else first.index.tolist())
+    if len(set(names)) < len(names):
+        twice = next(name for k, name in enumerate(names) if name in names[:k])
+        raise InvalidInputError(message("each agent must have one value", got=f"{twice!r} twice", remedy="keep one"))
+    for name, value in given.items():
+        if name not in tables and np.ndim(value):
+            rule = "mean and variance of a prior must both name their agents, or none of them"
+            raise InvalidInputError(message(rule, got=f"a {name} without names", remedy="name both, or pass arrays"))
+    return _in_order(mean, names), _in_order(variance, names), names
+
+
+def _has_names(value: Any) -> bool:
+    return is_labelled(value) or hasattr(value, "columns")
+
+
+def _in_order(value: Any, names: tuple[Hashable, ...]) -> PerAgent:
+    if is_labelled(value):
+        return values_in_order(value, names)
+    if not hasattr(value, "columns"):
+        return value
+    if {*value.index} != {*names} or {*value.columns} != {*names}:
+        rule = "rows and columns of a covariance must have the same names, those of the means"
+        raise InvalidInputError(message(rule, got=f"columns {[*value.columns][:3]}", remedy="rename them"))
+    return value.loc[[*names], [*names]].to_numpy()
 
 
 def _numbers(name: str, value: PerAgent, *, most: int) -> Array:

@@ -15,10 +15,10 @@ from typing import Any, final
 import numpy as np
 
 from peerpressure.model import Vector
-from peerpressure.recovery._joint_fit import ProfileLikelihood, ProfilePoint
-from peerpressure.recovery._limits import DENSE_LIMIT
-from peerpressure.recovery._profile_search import (
+from peerpressure.recovery._joint_fit import (
     STEP,
+    ProfileLikelihood,
+    ProfilePoint,
     climbed,
     height_of,
     numerical,
@@ -26,6 +26,7 @@ from peerpressure.recovery._profile_search import (
     searched,
     zero_between,
 )
+from peerpressure.recovery._limits import DENSE_LIMIT
 from peerpressure.recovery._unknowns import COORDINATES, UnknownParameter
 
 # Points between the ends of a profile at which agents' own intervals are united.

@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 import math
 import shutil
+import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from multiprocessing import get_context
 from pathlib import Path
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, NamedTuple, final
 
+import matplotlib as mpl
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,11 +22,11 @@ from peerpressure.errors import FileFormatError, message
 from peerpressure.files import umask
 from peerpressure.measures import Experiment, no_place, results, states
 from peerpressure.plotting import network, run
+from peerpressure.plotting.style import render, styled
 from peerpressure.privacy import Budget
-from peerpressure.report.drawing import draw
-from peerpressure.report.html import Column, HtmlTable, Image, number, table, templates
+from peerpressure.progress import deaf_children
+from peerpressure.report.html import Column, HtmlTable, Image, image, number, table, templates
 from peerpressure.report.store import PART, Content, publish, to_csv, write_csv
-from peerpressure.storage import write_netcdf
 from peerpressure.theory._reasons import with_deviation
 from peerpressure.theory._verdict import heading, rows as verdict_rows
 from peerpressure.version import __version__
@@ -30,6 +34,76 @@ from peerpressure.version import __version__
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
+
+
+# Figures as files and pictures, drawn by several processes where the system can copy a process.
+
+
+class Drawing(NamedTuple):
+    """A figure as files by suffix, and as a picture for a page; empty where they are not asked for."""
+
+    files: dict[str, bytes]
+    picture: Image | None
+
+
+# Figures of a process that draws: inherited as they are, because figures take long to pickle.
+_FIGURES: dict[str, Figure] = {}
+
+
+def draw(figures: Mapping[str, Figure], *, files: bool, pictures: bool, processes: int = 1) -> dict[str, Drawing]:
+    """Return the drawings of figures by name; their bytes do not depend on the number of processes.
+
+    Parameters
+    ----------
+    figures : mapping of str to Figure
+        The figures.
+    files, pictures : bool
+        Whether PDF and PNG, and pictures for a page are asked for.
+    processes : int, default 1
+        Processes that draw at the same time; on systems other than Linux there is one. Callers with threads of their
+        own, such as servers, should leave it.
+    """
+    count = min(processes, len(figures)) if sys.platform == "linux" else 1
+    jobs = [(name, files, pictures) for name in figures]
+    # Set before the processes are copied, which then have the figures without any transfer.
+    _FIGURES.update(figures)
+    try:
+        if count < 2:
+            return dict(map(_draw, jobs))
+        return dict(_in_copies(jobs, count))
+    finally:
+        _FIGURES.clear()
+
+
+def _in_copies(jobs: list[tuple[str, bool, bool]], count: int) -> Iterator[tuple[str, Drawing]]:
+    with ProcessPoolExecutor(count, mp_context=get_context("fork")) as pool:
+        # Copies are made when the first job is submitted; Ctrl-C ends them through this process.
+        with deaf_children():
+            futures = [pool.submit(_draw, job) for job in jobs]
+        for future in futures:
+            yield future.result()
+
+
+def _draw(job: tuple[str, bool, bool]) -> tuple[str, Drawing]:
+    name, files, pictures = job
+    figure = settled(_FIGURES[name])
+    made = {kind: render(figure, kind) for kind in ("pdf", "png")} if files else {}
+    return name, Drawing(made, image(figure) if pictures else None)
+
+
+@styled
+def settled(figure: Figure) -> Figure:
+    """Return the figure with its layout computed once instead of once per format."""
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        engine.execute(figure)
+    # Not "none", which leaves a placeholder: Matplotlib would draw the figure twice per format to compute its layout.
+    with mpl.rc_context({"figure.constrained_layout.use": False}):
+        figure.set_layout_engine(None)
+    return figure
+
+
+# The results.
 
 MOST_PLACED = 120  # agents whose layout takes a second or two
 MOST_JOINED = 8  # edges per agent above which a drawing is unreadable
@@ -254,7 +328,7 @@ def run_files(
     }
     files |= {f"{name}.csv": to_csv(table) for name, table in tables.items()}
     # As functions, called while the file is written, so that no second copy of the states is in memory.
-    files["run.nc"] = lambda file: write_netcdf(experiment.run.to_xarray(), file)
+    files["run.nc"] = experiment.run.write_netcdf
     if experiment.lists_states:
         files["states.csv"] = lambda file: write_csv(states(experiment.run, PART), file)
     if asked.figures or asked.report:

@@ -15,7 +15,16 @@ import pandas as pd
 from peerpressure.progress import deaf_children
 from peerpressure.reproduction import printed
 from peerpressure.reproduction._adaptation import forgetting, two_timescales
-from peerpressure.reproduction._beyond import BeyondResult, beyond, observed_models, observers, partial_observers
+from peerpressure.reproduction._beyond import (
+    DEFENCE_STEPS,
+    BeyondResult,
+    beyond,
+    network_defence,
+    network_leak,
+    observed_models,
+    observers,
+    partial_observers,
+)
 from peerpressure.reproduction._continuous import continuous_time
 from peerpressure.reproduction._convergence import (
     STEPS,
@@ -25,7 +34,6 @@ from peerpressure.reproduction._convergence import (
     convergence,
     tuning,
 )
-from peerpressure.reproduction._network_leak import DEFENCE_STEPS, network_defence, network_leak
 from peerpressure.reproduction._noise_levels import noise_levels
 from peerpressure.reproduction._regression import residuals, two_agents_recovery
 from peerpressure.reproduction._sweep import Comparison, shared_graph_sweep, size_effect, sweep_ba

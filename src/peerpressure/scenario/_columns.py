@@ -13,9 +13,9 @@ from pydantic import Field
 
 from peerpressure.errors import InvalidInputError, did_you_mean, first_few, message
 from peerpressure.files import naming
-from peerpressure.labels import texts_of
 from peerpressure.networks import Network
 from peerpressure.networks._graph_files import GRAPHS, attribute_table, is_graph_file
+from peerpressure.parameters import texts_of
 from peerpressure.scenario._section import InputFile, Section
 from peerpressure.tables import TextTable, places_in, read_table
 

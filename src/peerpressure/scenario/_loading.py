@@ -181,8 +181,8 @@ def load_scenario(path: str | Path, *, needs_run: bool = True) -> Scenario:
     path : str or Path
         TOML file; paths in it are relative to its folder.
     needs_run : bool, default True
-        Whether the file must have a section [run], which an analysis of observed outputs does not use. Without it the
-        length of the run is 1, and nothing is checked that depends on it.
+        Whether the file must give the steps of [run], which a diagnosis and an analysis of observed outputs do not
+        use. Without them the length of the run is 1, and nothing is checked that depends on it.
 
     Returns
     -------
@@ -235,8 +235,14 @@ def parse_scenario(text: str, *, folder: str | Path = ".", source: str = "") -> 
     ScenarioError
         If the text is not valid.
 
+    See Also
+    --------
+    load_scenario : Reads a file.
+    scenario_from : Takes plain values.
+
     Examples
     --------
+    >>> from peerpressure.scenario import parse_scenario
     >>> parse_scenario("[network]\ngenerator = 'cycle'\nn = 5\n[run]\nsteps = 9").graph
     Network(5 agents, 5 edges, non-bipartite, degree 2)
     """
@@ -258,12 +264,14 @@ def scenario_from(
     ----------
     data : mapping
         Sections by name, as nested plain values.
-    folder, source
-        As for `parse_scenario`.
+    folder : str or Path, default "."
+        Folder that paths in the values are relative to.
+    source : str, optional
+        Name of the file for error messages.
     lines : dict, optional
         Line of each key, for error messages.
     needs_run : bool, default True
-        As for `load_scenario`.
+        Whether a section [run] is required, as for `load_scenario`.
 
     Returns
     -------
@@ -274,6 +282,16 @@ def scenario_from(
     ------
     ScenarioError
         If the values are not valid.
+
+    See Also
+    --------
+    parse_scenario : Takes TOML.
+
+    Examples
+    --------
+    >>> from peerpressure.scenario import scenario_from
+    >>> scenario_from({"network": {"generator": "cycle", "n": 5}, "run": {"steps": 9}}).graph
+    Network(5 agents, 5 edges, non-bipartite, degree 2)
     """
     places = lines or {}
     if isinstance(data.get("scenario"), str):
@@ -282,15 +300,18 @@ def scenario_from(
     problems: list[Problem] = []
     invalid: set[str] = set()
     context = {"folder": folder}
-    if not needs_run and "run" not in data and not _has_a_length(data):
+    run = data.get("run", {})
+    if not needs_run and isinstance(run, Mapping) and "steps" not in run and not _has_a_length(data):
         # Checks that depend on the length of the run are left out.
-        data, invalid = {**data, "run": _STAND_INS["run"]}, {"run"}
+        data, invalid = {**data, "run": {**_STAND_INS["run"], **run}}, {"run"}
     try:
         scenario = Scenario.model_validate(dict(data), context=context)
     except ValidationError as error:
         problems = explain(error, Scenario, places)
         # The first part of a location is the name of the section.
         invalid |= {str(detail["loc"][0]) for detail in error.errors()}
+        # A network that changes over a run of unknown length cannot be judged.
+        invalid |= {"network"} if "run" in invalid and _has_a_length(data) else set()
         # The valid sections are completed by stand-ins, so that parts that do not fit together are reported, too.
         valid = {name: data[name] for name in Scenario.model_fields if name in data and name not in invalid}
         scenario = Scenario.model_validate({**_STAND_INS, **valid}, context=context)

@@ -95,11 +95,21 @@ class Problem:
     Parameters
     ----------
     path : str
-        Dotted path of the key.
+        Dotted path of the key; empty for the file as a whole.
     message : str
         The rule, the value and the remedy.
     line : int, optional
-        Line in the file.
+        Line in the file, from 1.
+
+    See Also
+    --------
+    ScenarioError : All problems of a file.
+
+    Examples
+    --------
+    >>> from peerpressure.scenario import Problem
+    >>> Problem("run.steps", "steps must be at least 1, got 0; ask for one step or more", 7).to_dict()["line"]
+    7
     """
 
     path: str
@@ -107,7 +117,13 @@ class Problem:
     line: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values, fit for JSON."""
+        """Return plain values, fit for JSON.
+
+        Returns
+        -------
+        dict
+            Keys ``path``, ``message`` and ``line``.
+        """
         return asdict(self)
 
     def __str__(self) -> str:

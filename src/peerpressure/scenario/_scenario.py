@@ -284,7 +284,13 @@ class Scenario(Section):
         return derived_schedule(self.pressure, self._model(Linear()), self.run.steps)
 
     def model(self) -> Model:
-        """Return the model."""
+        """Return the model.
+
+        Returns
+        -------
+        Model
+            Network, agents, pressure, noise and adaptation of the file.
+        """
         return self._model(self.schedule)
 
     def _model(self, pressure: Schedule) -> Model:
@@ -304,15 +310,43 @@ class Scenario(Section):
         )
 
     def system(self) -> Model | SDE:
-        """Return the model, or its stochastic differential equation where time is continuous."""
+        """Return the model, or its stochastic differential equation where time is continuous.
+
+        Returns
+        -------
+        Model or SDE
+            An ``SDE`` where the file has a [time] section.
+        """
         return self.model() if self.time is None else self.time.system(self.model())
 
     def observation(self) -> Observation:
-        """Return the observed agents and steps; all of them by default."""
+        """Return the observed agents and steps; all of them by default.
+
+        Returns
+        -------
+        Observation
+            The [observe] section.
+        """
         return Observation() if self.observe is None else self.observe.observation()
 
     def infer_network(self, run: Trajectory) -> NetworkEstimate:
-        """Return the network that the observer infers from a run, not knowing it."""
+        """Return the network that the observer infers from a run, not knowing it.
+
+        Parameters
+        ----------
+        run : Trajectory
+            A run with recorded states.
+
+        Returns
+        -------
+        NetworkEstimate
+            Estimated weights between the observed agents.
+
+        Raises
+        ------
+        InvalidInputError
+            If time is continuous.
+        """
         if self.time is not None and self.time.continuous:
             rule, remedy = "a network is inferred in discrete time", "remove [time]"
             raise InvalidInputError(message(rule, got="a [time] section", remedy=remedy))
@@ -330,29 +364,90 @@ class Scenario(Section):
         )
 
     def prior(self) -> Prior | None:
-        """Return the prior of the observer, if there is one."""
+        """Return the prior of the observer, if there is one.
+
+        Returns
+        -------
+        Prior or None
+            The prior of the [observe] section.
+        """
         return None if self.observe is None or self.observe.prior is None else self.observe.prior.prior()
 
     def to_toml(self) -> str:
-        """Return the scenario as the text of a file, with every default written out."""
+        """Return the scenario as the text of a file, with every default written out.
+
+        Returns
+        -------
+        str
+            TOML that ``parse_scenario`` reads.
+        """
         # None has no form in TOML, and a key that is left out has the same meaning.
         return toml_text(self.model_dump(exclude_none=True))
 
 
 def schema_text() -> str:
-    """Return the JSON schema of scenario files, which the package ships for editors."""
+    """Return the JSON schema of scenario files, which the package ships for editors.
+
+    Returns
+    -------
+    str
+        The schema as JSON text.
+
+    See Also
+    --------
+    shipped_schema : The file, which is equal to it.
+
+    Examples
+    --------
+    >>> import json
+    >>> from peerpressure.scenario import schema_text
+    >>> json.loads(schema_text())["title"]
+    'Scenario'
+    """
     # The dialect is named for editors, which otherwise guess an older one.
     schema = {"$schema": "https://json-schema.org/draft/2020-12/schema"} | Scenario.model_json_schema()
     return json.dumps(schema, indent=1, ensure_ascii=False) + "\n"
 
 
 def shipped_schema() -> str:
-    """Return the schema file of the package."""
+    """Return the schema file of the package.
+
+    Returns
+    -------
+    str
+        The schema as JSON text.
+
+    See Also
+    --------
+    schema_text : The schema from which the file was written.
+
+    Examples
+    --------
+    >>> from peerpressure.scenario import schema_text, shipped_schema
+    >>> shipped_schema() == schema_text()
+    True
+    """
     return (files("peerpressure") / FILE).read_text(encoding="utf-8")
 
 
 def starter_text() -> str:
-    """Return a commented scenario to start from, with the names of all members of each family."""
+    """Return a commented scenario to start from, with the names of all members of each family.
+
+    Returns
+    -------
+    str
+        TOML with comments.
+
+    See Also
+    --------
+    parse_scenario : Reads it.
+
+    Examples
+    --------
+    >>> from peerpressure.scenario import parse_scenario, starter_text
+    >>> parse_scenario(starter_text()).run.steps > 0
+    True
+    """
     text = (files("peerpressure.scenario") / "starter.toml").read_text(encoding="utf-8")
     tables: dict[str, Iterable[str]] = {
         "generators": GENERATORS,

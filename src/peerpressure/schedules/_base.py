@@ -37,6 +37,13 @@ class Schedule(ABC):
     See Also
     --------
     peerpressure.schedules.SCHEDULES : Table of all members.
+    as_schedule : Converts numbers, formulas and sequences.
+
+    Examples
+    --------
+    >>> from peerpressure.schedules import SCHEDULES, Linear, Schedule
+    >>> isinstance(Linear(), Schedule), list(SCHEDULES)[:3]
+    (True, ['linear', 'power', 'logarithmic'])
     """
 
     kind: ClassVar[str]
@@ -52,11 +59,33 @@ class Schedule(ABC):
 
     @abstractmethod
     def pressure(self, t: Array) -> Array:
-        """Return ρ_t unchecked; inf where it overflows a double."""
+        """Return ρ_t unchecked; inf where it overflows a double.
+
+        Parameters
+        ----------
+        t : array of float
+            Times, t ≥ 0.
+
+        Returns
+        -------
+        array of float
+            Pressures, in the shape of ``t``.
+        """
 
     @abstractmethod
     def log_pressure(self, t: Array) -> Array:
-        """Return log ρ_t unchecked, finite even where ρ_t overflows."""
+        """Return log ρ_t unchecked, finite even where ρ_t overflows.
+
+        Parameters
+        ----------
+        t : array of float
+            Times, t ≥ 0.
+
+        Returns
+        -------
+        array of float
+            Logarithms, in the shape of ``t``.
+        """
 
     @property
     @abstractmethod
@@ -79,7 +108,23 @@ class Schedule(ABC):
 
     @final
     def log(self, t: ArrayLike) -> Array:
-        """Return the natural logarithm of ρ_t, −∞ where ρ_t = 0."""
+        """Return the natural logarithm of ρ_t, −∞ where ρ_t = 0.
+
+        Parameters
+        ----------
+        t : float or array_like of float
+            Times, t ≥ 0.
+
+        Returns
+        -------
+        array of float
+            Logarithms, in the shape of ``t``.
+
+        Raises
+        ------
+        ScheduleError
+            If a time is not a real number, or ρ_t is negative or not a number.
+        """
         times = as_times(t)
         # log of a negative ρ would be NaN without an error, hence the check of ρ itself.
         self._checked(times)
@@ -88,7 +133,23 @@ class Schedule(ABC):
 
     @final
     def reciprocal(self, t: ArrayLike) -> Array:
-        """Return 1/ρ_t, exact where ρ_t overflows, and inf where ρ_t = 0."""
+        """Return 1/ρ_t, exact where ρ_t overflows, and inf where ρ_t = 0.
+
+        Parameters
+        ----------
+        t : float or array_like of float
+            Times, t ≥ 0.
+
+        Returns
+        -------
+        array of float
+            Reciprocals, in the shape of ``t``.
+
+        Raises
+        ------
+        ScheduleError
+            If a time is not a real number, or ρ_t is negative or not a number.
+        """
         times = as_times(t)
         return self._inverse(times, self._checked(times))
 
@@ -98,6 +159,23 @@ class Schedule(ABC):
 
         relief = 1/max(1, ρ_t) and weight = min(1, ρ_t), so that ρ/(s + ρ d) = weight/(s relief + weight d)
         is a quotient of finite numbers for every ρ_t, 0 and overflow included.
+
+        Parameters
+        ----------
+        t : float or array_like of float
+            Times, t ≥ 0.
+
+        Returns
+        -------
+        relief : array of float
+            Reciprocal of the larger of 1 and ρ_t, in the shape of ``t``.
+        weight : array of float
+            The smaller of 1 and ρ_t, in the shape of ``t``.
+
+        Raises
+        ------
+        ScheduleError
+            If a time is not a real number, or ρ_t is negative or not a number.
         """
         times = as_times(t)
         rho = self._checked(times)
@@ -105,13 +183,30 @@ class Schedule(ABC):
         return np.minimum(1.0, self._inverse(times, rho)), np.minimum(1.0, rho)
 
     def reading_times(self, t: Array) -> Array:
-        """Return the times at which the pressure of real times t > 0 is evaluated."""
+        """Return the times at which the pressure of real times t > 0 is evaluated.
+
+        Parameters
+        ----------
+        t : array of float
+            Real times of an ``SDE``.
+
+        Returns
+        -------
+        array of float
+            Times at which the schedule has a value, in the shape of ``t``.
+        """
         # Formulas such as t/t have a limit at time 0 but no value.
         return np.maximum(t, np.finfo(np.float64).tiny)
 
     @final
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data from which `schedule_from_dict` builds an equal schedule."""
+        """Return plain data from which `schedule_from_dict` builds an equal schedule.
+
+        Returns
+        -------
+        dict
+            The ``kind`` of the schedule, and its parameters by name.
+        """
         # Fields with init=False are derived, such as the tree of a formula.
         fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self) if field.init}
         plain = {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in fields.items()}
@@ -121,8 +216,10 @@ class Schedule(ABC):
         # Overflow, 1/0 and log 0 are legal results here: ∞ and −∞ have a meaning for the model.
         with np.errstate(all="ignore"):
             rho = self.pressure(times)
-        # One comparison catches NaN as well as negative values.
-        if not np.all(rho >= 0):
+        # One comparison catches NaN as well as negative values. Single times are read at every step, hence without
+        # np.all, which takes longer than the pressure itself.
+        legal = rho >= 0
+        if not (legal.all() if isinstance(legal, np.ndarray) else legal):
             first = np.flatnonzero(~(np.atleast_1d(rho) >= 0))[0]
             value, time = np.atleast_1d(rho).flat[first], np.atleast_1d(times).flat[first]
             rule = f"peer pressure must be a number ≥ 0 at every t, and {self} is not at t = {time:.17g}"

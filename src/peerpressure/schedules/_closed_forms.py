@@ -40,8 +40,18 @@ class Constant(Schedule):
     value : float
         Pressure at every step, at least 0.
 
+    Raises
+    ------
+    ScheduleError
+        If the value is not a finite number of at least 0.
+
+    See Also
+    --------
+    Logarithmic : The slowest growth, under which agents agree.
+
     Examples
     --------
+    >>> from peerpressure import Constant
     >>> print(Constant(3))
     ρ_t = 3
     """
@@ -87,8 +97,19 @@ class Linear(Schedule):
     offset : float, default 0.0
         Pressure at t = 0, at least −slope, so that ρ_1 ≥ 0.
 
+    Raises
+    ------
+    ScheduleError
+        If the slope is not above 0, or the offset is below −slope.
+
+    See Also
+    --------
+    Power : Other powers of time.
+    theory.optimal_schedule : The slope under which the consensus mode has the least variance.
+
     Examples
     --------
+    >>> from peerpressure import Linear
     >>> print(Linear(0.19))
     ρ_t = 0.19 t
     >>> Linear(2, 1)([1, 2, 3])
@@ -113,7 +134,7 @@ class Linear(Schedule):
             raise ScheduleError(message(rule, got=self.offset, remedy="ρ_1 = slope + offset must not be negative"))
 
     @classmethod
-    def tuned(cls, network: HasDegrees, stubbornness: ArrayLike, noise_exponent: float = 0.0) -> Self:
+    def tuned(cls, network: HasDegrees, stubbornness: ArrayLike = 1.0, noise_exponent: float = 0.0) -> Self:
         """Return ρ_t = κt/(1 − 2γ) with κ = Σs/Σd, the line that averages noise of scale t^γ away at the optimal rate.
 
         For γ = 0 the consensus mode then moves by 1/t at step t, as a running mean does; under a steeper schedule it
@@ -123,7 +144,7 @@ class Linear(Schedule):
         ----------
         network : Network
             Network with at least one edge.
-        stubbornness : float or array_like of shape (n,)
+        stubbornness : float or array_like of shape (n,), default 1.0
             Stubbornness s of the agents, above 0.
         noise_exponent : float, default 0.0
             Exponent γ < ½ of the noise's scale over time; from ½ on, no line averages noise away.
@@ -188,12 +209,23 @@ class Power(Schedule):
     Parameters
     ----------
     exponent : float
-        Power of t; the consensus value is reached for exponents up to 1.
+        Power of t, any finite number; the consensus value is reached for exponents above 0 and up to 1.
     scale : float, default 1.0
         Factor in front, above 0.
 
+    Raises
+    ------
+    ScheduleError
+        If a parameter is not finite, or the scale is not above 0.
+
+    See Also
+    --------
+    Linear : The power 1, with an offset.
+    StretchedExponential : Faster growth.
+
     Examples
     --------
+    >>> from peerpressure import Power
     >>> print(Power(1.5), Power(-1, scale=2).growth.bounded)
     ρ_t = t^1.5 True
     """
@@ -252,8 +284,18 @@ class Logarithmic(Schedule):
     scale : float, default 1.0
         Factor in front, above 0.
 
+    Raises
+    ------
+    ScheduleError
+        If the scale is not a finite number above 0.
+
+    See Also
+    --------
+    Power : Faster growth.
+
     Examples
     --------
+    >>> from peerpressure import Logarithmic
     >>> print(Logarithmic(2))
     ρ_t = 2 log(1 + t)
     """
@@ -299,8 +341,18 @@ class StretchedExponential(Schedule):
     exponent : float, default 0.5
         Power of t, above 0.
 
+    Raises
+    ------
+    ScheduleError
+        If the base is not above 1, or the exponent not above 0.
+
+    See Also
+    --------
+    Power : Slower growth.
+
     Examples
     --------
+    >>> from peerpressure import StretchedExponential
     >>> StretchedExponential()([1, 4, 9])
     array([2., 4., 8.])
     >>> print(StretchedExponential())

@@ -45,15 +45,27 @@ class Growth:
     basis : str
         Reason, in one sentence.
     exponent : float, optional
-        p where ρ_t ~ t^p.
+        Power p where ρ_t ~ t^p.
     slope : float, optional
-        c where ρ_t ~ c·t.
+        Factor c where ρ_t ~ c·t.
     limit : float, optional
         Limit of ρ_t, which may be 0 or ∞; None where it has none, or none is known.
     estimated : bool, default False
         Whether the facts are estimated from values of ρ_t rather than proved.
     envelope : Envelope, optional
         Bounds of ρ_t from some t on, where they are known.
+
+    See Also
+    --------
+    estimate_growth : Growth of a schedule that is known by its values only.
+    theory.regime_of : What the growth means for consensus.
+
+    Examples
+    --------
+    >>> from peerpressure.schedules import Power
+    >>> growth = Power(1.5).growth
+    >>> growth.reciprocal_sum_diverges, growth.exponent
+    (False, 1.5)
     """
 
     bounded: bool | None
@@ -95,7 +107,31 @@ def growth_within(envelope: Envelope, basis: str | None = None) -> Growth | None
 
 
 def growth_of_ratio(over: Growth, under: Growth, power: float = 1.0) -> Growth | None:
-    """Return the proved growth of f/g^power from those of f and g, None where their envelopes do not decide it."""
+    """Return the proved growth of f/g^power from those of f and g, None where their envelopes do not decide it.
+
+    Parameters
+    ----------
+    over, under : Growth
+        Growth of f and of g.
+    power : float, default 1.0
+        Power of g.
+
+    Returns
+    -------
+    Growth or None
+        Growth of f/g^power, proved.
+
+    See Also
+    --------
+    Schedule.growth : Growth of a schedule.
+
+    Examples
+    --------
+    >>> from peerpressure import Linear, Power
+    >>> from peerpressure.schedules import growth_of_ratio
+    >>> growth_of_ratio(Power(2).growth, Linear(3).growth).slope
+    0.333...
+    """
     first, second = over.envelope, under.envelope
     if first is None or second is None:
         return None
@@ -184,16 +220,28 @@ def estimate_growth(pressure: Callable[[Array], Array]) -> Growth:
     Parameters
     ----------
     pressure : callable
-        Function of an array of times that returns ρ_t.
+        Function of an array of times that returns ρ_t ≥ 0 in its shape.
 
     Returns
     -------
     Growth
-        Estimated facts.
+        Estimated facts; None for those that are not known.
+
+    See Also
+    --------
+    Growth : Facts on the growth of ρ_t.
 
     References
     ----------
     .. [1] Hardy (1910), Orders of Infinity, Cambridge University Press.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from peerpressure.schedules import estimate_growth
+    >>> growth = estimate_growth(lambda t: t * np.log(1 + t))
+    >>> growth.reciprocal_sum_diverges, growth.square_sum_diverges
+    (True, False)
     """
     # Runs of neighbouring t, which reveal a dependence on parity and the like; powers of ten do not.
     runs = np.add.outer(10.0 ** np.arange(3, 16), np.arange(64.0))

@@ -28,8 +28,19 @@ class Table(Schedule):
     values : array_like of shape (T,)
         Finite pressures, at least 0.
 
+    Raises
+    ------
+    ScheduleError
+        If a value is negative, infinite or not a number, or there is none. A pressure beyond the table is an error
+        when it is read.
+
+    See Also
+    --------
+    Formula : Pressure at all times.
+
     Examples
     --------
+    >>> from peerpressure.schedules import Table
     >>> Table([1, 2, 4])([1, 3])
     array([1., 4.])
     """
@@ -70,7 +81,13 @@ class Table(Schedule):
         return Table, (self.values,)
 
     def pressure(self, t: Array) -> Array:
-        """Look up ρ_t for a whole number t from 1 to the length of the table."""
+        """Look up ρ_t for a whole number t from 1 to the length of the table.
+
+        Raises
+        ------
+        ScheduleError
+            If a time is not such a number.
+        """
         length = self.values.size
         legal = (t >= 1) & (t <= length) & (t == np.floor(t))
         if not legal.all():
@@ -116,8 +133,20 @@ class Formula(Schedule):
     formula : str
         Arithmetic in t. It is parsed, never evaluated as code.
 
+    Raises
+    ------
+    FormulaError
+        If the text is not arithmetic in t.
+    ScheduleError
+        If ρ_1 is negative or not a number.
+
+    See Also
+    --------
+    as_schedule : Converts text to a formula.
+
     Examples
     --------
+    >>> from peerpressure.schedules import Formula
     >>> print(Formula("t * log(1 + t)"))
     ρ_t = t*log(1 + t)
     >>> Formula("t * log(1 + t)").growth.reciprocal_sum_diverges

@@ -17,8 +17,7 @@ from peerpressure.sde._moments import (
     stationary,
 )
 from peerpressure.sde._paths import euler_moments, euler_step, exact_paths
-from peerpressure.sde._taylor import TaylorScheme
-from peerpressure.sde._transitions import StepLaw, exact_transitions, transition
+from peerpressure.sde._transitions import StepLaw, TaylorScheme, exact_transitions, transition
 
 __all__ = [
     "SDE",

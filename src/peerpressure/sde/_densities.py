@@ -14,8 +14,7 @@ from numpy.typing import ArrayLike
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Vector
 from peerpressure.sde._equation import SDE
-from peerpressure.sde._flow import real_times
-from peerpressure.sde._moments import checked_weights, gaussian_path, moments_at, moments_of
+from peerpressure.sde._moments import checked_weights, gaussian_path, moments_at, moments_of, real_times
 
 # Share of the largest eigenvalue up to which one counts as 0: the covariance is known to some 1e-11 of it, and a law
 # along a direction below that would be one of the solver's errors.
@@ -25,7 +24,38 @@ DEGENERATE = 1e-10
 @final
 @dataclass(frozen=True, eq=False)
 class GaussianDensity:
-    """The density of some agents, or sums of agents, at one time; ``names`` lists them in the order of the axes."""
+    """The density of some agents, or sums of agents, at one time; ``names`` lists them in the order of the axes.
+
+    Parameters
+    ----------
+    time : float
+        The time.
+    names : tuple of k labels
+        Agents or names of sums.
+    mean : array of shape (k,)
+        Mean, in units of opinion.
+    covariance : array of shape (k, k)
+        Covariance, of full rank.
+
+    Raises
+    ------
+    InvalidInputError
+        If the covariance is singular: the law has then no density.
+
+    See Also
+    --------
+    exact_density : The density of an equation.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from peerpressure.sde import GaussianDensity
+    >>> one = GaussianDensity(1.0, ("ann",), np.array([0.5]), np.array([[0.04]]))
+    >>> one
+    GaussianDensity(t = 1, ann 0.5 ± 0.2)
+    >>> float(one.pdf(0.5).round(3))
+    1.995
+    """
 
     time: float
     names: tuple[Hashable, ...]
@@ -65,7 +95,23 @@ class GaussianDensity:
         return np.asarray(self.std[:, None] * np.linalg.cholesky(self._correlation))
 
     def logpdf(self, points: ArrayLike) -> Vector:
-        """Return the logarithm of the density at points of shape (…, names), or (…) where there is one name."""
+        """Return the logarithm of the density at points of shape (…, names), or (…) where there is one name.
+
+        Parameters
+        ----------
+        points : array_like of shape (..., k), or (...) where k = 1
+            Points in the order of ``names``.
+
+        Returns
+        -------
+        array of float
+            One value per point, in the shape of ``points`` without its last axis.
+
+        Raises
+        ------
+        InvalidInputError
+            If points do not hold one number for each name.
+        """
         at = np.asarray(points, dtype=np.float64)
         k = len(self.names)
         if k == 1 and (at.ndim == 0 or at.shape[-1] != 1):
@@ -80,12 +126,47 @@ class GaussianDensity:
         return np.asarray(-0.5 * np.sum(standard**2, axis=0) - constant).reshape(at.shape[:-1])
 
     def pdf(self, points: ArrayLike) -> Vector:
-        """Return the density at points of shape (…, names), or (…) where there is one name."""
+        """Return the density at points of shape (…, names), or (…) where there is one name.
+
+        Parameters
+        ----------
+        points : array_like of shape (..., k), or (...) where k = 1
+            Points in the order of ``names``.
+
+        Returns
+        -------
+        array of float
+            One value per point, in the shape of ``points`` without its last axis.
+
+        Raises
+        ------
+        InvalidInputError
+            If points do not hold one number for each name.
+        """
         return np.exp(self.logpdf(points))
 
     def marginal(self, names: Sequence[Hashable]) -> GaussianDensity:
         """Return the marginal density of some of the names.
 
+        Parameters
+        ----------
+        names : sequence of labels
+            One or more of ``names``, in any order.
+
+        Returns
+        -------
+        GaussianDensity
+            Density of these, in their order.
+
+        Raises
+        ------
+        InvalidInputError
+            If a name is unknown, or there is none.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from peerpressure.sde import GaussianDensity
         >>> both = GaussianDensity(1.0, ("a", "b"), np.zeros(2), np.array([[4.0, 1.0], [1.0, 2.0]]))
         >>> both.marginal(["b"])
         GaussianDensity(t = 1, b 0 ± 1.41)
@@ -133,13 +214,45 @@ def exact_density(
     *,
     weights: ArrayLike | None = None,
 ) -> GaussianDensity:
-    """Return the density at time t of all agents, of some, or of the sums with given ``weights`` (sums, agents).
+    """Return the density at time t of all agents, of some, or of weighted sums.
 
     Where the law is degenerate, because no noise acts in some direction, the error names agents that have a density.
 
-    >>> from peerpressure.model import Model
+    Parameters
+    ----------
+    sde : SDE
+        The equation.
+    t : float
+        Time, t > 0.
+    agents : sequence of labels, optional
+        The agents, each once; all by default.
+    weights : array_like of shape (sums, n), optional
+        Weights of sums of agents, in place of ``agents``.
+
+    Returns
+    -------
+    GaussianDensity
+        The exact solution of the Fokker–Planck equation.
+
+    Raises
+    ------
+    InvalidInputError
+        If the law is degenerate, or agents, weights or the time are not valid.
+
+    See Also
+    --------
+    solve_density : The same density on a grid, from the Fokker–Planck equation.
+    moments_at : Mean and variance, which exist without noise, too.
+
+    References
+    ----------
+    .. [1] H. Risken (1996), The Fokker–Planck Equation, 2nd edition, Springer.
+
+    Examples
+    --------
+    >>> from peerpressure import SDE, Gaussian, Model
     >>> from peerpressure.networks import k2
-    >>> from peerpressure.noise import Gaussian
+    >>> from peerpressure.sde import exact_density
     >>> exact_density(SDE(Model(k2(), hidden=[0.0, 1.0], noise=Gaussian(0.2))), 5.0)
     GaussianDensity(t = 5, 0 0.4484 ± 0.0543; 1 0.5516 ± 0.0543)
     """

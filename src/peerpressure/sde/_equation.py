@@ -70,8 +70,8 @@ class SDE:
 
     Examples
     --------
+    >>> from peerpressure import SDE, Gaussian, Model
     >>> from peerpressure.networks import k2
-    >>> from peerpressure.noise import Gaussian
     >>> sde = SDE(Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(0.5)))
     >>> sde.rate(1.0, sde.start_state)
     array([ 0.5, -0.5])
@@ -144,31 +144,103 @@ class SDE:
         return self.method
 
     def time(self, k: int) -> float:
-        """Return the time k·h at the end of step k."""
+        """Return the time k·h at the end of step k.
+
+        Parameters
+        ----------
+        k : int
+            Number of steps.
+
+        Returns
+        -------
+        float
+            Time, in the unit in which ``step`` is given.
+        """
         return k * self.step
 
     def homogeneous(self, t: ArrayLike) -> tuple[Vector, Vector]:
-        """Return (relief, weight) with ρ(t) = weight/relief, at one time or several."""
+        """Return (relief, weight) with ρ(t) = weight/relief, at one time or several.
+
+        Parameters
+        ----------
+        t : float or array_like of float
+            Times, t ≥ 0.
+
+        Returns
+        -------
+        relief : array of float
+            Reciprocal of the larger of 1 and ρ(t), in the shape of ``t``.
+        weight : array of float
+            The smaller of 1 and ρ(t), in the shape of ``t``.
+        """
         return self.pressure.homogeneous(self.pressure.reading_times(np.asarray(t, dtype=np.float64)))
 
     def noise_scale(self, t: ArrayLike) -> Vector:
-        """Return the common factor of the noise, at one time or several."""
+        """Return the common factor of the noise, at one time or several.
+
+        Parameters
+        ----------
+        t : float or array_like of float
+            Times, t ≥ 0.
+
+        Returns
+        -------
+        array of float
+            Factors of the standard deviation, in the shape of ``t``.
+        """
         return self.noise.scale(self.noise.time_scale.reading_times(np.asarray(t, dtype=np.float64)))
 
     def update(self, t: float) -> Update:
-        """Return the discrete model's affine map at the pressure of a real time t."""
+        """Return the discrete model's affine map at the pressure of a real time t.
+
+        Parameters
+        ----------
+        t : float
+            Time, t ≥ 0.
+
+        Returns
+        -------
+        Update
+            Gain g and coupling C.
+        """
         # Solvers evaluate the equation here only, so that each of them can be cancelled.
         checkpoint()
         gain, coupling_scale = coefficients(*self.homogeneous(t), self.s, self.network.degrees)
         return Update(gain, coupling_scale, self.x0, self.network.adjacency)
 
     def drift(self, t: float) -> tuple[sparse.csr_array, Vector]:
-        """Return the matrix B = I − C and the vector b = g ∘ x₀ of the drift b − B y at time t."""
+        """Return the matrix B = I − C and the vector b = g ∘ x₀ of the drift b − B y at time t.
+
+        Parameters
+        ----------
+        t : float
+            Time, t ≥ 0.
+
+        Returns
+        -------
+        matrix : scipy.sparse.csr_array of shape (n, n)
+            Matrix B.
+        vector : array of shape (n,)
+            Vector b, in units of opinion per unit of time.
+        """
         update = self.update(t)
         return sparse.csr_array(sparse.eye_array(self.n, format="csr") - update.coupling), update.gain * self.x0
 
     def rate(self, t: float, public: Vector) -> Vector:
-        """Return the drift b − B y at time t, for states of shape (agents,) or (agents, batch)."""
+        """Return the drift b − B y at time t, for states of shape (agents,) or (agents, batch).
+
+        Parameters
+        ----------
+        t : float
+            Time, t ≥ 0.
+        public : array of shape (n,) or (n, batch)
+            Public opinions y.
+
+        Returns
+        -------
+        array
+            Opinion per unit of time, in the shape of ``public``.
+        """
         return np.asarray(self.update(t)(public) - public)
 
     @property
@@ -181,7 +253,17 @@ class SDE:
     def noise_size(self, t: float, update: Update | None = None) -> Vector:
         """Return the diagonal of G at time t, which is σ/(s + ρd) as printed and sσ/(s + ρd) in the model.
 
-        An ``update`` of that time at hand is not made again.
+        Parameters
+        ----------
+        t : float
+            Time, t ≥ 0.
+        update : Update, optional
+            The update of time t, where it is at hand already.
+
+        Returns
+        -------
+        array of shape (n,)
+            Standard deviation of each agent's noise over one unit of time.
         """
         gain = (update or self.update(t)).gain
         return np.asarray(gain * self.deviations * self.noise_scale(t))
@@ -197,7 +279,7 @@ def _check_model(model: object) -> None:
         raise ModelError(message("an SDE is made from a Model", got=type(model).__name__, remedy=remedy))
     if not isinstance(model.noise, (Gaussian, NoNoise)):
         rule = "in continuous time the noise is Brownian motion, so the model's noise must be Gaussian"
-        raise ModelError(message(rule, got=model.noise, remedy="use Gaussian(std) or no noise"))
+        raise ModelError(message(rule, got=model.noise, remedy="take Gaussian noise or none"))
     if model.noise.has_memory:
         rule = "in continuous time noise must be independent from one time to the next"
         raise ModelError(message(rule, got=model.noise, remedy="use temporal='white'"))

@@ -45,11 +45,54 @@ def exact_paths(
     agents: NDArray[np.int64] | None = None,
     report: Callable[[int], None] | None = None,
 ) -> RunResult:
-    """Make ``steps`` exact steps of length h from ``start``, (agents,) or (replicates, agents).
+    """Draw paths by exact steps of length h.
 
-    ``replicates`` are their numbers; ``times`` are the recorded steps, counted from step 0 of the equation and
-    ``start_step`` among them where the start is to be kept; ``agents`` are the recorded ones, by index. The result
-    has their states, and the minimum, maximum and mean over all agents.
+    Parameters
+    ----------
+    sde : SDE
+        The equation, with its step h.
+    steps : int
+        Number of steps, at least 0.
+    replicates : array of int
+        Numbers of the replicates, which select their noise.
+    seed : int
+        Seed of the noise.
+    start : array of shape (n,) or (replicates, n), optional
+        State at ``start_step``; by default that of the equation.
+    start_step : int, default 0
+        Step from which the paths go on.
+    times : array of int, optional
+        Recorded steps, counted from step 0 of the equation, with ``start_step`` among them where the start is to be
+        kept; by default all.
+    agents : array of int, optional
+        Positions of the recorded agents; all by default.
+    report : callable, optional
+        Called with the number of steps done.
+
+    Returns
+    -------
+    RunResult
+        States (replicates, times, agents), summaries (minimum, maximum and mean over all agents) of shape
+        (replicates, times, 3), and the final state.
+
+    Raises
+    ------
+    TooLargeError
+        If the matrices of a step do not fit in memory.
+
+    See Also
+    --------
+    peerpressure.simulate : Runs an ``SDE`` and returns a ``Trajectory``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from peerpressure import SDE, Gaussian, Model
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.sde import exact_paths
+    >>> sde = SDE(Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(0.5)))
+    >>> exact_paths(sde, 10, replicates=np.arange(3), seed=1).states.shape
+    (3, 11, 2)
     """
     from peerpressure.engine.plan import RunResult
 
@@ -121,11 +164,38 @@ def euler_step(sde: SDE, k: int, public: Vector, z: Vector) -> Vector:
     """Return the state at t_k = k·h from that at t_{k−1}: y ← (1 − h) y + h (g ∘ x₀ + C y) + √h G z.
 
     Coefficients are those of the step's end, which makes a step of length 1 with the model's scaling the discrete
-    model itself; any point within the step would give the same orders. States and the standard normal z have
-    shape (agents,) or (agents, batch).
+    model itself; any point within the step would give the same orders.
 
-    >>> from peerpressure.model import Model
+    Parameters
+    ----------
+    sde : SDE
+        The equation, with its step h.
+    k : int
+        Number of the step, from 1.
+    public : array of shape (n,) or (n, batch)
+        State y at t_{k−1}.
+    z : array of shape (n,) or (n, batch)
+        Standard normal numbers.
+
+    Returns
+    -------
+    array
+        State at t_k, in the shape of ``public``.
+
+    See Also
+    --------
+    exact_paths : Paths without an error of steps.
+
+    References
+    ----------
+    .. [1] P. E. Kloeden and E. Platen (1992), Numerical Solution of Stochastic Differential Equations, Springer.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from peerpressure import SDE, Model
     >>> from peerpressure.networks import k2
+    >>> from peerpressure.sde import euler_step
     >>> model = Model(k2(), hidden=[1.0, 2.0], stubbornness=[3.0, 1.0])
     >>> euler_step(SDE(model, step=1.0), 1, model.start_state, np.zeros(2)) == model.update(1)(model.start_state)
     array([ True,  True])
@@ -142,6 +212,35 @@ def euler_moments(sde: SDE, steps: int) -> Iterator[tuple[Vector, Vector]]:
 
     The scheme is linear with Gaussian noise, so that its own moments are exact: m ← m + h (b − B m) and
     P ← M P Mᵀ + h GGᵀ with M = (1 − h) I + h C.
+
+    Parameters
+    ----------
+    sde : SDE
+        The equation, with its step h.
+    steps : int
+        Number of steps, at least 0.
+
+    Yields
+    ------
+    mean : array of shape (n,)
+        Mean after the step.
+    covariance : array of shape (n, n)
+        Covariance after the step.
+
+    See Also
+    --------
+    gaussian_path : Moments of the equation itself.
+    euler_step : One step of the scheme.
+
+    Examples
+    --------
+    >>> from peerpressure import SDE, Gaussian, Model
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.sde import euler_moments, moments_at
+    >>> sde = SDE(Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(0.5)), step=0.01)
+    >>> *_, (mean, _) = euler_moments(sde, 100)
+    >>> bool(abs(mean - moments_at(sde, 1.0).mean[0]).max() < sde.step)
+    True
     """
     n, h = sde.n, sde.step
     mean, covariance = sde.start_state, np.zeros((n, n))

@@ -33,9 +33,9 @@ class Range:
     Parameters
     ----------
     start, stop : float
-        First and last value, both included.
+        First and last value, both included; above 0 where spacing is logarithmic.
     count : int
-        Number of values.
+        Number of values, at least 1.
     spacing : {"linear", "log"}, default "linear"
         Whether the values or their logarithms are evenly spaced.
     whole : bool, default False
@@ -52,6 +52,7 @@ class Range:
 
     Examples
     --------
+    >>> from peerpressure.sweep import Range
     >>> Range(0.0, 0.4, 5).values()
     (0.0, 0.1, 0.2, 0.3, 0.4)
     >>> Range(10, 1000, 3, spacing="log", whole=True).values()
@@ -68,7 +69,13 @@ class Range:
         _check(self.start, self.stop, self.count, self.spacing)
 
     def values(self) -> tuple[Value, ...]:
-        """Return the values in order."""
+        """Return the values in order.
+
+        Returns
+        -------
+        tuple of int or float
+            Distinct values; fewer than ``count`` where rounding to whole numbers makes some of them equal.
+        """
         # Integer ratios, not accumulated steps: the last share is exactly 1, and no error builds up along the axis.
         shares = [i / (self.count - 1) for i in range(self.count)] if self.count > 1 else [0.0]
         placed = (_place(share, self.start, self.stop, self.spacing, self.whole) for share in shares)
@@ -86,9 +93,9 @@ class Draws:
     Parameters
     ----------
     low, high : float
-        Range of the values.
+        Range of the values, low < high; above 0 where spacing is logarithmic.
     count : int
-        Number of values.
+        Number of values, at least 1.
     spacing : {"linear", "log"}, default "linear"
         Whether the values or their logarithms are uniform.
     whole : bool, default False
@@ -105,6 +112,7 @@ class Draws:
 
     Examples
     --------
+    >>> from peerpressure.sweep import Draws
     >>> Draws(0.0, 1.0, 3).values(0, "noise")[:2] == Draws(0.0, 1.0, 2).values(0, "noise")
     True
     """
@@ -131,7 +139,20 @@ class Draws:
             raise InvalidInputError(message(rule, got=f"{self.count} of about {available:.3g}", remedy=remedy))
 
     def values(self, root: int, name: str) -> tuple[Value, ...]:
-        """Return the draws in the order of generation."""
+        """Return the draws in the order of generation.
+
+        Parameters
+        ----------
+        root : int
+            Root seed of the plan.
+        name : str
+            Name of the axis.
+
+        Returns
+        -------
+        tuple of int or float
+            Distinct values, ``count`` of them.
+        """
         found: dict[Value, None] = {}
         for share in _shares(root, name):
             found[_place(share, self.low, self.high, self.spacing, self.whole)] = None
@@ -200,7 +221,29 @@ _TASK = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 
 
 class Unit(NamedTuple):
-    """One call of the task: key, parameters as canonical JSON, replication and 64-bit seed."""
+    """One call of the task.
+
+    Attributes
+    ----------
+    key : str
+        Hash of task, parameters and replication.
+    parameters : str
+        Parameters as canonical JSON.
+    replication : int
+        Number of the replication, from 0.
+    seed : int
+        Seed of 64 bits.
+
+    See Also
+    --------
+    Plan.units : The units of a plan.
+
+    Examples
+    --------
+    >>> from peerpressure.sweep import Plan
+    >>> Plan("mymodule:task", axes={"noise": [0.1, 1.0]}).units[0].parameters
+    '{"noise":0.1}'
+    """
 
     key: str
     parameters: str
@@ -209,7 +252,27 @@ class Unit(NamedTuple):
 
 
 class Fingerprint(NamedTuple):
-    """What all results of one table have in common."""
+    """What all results of one table have in common.
+
+    Attributes
+    ----------
+    task : str
+        Path ``module:function`` of the task.
+    version : str
+        Version of the package.
+    seed : int
+        Root seed.
+
+    See Also
+    --------
+    Plan.fingerprint : That of a plan.
+
+    Examples
+    --------
+    >>> from peerpressure.sweep import Plan
+    >>> Plan("mymodule:task", seed=7).fingerprint.seed
+    7
+    """
 
     task: str
     version: str
@@ -253,6 +316,7 @@ class Plan:
 
     Examples
     --------
+    >>> from peerpressure.sweep import Plan, Range
     >>> len(Plan("mymodule:task", axes={"noise": [0.1, 1.0], "n": Range(10, 30, 3, whole=True)}, replications=5))
     30
     """

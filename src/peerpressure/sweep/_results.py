@@ -190,6 +190,8 @@ def write_table(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     Examples
     --------
     >>> import tempfile, pandas as pd
+    >>> from pathlib import Path
+    >>> from peerpressure.sweep import write_table
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_table(pd.DataFrame({"spread": [0.5]}), Path(folder, "table.csv"))
     ...     Path(folder, "table.csv").read_text().split()
@@ -247,7 +249,29 @@ def _column(values: Sequence[Any]) -> pd.Series:
 
 
 class Failure(NamedTuple):
-    """A unit that raised: key, parameters as JSON, replication and first line of the error."""
+    """A unit that raised.
+
+    Attributes
+    ----------
+    key : str
+        Key of the unit.
+    parameters : str
+        Its parameters as JSON.
+    replication : int
+        Its replication, from 0.
+    error : str
+        First line of the error.
+
+    See Also
+    --------
+    SweepStatus : Has the first failures.
+
+    Examples
+    --------
+    >>> from peerpressure.sweep import Failure
+    >>> Failure("3f2a", '{"noise": 0.1}', 0, "ValueError: no").error
+    'ValueError: no'
+    """
 
     key: str
     parameters: str
@@ -260,7 +284,26 @@ class Failure(NamedTuple):
 class SweepStatus:
     """The number of units in each state, the first failures, and an estimate of the remaining time.
 
-    ``active`` is True while a process runs the sweep; ``seconds_left`` is None before the first unit is done.
+    Attributes
+    ----------
+    planned, running, done, failed : int
+        Number of units in each state.
+    failures : tuple of Failure
+        The first failures.
+    seconds_left : float or None
+        Estimate in seconds; None before the first unit is done.
+    active : bool
+        Whether a process runs the sweep.
+
+    See Also
+    --------
+    status : Returns it.
+
+    Examples
+    --------
+    >>> from peerpressure.sweep import SweepStatus
+    >>> print(SweepStatus(planned=0, running=0, done=2, failed=0, failures=(), seconds_left=0.0, active=False))
+    2 of 2 done, 0 failed, 0 running
     """
 
     planned: int

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, TypeAlias, final
 
 from peerpressure.errors import message
+from peerpressure.progress import announce
 from peerpressure.sweep._ledger import SweepError, UnitOutcome, no_room
 from peerpressure.sweep._plan import Plan, Unit
 from peerpressure.sweep._results import write_result
@@ -69,6 +70,7 @@ class Worker:
             start_new_session=True,
         )
         self.ready = False
+        self.announcement = ""
         self.batch: list[Unit] = []
         # The thread starts before the first message is sent, so that a full pipe cannot block both sides.
         threading.Thread(target=self._listen, args=(inbox,), daemon=True).start()
@@ -151,6 +153,11 @@ class Pool:
             return  # its units were reassigned
         if "unwritten" in answer:
             raise no_room(answer["unwritten"])
+        if "announcement" in answer:
+            # One that has finished must not withdraw what another still does.
+            worker.announcement = answer["announcement"]
+            announce(next((other.announcement for other in self.workers if other.announcement), ""))
+            return
         worker.ready, worker.batch, self._false_starts = True, [], 0
         self._work.record([UnitOutcome(*outcome) for outcome in answer.get("outcomes", ())])
 

@@ -13,8 +13,9 @@ import signal
 import sys
 import threading
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Never
 
+from peerpressure.progress import announcing
 from peerpressure.sweep._plan import Unit
 from peerpressure.sweep._results import write_result
 from peerpressure.sweep._work import compute
@@ -33,6 +34,11 @@ def main() -> None:
     setting = json.loads(sys.stdin.buffer.readline())
     threading.Thread(target=_listen, args=(sys.stdin.buffer, batches), daemon=True).start()
     _send(answers, {"ready": os.getpid()})
+    with announcing(lambda text: _send(answers, {"announcement": text})):
+        _work(setting, batches, answers)
+
+
+def _work(setting: dict[str, str], batches: queue.SimpleQueue[list[Any]], answers: IO[bytes]) -> Never:
     while True:
         try:
             # One answer per batch; result files are written before it, so a unit that is reported as done has its file.

@@ -1,23 +1,21 @@
 """Behaviour of a model without simulation: outcome, rates, limits, exact moments and forecasts."""
 
 from peerpressure.theory import two_agents
-from peerpressure.theory._advice import Advice, Suggestion
+from peerpressure.theory._advice import Advice, Suggestion, replicates_needed, steps_needed
 from peerpressure.theory._classification import Outcome
 from peerpressure.theory._contraction import contraction, contraction_product
 from peerpressure.theory._departure import ConsensusLimitCurve, Departure, consensus_limit, consensus_limit_curve
 from peerpressure.theory._diagnosis import diagnose
-from peerpressure.theory._fixed_point import fixed_point
-from peerpressure.theory._forecast import Forecast, forecast, mode_error
+from peerpressure.theory._forecast import Forecast, Settling, forecast, mode_error
 from peerpressure.theory._limits import ConsensusLimit, Phases
 from peerpressure.theory._moments import Functional, Moments, agent, consensus_mode, difference, mean, moments
 from peerpressure.theory._onset import Law
 from peerpressure.theory._optimal_schedule import Alternative, OptimalSchedule, optimal_schedule
-from peerpressure.theory._precision import replicates_needed, steps_needed
 from peerpressure.theory._rates import Rate, consensus_rate, ideal_deviation, mode_noise, start_weight
 from peerpressure.theory._reasons import Reason, ReasonCode
 from peerpressure.theory._regime import Regime, regime_of
 from peerpressure.theory._retention import Retention, retention
-from peerpressure.theory._settling import Settling
+from peerpressure.theory._stationary import fixed_point
 from peerpressure.theory._verdict import Connectivity, HiddenOutcome, Verdict
 
 __all__ = [

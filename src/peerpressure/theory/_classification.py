@@ -16,7 +16,7 @@ import numpy as np
 from peerpressure.model import Model, Vector
 from peerpressure.schedules import Constant, Formula, Growth, Table
 from peerpressure.sde import SDE
-from peerpressure.statespace import model_of
+from peerpressure.statespace import model_of, noise_deviations
 from peerpressure.theory._recurrence import AbsoluteProbability
 from peerpressure.theory._regime import (
     NoiseEffect,
@@ -37,6 +37,36 @@ class Outcome(Enum):
     """Behaviour of the public opinions as t → ∞.
 
     Clusters, periodic limits and random walks occur only where the network changes or hidden opinions adapt.
+
+    Attributes
+    ----------
+    CONSENSUS : Outcome
+        All agents converge to v.
+    BIASED_CONSENSUS : Outcome
+        All agents converge to a common value other than v, or to a random one.
+    OSCILLATION : Outcome
+        The two sides of a bipartite network exchange two values for ever.
+    DISAGREEMENT : Outcome
+        The agents stay apart.
+    CLUSTERS : Outcome
+        Agents agree within components, but not between them.
+    PERIODIC : Outcome
+        Opinions repeat with the period of the network.
+    RANDOM_WALK : Outcome
+        Agents agree on a value that noise moves for ever.
+    UNKNOWN : Outcome
+        The outcome is not decided; the reasons say why.
+
+    See Also
+    --------
+    diagnose : Decides the outcome of a model.
+
+    Examples
+    --------
+    >>> from peerpressure import Model, diagnose
+    >>> from peerpressure.networks import k2
+    >>> diagnose(Model(k2(), hidden=[0.0, 1.0])).outcome
+    <Outcome.CONSENSUS: 'consensus on v'>
     """
 
     CONSENSUS = "consensus on v"
@@ -250,11 +280,6 @@ class LongRun:
         return None if averages and (not part.periodic or self.noise is NoiseEffect.WANDERS) else averages
 
 
-def system_deviations(system: Model | SDE) -> Vector:
-    """Return the standard deviations of noise as it enters with the weight of an opinion, shape (agents,)."""
-    return system.deviations if isinstance(system, SDE) else system.noise.deviations(system.n)
-
-
 def is_consensus_value(model: Model, value: float) -> bool:
     """Whether a value is v = Σ s x₀/Σ s, up to rounding."""
     # Relative to the range, so that the result does not depend on the origin of the scale of opinions.
@@ -269,7 +294,7 @@ def classify(system: Model | SDE) -> LongRun:
     >>> classify(Model(k2(), hidden=[0, 1])).outcome
     <Outcome.CONSENSUS: 'consensus on v'>
     """
-    model, deviations = model_of(system), system_deviations(system)
+    model, deviations = model_of(system), noise_deviations(system)
     continuous, growth = system is not model, model.pressure.growth
     regime = regime_of(model.pressure, growth)
     structure = structure_of(model, regime, continuous=continuous)

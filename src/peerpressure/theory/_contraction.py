@@ -96,9 +96,15 @@ def contraction(model: Model, t: ArrayLike, *, exact: bool = False) -> Vector:
     InvalidInputError
         If a time is not legal, or hidden opinions adapt and ``exact`` is False.
 
+    See Also
+    --------
+    contraction_product : Product of the bounds over all steps.
+
     Examples
     --------
+    >>> from peerpressure import Model
     >>> from peerpressure.networks import k2
+    >>> from peerpressure.theory import contraction
     >>> contraction(Model(k2(), hidden=[0.0, 1.0]), [1, 3])
     array([0.5 , 0.75])
     """
@@ -130,7 +136,7 @@ def contraction_product(model: Model, steps: int, *, log: bool = False) -> Vecto
     model : Model
         A model with constant hidden opinions.
     steps : int
-        The last step.
+        The last step, at least 1.
     log : bool, default False
         Whether to return logarithms.
 
@@ -139,9 +145,21 @@ def contraction_product(model: Model, steps: int, *, log: bool = False) -> Vecto
     array of shape (steps,)
         A bound on the weight that the start still has after each step.
 
+    Raises
+    ------
+    InvalidInputError
+        If ``steps`` is not a whole number of at least 1, or hidden opinions adapt.
+
+    See Also
+    --------
+    contraction : The factor of one step.
+    start_weight : The weight of the start in the consensus mode, exactly.
+
     Examples
     --------
+    >>> from peerpressure import Model
     >>> from peerpressure.networks import k2
+    >>> from peerpressure.theory import contraction_product
     >>> contraction_product(Model(k2(), hidden=[0.0, 1.0]), 3)
     array([0.5       , 0.33333333, 0.25      ])
     """

@@ -64,6 +64,18 @@ class Departure:
         Root mean square of the difference between the two phases of a periodic limit, 0 for others.
     resolution : float
         Error of the computation; what is smaller cannot be told from 0.
+
+    See Also
+    --------
+    Verdict : Has it where all agents agree in the limit, or exchange two values.
+
+    Examples
+    --------
+    >>> from peerpressure import Model, Power, diagnose
+    >>> from peerpressure.networks import k2
+    >>> far = diagnose(Model(k2(), hidden=[0.0, 1.0], pressure=Power(2))).departure
+    >>> far.bias, round(far.swing, 4)
+    (0.0, 0.0889)
     """
 
     bias: float
@@ -260,8 +272,9 @@ def consensus_limit(model: Model | SDE, *, tolerance: float = 1e-6) -> Consensus
 
     Examples
     --------
+    >>> from peerpressure import Model, Power
     >>> from peerpressure.networks import complete, k2
-    >>> from peerpressure.schedules import Power
+    >>> from peerpressure.theory import consensus_limit
     >>> print(consensus_limit(Model(k2(), hidden=[0.0, 1.0], stubbornness=[1.0, 3.0], pressure=2.0, adaptation=0.1)))
     0.7273
     >>> fast = Model(complete(3), hidden=[0, 1, 5], stubbornness=[1, 2, 4], pressure=Power(2))
@@ -298,7 +311,30 @@ def _no_limit(long_run: LongRun) -> InvalidInputError:
 @final
 @dataclass(frozen=True, eq=False)
 class ConsensusLimitCurve:
-    """Consensus limits over the rate η at which hidden opinions adapt; all of shape (rates,)."""
+    """Consensus limits over the rate η at which hidden opinions adapt.
+
+    Attributes
+    ----------
+    rates : array of shape (rates,)
+        The rates η, from 0 to 1.
+    mean, std, residual : array of shape (rates,)
+        Mean, standard deviation and error of the limit at each rate, as in ``ConsensusLimit``.
+    consensus_value : float
+        The consensus value v of constant opinions.
+
+    See Also
+    --------
+    consensus_limit_curve : Computes it.
+
+    Examples
+    --------
+    >>> from peerpressure import Model
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.theory import consensus_limit_curve
+    >>> curve = consensus_limit_curve(Model(k2(), hidden=[0.0, 1.0], stubbornness=[1.0, 3.0]), [0.0, 0.1])
+    >>> curve.mean.round(3), curve.consensus_value
+    (array([0.75, 0.72]), 0.75)
+    """
 
     rates: Vector
     mean: Vector
@@ -307,7 +343,13 @@ class ConsensusLimitCurve:
     consensus_value: float
 
     def to_dataframe(self) -> pd.DataFrame:
-        """Return one row for each rate."""
+        """Return one row for each rate.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``rate``, ``mean``, ``std`` and ``residual``.
+        """
         import pandas as pd
 
         columns = {"rate": self.rates, "mean": self.mean, "std": self.std, "residual": self.residual}
@@ -324,16 +366,27 @@ def consensus_limit_curve(model: Model, rates: Iterable[float], *, tolerance: fl
     rates : iterable of float
         The rates, each from 0 to 1.
     tolerance : float, default 1e-4
-        As in ``consensus_limit``.
+        Largest error of a limit, as in ``consensus_limit``.
 
     Returns
     -------
     ConsensusLimitCurve
         One limit for each rate.
 
+    Raises
+    ------
+    AdaptationError
+        If a rate is not a number from 0 to 1.
+
+    See Also
+    --------
+    consensus_limit : The limit of one model.
+
     Examples
     --------
+    >>> from peerpressure import Model
     >>> from peerpressure.networks import k2
+    >>> from peerpressure.theory import consensus_limit_curve
     >>> model = Model(k2(), hidden=[0.0, 1.0], stubbornness=[1.0, 3.0])
     >>> consensus_limit_curve(model, [0.0, 0.01, 0.1, 1.0]).mean.round(3)
     array([0.75 , 0.744, 0.72 , 0.657])

@@ -9,7 +9,7 @@ from peerpressure.networks import TemporalNetwork, joint_connectivity, shortest_
 from peerpressure.progress import ShouldStop, cancellable, checkpoint
 from peerpressure.schedules import Formula
 from peerpressure.sde import SDE
-from peerpressure.statespace import model_of
+from peerpressure.statespace import model_of, step_length
 from peerpressure.theory._advice import advice
 from peerpressure.theory._classification import LongRun, Outcome, classify
 from peerpressure.theory._departure import decide
@@ -82,8 +82,8 @@ def diagnose(
 
     Examples
     --------
+    >>> from peerpressure import Model, Power, diagnose
     >>> from peerpressure.networks import k2
-    >>> from peerpressure.schedules import Power
     >>> diagnose(Model(k2(), hidden=[0, 1])).outcome.value
     'consensus on v'
     >>> diagnose(Model(k2(), hidden=[0, 1], pressure=Power(2))).outcome.value
@@ -95,7 +95,7 @@ def diagnose(
 
 def _check_schedules(system: Model | SDE, steps: int) -> None:
     """Raise for a formula that is illegal at one of the steps, before any work is done."""
-    model, unit = model_of(system), system.step if isinstance(system, SDE) else 1.0
+    model, unit = model_of(system), step_length(system)
     for first in range(1, steps + 1, _AT_ONCE):
         checkpoint()
         times = unit * np.arange(first, min(first + _AT_ONCE, steps + 1))

@@ -12,17 +12,16 @@ import numpy as np
 from peerpressure.model import Vector
 from peerpressure.networks import NetworkLaw
 from peerpressure.schedules import Constant, Table
-from peerpressure.sde import SDE
+from peerpressure.statespace import step_length
 from peerpressure.theory._classification import LongRun, Outcome
 from peerpressure.theory._conserved import late_scale
 from peerpressure.theory._departure import Departure
-from peerpressure.theory._fixed_point import fixed_point
 from peerpressure.theory._limits import ConsensusLimit
 from peerpressure.theory._rates import start_weight
 from peerpressure.theory._reasons import Reason, ReasonCode, Value, shown_digit
 from peerpressure.theory._recurrence import periodic_fixed_point, periodic_limit
 from peerpressure.theory._regime import LATE, NoiseEffect, Regime, converges_almost_surely
-from peerpressure.theory._stationary import fluctuation, stationary_mean
+from peerpressure.theory._stationary import fixed_point, fluctuation, stationary_mean
 from peerpressure.theory._structure import NoiselessLimit
 
 # Components that are named with their values.
@@ -192,6 +191,7 @@ def _limit(long_run: LongRun, limit: ConsensusLimit | None) -> Reason:
         return _reason(ReasonCode.LIMIT, mean=limit.mean, std=limit.std, v=v, error=limit.residual, digit=digit)
     if long_run.noise is NoiseEffect.WANDERS:
         return _reason(ReasonCode.LIMIT_UNBOUNDED, v=v)
+    # Another record of the same process would have another limit.
     if long_run.structure.law is not None:
         return _reason(ReasonCode.LIMIT_DEPENDS_ON_NETWORK, v=v)
     return _reason(ReasonCode.LIMIT_DEPENDS_ON_NOISE, v=v)
@@ -264,6 +264,7 @@ def _disagreement(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
 def _stationary_states(long_run: LongRun) -> Vector | None:
     """Return the mean public opinions under bounded pressure, where only constant opinions matter."""
     structure, networks = long_run.structure, long_run.structure.networks
+    # The record of a random network is one of many; its stationary mean is that of the law.
     if structure.law is not None:
         return stationary_mean(long_run.model, structure.law, long_run.regime) if structure.constant_opinions else None
     if networks is None or structure.opinions.fades:
@@ -369,7 +370,7 @@ def _unknown(long_run: LongRun, horizon: int | None, weight: float | None) -> Re
         return [Reason(code), Reason(ReasonCode.NO_HORIZON)]
     weight = start_weight(system, horizon) if weight is None else weight
     times = np.array([1, horizon])
-    rho = pressure(pressure.reading_times(times * system.step)) if isinstance(system, SDE) else pressure(times)
+    rho = pressure(pressure.reading_times(times * step_length(system)))
     first, last = (float(value) for value in rho)
     seen = _reason(ReasonCode.FINITE_HORIZON, steps=horizon, first=first, last=last, weight=weight)
     return [Reason(code), seen]

@@ -1,10 +1,10 @@
-"""State of a model after a number of steps, exactly."""
+"""State of a model after a number of steps, exactly, and settling times up to then."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
@@ -13,11 +13,114 @@ from peerpressure.model import Model, Vector
 from peerpressure.parameters import Parameter
 from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.sde import SDE
-from peerpressure.sde._flow import NEGLIGIBLE, integrate
+from peerpressure.sde._moments import NEGLIGIBLE, gaussian_path, integrate
 from peerpressure.simulation import simulate
-from peerpressure.statespace import initial_state, model_of, state_layout, transition
+from peerpressure.statespace import initial_state, model_of, model_transitions, state_layout
 from peerpressure.theory._moments import LARGEST_COVARIANCE, consensus_mode, forward_moments, moments, step_count
-from peerpressure.theory._settling import Settling, SettlingWatch, usual_tolerance
+from peerpressure.theory._reasons import Reason, ReasonCode
+
+# Settling times: the steps from which on agents are close to each other, and to v.
+
+# Tolerance as a share of the range of opinions, to one digit.
+SHARE = 0.05
+
+
+@final
+@dataclass(frozen=True)
+class Settling:
+    """Steps from which on agents are within a tolerance of each other, and of v, up to the last step.
+
+    Distances are root mean squares over the noise and over agents, or pairs of agents; they are exact, or bounded from
+    below on large networks with noise. In continuous time they are those at the steps of the equation, and nothing is
+    claimed about times in between.
+
+    Attributes
+    ----------
+    tolerance : float
+        The distance.
+    steps : int
+        The last step that is considered; nothing is claimed about later ones.
+    each_other : int, optional
+        First step from which on two agents, taken at random, are within the tolerance of each other; None if they are
+        not at the last step.
+    value : int, optional
+        First step from which on an agent is within the tolerance of v; None if it is not at the last step.
+    step_length : float, optional
+        Length of a step in continuous time.
+    is_bound : bool, default False
+        Whether the agents may be close only later than at these steps: distances leave out noise of earlier steps.
+
+    See Also
+    --------
+    forecast : Computes it.
+
+    Examples
+    --------
+    >>> from peerpressure import Gaussian, Model
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.theory import forecast
+    >>> forecast(Model(k2(), hidden=[0.0, 1.0], noise=Gaussian(0.1)), 100, tolerance=0.05).settling
+    Settling(tolerance=0.05, steps=100, each_other=23, value=11, step_length=None, is_bound=False)
+    """
+
+    tolerance: float
+    steps: int
+    each_other: int | None
+    value: int | None
+    step_length: float | None = None
+    is_bound: bool = False
+
+
+def usual_tolerance(model: Model | SDE) -> float | None:
+    """Return 5 % of the range of hidden opinions and start, to one digit; None if all of them are equal.
+
+    >>> from peerpressure.networks import k2
+    >>> usual_tolerance(Model(k2(), hidden=[0.01, 0.98]))
+    0.05
+    """
+    opinions = np.concatenate([model.x0, model.start_state])
+    # One digit, because the range of random opinions is about a round number.
+    return float(f"{SHARE * np.ptp(opinions):.0e}") or None
+
+
+class SettlingWatch:
+    """Records the last steps at which agents are further apart than a tolerance, from the law of every step.
+
+    A smaller covariance than that of the model, in the order of symmetric matrices, bounds the distances from below.
+    """
+
+    def __init__(self, model: Model | SDE, tolerance: float, *, is_bound: bool = False) -> None:
+        self.tolerance, self.is_bound = tolerance, is_bound
+        self._step_length = model.step if isinstance(model, SDE) else None
+        self._v = model.consensus_value
+        # Before the start, so that agents who are always close have settled at step 0.
+        self._apart = self._away = self._last = -1
+
+    def __call__(self, t: int, mean: Vector, covariance: Vector | None = None) -> None:
+        """Take the mean of the public opinions after step t, and their covariance, its diagonal if the rest is 0."""
+        n, centred = mean.size, mean - mean.mean()
+        total = shared = 0.0
+        if covariance is not None:
+            total = float(np.trace(covariance) if covariance.ndim == 2 else covariance.sum())
+            shared = float(covariance.sum()) / n
+        # The mean of (y_i − y_j)² over pairs is 2/(n − 1) times the sum of squares about the plain mean.
+        pairs = 2 / (n - 1) * max(float(centred @ centred) + total - shared, 0.0)
+        away = float(np.mean((mean - self._v) ** 2)) + total / n
+        self._last = t
+        # Not "above", so that what is not a number counts as apart.
+        if not math.sqrt(pairs) <= self.tolerance:
+            self._apart = t
+        if not math.sqrt(away) <= self.tolerance:
+            self._away = t
+
+    @property
+    def settling(self) -> Settling:
+        """The settling times up to the last step."""
+        each, value = (last + 1 if last < self._last else None for last in (self._apart, self._away))
+        return Settling(self.tolerance, self._last, each, value, self._step_length, self.is_bound)
+
+
+# The forecast.
 
 # Up to so many opinions the covariance is always computed: probes would take as much work.
 SMALL = 200
@@ -50,11 +153,27 @@ class Forecast:
     hidden_mean, hidden_disagreement : float, optional
         Where hidden opinions adapt, their mean over agents and the root mean square of their distances from it.
     settling : Settling, optional
-        Steps from which on agents are close to each other and to v. None in continuous time, for networks too large for
-        the covariance of every step, and where all opinions are equal and no tolerance is given.
+        Steps from which on agents are close to each other and to v; lower bounds of them for networks with noise that
+        are too large for the covariance of every step.
+    settling_omitted : Reason, optional
+        Why there are none, for instance because all opinions are equal and no tolerance is given.
     rms_distance_stderr, disagreement_stderr, hidden_disagreement_stderr : float
         Standard errors of these numbers; 0 where they are exact. On large networks the trace of the covariance is
         estimated with random probes.
+
+    See Also
+    --------
+    forecast : Computes it.
+    Moments : The law at all times.
+
+    Examples
+    --------
+    >>> from peerpressure import Gaussian, Model
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.theory import forecast
+    >>> ahead = forecast(Model(k2(), hidden=[0.0, 1.0], noise=Gaussian(0.5)), 99)
+    >>> round(ahead.mode_mean, 6), round(ahead.mode_std, 4)
+    (0.5, 0.0352)
     """
 
     steps: int
@@ -69,6 +188,7 @@ class Forecast:
     hidden_mean: float | None = None
     hidden_disagreement: float | None = None
     settling: Settling | None = None
+    settling_omitted: Reason | None = None
     rms_distance_stderr: float = 0.0
     disagreement_stderr: float = 0.0
     hidden_disagreement_stderr: float = 0.0
@@ -84,7 +204,7 @@ def forecast(
     model : Model or SDE
         Any model.
     steps : int
-        The number of steps; in continuous time those of the equation.
+        The number of steps, at least 1; in continuous time those of the equation.
     tolerance : float, optional
         The distance of the settling times; by default 5 % of the range of hidden opinions and start, to one digit.
     should_stop : callable, optional
@@ -106,8 +226,9 @@ def forecast(
 
     Examples
     --------
+    >>> from peerpressure import Gaussian, Model
     >>> from peerpressure.networks import k2
-    >>> from peerpressure.noise import Gaussian
+    >>> from peerpressure.theory import forecast
     >>> after = forecast(Model(k2(), hidden=[0, 1], noise=Gaussian(1.0)), 99)
     >>> round(float(after.std[0]), 6)  # √99/100
     0.099499
@@ -117,19 +238,25 @@ def forecast(
     steps = step_count(steps)
     if tolerance is not None:
         Parameter("tolerance", "real", "tolerance", above=0, remedy="for instance 0.05").check(tolerance)
+    watch = _settling_watch(model, steps, tolerance)
     with cancellable(should_stop):
-        return _forecast(model, steps, tolerance)
+        if isinstance(watch, Reason):
+            return replace(law_after(model, steps), settling_omitted=watch)
+        return law_after(model, steps, watch)
 
 
-def _forecast(model: Model | SDE, steps: int, tolerance: float | None) -> Forecast:
+def law_after(model: Model | SDE, steps: int, watch: SettlingWatch | None = None) -> Forecast:
+    """Return the forecast, with settling times if the law of each step is to be watched."""
     n, v = model_of(model).n, model.consensus_value
-    watch = _settling_watch(model, tolerance)
-    quiet = model_of(model).noise.is_zero
-    means, start_weight = _means(model, steps, watch if quiet else None)
+    # Means alone are the whole law without noise, and bound distances from below with it.
+    alone = model_of(model).noise.is_zero or (watch is not None and watch.is_bound)
+    means, start_weight = _means(model, steps, watch if alone else None)
     centres = [consensus_mode(model).weights, *([np.full(n, 1 / n)] * (len(means) - 1))]
     exact = is_exact(model, steps)
     public, *hidden = (
-        _covariances(model, steps, means, centres, watch) if exact else _probed(model, steps, means, centres)
+        _covariances(model, steps, means, centres, None if alone else watch)
+        if exact
+        else _probed(model, steps, means, centres)
     )
     m = float(centres[0] @ means[0])
     rms_distance = math.sqrt(max(float(np.mean((means[0] - v) ** 2)) + public.total, 0.0))
@@ -147,18 +274,25 @@ def _forecast(model: Model | SDE, steps: int, tolerance: float | None) -> Foreca
         std=None if public.variance is None else np.sqrt(public.variance),
         hidden_mean=float(np.mean(means[1])) if hidden else None,
         hidden_disagreement=apart[1] if hidden else None,
-        settling=watch.settling if watch is not None and exact else None,
+        settling=None if watch is None else watch.settling,
         rms_distance_stderr=_of_root(public.stderr, rms_distance),
         disagreement_stderr=_of_root(public.stderr, apart[0]),
         hidden_disagreement_stderr=_of_root(hidden[0].stderr, apart[1]) if hidden else 0.0,
     )
 
 
-def _settling_watch(model: Model | SDE, tolerance: float | None) -> SettlingWatch | None:
-    if isinstance(model, SDE):
-        return None
+def _settling_watch(model: Model | SDE, steps: int, tolerance: float | None) -> SettlingWatch | Reason:
+    """Return what finds the settling times, or why they are not computed."""
     distance = usual_tolerance(model) if tolerance is None else float(tolerance)
-    return None if distance is None else SettlingWatch(model, distance)
+    if distance is None:
+        return Reason(ReasonCode.SETTLING_NO_RANGE)
+    # In continuous time each number is interpolated at each step.
+    work = 10.0 * steps * model.n if isinstance(model, SDE) else 0.0
+    if work > MOST_WORK:
+        return Reason(ReasonCode.SETTLING_TOO_LARGE, {"agents": model.n, "steps": steps})
+    noisy = not model_of(model).noise.is_zero
+    bounded = noisy and (not is_exact(model, steps) or work * model.n > MOST_WORK)
+    return SettlingWatch(model, distance, is_bound=bounded)
 
 
 def _of_root(stderr: float, root: float) -> float:
@@ -177,19 +311,32 @@ def _means(model: Model | SDE, steps: int, watch: SettlingWatch | None) -> tuple
     state[:n, 1] = 1.0
     hidden = np.stack([model.x0, np.zeros(n)], axis=1)
     if isinstance(model, SDE):
-        state = mean_flow(model, model.time(steps))
-    else:
-        for t in range(steps + 1):
-            if t > 0:
-                state = transition(model, t, layout=at).forward(state, hidden=hidden)
+        first = steps if watch is None else 0
+        for t, state in zip(range(first, steps + 1), mean_flow(model, _times(model, first, steps)), strict=True):
             if watch is not None:
                 watch(t, state[:n, 0])
+    else:
+        # The fresh noise of a step is independent of all before, so that its variance is part of the covariance.
+        phi, fresh = model.noise.autocorrelation, np.zeros(n)
+        deviations = model.noise.deviations(n) * math.sqrt((1 - phi) * (1 + phi))
+        following = model_transitions(model, range(1, steps + 1), layout=at)
+        for t in range(steps + 1):
+            if t > 0:
+                step = next(following)
+                state = step.forward(state, hidden=hidden)
+                fresh = (step.update.gain * deviations * model.noise.scale(t)) ** 2
+            if watch is not None:
+                watch(t, state[:n, 0], fresh)
     parts = [state[:n, 0].copy()] + ([state[n:, 0].copy()] if at.has_hidden else [])
     return parts, float(consensus_mode(model).weights @ state[:n, 1])
 
 
-def mean_flow(sde: SDE, end: float) -> Vector:
-    """Return the mean public opinions at a time, and the weights of a start of 1 in them, shape (agents, 2)."""
+def _times(sde: SDE, first: int, last: int) -> Vector:
+    return np.array([sde.time(k) for k in range(first, last + 1)])
+
+
+def mean_flow(sde: SDE, times: Vector) -> Iterator[Vector]:
+    """Yield the mean public opinions at each time, and the weights of a start of 1 in them, shape (agents, 2)."""
     v, shape = sde.consensus_value, (sde.n, 2)
 
     def rate_of(piece: SDE) -> Callable[[float, Vector], Vector]:
@@ -205,8 +352,8 @@ def mean_flow(sde: SDE, end: float) -> Vector:
     first = np.stack([sde.start_state - v, np.ones(sde.n)], axis=1)
     scale = NEGLIGIBLE * np.maximum(np.abs(first).max(axis=0), [float(np.ptp(sde.x0)), 0.0])
     tolerance = np.broadcast_to(np.where(scale > 0, scale, NEGLIGIBLE), shape).ravel()
-    (flat,) = integrate(sde, rate_of, first.ravel(), 0.0, np.array([end]), tolerance)
-    return np.add(flat.reshape(shape), [v, 0.0])
+    for flat in integrate(sde, rate_of, first.ravel(), 0.0, times, tolerance):
+        yield np.add(flat.reshape(shape), [v, 0.0])
 
 
 @final
@@ -268,7 +415,12 @@ def _covariances(
     if model_of(model).noise.is_zero:
         return [_Spread(0.0, 0.0, 0.0, variance=np.zeros(n)) for _ in means]
     if isinstance(model, SDE):
-        found = moments(model, steps, times=[model.time(steps)]).covariance
+        first = steps if watch is None else 0
+        for t, (mean, found) in zip(
+            range(first, steps + 1), gaussian_path(model, _times(model, first, steps)), strict=True
+        ):
+            if watch is not None:
+                watch(t, mean, found)
     else:
         found = forward_moments(model, np.array([steps]), hidden=len(means) > 1, watch=watch).covariance
     spreads = []
@@ -324,17 +476,23 @@ def mode_error(model: Model | SDE, steps: int) -> float:
     model : Model or SDE
         Any model.
     steps : int
-        The number of steps.
+        The number of steps, at least 1.
 
     Returns
     -------
     float
         √(bias² + variance) of Σ d y/Σ d about v.
 
+    See Also
+    --------
+    forecast : Also the distances of the agents.
+    consensus_rate : Its decay as t → ∞.
+
     Examples
     --------
+    >>> from peerpressure import Gaussian, Model
     >>> from peerpressure.networks import k2
-    >>> from peerpressure.noise import Gaussian
+    >>> from peerpressure.theory import mode_error
     >>> round(mode_error(Model(k2(), hidden=[0, 1], noise=Gaussian(1.0)), 99), 6)  # √(99/2)/100
     0.070356
     """

@@ -57,8 +57,29 @@ ROUNDING = 1e-12
 class Phases:
     """The two values that the sides of a bipartite network exchange for ever.
 
-    ``mean`` has shape (2,) and ``covariance`` shape (2, 2). Public opinions of side 0 have the first value at even
-    times and the second at odd ones, those of side 1 the other way round; ``side`` has shape (agents,).
+    Public opinions of side 0 have the first value at even times and the second at odd ones, those of side 1 the other
+    way round.
+
+    Attributes
+    ----------
+    mean : array of shape (2,)
+        Mean of the two values.
+    covariance : array of shape (2, 2)
+        Their covariance over the noise.
+    side : array of int, shape (agents,)
+        Side of each agent, 0 or 1.
+
+    See Also
+    --------
+    ConsensusLimit : Has them where the limit is periodic.
+
+    Examples
+    --------
+    >>> from peerpressure import Model, Power, diagnose
+    >>> from peerpressure.networks import k2
+    >>> phases = diagnose(Model(k2(), hidden=[0.0, 1.0], pressure=Power(2))).consensus_limit.phases
+    >>> phases.at(1000)[0].round(4), phases.at(1001)[0].round(4)
+    (array([0.4556, 0.5444]), array([0.5444, 0.4556]))
     """
 
     mean: Vector
@@ -71,7 +92,20 @@ class Phases:
         return np.sqrt(np.diag(self.covariance))
 
     def at(self, t: int) -> tuple[Vector, Vector]:
-        """Return mean and standard deviation of each agent at a late time t; shapes (agents,)."""
+        """Return mean and standard deviation of each agent at a late time t.
+
+        Parameters
+        ----------
+        t : int
+            A step so late that the limit is reached.
+
+        Returns
+        -------
+        mean : array of shape (agents,)
+            Mean of each agent's public opinion.
+        std : array of shape (agents,)
+            Its standard deviation over the noise.
+        """
         which = (self.side + t % 2) % 2
         return self.mean[which], self.std[which]
 
@@ -81,10 +115,34 @@ class Phases:
 class ConsensusLimit:
     """Limit of the common value: its mean and standard deviation over the noise.
 
-    ``std`` is ∞ where it grows without bound, and nan where noise keeps moving the value by an amount not computed.
-    ``phases`` has the two values of a periodic limit, whose average over a period is the common value. Closed forms
-    have horizon 0 and residual 0. Elsewhere the law was computed exactly up to t = ``horizon`` and extrapolated to
-    the limit; ``residual`` estimates the error that this leaves.
+    Closed forms have horizon 0 and residual 0. Elsewhere the law was computed exactly up to t = ``horizon`` and
+    extrapolated to the limit.
+
+    Attributes
+    ----------
+    mean : float
+        Mean of the limit, in units of opinion.
+    std : float
+        Standard deviation; ∞ where it grows without bound, and nan where noise keeps moving the value by an amount not
+        computed.
+    horizon : float, default 0
+        Time up to which the law was computed.
+    residual : float, default 0.0
+        Estimate of the error that the extrapolation leaves.
+    phases : Phases, optional
+        The two values of a periodic limit, whose average over a period is the common value.
+
+    See Also
+    --------
+    consensus_limit : Computes it.
+
+    Examples
+    --------
+    >>> from peerpressure import Model
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.theory import consensus_limit
+    >>> consensus_limit(Model(k2(), hidden=[0.0, 1.0], stubbornness=[1.0, 3.0])).mean
+    0.75
     """
 
     mean: float
@@ -258,7 +316,7 @@ def _mean_states(system: Model | SDE, times: Iterable[float]) -> Iterator[tuple[
     state, t = (start.offset + start.forward(hidden=system.x0))[: at.memory.start], 0
     for T in times:
         if isinstance(system, SDE):
-            yield mean_flow(system, T)[:, 0], system.x0
+            yield next(mean_flow(system, np.array([T])))[:, 0], system.x0
         elif T <= BY_HAND:
             while t < T:
                 t += 1

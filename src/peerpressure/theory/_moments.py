@@ -19,7 +19,7 @@ from peerpressure.model import Model, Vector
 from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.sde import SDE
 from peerpressure.sde._moments import moments_at, moments_of
-from peerpressure.statespace import initial_state, model_of, state_layout, transition
+from peerpressure.statespace import initial_state, model_of, model_transitions, state_layout
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -94,9 +94,21 @@ class Functional:
     Parameters
     ----------
     name : str
-        How tables and figures call it.
+        Name in tables and figures.
     weights : array of shape (agents,)
         The weights c.
+
+    See Also
+    --------
+    agent, difference, mean, consensus_mode : Functionals in common use.
+    moments : Exact mean and variance of functionals.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from peerpressure.theory import Functional
+    >>> Functional("first half", np.array([0.5, 0.5, 0.0, 0.0]))(np.array([1.0, 2.0, 3.0, 4.0]))
+    array(1.5)
     """
 
     name: str
@@ -126,9 +138,16 @@ def consensus_mode(model: Model | SDE) -> Functional:
     Functional
         The sum, as ``moments`` takes it.
 
+    See Also
+    --------
+    mean : The plain mean.
+    mode_error : Its distance to v.
+
     Examples
     --------
+    >>> from peerpressure import Model
     >>> from peerpressure.networks import star
+    >>> from peerpressure.theory import consensus_mode
     >>> consensus_mode(Model(star(4), hidden=[1.0, 0.0, 0.0, 0.0])).weights
     array([0.5 , 0.16666667, 0.16666667, 0.16666667])
     """
@@ -137,13 +156,67 @@ def consensus_mode(model: Model | SDE) -> Functional:
 
 
 def mean(model: Model | SDE) -> Functional:
-    """Return the mean Σ y / n over agents."""
+    """Return the mean Σ y / n over agents.
+
+    Parameters
+    ----------
+    model : Model or SDE
+        The model whose agents are averaged.
+
+    Returns
+    -------
+    Functional
+        The functional that ``moments`` takes.
+
+    See Also
+    --------
+    consensus_mode : The mean that is weighted by degrees.
+
+    Examples
+    --------
+    >>> from peerpressure import Model
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.theory import mean
+    >>> mean(Model(k2(), hidden=[1.0, 2.0])).weights
+    array([0.5, 0.5])
+    """
     n = model_of(model).n
     return Functional("mean", np.full(n, 1.0 / n))
 
 
 def agent(model: Model | SDE, label: Hashable) -> Functional:
-    """Return the opinion of the agent with this label."""
+    """Return the opinion of the agent with this label.
+
+    Parameters
+    ----------
+    model : Model or SDE
+        The model that has the agent.
+    label : hashable
+        Its label.
+
+    Returns
+    -------
+    Functional
+        The functional that ``moments`` takes.
+
+    Raises
+    ------
+    NetworkError
+        If no agent has the label.
+
+    See Also
+    --------
+    difference : Difference between two agents.
+    moments : Exact mean and variance of functionals.
+
+    Examples
+    --------
+    >>> from peerpressure import Model
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.theory import agent
+    >>> agent(Model(k2(), hidden=[1.0, 2.0]), 1).weights
+    array([0., 1.])
+    """
     weights = np.zeros(model_of(model).n)
     weights[model.network.index(label)] = 1.0
     return Functional(f"agent {label}", weights)
@@ -152,9 +225,33 @@ def agent(model: Model | SDE, label: Hashable) -> Functional:
 def difference(model: Model | SDE, a: Hashable, b: Hashable) -> Functional:
     """Return the difference y_a − y_b between the opinions of two agents.
 
+    Parameters
+    ----------
+    model : Model or SDE
+        The model that has the agents.
+    a, b : hashable
+        Their labels.
+
+    Returns
+    -------
+    Functional
+        The functional that ``moments`` takes.
+
+    Raises
+    ------
+    NetworkError
+        If no agent has one of the labels.
+
+    See Also
+    --------
+    agent : The opinion of one agent.
+
     Examples
     --------
+    >>> import numpy as np
+    >>> from peerpressure import Model
     >>> from peerpressure.networks import k2
+    >>> from peerpressure.theory import difference
     >>> difference(Model(k2(), hidden=[1.0, 2.0]), 1, 0)(np.array([1.0, 2.0]))
     array(1.)
     """
@@ -279,10 +376,10 @@ def adjoint_moments(model: Model, weights: Vector, times: Times, carry: Vector |
 
     # Later times come first, so that those still to come are appended.
     pending = {int(time) for time in times}
-    for t in range(int(times[-1]), 0, -1):
+    last = int(times[-1])
+    for t, step in zip(range(last, 0, -1), model_transitions(model, range(last, 0, -1), layout=at), strict=True):
         if t in pending:
             rows = np.concatenate([rows, fresh if rows.size else first])
-        step = transition(model, t, layout=at)
         if not at.has_hidden:
             # λᵀB x₀: constant hidden opinions enter y with the gain.
             mean[: len(rows)] += np.einsum("ij,j->i", rows[:, at.public], step.update.gain * x0)
@@ -344,9 +441,11 @@ def forward_moments(
     kept = size if hidden else n
     means, variances = np.empty((times.size, kept)), np.empty((times.size, kept))
     slots = {int(time): slot for slot, time in enumerate(times)}
-    for t in range(int(times[-1]) + 1):
+    last = int(times[-1])
+    steps = model_transitions(model, range(1, last + 1), layout=at)
+    for t in range(last + 1):
         if t > 0:
-            step = transition(model, t, layout=at)
+            step = next(steps)
             mean = step.forward(mean, hidden=model.x0)
             # P is symmetric, so that two products from the left are one from either side.
             # Contiguous, because the sparse product would otherwise copy the transposed view anyway.
@@ -393,6 +492,18 @@ class Moments:
         Moments at each time.
     covariance : array of shape (names, names)
         Covariance at the last time.
+
+    See Also
+    --------
+    moments : Computes them.
+
+    Examples
+    --------
+    >>> from peerpressure import Gaussian, Model, moments
+    >>> from peerpressure.networks import k2
+    >>> found = moments(Model(k2(), hidden=[0.0, 1.0], noise=Gaussian(1.0)), 2)
+    >>> found.mean[-1].round(3), found.variance[-1].round(3)
+    (array([0.333, 0.667]), array([0.222, 0.222]))
     """
 
     times: Times | NDArray[np.float64]
@@ -412,12 +523,31 @@ class Moments:
         return np.sqrt(self.variance)
 
     def band(self, z: float = 1.96) -> tuple[Vector, Vector]:
-        """Return mean − z·std and mean + z·std; 1.96 covers 95 % of a normal law."""
+        """Return mean − z·std and mean + z·std; 1.96 covers 95 % of a normal law.
+
+        Parameters
+        ----------
+        z : float, default 1.96
+            Half-width in standard deviations.
+
+        Returns
+        -------
+        low : array of shape (times, names)
+            Lower end of the band.
+        high : array of shape (times, names)
+            Upper end of the band.
+        """
         half_width = z * self.std
         return self.mean - half_width, self.mean + half_width
 
     def to_dataframe(self) -> pd.DataFrame:
-        """Return one row for each time and name, with columns time, name, mean and std."""
+        """Return one row for each time and name, with columns time, name, mean and std.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``time``, ``name``, ``mean`` and ``std``.
+        """
         import pandas as pd
 
         count = len(self.names)
@@ -457,7 +587,7 @@ def moments(
     model : Model or SDE
         The model, in discrete or continuous time.
     steps : int
-        The last step; steps of an ``SDE`` have its own length.
+        The last step, at least 1; steps of an ``SDE`` have its own length.
     of : Functional, sequence of them, or array of shape (functionals, agents), optional
         Weighted sums, for any number of agents; the work grows with the number of times. Left out, every agent, for up
         to 2,000 of them (1,000 where hidden opinions count).
@@ -484,12 +614,13 @@ def moments(
 
     See Also
     --------
-    consensus_mode, mean, agent, difference : Functionals.
+    theory.consensus_mode, theory.mean, theory.agent, theory.difference : Functionals.
 
     Examples
     --------
+    >>> from peerpressure import Gaussian, Model, moments
     >>> from peerpressure.networks import k2
-    >>> from peerpressure.noise import Gaussian
+    >>> from peerpressure.theory import agent
     >>> model = Model(k2(), hidden=[0.0, 1.0], noise=Gaussian(1.0))
     >>> moments(model, 9, of=agent(model, 0))
     Moments(t = 9, at the end agent 0 0.5 ± 0.3)

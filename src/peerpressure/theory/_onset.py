@@ -35,10 +35,28 @@ MOST_AGENTS = 500
 @final
 @dataclass(frozen=True)
 class Law:
-    """A power law constant·t^(−exponent), times log t if ``log``; the constant is None where it has no formula.
+    """A power law constant·t^(−exponent), times log t if ``log``.
 
-    The exponent is ∞ for what falls faster than every power of t. ``onset`` is the time from which the law holds up to
-    a tenth, ∞ where that is beyond 10^300, and None where it is not computed.
+    Attributes
+    ----------
+    exponent : float
+        The exponent; ∞ for what falls faster than every power of t.
+    constant : float, optional
+        The constant; None where it has no formula.
+    log : bool, default False
+        Whether there is a factor log t.
+    onset : float, optional
+        Time from which the law holds up to a tenth; ∞ where that is beyond 10^300, and None where it is not computed.
+
+    See Also
+    --------
+    Rate : Laws of bias, variance and disagreement.
+
+    Examples
+    --------
+    >>> from peerpressure.theory import Law
+    >>> Law(exponent=0.5, constant=2.0)
+    Law(exponent=0.5, constant=2.0, log=False, onset=None)
     """
 
     exponent: float

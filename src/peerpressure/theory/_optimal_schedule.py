@@ -210,7 +210,28 @@ _EVALUATIONS = 300
 @final
 @dataclass(frozen=True)
 class Alternative:
-    """A simple schedule, and the RMS distance of the agents to v under it at the same horizon."""
+    """A simple schedule, and the RMS distance of the agents to v under it at the same horizon.
+
+    Attributes
+    ----------
+    schedule : Schedule
+        The schedule.
+    rms_distance : float
+        Root mean square of y_T,i − v over agents and noise.
+
+    See Also
+    --------
+    OptimalSchedule : The best schedule, with these beside it.
+
+    Examples
+    --------
+    >>> from peerpressure import Gaussian, Model
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.theory import optimal_schedule
+    >>> found = optimal_schedule(Model(k2(), hidden=[0.0, 1.0], noise=Gaussian(0.5)), 5)
+    >>> print(found.alternatives["t"].schedule)
+    ρ_t = t
+    """
 
     schedule: Schedule
     rms_distance: float
@@ -238,6 +259,19 @@ class OptimalSchedule:
         How often the distance and its gradient were computed for it.
     slope : float
         Largest |d log(RMS distance)/d log ρ| at a knot whose pressure is not at a bound; 0 at a minimum.
+
+    See Also
+    --------
+    optimal_schedule : Computes it.
+
+    Examples
+    --------
+    >>> from peerpressure import Gaussian, Model
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.theory import optimal_schedule
+    >>> found = optimal_schedule(Model(k2(), hidden=[0.0, 1.0], noise=Gaussian(0.5)), 5)
+    >>> found.schedule.values.shape, found.rms_distance <= found.alternatives["line"].rms_distance
+    ((5,), True)
     """
 
     schedule: Table
@@ -280,7 +314,7 @@ def optimal_schedule(
     model : Model
         Any model in discrete time; its own pressure has no effect.
     steps : int
-        The horizon T. The schedule is a table of T values, and says nothing about later steps.
+        The horizon T, at least 1. The schedule is a table of T values, and says nothing about later steps.
     know_hidden : bool, default False
         Use the hidden opinions of the model themselves instead of only their variance.
     delayed : bool, default False
@@ -313,8 +347,9 @@ def optimal_schedule(
 
     Examples
     --------
+    >>> from peerpressure import Gaussian, Model
     >>> from peerpressure.networks import complete
-    >>> from peerpressure.noise import Gaussian
+    >>> from peerpressure.theory import optimal_schedule
     >>> found = optimal_schedule(Model(complete(5), hidden=[0, 0, 1, 2, 2], noise=Gaussian(0.1)), 20)
     >>> found.rms_distance < found.alternatives["averaging"].rms_distance < found.alternatives["line"].rms_distance
     True
@@ -457,7 +492,10 @@ def best_averaging(distance: HorizonDistance, line: Linear) -> tuple[Linear | Fo
         log_c = _least(partial(value, best), log_c - 1.5, log_c + 0.5, grid=3)
         between = (best, round(0.7 * best), best - 1, best + 1, round(1.4 * best))
         near = {k: value(k, log_c) for k in set(between) if 0 <= k < steps}
-        best = min(near, key=near.__getitem__)
+        before, best = best, min(near, key=near.__getitem__)
+        # The slope is the best one for the number before, and hardly changes with it.
+        if near[best] > 0.999 * near[before]:
+            break
     return averaging_schedule(model, math.exp(log_c), steps, best), best
 
 

@@ -79,12 +79,10 @@ def _progress(verdict: Verdict) -> Rows:
     about = f"typical distance of an agent to v {ahead.rms_distance:.2g}"
     # Without a settling time the distance at the end is all that is known; where v is reached it adds nothing.
     if ahead.settling is None:
-        return [(when, f"{about}, a root mean square over agents and noise")]
-    return (
-        [*settling_rows(ahead.settling), (when, about)]
-        if ahead.settling.value is None
-        else settling_rows(ahead.settling)
-    )
+        unknown = [] if ahead.settling_omitted is None else [("how fast", str(ahead.settling_omitted))]
+        return [*unknown, (when, f"{about}, a root mean square over agents and noise")]
+    known = ahead.settling.value is not None and not ahead.settling.is_bound
+    return settling_rows(ahead.settling) if known else [*settling_rows(ahead.settling), (when, about)]
 
 
 def legend(text: str, width: int = WIDTH) -> str:

@@ -33,10 +33,10 @@ from peerpressure.schedules import Linear, Power, Schedule
 from peerpressure.sde import SDE
 from peerpressure.statespace import discrete_model
 from peerpressure.theory._classification import LongRun, Outcome, classify, is_proportional, steady_sums
-from peerpressure.theory._fixed_point import balanced_solver
 from peerpressure.theory._moments import consensus_mode, moments, step_count
 from peerpressure.theory._onset import MOST_AGENTS, Law, ModePath, mode_path, network_onset, spectral_gaps
 from peerpressure.theory._regime import NoiseEffect, Regime
+from peerpressure.theory._stationary import balanced_solver
 from peerpressure.theory._structure import NoiselessLimit
 
 _FAR = 1e100  # a time at which a power law dominates its corrections
@@ -55,10 +55,15 @@ def mode_noise(model: Model) -> float:
     float
         The deviation that one step's noise gives the stubbornness-weighted mean.
 
+    See Also
+    --------
+    ideal_deviation : The deviation that is left after t steps.
+
     Examples
     --------
+    >>> from peerpressure import Gaussian, Model
     >>> from peerpressure.networks import k2
-    >>> from peerpressure.noise import Gaussian
+    >>> from peerpressure.theory import mode_noise
     >>> mode_noise(Model(k2(), hidden=[0, 1], noise=Gaussian(2.0)))
     1.4142135623730951
     """
@@ -86,16 +91,22 @@ def start_weight(model: Model | SDE, steps: int) -> float:
     model : Model or SDE
         Any model.
     steps : int
-        The number T of steps.
+        The number T of steps, at least 1.
 
     Returns
     -------
     float
         A number from 0 to 1.
 
+    See Also
+    --------
+    contraction_product : A bound that holds for every agent.
+
     Examples
     --------
+    >>> from peerpressure import Model
     >>> from peerpressure.networks import k2
+    >>> from peerpressure.theory import start_weight
     >>> round(start_weight(Model(k2(), hidden=[0, 1]), 9), 12)  # κ = 1 and ρ_t = t
     0.1
     """
@@ -131,8 +142,35 @@ def lag(model: Model) -> float:
 class Rate:
     """Dependence on t, as t → ∞, of bias and variance of the consensus mode and of the agents' disagreement.
 
-    ``disagreement`` is the root mean square of y_i − m over agents and noise. A law is None where no power law holds
-    or none is known; ``ratio`` is κ/c where ρ_t ~ c t.
+    A law is None where no power law holds or none is known.
+
+    Attributes
+    ----------
+    regime : Regime
+        Growth of the pressure.
+    bias : Law, optional
+        Distance of the mean of the consensus mode to v.
+    variance : Law, optional
+        Variance of the consensus mode.
+    disagreement : Law, optional
+        Root mean square of y_i − m over agents and noise.
+    ratio : float, optional
+        The ratio κ/c where ρ_t ~ c t.
+    estimated : bool, default False
+        Whether the growth of the pressure is estimated from its values.
+
+    See Also
+    --------
+    consensus_rate : Computes it.
+
+    Examples
+    --------
+    >>> from peerpressure import Gaussian, Linear, Model
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.theory import consensus_rate
+    >>> rate = consensus_rate(Model(k2(), hidden=[0.0, 1.0], start=0.0, pressure=Linear(2.0), noise=Gaussian(1.0)))
+    >>> rate.ratio, rate.bias.exponent
+    (0.5, 0.5)
     """
 
     regime: Regime
@@ -164,7 +202,9 @@ def consensus_rate(model: Model | SDE, *, constants: bool = True) -> Rate:
 
     Examples
     --------
+    >>> from peerpressure import Model
     >>> from peerpressure.networks import star
+    >>> from peerpressure.theory import consensus_rate
     >>> model = Model(star(4), hidden=[0, 1, 2, 3])  # κ = 2/3 and ρ_t = t
     >>> print(consensus_rate(model).bias)
     t^−0.667
@@ -285,10 +325,21 @@ def ideal_deviation(model: Model, t: int) -> float:
     InvalidInputError
         If t is not a whole number of at least 1.
 
+    See Also
+    --------
+    mode_noise : The deviation that one step gives.
+    optimal_schedule : The best schedule for a finite number of steps.
+
+    References
+    ----------
+    .. [1] H. Robbins and S. Monro (1951), "A stochastic approximation method", Annals of Mathematical Statistics 22,
+       400–407.
+
     Examples
     --------
+    >>> from peerpressure import Gaussian, Model
     >>> from peerpressure.networks import k2
-    >>> from peerpressure.noise import Gaussian
+    >>> from peerpressure.theory import ideal_deviation
     >>> round(ideal_deviation(Model(k2(), hidden=[0, 1], noise=Gaussian(2.0)), 200), 12)
     0.1
     """

@@ -11,7 +11,18 @@ from typing import Any, TypeAlias, final
 
 
 class ReasonCode(StrEnum):
-    """Facts that an outcome rests on; each has one sentence, into which its numbers go."""
+    """Facts that an outcome rests on; each has one sentence, into which its numbers go.
+
+    See Also
+    --------
+    Reason : A code with its numbers.
+
+    Examples
+    --------
+    >>> from peerpressure.theory import ReasonCode
+    >>> ReasonCode.NOISE_AVERAGES
+    <ReasonCode.NOISE_AVERAGES: 'noise_averages'>
+    """
 
     # What is given.
     PRESSURE_GROWTH = "pressure_growth"
@@ -103,6 +114,9 @@ class ReasonCode(StrEnum):
     # Advice.
     OPTIMUM_CONTINUOUS = "optimum_continuous"
     OPTIMUM_TOO_LARGE = "optimum_too_large"
+    # Settling times.
+    SETTLING_TOO_LARGE = "settling_too_large"
+    SETTLING_NO_RANGE = "settling_no_range"
 
 
 Value: TypeAlias = float | int | str
@@ -115,6 +129,20 @@ class Reason:
 
     ``str`` gives its sentence.
 
+    Parameters
+    ----------
+    code : ReasonCode
+        Which fact.
+    values : mapping of str to float, int, str or None, optional
+        The numbers that its sentence names.
+
+    See Also
+    --------
+    Verdict : Has the facts behind an outcome.
+
+    Examples
+    --------
+    >>> from peerpressure.theory import Reason, ReasonCode
     >>> print(Reason(ReasonCode.STATIONARY_MEAN, {"low": 0.25, "high": 0.75}))
     Bounded pressure leaves agents apart: their mean public opinions span 0.25 to 0.75.
     """
@@ -126,7 +154,13 @@ class Reason:
         return _FORMATTER.vformat(SENTENCES[self.code], (), self.values)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values, fit for JSON: code, numbers (None where not finite) and sentence."""
+        """Return plain values, fit for JSON: code, numbers (None where not finite) and sentence.
+
+        Returns
+        -------
+        dict
+            Keys ``code``, ``values`` and ``text``.
+        """
         # JSON has no infinities; numbers are given besides the sentence, so that clients need not parse text.
         values = {name: json_number(value) for name, value in self.values.items()}
         return {"code": self.code.value, "values": values, "text": str(self)}
@@ -364,6 +398,8 @@ SENTENCES: Mapping[ReasonCode, str] = {
     ),
     ReasonCode.OPTIMUM_CONTINUOUS: "Not computed in continuous time.",
     ReasonCode.OPTIMUM_TOO_LARGE: "Not computed here for {agents:agents} and {steps:,} steps.",
+    ReasonCode.SETTLING_TOO_LARGE: "Not known: of {agents:agents} over {steps:,} steps only the last is computed.",
+    ReasonCode.SETTLING_NO_RANGE: "Not known: all opinions are equal, and no distance is given as a tolerance.",
 }
 
 

@@ -30,6 +30,31 @@ class Regime(Enum):
     """Growth of the peer pressure ρ_t.
 
     ``SLOW``, ``LINEAR`` and ``MARGINAL`` have ρ_t → ∞ with divergent Σ 1/ρ_t; ``FAST`` has convergent Σ 1/ρ_t.
+
+    Attributes
+    ----------
+    BOUNDED : Regime
+        The pressure ρ_t is bounded: agents stay apart.
+    SLOW : Regime
+        Unbounded growth below every multiple of t.
+    LINEAR : Regime
+        Growth like c·t, where the ratio κ/c decides the rate.
+    MARGINAL : Regime
+        Growth about like t, with divergent Σ 1/ρ_t, such as t·log t.
+    FAST : Regime
+        Convergent Σ 1/ρ_t: the start is never forgotten.
+    UNKNOWN : Regime
+        The growth is not known.
+
+    See Also
+    --------
+    regime_of : Classifies a schedule.
+
+    Examples
+    --------
+    >>> from peerpressure.theory import Regime
+    >>> Regime.LINEAR.value
+    'growing like t'
     """
 
     BOUNDED = "bounded"
@@ -60,9 +85,15 @@ def regime_of(pressure: Schedule, growth: Growth | None = None) -> Regime:
     Regime
         The class that the outcome depends on.
 
+    See Also
+    --------
+    schedules.Growth : The facts that decide the regime.
+    diagnose : The outcome, which depends on network and noise as well.
+
     Examples
     --------
-    >>> from peerpressure.schedules import Linear, Power
+    >>> from peerpressure import Linear, Power
+    >>> from peerpressure.theory import regime_of
     >>> regime_of(Linear(2)), regime_of(Power(1.5))
     (<Regime.LINEAR: 'growing like t'>, <Regime.FAST: 'growing so fast that Σ 1/ρ_t converges'>)
     """

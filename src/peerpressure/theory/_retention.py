@@ -46,6 +46,19 @@ class Retention:
         The sum over all steps of the square of the share with which an agent enters the step. An observer of all steps
         of an agent, each with noise of standard deviation σ, has at most ``information``/σ² Fisher information about
         x₀. It is ∞ where the sum diverges, nan where that is not known.
+
+    See Also
+    --------
+    retention : Computes it.
+    Adaptation : The rates η_t.
+
+    Examples
+    --------
+    >>> from peerpressure import Model
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.theory import retention
+    >>> retention(Model(k2(), hidden=[0.0, 1.0], adaptation=0.1), 3).share[:, 0].round(3)
+    array([1.   , 0.9  , 0.81 , 0.729])
     """
 
     share: Vector
@@ -66,16 +79,28 @@ def retention(model: Model, steps: int) -> Retention:
     model : Model
         The model; where hidden opinions are constant, all of x₀ is retained.
     steps : int
-        The last step.
+        The last step, at least 1.
 
     Returns
     -------
     Retention
         Shares, half-lives and information of each agent.
 
+    Raises
+    ------
+    InvalidInputError
+        If ``steps`` is not a whole number of at least 1.
+
+    See Also
+    --------
+    diagnose : Whether hidden opinions agree in the long run.
+    recovery.information : What an observer learns of x₀.
+
     Examples
     --------
+    >>> from peerpressure import Adaptation, Model
     >>> from peerpressure.networks import k2
+    >>> from peerpressure.theory import retention
     >>> kept = retention(Model(k2(), hidden=[0.0, 1.0], adaptation=Adaptation(0.5, [1.0, 0.0])), 3)
     >>> kept.share[:, 0], kept.half_life
     (array([1.   , 0.5  , 0.25 , 0.125]), array([ 2., inf]))

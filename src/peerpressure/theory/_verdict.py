@@ -12,7 +12,7 @@ from peerpressure.schedules import Table
 from peerpressure.theory._advice import Advice, Suggestion
 from peerpressure.theory._classification import Outcome
 from peerpressure.theory._departure import Departure
-from peerpressure.theory._forecast import Forecast
+from peerpressure.theory._forecast import Forecast, Settling
 from peerpressure.theory._limits import ConsensusLimit
 from peerpressure.theory._moments import LARGEST_COVARIANCE
 from peerpressure.theory._onset import Law
@@ -26,7 +26,6 @@ from peerpressure.theory._reasons import (
     shown_digit,
     with_deviation,
 )
-from peerpressure.theory._settling import Settling
 
 WIDTH = 88
 # Intervals without joint connectivity that are named.
@@ -42,12 +41,45 @@ Rows: TypeAlias = list[tuple[str, str]]
 class Connectivity:
     """Joint connectivity of a temporal network.
 
-    ``window`` is the least number of steps over any of which the union of the networks is connected, up to the step
-    ``until`` or for ever if that is None; None if there is no such number. ``usual`` is a number over which the union
-    mostly is, and ``broken`` has the first and last steps of the intervals where it is not. ``components`` are the
-    sizes of the components of the networks that recur, and ``values`` the limit of each, None where it depends on more
-    than constant opinions. ``isolated`` is the share of agents and recurring steps without a neighbour, and
-    ``isolated_agents`` the number of agents that this happens to.
+    Attributes
+    ----------
+    period : int or None
+        Number of steps after which the network repeats; None if it does not.
+    last_change : int
+        Step of the last change.
+    until : int or None
+        Last step up to which ``window`` holds; None if it holds for ever.
+    window : int or None
+        Least number of steps over any of which the union of the networks is connected; None if there is no such number.
+    usual : int or None
+        A number of steps over which the union mostly is connected.
+    broken : tuple of (int, int)
+        First and last steps of the intervals of ``usual`` steps over which it is not.
+    components : tuple of int
+        Sizes of the components of the networks that recur.
+    values : tuple of float or None
+        Limit of each component; None where it depends on more than constant opinions.
+    isolated : float
+        Share of agents and recurring steps without a neighbour, from 0 to 1.
+    isolated_agents : int
+        Number of agents that this happens to.
+
+    See Also
+    --------
+    networks.joint_connectivity : Connectivity of a network without a model.
+
+    References
+    ----------
+    .. [1] A. Jadbabaie, J. Lin and A. S. Morse (2003), "Coordination of groups of mobile autonomous agents using
+       nearest neighbor rules", IEEE Transactions on Automatic Control 48, 988–1001.
+
+    Examples
+    --------
+    >>> from peerpressure import Model, TemporalNetwork, diagnose
+    >>> network = TemporalNetwork.from_events([(1, 0, 1), (2, 0, 1, 0), (2, 1, 2)], period=2)
+    >>> found = diagnose(Model(network, hidden=[0.0, 1.0, 2.0])).connectivity
+    >>> found.window, round(found.isolated, 3)
+    (2, 0.333)
     """
 
     period: int | None
@@ -62,7 +94,13 @@ class Connectivity:
     isolated_agents: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values, fit for JSON."""
+        """Return plain values, fit for JSON.
+
+        Returns
+        -------
+        dict
+            The attributes by name, with lists in place of tuples.
+        """
         plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
         return plain | {
             "broken": [list(interval) for interval in self.broken],
@@ -76,11 +114,28 @@ class Connectivity:
 class HiddenOutcome:
     """Long-run behaviour of hidden opinions that adapt.
 
-    ``agrees`` is whether their differences vanish, None where that is not known. Where all agents adapt for ever,
-    public opinions that agree imply it, but not the other way round. ``half_life`` is the least and the greatest number
-    of steps after which the weight of an agent's initial opinion in its hidden opinion is below one half, and
-    ``information`` the largest information of all steps together about an initial opinion, in units of one step's
-    noise; see ``retention``.
+    Attributes
+    ----------
+    agrees : bool or None
+        Whether their differences vanish; None where that is not known. Where all agents adapt for ever, public opinions
+        that agree imply it, but not the other way round.
+    half_life : tuple of (float, float)
+        Least and greatest number of steps after which the weight of an agent's initial opinion in its hidden opinion is
+        below one half; ∞ where that does not happen.
+    information : float
+        Largest information of all steps together about an initial opinion, in units of one step's noise.
+
+    See Also
+    --------
+    retention : The same of each agent.
+
+    Examples
+    --------
+    >>> from peerpressure import Model, diagnose
+    >>> from peerpressure.networks import k2
+    >>> hidden = diagnose(Model(k2(), hidden=[0.0, 1.0], adaptation=0.1)).hidden
+    >>> hidden.agrees, hidden.half_life, round(hidden.information, 4)
+    (True, (7.0, 7.0), 5.2632)
     """
 
     agrees: bool | None
@@ -88,7 +143,13 @@ class HiddenOutcome:
     information: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values, fit for JSON: None for what is infinite or not known."""
+        """Return plain values, fit for JSON: None for what is infinite or not known.
+
+        Returns
+        -------
+        dict
+            Keys ``agrees``, ``half_life`` (a list of two) and ``information``.
+        """
         life, information = ([x if math.isfinite(x) else None for x in v] for v in (self.half_life, [self.information]))
         return {"agrees": self.agrees, "half_life": life, "information": information[0]}
 
@@ -97,6 +158,8 @@ class HiddenOutcome:
 @dataclass(frozen=True, eq=False)
 class Verdict:
     """Long-run behaviour of a model, with reasons and rates.
+
+    ``print`` gives a page of text.
 
     Attributes
     ----------
@@ -109,13 +172,15 @@ class Verdict:
     value : float
         The consensus value v = Σ s x₀/Σ s.
     kappa : float
-        κ = Σs/Σd, or the rate of the common value where the network changes.
+        The ratio κ = Σs/Σd, or the rate of the common value where the network changes.
     pressure : str
         The pressure schedule.
     rate : Rate
         The laws by which bias, variance and disagreement decay.
-    forecast, advice : optional
-        Where agents are after a number of steps, and which schedules would bring them closer to v, if steps were given.
+    forecast : Forecast, optional
+        Where agents are after a number of steps, if that was given.
+    advice : Advice, optional
+        Which schedules would bring them closer to v by then.
     consensus_limit : ConsensusLimit, optional
         The limit where all agents agree, or exchange two values.
     departure : Departure, optional
@@ -126,6 +191,18 @@ class Verdict:
         The joint connectivity of a temporal network.
     step : float, optional
         The length of a step in continuous time.
+
+    See Also
+    --------
+    diagnose : Computes it.
+
+    Examples
+    --------
+    >>> from peerpressure import Model, diagnose
+    >>> from peerpressure.networks import k2
+    >>> verdict = diagnose(Model(k2(), hidden=[0.0, 1.0]))
+    >>> verdict.outcome.value, verdict.value, verdict.kappa
+    ('consensus on v', 0.5, 1.0)
     """
 
     outcome: Outcome
@@ -164,7 +241,13 @@ class Verdict:
         return paragraph(self.reasons)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values, fit for JSON."""
+        """Return plain values, fit for JSON.
+
+        Returns
+        -------
+        dict
+            The attributes by name; None for what is infinite or not known.
+        """
         return as_dict(self)
 
     def __str__(self) -> str:
@@ -242,6 +325,7 @@ def _plain_forecast(ahead: Forecast) -> dict[str, Any]:
         listed = plain[name] is not None and plain[name].size <= LARGEST_COVARIANCE
         plain[name] = plain[name].tolist() if listed else None
     plain["settling"] = None if ahead.settling is None else asdict(ahead.settling)
+    plain["settling_omitted"] = None if ahead.settling_omitted is None else ahead.settling_omitted.to_dict()
     return plain
 
 
@@ -378,6 +462,8 @@ def _forecast_rows(ahead: Forecast, step: float | None) -> Rows:
     ]
     if ahead.settling is not None:
         table.append((f"  RMS within {ahead.settling.tolerance:g}", _settling_text(ahead.settling)))
+    elif ahead.settling_omitted is not None:
+        table.append(("  settling times", str(ahead.settling_omitted)))
     if ahead.hidden_disagreement is not None:
         apart = _estimate(ahead.hidden_disagreement, ahead.hidden_disagreement_stderr)
         table.append(("  hidden opinions", f"mean {ahead.hidden_mean:.6g}, RMS disagreement {apart}"))
@@ -386,26 +472,37 @@ def _forecast_rows(ahead: Forecast, step: float | None) -> Rows:
 
 def settling_rows(settling: Settling) -> Rows:
     """Return from which steps on agents are close to each other and to v, and what that means."""
-    never = f"not within {settling.steps:,} steps"
+    last = _moment(settling.steps, settling)
+    never = f"not within {settling.steps:,} steps" if settling.step_length is None else f"not by {last}"
     names = {"each other": settling.each_other, "v": settling.value}
     table = [
-        (f"within {settling.tolerance:g} of {name}", _since(step) if step is not None else never)
+        (f"within {settling.tolerance:g} of {name}", _since(step, settling) if step is not None else never)
         for name, step in names.items()
     ]
-    known = "as root mean squares over agents and noise, exact"
+    known = "as root mean squares over agents and noise, "
+    known += "bounds that leave out the noise of earlier steps" if settling.is_bound else "exact"
+    if settling.step_length is not None:
+        known += f", at multiples of {settling.step_length:g}"
     # A claim about later steps would go beyond what is computed.
     reached = any(step is not None for step in names.values())
-    return [*table, ("", f"{known}, up to step {settling.steps:,}" if reached else known)]
+    return [*table, ("", f"{known}, up to {last}" if reached else known)]
 
 
 def _settling_text(settling: Settling) -> str:
     times = {"each other": settling.each_other, "v": settling.value}
-    parts = [f"of {name} {'not' if step is None else _since(step)}" for name, step in times.items()]
-    return f"{', '.join(parts)}; up to step {settling.steps:,}"
+    parts = [f"of {name} {'not' if step is None else _since(step, settling)}" for name, step in times.items()]
+    return f"{', '.join(parts)}; up to {_moment(settling.steps, settling)}"
 
 
-def _since(step: int) -> str:
-    return f"from step {step:,} on" if step else "from the start"
+def _moment(step: int, settling: Settling) -> str:
+    """Return a step, or the time of it in continuous time."""
+    return f"step {step:,}" if settling.step_length is None else f"time {step * settling.step_length:,.6g}"
+
+
+def _since(step: int, settling: Settling) -> str:
+    if settling.is_bound:
+        return f"not before {_moment(step, settling)}" if step else "not known from when on"
+    return f"from {_moment(step, settling)} on" if step else "from the start"
 
 
 def _estimate(value: float, stderr: float) -> str:

@@ -38,8 +38,13 @@ def coefficients(T: int) -> Matrix:
     array of shape (2, 2)
         Row i has the weights in the public opinion of agent i.
 
+    See Also
+    --------
+    gram : Sum of their products over time.
+
     Examples
     --------
+    >>> from peerpressure.theory.two_agents import coefficients
     >>> coefficients(2)
     array([[0.66666667, 0.33333333],
            [0.33333333, 0.66666667]])
@@ -52,8 +57,23 @@ def coefficients(T: int) -> Matrix:
 def series(T: int) -> float:
     """Return Σ_{k=1}^{⌊T/2⌋} 2/(2 + 4k)², to which only even times contribute.
 
+    Parameters
+    ----------
+    T : int
+        The number of steps, at least 1.
+
+    Returns
+    -------
+    float
+        The sum.
+
+    See Also
+    --------
+    series_limit : Its limit for T → ∞.
+
     Examples
     --------
+    >>> from peerpressure.theory.two_agents import series
     >>> series(3) == 2 / 36
     True
     """
@@ -62,15 +82,47 @@ def series(T: int) -> float:
 
 
 def series_limit() -> float:
-    """Return the limit (π² − 8)/16 of ``series``."""
+    """Return the limit (π² − 8)/16 of ``series``.
+
+    Returns
+    -------
+    float
+        About 0.117.
+
+    See Also
+    --------
+    series : The sum up to T.
+
+    Examples
+    --------
+    >>> from peerpressure.theory.two_agents import series_limit
+    >>> round(series_limit(), 6)
+    0.11685
+    """
     return SERIES_LIMIT
 
 
 def gram(T: int) -> Matrix:
     """Return Σ_{t=1}^T Q_tᵀQ_t = T/2·[[1, 1], [1, 1]] + series(T)·[[1, −1], [−1, 1]].
 
+    Parameters
+    ----------
+    T : int
+        The number of steps, at least 1.
+
+    Returns
+    -------
+    array of shape (2, 2)
+        The Gram matrix of the regression on hidden opinions.
+
+    See Also
+    --------
+    gram_inverse : Its inverse.
+    printed_gram : The published one.
+
     Examples
     --------
+    >>> from peerpressure.theory.two_agents import gram
     >>> gram(1)
     array([[0.5, 0.5],
            [0.5, 0.5]])
@@ -82,18 +134,78 @@ def gram_inverse(T: int) -> Matrix:
     """Return the inverse of ``gram(T)``, which exists from T = 2 on.
 
     The eigenvalues are T on (1, 1) and 2·series(T) on (1, −1).
+
+    Parameters
+    ----------
+    T : int
+        The number of steps, at least 2.
+
+    Returns
+    -------
+    array of shape (2, 2)
+        The inverse.
+
+    See Also
+    --------
+    gram_inverse_limit : Its limit for T → ∞.
+
+    Examples
+    --------
+    >>> from peerpressure.theory.two_agents import gram, gram_inverse
+    >>> (gram(4) @ gram_inverse(4)).round(12)
+    array([[1., 0.],
+           [0., 1.]])
     """
     _check(T, least=2)
     return np.ones((2, 2)) / (2 * T) + _contrast() / (4 * series(T))
 
 
 def gram_inverse_limit() -> Matrix:
-    """Return the limit 4/(π² − 8)·[[1, −1], [−1, 1]] of ``gram_inverse``."""
+    """Return the limit 4/(π² − 8)·[[1, −1], [−1, 1]] of ``gram_inverse``.
+
+    Returns
+    -------
+    array of shape (2, 2)
+        The limit.
+
+    See Also
+    --------
+    gram_inverse : The inverse after T steps.
+
+    Examples
+    --------
+    >>> from peerpressure.theory.two_agents import gram_inverse_limit
+    >>> gram_inverse_limit().round(4)
+    array([[ 2.1395, -2.1395],
+           [-2.1395,  2.1395]])
+    """
     return 4 / (np.pi**2 - 8) * _contrast()
 
 
 def printed_gram(T: int) -> Matrix:
-    """Return the published Σ Q_tᵀQ_t, whose series runs to T instead of ⌊T/2⌋; its limit is the same."""
+    """Return the published Σ Q_tᵀQ_t, whose series runs to T instead of ⌊T/2⌋; its limit is the same.
+
+    Parameters
+    ----------
+    T : int
+        The number of steps, at least 1.
+
+    Returns
+    -------
+    array of shape (2, 2)
+        The published matrix.
+
+    See Also
+    --------
+    gram : The true one.
+
+    Examples
+    --------
+    >>> from peerpressure.theory.two_agents import gram, printed_gram
+    >>> (printed_gram(2) - gram(2)).round(4)
+    array([[ 0.02, -0.02],
+           [-0.02,  0.02]])
+    """
     _check(T)
     return _gram(T, _series(T))
 
@@ -113,8 +225,18 @@ def error_variance(T: int, std: float = 1.0) -> float:
     float
         The variance of either public opinion.
 
+    Raises
+    ------
+    InvalidInputError
+        If T is not a whole number of at least 1, or ``std`` is negative or not finite.
+
+    See Also
+    --------
+    printed_error_variance : The published variances.
+
     Examples
     --------
+    >>> from peerpressure.theory.two_agents import error_variance
     >>> error_variance(1), error_variance(3, std=2)
     (0.25, 0.75)
     """
@@ -130,8 +252,25 @@ def printed_error_variance(T: int) -> tuple[float, float]:
 
     T even: T/(2(T + 1)²) for both.  T odd: ⌈T/2⌉/(T + 1)² and ⌊T/2⌋/(T + 1)², whose sum is the true one of each.
 
+    Parameters
+    ----------
+    T : int
+        The number of steps, at least 1.
+
+    Returns
+    -------
+    first : float
+        Published variance of the first agent.
+    second : float
+        Published variance of the second agent.
+
+    See Also
+    --------
+    error_variance : The true variance of either agent.
+
     Examples
     --------
+    >>> from peerpressure.theory.two_agents import error_variance, printed_error_variance
     >>> printed_error_variance(3), error_variance(3)
     ((0.125, 0.0625), 0.1875)
     """

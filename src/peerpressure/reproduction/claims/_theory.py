@@ -19,8 +19,8 @@ from peerpressure.reproduction.claims._evidence import (
     Verdict,
 )
 from peerpressure.theory._contraction import contraction, contraction_product
-from peerpressure.theory._fixed_point import fixed_point
 from peerpressure.theory._moments import consensus_mode, moments
+from peerpressure.theory._stationary import fixed_point
 
 TIMES = (1, 10, 100)
 # Random states per step; the bound must hold for each, and twenty are enough to expose a wrong one.

@@ -216,12 +216,17 @@ export interface Forecast {
   settling: Settling | null;
 }
 
-/** Steps from which on agents are within the tolerance of each other and of v; null if not by the last step. */
+/**
+ * Steps from which on agents are within the tolerance of each other and of v; null if not by the last step. Bounds may
+ * be too early. In continuous time a step has a length.
+ */
 export interface Settling {
   tolerance: number;
   steps: number;
   each_other: number | null;
   value: number | null;
+  step_length: number | null;
+  is_bound: boolean;
 }
 
 /** Schedules under which agents are closer to v at the end of the run, the best first. */

@@ -119,9 +119,13 @@ export function showForecast(verdict, end, onUse) {
  * @param {number | null} step
  * @param {import("./types.js").Settling} settling
  */
-function since(step, { tolerance, steps }) {
-  if (step === null) return `not within ${formatNumber(tolerance, 1)} by step ${formatCount(steps)}`;
-  return `within ${formatNumber(tolerance, 1)} from ${step ? `step ${formatCount(step)} on` : "the start"}`;
+function since(step, { tolerance, steps, step_length: length, is_bound: isBound }) {
+  const near = `within ${formatNumber(tolerance, 1)}`;
+  const moment = (/** @type {number} */ at) =>
+    length === null ? `step ${formatCount(at)}` : `time ${formatNumber(at * length, 3)}`;
+  if (step === null) return `not ${near} by ${moment(steps)}`;
+  if (isBound) return step ? `not ${near} before ${moment(step)}` : "not known";
+  return `${near} from ${step ? `${moment(step)} on` : "the start"}`;
 }
 
 /**

@@ -1,0 +1,282 @@
+"""Pages that are generated when the documentation is built: the interface in Python, the commands, the scenario keys.
+
+``write(folder)`` writes them below ``reference`` in the folder of the sources; git ignores them.
+"""
+
+from __future__ import annotations
+
+import enum
+import importlib
+import inspect
+import json
+import re
+import typing
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import typer
+
+import peerpressure
+from peerpressure.cli import app
+from peerpressure.measures import MEASURES
+from peerpressure.scenario import schema_text
+
+# The namespaces of the public interface, in the order in which a study needs them.
+NAMESPACES: Mapping[str, str] = {
+    "peerpressure": "Model, simulation, diagnosis and estimation",
+    "peerpressure.networks": "Networks",
+    "peerpressure.schedules": "Peer pressure",
+    "peerpressure.noise": "Noise",
+    "peerpressure.theory": "Theory",
+    "peerpressure.recovery": "The observer",
+    "peerpressure.privacy": "Privacy",
+    "peerpressure.sde": "Continuous time",
+    "peerpressure.scenario": "Scenario files",
+    "peerpressure.measures": "Results and measures of scenarios",
+    "peerpressure.sweep": "Sweeps",
+    "peerpressure.plotting": "Figures",
+    "peerpressure.statespace": "State-space form",
+    "peerpressure.errors": "Errors",
+}
+
+
+def public_names(namespace: str) -> list[str]:
+    """Return the public names of a namespace, without the namespaces in it."""
+    module = importlib.import_module(namespace)
+    listed = getattr(module, "__all__", None) or [
+        name
+        for name, value in vars(module).items()
+        if not name.startswith("_") and getattr(value, "__module__", None) == namespace
+    ]
+    return sorted(name for name in listed if name != "__version__" and not inspect.ismodule(getattr(module, name)))
+
+
+def documented() -> dict[str, list[str]]:
+    """Return the names that each namespace documents; what is in the top level is documented there."""
+    top = {name: id(getattr(peerpressure, name)) for name in public_names("peerpressure")}
+    found = {"peerpressure": list(top)}
+    for namespace in NAMESPACES:
+        if namespace != "peerpressure":
+            module = importlib.import_module(namespace)
+            found[namespace] = [name for name in public_names(namespace) if top.get(name) != id(getattr(module, name))]
+    return found
+
+
+def _kind(namespace: str, name: str) -> str:
+    value = getattr(importlib.import_module(namespace), name)
+    if inspect.isclass(value):
+        return "Exceptions" if issubclass(value, Exception) else "Classes"
+    return "Functions" if inspect.isroutine(value) else "Data"
+
+
+def enumerations() -> list[str]:
+    """Return the full names of all enumerations, whose members have no docstrings of their own."""
+    return [
+        f"{namespace}.{name}"
+        for namespace, names in documented().items()
+        for name in names
+        if isinstance(getattr(importlib.import_module(namespace), name), enum.EnumType)
+    ]
+
+
+def _namespace_page(namespace: str, names: list[str]) -> str:
+    lines = [namespace, "=" * len(namespace), "", f".. currentmodule:: {namespace}", ""]
+    lines += [(inspect.getdoc(importlib.import_module(namespace)) or "").partition("\n\n")[0], ""]
+    shared = sorted(set(public_names(namespace)) & set(public_names("peerpressure")) - set(names))
+    if shared:
+        lines += ["In the top level: " + ", ".join(f":py:obj:`~peerpressure.{name}`" for name in shared) + ".", ""]
+    for kind in ("Classes", "Functions", "Data", "Exceptions"):
+        members = [name for name in names if _kind(namespace, name) == kind]
+        if members:
+            lines += [kind, "-" * len(kind), ""]
+        if members and kind != "Data":
+            lines += [".. autosummary::", "   :toctree: generated", "", *(f"   {name}" for name in members), ""]
+        elif members:
+            lines += [line for name in members for line in _data(namespace, name)]
+    return "\n".join(lines)
+
+
+def _data(namespace: str, name: str) -> list[str]:
+    """Return the entry of a table or type; autodoc would print the docstring of ``dict`` for it."""
+    value = getattr(importlib.import_module(namespace), name)
+    if isinstance(value, Mapping):
+        text = "Table with the keys " + ", ".join(f"``{key}``" for key in value) + "."
+    elif isinstance(value, tuple | frozenset | set):
+        text = "The names " + ", ".join(f"``{key}``" for key in value) + "."
+    elif typing.get_origin(value) is Callable:
+        text = "Type of functions."
+    elif choices := typing.get_args(value):
+        text = "One of " + ", ".join(f"``{getattr(one, '__name__', repr(one))}``" for one in choices) + "."
+    else:
+        text = f"``{value!r}``"
+    return [f".. py:data:: {name}", "", f"   {text}", ""]
+
+
+def api_pages() -> Iterator[tuple[str, str]]:
+    """Yield the path and text of each page on the interface in Python."""
+    listed = documented()
+    count = sum(map(len, listed.values()))
+    title = "Interface in Python"
+    lines = [title, "=" * len(title), "", f"All {count} public names, by namespace.", ""]
+    lines += [".. toctree::", "   :hidden:", "", *(f"   {namespace}" for namespace in listed), ""]
+    for namespace, names in listed.items():
+        lines.append(f"- :doc:`{namespace}`: {NAMESPACES[namespace].lower()}")
+        yield f"api/{namespace}.rst", _namespace_page(namespace, names)
+    yield "api/index.rst", "\n".join([*lines, ""])
+
+
+# Commands, from the declarations that the command line parses.
+
+
+def _commands(command: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    yield path, command
+    for name, inner in getattr(command, "commands", {}).items():
+        yield from _commands(inner, (*path, name))
+
+
+def _cell(text: object) -> str:
+    return str(text).replace("|", "\\|").replace("\n", " ").replace("<", "&lt;").replace("*", "\\*").strip()
+
+
+def _options(command: Any, context: Any) -> Iterator[str]:
+    for parameter in command.get_params(context):
+        record = parameter.get_help_record(context)
+        if parameter.name == "help" or record is None:
+            continue
+        # The text ends in the default and the range, each in brackets.
+        text, *facts = re.split(r"  (?=\[)", record[1])
+        yield f"| `{record[0]}` | {_cell(text)} | {_cell(', '.join(fact.strip('[]') for fact in facts))} |"
+
+
+def _described(command: Any) -> Iterator[str]:
+    for paragraph in inspect.cleandoc(command.help or "").split("\n\n"):
+        words = " ".join(paragraph.split())
+        example = re.fullmatch(r"(.*?): (peerpressure .*?)\.?", words)
+        if example and example[1] in {"Example", "For a first answer"}:
+            yield f"```sh\n{example[2]}\n```\n"
+        else:
+            yield _cell(words) + "\n"
+
+
+def command_page() -> str:
+    """Return the page on the command line."""
+    lines = ["# Command line", "", "Generated from the declarations of the commands; `--help` prints the same.", ""]
+    for path, command in _commands(typer.main.get_command(app), ("peerpressure",)):
+        context = command.context_class(command, info_name=" ".join(path))
+        lines += [f"## `{' '.join(path)}`", "", *_described(command)]
+        if options := list(_options(command, context)):
+            lines += ["| argument | meaning | default, range |", "|---|---|---|", *options, ""]
+    return "\n".join(lines)
+
+
+# Keys of scenario files, from the schema that is generated from their declarations.
+
+_BOUNDS = {"minimum": "≥ {}", "exclusiveMinimum": "> {}", "maximum": "≤ {}", "exclusiveMaximum": "< {}"}
+_NOUNS = {"integer": "whole number", "number": "number", "string": "text", "boolean": "true or false", "array": "list"}
+_LARGEST = 2**63 - 1  # the bound of a whole number that has none of its own
+
+
+def _anchor(name: str) -> str:
+    return "scenario-" + re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", name).lower()
+
+
+def _title(name: str, section: Mapping[str, Any]) -> str:
+    chosen = [(key, value["const"]) for key, value in section["properties"].items() if "const" in value]
+    if chosen:
+        return f'`{chosen[0][0]} = "{chosen[0][1]}"`'
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name.removesuffix("Section")).lower()
+    return words[0].upper() + words[1:]
+
+
+def _alternatives(value: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [*value.get("anyOf", ()), *value.get("oneOf", ())]
+
+
+def _legal(value: Mapping[str, Any], sections: Mapping[str, Any]) -> str:
+    if "$ref" in value:
+        name = value["$ref"].rpartition("/")[2]
+        return f"[{_title(name, sections[name])}](#{_anchor(name)})"
+    if parts := [_legal(one, sections) for one in _alternatives(value) if one.get("type") != "null"]:
+        return " or ".join(parts)
+    if "const" in value:
+        return f"`{json.dumps(value['const'])}`"
+    if "enum" in value:
+        return ", ".join(f"`{json.dumps(one)}`" for one in value["enum"])
+    bounds = [
+        text.format(f"{value[word]:g}") for word, text in _BOUNDS.items() if value.get(word) not in {None, _LARGEST}
+    ]
+    noun = _NOUNS.get(value.get("type", ""), "table" if value.get("type") == "object" else "value")
+    if noun == "list" and isinstance(value.get("items"), dict):
+        noun = f"list of ({_legal(value['items'], sections)})"
+    return " ".join([noun, " and ".join(bounds)]).strip()
+
+
+def _keys(section: Mapping[str, Any], sections: Mapping[str, Any]) -> Iterator[str]:
+    yield from ("| key | value | default | meaning |", "|---|---|---|---|")
+    for key, value in section["properties"].items():
+        needed = key in section.get("required", ())
+        default = "required" if needed else f"`{json.dumps(value.get('default'), ensure_ascii=False)}`"
+        default = "–" if default == "`null`" else default
+        yield f"| `{key}` | {_legal(value, sections)} | {default} | {_cell(value.get('description', ''))} |"
+
+
+def schema_page() -> str:
+    """Return the page on the keys of scenario files."""
+    schema = json.loads(schema_text())
+    sections = schema["$defs"]
+    lines = ["# Keys of scenario files", ""]
+    lines += [
+        "Generated from the declarations against which files are checked. Editors that read JSON schemas complete and"
+    ]
+    lines += ["check scenarios with `scenario.schema.json`, which `peerpressure new` writes beside them.", ""]
+    done: set[str] = set()
+    for name, value in schema["properties"].items():
+        members = [one["$ref"].rpartition("/")[2] for one in (value, *_alternatives(value)) if "$ref" in one]
+        lines += [f"## `[{name}]`", "", _cell(value.get("description", "")), ""]
+        for member in members:
+            lines += _section(member, sections, heading=len(members) > 1)
+        done |= set(members)
+    lines += ["## Tables within sections", ""]
+    for name in sections:
+        if name not in done:
+            lines += _section(name, sections, heading=True)
+    return "\n".join(lines)
+
+
+def _section(name: str, sections: Mapping[str, Any], *, heading: bool) -> list[str]:
+    section = sections[name]
+    text = _cell(section.get("description", "")).replace("``", "`")
+    return [
+        f"({_anchor(name)})=",
+        *([f"### {_title(name, section)}"] if heading else []),
+        "",
+        text,
+        "",
+        *_keys(section, sections),
+        "",
+    ]
+
+
+def measures_page() -> str:
+    """Return the page on the measures of sweeps."""
+    rows = [f"| `{name}` | {_cell(measure.help)} |" for name, measure in MEASURES.items()]
+    opening = (
+        "`[measure]` in a sweep names what is computed at each point; `peerpressure sweep measures` prints this list."
+    )
+    return "\n".join(["# Measures of sweeps", "", opening, "", "| measure | meaning |", "|---|---|", *rows, ""])
+
+
+def write(folder: Path) -> None:
+    """Write all generated pages; a page that is the same as before keeps its time, so that it is not built again."""
+    pages = {
+        **dict(api_pages()),
+        "cli.md": command_page(),
+        "scenario.md": schema_page(),
+        "measures.md": measures_page(),
+    }
+    for name, text in pages.items():
+        target = folder / "reference" / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if not target.exists() or target.read_text(encoding="utf-8") != text:
+            target.write_text(text, encoding="utf-8")

@@ -1,0 +1,253 @@
+"""Files of a scenario: observed outputs as runs of a system, and the room that results take in memory and on disk."""
+
+from __future__ import annotations
+
+import math
+import shutil
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from peerpressure.dates import ROUNDING
+from peerpressure.errors import FileFormatError, InvalidInputError, TooLargeError, first_few, message
+from peerpressure.files import amount, naming
+from peerpressure.model import Model
+from peerpressure.scenario import Scenario
+from peerpressure.sde import SDE
+from peerpressure.simulation import memory_needed
+from peerpressure.storage import by_topic, on_steps, read_frame
+from peerpressure.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class ObservedOutputs(NamedTuple):
+    """Outputs of a file, and how the file was read.
+
+    Attributes
+    ----------
+    runs : dict of str to Trajectory
+        One run for each topic, with the name "" if there are no topics.
+    description : str
+        How the file was read: separator, columns, and the steps of dates.
+
+    See Also
+    --------
+    read_outputs : Reads them.
+
+    Examples
+    --------
+    >>> from peerpressure.measures import ObservedOutputs
+    >>> ObservedOutputs(runs={}, description="separated by commas").description
+    'separated by commas'
+    """
+
+    runs: dict[str, Trajectory]
+    description: str
+
+
+def read_outputs(
+    path: str | Path, system: Model | SDE, step: str | None = None, origin: object = None
+) -> ObservedOutputs:
+    r"""Return the outputs in a file as runs of the system, one for each topic; an SDE has real times.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file as ``Trajectory.from_csv`` reads it, which may have a column ``topic``.
+    system : Model or SDE
+        The system that is assumed to have produced the outputs.
+    step, origin : optional
+        As for ``Trajectory.from_dataframe``. All topics have the same origin.
+
+    Returns
+    -------
+    ObservedOutputs
+        The outputs, as ``recover`` takes them, by topic.
+
+    Raises
+    ------
+    FileFormatError
+        If the file cannot be read.
+    InvalidInputError
+        If a time is not a multiple of the step.
+
+    See Also
+    --------
+    recover : Estimates hidden opinions from a run.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from peerpressure import Model
+    >>> from peerpressure.measures import read_outputs
+    >>> from peerpressure.networks import k2
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "outputs.csv")
+    ...     _ = file.write_text("time,agent,public\n0,0,1.0\n0,1,2.0\n")
+    ...     read_outputs(file, Model(k2(), [1.0, 2.0])).runs[""].states
+    array([[[1., 2.]]])
+    """
+    model, length = (system.model, system.step) if isinstance(system, SDE) else (system, None)
+    with naming(path, "a file of outputs"):
+        frame, words = read_frame(path, model)
+        if length is not None and step is None:
+            frame = _multiples(frame, length)
+        frame, clock = on_steps(frame, step, origin)
+        topics = by_topic(frame)
+        runs = {topic: Trajectory.from_dataframe(part, model) for topic, part in topics.items()}
+    if length is not None:
+        # Steps identify times exactly; real times follow after the check that each agent has one value per step.
+        runs = {topic: replace(run, times=run.times * np.float64(length)) for topic, run in runs.items()}
+    parts = [words] + ([] if clock is None else [clock])
+    if "" not in topics:
+        parts.append(f"topics {first_few(map(repr, topics), len(topics))}")
+    return ObservedOutputs(runs, "; ".join(parts))
+
+
+def _multiples(frame: pd.DataFrame, step: float) -> pd.DataFrame:
+    """Return the outputs with the number of the step in place of a real time."""
+    import pandas as pd
+
+    # Text that is no number becomes nan, and the negated comparison below reports it like any other time.
+    steps = pd.to_numeric(frame["time"], errors="coerce").to_numpy(dtype=np.float64) / step
+    # Times such as 0.3 at a step of 0.1 are not exact multiples in floating point.
+    off = np.flatnonzero(~(np.abs(steps - np.rint(steps)) <= ROUNDING))
+    if off.size:
+        rule = f"outputs must be seen at multiples of the step {step:g}"
+        got = f"time {frame['time'].iloc[off[0]]} in line {frame.index[off[0]]}"
+        remedy = "set the step of [time] to that of the outputs, or for dates the length of a step"
+        raise InvalidInputError(message(rule, got=got, remedy=remedy))
+    return frame.assign(time=np.rint(steps))
+
+
+# Memory and disk space that a scenario takes, compared with what is free before any work is done.
+
+NUMBER = 20  # characters of a number in a table, with all its digits
+PAGES = 5_000_000  # bytes of figures and report, which do not grow with the run
+_LESS = "record less, for instance record = 'summaries' or { every = 10 }, or run fewer replicates"
+
+
+def check_room(scenario: Scenario, out: Path) -> str:
+    """Return what a scenario takes in memory and on disk, as text.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario.
+    out : Path
+        Folder of the results, which need not exist.
+
+    Returns
+    -------
+    str
+        Both sizes in words.
+
+    Raises
+    ------
+    TooLargeError
+        If memory or disk has less than that free.
+    FileFormatError
+        If the folder cannot be written.
+
+    See Also
+    --------
+    Experiment : Carries out a scenario.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from peerpressure.measures import check_room
+    >>> from peerpressure.scenario import scenario_from
+    >>> check_room(scenario_from({"network": {"generator": "k2"}, "run": {"steps": 9}}), Path("."))
+    '... of memory, up to ... on disk'
+    """
+    import psutil
+
+    asked = scenario.run
+    memory = sum(memory_needed(scenario.system(), asked.steps, asked.replicates, asked.recording()))
+    disk = disk_needed(scenario)
+    # Allocation itself does not fail on systems that overcommit memory; the process would be killed during the run.
+    free = psutil.virtual_memory().available
+    if memory > free:
+        rule = f"a run must fit in memory, of which {amount(free)} is free"
+        raise TooLargeError(message(rule, got=f"{amount(memory)} to hold it", remedy=_LESS))
+    _check_disk(out, disk)
+    return f"{amount(memory)} of memory, up to {amount(disk)} on disk"
+
+
+def disk_needed(scenario: Scenario) -> int:
+    """Return an upper estimate of the bytes that the results of a scenario take on disk."""
+    keep, n, replicates, output = (
+        scenario.run.recording(),
+        scenario.graph.n,
+        scenario.run.replicates,
+        scenario.output,
+    )
+    # An upper estimate before anything is simulated: a run that fills the disk would lose hours of work.
+    agents = n if keep.agents is None else len(keep.agents)
+    times = math.ceil(scenario.run.steps / keep.every) + 1
+    opinions = 1 + (scenario.agents.adaptation is not None)  # public, and hidden where they adapt
+    label = 1 + max(len(str(name)) for name in scenario.graph.labels)
+    methods = 0 if scenario.observe is None else len(scenario.observe.methods)
+    rows = replicates * times
+    # States are binary doubles of 8 bytes, summaries both binary and text; compression, which shrinks them, is not
+    # relied on.
+    total = rows * agents * 8 * opinions * keep.states + rows * (40 + 40 + NUMBER * (1 + 4 * opinions)) * keep.summaries
+    total += rows * agents * (16 + label + NUMBER * opinions) * (output.states and keep.states)
+    total += n * (label + 10 * NUMBER) + replicates * n * (label + 24 + 3 * NUMBER) * methods
+    if scenario.observe is not None and scenario.observe.unknown_network is not None:
+        total += n * n * (2 * label + 3 * NUMBER)
+    total += scenario.run.steps * 32 * (scenario.temporal_network is not None)
+    return total + PAGES * (output.figures or output.report) + 50_000
+
+
+def _check_disk(out: Path, needed: int) -> None:
+    # The folder may not exist yet; the disk is that of its nearest existing ancestor.
+    there = next(place for place in (out, *out.absolute().parents) if place.exists())
+    try:
+        # Writing is the only reliable test of permissions. An existing folder is tested beside it, where results are
+        # written before they take its place.
+        with tempfile.TemporaryDirectory(dir=there.parent if there == out else there):
+            free = shutil.disk_usage(there).free
+    except OSError as error:
+        raise no_place(out, error) from error
+    if needed > free:
+        rule = f"results must fit on the disk, of which {amount(free)} is free in {there}"
+        remedy = f"free some, name another folder with --out, or {_LESS}"
+        raise TooLargeError(message(rule, got=f"{amount(needed)} to write", remedy=remedy))
+
+
+def no_place(out: Path, error: OSError) -> FileFormatError:
+    """Return the error for a folder that cannot be written.
+
+    Parameters
+    ----------
+    out : Path
+        The folder.
+    error : OSError
+        What the system said.
+
+    Returns
+    -------
+    FileFormatError
+        The error to raise.
+
+    See Also
+    --------
+    check_room : Checks a folder before a run.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from peerpressure.measures import no_place
+    >>> str(no_place(Path("results"), PermissionError(13, "Permission denied")))
+    'results must have a place to go, got results (Permission denied); name a folder that may be written to'
+    """
+    rule, remedy = "results must have a place to go", "name a folder that may be written to"
+    return FileFormatError(message(rule, got=f"{out} ({error.strerror})", remedy=remedy))

@@ -1,0 +1,81 @@
+"""The wheel and the source archive contain what they must, and the wheel works where nothing of the repository is."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+NEEDED = [
+    "peerpressure/py.typed",
+    "peerpressure/__init__.pyi",
+    "peerpressure/scenario.schema.json",
+    "peerpressure/scenario/starter.toml",
+    "peerpressure/engine/gpu_kernels.cu",
+    "peerpressure/examples/karate.toml",
+    "peerpressure/examples/own_data/friends.csv",
+    "peerpressure/explorer/static/index.html",
+    "peerpressure/report/templates/report.html",
+]
+# What a clone has that an archive of the sources needs to be tested and documented.
+SOURCES = [
+    "Makefile",
+    "CITATION.cff",
+    "CONTRIBUTING.md",
+    "docs/conf.py",
+    "tests/test_distribution.py",
+    "constraints.txt",
+]
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("dist")
+    command = [sys.executable, "-m", "hatchling", "build", "-d", str(folder)]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    return folder
+
+
+def test_the_wheel_has_all_of_the_package_and_nothing_else(built: Path) -> None:
+    (wheel,) = built.glob("*.whl")
+    names = set(zipfile.ZipFile(wheel).namelist())
+    package = ROOT / "src" / "peerpressure"
+    missing = [name for name in NEEDED if name not in names]
+    kept = {name for name in names if ".dist-info/" not in name}
+    sources = {f"peerpressure/{file.relative_to(package).as_posix()}" for file in package.rglob("*.py")}
+    assert missing == []
+    assert sources <= kept
+    assert [name for name in kept if not name.startswith("peerpressure/") or name.endswith((".pyc", ".nbi"))] == []
+
+
+def test_the_archive_of_the_sources_can_be_tested(built: Path) -> None:
+    (archive,) = built.glob("*.tar.gz")
+    with tarfile.open(archive) as file:
+        names = {name.partition("/")[2] for name in file.getnames()}
+    assert [name for name in [*SOURCES, *(f"src/{one}" for one in NEEDED)] if name not in names] == []
+    assert not [name for name in names if name.startswith(("build/", ".venv/", "docs/reference/api/"))]
+
+
+def test_the_wheel_works_outside_of_the_repository(built: Path, tmp_path: Path) -> None:
+    (wheel,) = built.glob("*.whl")
+    site = tmp_path / "site"
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-index"]
+    subprocess.run(
+        [*pip, "--no-deps", "--no-compile", "--target", str(site), str(wheel)], check=True, capture_output=True
+    )
+    environment = os.environ | {"PYTHONPATH": str(site), "PYTHONDONTWRITEBYTECODE": "1"}
+    program = (
+        "import peerpressure, sys; from peerpressure import cli; "
+        "assert 'site' in peerpressure.__file__, peerpressure.__file__; "
+        "sys.exit(cli.invoke(['new', 'study', '--example', 'own_data']) or cli.invoke(['check', 'study/study.toml']))"
+    )
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, encoding="utf-8", check=False)
+    assert done.returncode == 0, done.stderr
+    assert "4 agents" in done.stdout
