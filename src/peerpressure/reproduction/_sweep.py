@@ -202,14 +202,16 @@ def shared_graph_sweep(
 ) -> SweepResult:
     """Sweep as ``sweep_ba`` does, but with one graph per size, a tenth of the work; each cell has noise of its own.
 
-    Residuals are linear in the noise, so that those at σ₀ are σ₀ times those at 1.
+    Residuals at σ₀ are σ₀ times those at 1.
     """
     rows = []
     for agents in sizes:
         own = int(np.random.SeedSequence([seed, 4, edges, agents]).generate_state(1)[0])
-        law = ols_law(cell_model({"agents": agents, "edges": edges, "noise": 1.0}, own), steps)
-        units = law.residuals(replications * len(noises), own).reshape(len(noises), replications, agents)
-        exact = expected_variance(law.covariance)
+        model = cell_model({"agents": agents, "edges": edges, "noise": 1.0}, own)
+        covariance = regression_covariances([model], steps)[0]
+        # Residuals are linear in normal noise: drawn from their exact law, without simulated runs.
+        draws = np.random.default_rng([own, 4]).standard_normal((len(noises), replications, agents))
+        units, exact = draws @ np.linalg.cholesky(covariance).T, expected_variance(covariance)
         for noise, unit in zip(noises, units, strict=True):
             found = noise * unit
             of_mean, of_one = variance_over_agents(found.mean(axis=0)), variance_over_agents(found).mean()
