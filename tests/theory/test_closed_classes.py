@@ -216,6 +216,19 @@ def test_what_is_not_covered_is_unknown() -> None:
     assert diagnose(model("two classes", noise=pp.Gaussian(1.0, time_scale=pp.Power(0.6)))).outcome is Outcome.UNKNOWN
 
 
+def test_isolated_agents_keep_showing_their_noise() -> None:
+    pieces = pp.Network.from_edges([(0, 1), (1, 2), (0, 2)], n=4, connected=False)
+    one = pp.Model(pieces, [0.0, 1.0, 2.0, 5.0])
+    assert diagnose(one).outcome is Outcome.CLUSTERS
+    noisy = diagnose(replace(one, noise=pp.Gaussian(0.5)))
+    assert noisy.outcome is Outcome.DISAGREEMENT
+    assert noisy.limits is not None
+    np.testing.assert_allclose(noisy.limits, [1.0, 1.0, 1.0, 5.0])
+    assert values(noisy, ReasonCode.SILENT_NOISE) == {"agents": 1}
+    fading = replace(one, noise=pp.Gaussian(0.5, time_scale=pp.Power(-0.5)))
+    assert diagnose(fading).outcome is Outcome.CLUSTERS
+
+
 def test_pressure_of_unknown_growth_is_named_first() -> None:
     for kind in ("two classes", "unbalanced", "strong"):
         verdict = diagnose(model(kind, pressure=[1.0, 2.0, 3.0]), 3)

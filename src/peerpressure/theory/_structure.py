@@ -124,8 +124,12 @@ class Structure:
 def is_covered(model: Model) -> bool:
     """Whether the results on one closed class apply: no negative weights, and one class that listens to itself."""
     network = model.network
-    if network.signed or not network.directed:
-        return not network.signed
+    if network.signed:
+        return False
+    if not network.directed:
+        # The noise of an agent who is isolated for ever is never averaged out.
+        averaged = model.noise.is_zero or model.noise.autocorrelation == 1
+        return averaged or not model.is_plain or bool(network.degrees.min())
     return len(network.closed_classes) == 1 and network.closed_classes[0].size > 1
 
 
