@@ -287,3 +287,15 @@ def test_the_table_dictionary_is_complete(tmp_path: Path, monkeypatch: pytest.Mo
         "sweep": {"replication", "measure", "detail", "replicate", "value"},
     }
     assert {name: set(columns) for name, columns in dictionary().items()} == found
+
+
+def test_the_gallery_shows_every_example_with_its_sentence() -> None:
+    folder = ROOT / "docs" / "gallery"
+    index = (folder / "index.md").read_text(encoding="utf-8")
+    cards = re.findall(r"card\} (.*)\n:img-top: thumbnails/(.*)\.webp\n.*\n:link: (.*)\n.*\n\n((?:.+\n)+?):::", index)
+    pages = {page.stem: page.read_text(encoding="utf-8") for page in folder.glob("*.md") if page.stem != "index"}
+    assert sorted(link for *_, link, _ in cards) == sorted(pages)
+    for title, picture, link, sentence in cards:
+        assert picture == link
+        assert (folder / "thumbnails" / f"{picture}.webp").is_file()
+        assert f"\n# {title}\n\n{sentence}" in pages[link]

@@ -329,7 +329,7 @@ class ModelTransition(Transition):
             The product, in the shape of ``columns``.
         """
         if columns.shape[0] == self.layout.agents:
-            return _product(self.update.adjacency, _like(self.update.coupling_scale, columns) * columns)
+            return _product(self.update.transposed, _like(self.update.coupling_scale, columns) * columns)
         return self.overwriting_adjoints(columns, with_noise=False)[0]
 
     def overwriting_adjoints(self, columns: Vector, *, with_noise: bool = True) -> tuple[Vector, Vector]:
@@ -356,9 +356,9 @@ class ModelTransition(Transition):
         if at.has_hidden and rate is not None:
             public += _like(rate, columns) * hidden
             hidden *= _like(1 - rate, columns)
-        # Cᵀ = A diag(c), as A is symmetric.
+        # Cᵀ = Aᵀ diag(c).
         work = _like(update.coupling_scale, columns) * public
-        coupled = _product(update.adjacency, work)
+        coupled = _product(update.transposed, work)
         if at.has_hidden:
             hidden += np.multiply(_like(update.gain, columns), public, out=work)
         remembers = columns.shape[0] > at.memory.start
@@ -411,9 +411,9 @@ class ModelTransition(Transition):
 
     def spread_bound(self, bound: Vector) -> Vector:
         """Return a bound on the std of y and x after the step, from one before it; noise memory left out."""
-        # Every entry of C, g and η lies in [0, 1], so that the step itself bounds what it adds up.
+        # Every entry of |C|, g and η lies in [0, 1], so that the step itself bounds what it adds up.
         n = self.layout.agents
-        public = self.noise_std + self.update.couple(bound[:n])
+        public = self.noise_std + self.update.absolute.couple(bound[:n])
         if not self.layout.has_hidden:
             return public
         public = public + self.update.gain * bound[n:]

@@ -98,8 +98,13 @@ def test_a_bad_formula_is_refused_in_the_librarys_words_and_the_last_picture_sta
     choose(driver, "pressure", "formula")
     numbers, text = driver.legend("spread"), driver.page.inner_text("#pressure-text")
     field = driver.page.locator("[data-role=formula]")
+    places = [driver.page.locator(part).bounding_box() for part in ("#network", "[data-role=formula]", "#verdict")]
     field.fill("t + import os")
     driver.page.wait_for_selector('[data-path^="pressure"] > .refusal:not([hidden])')
+    # It is said once, and nothing moves below the hands.
+    assert driver.page.is_hidden("#message")
+    moved = [driver.page.locator(part).bounding_box() for part in ("#network", "[data-role=formula]", "#verdict")]
+    assert moved == places
     told = driver.row("pressure").locator(".refusal:visible").inner_text()
     import peerpressure as pp
 
@@ -123,6 +128,62 @@ def test_work_beyond_the_bound_is_refused_with_the_bound(driver: Driver, catalog
     driver.page.wait_for_selector("#message[data-tone=bad]:not([hidden])")
     assert f"{catalogue['limits']['work']:,}" in driver.page.inner_text("#message-text")
     assert driver.legend("spread") == numbers
+
+
+def test_a_refusal_that_cannot_be_seen_where_it_belongs_is_in_the_bar(driver: Driver) -> None:
+    driver.expected.add("422")
+    choose(driver, "pressure", "formula")
+    driver.page.set_viewport_size({"width": 1400, "height": 300})
+    network = driver.page.locator("#network").bounding_box()
+    field = driver.page.locator("[data-role=formula]")
+    field.evaluate("field => { field.value = 't +'; field.dispatchEvent(new Event('input', { bubbles: true })) }")
+    driver.page.wait_for_selector("#message[data-tone=bad]:not([hidden])")
+    assert driver.page.locator("#network").bounding_box() == network
+
+
+def test_four_methods_at_a_time_and_at_least_one(driver: Driver, catalogue: dict[str, Any]) -> None:
+    with driver.answering("observations"):
+        driver.page.click("#tab-observer")
+    ticks = driver.page.locator("#observe-methods input")
+    others = [one["id"] for one in catalogue["methods"] if one["id"] not in ("ols", "innovations")]
+    for method in others[:2]:
+        with driver.answering("observations"):
+            driver.page.locator(f"#observe-methods input[value={method}]").check()
+    assert driver.page.locator("#observe-methods input:disabled").count() == ticks.count() - 4
+    assert "4 at a time" in driver.page.inner_text("#methods-note")
+    for method in ("ols", *others[:2]):
+        with driver.answering("observations"):
+            driver.page.locator(f"#observe-methods input[value={method}]").uncheck()
+    assert driver.page.locator("#observe-methods input:disabled").evaluate_all("ticks => ticks.map(t => t.value)") == [
+        "innovations"
+    ]
+    assert driver.page.is_hidden("#methods-note")
+
+
+def test_changes_can_be_undone_and_done_again(driver: Driver) -> None:
+    def written(steps: int) -> None:
+        driver.page.wait_for_function(
+            """async steps => (await (await import('/static/js/address.js')).decodeState(location.hash))
+                .scenario.run.steps === steps""",
+            arg=steps,
+        )
+
+    for steps in (30, 50):
+        with driver.answering():
+            driver.type("run.steps", steps)
+        written(steps)
+    steps_shown = driver.row("run.steps").locator("> input[type=number]")
+    with driver.answering():
+        driver.page.go_back()
+    assert steps_shown.input_value() == "30"
+    driver.page.focus("#play")
+    with driver.answering():
+        driver.page.keyboard.press("Control+Shift+z")
+    assert steps_shown.input_value() == "50"
+    with driver.answering():
+        driver.page.keyboard.press("Control+z")
+    assert steps_shown.input_value() == "30"
+    assert driver.scenario()["run"]["steps"] == 30
 
 
 def test_every_preset_opens(driver: Driver, catalogue: dict[str, Any]) -> None:

@@ -229,6 +229,16 @@ def test_keys_that_a_field_needs_are_left_to_it(driver: Driver) -> None:
     assert driver.page.get_attribute("#play", "data-playing") == "false"
 
 
+def test_the_space_bar_plays_after_a_slider_was_moved(driver: Driver) -> None:
+    driver.row("noise.std").locator("input[type=range]").focus()
+    with driver.answering():
+        driver.page.keyboard.press("ArrowRight")
+    driver.page.keyboard.press("Space")
+    driver.page.wait_for_selector("#play[data-playing=true]")
+    driver.page.keyboard.press("Space")
+    driver.page.wait_for_selector("#play[data-playing=false]")
+
+
 def test_the_menu_opens_walks_and_closes_by_keyboard(driver: Driver) -> None:
     page = driver.page
     page.focus("#share")

@@ -257,13 +257,30 @@ def test_of_many_wishes_the_last_is_served_and_one_runs_at_a_time(page: Driver) 
 def test_work_that_lasts_is_given_up_for_a_newer_wish(page: Driver) -> None:
     answers = page.module(
         "api",
-        """await (async () => { const channel = new module.Channel(); let aborted = false;
+        """await (async () => { const channel = new module.Channel(30); let aborted = false;
             const endless = channel.latest(signal => new Promise((_, fail) =>
                 signal.addEventListener('abort', () => { aborted = true; fail(new Error('aborted')) })));
             const next = await channel.latest(async () => 'next');
             return [await endless ?? null, next, aborted] })()""",
     )
     assert answers == [None, "next", True]
+
+
+def test_work_of_half_a_second_ends_while_wishes_keep_coming(page: Driver) -> None:
+    """So that the picture follows a slider that is being dragged."""
+    served = page.module(
+        "api",
+        """await (async () => { const channel = new module.Channel(), served = [], wishes = [];
+            const work = k => signal => new Promise((done, fail) => {
+                const timer = setTimeout(() => done(k), 500);
+                signal.addEventListener('abort', () => { clearTimeout(timer); fail(new Error('aborted')) }) });
+            for (let k = 0; k < 8; k += 1) {
+                wishes.push(channel.latest(work(k)).then(answer => answer !== undefined && served.push(answer)));
+                await new Promise(done => setTimeout(done, 50)) }
+            await Promise.all(wishes);
+            return served })()""",
+    )
+    assert served == [0, 7]
 
 
 def test_an_error_reaches_whoever_asked_and_the_next_is_served(page: Driver) -> None:

@@ -17,7 +17,7 @@ import xarray as xr
 
 import peerpressure as pp
 from peerpressure.scenario._loading import scenario_from
-from tests.explorer.driving import STEPS, Driver, fragment_of
+from tests.explorer.driving import SMALL, STEPS, Driver, fragment_of
 
 
 def taken(driver: Driver, what: str, folder: Path) -> Path:
@@ -69,6 +69,58 @@ def test_pictures_are_pictures(driver: Driver, tmp_path: Path) -> None:
             assert min(picture.size) > 300
     with Image.open(taken(driver, "canvas", tmp_path)) as picture:
         assert np.array_equal(np.asarray(picture.convert("RGBA")), driver.pixels())
+
+
+def test_what_is_not_shown_is_not_exported(driver: Driver, tmp_path: Path) -> None:
+    """Estimates add much work to a scenario, and not every method applies in continuous time."""
+    assert pp.load_scenario(taken(driver, "toml", tmp_path)).observe is None
+    continuous = SMALL | {"time": {"continuous": True, "step": 0.1}, "run": {"steps": 10, "seed": 1}}
+    with driver.answering():
+        driver.page.evaluate("given => { location.hash = given }", fragment_of({"scenario": continuous}))
+    for what in (
+        "toml",
+        "python",
+        "csv",
+        "netcdf",
+        *(f"figure:{one}:png" for one in ("curves", "network", "observer")),
+    ):
+        assert taken(driver, what, tmp_path).stat().st_size > 100
+    with driver.answering("observations"):
+        driver.page.click("#tab-observer")
+    assert driver.page.locator("[data-method]").evaluate_all("found => found.map(one => one.dataset.method)") == [
+        "innovations"
+    ]
+    assert driver.page.is_disabled("#observe-methods input[value=ols]")
+    observe = pp.load_scenario(taken(driver, "toml", tmp_path)).observe
+    assert observe is not None
+    assert observe.methods == ["innovations"]
+
+
+def test_files_that_are_asked_for_at_once_all_come(driver: Driver) -> None:
+    driver.page.evaluate(
+        """() => { window.saved = []; HTMLAnchorElement.prototype.click = function () { saved.push(this.download) };
+            for (const what of ['toml', 'toml', 'python', 'toml'])
+                document.querySelector(`[data-take="${what}"]`).click() }"""
+    )
+    driver.page.wait_for_function("() => window.saved.length === 4")
+    assert driver.page.is_hidden("#message")
+    driver.leave()
+
+
+def test_a_file_that_takes_its_time_is_announced(driver: Driver) -> None:
+    driver.page.evaluate(
+        """() => { const plain = window.fetch;
+            window.fetch = async (...asked) => {
+                if (asked[0].includes('/export/')) await new Promise(go => { window.release = go });
+                return plain(...asked) } }"""
+    )
+    driver.page.click("#share")
+    with driver.page.expect_download():
+        driver.page.click("[data-take=toml]")
+        driver.page.wait_for_selector("#message:has-text('being prepared'):not([hidden])")
+        driver.page.evaluate("() => window.release()")
+    driver.page.wait_for_selector("#message", state="hidden")
+    driver.leave()
 
 
 def dropped(driver: Driver, name: str, data: bytes) -> None:

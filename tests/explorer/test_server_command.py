@@ -20,6 +20,7 @@ import pytest
 
 import peerpressure as pp
 from peerpressure import cli
+from peerpressure.cli import explore
 from peerpressure.explorer.models import page_state
 from peerpressure.explorer.protocol import Limits, RequestError
 from peerpressure.explorer.server import LOOPBACK, PORT, address_of, is_loopback, names_for, open_socket
@@ -77,8 +78,12 @@ def _address(output: IO[str]) -> str:
     raise AssertionError("it ended without an address")
 
 
+# The command in a process that takes long to be taken apart, as on a machine that does much else.
+SLOW_TO_END = "import atexit, time; atexit.register(time.sleep, 100); from peerpressure.cli import main; main()"
+
+
 def test_it_serves_a_scenario_until_ctrl_c(scenario: Path) -> None:
-    with started(scenario) as (process, address):
+    with started(scenario, program=("-c", SLOW_TO_END)) as (process, address):
         retrying = httpx.HTTPTransport(retries=10)
         with httpx.Client(base_url=address, timeout=60, transport=retrying) as client:
             listed = client.get("api/catalogue").json()
@@ -86,7 +91,7 @@ def test_it_serves_a_scenario_until_ctrl_c(scenario: Path) -> None:
         assert listed["default"]["scenario"]["agents"]["hidden"] == [1, 2, 3]
         assert answer.status_code == 200
         process.send_signal(signal.SIGINT)
-        rest, _ = process.communicate(timeout=60)
+        rest, _ = process.communicate(timeout=WAITED)
         assert (process.returncode, rest.strip()) == (0, "Explorer ended")
 
 
@@ -243,6 +248,7 @@ def test_opening_to_others_says_what_that_means(
     from peerpressure.explorer import server
 
     opened: list[Any] = []
+    monkeypatch.setattr(explore, "_end_process", lambda: None)
     monkeypatch.setattr(server, "serve", lambda app, *_: opened.append(app.user_middleware[0].kwargs["hosts"]))
     assert cli.invoke(["explore", "--no-browser", "--host", "0.0.0.0", "--port", "0"]) == 0
     told = capfd.readouterr().out
@@ -260,6 +266,7 @@ def test_the_browser_is_opened_when_the_page_is_there(monkeypatch: pytest.Monkey
     from peerpressure.explorer import server
 
     seen = threading.Event()
+    monkeypatch.setattr(explore, "_end_process", lambda: None)
     monkeypatch.setattr(webbrowser, "open", lambda address: seen.set())
     monkeypatch.setattr(server, "serve", lambda app, listening, when_ready: when_ready())
     assert cli.invoke(["explore", "--port", "0"]) == 0

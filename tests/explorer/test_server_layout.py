@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from numpy.typing import NDArray
 from scipy.sparse import csgraph
+from threadpoolctl import threadpool_limits
 
 import peerpressure as pp
 from peerpressure.explorer import layout
@@ -23,6 +24,7 @@ NETWORKS: dict[str, pp.Network] = {
     "lattice": pp.networks.grid(5, 8),
     "tree": pp.networks.barabasi_albert(90, 1, seed=3),
     "scale-free": pp.networks.barabasi_albert(90, 2, seed=3),
+    "random": pp.networks.watts_strogatz(120, 4, 0.1, seed=2),
     "real": pp.networks.named("les_miserables"),
 }
 
@@ -52,6 +54,21 @@ def test_a_drawing_fills_its_frame_and_is_the_same_each_time(network: pp.Network
     assert np.array_equal(places, drawing(network))
     distinct = np.unique(places.round(4), axis=0)
     assert len(distinct) == network.n
+
+
+@pytest.mark.parametrize("network", NETWORKS.values(), ids=[*NETWORKS])
+def test_a_drawing_depends_on_no_rounding_error(network: pp.Network, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither on the number of threads, nor on how a processor rounds."""
+    plain, start = drawing(network), layout._start
+
+    def perturbed(far: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+        errors = np.random.default_rng(far.size).uniform(-1e-15, 1e-15, far.shape)
+        return start(far * (1 + errors), rng)
+
+    with threadpool_limits(2):
+        assert np.array_equal(drawing(network), plain)
+    monkeypatch.setattr(layout, "_start", perturbed)
+    assert np.array_equal(drawing(network), plain)
 
 
 @pytest.mark.parametrize("network", NETWORKS.values(), ids=[*NETWORKS])

@@ -241,7 +241,7 @@ def test_a_long_run_is_superseded_over_http_and_another_tab_is_not_disturbed(mon
         assert not watcher.ended.is_set()
         assert again.post("run", SHORT).status_code == 200
         answer = old.result(timeout=30)
-        assert (answer.status_code, answer.json()["error"]["text"]) == (409, "superseded")
+        assert (answer.status_code, answer.json()["error"]["text"]) == (409, str(SupersededError()))
         assert watcher.ended.wait(30)
 
 

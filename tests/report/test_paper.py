@@ -56,7 +56,7 @@ def test_every_figure_and_table_is_there_and_nothing_else(
     made = paper.reproduce(tmp_path, REQUEST)
     expected = {f"figures/{name}.{kind}" for name in FIGURES for kind in ("pdf", "png")}
     expected |= {f"figures/{name}.gif" for name in ANIMATIONS}
-    expected |= {f"tables/{name}.csv" for name in tables} | {"report.html", "manifest.json"}
+    expected |= {f"tables/{name}.csv" for name in tables} | {"report.html", "manifest.json", paper.DICTIONARY}
     assert set(contents(tmp_path)) == expected == {str(path.relative_to(tmp_path)) for path in made.files}
     said = json.loads((tmp_path / "manifest.json").read_text())
     assert set(said["files"]) == expected - {"manifest.json"}

@@ -49,14 +49,18 @@ def explore(
         # Its import takes a while, and the address is printed first.
         from peerpressure.explorer.app import create_app
 
-        still_computing = serve(create_app(hosts=names, default=default), listening, ready)
+        serve(create_app(hosts=names, default=default), listening, ready)
     # The terminal may be gone by now, and the process must still end.
     try:
         typer.echo("Explorer ended")
     finally:
-        # Python would wait for its threads, and a solver or a compiled loop cannot be cancelled.
-        if still_computing:
-            os._exit(0)
+        _end_process()
+
+
+def _end_process() -> None:
+    # Python would wait for threads, which may be in solvers that cannot be cancelled, and then take apart every
+    # module, which takes seconds on a busy machine. Nothing is left to be written.
+    os._exit(0)
 
 
 def _limit_blas_threads() -> None:

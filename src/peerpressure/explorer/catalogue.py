@@ -16,7 +16,7 @@ from peerpressure.explorer.protocol import Limits
 from peerpressure.networks import GENERATORS, NAMED, named
 from peerpressure.noise import LAWS
 from peerpressure.parameters import REQUIRED, Parameter, Slider, summary, with_defaults
-from peerpressure.recovery import METHODS
+from peerpressure.recovery import CONTINUOUS, METHODS
 from peerpressure.schedules import SCHEDULES
 from peerpressure.version import __version__
 
@@ -211,7 +211,10 @@ def catalogue(limits: Limits, default: Mapping[str, Any] | None = None) -> dict[
         "stubbornness": [choice.to_dict() for choice in STUBBORNNESS],
         "run": [control(one) for one in RUN],
         "privacy": [control(one) for one in PRIVACY],
-        "methods": [choice.to_dict() | {"paper": choice.id == PAPERS} for choice in methods()],
+        "methods": [
+            choice.to_dict() | {"paper": choice.id == PAPERS, "continuous": choice.id in CONTINUOUS}
+            for choice in methods()
+        ],
         "presets": [preset.to_dict() for preset in PRESETS],
         "default": dict(default) if default else DEFAULT,
     }

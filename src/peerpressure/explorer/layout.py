@@ -2,11 +2,12 @@
 
 Small networks use the distances of all pairs. In large ones every agent uses its neighbours and a few pivots, each of
 which represents the agents around it (Ortmann, Klimenta and Brandes, J. Graph Algorithms Appl. 21, 791, 2017). The same
-network always gives the same layout.
+network always gives the same layout, whatever the number of threads.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, TypeAlias, final
 
@@ -24,6 +25,8 @@ PIVOTS, PIVOTS_OF_MANY = 100, 50
 ROUNDS, ROUNDS_OF_MANY = 30, 16
 MANY = 800  # agents above which fewer pivots and rounds are used
 FINEST = 0.1  # share of a neighbour's error that the last round corrects
+ITERATIONS = 30  # towards the principal directions, from which the descent starts
+DIGITS = 6  # of the start, after the decimal point
 # Fixed, so that a network looks the same in every session.
 _SEED = 20
 
@@ -57,6 +60,8 @@ def drawing(network: Network) -> Drawing:
     # The first rate moves even the weakest pair by its full error, and the last one corrects a small share of a
     # neighbour's: the annealing schedule of Zheng, Pawar and Goodman.
     rates = np.geomspace(1 / pairs.weights[pairs.weights > 0].min(), FINEST / pairs.weights.max(), rounds)
+    # Powers, too, are rounded differently by different processors.
+    rates = np.array([float(f"{rate:.{DIGITS}g}") for rate in rates])
     # One random order for all rounds: a new one each time is hardly better, and much slower in memory.
     order = rng.permutation(len(pairs.ends))
     ends, apart, weights = pairs.ends[order], pairs.apart[order], pairs.weights[order]
@@ -72,7 +77,9 @@ def _hops(network: Network, agents: NDArray[Any]) -> Places:
     from peerpressure.explorer.stress import hops_compiled
 
     found = np.empty((agents.size, network.n), dtype=np.int32)
-    hops_compiled(network.adjacency.indptr, network.adjacency.indices, agents, found)
+    # Directions do not count.
+    A = network.mutual
+    hops_compiled(A.indptr, A.indices, agents, found)
     # Two more than the longest path, so that components do not overlap and are not drawn far apart.
     return np.where(found < 0, found.max() + 2, found).astype(np.float64)
 
@@ -83,7 +90,7 @@ def _all_pairs(away: Places) -> Pairs:
     apart = away[ends[:, 0], ends[:, 1]]
     # The weights of stress majorisation, d⁻²: relative rather than absolute errors count, so that near pairs are
     # accurate.
-    return Pairs(ends, apart, np.repeat(apart[:, None] ** -2, 2, axis=1))
+    return Pairs(ends, apart, np.repeat(1 / apart[:, None] ** 2, 2, axis=1))
 
 
 def _some_pairs(network: Network, pivots: NDArray[np.int64], far: Places) -> Pairs:
@@ -118,22 +125,42 @@ def _start(far: Places, rng: np.random.Generator) -> Places:
     squares = far.T**2
     # Double centring of squared distances gives inner products, as in classical scaling.
     centred = squares - squares.mean(axis=0) - squares.mean(axis=1, keepdims=True) + squares.mean()
-    # The product has pivots × pivots entries, so that the eigenvectors are cheap for any number of agents.
-    _, axes = np.linalg.eigh(centred.T @ centred)
-    # eigh sorts eigenvalues in increasing order: the last two are the principal ones.
-    places = -centred @ axes[:, -1:-3:-1]
+    # The product has pivots × pivots entries, so that the directions are cheap for any number of agents.
+    places = centred @ _principal_directions(centred.T @ centred, rng)
     # Agents with the same neighbours would start, and stay, at the same point.
     jitter = rng.uniform(-0.1, 0.1, places.shape)
     # Scaled to the diameter in hops, so that the first round need not shrink or inflate the whole drawing.
     started: Places = places * (far.max() / max(float(np.abs(places).max()), 1e-9)) + jitter
-    return started
+    # The descent amplifies a difference in the last bit to the size of the drawing, and linear algebra rounds
+    # differently with another number of threads or another processor.
+    return started.round(DIGITS)
+
+
+def _principal_directions(gram: Places, rng: np.random.Generator) -> Places:
+    """Return two orthonormal directions near the principal ones, by a fixed number of orthogonal iterations.
+
+    Unlike eigenvectors, whose signs and whose basis for equal eigenvalues are arbitrary, these depend continuously on
+    the matrix: the random start decides.
+    """
+    first, second = rng.normal(size=(2, len(gram)))
+    for _ in range(ITERATIONS):
+        first, second = gram @ first, gram @ second
+        largest = max(float(np.linalg.norm(first)), 1e-300)
+        first /= largest
+        second -= (first @ second) * first
+        size = float(np.linalg.norm(second))
+        # The distances of a line have one direction only; of the second, rounding errors would be left.
+        second = second / size if size > 1e-12 * largest else np.zeros_like(second)
+    return np.stack([first, second], axis=1)
 
 
 def _framed(places: Places) -> Drawing:
     """Return the positions rotated to their principal axes, shifted and scaled into the frame."""
-    centred = places - places.mean(axis=0)
-    _, _, axes = np.linalg.svd(centred, full_matrices=False)
-    turned = centred @ axes.T
+    x, y = (places - places.mean(axis=0)).T
+    # Written out, because the rounding of a matrix product depends on the processor.
+    angle = math.atan2(2 * (x * y).sum(), (x * x).sum() - (y * y).sum()) / 2
+    cos, sin = math.cos(angle), math.sin(angle)
+    turned = np.stack([cos * x + sin * y, cos * y - sin * x], axis=1)
     # The sign of an axis is arbitrary; the longer tail points to the right, and up.
     # Third moments are 0 for symmetric drawings only, where either sign gives the same picture.
     turned *= np.where((turned**3).sum(axis=0) < 0, -1.0, 1.0)

@@ -105,7 +105,8 @@ class SupersededError(PeerPressureError):
     """A job whose result nobody waits for any more."""
 
     def __init__(self) -> None:
-        super().__init__("superseded")
+        rule, remedy = "the server answers the newest request of a kind, until it ends", "ask again"
+        super().__init__(message(rule, got="an older one", remedy=remedy))
 
 
 @final

@@ -9,8 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, final
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -184,15 +183,13 @@ if heard:
 """
 
 
-@contextlib.contextmanager
-def _with_watchdog() -> Iterator[None]:
-    """Let a watchdog end this process where Ctrl-C cannot.
+def _start_watchdog() -> None:
+    """Start a process that ends this one where Ctrl-C cannot; it ends with this one.
 
     Some solvers hold Python's global lock for many seconds, during which Python handles no signal; it does write the
     signal to the wake-up pipe at once.
     """
     if os.name != "posix":
-        yield
         return
     reading, writing = os.pipe()
     # The signal handler writes into this pipe and must never block.
@@ -201,20 +198,14 @@ def _with_watchdog() -> Iterator[None]:
     command = [sys.executable, "-I", "-S", "-c", _WATCHDOG, str(os.getpid()), str(PATIENCE)]
     nothing = subprocess.DEVNULL
     # A session of its own: Ctrl-C must reach the server only.
-    watchdog = subprocess.Popen(command, stdin=reading, stdout=nothing, stderr=nothing, start_new_session=True)
+    subprocess.Popen(command, stdin=reading, stdout=nothing, stderr=nothing, start_new_session=True)
     # Only the watchdog may have the reading end, and the end of the server then closes the pipe.
     os.close(reading)
     signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
-    yield
-    # Threads that still compute may hold the lock again; then the watchdog stays until the process has ended.
-    if threading.active_count() == 1:
-        signal.set_wakeup_fd(-1)
-        os.close(writing)
-        watchdog.wait()
 
 
-def serve(app: Starlette, listening: socket.socket, when_ready: Callable[[], None] = lambda: None) -> bool:
-    """Answer requests at an open socket until Ctrl-C; return whether threads still compute then."""
+def serve(app: Starlette, listening: socket.socket, when_ready: Callable[[], None] = lambda: None) -> None:
+    """Answer requests at an open socket until Ctrl-C; threads may still compute then."""
     import uvicorn
 
     class Server(uvicorn.Server):
@@ -240,6 +231,6 @@ def serve(app: Starlette, listening: socket.socket, when_ready: Callable[[], Non
         ws="none",
         timeout_graceful_shutdown=1,
     )
-    with _with_watchdog(), contextlib.suppress(KeyboardInterrupt):
+    _start_watchdog()
+    with contextlib.suppress(KeyboardInterrupt):
         Server(config).run(sockets=[listening])
-    return threading.active_count() > 1

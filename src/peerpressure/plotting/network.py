@@ -31,6 +31,7 @@ from peerpressure.plotting.style import (
     label,
     panel,
     styled,
+    visible,
 )
 
 Places: TypeAlias = NDArray[np.float64]
@@ -66,7 +67,7 @@ def graph(agents: pd.DataFrame, edges: pd.DataFrame, network: str = "tree") -> F
         places[:, 1],
         s=9.0 * agents[f"degree_{network}"],
         c=agents["hidden"],
-        cmap=OPINIONS,
+        cmap=visible(OPINIONS),
         vmin=0.0,
         vmax=1.0,
         edgecolors="white",

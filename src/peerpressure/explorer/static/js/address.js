@@ -86,14 +86,29 @@ export async function initialState(fallback) {
   }
 }
 
-/** Keeps the address up to date with the state. */
+// While one of these is held, a change is not settled yet.
+const HELD = "input:active, canvas:active";
+
+/** Keeps the address up to date with the state, with an entry in the browser's history for each scenario. */
 export class AddressWriter {
   #timer = 0;
   #written = location.hash;
+  /** The scenario of the current entry. */
+  #entry = "";
 
   /** @param {() => State} current */
   constructor(current) {
     this.current = current;
+    this.#entry = JSON.stringify(current().scenario);
+  }
+
+  /**
+   * Take note of a state that was opened from an entry of the history.
+   * @param {State} state
+   */
+  opened({ scenario }) {
+    this.#entry = JSON.stringify(scenario);
+    this.#written = location.hash;
   }
 
   /** Write the address shortly after the last change: browsers limit how often a page may do so. */
@@ -103,12 +118,22 @@ export class AddressWriter {
   }
 
   async write() {
-    const fragment = await encodeState(this.current());
+    if (document.querySelector(HELD)) {
+      this.schedule();
+      return;
+    }
+    const state = this.current();
+    const fragment = await encodeState(state);
     if (fragment === null) {
       showMessage("This scenario is too large for an address. Download it as TOML to share it.");
     } else if (fragment !== this.#written) {
+      const scenario = JSON.stringify(state.scenario);
+      const depth = history.state?.depth ?? 0;
+      // Back goes to another scenario; what only concerns the view belongs to the same entry.
+      if (scenario === this.#entry) history.replaceState({ depth }, "", fragment);
+      else history.pushState({ depth: depth + 1 }, "", fragment);
+      this.#entry = scenario;
       this.#written = fragment;
-      history.replaceState(null, "", fragment);
     }
   }
 

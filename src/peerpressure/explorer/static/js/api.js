@@ -112,9 +112,9 @@ export async function readCatalogue() {
   return response.json();
 }
 
-// While a slider is being dragged, requests younger than this many milliseconds may finish, so that the picture keeps
-// up with the hand. Older ones are aborted in favour of the latest.
-const GRACE = 120;
+// While a slider is being dragged, requests that take up to this many milliseconds finish, so that the picture keeps up
+// with the hand. Only longer ones are aborted in favour of the latest.
+const GRACE = 3_000;
 
 /** @typedef {{controller: AbortController, since: number, timer: number}} Flight */
 
@@ -124,6 +124,11 @@ export class Channel {
   #flight = null;
   /** @type {{run: (flight: Flight) => void, drop: () => void} | null} */
   #waiting = null;
+
+  /** @param {number} grace milliseconds that a task has to finish while a newer one waits */
+  constructor(grace = GRACE) {
+    this.grace = grace;
+  }
 
   /**
    * Run a task as soon as the one before it has ended. Resolves to undefined if a newer task has taken its place.
@@ -154,7 +159,7 @@ export class Channel {
       const flight = this.#flight;
       if (!flight) this.#next();
       else if (!flight.timer) {
-        const left = GRACE - (performance.now() - flight.since);
+        const left = this.grace - (performance.now() - flight.since);
         flight.timer = window.setTimeout(() => flight.controller.abort(), Math.max(0, left));
       }
     });

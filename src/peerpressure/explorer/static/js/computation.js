@@ -1,7 +1,7 @@
 // What has to be computed after a change, in which order, and who gets the answers.
 
 import { ask, Channel, Refusal } from "./api.js";
-import { DEFAULT_OBSERVE } from "./scenario.js";
+import { observerOf } from "./scenario.js";
 
 /**
  * @typedef {import("./types.js").AgentLabel} AgentLabel
@@ -69,7 +69,8 @@ export class Computation {
   #channels = {
     run: new Channel(),
     pressure: new Channel(),
-    exact: new Channel(),
+    // Exact moments are of use once the hand rests; until then they would only slow down the runs.
+    exact: new Channel(120),
     observe: new Channel(),
     inference: new Channel(),
   };
@@ -108,6 +109,12 @@ export class Computation {
       this.#everything = false;
       this.#end();
     });
+  }
+
+  /** Abort what is being computed for a scenario that will be replaced by another. */
+  abandon() {
+    const { run, pressure, exact, observe } = this.#channels;
+    for (const channel of [run, pressure, exact, observe]) channel.cancel();
   }
 
   #begin() {
@@ -183,8 +190,8 @@ export class Computation {
   }
 
   #computeObservation() {
-    const { observe = DEFAULT_OBSERVE, ...rest } = this.source.scenario();
-    const question = { scenario: { ...rest, observe } };
+    const scenario = this.source.scenario();
+    const question = { scenario: { ...scenario, observe: observerOf(scenario) } };
     return this.#track(async () => {
       const answer = await this.#channels.observe.latest((signal) => ask("/api/observe", question, signal));
       if (answer) this.listeners.onObservation(answer);
@@ -193,8 +200,8 @@ export class Computation {
 
   /** Infer the network, unless it is known or has been inferred; this takes seconds, and nothing else waits for it. */
   #computeInference() {
-    const { observe = DEFAULT_OBSERVE, ...rest } = this.source.scenario();
-    const question = { scenario: { ...rest, observe } };
+    const scenario = this.source.scenario();
+    const question = { scenario: { ...scenario, observe: observerOf(scenario) } };
     const key = inferenceKey(question.scenario);
     if (key === this.#inferenceKey) return;
     const wanted = key !== "" && this.source.observing();

@@ -17,7 +17,7 @@ import { ObserverControls } from "./observer.js";
 import { listenToTabs, markPreset, showFollowed, showPresets, showTab } from "./panels.js";
 import { Clock, listenToKeys, Transport } from "./playback.js";
 import { Tools } from "./pointing.js";
-import { DEFAULT_OBSERVE, reconcile } from "./scenario.js";
+import { observerOf, reconcile } from "./scenario.js";
 import { Stage } from "./stage.js";
 import { checkedView, Store } from "./store.js";
 import { hideForecast, showForecast, showVerdict } from "./verdict.js";
@@ -229,6 +229,7 @@ class Explorer {
     this.clock.pause();
     this.tools.reset();
     hideForecast();
+    if (state.scenario !== this.store.scenario) this.computation.abandon();
     this.store.replace(state);
     this.clock.seekTime(state.view.time);
   }
@@ -272,7 +273,9 @@ class Explorer {
     window.addEventListener("hashchange", async () => {
       if (this.address.wrote(location.hash)) return;
       hideMessage();
-      this.#openState(await initialState(this.catalogue.default));
+      const state = await initialState(this.catalogue.default);
+      this.address.opened(state);
+      this.#openState(state);
     });
   }
 
@@ -286,7 +289,11 @@ class Explorer {
       for (const part of [this.stage, this.curves, this.pressure, this.estimates, this.inference]) part.restyle();
     });
     listenToShareMenu({
-      scenario: () => ({ ...store.scenario, observe: store.scenario.observe ?? DEFAULT_OBSERVE }),
+      scenario: (observer) => {
+        // Only an observer that is shown, or asked for, is added to the scenario.
+        const shown = observer || store.view.tab === "observer";
+        return shown ? { ...store.scenario, observe: observerOf(store.scenario) } : store.scenario;
+      },
       time: () => this.clock.time,
       canvas: this.stage.canvas,
       link: () => this.address.write().then(() => location.href),

@@ -3,12 +3,15 @@
 import { download, Refusal, upload } from "./api.js";
 import { byId } from "./elements.js";
 import { plural } from "./format.js";
-import { showMessage } from "./messages.js";
+import { hideMessage, showMessage } from "./messages.js";
 
 /**
  * @typedef {import("./types.js").NetworkSection} NetworkSection
  * @typedef {import("./types.js").Scenario} Scenario
  */
+
+// Milliseconds after which somebody wonders whether anything happens.
+const NOTICEABLE = 400;
 
 /**
  * Show what the server refuses instead of throwing it.
@@ -88,7 +91,7 @@ function save(blob, name) {
 
 /**
  * @typedef {object} Shared what the menu gives away
- * @property {() => Scenario} scenario
+ * @property {(observer: boolean) => Scenario} scenario with the observer, also if it is not shown
  * @property {() => number} time
  * @property {HTMLCanvasElement} canvas
  * @property {() => Promise<string>} link
@@ -112,13 +115,35 @@ async function take(what, { scenario, time, canvas, link }) {
     canvas.toBlob((blob) => blob && save(blob, "network-as-shown.png"));
   } else if (what.startsWith("figure:")) {
     const [, figure, format] = what.split(":");
-    const question = { scenario: scenario(), what: figure, time: time(), format };
-    const { blob, name } = await download("/api/export/figure", question);
-    save(blob, name);
-  } else {
-    const { blob, name } = await download(`/api/export/${what}`, { scenario: scenario() });
-    save(blob, name);
-  }
+    await saveExport("figure", { scenario: scenario(figure === "observer"), what: figure, time: time(), format });
+  } else await saveExport(what, { scenario: scenario(false) });
+}
+
+// The server drops a request for a newer one of its kind, so that one file is asked for after the other.
+let lastExport = Promise.resolve();
+
+/**
+ * Save a file that the server computes, and say so while that takes its time.
+ * @param {string} kind
+ * @param {object} question
+ */
+function saveExport(kind, question) {
+  const work = lastExport.then(async () => {
+    let told = false;
+    const slow = window.setTimeout(() => {
+      told = true;
+      showMessage("The file is being prepared…");
+    }, NOTICEABLE);
+    try {
+      const { blob, name } = await download(`/api/export/${kind}`, question);
+      save(blob, name);
+      if (told) hideMessage();
+    } finally {
+      window.clearTimeout(slow);
+    }
+  });
+  lastExport = work.catch(() => {});
+  return work;
 }
 
 /**

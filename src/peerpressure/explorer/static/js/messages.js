@@ -1,4 +1,4 @@
-// Messages: errors beside the control that caused them, everything else in a bar that can be closed.
+// Messages: errors beside the control that caused them, everything else in a bar that lies over the page.
 
 import { byId, el } from "./elements.js";
 
@@ -20,7 +20,14 @@ export function hideMessage() {
 
 /** Return the element in which `showRefusal` puts its text; it belongs directly into a row with a `data-path`. */
 export function refusalSlot() {
-  return el("p", { class: "refusal", hidden: true });
+  return el("p", { class: "refusal", role: "status", hidden: true });
+}
+
+/** @param {HTMLElement} element */
+function isInSight(element) {
+  const { left, top, width, height } = element.getBoundingClientRect();
+  // Columns scroll on their own, so that being within the window is not enough.
+  return element.contains(document.elementFromPoint(left + width / 2, top + height / 2));
 }
 
 /** Remove every error that is shown. */
@@ -48,20 +55,23 @@ function rowFor(where) {
 }
 
 /**
- * Show an error from the server beside the control that caused it, and in the bar.
+ * Show an error from the server beside the control that caused it, or in the bar if that cannot be seen.
  * @param {{message: string, where: string | null}} refusal
  */
 export function showRefusal({ message, where }) {
   clearRefusals();
-  showMessage(message, "bad");
   const row = where ? rowFor(where) : null;
   /** @type {HTMLElement | null | undefined} */
   const slot = row?.querySelector(":scope > .refusal");
-  if (!row || !slot) return;
+  if (!row || !slot) {
+    showMessage(message, "bad");
+    return;
+  }
   slot.textContent = message;
   slot.hidden = false;
   row.classList.add("refused");
   row.closest("details")?.setAttribute("open", "");
+  if (!isInSight(slot)) showMessage(message, "bad");
   // A schedule is refused as a whole, but if it has a formula, that is what the user typed.
   const culprit = row.querySelector("[data-role=formula]") ?? row.querySelector("input:not([type=radio]), select");
   culprit?.setAttribute("aria-invalid", "true");

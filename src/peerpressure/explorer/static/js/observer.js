@@ -3,7 +3,7 @@
 import { byId, el } from "./elements.js";
 import { segmented, slider } from "./fields.js";
 import { plural } from "./format.js";
-import { DEFAULT_OBSERVE, suitableMethods } from "./scenario.js";
+import { isContinuous, observerOf, suitableMethods } from "./scenario.js";
 
 /**
  * @typedef {import("./stage.js").Stage} Stage
@@ -66,11 +66,11 @@ export class ObserverControls {
 
   /** @returns {ObserveSection} */
   get #observe() {
-    return this.store.scenario.observe ?? DEFAULT_OBSERVE;
+    return observerOf(this.store.scenario);
   }
 
   get #methods() {
-    return this.#observe.methods ?? DEFAULT_OBSERVE.methods ?? [];
+    return this.#observe.methods ?? suitableMethods(this.#observe);
   }
 
   /** Build the controls for the current scenario. */
@@ -220,27 +220,40 @@ export class ObserverControls {
   }
 
   #showMethods() {
+    const { methods } = this.catalogue;
+    const boxes = methods.map(({ id }) => {
+      const box = el("input", { type: "checkbox", checked: this.#methods.includes(id), value: id });
+      box.addEventListener("change", () => {
+        const others = this.#methods.filter((one) => one !== id);
+        this.#setScenario("observe", { ...this.#observe, methods: box.checked ? [...others, id] : others });
+        this.#limitMethods(boxes);
+      });
+      return box;
+    });
+    this.#limitMethods(boxes);
     byId("observe-methods").replaceChildren(
-      ...this.catalogue.methods.map(({ id, title, blurb }) => {
-        const box = el("input", { type: "checkbox", checked: this.#methods.includes(id), value: id });
-        box.addEventListener("change", () => {
-          if (!this.#useMethod(id, box.checked)) box.checked = !box.checked;
-        });
-        return el("label", { class: "tick", title: blurb }, box, el("span", {}, title));
-      }),
+      ...methods.map(({ title, blurb }, i) =>
+        el("label", { class: "tick", title: blurb }, boxes[i], el("span", {}, title)),
+      ),
     );
   }
 
   /**
-   * Add or remove a method.
-   * @param {string} id
-   * @param {boolean} on
-   * @returns {boolean} whether that leaves a possible number of methods; otherwise nothing changes
+   * Leave only the ticks that can be changed: at least one method is used, not too many, and no other than suits.
+   * @param {HTMLInputElement[]} boxes one for each method of the catalogue
    */
-  #useMethod(id, on) {
-    const methods = on ? [...this.#methods, id] : this.#methods.filter((one) => one !== id);
-    const possible = methods.length > 0 && methods.length <= MAX_METHODS;
-    if (possible) this.#setScenario("observe", { ...this.#observe, methods });
-    return possible;
+  #limitMethods(boxes) {
+    const used = this.#methods.length;
+    const continuous = isContinuous(this.store.scenario);
+    boxes.forEach((box, i) => {
+      const possible = used < MAX_METHODS && (this.catalogue.methods[i].continuous || !continuous);
+      box.disabled = box.checked ? used === 1 : !possible;
+    });
+    const notes = [
+      used === MAX_METHODS && `${MAX_METHODS} at a time; untick one to choose another.`,
+      continuous && "The others need steps, and time is continuous here.",
+    ].filter(Boolean);
+    byId("methods-note").textContent = notes.join(" ");
+    byId("methods-note").hidden = notes.length === 0;
   }
 }

@@ -170,6 +170,8 @@ export class Transport {
 
 const TEXT_INPUTS = "input:not([type=range], [type=radio], [type=checkbox]), textarea";
 const HAS_OWN_KEYS = "input, select, textarea, button, summary, a, dialog";
+// Sliders use arrows, but not the space bar.
+const HAS_OWN_SPACE = "input:not([type=range]), select, textarea, button, summary, a, dialog";
 
 /**
  * Listen to the keyboard shortcuts, wherever the focused element does not use the keys itself.
@@ -188,9 +190,17 @@ export function listenToKeys(clock) {
     End: () => clock.step(Infinity),
   };
   window.addEventListener("keydown", (event) => {
-    if (event.altKey || event.ctrlKey || event.metaKey || !(event.target instanceof Element)) return;
+    if (event.altKey || !(event.target instanceof Element)) return;
     const typing = event.target.matches(TEXT_INPUTS);
-    const taken = event.target.closest(HAS_OWN_KEYS) !== null;
+    if (event.ctrlKey || event.metaKey) {
+      if (event.key.toLowerCase() !== "z" || typing) return;
+      if (event.shiftKey) history.forward();
+      // Not beyond the first entry of the page, which would leave it.
+      else if (history.state?.depth) history.back();
+      event.preventDefault();
+      return;
+    }
+    const taken = event.target.closest(event.key === " " ? HAS_OWN_SPACE : HAS_OWN_KEYS) !== null;
     if (event.key === "?" && !typing && !help.open) help.showModal();
     else if (shortcuts[event.key] && !taken) shortcuts[event.key]();
     else return;

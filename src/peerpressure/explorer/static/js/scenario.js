@@ -7,11 +7,20 @@
 
 const DEFAULT_METHODS = ["ols", "innovations"];
 
+/** Whether the agents change their opinions at all times rather than in steps. */
+export function isContinuous(/** @type {Scenario} */ { time }) {
+  return /** @type {{continuous?: boolean} | undefined} */ (time)?.continuous === true;
+}
+
 /**
- * What an observer does if the scenario does not say: the paper's regression beside the best estimator.
- * @type {ObserveSection}
+ * Return what the observer does. If the scenario does not say, that is the paper's regression, which needs steps, beside
+ * the best estimator.
+ * @param {Scenario} scenario
+ * @returns {ObserveSection}
  */
-export const DEFAULT_OBSERVE = { methods: DEFAULT_METHODS };
+export function observerOf(scenario) {
+  return scenario.observe ?? { methods: isContinuous(scenario) ? ["innovations"] : DEFAULT_METHODS };
+}
 
 /**
  * Return a changed scenario without whatever the change made meaningless, such as opinions of single agents when the

@@ -124,6 +124,8 @@ export interface Option {
 export interface Method extends Option {
   /** Whether this is the method of the paper. */
   paper: boolean;
+  /** Whether it applies in continuous time. */
+  continuous: boolean;
 }
 
 export interface Preset {
