@@ -216,6 +216,17 @@ def test_what_is_not_covered_is_unknown() -> None:
     assert diagnose(model("two classes", noise=pp.Gaussian(1.0, time_scale=pp.Power(0.6)))).outcome is Outcome.UNKNOWN
 
 
+def test_pressure_of_unknown_growth_is_named_first() -> None:
+    for kind in ("two classes", "unbalanced", "strong"):
+        verdict = diagnose(model(kind, pressure=[1.0, 2.0, 3.0]), 3)
+        assert verdict.outcome is Outcome.UNKNOWN
+        assert ReasonCode.UNKNOWN_GROWTH in {reason.code for reason in verdict.reasons}
+    # A cycle with one negative weight has period 4 with signs, and this pressure period 2.
+    A = np.array([[0.0, 1.0], [-1.0, 0.0]])
+    one = pp.Model(pp.Network(A, directed=True, signed=True), [1.0, 0.2], pressure="t*(1.5+cos(pi*t))")
+    assert diagnose(one).outcome is Outcome.UNKNOWN
+
+
 def random_matrix(rng: np.random.Generator) -> Array:
     n = int(rng.integers(3, 7))
     A = np.where(rng.random((n, n)) < rng.choice([0.15, 0.3, 0.6]), rng.uniform(0.3, 2.0, (n, n)), 0.0)

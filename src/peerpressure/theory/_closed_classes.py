@@ -142,6 +142,9 @@ def _class_limit(system: Model | SDE, part: _Class, long_run: LongRun, tolerance
     model, agents = long_run.model, part.agents
     periodic = part.rotates and long_run.regime is Regime.FAST and not long_run.continuous
     if part.neutral:
+        if part.rotates and not (long_run.growth.is_regular or long_run.continuous):
+            # Pressure that depends on the phase of t may weight opinions and their opposites differently.
+            return None
         return ClassLimit(agents, part.camp, None if periodic else 0.0, 0.0, math.inf, part.period)
     if agents.size == 1:
         std = float(long_run.deviations[agents[0]]) if model.noise.autocorrelation == 1 else 0.0

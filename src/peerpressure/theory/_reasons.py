@@ -433,8 +433,8 @@ SENTENCES: Mapping[ReasonCode, str] = {
     ),
     ReasonCode.UNKNOWN_LAW: "For this process no result is known, and so the outcome is not known either.",
     ReasonCode.NETWORK_NOT_COVERED: (
-        "For hidden opinions that adapt, or noise that grows, no result is known on a network with {classes:,} closed "
-        "classes of agents who listen to themselves only, or with negative weights, and so the outcome is not known."
+        "On a network with negative weights or several closed classes of agents, here {classes:,}, no result is known "
+        "for hidden opinions that adapt, noise that grows or pressure that varies in step with the network."
     ),
     ReasonCode.FINITE_HORIZON: (
         "Over {steps:,} steps ρ_t goes from {first:.4g} to {last:.4g}, and the start keeps a weight of {weight:.2g} in "
