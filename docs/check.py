@@ -1,7 +1,6 @@
 """Open every page of the built documentation in a browser: ``python docs/check.py build/docs [pattern]``.
 
-A page must not write to the console, ask another host, cut off code at a width of 1,300 px, or be wider than a phone
-of 390 px.
+A page must not write to the console, ask another host, cut off code at 1,300 px, or be wider than a phone of 390 px.
 """
 
 from __future__ import annotations

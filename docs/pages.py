@@ -286,12 +286,8 @@ def copied_pages(root: Path) -> Iterator[tuple[str, str]]:
 
 def write(folder: Path) -> None:
     """Write all generated pages; a page that is the same as before keeps its time, so that it is not built again."""
-    pages = {
-        **dict(api_pages()),
-        "cli.md": command_page(),
-        "scenario.md": schema_page(),
-        "measures.md": measures_page(),
-    }
+    pages = {**dict(api_pages()), **dict(copied_pages(folder.parent))}
+    pages |= {"cli.md": command_page(), "scenario.md": schema_page(), "measures.md": measures_page()}
     for name, text in pages.items():
         target = folder / "reference" / name
         target.parent.mkdir(parents=True, exist_ok=True)

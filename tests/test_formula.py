@@ -129,6 +129,9 @@ def test_the_canonical_text_reads_back_as_the_same_tree(pair: tuple[str, str]) -
         ("min(t, 3, 5) + max(t, 3, 5)", 8.0),
         ("log2(t)+log10(100)+log1p(0)+expm1(0)+exp(0)", 5.0),
         ("floor(t/3) + ceil(t/3) + abs(-t)", 7.0),
+        ("3·t² − 2×t ÷ 4", 46.0),
+        ("−t⁻¹ + 2^t²", 65535.75),
+        ("10·2¹⁰", 10240.0),
     ],
 )
 def test_known_values(text: str, value: float) -> None:
@@ -242,7 +245,10 @@ HOSTILE = [
     ("$", "unreadable"),
     ("ｔ", "the character"),
     ("t\u200b+1", "column 2"),
-    ("²", "the character"),
+    ("²", "unreadable"),
+    ("2²t", "a number run into a word"),
+    ("t⁻", "unreadable"),
+    ("t½", "the character"),
     ("\ud800", "the character"),
     ("t\0", "a null byte"),
     ("t\x07", "the character"),
@@ -285,6 +291,8 @@ def test_only_text_is_read(value: Any) -> None:
 def test_the_column_is_that_of_the_text_as_typed() -> None:
     with pytest.raises(FormulaError, match="'foo' at column 9"):
         parse("  t^2^3+foo")
+    with pytest.raises(FormulaError, match="'foo' at column 9"):
+        parse("  t²·3³−foo")
 
 
 def test_parentheses_up_to_the_cap_are_read() -> None:

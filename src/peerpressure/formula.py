@@ -218,6 +218,7 @@ def parse(text: str) -> Expression:
     ----------
     text : str
         Formula with numbers, t, pi, e, + - * / ^ (or **), parentheses, and the functions in `FUNCTIONS`, min and max.
+        The typeset signs − · × ÷ and raised digits are read as well.
 
     Returns
     -------
@@ -288,14 +289,31 @@ _OTHER_NAMES: Mapping[str, str] = {"ln": "log", "x": "t", "n": "t", "T": "t", "p
 _WORD_OR_NUMBER = re.compile(r"(?P<word>[A-Za-z_]\w*)|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 
 
+# Signs of typeset formulas, which may be pasted; a run of raised signs is an exponent.
+_TYPESET: Mapping[str, str] = {"−": "-", "·": "*", "×": "*", "÷": "/"}
+_RAISED: Mapping[str, str] = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-", strict=True))
+
+
+def _in_ascii(text: str) -> list[tuple[str, int]]:
+    """Return the text with its typeset signs spelled in ASCII: each character, and its column in the text."""
+    signs: list[tuple[str, int]] = []
+    for column, letter in enumerate(text):
+        spelled = _RAISED.get(letter) or _TYPESET.get(letter, letter)
+        begins = letter in _RAISED and text[column - 1 : column] not in _RAISED
+        signs += [(sign, column) for sign in "^" * begins + spelled]
+    return signs
+
+
 class _Reader:
     """Parser of one text, which counts nodes and keeps the column of each."""
 
     def __init__(self, text: str) -> None:
-        self.text = text
+        self.given = text
         self.nodes = 0
+        signs = _in_ascii(text)
+        self.text, self.places = "".join(sign for sign, _ in signs), [column for _, column in signs]
         # Users write ^ for a power, which is "xor" in Python; it is replaced by ** before parsing.
-        self.columns = [column for column, letter in enumerate(text) for _ in range(1 + (letter == "^"))]
+        self.columns = [column for sign, column in signs for _ in range(1 + (sign == "^"))]
 
     def read(self) -> Node:
         """Check the characters, parse, and copy the tree."""
@@ -320,7 +338,7 @@ class _Reader:
     def fail(self, found: str, column: int, remedy: str = ALLOWED) -> NoReturn:
         """Raise a FormulaError that names what was found, and where."""
         # Non-ASCII characters may be invisible or look like others; their escapes do not.
-        shown = ascii(self.text if len(self.text) <= 60 else f"{self.text[:57]}...")
+        shown = ascii(self.given if len(self.given) <= 60 else f"{self.given[:57]}...")
         got = f"{found} at column {column + 1} of {shown}"
         raise FormulaError(message("a formula must be arithmetic in t", got=got, remedy=remedy)) from None
 
@@ -332,7 +350,7 @@ class _Reader:
     def check_characters(self) -> None:
         """Reject characters before Python parses them, such as those that would make it warn."""
         nesting = 0
-        for column, letter in enumerate(self.text):
+        for column, letter in zip(self.places, self.text, strict=True):
             if letter in _FORBIDDEN_CHARACTERS:
                 self.fail(_FORBIDDEN_CHARACTERS[letter], column)
             if not (letter.isascii() and (letter.isprintable() or letter.isspace())):
@@ -345,7 +363,7 @@ class _Reader:
             following = self.text[match.end() : match.end() + 1]
             if match["word"] is None and (following.isalpha() or following == "_"):
                 found = f"a number run into a word ('{match[0]}{following}')"
-                self.fail(found, match.start(), "write * between them, as in 2*t")
+                self.fail(found, self.places[match.start()], "write * between them, as in 2*t")
 
     def copy(self, source: ast.expr) -> tuple[Node, float | None]:
         """Return the copy of a node of Python's tree, and its value if it does not depend on t."""

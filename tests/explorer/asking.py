@@ -91,10 +91,10 @@ def served(limits: Limits) -> Iterator[str]:
     import uvicorn
 
     from peerpressure.explorer.app import create_app
-    from peerpressure.explorer.server import open_socket
+    from peerpressure.explorer.server import configuration, open_socket
 
     with open_socket("127.0.0.1", 0) as socket:
-        server = uvicorn.Server(uvicorn.Config(create_app(limits=limits), log_level="critical"))
+        server = uvicorn.Server(configuration(create_app(limits=limits), log_level="critical"))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [socket]}, daemon=True)
         thread.start()
         yield f"http://127.0.0.1:{socket.getsockname()[1]}/"

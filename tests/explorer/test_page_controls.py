@@ -98,6 +98,7 @@ def test_a_bad_formula_is_refused_in_the_librarys_words_and_the_last_picture_sta
     choose(driver, "pressure", "formula")
     numbers, text = driver.legend("spread"), driver.page.inner_text("#pressure-text")
     field = driver.page.locator("[data-role=formula]")
+    field.scroll_into_view_if_needed()
     places = [driver.page.locator(part).bounding_box() for part in ("#network", "[data-role=formula]", "#verdict")]
     field.fill("t + import os")
     driver.page.wait_for_selector('[data-path^="pressure"] > .refusal:not([hidden])')
@@ -161,17 +162,11 @@ def test_four_methods_at_a_time_and_at_least_one(driver: Driver, catalogue: dict
 
 
 def test_changes_can_be_undone_and_done_again(driver: Driver) -> None:
-    def written(steps: int) -> None:
-        driver.page.wait_for_function(
-            """async steps => (await (await import('/static/js/address.js')).decodeState(location.hash))
-                .scenario.run.steps === steps""",
-            arg=steps,
-        )
-
-    for steps in (30, 50):
+    for depth, steps in enumerate((30, 50), 1):
         with driver.answering():
             driver.type("run.steps", steps)
-        written(steps)
+        # A change is settled when nothing has followed it for a moment.
+        driver.page.wait_for_function("depth => history.state?.depth === depth", arg=depth)
     steps_shown = driver.row("run.steps").locator("> input[type=number]")
     with driver.answering():
         driver.page.go_back()

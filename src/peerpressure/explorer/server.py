@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import ipaddress
 import os
@@ -20,11 +21,13 @@ from peerpressure.errors import PeerPressureError, message
 from peerpressure.explorer.protocol import error_body, json_bytes
 
 if TYPE_CHECKING:
+    import uvicorn
     from starlette.applications import Starlette
 
 PORT = 8321
 # Longer than uvicorn's own grace period of 1 second.
 PATIENCE = 1.5  # seconds that a shutdown may take before it is forced
+REQUEST_SECONDS = 20.0  # in which a request must arrive
 TRIED = 50  # ports from the usual one on, which other explorers may use
 # The only names by which a browser reaches a server on the loopback interface.
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
@@ -204,6 +207,56 @@ def _start_watchdog() -> None:
     signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
 
 
+def configuration(app: Starlette, log_level: str = "warning") -> uvicorn.Config:
+    """Return uvicorn's settings for the application."""
+    import h11
+    import uvicorn
+    from uvicorn.protocols.http.h11_impl import H11Protocol
+
+    class Protocol(H11Protocol):
+        """Closes a connection whose next request has not arrived in full in time; uvicorn would wait forever."""
+
+        _timer: asyncio.TimerHandle | None = None
+
+        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+            super().connection_made(transport)
+            self._watch()
+
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            self._watch()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            super().connection_lost(exc)
+            self._stop_timer()
+
+        def _watch(self) -> None:
+            if self.conn.their_state not in (h11.IDLE, h11.SEND_BODY):
+                self._stop_timer()
+            elif self._timer is None:
+                self._timer = self.loop.call_later(REQUEST_SECONDS, self.transport.close)
+
+        def _stop_timer(self) -> None:
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer = None
+
+    return uvicorn.Config(
+        app,
+        # Other event loops handle signals in ways that bypass the wake-up pipe.
+        loop="asyncio",
+        http=Protocol,
+        # Requests are not logged: they come many per second while a slider moves.
+        log_level=log_level,
+        access_log=False,
+        # The version of the server software is of no use to a page, and of some use to an attacker.
+        server_header=False,
+        # No websockets are used, and their library need not be installed.
+        ws="none",
+        timeout_graceful_shutdown=1,
+    )
+
+
 def serve(app: Starlette, listening: socket.socket, when_ready: Callable[[], None] = lambda: None) -> None:
     """Answer requests at an open socket until Ctrl-C; threads may still compute then."""
     import uvicorn
@@ -218,19 +271,6 @@ def serve(app: Starlette, listening: socket.socket, when_ready: Callable[[], Non
             app.state.queue.close()
             await super().shutdown(sockets)
 
-    config = uvicorn.Config(
-        app,
-        # Other event loops handle signals in ways that bypass the wake-up pipe.
-        loop="asyncio",
-        # Requests are not logged: they come many per second while a slider moves.
-        log_level="warning",
-        access_log=False,
-        # The version of the server software is of no use to a page, and of some use to an attacker.
-        server_header=False,
-        # No websockets are used, and their library need not be installed.
-        ws="none",
-        timeout_graceful_shutdown=1,
-    )
     _start_watchdog()
     with contextlib.suppress(KeyboardInterrupt):
-        Server(config).run(sockets=[listening])
+        Server(configuration(app)).run(sockets=[listening])

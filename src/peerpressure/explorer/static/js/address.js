@@ -124,6 +124,8 @@ export class AddressWriter {
     }
     const state = this.current();
     const fragment = await encodeState(state);
+    // The user may have gone to another entry, whose state is about to be opened.
+    if (location.hash !== this.#written) return;
     if (fragment === null) {
       showMessage("This scenario is too large for an address. Download it as TOML to share it.");
     } else if (fragment !== this.#written) {
