@@ -249,7 +249,7 @@ def test_dates_are_read_as_seconds(name: str, tmp_path: Path) -> None:
     assert set(network.labels) == {"ann", "bob", "cat"}
     assert [network.at(t).nnz // 2 for t in (1, 2, 3, 4)] == [1, 0, 1, 0]
     assert "dates" in str(describe_events_file(file))
-    with pytest.raises(NetworkError, match=r"line \d: a step must be a whole number, got 'a date'.*read_contacts"):
+    with pytest.raises(NetworkError, match=r"line \d: a step must be a whole number, got 'a date'.*one of contacts"):
         read_events(file)
 
 

@@ -126,7 +126,7 @@ LINES = {
     "time 0": ("# x\n0 a b\n", ["line 2: a step must be 1 or more, got 0"]),
     "real time": (
         "1 a b\n2.5 a b 0\n",
-        ["line 2: a step must be a whole number, got 2.5", "read_contacts"],
+        ["line 2: a step must be a whole number, got 2.5", "one of contacts"],
     ),
     "no time": ("1 a b\nnan a b 0\n", ["line 2: a step must be a whole number, got nan"]),
     "order": ("4 a b\n\n3 a b 0\n", ["line 3", "step 3 after 4", "sort the lines"]),

@@ -20,7 +20,8 @@ from peerpressure.theory import consensus_mode
 from tests.builders import random_model
 from tests.privacy.dense import Joint
 
-PAGE = " ".join((Path(__file__).parents[2] / "docs" / "observer.md").read_text(encoding="utf-8").split())
+EXPLANATION = Path(__file__).parents[2] / "docs" / "explanation"
+PAGE = " ".join(" ".join((EXPLANATION / f"{name}.md").read_text("utf-8") for name in ("observer", "privacy")).split())
 
 
 def words(text: str | None) -> str:

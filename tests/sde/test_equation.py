@@ -89,7 +89,7 @@ def test_it_delegates_to_its_model() -> None:
 
 
 BAD: list[tuple[dict[str, Any], dict[str, Any], str]] = [
-    ({"noise": pp.Laplace(1.0)}, {}, "must be Gaussian, got Laplace.*; use Gaussian"),
+    ({"noise": pp.Laplace(1.0)}, {}, "must be Gaussian, got Laplace.*; take Gaussian noise"),
     ({"noise": pp.Gaussian(1.0, temporal="frozen")}, {}, "independent from one time to the next"),
     ({"noise": pp.Gaussian(1.0, temporal=pp.AR1(0.5))}, {}, "temporal='white'"),
     ({"pressure": "t*log(t)"}, {}, "from time 0 on.*not before t = 1.*shift it"),

@@ -347,8 +347,14 @@ class Network:
     def components(self) -> list[Positions]:
         """Return the agents of each (weakly) connected component as positions, the largest component first.
 
+        Returns
+        -------
+        list of arrays of int
+            Positions of the agents of each component.
+
         Examples
         --------
+        >>> from peerpressure import Network
         >>> Network.from_edges([(0, 3), (1, 2), (2, 4)], connected=False).components()
         [array([1, 2, 4]), array([0, 3])]
         """
@@ -364,6 +370,7 @@ class Network:
 
         Examples
         --------
+        >>> from peerpressure import Network
         >>> Network([[0, 1, 0], [1, 0, 0], [1, 1, 0]], directed=True).closed_classes  # nobody listens to the third
         [array([0, 1])]
         """
@@ -397,6 +404,7 @@ class Network:
 
         Examples
         --------
+        >>> from peerpressure import Network
         >>> Network([[0, 1, -1], [1, 0, -2], [-1, -2, 0]], signed=True).camps
         array([ 1,  1, -1], dtype=int8)
         """

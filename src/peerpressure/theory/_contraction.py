@@ -184,7 +184,8 @@ def _log_spectral_radius(update: Update) -> float:
     """
     if update.adaptation_rate is not None and np.any(update.adaptation_rate):
         return log_fading(update)
-    if not np.any(update.coupling_scale):
+    # No pressure, or nobody has a neighbour at this step.
+    if not np.any(update.coupling_scale) or not update.adjacency.nnz:
         return -np.inf
     if update.transposed is not update.adjacency or update.adjacency.data.min() < 0:
         return _log_general_radius(update)

@@ -286,6 +286,7 @@ def law_after(model: Model | SDE, steps: int, watch: SettlingWatch | None = None
 
 def _settling_watch(model: Model | SDE, steps: int, tolerance: float | None) -> SettlingWatch | Reason:
     """Return what finds the settling times, or why they are not computed."""
+    noisy = not model_of(model).noise.is_zero
     distance = usual_tolerance(model) if tolerance is None else float(tolerance)
     if distance is None:
         return Reason(ReasonCode.SETTLING_NO_RANGE)
@@ -293,7 +294,6 @@ def _settling_watch(model: Model | SDE, steps: int, tolerance: float | None) -> 
     work = 10.0 * steps * model.n if isinstance(model, SDE) else 0.0
     if work > MOST_WORK:
         return Reason(ReasonCode.SETTLING_TOO_LARGE, {"agents": model.n, "steps": steps})
-    noisy = not model_of(model).noise.is_zero
     bounded = noisy and (not is_exact(model, steps) or work * model.n > MOST_WORK)
     return SettlingWatch(model, distance, is_bound=bounded)
 
