@@ -16,19 +16,20 @@ MINUTES ?= 15
 CASES ?= 1000
 SEED ?= 1
 
-.PHONY: help paper explore test lint types tests coverage search truth browser bench docs pictures constraints clean
+.PHONY: help paper explore test lint types tests lowest coverage search truth browser bench docs pictures constraints clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make paper        run the paper's experiments and write their figures to build/paper"
 	@echo "make explore      open the model in the browser"
 	@echo "make test         lint, types, tests and doctests"
+	@echo "make lowest       run the tests with the oldest versions of all dependencies"
 	@echo "make coverage     run the tests and print how many lines they cover"
 	@echo "make search       search for counterexamples to the tested properties, MINUTES=15 long"
 	@echo "make truth        compare verdicts on CASES=1000 random models with long exact recursions"
 	@echo "make bench        measure speed against the alternatives and the hardware's bound"
 	@echo "make docs         build the documentation into build/docs"
-	@echo "make pictures     take the documentation's pictures of the explorer"
+	@echo "make pictures     draw and take the pictures of the documentation"
 	@echo "make constraints  resolve the versions in constraints.txt anew"
 	@echo "make clean        remove the environment and everything built"
 
@@ -51,6 +52,12 @@ types: $(VENV)/.ready-test $(VENV)/.ready-js
 
 tests: $(VENV)/.ready-test browser
 	$(BIN)/pytest $(PARALLEL)
+
+# The oldest versions that pyproject.toml allows, in an environment of its own, with compiled kernels of its own.
+lowest: $(VENV)/.python browser
+	$(BIN)/uv venv --quiet --clear --python $(BIN)/python build/lowest
+	$(BIN)/uv pip install --quiet --python build/lowest/bin/python --resolution lowest-direct --editable '.[test]'
+	NUMBA_CACHE_DIR=$(CURDIR)/build/lowest/numba build/lowest/bin/python -m pytest $(PARALLEL)
 
 # The same tests, counting lines, which takes about a tenth longer.
 coverage: $(VENV)/.ready-test browser
@@ -77,11 +84,14 @@ browser:
 bench: $(VENV)/.ready-bench
 	$(BIN)/python -m benchmarks
 
-docs: $(VENV)/.ready-docs
+# Every page is then opened in a browser, wide and narrow, if there is one.
+docs: $(VENV)/.ready-docs browser
 	$(BIN)/sphinx-build -W -b html docs build/docs
+	$(BIN)/python docs/check.py build/docs
 
-# The pictures of the explorer in docs/images.
+# The figure of the first page, and the pictures of the explorer, in docs/images.
 pictures: $(VENV)/.ready-test browser
+	$(BIN)/python docs/figures.py
 	$(BIN)/python docs/pictures.py
 
 constraints: $(VENV)/.python

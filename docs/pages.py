@@ -267,14 +267,27 @@ def measures_page() -> str:
     return "\n".join(["# Measures of sweeps", "", opening, "", "| measure | meaning |", "|---|---|", *rows, ""])
 
 
+# Files of the repository that are pages as well, by their names there.
+COPIED: Mapping[str, str] = {
+    "CONTRIBUTING.md": "contributing.md",
+    "CHANGELOG.md": "changelog.md",
+    "VISION.md": "vision.md",
+    "CODE_OF_CONDUCT.md": "conduct.md",
+    "SECURITY.md": "security.md",
+}
+
+
+def copied_pages(root: Path) -> Iterator[tuple[str, str]]:
+    """Yield the path and text of each file of the repository that is a page, with its links as they are here."""
+    for file, name in COPIED.items():
+        text = (root / file).read_text(encoding="utf-8").replace("](docs/", "](../")
+        yield f"../development/{name}", re.sub(r"\]\((\w+\.md)\)", lambda link: f"]({COPIED[link[1]]})", text)
+
+
 def write(folder: Path) -> None:
     """Write all generated pages; a page that is the same as before keeps its time, so that it is not built again."""
-    pages = {
-        **dict(api_pages()),
-        "cli.md": command_page(),
-        "scenario.md": schema_page(),
-        "measures.md": measures_page(),
-    }
+    pages = {**dict(api_pages()), **dict(copied_pages(folder.parent))}
+    pages |= {"cli.md": command_page(), "scenario.md": schema_page(), "measures.md": measures_page()}
     for name, text in pages.items():
         target = folder / "reference" / name
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -28,7 +28,10 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = Path(pp.__file__).parent
 EXAMPLES = PACKAGE / "examples"
 # Written by docs/pages.py when the documentation is built.
-GENERATED = {"reference/cli.md", "reference/scenario.md", "reference/measures.md"}
+GENERATED = {
+    *(f"reference/{name}.md" for name in ("cli", "scenario", "measures")),
+    *(f"development/{name}.md" for name in ("contributing", "changelog", "vision", "conduct", "security")),
+}
 DOCS = [page for page in sorted((ROOT / "docs").rglob("*.md")) if str(page.relative_to(ROOT / "docs")) not in GENERATED]
 PAGES = [*sorted(ROOT.glob("*.md")), *DOCS]
 
@@ -284,3 +287,15 @@ def test_the_table_dictionary_is_complete(tmp_path: Path, monkeypatch: pytest.Mo
         "sweep": {"replication", "measure", "detail", "replicate", "value"},
     }
     assert {name: set(columns) for name, columns in dictionary().items()} == found
+
+
+def test_the_gallery_shows_every_example_with_its_sentence() -> None:
+    folder = ROOT / "docs" / "gallery"
+    index = (folder / "index.md").read_text(encoding="utf-8")
+    cards = re.findall(r"card\} (.*)\n:img-top: thumbnails/(.*)\.webp\n.*\n:link: (.*)\n.*\n\n((?:.+\n)+?):::", index)
+    pages = {page.stem: page.read_text(encoding="utf-8") for page in folder.glob("*.md") if page.stem != "index"}
+    assert sorted(link for *_, link, _ in cards) == sorted(pages)
+    for title, picture, link, sentence in cards:
+        assert picture == link
+        assert (folder / "thumbnails" / f"{picture}.webp").is_file()
+        assert f"\n# {title}\n\n{sentence}" in pages[link]

@@ -98,7 +98,7 @@ def test_shorthands() -> None:
         ({"hidden": ["a", "b"]}, "one number for each agent"),
         ({"stubbornness": [1.0, 0.0]}, "positive, got 0 at agent 1"),
         ({"stubbornness": -1.0}, "positive"),
-        ({"stubbornness": np.inf}, "finite"),
+        ({"stubbornness": np.nan}, "finite"),
         ({"pressure": object()}, "schedule|pressure"),
         ({"noise": 1.0}, "Noise"),
         ({"start": "public"}, "'hidden'"),
@@ -111,10 +111,11 @@ def test_bad_models_are_refused_by_name(parts: dict[str, Any], says: str) -> Non
         pp.Model(**(dict[str, Any](network=pp.networks.k2(), hidden=[1.0, 2.0]) | parts))
 
 
-def test_a_network_in_pieces_is_refused() -> None:
+def test_each_piece_of_a_network_has_a_value_of_its_own() -> None:
     pieces = pp.Network.from_edges([(0, 1), (2, 3)], connected=False)
-    with pytest.raises(pp.errors.ModelError, match="largest_component"):
-        pp.Model(pieces, hidden=np.zeros(4))
+    model = pp.Model(pieces, hidden=[0.0, 1.0, 2.0, 4.0], stubbornness=[1.0, 3.0, 1.0, 1.0])
+    np.testing.assert_allclose(model.consensus_state, [0.75, 0.75, 3.0, 3.0])
+    assert pp.diagnose(model).outcome is pp.theory.Outcome.CLUSTERS
 
 
 def test_parts_that_change_nothing_are_normalised_away() -> None:

@@ -392,20 +392,20 @@ def test_how_schedules_read(schedule: Schedule, text: str) -> None:
 
 
 def test_tuned_slope_is_total_stubbornness_over_total_degree() -> None:
-    network = SimpleNamespace(n=3, degrees=np.array([1.0, 2.0, 1.0]))
-    assert Linear.tuned(network, 1.0) == Linear(0.75)
+    network = SimpleNamespace(n=3, degrees=np.array([1.0, 2.0, 1.0]), left_null_vector=np.ones(3))
+    assert Linear.tuned(network) == Linear.tuned(network, 1.0) == Linear(0.75)
     assert Linear.tuned(network, [1.0, 2.0, 3.0]) == Linear(1.5)
 
 
 @pytest.mark.parametrize("stubbornness", [0.0, -1.0, math.nan, math.inf, [1.0, 0.0, 1.0], [1.0, 1.0], [[1.0]]])
 def test_tuning_refuses_bad_stubbornness(stubbornness: Any) -> None:
     with pytest.raises(ScheduleError, match="stubbornness"):
-        Linear.tuned(SimpleNamespace(n=3, degrees=np.ones(3)), stubbornness)
+        Linear.tuned(SimpleNamespace(n=3, degrees=np.ones(3), left_null_vector=np.ones(3)), stubbornness)
 
 
 def test_tuning_refuses_a_network_without_edges() -> None:
     with pytest.raises(ScheduleError, match="edges"):
-        Linear.tuned(SimpleNamespace(n=3, degrees=np.zeros(3)), 1.0)
+        Linear.tuned(SimpleNamespace(n=3, degrees=np.zeros(3), left_null_vector=np.ones(3)), 1.0)
 
 
 BAD_PARAMETERS: list[tuple[type[Schedule], dict[str, Any]]] = [

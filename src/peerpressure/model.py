@@ -6,8 +6,9 @@ of ``statespace``.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import repeat
 from typing import Any, Literal, TypeAlias, final
@@ -20,6 +21,7 @@ from peerpressure.adaptation import Adaptation, as_adaptation
 from peerpressure.affine import adapted, coefficients, least_relief
 from peerpressure.errors import InvalidInputError, ModelError, message
 from peerpressure.networks import Network, TemporalNetwork
+from peerpressure.networks._classes import limit_state
 from peerpressure.noise import Noise, NoNoise, noise_from_dict
 from peerpressure.parameters import is_labelled, values_in_order
 from peerpressure.progress import checkpoint
@@ -45,6 +47,8 @@ class Update:
         Hidden opinions x, where they are constant.
     adjacency : sparse array of shape (agents, agents)
         The network A of this step.
+    transposed : sparse array of shape (agents, agents)
+        The transpose of A; A itself where it is symmetric.
     adaptation_rate : array of shape (agents,) or None
         Where hidden opinions adapt, the rate η of each agent: x is then part of the state, and becomes x + η ∘ (y − x).
     """
@@ -53,12 +57,19 @@ class Update:
     coupling_scale: Vector
     preferred: Vector
     adjacency: sparse.csr_array
+    transposed: sparse.csr_array
     adaptation_rate: Vector | None = None
 
     @property
     def coupling(self) -> sparse.csr_array:
-        """The matrix C = (S + ρD)⁻¹ρA of the neighbours' weights; its rows sum to 1 − gain."""
+        """The matrix C = (S + ρD)⁻¹ρA of the neighbours' weights; the moduli of a row sum to 1 − gain."""
         return sparse.csr_array(sparse.diags_array(self.coupling_scale) @ self.adjacency)
+
+    @property
+    def absolute(self) -> Update:
+        """The same map with the moduli of all weights; the map itself where none is negative."""
+        A = self.adjacency
+        return replace(self, adjacency=abs(A), transposed=abs(self.transposed)) if A.nnz and A.data.min() < 0 else self
 
     def __call__(self, public: Vector, noise: Vector | float = 0.0, hidden: Vector | None = None) -> Vector:
         """Return the next public opinions, for states of shape (agents,) or (agents, batch).
@@ -82,9 +93,9 @@ class Update:
         return np.asarray(self._columns(self.coupling_scale, public) * (self.adjacency @ public))
 
     def couple_adjoint(self, vector: Vector) -> Vector:
-        """Return Cᵀ v = A (coupling_scale ∘ v), as A is symmetric."""
-        # The scale is applied before the product here, after it in ``couple``: diag(c) A transposed is A diag(c).
-        return np.asarray(self.adjacency @ (self._columns(self.coupling_scale, vector) * vector))
+        """Return Cᵀ v = Aᵀ(coupling_scale ∘ v)."""
+        # The scale is applied before the product here, after it in ``couple``: diag(c) A transposed is Aᵀdiag(c).
+        return np.asarray(self.transposed @ (self._columns(self.coupling_scale, vector) * vector))
 
     @staticmethod
     def _columns(values: Vector, like: Vector) -> Vector:
@@ -113,7 +124,9 @@ class Model:
         Hidden opinions x₀, one finite number for each agent: a plain sequence in the order of the agents, a mapping or
         a series by their labels.
     stubbornness : float, sequence of float, mapping or pandas.Series, default 1.0
-        Weight s > 0 of an agent's own opinion, one for all or one for each agent.
+        Weight s > 0 of an agent's own opinion, one for all or one for each agent. An agent of stubbornness ∞ is a
+        zealot, who shows its own opinion, with its noise, whatever others show: it listens to nobody, and its edges to
+        others are dropped. In continuous time it counts as an agent of stubbornness 1 without neighbours.
     pressure : Schedule, float, str or sequence of float, default ``Linear()``
         Peer pressure ρ_t ≥ 0 at t ≥ 1: a schedule, a constant, a formula in t, or a table of values.
     noise : Noise, default ``NoNoise()``
@@ -122,6 +135,9 @@ class Model:
         Public opinions y₀ at time 0.
     adaptation : Adaptation, Schedule, float or str, optional
         Rate η_t at which hidden opinions adapt, x_{t+1} = x_t + η_t ∘ (y_t − x_t); constant by default.
+    susceptibility : float, sequence of float, mapping or pandas.Series, default 1.0
+        Factor b ≥ 0 of the pressure on each agent, ρ_i = b_i ρ_t. Only s/b counts, and becomes the stubbornness of the
+        model; an agent of susceptibility 0 is a zealot.
     temporal_network : TemporalNetwork, optional
         The temporal network of which ``network`` is the aggregate. ``dataclasses.replace`` passes it on; elsewhere
         a temporal network is given as ``network``.
@@ -146,7 +162,7 @@ class Model:
     Raises
     ------
     ModelError
-        If the network is not connected (over time), or a number is missing, not finite or out of range.
+        If agents of a temporal network never meet, or a number is missing, not finite or out of range.
 
     See Also
     --------
@@ -167,6 +183,8 @@ class Model:
     1.25
     >>> model.update(1)(model.start_state)
     array([1.25, 1.5 ])
+    >>> Model(k2(), hidden=[1.0, 2.0], stubbornness=[float("inf"), 1.0]).consensus_value  # that of the zealot
+    1.0
     """
 
     network: Network
@@ -188,6 +206,7 @@ class Model:
         start: float | PerAgent | str = "hidden",
         adaptation: Adaptation | Schedule | float | str | None = None,
         *,
+        susceptibility: float | PerAgent = 1.0,
         temporal_network: TemporalNetwork | None = None,
     ) -> None:
         # The dataclass is frozen; only the constructor sets fields.
@@ -199,7 +218,8 @@ class Model:
         keep(self, "network", _checked_network(network, temporal))
         keep(self, "temporal_network", _checked_temporal_network(temporal, network))
         keep(self, "hidden", self._per_agent("hidden", hidden))
-        keep(self, "stubbornness", self._per_agent("stubbornness", stubbornness, one_for_all=True))
+        keep(self, "stubbornness", self._own_weight(stubbornness, susceptibility))
+        self._drop_edges_of_zealots()
         keep(self, "pressure", as_schedule(pressure))
         keep(self, "noise", _checked_noise(noise, network.n))
         keep(self, "adaptation", _checked_adaptation(adaptation, network.n))
@@ -214,7 +234,37 @@ class Model:
             remedy = "an agent with no weight on its own opinion has no part in the average; use a small positive value"
             raise ModelError(message("stubbornness must be positive", got=got, remedy=remedy))
 
-    def _per_agent(self, name: str, value: float | PerAgent, *, one_for_all: bool = False) -> Vector:
+    def _own_weight(self, stubbornness: float | PerAgent, susceptibility: float | PerAgent) -> Vector:
+        """Return s/b, ∞ for zealots: multiplying s and the pressure on an agent by one factor changes nothing."""
+        s = self._per_agent("stubbornness", stubbornness, one_for_all=True, infinite=True)
+        if isinstance(susceptibility, float | int) and susceptibility == 1:
+            return s
+        b = self._per_agent("susceptibility", susceptibility, one_for_all=True)
+        if np.any(b < 0):
+            got = f"{b.min():g} at agent {self.network.labels[int(b.argmin())]!r}"
+            remedy = "0 is for agents who ignore all others; distrust is a negative weight in the network"
+            raise ModelError(message("susceptibility must not be negative", got=got, remedy=remedy))
+        with np.errstate(divide="ignore"):
+            found: Vector = s / b
+        found.flags.writeable = False
+        return found
+
+    def _drop_edges_of_zealots(self) -> None:
+        """Let agents of infinite stubbornness listen to nobody, which is the same, with stubbornness 1."""
+        zealots = np.isinf(self.stubbornness)
+        if not zealots.any():
+            return
+        if self.temporal_network is not None:
+            rule, remedy = "zealots need a network that does not change", "give them a very large stubbornness instead"
+            raise ModelError(message(rule, got=repr(self.temporal_network), remedy=remedy))
+        finite = np.where(zealots, 1.0, self.stubbornness)
+        finite.flags.writeable = False
+        object.__setattr__(self, "stubbornness", finite)
+        object.__setattr__(self, "network", self.network.silenced(np.flatnonzero(zealots)))
+
+    def _per_agent(
+        self, name: str, value: float | PerAgent, *, one_for_all: bool = False, infinite: bool = False
+    ) -> Vector:
         n = self.network.n
         if is_labelled(value):
             try:
@@ -234,7 +284,7 @@ class Model:
             rule = f"{name} must hold one number for each of the {n} agents"
             got = f"{array.size} number{'s' * (array.size != 1)}" if array.ndim == 1 else f"shape {array.shape}"
             raise ModelError(message(rule, got=got, remedy=f"give {n} numbers, one for each agent"))
-        bad = np.flatnonzero(~np.isfinite(array))
+        bad = np.flatnonzero(~(np.isfinite(array) | (infinite & (array == np.inf))))
         if bad.size:
             got = f"{array[bad[0]]} at agent {self.network.labels[bad[0]]!r} ({bad.size} such in all)"
             raise ModelError(message(f"{name} must be finite", got=got, remedy="drop or repair these agents"))
@@ -263,15 +313,58 @@ class Model:
 
     @cached_property
     def consensus_value(self) -> float:
-        """The consensus value v = Σ s x₀ / Σ s, to which agents converge if peer pressure grows slowly enough."""
-        # Scaled to at most 1, so that Σ s x₀ does not overflow where v itself is finite.
-        weights = self.s / self.s.max()
+        """The consensus value v = Σ s x₀ / Σ s, to which agents converge if peer pressure grows slowly enough.
+
+        On a directed network opinions count by ℓs, with ℓ the left null vector of the Laplacian, and on a balanced
+        signed one v is the value of camp 1. Where there are several closed classes it is the mean of their values with
+        these weights; see ``consensus_state``.
+        """
+        weights = self.opinion_weights
+        if self.network.signed:
+            weights = np.abs(self.network.camps) * weights
+            return float(weights @ (self.network.camps * self.x0) / (weights.sum() or 1.0))
         return float(weights @ self.x0 / weights.sum())
 
     @cached_property
+    def opinion_weights(self) -> Vector:
+        """Weights ℓs of the opinions in the consensus value, up to their scale; s where the network is symmetric."""
+        weights = self.network.left_null_vector * self.s if self.network.directed else self.s
+        # Scaled to at most 1, so that Σ s x₀ does not overflow where v itself is finite.
+        return np.asarray(weights / weights.max())
+
+    @cached_property
+    def mode_weights(self) -> Vector:
+        """Weights π = ℓd/Σℓd of the public opinions in the consensus mode; d/Σd where the network is symmetric.
+
+        π is the stationary law of D⁻¹A, and all 0 where nobody who counts listens to anybody.
+        """
+        weights = self.network.left_null_vector * self.network.degrees
+        share = weights / (weights.sum() or 1.0)
+        # With the sign of the camp, so that the mode is that of opposite opinions.
+        return np.asarray(self.network.camps * share if self.network.signed else share)
+
+    @cached_property
+    def consensus_state(self) -> Vector:
+        """The limit of the fixed point as ρ → ∞, shape (agents,): v for all agents of one closed class.
+
+        With several closed classes, each has a value of its own, and other agents a mixture of these. On a signed
+        network camps have opposite values, and 0 where there is no balance.
+        """
+        if self.network.is_simple:
+            return np.full(self.n, self.consensus_value)
+        return limit_state(self.network.adjacency, self.s, self.x0, signed=self.network.signed)
+
+    @cached_property
     def kappa(self) -> float:
-        """The ratio κ = Σs/Σd; under ρ_t = κt the consensus mode is the running mean of all preferred opinions."""
-        return float(self.s.sum() / self.network.degrees.sum())
+        """The ratio κ = Σs/Σd; under ρ_t = κt the consensus mode is the running mean of all preferred opinions.
+
+        On a directed network it is κ = Σℓs/Σℓd = Σ πs/d, and ∞ where nobody who counts listens to anybody.
+        """
+        ell, degrees = self.network.left_null_vector, self.network.degrees
+        if not self.network.directed:
+            return float(self.s.sum() / degrees.sum()) if degrees.any() else math.inf
+        total = float(ell @ degrees)
+        return float(ell @ self.s) / total if total else math.inf
 
     def update(self, t: int) -> Update:
         """Return the affine map from time t − 1 to time t ≥ 1.
@@ -321,11 +414,19 @@ class Model:
 
     def _update(self, t: int, relief: Vector, weight: Vector, adaptation_rate: Vector | None) -> Update:
         checkpoint()  # every computation reads a model step by step, so that here each can be cancelled
-        if self.temporal_network is not None:
-            # An agent may be isolated at this step, for which relief 0 would give 0/0. A static network is connected.
+        if self.has_silent_steps:
+            # An agent may listen to nobody at this step, for which relief 0 would give 0/0.
             relief = np.maximum(relief, least_relief(np.float64))
         gain, coupling_scale = coefficients(relief, weight, self.s, self.degrees_at(t))
-        return Update(gain, coupling_scale, self.x0, self.adjacency_at(t), adaptation_rate)
+        A = self.adjacency_at(t)
+        # Networks that change are symmetric.
+        transposed = self.network.transposed if self.temporal_network is None else A
+        return Update(gain, coupling_scale, self.x0, A, transposed, adaptation_rate)
+
+    @cached_property
+    def has_silent_steps(self) -> bool:
+        """Whether an agent may listen to nobody at some step, and then shows its own opinion alone."""
+        return self.temporal_network is not None or not bool(self.network.degrees.min())
 
     def adjacency_at(self, t: int) -> sparse.csr_array:
         """Return the adjacency matrix of step t.
@@ -469,13 +570,10 @@ def _checked_network(network: object, temporal_network: object) -> Network:
     if not isinstance(network, Network):
         remedy = "wrap it: Network.from_networkx(graph), Network.from_edges(edges) or Network(matrix)"
         raise ModelError(message("the network must be a Network", got=type(network).__name__, remedy=remedy))
-    # Otherwise there is one consensus per component, and no single consensus value.
-    if not network.is_connected:
-        rule = (
-            "the network must be connected" if temporal_network is None else "all agents must meet, if only over time"
-        )
+    # Of agents who never meet, a record of contacts says nothing about what they would do.
+    if temporal_network is not None and not network.is_connected:
         remedy = "use network.largest_component()"
-        raise ModelError(message(rule, got=repr(network), remedy=remedy))
+        raise ModelError(message("all agents must meet, if only over time", got=repr(network), remedy=remedy))
     return network
 
 

@@ -329,7 +329,7 @@ class ModelTransition(Transition):
             The product, in the shape of ``columns``.
         """
         if columns.shape[0] == self.layout.agents:
-            return _product(self.update.adjacency, _like(self.update.coupling_scale, columns) * columns)
+            return _product(self.update.transposed, _like(self.update.coupling_scale, columns) * columns)
         return self.overwriting_adjoints(columns, with_noise=False)[0]
 
     def overwriting_adjoints(self, columns: Vector, *, with_noise: bool = True) -> tuple[Vector, Vector]:
@@ -356,9 +356,9 @@ class ModelTransition(Transition):
         if at.has_hidden and rate is not None:
             public += _like(rate, columns) * hidden
             hidden *= _like(1 - rate, columns)
-        # Cᵀ = A diag(c), as A is symmetric.
+        # Cᵀ = Aᵀ diag(c).
         work = _like(update.coupling_scale, columns) * public
-        coupled = _product(update.adjacency, work)
+        coupled = _product(update.transposed, work)
         if at.has_hidden:
             hidden += np.multiply(_like(update.gain, columns), public, out=work)
         remembers = columns.shape[0] > at.memory.start
@@ -411,9 +411,9 @@ class ModelTransition(Transition):
 
     def spread_bound(self, bound: Vector) -> Vector:
         """Return a bound on the std of y and x after the step, from one before it; noise memory left out."""
-        # Every entry of C, g and η lies in [0, 1], so that the step itself bounds what it adds up.
+        # Every entry of |C|, g and η lies in [0, 1], so that the step itself bounds what it adds up.
         n = self.layout.agents
-        public = self.noise_std + self.update.couple(bound[:n])
+        public = self.noise_std + self.update.absolute.couple(bound[:n])
         if not self.layout.has_hidden:
             return public
         public = public + self.update.gain * bound[n:]
@@ -878,7 +878,37 @@ def transition(model: Model, t: int, *, hidden: bool = False, layout: StateLayou
 def model_transitions(
     model: Model, times: range, *, hidden: bool = False, layout: StateLayout | None = None
 ) -> Iterator[ModelTransition]:
-    """Yield the steps of a discrete model that lead to these times, in their order, forwards or backwards."""
+    """Yield the steps of a discrete model that lead to these times, in their order, forwards or backwards.
+
+    Parameters
+    ----------
+    model : Model
+        The model.
+    times : range
+        Times at the ends of the steps, each at least 1.
+    hidden : bool, default False
+        Whether to include hidden opinions even where they are constant.
+    layout : StateLayout, optional
+        The layout, where it is at hand already.
+
+    Yields
+    ------
+    ModelTransition
+        The steps.
+
+    See Also
+    --------
+    transition : One step.
+
+    Examples
+    --------
+    >>> from peerpressure import Gaussian, Model
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.statespace import model_transitions
+    >>> model = Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(1.0))
+    >>> [float(step.noise_std[0]) for step in model_transitions(model, range(3, 0, -2))]
+    [0.25, 0.5]
+    """
     layout = layout or state_layout(model, hidden=hidden)
     std, phi = model.noise.deviations(model.n), model.noise.autocorrelation
     for first in range(0, len(times), STEPS_TOGETHER):

@@ -124,7 +124,6 @@ def test_pajek_without_labels_and_with_lists(tmp_path: Path) -> None:
 
 BAD: dict[str, tuple[str, str, type[Exception], str]] = {
     "a self-loop": (".net", "*Vertices 2\n1 a\n2 b\n*Edges\n1 1\n", NetworkError, "own neighbour"),
-    "one-way arcs": (".net", PAJEK + "*Arcs\n1 2\n2 3\n", NetworkError, "symmetric"),
     "two weights": (".net", PAJEK + "*Edges\n1 2 1\n2 1 2\n2 3\n", NetworkError, "one weight"),
     "an unknown vertex": (".net", PAJEK + "*Edges\n1 4\n", FileFormatError, "line 6 must have a vertex from 1 to 3"),
     "a billion vertices": (".net", "*Vertices 999999999\n*Edges\n1 2\n", FileFormatError, "line 1"),

@@ -63,7 +63,7 @@ CASES: dict[str, tuple[Callable[[], object], list[str]]] = {
     "no edges": (edges([]), ["at least 2 agents, got 0"]),
     "self-loop": (matrix(changed((1, 1, 1)), NAMES), ["self-loops at 'bob'", "remove"]),
     "asymmetric": (matrix(changed((0, 1, 2)), NAMES), ["'ann' to 'bob' 2.0 but back 1.0", "(A + A.T) / 2"]),
-    "one way only": (graph(nx.DiGraph([("a", "b")])), ["'a' to 'b' 1.0 but back 0.0", "symmetrise"]),
+    "one way only": (matrix(changed((0, 1, 0)), NAMES), ["'bob' to 'ann' 1.0 but back 0.0", "directed=True"]),
     "negative": (
         matrix(changed((0, 1, -1), (1, 0, -1)), NAMES),
         ["-1.0 between 'ann' and 'bob';", "above 0"],

@@ -122,7 +122,7 @@ def _splitting() -> dict[str, pd.DataFrame]:
         "splitting_summary": pd.DataFrame(
             {"bridges": ["returning", "removed"]}
             | facts
-            | {"group_spread": [0.01, 0.7], "group_distance": [0.01, 0.35]}
+            | {"group_spread": [0.01, 0.7], "group_max_distance": [0.01, 0.35]}
         ),
     }
 

@@ -40,7 +40,8 @@ def sample_tables() -> dict[str, pd.DataFrame]:
     """Return one table of each name that a figure or the report reads."""
     parts = (_convergence(), _rates(), _two_agents(), _residuals(), _sweep(), _noise_levels(), _beyond())
     further = (timescale_samples(), temporal_samples(), continuous_samples())
-    return {name: table for part in parts + further for name, table in part.items()} | {"audit": sample_audit()}
+    tables = {name: table for part in parts + further for name, table in part.items()}
+    return tables | {"audit": sample_audit(), "audit_seeds": sample_seeds()}
 
 
 def _convergence() -> dict[str, pd.DataFrame]:
@@ -159,9 +160,11 @@ def _sweep() -> dict[str, pd.DataFrame]:
         for edges, size, noise in product((1, 2), (20, 50, 80), NOISES)
     ]
     terms = [
-        {"edges": edges, "source": source, "regressor": "noise", "term": term, "estimate": at, "standard_error": 0.02}
-        | {"t": at / 0.02, "p": 0.01, "low": at - 0.04, "high": at + 0.04}
-        for edges, source, (term, at) in product((1, 2), ("measured", "exact", "printed"), TERMS.items())
+        {"edges": edges, "source": source, "regressor": regressor, "term": term, "estimate": at}
+        | {"standard_error": 0.02, "t": at / 0.02, "p": 0.01, "low": at - 0.04, "high": at + 0.04}
+        for edges, source, regressor, (term, at) in product(
+            (1, 2), ("measured", "exact", "printed"), ("noise", "noise_variance"), TERMS.items()
+        )
     ]
     comparison = [
         {
@@ -179,12 +182,18 @@ def _sweep() -> dict[str, pd.DataFrame]:
         {"edges": edges, "agents": size, "graphs": 9, "variance": 0.35 - 0.05 * edges, "standard_error": 0.01}
         for edges, size in product((1, 2), (20, 50, 80))
     ]
+    # The last cell of each size is beyond the whisker of its box by noise.
+    cells = [
+        {"edges": edges, "agents": size, "noise": noise, "noise_variance": noise**2, "replications": 20}
+        | {"mean_residual_variance": 0.0125 * noise**2 * (2 if noise == NOISES[-1] else 1), "exact": 0.0127 * noise**2}
+        for edges, size, noise in product((1, 2), (20, 50, 80), NOISES)
+    ]
     return {
         "size_effect": pd.DataFrame(effect),
+        "sweep_cells": pd.DataFrame(cells),
         "sweep_boxes": pd.DataFrame(boxes),
         "sweep_residuals": pd.concat(vectors),
         "regression": pd.DataFrame(terms),
-        "intervals": pd.DataFrame(terms)[["source", "regressor", "term", "edges", "estimate", "low", "high"]],
         "regression_comparison": pd.DataFrame(comparison),
     }
 
@@ -195,7 +204,7 @@ def _noise_levels() -> dict[str, pd.DataFrame]:
     for noise in (0.5, 1.0, 2.0):
         reach, calm = 0.3 / np.sqrt(time) + noise / time, 0.3 / np.sqrt(time)
         ends = {"minimum": V - reach, "maximum": V + reach, "expected_minimum": V - calm, "expected_maximum": V + calm}
-        paths.append(pd.DataFrame({"noise": noise, "time": time} | ends))
+        paths.append(pd.DataFrame({"noise": noise, "time": time} | ends | {"consensus_value": V}))
         parts = {"bias": -0.1 * time**-0.2, "std": 0.2 * noise * time**-0.3, "weighted_disagreement": calm}
         parts["weighted_distance"] = 2 * calm
         law.append(pd.DataFrame({"noise": noise, "time": time} | parts))
@@ -208,6 +217,9 @@ def _noise_levels() -> dict[str, pd.DataFrame]:
         "noise_paths": pd.concat(paths),
         "noise_law": pd.concat(law),
         "noise_exponents": pd.DataFrame(powers),
+        "noise_hitting_times": pd.DataFrame(
+            {"noise": [0.5, 2.0], "distance": 0.01, "exponent": 0.2, "constant": [0.1, 0.4], "time": [1e5, 1e8]}
+        ),
     }
 
 
@@ -272,8 +284,13 @@ def sample_audit() -> pd.DataFrame:
     """Return one claim of each verdict, with text that would break a careless page."""
     claims = {"confirmed": "A < B & C", "corrected": "x_t^2 is 1e-07", "refuted": "<script>alert(1)</script>"}
     rows = [
-        {"id": f"claim-{verdict}", "claim": claim, "where": "Model", "printed": "about 1", "found": "1.00 ± 0.01"}
-        | {"verdict": verdict, "why": f"Because of {claim}."}
+        {"id": f"claim-{verdict}", "claim": claim, "where": "Model", "printed": "about 1", "rule": "Confirmed if < 3."}
+        | {"found": "1.00 ± 0.01", "verdict": verdict, "why": f"Because of {claim}."}
         for verdict, claim in (claims | {"cannot be tested": "Too few runs."}).items()
     ]
     return pd.DataFrame(rows)
+
+
+def sample_seeds() -> pd.DataFrame:
+    """Return the verdicts of three seeds on one claim, one of them another."""
+    return pd.DataFrame({"seed": [7, 8, 9], "id": "claim-refuted", "verdict": ["refuted", "refuted", "confirmed"]})

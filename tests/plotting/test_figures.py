@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
+from matplotlib.text import Text
 
 from peerpressure.plotting import FIGURES, _convergence, draw, network, save, style
 from tests.plotting.samples import V, sample_tables
@@ -52,11 +54,36 @@ def test_every_figure_has_named_axes_fits_a_page_and_leaves_no_global_state(
     for axes in figure.axes:
         if axes.axison and name != "graph":
             assert axes.get_xlabel() or axes.get_ylabel()
-    assert figure.axes[0].get_ylabel() or name in ("graph", "intervals")
-    assert all(axes.get_legend() is None for axes in figure.axes)
+    assert figure.axes[0].get_ylabel() or name == "graph"
     assert dict(mpl.rcParams) == before
     for key, table in tables.items():
         pd.testing.assert_frame_equal(table, copies[key])
+
+
+def legend_texts(axes: Axes) -> list[Text]:
+    legend = axes.get_legend()
+    return [] if legend is None else legend.get_texts()
+
+
+def contrast(colour: Any) -> float:
+    """Return the contrast of a colour on white, by the formula of the Web Content Accessibility Guidelines."""
+    parts = np.array(to_rgb(colour))
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    return float(1.05 / (linear @ (0.2126, 0.7152, 0.0722) + 0.05))
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_lines_and_words_have_contrast_and_legends_have_samples(name: str, tables: dict[str, pd.DataFrame]) -> None:
+    for axes in draw(name, tables).axes:
+        shown: list[Any] = [*axes.lines, *axes.texts, *legend_texts(axes)]
+        for item in shown:
+            assert contrast(item.get_color()) >= 3
+            assert item.get_alpha() in (None, 1)
+        legend = axes.get_legend()
+        if legend is not None:
+            assert len(legend.legend_handles) == len(legend.get_texts()) > 1
+        # A name in a corner of the axes would be a legend without samples.
+        assert not [text for text in axes.texts if text.get_transform() == axes.transAxes and name != "splitting"]
 
 
 @pytest.mark.parametrize("name", FIGURES)
@@ -65,9 +92,8 @@ def test_no_text_is_cut_or_covers_another(name: str, tables: dict[str, pd.DataFr
     figure.draw_without_rendering()
     page = figure.bbox
     for axes in figure.axes:
-        boxes = [
-            text.get_window_extent() for text in (*axes.texts, axes.xaxis.label, axes.yaxis.label) if text.get_text()
-        ]
+        written = [*axes.texts, axes.xaxis.label, axes.yaxis.label, *legend_texts(axes)]
+        boxes = [text.get_window_extent() for text in written if text.get_text()]
         for i, box in enumerate(boxes):
             assert page.x0 - 1 <= box.x0 < box.x1 <= page.x1 + 1
             assert page.y0 - 1 <= box.y0 < box.y1 <= page.y1 + 1
@@ -109,7 +135,7 @@ def test_agreement_shows_extremes_expectation_and_target(tables: dict[str, pd.Da
 def test_failure_shows_the_swing_and_the_biased_consensus(tables: dict[str, pd.DataFrame]) -> None:
     tree, cycles = _convergence.failure(tables["paths"], tables["summary"]).axes
     fast = tables["paths"].query("run == 'fast_tree'")
-    assert drawn(tree, fast.query(f"time <= {2 * _convergence.EARLY}"), "time", "agent_1")
+    assert drawn(tree, fast.query(f"1 <= time <= {_convergence.STEP_BY_STEP}"), "time", "agent_1")
     assert drawn(tree.child_axes[0], fast.tail(17), "time", "agent_1")
     assert drawn(cycles, tables["paths"].query("run == 'fast_cycles' and time >= 1"), "time", "agent_1")
     assert has_level(tree, V)
@@ -183,6 +209,11 @@ def test_save_writes_both_kinds_the_same_each_time_with_300_dots_to_the_inch(
     assert b"CreationDate" not in written[0].read_bytes()
     assert int.from_bytes(written[1].read_bytes()[16:20], "big") == round(300 * style.ONE_COLUMN)
     assert sorted(path.name for path in (tmp_path / "a").iterdir()) == ["tuning.pdf", "tuning.png"]
+
+
+def test_a_notebook_shows_a_figure_without_pyplot(tables: dict[str, pd.DataFrame]) -> None:
+    shown: Any = pickle.loads(pickle.dumps(draw("tuning", tables)))
+    assert shown._repr_png_().startswith(b"\x89PNG")
 
 
 def test_colours_differ_in_lightness() -> None:

@@ -12,7 +12,7 @@ from scipy import stats
 
 from peerpressure.plotting import _convergence, _extensions, _recovery, render, style, sweep
 from peerpressure.plotting.style import smoothed
-from tests.plotting.samples import NOISES, STEPS, sample_tables
+from tests.plotting.samples import NOISES, STEPS, V, sample_tables
 
 
 @pytest.fixture(scope="module")
@@ -29,9 +29,15 @@ def words(axes: Axes) -> str:
     return " | ".join([axes.get_title(loc="left"), *(text.get_text() for text in axes.texts)])
 
 
+def legend(axes: Axes) -> list[str]:
+    found = axes.get_legend()
+    return [] if found is None else [text.get_text() for text in found.get_texts()]
+
+
 def test_two_agents_shows_every_estimate_the_printed_line_and_each_covariance(tables: dict[str, pd.DataFrame]) -> None:
     estimates, covariances = tables["two_agents_estimates"], tables["two_agents_covariances"]
-    plane, rotated = _recovery.two_agents(estimates, covariances).axes
+    plane, rotated, bar = _recovery.two_agents(estimates, covariances).axes
+    assert "density" in bar.get_ylabel()
     dots = [item for item in plane.collections if isinstance(item, PathCollection)]
     for cloud, method in zip(dots, ("ols", "innovations"), strict=True):
         own = estimates[estimates["method"] == method][["agent_1", "agent_2"]]
@@ -45,7 +51,7 @@ def test_two_agents_shows_every_estimate_the_printed_line_and_each_covariance(ta
     # Half axes are √(χ²·(v ∓ c)).
     assert claimed.width / 2 == pytest.approx(np.sqrt(5.9915 * (2.19 + 2.18)), rel=1e-4)
     assert true.height / 2 == pytest.approx(np.sqrt(5.9915 * (1.56 - 1.54)), rel=1e-4)
-    assert "innovations" in words(rotated)
+    assert "true, innovations" in legend(rotated)
 
 
 def test_residuals_show_each_agent_the_histogram_the_fit_and_the_law(tables: dict[str, pd.DataFrame]) -> None:
@@ -63,13 +69,17 @@ def test_residuals_show_each_agent_the_histogram_the_fit_and_the_law(tables: dic
 @pytest.mark.parametrize("edges", [1, 2])
 def test_boxes_stand_at_their_levels_with_the_exact_mean(edges: int, tables: dict[str, pd.DataFrame]) -> None:
     levels = tables["sweep_boxes"]
-    for axes, by in zip(sweep.boxes(levels, edges).axes, ("noise_variance", "agents"), strict=True):
+    figure = sweep.boxes(levels, tables["sweep_cells"], edges)
+    for axes, by in zip(figure.axes, ("noise_variance", "agents"), strict=True):
         own = levels[(levels["edges"] == edges) & (levels["by"] == by)]
         assert len([patch for patch in axes.patches if isinstance(patch, PathPatch)]) == len(own)
         assert (own["level"].tolist(), own["exact_mean"].tolist()) in curves(axes)
         assert axes.get_ylim()[0] == 0
         assert axes.get_ylim()[1] > own["high_whisker"].max()
     assert f"{edges} edge" in words(axes)
+    # One circle per size, at the largest noise.
+    circles = [curve for curve in curves(figure.axes[0]) if curve[0] == [NOISES[-1] ** 2] * 3]
+    assert circles == [([100.0] * 3, [2.5] * 3)]
 
 
 def test_shapes_have_one_curve_for_each_noise_in_three_panels(tables: dict[str, pd.DataFrame]) -> None:
@@ -81,30 +91,23 @@ def test_shapes_have_one_curve_for_each_noise_in_three_panels(tables: dict[str, 
     assert "noise variance" in bar.get_ylabel()
 
 
-def test_intervals_take_the_regressor_that_the_print_belongs_to(tables: dict[str, pd.DataFrame]) -> None:
-    values = tables["intervals"]
-    wrong = values[values["source"] != "printed"].assign(regressor="noise_variance", estimate=99.0)
-    for axes in sweep.intervals(pd.concat([values, wrong])).axes:
-        assert max(max(xs) for xs, _ in curves(axes)) < 99
-        # A line and a mark for each of three sources and two families, and the zero.
-        assert len(axes.lines) == 2 * 3 * 2 + 1
-
-
 def test_size_effect_shows_both_families(tables: dict[str, pd.DataFrame]) -> None:
     (axes,) = _recovery.size_effect(tables["size_effect"]).axes
     for edges in (1, 2):
         own = tables["size_effect"].query(f"edges == {edges}")
         assert (own["agents"].tolist(), own["variance"].tolist()) in curves(axes)
-    assert "1 edge per step" in words(axes)
+    assert "1 edge per round" in words(axes)
 
 
 def test_noise_levels_show_every_level_and_the_common_expectation(tables: dict[str, pd.DataFrame]) -> None:
     paths, law = tables["noise_paths"], tables["noise_law"]
-    extremes, errors = _convergence.noise_levels(paths, law).axes
+    extremes, distances, errors = _convergence.noise_levels(paths, law).axes
     for noise in (0.5, 1.0, 2.0):
         own = paths[paths["noise"] == noise]
         for column in ("minimum", "maximum"):
             assert (own["time"].tolist(), own[column].tolist()) in curves(extremes)
+        largest = np.maximum(own["maximum"] - V, V - own["minimum"])
+        assert (own["time"].tolist(), largest.tolist()) in curves(distances)
         own = law[law["noise"] == noise]
         assert (own["time"].tolist(), own["std"].tolist()) in curves(errors)
     assert (own["time"].tolist(), own["bias"].abs().tolist()) in curves(errors)
@@ -116,7 +119,7 @@ def test_observers_show_every_method_and_the_bound(tables: dict[str, pd.DataFram
         drawn = curves(axes)
         assert (STEPS.tolist(), (1 / STEPS).tolist()) in drawn
         assert (STEPS.tolist(), [1.5] * len(STEPS)) in drawn
-        for name in ("least squares", "weighted least squares", "innovations", "Cramér–Rao bound"):
+        for name in ("least squares", "weighted least squares", "innovations"):
             assert name in words(axes)
 
 
@@ -130,7 +133,7 @@ def test_partial_observers_show_both_groups(tables: dict[str, pd.DataFrame]) -> 
 def test_privacy_over_time_shows_budget_and_error_of_each_design(tables: dict[str, pd.DataFrame]) -> None:
     budget, error = _recovery.privacy_over_time(tables["privacy_over_time"]).axes
     assert len(budget.lines) == len(error.lines) == 3
-    assert "frozen noise" in words(budget)
+    assert "frozen noise" in legend(budget)
 
 
 def test_network_leak_shows_every_method_and_defence(tables: dict[str, pd.DataFrame]) -> None:
@@ -146,7 +149,7 @@ def test_a_design_with_nothing_spent_is_left_out_of_a_log_axis(tables: dict[str,
     budget, _ = _recovery.privacy_over_time(
         designs.assign(mu=designs["mu"].where(designs["design"] != "frozen", 0))
     ).axes
-    assert "frozen noise" not in words(budget)
+    assert "frozen noise" not in legend(budget)
 
 
 def test_exact_vs_sampled_shows_every_pair_and_the_band(tables: dict[str, pd.DataFrame]) -> None:

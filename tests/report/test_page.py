@@ -9,11 +9,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from jinja2 import UndefinedError
+from markupsafe import Markup
 
 import peerpressure.report
 from peerpressure.plotting import ANIMATIONS, FIGURES
-from peerpressure.report.html import MOST_VECTOR_BYTES, Image, image, moving_image
-from peerpressure.reproduction.paper import SECTIONS, VERDICTS, Provenance, page
+from peerpressure.report.html import MOST_VECTOR_BYTES, Image, image, moving_image, typeset
+from peerpressure.reproduction import printed
+from peerpressure.reproduction._page import SECTIONS, TABLES, VERDICTS, Provenance, page
+from peerpressure.reproduction.references import REFERENCES
 
 MADE = Provenance("1.2.3", 7, "peerpressure paper --seed 7", [("seed", "7")])
 DOT = Image("data:image/png;base64,AAAA", 10, 10)
@@ -27,7 +30,7 @@ def text(tables: dict[str, pd.DataFrame]) -> str:
 
 
 def test_the_summary_counts_the_verdicts_and_tells_what_is_wrong(text: str) -> None:
-    summary = text[: text.index("<nav")]
+    summary = text[text.index('<section id="summary"') : text.index('<section id="agreement"')]
     for verdict, look in VERDICTS.items():
         assert (
             f'<b>1</b> <span class="badge {look.css}"><span aria-hidden="true">{look.sign}</span> {verdict}' in summary
@@ -38,10 +41,82 @@ def test_the_summary_counts_the_verdicts_and_tells_what_is_wrong(text: str) -> N
 
 def test_every_section_stands_in_the_contents_and_every_figure_has_its_number(text: str) -> None:
     for place, section in enumerate(SECTIONS, start=1):
-        assert f'<a href="#{section.name}">{section.title}</a>' in text
-        assert f"{place}. {section.title}</h2>" in text
+        title = str(Markup.escape(section.title))
+        assert f'<a href="#{section.name}">{title}</a>' in text
+        assert f"{place}. {title}</h2>" in text
     numbers = [int(number) for number in re.findall(r"<figcaption><b>Figure (\d+)\.", text)]
     assert numbers == list(range(1, len(FIGURES) + 1))
+    numbers = [int(number) for number in re.findall(r'class="caption" id="table-\w+"><b>Table (\d+)\.', text)]
+    assert numbers == list(range(1, len(TABLES) + 1))
+
+
+def test_the_main_finding_and_the_contents_come_first_and_the_audit_before_the_extensions(text: str) -> None:
+    names = [section.name for section in SECTIONS]
+    assert text.index("<nav") < text.index('<section id="recovery"')
+    assert names[0] == "recovery"
+    assert next(iter(FIGURES)) == "observers"
+    assert all(
+        names.index("audit") < names.index(later) for later in ("beyond", "timescales", "temporal", "continuous")
+    )
+
+
+def test_every_figure_is_described_to_who_cannot_see_it(text: str) -> None:
+    texts = re.findall(r'<figure .*?alt="([^"]*)"', text, re.DOTALL)
+    assert len(texts) == len(set(texts)) == len(FIGURES)
+    assert min(map(len, texts)) > 90
+    captions = re.findall(r"<figcaption>(.*?)</figcaption>", text, re.DOTALL)
+    assert all(alt not in caption for alt, caption in zip(texts, captions, strict=True))
+
+
+def test_captions_state_noise_and_start(text: str) -> None:
+    captions = dict(re.findall(r'<figure id="figure-(\w+)">.*?<figcaption>(.*?)</figcaption>', text, re.DOTALL))
+    # Figures that show no run of the model, or refer to one that does.
+    others = {"graph", "contraction", "exact_vs_sampled", "consensus_limit", "decreasing_rates"}
+    others |= {"boxes_two", "boxes_one", "shapes_two", "shapes_one", "size_effect", "noise_levels"}
+    for name in set(captions) - others:
+        assert 'aria-label="\\sigma_0' in captions[name], name
+        assert "_0 = " in captions[name] or "start" in captions[name], name
+
+
+def test_the_printed_tables_are_shown_digit_by_digit(text: str) -> None:
+    for edges, name in ((2, "parameters_two"), (1, "parameters_one")):
+        start = text.index(f'id="table-{name}"')
+        block = text[start : text.index("This run", start)]
+        for digits in printed.PARAMETER_TABLES[edges].values():
+            cells = "".join(f'<td class="n">{typeset(part)}</td>' for part in digits)
+            assert cells in block
+    block = text[text.index('id="table-intervals"') :]
+    assert '<td class="n">−0.91</td><td class="n">(−1.30, −0.53)</td>' in block
+
+
+def test_the_two_copies_of_the_print_agree() -> None:
+    for edges, terms in printed.REGRESSIONS.items():
+        for name, term in terms.items():
+            values = [float(part) for part in printed.PARAMETER_TABLES[edges][name]]
+            assert values == [term.estimate, term.standard_error, term.t, term.p]
+            estimate, *ends = map(float, printed.INTERVAL_TABLE[edges][name])
+            assert ends == [term.low, term.high]
+            # The tables disagree by one unit of the last digit in one place.
+            assert (estimate == term.estimate) == ((edges, name) != (1, "intercept"))
+
+
+def test_verdicts_tell_for_how_many_seeds_they_are_the_same(text: str) -> None:
+    assert "2 of 3 seeds" in text
+    assert "Rule: Confirmed if &lt; 3." in text
+
+
+def test_every_table_is_listed_with_its_columns(text: str, tables: dict[str, pd.DataFrame]) -> None:
+    for name, data in tables.items():
+        start = text.index(f"<summary><code>{name}</code>")
+        entry = text[start : text.index("</details>", start)]
+        assert all(f"<td><code>{column}</code></td>" in entry for column in data.columns)
+
+
+def test_every_reference_is_cited_and_has_a_doi(text: str) -> None:
+    for reference in REFERENCES:
+        assert f'href="#reference-{reference.name}"' in text
+        assert f'href="https://doi.org/{reference.doi}"' in text
+    assert [r.authors for r in REFERENCES] == sorted(r.authors for r in REFERENCES)
 
 
 def test_text_from_tables_is_escaped_and_set(text: str) -> None:
@@ -53,7 +128,7 @@ def test_text_from_tables_is_escaped_and_set(text: str) -> None:
 
 def test_the_policy_forbids_everything_but_what_the_page_holds(text: str) -> None:
     assert "content=\"default-src 'none'; img-src data:; style-src 'unsafe-inline'\"" in text
-    assert not re.search(r"(?:src|href)=\"(?!data:|#)", text)
+    assert not re.search(r"(?:src|href)=\"(?!data:|#|https://doi\.org/)", text)
     assert "url(" not in text
     assert "@import" not in text
 

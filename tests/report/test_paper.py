@@ -56,7 +56,7 @@ def test_every_figure_and_table_is_there_and_nothing_else(
     made = paper.reproduce(tmp_path, REQUEST)
     expected = {f"figures/{name}.{kind}" for name in FIGURES for kind in ("pdf", "png")}
     expected |= {f"figures/{name}.gif" for name in ANIMATIONS}
-    expected |= {f"tables/{name}.csv" for name in tables} | {"report.html", "manifest.json"}
+    expected |= {f"tables/{name}.csv" for name in tables} | {"report.html", "manifest.json", paper.DICTIONARY}
     assert set(contents(tmp_path)) == expected == {str(path.relative_to(tmp_path)) for path in made.files}
     said = json.loads((tmp_path / "manifest.json").read_text())
     assert set(said["files"]) == expected - {"manifest.json"}
@@ -99,20 +99,20 @@ def test_large_sweeps_have_a_place_for_their_workers(
     assert not apart or not counted[0]["folder"].exists()
 
 
-@pytest.mark.parametrize("change", [{"seed": 4}, {"replications": 6}, {"steps": 101}])
-def test_another_request_is_computed_anew(change: dict[str, int], tmp_path: Path, counted: list[Any]) -> None:
+def test_another_request_or_version_is_computed_anew(
+    tmp_path: Path, counted: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     from dataclasses import replace
 
-    paper.reproduce(tmp_path, REQUEST)
-    paper.reproduce(tmp_path, replace(REQUEST, **change))
-    assert len(counted) == 2
-
-
-def test_another_version_is_computed_anew(tmp_path: Path, counted: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    paper.reproduce(tmp_path, REQUEST)
+    request = REQUEST
+    changes: list[dict[str, int]] = [{}, {"seed": 4}, {"replications": 6}, {"steps": 101}]
+    for number, change in enumerate(changes, start=1):
+        request = replace(request, **change)
+        paper.reproduce(tmp_path, request)
+        assert len(counted) == number
     monkeypatch.setattr(store, "__version__", "9.9")
-    paper.reproduce(tmp_path, REQUEST)
-    assert len(counted) == 2
+    paper.reproduce(tmp_path, request)
+    assert len(counted) == len(changes) + 1
 
 
 def test_a_lost_figure_is_drawn_from_the_tables_that_are_there(tmp_path: Path, counted: list[Any]) -> None:
@@ -123,18 +123,16 @@ def test_a_lost_figure_is_drawn_from_the_tables_that_are_there(tmp_path: Path, c
     assert (len(counted), contents(tmp_path)) == (1, before)
 
 
-@pytest.mark.parametrize("damage", [b"", b"{", b"[]", b'{"made_with": 1, "files": {}}'])
-def test_a_touched_table_or_a_damaged_manifest_is_not_trusted(
-    damage: bytes, tmp_path: Path, counted: list[Any]
-) -> None:
+def test_a_touched_table_or_a_damaged_manifest_is_not_trusted(tmp_path: Path, counted: list[Any]) -> None:
     paper.reproduce(tmp_path, REQUEST)
     before = contents(tmp_path)
     (tmp_path / "tables/summary.csv").write_bytes(b"steps\n1\n")
     paper.reproduce(tmp_path, REQUEST)
     assert (len(counted), contents(tmp_path)) == (2, before)
-    (tmp_path / store.MANIFEST).write_bytes(damage)
-    paper.reproduce(tmp_path, REQUEST)
-    assert (len(counted), contents(tmp_path)) == (3, before)
+    for number, damage in enumerate([b"", b"{", b"[]", b'{"made_with": 1, "files": {}}'], start=3):
+        (tmp_path / store.MANIFEST).write_bytes(damage)
+        paper.reproduce(tmp_path, REQUEST)
+        assert (len(counted), contents(tmp_path)) == (number, before)
 
 
 def test_a_run_that_fails_while_drawing_or_writing_leaves_the_former_report(

@@ -44,7 +44,9 @@ def test_every_network_can_be_written_out(n: int, seed: int, weighted: bool) -> 
         ({"edges": [[0, -1]]}, "network.edges[0][1]", "at least 0"),
         ({"edges": [[0, 2**40]]}, "network.edges[0][1]", "below"),
         ({"edges": [["ann", "bob"]]}, "network.edges[0][0]", "whole number"),
-        ({"edges": [[0, 1]], "weights": [0.0]}, "network.weights[0]", "above 0"),
+        ({"edges": [[0, 1]], "weights": ["x"]}, "network.weights[0]", "number"),
+        ({"edges": [[0, 1]], "weights": [0.0]}, "network", "neighbour"),
+        ({"edges": [[0, 1]], "weights": [-1.0]}, "network", "signed"),
         ({"edges": [[0, 1]], "weights": [1.0, 1.0]}, "network", "one weight per edge"),
         ({"edges": [[0, 1]], "labels": ["a", "a"]}, "network", "labels must differ"),
         ({"edges": [[0, 1]], "labels": ["a"]}, "network", "0..0"),
@@ -65,3 +67,14 @@ def test_of_a_list_full_of_mistakes_the_first_is_told() -> None:
     with pytest.raises(ScenarioError) as told:
         read(edges=[["a", "b"]] * 500)
     assert len(told.value.problems) <= 2
+
+
+def test_directed_signed_networks_in_pieces() -> None:
+    kinds = {"directed": True, "signed": True, "connected": False}
+    given = {"edges": [[0, 1], [2, 3]], "weights": [2.0, -1.0], "direction": "influences"} | kinds
+    network = read(**given)
+    assert network.directed
+    assert network.signed
+    assert network.adjacency.toarray().tolist() == [[0, 0, 0, 0], [2, 0, 0, 0], [0, 0, 0, 0], [0, 0, -1, 0]]
+    scenario = scenario_from({"network": given, "run": {"steps": 1}})
+    assert parse_scenario(scenario.to_toml()) == scenario

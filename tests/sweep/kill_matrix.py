@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -110,9 +111,12 @@ def kill_runs(folder: Path, kills: int, moments: random.Random) -> Counter[str]:
         begin = time.monotonic()
         complete("run", file, "--out", folder / f"seed{seed}")
         places.append((file, files_of(folder / f"seed{seed}"), time.monotonic() - begin))
-    (one, old, _), (other, new, seconds) = places
-    out, found = folder / "seed1", Counter[str]()
+    (_, old, _), (other, new, seconds) = places
+    out, found = folder / "killed", Counter[str]()
     for k in range(kills):
+        # The results of the first run, which the second one replaces.
+        shutil.rmtree(out, ignore_errors=True)
+        shutil.copytree(folder / "seed1", out)
         # Half of them late, while files are drawn and written.
         late = moments.uniform(0.6, 1.05) if k % 2 else moments.uniform(0.0, 1.0)
         number = SIGNALS[k % len(SIGNALS)]
@@ -124,9 +128,8 @@ def kill_runs(folder: Path, kills: int, moments: random.Random) -> Counter[str]:
         held = files_of(out)
         found["folders of neither run"] += held not in (old, new)
         found["finished all the same"] += held == new
-        # Back to the first results, for the next attempt.
-        complete("run", one, "--out", out)
-        found["first results not restored"] += files_of(out) != old
+    complete("run", other, "--out", out)
+    found["folders of neither run"] += files_of(out) != new
     found["files left behind"] += len(list(folder.glob(".*")))
     print(dict(found), flush=True)
     return found

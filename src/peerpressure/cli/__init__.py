@@ -21,6 +21,7 @@ from peerpressure.cli.terminal import (
     USAGE,
     Command,
     InvalidFileError,
+    explain_usage,
     print_error,
     transliterate_output,
 )
@@ -93,18 +94,18 @@ def invoke(arguments: Sequence[str]) -> int:
         # All lines have the same status; max consumes the generator, which prints them.
         return max(print_error(line, USAGE) for line in error.lines)
     except (typer.TyperException, PeerPressureError, OSError, MemoryError) as error:
-        return print_error(*_explain(error))
+        return print_error(*_explain(error, arguments))
     except (KeyboardInterrupt, typer.Abort):
         status = INTERRUPTED
     # Typer itself turns Ctrl-C into this status, without a message.
     return print_error("interrupted", INTERRUPTED) if status == INTERRUPTED else int(status or 0)
 
 
-def _explain(error: Exception) -> tuple[str, int]:
+def _explain(error: Exception, arguments: Sequence[str]) -> tuple[str, int]:
     """Return the message and the exit status for an error; errors of other types are bugs and keep their traceback."""
     match error:
         case typer.TyperException():
-            return f"{error.format_message().rstrip('.')}; see peerpressure --help", error.exit_code
+            return explain_usage(error, arguments), error.exit_code
         case InvalidInputError():
             return str(error), USAGE
         case PeerPressureError():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -88,6 +89,9 @@ def diagnose(
         raise typer.BadParameter("give --steps, the time over which the graph changes", param_hint="'--dynamics'")
     if file is None and pressure == "optimal" and steps is None:
         raise typer.BadParameter("give --steps, the horizon of the schedule", param_hint="'--pressure'")
+    if within is not None and not 0 < within < math.inf:
+        rule = f"must be a finite number above 0, got {within:g}; for instance 0.05"
+        raise typer.BadParameter(rule, param_hint="'--within'")
     given = {"graph": graph, "pressure": pressure, "noise": noise, "seed": seed, "steps": steps}
     # A flag that is not given must not override the file, so that False becomes None.
     given |= {"adaptation": adaptation, "dynamics": dynamics, "continuous": continuous or None}
@@ -126,6 +130,14 @@ def _scenario(file: Path | None, given: Mapping[str, str | int]) -> tuple[Scenar
     }
     # A whole section is replaced, so that keys of the former kind do not remain.
     fields = {field: read(str(given[name])) for name, (field, read) in readers.items() if name in given}
+    named = fields.get("network", {}).get("file")
+    if named is not None:
+        if not Path(named).exists():
+            raise typer.BadParameter(
+                f"the file of a graph must exist, got {named}; check the path", param_hint="'--graph'"
+            )
+        # From the current folder, and not from that of the scenario.
+        fields["network"]["file"] = str(Path(named).absolute())
     fields |= {f"run.{name}": given[name] for name in ("steps", "seed") if name in given}
     fields |= {"time.continuous": True} if "continuous" in given else {}
     text = "" if file is None else read_text(file, "a scenario")

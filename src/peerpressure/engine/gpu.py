@@ -108,7 +108,7 @@ class _Run:
         # run.
         self.edge = np.uint32 if union.nnz < 2**32 else np.uint64
         # A network that changes may lose its uniform weight on the way.
-        self.uniform = plan.model.temporal_network is None and bool((union.data == union.data[0]).all())
+        self.uniform = plan.model.temporal_network is None and bool(union.nnz and (union.data == union.data[0]).all())
         # Dividing 64-bit thread numbers costs as much as the noise, so they are used only where they must be.
         most_pieces = union.nnz // _PIECE + plan.model.n
         few = max(self._threads(), most_pieces * self.packs) + _THREADS < 2**32

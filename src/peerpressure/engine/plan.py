@@ -92,8 +92,8 @@ class RunPlan:
         # k·h, and not a running sum of h, whose rounding errors would accumulate over the steps.
         times = np.arange(begin + 1, end + 1) * np.float64(self.pace)
         relief, weight = model.pressure.homogeneous(model.pressure.reading_times(times))
-        if model.temporal_network is not None:
-            # Only temporal networks have isolated agents, for which an infinite pressure would give 0/0.
+        if model.has_silent_steps:
+            # For agents who listen to nobody an infinite pressure would give 0/0.
             relief = np.maximum(relief, least_relief(self.dtype))
         scale = model.noise.scale(model.noise.time_scale.reading_times(times))
         adaptation_rate = np.zeros(times.size) if model.adaptation is None else model.adaptation.pace(times)

@@ -86,7 +86,7 @@ def _build_graph(network: Network, dtype: np.dtype[Any], *, narrow: bool) -> Gra
         # cache.
         order = (rows % CHUNK).astype(np.uint16)
     # A single weight instead of one per edge saves half of the graph's memory traffic or more.
-    uniform = bool((network.adjacency.data == network.adjacency.data[0]).all())
+    uniform = bool(matrix.nnz) and bool((matrix.data == matrix.data[0]).all())
     starts = matrix.indptr.astype(np.uint64 if matrix.nnz > np.iinfo(np.uint32).max else np.uint32)
     return Graph(
         starts=starts,

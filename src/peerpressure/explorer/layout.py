@@ -77,7 +77,9 @@ def _hops(network: Network, agents: NDArray[Any]) -> Places:
     from peerpressure.explorer.stress import hops_compiled
 
     found = np.empty((agents.size, network.n), dtype=np.int32)
-    hops_compiled(network.adjacency.indptr, network.adjacency.indices, agents, found)
+    # Directions do not count.
+    A = network.mutual
+    hops_compiled(A.indptr, A.indices, agents, found)
     # Two more than the longest path, so that components do not overlap and are not drawn far apart.
     return np.where(found < 0, found.max() + 2, found).astype(np.float64)
 

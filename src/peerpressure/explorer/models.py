@@ -234,6 +234,8 @@ def network_section(network: Network) -> dict[str, Any]:
     section: dict[str, Any] = {"edges": [list(pair) for pair in zip(sources.tolist(), targets.tolist(), strict=True)]}
     if network.is_weighted:
         section["weights"] = weights.tolist()
+    section |= {name: True for name in ("directed", "signed") if getattr(network, name)}
+    section |= {} if network.is_connected else {"connected": False}
     labels = plain_labels(network.labels)
     return section if labels is None else section | {"labels": labels}
 
@@ -253,7 +255,7 @@ def _read_upload(name: str, data: bytes) -> Network:
         try:
             # Components are allowed here, since the largest one is taken, and the facts state how many agents are left
             # out.
-            return read_network(file, connected=False)
+            return read_network(file, connected=False, directed=False)
         except (NetworkError, FileFormatError) as error:
             # The temporary path means nothing to the user, and is not for them to know.
             raise RequestError(422, str(error).replace(str(file), shown)) from None

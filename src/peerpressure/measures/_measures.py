@@ -69,7 +69,7 @@ def spread(experiment: Experiment) -> Values:
 
 def max_distance(experiment: Experiment) -> Values:
     """Largest distance of a public opinion from the consensus value at the end."""
-    off = experiment.run.final.public - experiment.model.consensus_value
+    off = experiment.run.final.public - experiment.model.consensus_state
     return _by_replicate(np.abs(off).max(axis=1))
 
 

@@ -189,9 +189,12 @@ def load_sweep(path: str | Path) -> Sweep:
     except InvalidInputError as error:
         raise ScenarioError([Problem("axis", str(error), line_of(("axis", 0), lines_of(text)))], str(path)) from None
     # One wrong value of an axis is wrong at every point that contains it, and is reported once.
-    problems = dict.fromkeys(_wrong_points(plan, scenario, asked, lines_of(text)))
+    problems: dict[tuple[str, str], Problem] = {}
+    for problem in _wrong_points(plan, scenario, asked, lines_of(text)):
+        # What is wrong with the field itself is wrong at all its values, the first of which stands for the others.
+        problems.setdefault((problem.path, problem.message.partition(", got ")[0]), problem)
     if problems:
-        raise ScenarioError(list(problems), str(path))
+        raise ScenarioError(list(problems.values()), str(path))
     return Sweep(plan, None if asked.output.folder is None else Path(asked.output.folder))
 
 
@@ -215,4 +218,4 @@ def _blamed(problem: Problem, names: Sequence[str], lines: Any) -> Problem:
     path = problem.path
     guilty = [i for i, name in enumerate(names) if path.startswith(name) or name.startswith(path)]
     place = ("axis", guilty[0]) if guilty else ("axis",)
-    return Problem(f"axis[{guilty[0]}]" if guilty else "axis", f"{path} {problem.message}", line_of(place, lines))
+    return Problem(f"axis[{guilty[0]}]" if guilty else "axis", f"{path}: {problem.message}", line_of(place, lines))

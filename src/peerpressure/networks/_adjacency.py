@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -81,6 +81,7 @@ def odd_depths(adjacency: csr_array, starts: NDArray[np.int32]) -> NDArray[np.bo
 Edges = Iterable[tuple[Any, Any]] | tuple[list[Any], list[Any]] | tuple[NDArray[Any], NDArray[Any]] | NDArray[Any] | Any
 GraphParts = tuple[Sequence[Label], list[tuple[int, int]], list[Any] | None]  # labels, ends by position, weights
 Located = tuple[NDArray[Any], NDArray[Any], Sequence[Label]]
+Direction: TypeAlias = Literal["listens", "influences"]
 
 PAIRS = "give (source, target) pairs, and weights=... apart"
 
@@ -88,12 +89,20 @@ PAIRS = "give (source, target) pairs, and weights=... apart"
 # Edges and graphs
 
 
+def reverses(direction: object) -> bool:
+    """Return whether the target of an edge listens to its source, and not the other way round."""
+    if direction not in ("listens", "influences"):
+        remedy = "'listens' if the source of an edge listens to its target, 'influences' if it influences it"
+        raise network_error("the direction must be 'listens' or 'influences'", got=repr(direction), remedy=remedy)
+    return direction == "influences"
+
+
 def adjacency_from_edges(
-    edges: Edges, weights: ArrayLike | None, labels: Iterable[Label] | None, n: int | None
+    edges: Edges, weights: ArrayLike | None, labels: Iterable[Label] | None, n: int | None, *, directed: bool
 ) -> tuple[coo_array, Sequence[Label]]:
-    """Return the adjacency with both directions of every edge, repeats kept, and the labels of its rows."""
+    """Return the adjacency, repeats kept, and the labels of its rows; with both directions unless ``directed``."""
     if is_frame(edges):
-        *ends, own = edges_from_frame(edges)
+        *ends, own = edges_from_frame(edges, directed=directed)
         if own is not None and weights is not None:
             rule, remedy = "weights must be given once", "drop the column of weights, or leave weights out"
             raise network_error(rule, got="a column and an argument", remedy=remedy)
@@ -106,6 +115,8 @@ def adjacency_from_edges(
         i, j, names = _by_position(_integers(sources), _integers(targets), labels, n)
     else:
         i, j, names = _by_label(sources, targets, labels)
+    if directed:
+        return coo_array((values, (i, j)), shape=(len(names), len(names))), names
     # Both directions are written; the validation then merges repeats and finds conflicts.
     rows, columns = np.concatenate([i, j]), np.concatenate([j, i])
     return coo_array((np.tile(values, 2), (rows, columns)), shape=(len(names), len(names))), names
@@ -120,7 +131,7 @@ def adjacency_from_graph(graph: Any, weight: str | None) -> tuple[coo_array, Seq
     # The shape (0, 2) of a graph without edges would otherwise be (0,), which has no two columns.
     i, j = np.array(ends, dtype=np.int64).reshape(-1, 2).T
     values = edge_weights(given, [(labels[a], labels[b]) for a, b in ends] if given is not None else ends)
-    # A directed graph lists both directions itself; whether they agree is checked with the matrix.
+    # A directed graph lists both directions itself.
     if not graph.is_directed():
         i, j, values = np.concatenate([i, j]), np.concatenate([j, i]), np.tile(values, 2)
     return coo_array((values, (i, j)), shape=(len(labels), len(labels))), labels

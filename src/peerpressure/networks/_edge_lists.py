@@ -32,7 +32,7 @@ class EdgeList:
     headed: bool
 
 
-def parse_edges(table: TextTable) -> EdgeList:
+def parse_edges(table: TextTable, *, directed: bool = False, signed: bool = False) -> EdgeList:
     """Return the edges in a table, with columns by the names in its heading or in the order of ``ROLES``."""
     table = _with_heading(table)
     if not table.rows:
@@ -42,14 +42,15 @@ def parse_edges(table: TextTable) -> EdgeList:
     _check_fields(table, places)
     ends = [table.column(places[role]) for role in ("source", "target")]
     weights = _weights(table, places.get("weight"))
-    _check_edges(table, ends, weights)
-    _check_directions(table, ends)
+    _check_edges(table, ends, weights, directed=directed, signed=signed)
+    if not directed:
+        _check_directions(table, ends)
     label = parse_labels(text for side in ends for text in side)
     sources, targets = ([label[text] for text in side] for side in ends)
     return EdgeList(sources, targets, weights, table.description(places), table.heading is not None)
 
 
-def edges_from_frame(frame: Any) -> tuple[list[Label], list[Label], NDArray[Any] | None]:
+def edges_from_frame(frame: Any, *, directed: bool) -> tuple[list[Label], list[Label], NDArray[Any] | None]:
     """Return sources, targets and weights, if any, of a data frame; columns are identified as in a file."""
     width = frame.shape[1]
     # The first rows suffice to identify columns.
@@ -68,7 +69,7 @@ def edges_from_frame(frame: Any) -> tuple[list[Label], list[Label], NDArray[Any]
         raise NetworkError(message("an edge must have two ends", got=got, remedy=remedy))
     sources, targets = (end.tolist() for end in ends)
     kinds = [name for name in frame.columns if str(name).casefold() == "type"]
-    if kinds:
+    if kinds and not directed:
         _check_reverse(frame[kinds[0]].astype(str).str.casefold().tolist(), sources, targets, table)
     return sources, targets, frame.iloc[:, places["weight"]].to_numpy() if "weight" in places else None
 
@@ -177,20 +178,23 @@ def _weights(table: TextTable, column: int | None) -> NDArray[np.float64]:
     return weights
 
 
-def _check_edges(table: TextTable, ends: Sequence[Sequence[str]], weights: NDArray[np.float64]) -> None:
+def _check_edges(
+    table: TextTable, ends: Sequence[Sequence[str]], weights: NDArray[np.float64], *, directed: bool, signed: bool
+) -> None:
     # Network checks the same rules, but only here can a message name the line.
     # Written as a negation, so that nan, for which every comparison is False, is bad as well.
-    bad = ~((weights >= 0) & (weights < np.inf))
+    bad = ~(np.isfinite(weights) & (signed | (weights >= 0)))
     if bad.any():
         k = int(np.argmax(bad))
-        rule, remedy = "a weight must be finite and not negative", "use a weight above 0"
+        rule = "a weight must be finite" + ("" if signed else " and not negative")
+        remedy = "use a number" if signed else "use a weight above 0, or signed=True if it means distrust"
         raise _line_error(table.rows[k], rule, float(weights[k]), remedy)
-    # An edge may be listed in both directions, so its key is sorted.
+    # An undirected edge may be listed in both directions, so its key is sorted.
     seen: dict[tuple[str, str], int] = {}
     for k, (a, b) in enumerate(zip(*ends, strict=True)):
         if a == b:
             raise _line_error(table.rows[k], "an agent must not be its own neighbour", a, "remove the self-loop")
-        before = seen.setdefault((a, b) if a < b else (b, a), k)
+        before = seen.setdefault((a, b) if directed or a < b else (b, a), k)
         if weights[before] != weights[k]:
             got = f"{weights[k]} for {a!r} and {b!r} after {weights[before]} on line {table.rows[before].line}"
             rule = "an edge given more than once must keep one weight"
@@ -211,7 +215,7 @@ def _check_reverse(kinds: Sequence[str], sources: Sequence[Label], targets: Sequ
     pairs = set(zip(sources, targets, strict=True))
     for k, (kind, a, b) in enumerate(zip(kinds, sources, targets, strict=True)):
         if kind == "directed" and (b, a) not in pairs:
-            remedy = "add the other direction, or set the type to Undirected if both listen to each other"
+            remedy = "read it with directed=True, or set the type to Undirected if both listen to each other"
             place = f"{table.unit} {table.rows[k].line if table.unit == 'line' else k + 1}"
             rule, got = f"{place}: edges must go both ways", f"one from {a!r} to {b!r} only"
             raise NetworkError(message(rule, got=got, remedy=remedy))

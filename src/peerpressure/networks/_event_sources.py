@@ -15,7 +15,7 @@ from peerpressure.errors import FileFormatError, NetworkError, first_few
 from peerpressure.networks._adjacency import adjacency_from_edges, adjacency_from_graph, is_graph
 from peerpressure.networks._event_lists import ROLES, places_by_name
 from peerpressure.networks._events import Events, integer_column
-from peerpressure.networks._network import Network
+from peerpressure.networks._network import Network, check_undirected
 from peerpressure.networks._validation import (
     Label,
     canonical_adjacency,
@@ -60,7 +60,7 @@ def events_from_snapshots(graphs: Iterable[Any], times: ArrayLike | None) -> tup
 def _snapshot_adjacency(graph: Any) -> tuple[coo_array, Sequence[Label]]:
     """Return the checked adjacency of one snapshot, and its labels."""
     if isinstance(graph, Network):
-        return graph.adjacency.tocoo(), graph.labels
+        return check_undirected(graph).adjacency.tocoo(), graph.labels
     if is_graph(graph):
         matrix, labels = adjacency_from_graph(graph, "weight")
         # A graph without nodes or edges is a valid snapshot, though not a valid Network.
@@ -138,7 +138,7 @@ def event_table(rows: Any, labels: Iterable[Label] | None, n: int | None) -> Eve
     if not len(times):
         raise network_error("a temporal network must have events", got="none", remedy="give at least one")
     # Positions and labels are resolved, and errors raised, as for the edges of a static network.
-    matrix, names = adjacency_from_edges((sources, targets), None, labels, n)
+    matrix, names = adjacency_from_edges((sources, targets), None, labels, n, directed=False)
     # The matrix lists both directions of every row; the first half is the direction that was given.
     i, j = (side[: len(times)].astype(np.int64) for side in matrix.coords)
     return EventTable(np.asarray(times), i, j, np.asarray(weights[0]) if weights else None, names)

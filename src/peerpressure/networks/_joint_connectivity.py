@@ -74,8 +74,9 @@ class JointConnectivity:
 def joint_connectivity(temporal: TemporalNetwork, window: int, until: int | None = None) -> JointConnectivity:
     """Compute which windows of steps have a connected union of networks.
 
-    The windows are 1…window, window + 1…2·window, and so on.  If all of them are jointly connected, averaging
-    converges to consensus [1]_.
+    The windows are 1…window, window + 1…2·window, and so on. If all of them are jointly connected, agents who average
+    their own opinion with those of their neighbours reach consensus [1]_. Agents of the peer-pressure model leave their
+    own public opinion out, and joint connectivity is not enough for them.
 
     Parameters
     ----------

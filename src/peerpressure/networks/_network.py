@@ -1,4 +1,4 @@
-"""The static network: an undirected, weighted graph of agents."""
+"""The static network: a weighted graph of agents, which may be directed and signed."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from scipy.sparse import csr_array, diags_array
 
 from peerpressure.errors import first_few
 from peerpressure.networks._adjacency import (
+    Direction,
     Edges,
     adjacency_from_arrays,
     adjacency_from_edges,
@@ -20,8 +21,10 @@ from peerpressure.networks._adjacency import (
     components,
     is_connected,
     labels_to_json,
+    reverses,
     two_colouring,
 )
+from peerpressure.networks._classes import Positions, camps, closed_classes, left_null_vector, split_by_label
 from peerpressure.networks._validation import (
     Label,
     canonical_adjacency,
@@ -36,19 +39,25 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class Network:
-    """Undirected connected graph of agents with positive edge weights and no self-loops.
+    """Graph of agents with edge weights and no self-loops: undirected or directed, unsigned or signed.
 
-    A network is immutable, and so are its arrays.
+    Row i of the adjacency matrix holds whom agent i listens to. A network is immutable, and so are its arrays.
 
     Parameters
     ----------
     adjacency : array_like, sparse array or data frame, shape (n, n)
-        Symmetric matrix of non-negative weights with a zero diagonal; 0 means no edge.  Weights that differ from their
-        mirror image by rounding errors only are replaced by the mean.
+        Matrix of weights with a zero diagonal; 0 means no edge. It must be symmetric unless ``directed``, and have no
+        negative weight unless ``signed``. Weights that differ from their mirror image by rounding errors only are
+        replaced by the mean.
     labels : iterable of hashable, optional
         One distinct label per agent; by default those of the data frame, else 0..n-1.
     connected : bool, default True
-        If False, the graph may have several connected components or isolated agents.
+        If False, the graph may have several (weakly) connected components or isolated agents.
+    directed : bool, default False
+        Whether a_ij and a_ji may differ: a_ij is the weight with which agent i listens to agent j.
+    signed : bool, default False
+        Whether weights may be negative, for distrust: the agent then moves away from the opinion of the other, towards
+        its negative [1]_.
 
     Attributes
     ----------
@@ -56,51 +65,85 @@ class Network:
         The weights A_ij, with sorted indices and without stored zeros.
     labels : sequence
         The labels in the order of the rows; ``range(n)`` by default.
+    directed, signed : bool
+        Whether the matrix is not symmetric, and whether a weight is negative; both are facts, not permissions.
 
     Raises
     ------
     NetworkError
-        If the matrix is not square and symmetric, a weight is negative or not finite, an agent has a self-loop, labels
-        repeat, or the graph is not connected although ``connected`` is True.
+        If the matrix is not square, a weight is not finite, an agent has a self-loop, labels repeat, the graph is not
+        connected although ``connected`` is True, or it is asymmetric or has a negative weight without the permission.
 
     See Also
     --------
     TemporalNetwork : A network whose edges change from step to step.
     read_network : Read a network from a file.
 
+    References
+    ----------
+    .. [1] C. Altafini, "Consensus problems on networks with antagonistic interactions", IEEE Trans. Autom. Control 58
+       (2013).
+
     Examples
     --------
     >>> from peerpressure import Network
     >>> Network([[0, 1, 0], [1, 0, 2], [0, 2, 0]], labels=["ann", "bob", "cat"])
     Network(3 agents, 2 weighted edges, bipartite, degrees 1–3)
+    >>> Network([[0, 1, 0], [0, 0, 1], [1, 0, 0]], directed=True)
+    Network(3 agents, 3 directed edges, one closed class, degree 1)
     """
 
     adjacency: csr_array
     labels: Sequence[Label]
+    directed: bool
+    signed: bool
 
-    def __init__(self, adjacency: Any, labels: Iterable[Label] | None = None, *, connected: bool = True) -> None:
+    def __init__(
+        self,
+        adjacency: Any,
+        labels: Iterable[Label] | None = None,
+        *,
+        connected: bool = True,
+        directed: bool = False,
+        signed: bool = False,
+    ) -> None:
         matrix, names = labelled_square(adjacency, labels)
-        checked = canonical_adjacency(matrix, names)
-        if connected:
-            check_connected(checked, names)
-            self.__dict__["is_connected"] = True  # fills the cached property
+        checked = canonical_adjacency(matrix, names, directed=directed, signed=signed)
         # The dataclass is frozen, so fields are set past its own __setattr__.
         object.__setattr__(self, "labels", names)
         object.__setattr__(self, "adjacency", _frozen_matrix(checked))
+        # A matrix that is symmetric after all is not directed, and gives the same results as without the permission.
+        object.__setattr__(self, "directed", directed and not _is_symmetric(checked))
+        object.__setattr__(self, "signed", bool(checked.nnz and checked.data.min() < 0))
+        if connected:
+            check_connected(self)
+            self.__dict__["is_connected"] = True  # fills the cached property
 
     @classmethod
-    def from_networkx(cls, graph: Any, weight: str | None = "weight", *, connected: bool = True) -> Self:
+    def from_networkx(
+        cls,
+        graph: Any,
+        weight: str | None = "weight",
+        *,
+        connected: bool = True,
+        signed: bool = False,
+        direction: Direction = "listens",
+    ) -> Self:
         """Return the network of a NetworkX or igraph graph, with its nodes as labels in their order.
 
         Parameters
         ----------
         graph : networkx.Graph or igraph.Graph
-            A directed graph must be symmetric, and parallel edges must have equal weights.  Vertices of igraph are
-            labelled by their attribute ``name`` if they have one.
+            A directed graph gives a directed network, unless it is symmetric. Parallel edges must have equal weights.
+            Vertices of igraph are labelled by their attribute ``name`` if they have one.
         weight : str or None, default "weight"
             Edge attribute that holds the weights; edges without it have weight 1.  None sets all weights to 1.
         connected : bool, default True
             If False, the graph may have several connected components.
+        signed : bool, default False
+            Whether weights may be negative.
+        direction : {"listens", "influences"}, default "listens"
+            Meaning of an edge of a directed graph: its source listens to its target, or influences it.
 
         Returns
         -------
@@ -110,7 +153,7 @@ class Network:
         Raises
         ------
         NetworkError
-            If the graph is not symmetric, has loops, negative weights or no edges, or is not connected.
+            If the graph has loops, negative weights without ``signed``, or no edges, or is not connected.
 
         Examples
         --------
@@ -118,22 +161,37 @@ class Network:
         >>> from peerpressure import Network
         >>> Network.from_networkx(nx.path_graph(4))
         Network(4 agents, 3 edges, bipartite, degrees 1–2)
+        >>> Network.from_networkx(nx.DiGraph([("ann", "bob")])).neighbours(0)  # ann listens to bob
+        array([1], dtype=int32)
         """
         matrix, labels = adjacency_from_graph(graph, weight)
-        return cls(matrix, labels, connected=connected)
+        matrix = matrix.T if reverses(direction) else matrix
+        return cls(matrix, labels, connected=connected, directed=graph.is_directed(), signed=signed)
 
     @classmethod
-    def from_scipy(cls, matrix: Any, labels: Iterable[Label] | None = None, *, connected: bool = True) -> Self:
-        """Return the network of a SciPy sparse matrix or array.
+    def from_scipy(
+        cls,
+        matrix: Any,
+        labels: Iterable[Label] | None = None,
+        *,
+        connected: bool = True,
+        directed: bool = False,
+        signed: bool = False,
+    ) -> Self:
+        """Return the network of a SciPy sparse matrix or array, whose row i holds whom agent i listens to.
 
         Parameters
         ----------
         matrix : scipy.sparse matrix or array, shape (n, n)
-            Symmetric weights of the edges, at least 0, with a zero diagonal.
+            Weights of the edges, with a zero diagonal.
         labels : iterable of hashable, optional
             One distinct label per agent; by default 0..n-1.
         connected : bool, default True
             If False, the graph may have several connected components.
+        directed : bool, default False
+            Whether the matrix may be asymmetric.
+        signed : bool, default False
+            Whether weights may be negative.
 
         Returns
         -------
@@ -152,7 +210,7 @@ class Network:
         >>> Network.from_scipy(coo_array([[0, 1], [1, 0]]))
         Network(2 agents, 1 edge, bipartite, degree 1)
         """
-        return cls(matrix, labels, connected=connected)
+        return cls(matrix, labels, connected=connected, directed=directed, signed=signed)
 
     @classmethod
     def from_edges(
@@ -163,6 +221,9 @@ class Network:
         n: int | None = None,
         *,
         connected: bool = True,
+        directed: bool = False,
+        signed: bool = False,
+        direction: Direction = "listens",
     ) -> Self:
         """Return the network of a list of edges.
 
@@ -181,6 +242,12 @@ class Network:
             Number of agents, for edges by position if the last agents are isolated.
         connected : bool, default True
             If False, the graph may have several connected components.
+        directed : bool, default False
+            Whether an edge goes from its source to its target only.
+        signed : bool, default False
+            Whether weights may be negative.
+        direction : {"listens", "influences"}, default "listens"
+            Meaning of a directed edge: its source listens to its target, or influences it.
 
         Returns
         -------
@@ -202,8 +269,9 @@ class Network:
         >>> Network.from_edges(pd.DataFrame({"weight": [1, 2], "from": ["ann", "bob"], "to": ["bob", "cat"]}))
         Network(3 agents, 2 weighted edges, bipartite, degrees 1–3)
         """
-        matrix, names = adjacency_from_edges(edges, weights, labels, n)
-        return cls(matrix, names, connected=connected)
+        matrix, names = adjacency_from_edges(edges, weights, labels, n, directed=directed)
+        matrix = matrix.T if reverses(direction) else matrix
+        return cls(matrix, names, connected=connected, directed=directed, signed=signed)
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Any]) -> Self:
@@ -225,8 +293,8 @@ class Network:
             If an array is missing or not valid.
         """
         matrix, labels = adjacency_from_arrays(arrays)
-        # A stored network may have several components; requiring more here would make some networks unreadable.
-        return cls(matrix, labels, connected=False)
+        # A stored network may be of any kind; requiring more here would make some networks unreadable.
+        return cls(matrix, labels, connected=False, directed=True, signed=True)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the network as plain arrays that ``np.savez`` stores without pickle.
@@ -246,24 +314,104 @@ class Network:
 
     @property
     def edge_count(self) -> int:
-        """Number of edges."""
-        return int(self.adjacency.nnz // 2)
+        """Number of edges; those of a directed network count in each direction."""
+        return int(self.adjacency.nnz // (1 if self.directed else 2))
 
     @cached_property
     def degrees(self) -> NDArray[np.float64]:
-        """Weighted degrees d_i = Σ_j A_ij, shape (n,)."""
+        """Weighted degrees d_i = Σ_j |A_ij|, the weight with which i listens to others, shape (n,)."""
         # Cached arrays are shared with every caller, so they are read-only.
-        degrees: NDArray[np.float64] = self.adjacency.sum(axis=1)
+        degrees: NDArray[np.float64] = (abs(self.adjacency) if self.signed else self.adjacency).sum(axis=1)
         return _frozen(degrees)
 
     @cached_property
+    def transposed(self) -> csr_array:
+        """The transpose of the adjacency: row j holds who listens to agent j; the adjacency itself if symmetric."""
+        return _frozen_matrix(csr_array(self.adjacency.T)) if self.directed else self.adjacency
+
+    @property
+    def mutual(self) -> csr_array:
+        """Symmetric matrix with an entry for every pair of agents of whom one listens to the other."""
+        return csr_array(abs(self.adjacency) + abs(self.adjacency.T)) if self.directed else self.adjacency
+
+    @cached_property
     def is_connected(self) -> bool:
-        """Whether there is a path between any two agents."""
-        return is_connected(self.adjacency)
+        """Whether there is a path between any two agents, whatever its direction."""
+        return is_connected(self.mutual)
+
+    @property
+    def is_simple(self) -> bool:
+        """Whether the network is connected, symmetric and without negative weights, as that of the paper."""
+        return self.is_connected and not (self.directed or self.signed)
+
+    def components(self) -> list[Positions]:
+        """Return the agents of each (weakly) connected component as positions, the largest component first.
+
+        Examples
+        --------
+        >>> Network.from_edges([(0, 3), (1, 2), (2, 4)], connected=False).components()
+        [array([1, 2, 4]), array([0, 3])]
+        """
+        count, member = components(self.adjacency)
+        return sorted(split_by_label(member, count), key=len, reverse=True)
+
+    @cached_property
+    def closed_classes(self) -> list[Positions]:
+        """The closed classes: agents who listen to each other, directly or through others, and to nobody else.
+
+        They are given as positions, the largest first. Under growing pressure each converges to a value of its own, and
+        all other agents to a mixture of these. A connected undirected network is one closed class.
+
+        Examples
+        --------
+        >>> Network([[0, 1, 0], [1, 0, 0], [1, 1, 0]], directed=True).closed_classes  # nobody listens to the third
+        [array([0, 1])]
+        """
+        return [_frozen(agents) for agents in closed_classes(self.adjacency)]
+
+    @property
+    def is_strongly_connected(self) -> bool:
+        """Whether all agents listen to each other, directly or through others: they are one closed class."""
+        return self.closed_classes[0].size == self.n if self.directed else self.is_connected
+
+    @cached_property
+    def left_null_vector(self) -> NDArray[np.float64]:
+        """Weights ℓ ≥ 0 with ℓᵀ(D − |A|) = 0 and Σ ℓd = Σ d over each closed class, 0 elsewhere; shape (n,).
+
+        An opinion counts in the value of its closed class by the weight ℓs. On an undirected network ℓ = 1.
+        """
+        if not self.directed:
+            return _frozen(np.ones(self.n))
+        return _frozen(left_null_vector(abs(self.adjacency), self.closed_classes))
+
+    @cached_property
+    def camps(self) -> NDArray[np.int8]:
+        """The camp of each agent, 1 or −1, shape (n,); 0 in components that are not structurally balanced.
+
+        In a balanced component weights are positive inside of a camp and negative between the two [1]_. Without
+        negative weights all agents are in camp 1.
+
+        References
+        ----------
+        .. [1] F. Harary, "On the notion of balance of a signed graph", Michigan Math. J. 2 (1953).
+
+        Examples
+        --------
+        >>> Network([[0, 1, -1], [1, 0, -2], [-1, -2, 0]], signed=True).camps
+        array([ 1,  1, -1], dtype=int8)
+        """
+        return _frozen(camps(self.adjacency) if self.signed else np.ones(self.n, dtype=np.int8))
+
+    @property
+    def is_balanced(self) -> bool:
+        """Whether every component is structurally balanced, as all are that have no negative weights."""
+        return bool(np.all(self.camps))
 
     @cached_property
     def sides(self) -> NDArray[np.bool_] | None:
-        """Two-colouring of a bipartite network, shape (n,), or None if there is an odd cycle."""
+        """Two-colouring of a bipartite network, shape (n,), or None if it is directed or has an odd cycle."""
+        if self.directed:
+            return None
         # A connected graph, the usual case, needs no labelling of components.
         if self.is_connected:
             starts = np.zeros(1, dtype=np.int32)
@@ -274,7 +422,7 @@ class Network:
 
     @property
     def is_bipartite(self) -> bool:
-        """Whether the agents form two sets such that every edge links one set with the other."""
+        """Whether an undirected network has two sets of agents such that every edge links one with the other."""
         return self.sides is not None
 
     @cached_property
@@ -284,7 +432,7 @@ class Network:
 
     @cached_property
     def laplacian(self) -> csr_array:
-        """Laplacian L = D − A, with D the diagonal matrix of the degrees, shape (n, n)."""
+        """Laplacian L = D − A, with D the diagonal matrix of the degrees Σ|a|, shape (n, n)."""
         return _frozen_matrix((diags_array(self.degrees, format="csr") - self.adjacency).tocsr())
 
     @cached_property
@@ -353,7 +501,7 @@ class Network:
             return None
 
     def edges(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
-        """Return every edge once, as positions i < j and weights.
+        """Return every edge once, as positions i < j and weights; of a directed network, i listens to j.
 
         Returns
         -------
@@ -369,13 +517,13 @@ class Network:
         >>> i.tolist(), j.tolist(), weights.tolist()
         ([0, 1], [1, 2], [1.0, 2.0])
         """
-        # The matrix holds both directions; keep the upper triangle.
+        # A symmetric matrix holds both directions; keep the upper triangle.
         rows = np.repeat(np.arange(self.n, dtype=self.adjacency.indices.dtype), np.diff(self.adjacency.indptr))
-        once = rows < self.adjacency.indices
+        once = np.ones(rows.size, dtype=np.bool_) if self.directed else rows < self.adjacency.indices
         return rows[once], self.adjacency.indices[once], self.adjacency.data[once]
 
     def neighbours(self, i: int) -> NDArray[np.int32]:
-        """Return the positions of the neighbours of the agent at position i, in increasing order.
+        """Return the positions of those to whom the agent at position i listens, in increasing order.
 
         Parameters
         ----------
@@ -416,9 +564,7 @@ class Network:
         """
         if self.is_connected:
             return self
-        _, member = components(self.adjacency)
-        # argmax takes the first of equal sizes, and components are numbered by their first agents.
-        return self._picked(np.flatnonzero(member == np.argmax(np.bincount(member))))
+        return self._picked(self.components()[0])
 
     def permuted(self, order: ArrayLike) -> Network:
         """Return the same network with the agent at position ``order[k]``, and its label, at position k.
@@ -448,7 +594,37 @@ class Network:
     def _picked(self, rows: NDArray[Any]) -> Network:
         # Fewer rows than agents are one component, which is connected.
         names = [self.labels[i] for i in rows.tolist()]
-        return Network(self.adjacency[rows][:, rows], names, connected=len(rows) < self.n or self.is_connected)
+        connected = len(rows) < self.n or self.is_connected
+        return self._alike(self.adjacency[rows][:, rows], names, connected=connected)
+
+    def silenced(self, agents: ArrayLike) -> Network:
+        """Return the network in which some agents listen to nobody, while others still listen to them.
+
+        Parameters
+        ----------
+        agents : array_like of int
+            Positions of agents.
+
+        Returns
+        -------
+        Network
+            The directed network without the edges from these agents to others.
+
+        Examples
+        --------
+        >>> from peerpressure.networks import path
+        >>> path(3).silenced([1]).adjacency.toarray()
+        array([[0., 1., 0.],
+               [0., 0., 0.],
+               [0., 1., 0.]])
+        """
+        keep = np.ones(self.n)
+        keep[np.asarray(agents, dtype=np.int64)] = 0.0
+        matrix = csr_array(diags_array(keep) @ self.adjacency)
+        return Network(matrix, self.labels, connected=False, directed=True, signed=self.signed)
+
+    def _alike(self, adjacency: csr_array, labels: Iterable[Label] | None, *, connected: bool) -> Network:
+        return Network(adjacency, labels, connected=connected, directed=self.directed, signed=self.signed)
 
     def relabelled(self, labels: Iterable[Label] | None) -> Network:
         """Return the same network with other labels; None gives 0..n-1.
@@ -468,20 +644,20 @@ class Network:
         NetworkError
             If labels are too few, too many, or not distinct.
         """
-        return Network(self.adjacency, labels, connected=self.is_connected)
+        return self._alike(self.adjacency, labels, connected=self.is_connected)
 
     def to_networkx(self) -> Any:
         """Return a NetworkX graph with the labels as nodes, and ``weight`` on edges if any differs from 1.
 
         Returns
         -------
-        networkx.Graph
-            An undirected graph.
+        networkx.Graph or networkx.DiGraph
+            A directed network gives a ``DiGraph`` with edges from an agent to those it listens to.
         """
         # Imported here, so that networks load fast.
         import networkx as nx
 
-        graph = nx.Graph()
+        graph = nx.DiGraph() if self.directed else nx.Graph()
         graph.add_nodes_from(self.labels)
         ends = ([self.labels[i] for i in side.tolist()] for side in self.edges()[:2])
         if self.is_weighted:
@@ -494,29 +670,40 @@ class Network:
         # Pickle and deepcopy do not keep the read-only flag of arrays.
         self.__dict__.update(state)
         _frozen_matrix(self.adjacency)
-        for cached in ("degrees", "sides"):
+        for cached in ("degrees", "sides", "left_null_vector", "camps"):
             if self.__dict__.get(cached) is not None:
                 _frozen(self.__dict__[cached])
 
     def __repr__(self) -> str:
         low, high = self.degrees.min(), self.degrees.max()
-        edges = f"{'weighted ' if self.is_weighted else ''}edge{'s' * (self.edge_count != 1)}"
+        kinds = {"directed": self.directed, "signed": self.signed, "weighted": self.is_weighted and not self.signed}
+        edges = f"{''.join(f'{kind} ' for kind, holds in kinds.items() if holds)}edge{'s' * (self.edge_count != 1)}"
         facts = [
             f"{self.n:,} agents",
             f"{self.edge_count:,} {edges}",
-            "bipartite" if self.is_bipartite else "non-bipartite",
+            self._structure(),
             f"degree {low:.6g}" if low == high else f"degrees {low:.6g}–{high:.6g}",
         ]
         if not self.is_connected:
             facts.append(f"{components(self.adjacency)[0]:,} components")
         return f"Network({', '.join(facts)})"
 
+    def _structure(self) -> str:
+        """Return the property of the graph that decides the long run, in words."""
+        if self.signed:
+            return "balanced" if self.is_balanced else "unbalanced"
+        if self.directed:
+            count = len(self.closed_classes)
+            return "one closed class" if count == 1 else f"{count:,} closed classes"
+        return "bipartite" if self.is_bipartite else "non-bipartite"
 
-CONNECT = "join them, or build with connected=False and take largest_component()"
+
+CONNECT = "connected=False accepts components, each of which comes to a value of its own; largest_component() takes one"
 
 
-def check_connected(adjacency: csr_array, labels: Sequence[Label], remedy: str = CONNECT) -> None:
-    """Raise if an agent is isolated or the graph has several connected components."""
+def check_connected(network: Network, remedy: str = CONNECT) -> None:
+    """Raise if an agent is isolated or the graph has several (weakly) connected components."""
+    adjacency, labels = network.mutual, network.labels
     isolated = np.flatnonzero(np.diff(adjacency.indptr) == 0)
     if isolated.size:
         got = f"none for {first_few((repr(labels[i]) for i in isolated.tolist()), len(isolated))}"
@@ -525,6 +712,20 @@ def check_connected(adjacency: csr_array, labels: Sequence[Label], remedy: str =
         count, member = components(adjacency)
         got = f"{count} components of sizes {first_few(np.sort(np.bincount(member))[::-1], count)}"
         raise network_error("a network must be connected", got=got, remedy=remedy)
+
+
+def check_undirected(network: Network) -> Network:
+    """Return a network that may become a temporal one, which is undirected and without negative weights."""
+    if network.directed or network.signed:
+        rule = "temporal networks are undirected and have no negative weights"
+        remedy = "use it as a static network, or symmetrise it first"
+        raise network_error(rule, got=repr(network), remedy=remedy)
+    return network
+
+
+def _is_symmetric(matrix: csr_array) -> bool:
+    mirror = csr_array(matrix.T)
+    return all(np.array_equal(getattr(matrix, part), getattr(mirror, part)) for part in ("indptr", "indices", "data"))
 
 
 def _frozen(array: NDArray[Scalar]) -> NDArray[Scalar]:

@@ -5,11 +5,11 @@ Files may come from untrusted sources: no file can run code, exhaust the memory 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from zipfile import ZipFile
 
 import numpy as np
@@ -18,20 +18,59 @@ from scipy.sparse import coo_array
 
 from peerpressure.errors import FileFormatError, NetworkError, did_you_mean, message
 from peerpressure.files import naming, read_bytes
-from peerpressure.networks._adjacency import labels_from_json
+from peerpressure.networks._adjacency import Direction, labels_from_json, reverses
 from peerpressure.networks._edge_lists import parse_edges
 from peerpressure.networks._graph_files import GRAPHS, read_graph
 from peerpressure.networks._network import Network
-from peerpressure.networks._validation import validate_square
+from peerpressure.networks._validation import Label, validate_square
 from peerpressure.tables import read_table
-
-Reader = Callable[[Path, str | None, bool], Network]
 
 TABLES = (".txt", ".edges", ".edgelist", ".csv", ".tsv", ".dat")  # suffixes to which .gz may be added
 MATRIX_BANNER = "%%matrixmarket"
 
 
-def read_network(path: str | PathLike[str], *, connected: bool = True, weight: str | None = "weight") -> Network:
+class Reading(NamedTuple):
+    """How a file is to be read: the arguments of ``read_network``, ``directed`` being None where the file decides."""
+
+    weight: str | None
+    connected: bool
+    directed: bool | None
+    signed: bool
+    direction: Direction
+
+    def network(self, matrix: Any, labels: Iterable[Label] | None = None) -> Network:
+        """Return the network of a matrix, which is directed only if that is asked for."""
+        matrix = matrix.T if reverses(self.direction) else matrix
+        directed = bool(self.directed)
+        found = Network(matrix, labels, connected=self.connected, directed=directed, signed=self.signed)
+        if self.weight is not None or not found.is_weighted:
+            return found
+        return Network(found.adjacency != 0, found.labels, connected=self.connected, directed=directed)
+
+    def edges(self, ends: Any, weights: Any) -> Network:
+        """Return the network of a list of edges, which is directed only if that is asked for."""
+        return Network.from_edges(
+            ends,
+            None if self.weight is None else weights,
+            connected=self.connected,
+            directed=bool(self.directed),
+            signed=self.signed,
+            direction=self.direction,
+        )
+
+
+Reader = Callable[[Path, Reading], Network]
+
+
+def read_network(
+    path: str | PathLike[str],
+    *,
+    connected: bool = True,
+    weight: str | None = "weight",
+    directed: bool | None = None,
+    signed: bool = False,
+    direction: Direction = "listens",
+) -> Network:
     r"""Read a network from a file whose suffix selects the format.
 
     Parameters
@@ -46,6 +85,14 @@ def read_network(path: str | PathLike[str], *, connected: bool = True, weight: s
     weight : str or None, default "weight"
         Name of the edge attribute in GraphML, GEXF and GML, where other usual names are accepted as well; None sets all
         weights to 1, in every format.
+    directed : bool, optional
+        Whether an edge goes from its source to its target only. By default graphs that say so are directed, and edge
+        lists and matrices are not; with False every graph must be symmetric.
+    signed : bool, default False
+        Whether weights may be negative.
+    direction : {"listens", "influences"}, default "listens"
+        Meaning of a directed edge: its source listens to its target, or influences it. Row i of a matrix is the source
+        of its edges.
 
     Returns
     -------
@@ -85,7 +132,7 @@ def read_network(path: str | PathLike[str], *, connected: bool = True, weight: s
         # Each parser has its own, mostly unhelpful, error for an empty file.
         if file.stat().st_size == 0:
             raise _format_error("a network file must not be empty", "0 bytes", "write the network again")
-        return reader(file, weight, connected)
+        return reader(file, Reading(weight, connected, directed, signed, direction))
 
 
 def describe_network_file(path: str | PathLike[str]) -> str | None:
@@ -155,11 +202,10 @@ def _format_error(rule: str, got: object, remedy: str) -> FileFormatError:
 # Edge lists
 
 
-def _read_edge_list(file: Path, weight: str | None, connected: bool) -> Network:
-    edges = parse_edges(read_table(file, "an edge"))
-    weights = None if weight is None else edges.weights
+def _read_edge_list(file: Path, how: Reading) -> Network:
+    edges = parse_edges(read_table(file, "an edge"), directed=bool(how.directed), signed=how.signed)
     try:
-        return Network.from_edges((edges.sources, edges.targets), weights, connected=connected)
+        return how.edges((edges.sources, edges.targets), edges.weights)
     except NetworkError as error:
         # Two words that occur nowhere else are an edge of its own, or names of columns that are not known.
         first, others = {edges.sources[0], edges.targets[0]}, {*edges.sources[1:], *edges.targets[1:]}
@@ -171,9 +217,13 @@ def _read_edge_list(file: Path, weight: str | None, connected: bool) -> Network:
 # Graphs of other programs
 
 
-def _read_graph(file: Path, weight: str | None, connected: bool) -> Network:
-    found = read_graph(file, weight)
-    return Network.from_networkx(found.graph, found.weight, connected=connected)
+def _read_graph(file: Path, how: Reading) -> Network:
+    found = read_graph(file, how.weight)
+    network = Network.from_networkx(
+        found.graph, found.weight, connected=how.connected, signed=how.signed, direction=how.direction
+    )
+    # The check of symmetry, with its message, where the caller wants an undirected network.
+    return network if how.directed is not False else how.network(network.adjacency, network.labels)
 
 
 # Matrix Market, parsed in Python because SciPy's compiled reader can crash the process on a damaged file
@@ -188,14 +238,14 @@ class MatrixHeader(NamedTuple):
     sizes: tuple[int, ...]
 
 
-def _read_matrix_market(file: Path, weight: str | None, connected: bool) -> Network:
+def _read_matrix_market(file: Path, how: Reading) -> Network:
     lines = read_bytes(file).decode("ascii", errors="replace").splitlines()
     # The sizes are on the first line that is no comment.
     start = next((k for k, line in enumerate(lines) if line.strip() and not line.startswith("%")), len(lines))
     header = _matrix_header(lines[0] if lines else "", lines[start] if start < len(lines) else "")
     body = [line for line in lines[start + 1 :] if line.strip()]
     matrix = _dense_matrix(header, body) if header.dense else _sparse_matrix(header, body)
-    return _with_weights(Network(matrix, connected=connected), weight)
+    return how.network(matrix)
 
 
 def _matrix_header(banner: str, sizes: str) -> MatrixHeader:
@@ -261,7 +311,7 @@ def _matrix_entries(body: list[str], count: int, width: int) -> NDArray[np.float
 # NumPy and SciPy
 
 
-def _read_array(file: Path, weight: str | None, connected: bool) -> Network:
+def _read_array(file: Path, how: Reading) -> Network:
     # A memory map costs nothing if the header promises more than the file holds.
     array = np.load(file, mmap_mode="r", allow_pickle=False)
     if array.ndim == 2 and array.shape[0] != array.shape[1] and array.shape[1] in (2, 3):
@@ -269,12 +319,11 @@ def _read_array(file: Path, weight: str | None, connected: bool) -> Network:
         positions = ends.astype(np.int64)
         if not np.array_equal(ends, positions):
             raise _format_error("the first two columns must be whole numbers", "fractions", "count agents from 0")
-        weights = array[:, 2] if array.shape[1] == 3 and weight is not None else None
-        return Network.from_edges(positions, weights, connected=connected)
-    return _with_weights(Network(np.asarray(array), connected=connected), weight)
+        return how.edges(positions, array[:, 2] if array.shape[1] == 3 else None)
+    return how.network(np.asarray(array))
 
 
-def _read_sparse_archive(file: Path, weight: str | None, connected: bool) -> Network:
+def _read_sparse_archive(file: Path, how: Reading) -> Network:
     from scipy.sparse import load_npz
 
     check_archive(file)
@@ -283,14 +332,7 @@ def _read_sparse_archive(file: Path, weight: str | None, connected: bool) -> Net
     matrix.tocsr().check_format(full_check=True)
     with np.load(file, allow_pickle=False) as arrays:
         labels = labels_from_json(arrays["labels"]) if "labels" in arrays else None
-    return _with_weights(Network(matrix, labels, connected=connected), weight)
-
-
-def _with_weights(network: Network, weight: str | None) -> Network:
-    if weight is not None or not network.is_weighted:
-        return network
-    i, j, _ = network.edges()
-    return Network.from_edges((i, j), labels=network.labels, connected=network.is_connected)
+    return how.network(matrix, labels)
 
 
 READERS: Mapping[str, Reader] = MappingProxyType(

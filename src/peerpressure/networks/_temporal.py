@@ -26,7 +26,7 @@ from peerpressure.networks._events import (
     validate_names,
     validate_period,
 )
-from peerpressure.networks._network import Network
+from peerpressure.networks._network import Network, check_undirected
 from peerpressure.networks._network_law import NetworkLaw
 from peerpressure.networks._validation import Label, check_integer
 
@@ -267,7 +267,7 @@ class TemporalNetwork:
         TemporalNetwork
             The same edges at all steps.
         """
-        i, j, weights = network.edges()
+        i, j, weights = check_undirected(network).edges()
         # The initial network is its edges as events at step 1.
         return cls(np.ones(i.size, np.int64), i, j, weights, labels=network.labels)
 

@@ -17,7 +17,7 @@ import numpy as np
 from peerpressure.networks._event_sources import one_step_events
 from peerpressure.networks._events import Events
 from peerpressure.networks._generators import GENERATORS, barabasi_albert
-from peerpressure.networks._network import Network
+from peerpressure.networks._network import Network, check_undirected
 from peerpressure.networks._network_law import NetworkLaw
 from peerpressure.networks._sampling import (
     AllPairs,
@@ -143,7 +143,7 @@ def edge_markovian(
 def _edge_chains(
     base: int | Network, birth: float, death: float, steps: int, *, seed: int, repeat: bool, name: str
 ) -> TemporalNetwork:
-    network = base if isinstance(base, Network) else None
+    network = check_undirected(base) if isinstance(base, Network) else None
     pairs, labels = (EdgesOf(base), base.labels) if isinstance(base, Network) else (AllPairs(base), range(base))
     events = markovian_events(pairs, birth, death, steps, random_generator(seed))
     law = NetworkLaw.of_edges(name, network, len(labels), birth, death)
@@ -355,7 +355,7 @@ def _check_network(network: Any) -> Network:
     if not isinstance(network, Network):
         remedy = "for instance watts_strogatz(100, 4, 0.1, seed=1)"
         raise network_error("the edges must be those of a Network", got=type(network).__name__, remedy=remedy)
-    return network
+    return check_undirected(network)
 
 
 # Declarations

@@ -239,7 +239,7 @@ def describe_events_file(path: str | PathLike[str], columns: Sequence[str] | Non
 
 def _check_steps(lines: Lines) -> None:
     times = lines.times
-    remedy = "count steps from 1; for real time stamps use read_contacts"
+    remedy = "count steps from 1; a list with real time stamps is one of contacts"
     lines.check(np.full(times.size, lines.dated), "a step must be a whole number", ["a date"] * lines.dated, remedy)
     # Beyond 2⁵³ floats no longer represent every integer.
     whole = (np.abs(times) < 2**53) & (times == np.floor(times))

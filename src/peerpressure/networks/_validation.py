@@ -183,34 +183,39 @@ def _dense(adjacency: Any) -> NDArray[Any]:
         raise network_error(SQUARE, got="rows of unequal length", remedy="give n rows of n weights") from None
 
 
-def canonical_adjacency(matrix: Any, labels: Sequence[Label]) -> csr_array:
-    """Return a new symmetric CSR array with finite positive weights, sorted indices and no self-loops.
+def canonical_adjacency(
+    matrix: Any, labels: Sequence[Label], *, directed: bool = False, signed: bool = False
+) -> csr_array:
+    """Return a new CSR array with finite weights, sorted indices and no self-loops.
 
-    Repeated entries are merged if their weights are equal, and stored zeros are dropped.
+    It is symmetric unless ``directed``, and has no negative weights unless ``signed``. Repeated entries are merged if
+    their weights are equal, and stored zeros are dropped.
     """
     # A canonical CSR matrix has no repeats and needs no conversion.
     entries = matrix if matrix.format == "csr" and matrix.has_canonical_format else matrix.tocoo()
-    _check_weights(entries, labels)
+    _check_weights(entries, labels, signed=signed)
     _check_self_loops(entries, labels)
     repeats = entries.format == "coo"
     adjacency = _merged(entries, labels) if repeats else csr_array(entries, dtype=np.float64, copy=True)
     adjacency.eliminate_zeros()
     precision = matrix.dtype if matrix.dtype.kind == "f" else np.dtype(np.float64)
-    return _with_small_indices(_symmetric(adjacency, labels, ROUNDING * float(np.finfo(precision).eps)))
+    tolerance = ROUNDING * float(np.finfo(precision).eps)
+    return _with_small_indices(_symmetric(adjacency, labels, tolerance, directed=directed))
 
 
-def _check_weights(entries: Any, labels: Sequence[Label]) -> None:
+def _check_weights(entries: Any, labels: Sequence[Label], *, signed: bool) -> None:
     weights = entries.data
     finite = np.isfinite(weights)
     if not finite.all():
         rule, remedy = "weights must be finite", "remove those edges or give them a number"
         raise _bad_weights(entries, ~finite, labels, rule, remedy)
-    if weights.size and weights.min() < 0:
-        rule, remedy = "weights must not be negative", "the model has no repulsion; use weights above 0"
+    if weights.size and weights.min() < 0 and not signed:
+        rule = "weights must not be negative"
+        remedy = "with signed=True a negative weight means distrust; otherwise use weights above 0"
         raise _bad_weights(entries, weights < 0, labels, rule, remedy)
     # Degrees are sums of weights, so the sum must not overflow either.
     with np.errstate(over="ignore"):
-        total = weights.sum(dtype=np.float64)
+        total = np.abs(weights).sum(dtype=np.float64)
     if not np.isfinite(total):
         raise network_error("the sum of all weights must be finite", got=total, remedy="divide them by the largest")
 
@@ -232,8 +237,9 @@ def _undirected(entries: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
 
 
 def _check_self_loops(entries: Any, labels: Sequence[Label]) -> None:
-    # Weights are not negative by now, so repeated entries on the diagonal cannot cancel.
-    loops = np.flatnonzero(entries.diagonal())
+    # Entry by entry, as repeated entries of either sign could cancel in the diagonal.
+    rows, columns = entries.tocoo().coords
+    loops = np.unique(rows[(rows == columns) & (entries.data != 0)])
     if loops.size:
         got = f"self-loops at {first_few((repr(labels[i]) for i in loops.tolist()), len(loops))}"
         remedy = "remove them; the weight of an agent's own opinion is its stubbornness"
@@ -268,25 +274,30 @@ def _conflicting_weights(clashes: Iterable[tuple[int, int, float, float]], label
     return network_error(rule, got=first_few(named, len(offenders)), remedy=remedy)
 
 
-def _symmetric(adjacency: csr_array, labels: Sequence[Label], tolerance: float) -> csr_array:
-    """Return the adjacency, with the mean of two weights that differ by their last digits only; others raise."""
+def _symmetric(adjacency: csr_array, labels: Sequence[Label], tolerance: float, *, directed: bool) -> csr_array:
+    """Return the adjacency, with the mean of two weights that differ by their last digits only.
+
+    Others raise unless the network is directed, in which case all weights stay as they are.
+    """
     # Comparing three arrays is much cheaper than the difference, which is only needed for the message.
     mirror = adjacency.T.tocsr()
     if all(np.array_equal(getattr(adjacency, part), getattr(mirror, part)) for part in ("indptr", "indices")):
         if np.array_equal(adjacency.data, mirror.data):
             return adjacency
         # Relative to each weight: a weak edge may matter as much as a strong one.
-        if np.all(np.abs(adjacency.data - mirror.data) <= tolerance * adjacency.data):
+        if np.all(np.abs(adjacency.data - mirror.data) <= tolerance * np.abs(adjacency.data)):
             # Addition commutes, so that both directions get the same bits; halves first, or the sum may overflow.
             adjacency.data = adjacency.data / 2 + mirror.data / 2
             return adjacency
+    if directed:
+        return adjacency
     gap = (adjacency - mirror).tocoo()
     rows, columns = (axis[gap.data > 0].tolist() for axis in gap.coords)
     named = (
         f"{labels[i]!r} to {labels[j]!r} {float(adjacency[i, j])!r} but back {float(adjacency[j, i])!r}"
         for i, j in zip(rows, columns, strict=True)
     )
-    remedy = "symmetrise first, for instance with (A + A.T) / 2"
+    remedy = "directed=True keeps those of a static network, row i being whom i listens to; (A + A.T) / 2 does not"
     raise network_error("weights must be symmetric", got=first_few(named, len(rows)), remedy=remedy)
 
 

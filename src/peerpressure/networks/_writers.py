@@ -39,7 +39,8 @@ def write_network(network: Network, path: str | PathLike[str]) -> None:
     path : str or path-like
         The suffix selects the format: ``.txt``, ``.edges``, ``.edgelist``, ``.csv``, ``.tsv``, ``.graphml``, ``.mtx``,
         ``.mtx.gz``, ``.npy`` or ``.npz``.  Edge lists do not keep the order of the agents; only ``.npz`` keeps labels
-        of every kind.
+        of every kind. In lists and matrices the source, or row, of a directed edge is the agent who listens; reading
+        them back takes ``directed=True``, and negative weights ``signed=True``.
 
     Raises
     ------
@@ -125,7 +126,8 @@ def _edge_list(separator: str) -> Writer:
     """Return the writer of edge lists with this separator."""
 
     def write(network: Network) -> bytes:
-        isolated = np.flatnonzero(network.degrees == 0).tolist()
+        alone = (network.degrees == 0) & (np.diff(network.transposed.indptr) == 0)
+        isolated = np.flatnonzero(alone).tolist()
         _check_isolated(isolated, network.labels, "an edge list holds only agents with neighbours")
         # The label is the first field, so one that starts like a comment would be skipped on reading.
         _check_labels(network.labels, lambda text: not text.startswith(COMMENTS) and _fits(text, separator), RENAME)
@@ -152,7 +154,7 @@ def _matrix_market(network: Network) -> bytes:
     _check_unlabelled(network)
     content = BytesIO()
     # 17 digits restore every float exactly.
-    mmwrite(content, network.adjacency, symmetry="symmetric", precision=17)
+    mmwrite(content, network.adjacency, symmetry="general" if network.directed else "symmetric", precision=17)
     return content.getvalue()
 
 

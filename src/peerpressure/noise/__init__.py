@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from peerpressure.errors import NoiseError, message
+from peerpressure.errors import NoiseError, did_you_mean, message
 from peerpressure.noise._base import AR1, Deviation, Frozen, Noise, Temporal, White
 from peerpressure.noise._laws import Custom, Gaussian, Laplace, NoNoise, Rademacher, StudentT, Uniform
 from peerpressure.schedules import schedule_from_dict
@@ -92,6 +92,9 @@ def _scipy_distribution(name: str, args: Sequence[float], kwds: Mapping[str, flo
     family = getattr(stats, name, None)
     # A file is data from elsewhere: only distributions of SciPy may be looked up by name, and no other attribute.
     if not isinstance(family, (stats.rv_continuous, stats.rv_discrete)):
-        rule = "a saved custom noise must name a distribution of scipy.stats"
-        raise NoiseError(message(rule, got=repr(name), remedy="distributions defined elsewhere cannot be loaded"))
+        rule = "a custom noise must name a distribution of scipy.stats"
+        known = [
+            one for one, value in vars(stats).items() if isinstance(value, (stats.rv_continuous, stats.rv_discrete))
+        ]
+        raise NoiseError(message(rule, got=repr(name), remedy=f"for instance 'logistic'{did_you_mean(name, known)}"))
     return family(*args, **kwds)

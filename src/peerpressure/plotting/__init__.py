@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 # these tables, so that a figure cannot depend on anything that is not published beside it.
 FIGURES: Mapping[str, tuple[Callable[..., Figure], tuple[str, ...]]] = MappingProxyType(
     {
+        "observers": (_recovery.observers, ("observers",)),
         "graph": (network.graph, ("agents", "edges")),
         "agreement": (_convergence.agreement, ("paths", "summary")),
         "failure": (_convergence.failure, ("paths", "summary")),
@@ -27,18 +28,16 @@ FIGURES: Mapping[str, tuple[Callable[..., Figure], tuple[str, ...]]] = MappingPr
         "tuning": (_convergence.tuning, ("tuning",)),
         "two_agents": (_recovery.two_agents, ("two_agents_estimates", "two_agents_covariances")),
         "residuals": (_recovery.residuals, ("residuals", "residual_agents", "residual_normality")),
-        "boxes_two": (sweep.boxes_two, ("sweep_boxes",)),
+        "boxes_two": (sweep.boxes_two, ("sweep_boxes", "sweep_cells")),
         "shapes_two": (sweep.shapes_two, ("sweep_residuals",)),
-        "boxes_one": (sweep.boxes_one, ("sweep_boxes",)),
+        "boxes_one": (sweep.boxes_one, ("sweep_boxes", "sweep_cells")),
         "shapes_one": (sweep.shapes_one, ("sweep_residuals",)),
-        "intervals": (sweep.intervals, ("intervals",)),
         "size_effect": (_recovery.size_effect, ("size_effect",)),
         "noise_levels": (_convergence.noise_levels, ("noise_paths", "noise_law")),
-        "observers": (_recovery.observers, ("observers",)),
+        "exact_vs_sampled": (_convergence.exact_vs_sampled, ("exact_vs_sampled",)),
         "partial_observers": (_recovery.partial_observers, ("partial_observers",)),
         "privacy_over_time": (_recovery.privacy_over_time, ("privacy_over_time",)),
         "network_leak": (_extensions.network_leak, ("network_leak", "network_defence")),
-        "exact_vs_sampled": (_convergence.exact_vs_sampled, ("exact_vs_sampled",)),
         "adaptation": (_extensions.adaptation, ("timescale_opinions",)),
         "consensus_limit": (
             _extensions.consensus_limit,
@@ -50,8 +49,7 @@ FIGURES: Mapping[str, tuple[Callable[..., Figure], tuple[str, ...]]] = MappingPr
         "broadcaster": (_extensions.broadcaster, ("broadcaster_paths", "broadcaster_shares")),
         "splitting": (_extensions.splitting, ("splitting_paths", "splitting_windows")),
         "density": (continuous.density, ("density_law", "density_cells", "density_grid")),
-        "shrinking_steps": (continuous.shrinking_steps, ("shrinking_steps", "weak_errors")),
-        "euler_orders": (continuous.euler_orders, ("weak_errors", "strong_errors")),
+        "shrinking_steps": (continuous.shrinking_steps, ("shrinking_steps", "weak_errors", "strong_errors")),
         "oscillation": (continuous.oscillation, ("oscillation_paths", "oscillation_limits")),
     }
 )

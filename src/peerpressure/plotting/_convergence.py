@@ -23,17 +23,21 @@ from peerpressure.plotting.style import (
     PALETTE,
     RED,
     TWO_COLUMNS,
+    Looks,
+    band,
     formula,
     label,
     name_ends,
     normal_density,
     panel,
     plain_ticks,
+    samples,
     styled,
     visible,
 )
 
-EARLY = 40  # steps drawn one by one
+EARLY = 40  # end of the panel of early times
+STEP_BY_STEP = 150  # time up to which the table of paths has every step
 LONG = 1_000  # steps from which the last two decades get an inset
 # For thousands of runs, far more than the hundred of other histograms.
 BINS = 40
@@ -80,8 +84,8 @@ def _large_times(axes: Axes, path: pd.DataFrame, v: float) -> None:
     inset.tick_params(labelsize=7)
 
 
-def _on_log_axis(axes: Axes, path: pd.DataFrame, v: float) -> None:
-    _extremes(axes, path, v)
+def _on_log_axis(axes: Axes, path: pd.DataFrame, v: float, *, expected: bool = True) -> None:
+    _extremes(axes, path, v, expected=expected)
     axes.set_xscale("log")
     axes.set_xlim(path["time"].iloc[0], path["time"].iloc[-1])
 
@@ -109,14 +113,14 @@ def failure(paths: pd.DataFrame, summary: pd.DataFrame) -> Figure:
 
 
 def _oscillation(axes: Axes, path: pd.DataFrame, v: float) -> None:
+    shown = path[path["time"] >= 1]
+    _on_log_axis(axes, shown, v, expected=False)
     # The table has every step up to this time; thinned steps would distort the oscillation.
-    shown = path[path["time"] <= 2 * EARLY]
-    _extremes(axes, shown, v, expected=False)
-    axes.plot(shown["time"], shown["agent_1"], color=RED, linewidth=0.8)
-    axes.set_xlim(0, 2 * EARLY)
+    steps = shown[shown["time"] <= STEP_BY_STEP]
+    axes.plot(steps["time"], steps["agent_1"], color=RED, linewidth=0.7)
     # An odd number, hence a whole number of periods of two steps; the table has the last 25 steps one by one.
     last = path.tail(17)
-    inset = axes.inset_axes((0.5, 0.66, 0.48, 0.34))
+    inset = axes.inset_axes((0.5, 0.68, 0.48, 0.32))
     _extremes(inset, last, v, expected=False)
     inset.plot(last["time"], last["agent_1"], color=RED, linewidth=0.8, marker="o", markersize=1.6)
     inset.set_xlim(last["time"].iloc[0], last["time"].iloc[-1])
@@ -124,7 +128,7 @@ def _oscillation(axes: Axes, path: pd.DataFrame, v: float) -> None:
     inset.tick_params(labelsize=7)
     inset.yaxis.set_major_locator(MaxNLocator(3))
     inset.set_xlabel(f"the last {len(last) - 1} of {path['time'].iloc[-1]:,} steps", fontsize=7, labelpad=2)
-    label(axes, "$v$", (2 * EARLY, v), xytext=(3, 0), va="center", annotation_clip=False)
+    label(axes, "$v$", (float(shown["time"].iloc[-1]), v), xytext=(3, 0), va="center", annotation_clip=False)
     leader = {"arrowstyle": "-", "color": RED, "linewidth": 0.5, "shrinkA": 1, "shrinkB": 1}
     label(axes, "agent 1", (20, _at(path, 20, "agent_1")), xytext=(14, -34), color=RED, arrowprops=leader)
 
@@ -219,9 +223,9 @@ def contraction(products: pd.DataFrame) -> Figure:
     axes.set_ylim(top=1.0)
     axes.set_xlabel("time $t$")
     axes.set_ylabel(r"$\prod_{k \leq t}\,\alpha_k$")
-    for height, relation, colour in ((0.17, "=", BLUE), (0.07, "<", RED)):
-        text = rf"$\Sigma_t\,1/\rho_t {relation} \infty$"
-        axes.text(0.04, height, text, transform=axes.transAxes, color=colour)
+    looks: Looks = {r"$\Sigma_t\,1/\rho_t = \infty$": {"color": BLUE}}
+    looks |= {r"$\Sigma_t\,1/\rho_t < \infty$": {"color": RED, "linestyle": (0, (4, 1.5))}}
+    samples(axes, looks, loc="lower left")
     return figure
 
 
@@ -265,9 +269,9 @@ def approach(exact: pd.DataFrame, paths: pd.DataFrame) -> Figure:
     label(right, "weighted RMS disagreement", spot, xytext=(-3, -4), ha="right", va="top", color=RED)
     label(left, "$v$", (exact["time"].iloc[-1], 0.0), xytext=(3, 0), va="center", annotation_clip=False)
     # The error decreases from one side, which leaves the corner on that side free.
-    corner = (0.13, 0.03) if middle["error"] < 0 else (0.87, 0.77)
-    for height, text, colour in ((corner[0], "exact mean and 95 % band", BLUE), (corner[1], "simulated paths", GREY)):
-        left.text(0.98, height, text, transform=left.transAxes, ha="right", color=colour)
+    looks: Looks = {"exact mean": {"color": BLUE}, "95 % band": {"band": band(BLUE, 0.15)}}
+    looks |= {"simulated paths": {"color": GREY, "linewidth": 0.6}}
+    samples(left, looks, loc="lower right" if middle["error"] < 0 else "upper right")
     left.set_ylabel("consensus mode $m_t - v$")
     right.set_ylabel("root mean square over agents")
     for axes in (left, right):
@@ -299,34 +303,42 @@ def tuning(errors: pd.DataFrame) -> Figure:
 
 @styled
 def noise_levels(paths: pd.DataFrame, law: pd.DataFrame) -> Figure:
-    """Show the extremes of runs at several noise levels, and bias and standard deviation of the consensus mode."""
-    figure = Figure(figsize=(TWO_COLUMNS, 2.7))
-    left, right = figure.subplots(1, 2)
+    """Show extremes and largest distance to v at several noise levels, and bias and deviation of the consensus mode."""
+    figure = Figure(figsize=(TWO_COLUMNS, 2.6))
+    left, middle, right = figure.subplots(1, 3)
     levels = np.sort(paths["noise"].unique())
     shades = visible(OPINIONS)(np.linspace(1.0, 0.0, levels.size))
-    _noise_extremes(left, paths, dict(zip(levels, shades, strict=True)))
+    _noise_extremes(left, middle, paths, dict(zip(levels, shades, strict=True)))
     _errors(right, law, dict(zip(levels, shades, strict=True)))
-    panel(left, "a", r"maximum and minimum opinion, $\rho_t = t$")
-    panel(right, "b", "consensus mode: bias and standard deviation")
+    panel(left, "a", "maximum and minimum")
+    panel(middle, "b", r"largest distance to $v$")
+    panel(right, "c", "consensus mode")
     return figure
 
 
-def _noise_extremes(axes: Axes, paths: pd.DataFrame, shades: Shades) -> None:
+def _noise_extremes(left: Axes, right: Axes, paths: pd.DataFrame, shades: Shades) -> None:
+    """Draw the extremes as in the paper, and the largest distance to v, whose late times a log axis separates."""
     # The largest noise is drawn first, so that the others are visible on top of it.
     for level in sorted(shades, reverse=True):
         own = paths[(paths["noise"] == level) & (paths["time"] >= 1)]
-        for name in ("minimum", "maximum"):
-            axes.semilogx(own["time"], own[name], color=shades[level], linewidth=0.8)
-    shown = own["time"]
-    for name in ("expected_minimum", "expected_maximum"):
-        axes.semilogx(shown, own[name], color=INK, linewidth=0.8, linestyle=DOTTED)
-    axes.set_xlim(1, float(shown.max()))
-    axes.set_xlabel("time $t$")
-    axes.set_ylabel("public opinion $y_t$")
-    for place, level in enumerate(sorted(shades, reverse=True)):
-        name = rf"$\sigma_0 = {level:g}$"
-        axes.text(0.98, 0.97 - 0.085 * place, name, transform=axes.transAxes, color=shades[level], ha="right", va="top")
-    axes.text(0.98, 0.03, "expected, at any noise level", transform=axes.transAxes, color=INK, ha="right")
+        _extremes_of(left, right, own, "", {"color": shades[level], "linewidth": 0.8})
+    _extremes_of(left, right, own, "expected_", {"color": INK, "linewidth": 0.8, "linestyle": DOTTED})
+    for axes in (left, right):
+        axes.set_xscale("log")
+        axes.set_xlim(1, float(own["time"].max()))
+        axes.set_xlabel("time $t$")
+    right.set_yscale("log")
+    left.set_ylabel("public opinion $y_t$")
+    right.set_ylabel(r"$\max_i\,|y_t^i - v|$")
+    looks: Looks = {rf"$\sigma_0 = {level:g}$": {"color": shades[level]} for level in sorted(shades, reverse=True)}
+    samples(left, looks | {"expected": {"color": INK, "linewidth": 0.8, "linestyle": DOTTED}}, loc="upper right")
+
+
+def _extremes_of(left: Axes, right: Axes, own: pd.DataFrame, kind: str, look: dict[str, Any]) -> None:
+    low, high = own[f"{kind}minimum"], own[f"{kind}maximum"]
+    left.plot(own["time"], low, **look)
+    left.plot(own["time"], high, **look)
+    right.plot(own["time"], np.maximum(high - own["consensus_value"], own["consensus_value"] - low), **look)
 
 
 def _errors(axes: Axes, law: pd.DataFrame, shades: Shades) -> None:
@@ -375,7 +387,7 @@ def _scores(axes: Axes, pairs: pd.DataFrame) -> None:
     axes.axvline(0.0, color=INK, linewidth=0.6, linestyle=DOTTED)
     for place, name in enumerate(names):
         z = pairs.loc[pairs["experiment"] == name, "z"]
-        axes.plot(z, np.full(len(z), -place), "o", markersize=2.8, color=PALETTE[place % len(PALETTE)], alpha=0.8)
+        axes.plot(z, np.full(len(z), -place), "o", markersize=2.8, color=PALETTE[place % len(PALETTE)])
     # At least ±3, so that scores within the band do not fill the panel and look large.
     reach = max(3.0, 1.1 * float(pairs["z"].abs().max()))
     axes.set_xlim(-reach, reach)

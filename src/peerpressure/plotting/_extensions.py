@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from peerpressure.plotting.style import (
+    BELOW,
     BLUE,
     DOTTED,
     GOLD,
@@ -22,11 +23,14 @@ from peerpressure.plotting.style import (
     RED,
     TEAL,
     TWO_COLUMNS,
+    Looks,
+    band,
     formula,
     label,
     name_ends,
     panel,
     plain_ticks,
+    samples,
     styled,
     visible,
 )
@@ -43,6 +47,7 @@ _GROUPS = (BLUE, TEAL, RED)
 _BRIDGES = {"returning": "bridges return", "removed": "bridges are removed"}
 _STRIP = (0.015, 0.05)  # bottom and top of the strip of windows, as shares of the panel's height
 _AGENTS: Mapping[str, str] = {"lowest": BLUE, "middle": TEAL, "highest": RED}
+_TARGETS: Mapping[str, tuple[Any, str]] = {"initial": ("-", "o"), "current": ((0, (4, 1.5)), "s")}
 _LEAST_VARIANCE = 1e-4  # lower end of the axis for variances that vanish
 
 
@@ -114,7 +119,7 @@ def _path(axes: Axes, own: pd.DataFrame, dwell_time: int, colour: str) -> None:
 @styled
 def splitting(paths: pd.DataFrame, windows: pd.DataFrame) -> Figure:
     """Show three groups whose bridges are absent for a while or for good, and the windows that are not connected."""
-    figure = Figure(figsize=(TWO_COLUMNS, 2.8))
+    figure = Figure(figsize=(TWO_COLUMNS, 3.0))
     names = list(dict.fromkeys(paths["bridges"]))
     panels = figure.subplots(1, len(names), sharey=True, squeeze=False)[0]
     for axes, name, letter in zip(panels, names, "abcd", strict=False):
@@ -122,6 +127,10 @@ def splitting(paths: pd.DataFrame, windows: pd.DataFrame) -> Figure:
         _windows(axes, windows[windows["bridges"] == name])
         panel(axes, letter, _BRIDGES.get(name, name))
     panels[0].set_ylabel("mean public opinion of a group")
+    looks: Looks = {"exact mean": {"color": INK}, "one run": {"color": INK, "linewidth": 0.5}}
+    looks |= {"95 % band": {"band": band(INK, 0.15)}}
+    looks |= {"average of the group": {"color": INK, "linewidth": 0.6, "linestyle": (0, (4, 2))}}
+    samples(panels[0], looks, **BELOW)
     return figure
 
 
@@ -134,7 +143,7 @@ def _groups(axes: Axes, paths: pd.DataFrame) -> None:
         axes.axhline(own["group_value"].iloc[0], color=colour, linewidth=0.6, linestyle=(0, (4, 2)))
     axes.axhline(v, color=INK, linewidth=0.7, linestyle=DOTTED)
     label(axes, "$v$", (end, v), xytext=(3, 0), va="center", annotation_clip=False)
-    axes.set_xlim(1, end)
+    axes.set_xlim(float(paths["time"].min()), end)
     # Room for the strip of windows below all bands.
     axes.set_ylim(bottom=float(paths["low"].min()) - 0.12 * float(np.ptp(paths[["low", "high"]])))
     axes.set_xlabel("time $t$")
@@ -144,17 +153,17 @@ def _windows(axes: Axes, windows: pd.DataFrame) -> None:
     """Draw a strip over time: light where windows are jointly connected, dark where they are not."""
     low, high = _STRIP
     # Light over all times first; the windows that are not connected are drawn on top.
-    axes.axvspan(1, axes.get_xlim()[1], ymin=low, ymax=high, color=TEAL, alpha=0.35, linewidth=0)
+    axes.axvspan(*axes.get_xlim(), ymin=low, ymax=high, color=TEAL, alpha=0.35, linewidth=0)
     for row in windows.itertuples():
         axes.axvspan(row.first, row.last, ymin=low, ymax=high, color=INK, linewidth=0)
-    axes.text(0.01, high + 0.01, "jointly connected", transform=axes.transAxes, fontsize=7, color=TEAL)
+    axes.text(0.01, high + 0.01, "jointly connected", transform=axes.transAxes, fontsize=7.5, color=TEAL)
 
 
 @styled
 def adaptation(opinions: pd.DataFrame) -> Figure:
     """Show public and hidden opinions of three agents under slow and fast adaptation: exact law and one run."""
     rates = sorted(opinions["rate"].unique())
-    figure = Figure(figsize=(TWO_COLUMNS, 2.7))
+    figure = Figure(figsize=(TWO_COLUMNS, 3.0))
     panels = figure.subplots(1, len(rates), sharey=True, squeeze=False)[0]
     for axes, rate, letter in zip(panels, rates, "abcd", strict=False):
         # Time 0 has no place on a log axis.
@@ -166,11 +175,11 @@ def adaptation(opinions: pd.DataFrame) -> Figure:
         axes.set_xlabel("time $t$")
         panel(axes, letter, rf"$\eta = {rate:g}$")
     panels[0].set_ylabel("opinion")
-    # Named at t ≥ 2, where public and hidden opinion are already apart.
-    first = opinions[(opinions["rate"] == rates[0]) & (opinions["agent"] == "highest") & (opinions["time"] >= 2)]
-    for kind in ("hidden", "public"):
-        at = first[first["kind"] == kind].iloc[0]
-        label(panels[0], kind, (at["time"], at["mean"]), xytext=(0, 4), color=_AGENTS["highest"])
+    looks: Looks = {"hidden, exact mean": {"color": INK}, "public, exact mean": {"color": INK, "linestyle": DOTTED}}
+    looks |= {"one run": {"color": INK, "linewidth": 0.5}, "95 % band": {"band": band(INK, 0.15)}}
+    samples(panels[0], looks, **BELOW)
+    colours: Looks = {f"{agent} $x_0$": {"color": _AGENTS[agent]} for agent in ("highest", "middle", "lowest")}
+    samples(panels[-1], colours, loc="upper right")
     return figure
 
 
@@ -181,7 +190,7 @@ def _agent(axes: Axes, own: pd.DataFrame, colour: str) -> None:
     axes.plot(hidden["time"], hidden["path"], color=colour, linewidth=0.5)
     axes.plot(hidden["time"], hidden["mean"], color=colour)
     axes.plot(public["time"], public["mean"], color=colour, linewidth=0.9, linestyle=DOTTED)
-    axes.plot(public["time"], public["path"], color=colour, linewidth=0.4, alpha=0.5)
+    axes.plot(public["time"], public["path"], color=colour, linewidth=0.3)
 
 
 @styled
@@ -198,8 +207,8 @@ def consensus_limit(law: pd.DataFrame, runs: pd.DataFrame, disagreement: pd.Data
     left.axhline(v, color=INK, linewidth=0.7, linestyle=DOTTED)
     ends = law["rate"].min() / 1.2, law["rate"].max() * 1.2
     label(left, "$v$", (ends[1], v), xytext=(3, 0), va="center", annotation_clip=False)
-    for height, text, colour in ((0.13, "exact mean and 95 % band", BLUE), (0.04, "runs", GREY)):
-        left.text(0.04, height, text, transform=left.transAxes, color=colour)
+    looks: Looks = {"exact mean": {"color": BLUE}, "95 % band": {"band": band(BLUE, 0.15)}}
+    samples(left, looks | {"runs": {"color": GREY, "marker": "o", "markersize": 2, "linestyle": ""}}, loc="lower left")
     for axes in (left, right):
         axes.set_xlabel(r"adaptation rate $\eta$")
         axes.set_xlim(*ends)
@@ -264,12 +273,17 @@ def forgetting(information: pd.DataFrame, recovery: pd.DataFrame) -> Figure:
     right.set_xlabel("steps observed $T$")
     right.set_ylabel(r"variance of one opinion, in $\sigma_0^2$")
     panel(left, "a", "information about the initial opinion")
-    panel(right, "b", "initial (solid) and current opinion (dashed)")
+    looks: Looks = {
+        f"{name} opinion": {"color": INK, "linestyle": line, "marker": mark, "markersize": 2.2}
+        for name, (line, mark) in _TARGETS.items()
+    }
+    samples(right, looks, loc="lower left")
+    panel(right, "b", "error of the initial and the current opinion")
     return figure
 
 
 def _errors(axes: Axes, errors: pd.DataFrame, colour: str) -> None:
-    for target, line, mark in (("initial", "-", "o"), ("current", (0, (4, 1.5)), "s")):
+    for target, (line, mark) in _TARGETS.items():
         # The variance of the current opinion falls by orders of magnitude under fast adaptation; points far below
         # the axis would only add to the file.
         own = errors[(errors["target"] == target) & (errors["variance"] > _LEAST_VARIANCE / 10)]
@@ -322,7 +336,9 @@ def _methods(axes: Axes, leak: pd.DataFrame) -> None:
         own = curve.sort_values("steps")
         axes.semilogx(own["steps"], own["average_precision"], color=colour, marker="o", markersize=3)
         ends[name] = (float(own["average_precision"].iloc[-1]), colour)
-    axes.axhline(leak["chance"].iloc[0], color=INK, linestyle=DOTTED, linewidth=0.9)
+    # Up to the last point, beyond which the names of the methods stand.
+    ends_of_line = [float(leak["steps"].min()), float(leak["steps"].max())]
+    axes.plot(ends_of_line, [leak["chance"].iloc[0]] * 2, color=INK, linestyle=DOTTED, linewidth=0.9)
     axes.set_xlabel("steps observed $T$")
     # Room on the right for the names.
     last = float(leak["steps"].max())
@@ -345,6 +361,9 @@ def _defences(axes: Axes, defence: pd.DataFrame, curves: Mapping[str, tuple[str,
             label(axes, title, spot, xytext=(0, side), ha="center", color=colour)
     if len(curves) > 1:
         axes.set_xscale("log")
+    else:
+        # The points themselves: there is nothing between every second step and every third.
+        axes.set_xticks(strength)
 
 
 @styled

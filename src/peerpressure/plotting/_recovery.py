@@ -24,16 +24,20 @@ from peerpressure.plotting.style import (
     RED,
     TEAL,
     TWO_COLUMNS,
+    Looks,
+    band,
     label,
     normal_density,
     panel,
     plain_ticks,
+    samples,
     smoothed,
     styled,
 )
 from peerpressure.recovery import FitDiagnostics
 
 BINS = 17
+_ONE_AGENT = "#5f93c6"  # lighter than BLUE, for the curves of a hundred agents
 _LEVEL_95 = 5.991464547107979  # of χ² with two degrees of freedom
 # Method and kind of a covariance, its name, its colour and its line.
 _KINDS: Sequence[tuple[str, str, str, str, str]] = (
@@ -106,7 +110,10 @@ def _density(axes: Axes, centre: NDArray[np.float64], cov: NDArray[np.float64], 
     height = np.exp(-0.5 * (along**2 / wide + across**2 / narrow))
     extent = (centre[0] - reach, centre[0] + reach, centre[1] - reach, centre[1] + reach)
     shade = LinearSegmentedColormap.from_list("claimed", ["white", GOLD])
-    axes.imshow(height, origin="lower", extent=extent, cmap=shade, vmin=0, vmax=1.1, aspect="equal", zorder=0)
+    drawn = axes.imshow(height, origin="lower", extent=extent, cmap=shade, vmin=0, vmax=1, aspect="equal", zorder=0)
+    bar = axes.figure.colorbar(drawn, ax=axes, shrink=0.8, aspect=28, pad=0.02, ticks=[0.0, 0.5, 1.0])
+    bar.set_label("claimed density, share of its peak")
+    bar.outline.set_visible(False)
 
 
 def _limit_line(axes: Axes, centre: NDArray[np.float64], covariances: pd.DataFrame, reach: float) -> None:
@@ -123,18 +130,20 @@ def _rotated(axes: Axes, estimates: pd.DataFrame, covariances: pd.DataFrame) -> 
         along, across = _rotate(own["agent_1"] - centre[0], own["agent_2"] - centre[1])
         axes.scatter(along, across, s=4, color=colour, alpha=0.45, linewidths=0)
     named = covariances.set_index(["method", "kind"]).index
-    for place, (method, kind, name, colour, line) in enumerate(k for k in _KINDS if k[:2] in named):
+    looks: Looks = {}
+    for method, kind, name, colour, line in (k for k in _KINDS if k[:2] in named):
         _, cov = _law(covariances, method, kind)
         # Full axes of the ellipse. In rotated coordinates the variances are c₁₁ ∓ c₁₂, because both agents have the
         # same variance.
         wide, narrow = (2 * np.sqrt(_LEVEL_95 * (cov[0, 0] + sign * cov[0, 1])) for sign in (-1, 1))
         axes.add_patch(Ellipse((0, 0), wide, narrow, fill=False, edgecolor=colour, linestyle=line, linewidth=1.2))
-        axes.text(0.02, 0.98 - 0.075 * place, name, transform=axes.transAxes, color=colour, va="top")
+        looks[name] = {"color": colour, "linestyle": line, "linewidth": 1.2}
+    samples(axes, looks, loc="upper left", ncols=2, columnspacing=1.0, handlelength=2.4)
     # Patches do not update the limits by themselves.
     axes.autoscale_view()
     low, high = axes.get_ylim()
     # Room for the names above the ellipses.
-    axes.set_ylim(low, high + 0.42 * (high - low))
+    axes.set_ylim(low, high + 0.2 * (high - low))
     axes.axhline(0, color=TEAL, linewidth=0.4, zorder=0)
     axes.axvline(0, color=TEAL, linewidth=0.4, zorder=0)
     axes.set_xlabel(r"error of the difference, $(\hat{x}_0^1 - \hat{x}_0^2)/\sqrt{2}$")
@@ -173,14 +182,14 @@ def _each_agent(axes: Axes, values: pd.DataFrame, agents: pd.DataFrame) -> None:
     reach = float(np.abs(values["residual"]).quantile(0.9995))
     grid = np.linspace(-reach, reach, 121)
     for _, own in values.groupby("agent"):
-        axes.plot(grid, smoothed(own["residual"].to_numpy(), grid), color=BLUE, linewidth=0.4, alpha=0.35)
+        axes.plot(grid, smoothed(own["residual"].to_numpy(), grid), color=_ONE_AGENT, linewidth=0.3)
     # All residuals together follow the mixture of the agents' exact laws.
     mixture = normal_density(grid, 0.0, agents["exact_std"].to_numpy()[:, None]).mean(axis=0)
     axes.plot(grid, mixture, color=RED, linewidth=1.4)
     axes.set_xlim(-reach, reach)
     _bare(axes, r"residual $\hat{x}_0^i - x_0^i$")
-    axes.text(0.03, 0.95, "each agent", transform=axes.transAxes, color=BLUE, va="top")
-    axes.text(0.03, 0.86, "exact, all agents", transform=axes.transAxes, color=RED, va="top")
+    looks: Looks = {"each agent": {"color": _ONE_AGENT, "linewidth": 0.6}, "exact, all agents": {"color": RED}}
+    samples(axes, looks, loc="upper left")
 
 
 def _mean_vector(axes: Axes, means: NDArray[np.float64], normality: pd.DataFrame) -> None:
@@ -194,9 +203,8 @@ def _mean_vector(axes: Axes, means: NDArray[np.float64], normality: pd.DataFrame
     axes.axvline(0.0, color=INK, linewidth=0.6, linestyle=DOTTED)
     axes.set_xlim(-reach, reach)
     _bare(axes, r"mean residual over runs, $\langle r \rangle_i$")
-    axes.text(0.03, 0.95, "normal fit", transform=axes.transAxes, color=BLUE, va="top")
-    axes.text(0.03, 0.86, "exact law", transform=axes.transAxes, color=RED, va="top")
-    label(axes, f"Shapiro–Wilk $p$ = {fit['shapiro_p']:.2f}", (reach, 0), xytext=(-2, 104), ha="right", color=INK)
+    looks: Looks = {"mean residuals": {"band": band(GREY, 0.4)}, "normal fit": {"color": BLUE}}
+    samples(axes, looks | {"exact law": {"color": RED, "linestyle": (0, (4, 2))}}, loc="upper left")
 
 
 def _bare(axes: Axes, name: str) -> None:
@@ -221,7 +229,7 @@ def size_effect(variances: pd.DataFrame) -> Figure:
         )
         # The name is above the highest point of its curve, which clears the error bars.
         highest = own.loc[own["variance"].idxmax()]
-        name = f"{edges} edge{'s' if edges > 1 else ''} per step"
+        name = f"{edges} edge{'s' if edges > 1 else ''} per round"
         label(axes, name, (own["agents"].mean(), highest["variance"]), xytext=(0, 9), ha="center", color=colour)
     axes.set_xlabel("number of agents $|V|$")
     axes.set_ylabel(r"residual variance, in $\sigma_0^2$")
@@ -244,6 +252,12 @@ def observers(errors: pd.DataFrame) -> Figure:
         axes.set_xlim(own["steps"].min() / 1.15, own["steps"].max() * 1.15)
         panel(axes, letter, _NETWORKS.get(network, network))
     panels[0].set_ylabel(r"variance of one opinion, in $\sigma_0^2$")
+    looks: Looks = {
+        "exact": {"color": INK},
+        "sampled": {"color": INK, "marker": "o", "markersize": 2.6, "linestyle": ""},
+    }
+    looks |= {"Cramér–Rao bound": {"color": INK, "linewidth": 0.9, "linestyle": DOTTED}}
+    samples(panels[0], looks, loc="lower left")
     return figure
 
 
@@ -254,7 +268,6 @@ def _over_time(axes: Axes, method: str, curve: pd.DataFrame) -> None:
     end = (float(last["steps"]), float(last["variance"]))
     if method == _BEST:
         axes.loglog(curve["steps"], curve["variance"], color=INK, linewidth=0.9, linestyle=DOTTED, zorder=1)
-        label(axes, "Cramér–Rao bound", spot, xytext=(-5, -5), ha="right", va="top", color=INK)
     else:
         axes.loglog(curve["steps"], curve["variance"], color=colour)
     _sampled(axes, curve, colour)
@@ -309,17 +322,17 @@ def privacy_over_time(designs: pd.DataFrame) -> Figure:
 
 
 def _curves(axes: Axes, designs: pd.DataFrame, column: str) -> None:
+    looks: Looks = {}
     for name, own in designs.groupby("design", sort=False):
         colour, title = _DESIGNS.get(str(name), (GREY, str(name)))
         # Log axes have no place for 0 or infinity.
         curve = own[np.isfinite(own[column]) & (own[column] > 0)].sort_values("steps")
         axes.loglog(curve["steps"], curve[column], color=colour)
-        # Both panels have the same colours; names in one of them suffice.
-        if column == "mu" and len(curve):
-            spot = curve.iloc[len(curve) // 2]
-            label(axes, title, (spot["steps"], spot[column]), xytext=(-3, 4), ha="right", color=colour)
+        if len(curve):
+            looks[title] = {"color": colour}
     axes.set_xlim(designs["steps"].min(), designs["steps"].max())
     plain_ticks(axes.yaxis)
+    samples(axes, looks, loc="upper left" if column == "mu" else "lower left")
 
 
 # Figure of how well a model fits observed outputs: residuals over time, by agent, by lag and against the law.

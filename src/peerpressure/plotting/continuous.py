@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.colors import Colormap, LinearSegmentedColormap
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Colormap, LinearSegmentedColormap, Normalize
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
@@ -25,10 +26,12 @@ from peerpressure.plotting.style import (
     RED,
     TEAL,
     TWO_COLUMNS,
+    Looks,
     label,
     panel,
     plain_ticks,
     render,
+    samples,
     styled,
     visible,
 )
@@ -52,7 +55,8 @@ def density_panels(path: DensityPath, value: float) -> Figure:
     """Show the density of two agents at four times: on the grid in colour, exact in contours."""
     check_dimensions(path, 2)
     chosen = spread_out(path.times.size, 4)
-    figure = Figure(figsize=(TWO_COLUMNS, (TWO_COLUMNS - 0.45) / chosen.size + 0.55))
+    # The colour bar and the labels of the axes take some of the width and height.
+    figure = Figure(figsize=(TWO_COLUMNS, (TWO_COLUMNS - 1.0) / chosen.size + 0.55))
     row = figure.subplots(1, chosen.size, sharex=True, sharey=True, squeeze=False)[0]
     for letter, axes, index in zip("abcd", row, chosen, strict=False):
         draw_density(axes, path, int(index), value)
@@ -60,9 +64,13 @@ def density_panels(path: DensityPath, value: float) -> Figure:
     row[0].set_ylabel(f"opinion of agent {path.names[1]}")
     # The corner on the other side of the line of agreement is free.
     above = path.exact[0].mean[1] > path.exact[0].mean[0]
-    for i, (text, colour) in enumerate((("grid", BLUE), ("exact: 1, 2, 3 std", RED), ("agreement", GREY))):
-        x, y, side = (0.97, 0.21 - 0.08 * i, "right") if above else (0.03, 0.92 - 0.08 * i, "left")
-        row[0].text(x, y, text, color=colour, ha=side, fontsize=7.5, transform=row[0].transAxes)
+    looks: Looks = {"exact: 1, 2, 3 std": {"color": RED, "linewidth": 0.7}}
+    looks |= {"agreement": {"color": GREY, "linewidth": 0.8, "linestyle": DOTTED}}
+    samples(row[0], looks, loc="lower right" if above else "upper left")
+    bar = figure.colorbar(ScalarMappable(Normalize(0, 1), _shades()), ax=row, shrink=0.7, aspect=18, pad=0.01)
+    bar.set_ticks([0.0, 0.5, 1.0])
+    bar.set_label("density, share of peak")
+    bar.outline.set_visible(False)
     return figure
 
 
@@ -132,15 +140,18 @@ def _slices(axes: Axes, path: DensityPath, centres: NDArray[np.float64], window:
         axes.plot(centres[dots], path.density[index][dots], "o", markersize=2.2, color=colour)
     axes.set(xlim=window, ylim=(0, None))
     # The names stand on the side that the initial density leaves free.
-    at = (0.03, "left") if path.exact[0].mean[0] > sum(window) / 2 else (0.97, "right")
+    at = "upper left" if path.exact[0].mean[0] > sum(window) / 2 else "upper right"
     names = [f"$t = {path.times[index]:.3g}$" for index in chosen]
-    _list_names(axes, {name: colours(i / max(1, chosen.size - 1)) for i, name in enumerate(names)}, *at)
+    looks: Looks = {name: {"color": colours(i / max(1, chosen.size - 1))} for i, name in enumerate(names)}
+    samples(axes, looks, loc=at)
 
 
 @styled
-def shrinking_steps(paths: pd.DataFrame, errors: pd.DataFrame, name: str = "$m_t$") -> Figure:
-    """Show mean and standard deviation of one quantity converge to those of the SDE as the step decreases."""
-    figure = Figure(figsize=(TWO_COLUMNS, 2.5))
+def shrinking_steps(
+    paths: pd.DataFrame, weak: pd.DataFrame, strong: pd.DataFrame | None = None, name: str = "$m_t$"
+) -> Figure:
+    """Show mean and standard deviation of one quantity converge to those of the SDE, and the errors of Euler steps."""
+    figure = Figure(figsize=(TWO_COLUMNS, 2.7))
     left, middle, right = figure.subplots(1, 3)
     steps = sorted(set(paths["step"]) - {0.0}, reverse=True)
     colours = visible("viridis")
@@ -153,24 +164,33 @@ def shrinking_steps(paths: pd.DataFrame, errors: pd.DataFrame, name: str = "$m_t
         axes.plot(exact["time"], exact[column], color=INK, linewidth=1.2, linestyle=(0, (4, 1.5)))
         axes.set_xlim(0, paths["time"].max())
         axes.set_xlabel("time $t$")
-    names = {f"$h = {_fraction(step)}$": colours(i / max(1, len(steps) - 1)) for i, step in enumerate(steps)}
+    looks: Looks = {
+        f"$h = {_fraction(step)}$": {"color": colours(i / max(1, len(steps) - 1))} for i, step in enumerate(steps)
+    }
+    looks["SDE"] = {"color": INK, "linestyle": (0, (4, 1.5))}
     # A standard deviation that falls little leaves the lower right free, otherwise the upper right.
     high = exact["std"].iloc[-1] > exact["std"].max() / 2
-    _list_names(middle, names | {"SDE": INK}, 0.97, "right", top=0.05 + 0.09 * len(names) if high else 0.93)
+    samples(middle, looks, loc="lower right" if high else "upper right")
     left.set_ylabel(f"mean of {name}")
     middle.set_ylabel(f"standard deviation of {name}")
-    _error_lines(right, errors, {"mean_error": (BLUE, "mean"), "std_error": (RED, "std")})
-    right.set_ylabel("largest error over agents")
+    _errors(right, weak, strong)
     panel(left, "a", "mean")
     panel(middle, "b", "standard deviation")
     panel(right, "c", "errors are of order $h$")
     return figure
 
 
-def _list_names(axes: Axes, names: dict[str, Any], at: float, side: str, *, top: float = 0.93) -> None:
-    """List names in their colours, the first at this share of the axes' height."""
-    for i, (name, colour) in enumerate(names.items()):
-        axes.text(at, top - 0.09 * i, name, color=colour, ha=side, transform=axes.transAxes, fontsize=7.5)
+def _errors(axes: Axes, weak: pd.DataFrame, strong: pd.DataFrame | None) -> None:
+    """Draw weak errors and, where they are given, strong ones, which are sampled."""
+    lines = {"mean_error": (BLUE, "mean"), "std_error": (RED, "std")}
+    if strong is None:
+        _error_lines(axes, weak, lines)
+    else:
+        # Only steps that both tables have.
+        both = weak.merge(strong, on="step")
+        _error_lines(axes, both, lines | {"error": (TEAL, "path")})
+        axes.errorbar(both["step"], both["error"], 2 * both["standard_error"], color=TEAL, linewidth=0, elinewidth=0.8)
+    axes.set_ylabel("error at the end")
 
 
 def _fraction(step: float) -> str:
@@ -182,22 +202,6 @@ def _fraction(step: float) -> str:
     # 1e−9 absorbs the rounding of the reciprocal.
     parts = 1 / step
     return f"{step:g}" if step >= 1 or abs(parts - round(parts)) > 1e-9 else f"1/{round(parts)}"
-
-
-@styled
-def euler_orders(weak: pd.DataFrame, strong: pd.DataFrame) -> Figure:
-    """Show weak and strong errors of the Euler–Maruyama method against the step length; all are of order 1."""
-    figure = Figure(figsize=(ONE_COLUMN, 2.7))
-    axes = figure.add_subplot()
-    # Only steps that both tables have.
-    both = weak.merge(strong, on="step")
-    lines = {"error": (BLUE, "strong: paths"), "mean_error": (RED, "weak: mean")}
-    lines |= {"std_error": (TEAL, "weak: std")}
-    _error_lines(axes, both, lines)
-    # Only the strong error is sampled.
-    axes.errorbar(both["step"], both["error"], 2 * both["standard_error"], color=BLUE, linewidth=0, elinewidth=0.8)
-    axes.set_ylabel("error at the end")
-    return figure
 
 
 def _error_lines(axes: Axes, errors: pd.DataFrame, lines: dict[str, tuple[str, str]]) -> None:
@@ -216,11 +220,11 @@ def _error_lines(axes: Axes, errors: pd.DataFrame, lines: dict[str, tuple[str, s
     plain_ticks(axes.xaxis)
     # The order is asymptotic; long steps would distort the fit.
     finest = table.head(3)
-    names = {
-        f"{text}, order {observed_order(finest['step'], finest[column]):.2f}": colour
+    names: Looks = {
+        f"{text}, order {observed_order(finest['step'], finest[column]):.2f}": {"color": colour}
         for column, (colour, text) in lines.items()
     }
-    _list_names(axes, names, 0.04, "left")
+    samples(axes, names, loc="upper left", handlelength=1.0)
     axes.set_xlabel("step length $h$")
 
 
@@ -297,7 +301,7 @@ def _frame(path: DensityPath, index: int, value: float) -> Image:
     """Return one frame of an animation as an RGB image."""
     from PIL.Image import open as read
 
-    return read(io.BytesIO(render(_still(path, index, value), "png", dpi=160))).convert("RGB")
+    return read(io.BytesIO(render(_still(path, index, value), "png", dpi=120))).convert("RGB")
 
 
 @styled

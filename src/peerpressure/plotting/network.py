@@ -32,6 +32,7 @@ from peerpressure.plotting.style import (
     label,
     panel,
     styled,
+    visible,
 )
 
 Places: TypeAlias = NDArray[np.float64]
@@ -67,7 +68,7 @@ def graph(agents: pd.DataFrame, edges: pd.DataFrame, network: str = "tree") -> F
         places[:, 1],
         s=9.0 * agents[f"degree_{network}"],
         c=agents["hidden"],
-        cmap=OPINIONS,
+        cmap=visible(OPINIONS),
         vmin=0.0,
         vmax=1.0,
         edgecolors="white",

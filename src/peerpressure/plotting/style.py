@@ -8,13 +8,13 @@ import io
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, ParamSpec
+from typing import Any, Final, ParamSpec, TypeAlias
 
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
-from matplotlib.colors import Colormap
+from matplotlib.colors import Colormap, to_rgb
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
@@ -23,19 +23,23 @@ from peerpressure.files import replacing
 # The usual column widths of journals, so that letters and lines are printed in the sizes set below.
 ONE_COLUMN: Final = 3.4  # inches
 TWO_COLUMNS: Final = 7.0
+NOTEBOOK: Final = 200  # dots per inch of a figure in a notebook, as wide as its page
 
-# Different in lightness as well as in hue, so that they are distinct in grey and for colour-blind readers.
+# Different in lightness as well as in hue, so that they are distinct in grey and for colour-blind readers, and each
+# with a contrast of at least 3:1 on white.
 INK: Final = "#20262b"
 BLUE: Final = "#1f5c99"
 RED: Final = "#c8512b"
-TEAL: Final = "#55a89a"
-GOLD: Final = "#dfa92f"
-GREY: Final = "#8a939b"
+TEAL: Final = "#2f8b7c"
+GOLD: Final = "#b88516"
+GREY: Final = "#7f8890"
 BROWN: Final = "#8a5a1f"
 VIOLET: Final = "#8a5fa8"
 PALETTE: Final = (BLUE, RED, TEAL, GOLD, INK)
-# Monotone in lightness, and designed for colour-blind readers.
-OPINIONS: Final = "cividis"  # the colour map of opinions
+# Monotone in lightness, and distinct for colour-blind readers.
+OPINIONS: Final = "plasma"  # the colour map of opinions
+# A legend below the axes, where the curves leave no room inside.
+BELOW: Final[dict[str, Any]] = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.19), "ncols": 2}
 DOTTED: Final = (0, (1, 1.5))  # the line of exact limits and reference values
 # Formulas whose mathematics is more than a power.
 _FORMULAS: Final = {"2^√t": r"2^{\sqrt{t}}", "t*log(1 + t)": r"t\,\log(1+t)", "κt": r"\kappa t"}
@@ -83,6 +87,7 @@ _SETTINGS: Final[dict[Any, Any]] = {
 }
 
 P = ParamSpec("P")
+Looks: TypeAlias = dict[str, Mapping[str, Any]]  # entries of a legend by name
 
 
 @contextlib.contextmanager
@@ -101,7 +106,10 @@ def styled(draw: Callable[P, Figure]) -> Callable[P, Figure]:
     @functools.wraps(draw)
     def drawn(*args: P.args, **kwargs: P.kwargs) -> Figure:
         with _own_settings():
-            return draw(*args, **kwargs)
+            figure = draw(*args, **kwargs)
+        # Notebooks know how to show figures of pyplot; others have to say it themselves.
+        figure.__dict__["_repr_png_"] = functools.partial(render, figure, "png", dpi=NOTEBOOK)
+        return figure
 
     return drawn
 
@@ -136,8 +144,8 @@ def visible(name: str) -> Colormap:
     from matplotlib import colormaps
     from matplotlib.colors import ListedColormap
 
-    # Beyond 0.86 cividis and viridis are a yellow that is too light for thin lines.
-    return ListedColormap(colormaps[name](np.linspace(0.0, 0.86, 256)))
+    # Beyond 0.59 viridis, and soon after it plasma, have a contrast on white below 3:1.
+    return ListedColormap(colormaps[name](np.linspace(0.0, 0.59, 256)))
 
 
 def plain_ticks(axis: Axis) -> None:
@@ -166,6 +174,28 @@ def name_ticks(axis: Axis, places: Sequence[float], names: Sequence[str]) -> Non
     # Slanted by 45°, lines of text are the distance of their ticks over √2 apart.
     step = max(1, math.ceil(1.25 * size * math.sqrt(2) / room))
     axis.set_ticks(places[::step], names[::step], rotation=45, ha="right", rotation_mode="anchor")
+
+
+def samples(axes: Axes, entries: Looks, **options: Any) -> None:
+    """Add a legend that shows how each entry is drawn; entries give the properties of a line, or of a ``band``.
+
+    ``options`` are those of ``Axes.legend``, such as its place.
+    """
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    handles = [
+        Patch(facecolor=look["band"], linewidth=0) if "band" in look else Line2D([], [], **look)
+        for look in entries.values()
+    ]
+    look = {"frameon": False, "fontsize": 7.5, "handlelength": 1.7, "borderaxespad": 0.2, "labelspacing": 0.25}
+    axes.legend(handles, list(entries), **(look | options))
+
+
+def band(colour: str, alpha: float) -> tuple[float, float, float]:
+    """Return a colour as it appears on white under this opacity, for samples of bands."""
+    r, g, b = (1 - alpha * (1 - part) for part in to_rgb(colour))
+    return r, g, b
 
 
 def panel(axes: Axes, letter: str, title: str) -> None:

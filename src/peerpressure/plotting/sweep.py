@@ -1,4 +1,4 @@
-"""Figures of sweeps: the paper's boxes, densities and intervals, and one measure over the axes of any sweep."""
+"""Figures of sweeps: the paper's boxes and densities, and one measure over the axes of any sweep."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from numpy.typing import ArrayLike
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.plotting.style import (
     BLUE,
-    DOTTED,
-    GREY,
     INK,
     ONE_COLUMN,
     OPINIONS,
     PALETTE,
     RED,
     TWO_COLUMNS,
+    Looks,
     name_ticks,
     panel,
     plain_ticks,
+    samples,
     smoothed,
     styled,
     visible,
@@ -37,8 +37,7 @@ from peerpressure.plotting.style import (
 
 SIZES = (20, 50, 80)
 _AXES = {"noise_variance": r"noise variance $\sigma_0^2$", "agents": "number of agents $|V|$"}
-_SOURCES = {"printed": (INK, "s"), "measured": (BLUE, "o"), "exact": (RED, "D")}
-_TERMS = {"intercept": "intercept", "agents": "$|V|$", "noise": "noise"}
+_OUTLIER: Mapping[str, Any] = {"marker": "o", "linestyle": "", "markersize": 3.2, "color": BLUE, "fillstyle": "none"}
 # Columns that each sweep has; all others are its axes.
 OWN_COLUMNS = ("replication", "measure", "detail", "replicate", "value")
 # More panels side by side are too narrow for their tick labels.
@@ -47,16 +46,20 @@ MOST_NAMED = 12  # tick labels of a heat map
 
 
 @styled
-def boxes(levels: pd.DataFrame, edges: int) -> Figure:
-    """Show box plots of ⟨σ²⟩ by noise variance and by graph size, with the exact mean."""
+def boxes(levels: pd.DataFrame, cells: pd.DataFrame, edges: int) -> Figure:
+    """Show box plots of ⟨σ²⟩ by noise variance and by graph size, with all outliers and the exact mean."""
     figure = Figure(figsize=(TWO_COLUMNS, 2.7))
     left, right = figure.subplots(1, 2, sharey=True)
     # The table contains boxes rather than samples: quartiles and whiskers are drawn as given.
     for axes, by in ((left, "noise_variance"), (right, "agents")):
-        _boxes(axes, levels[(levels["edges"] == edges) & (levels["by"] == by)].sort_values("level"))
+        own = levels[(levels["edges"] == edges) & (levels["by"] == by)].sort_values("level")
+        _boxes(axes, own)
+        outside = outliers(own, cells[cells["edges"] == edges])
+        axes.plot(outside[by], outside["mean_residual_variance"], **_OUTLIER)
         axes.set_xlabel(_AXES[by])
     left.set_ylabel(r"mean residual variance $\langle\sigma^2\rangle$")
-    left.text(0.03, 0.96, "exact expectation", transform=left.transAxes, color=RED, va="top")
+    looks: Looks = {"exact expectation": {"color": RED, "marker": "o", "markersize": 2.6}, "outlier": _OUTLIER}
+    samples(left, looks, loc="upper left")
     panel(left, "a", f"by noise, {_family(edges)}")
     panel(right, "b", f"by size, {_family(edges)}")
     return figure
@@ -86,6 +89,13 @@ def _boxes(axes: Axes, levels: pd.DataFrame) -> None:
     axes.set_xlim(place.min() - margin, place.max() + margin)
     # Variances are compared as ratios, for which the axis must begin at 0.
     axes.set_ylim(bottom=0)
+
+
+def outliers(levels: pd.DataFrame, cells: pd.DataFrame) -> pd.DataFrame:
+    """Return the cells outside the whiskers of their box; ``levels`` are boxes by one column."""
+    ends = levels.set_index("level")[["low_whisker", "high_whisker"]].loc[cells[levels["by"].iloc[0]].astype(float)]
+    value = cells["mean_residual_variance"].to_numpy()
+    return cells[(value < ends["low_whisker"].to_numpy()) | (value > ends["high_whisker"].to_numpy())]
 
 
 def _stats(row: pd.Series) -> dict[str, float]:
@@ -125,46 +135,12 @@ def shapes(values: pd.DataFrame, edges: int) -> Figure:
 
 
 def _family(edges: int) -> str:
-    return f"BA with {edges} edge{'s' if edges > 1 else ''} per step"
+    return f"{edges} edge{'s' if edges > 1 else ''} per round"
 
 
 # Partial functions: they keep the docstring in ``func``, and can be pickled, which a lambda cannot.
 boxes_two, boxes_one = partial(boxes, edges=2), partial(boxes, edges=1)
 shapes_two, shapes_one = partial(shapes, edges=2), partial(shapes, edges=1)
-
-
-@styled
-def intervals(values: pd.DataFrame) -> Figure:
-    """Show estimates and 95 % intervals of each coefficient: printed, measured and exact, for both graph families."""
-    # The printed numbers are consistent with σ₀ as the regressor, in spite of their label.
-    own = values[(values["regressor"] == "noise") | (values["source"] == "printed")]
-    figure = Figure(figsize=(TWO_COLUMNS, 2.2))
-    panels = figure.subplots(1, len(_TERMS), sharey=True)
-    for axes, (term, name), letter in zip(panels, _TERMS.items(), "abc", strict=True):
-        _coefficient(axes, own[own["term"] == term])
-        axes.axvline(0.0, color=GREY, linewidth=0.6, linestyle=DOTTED, zorder=0)
-        axes.set_xlabel("coefficient")
-        panel(axes, letter, name if term != "noise" else r"noise deviation $\sigma_0$")
-    return figure
-
-
-def _coefficient(axes: Axes, rows: pd.DataFrame) -> None:
-    ticks, names = [], []
-    for group, edges in enumerate((2, 1)):
-        for place, (source, (colour, mark)) in enumerate(_SOURCES.items()):
-            row = rows[(rows["edges"] == edges) & (rows["source"] == source)]
-            if row.empty:
-                continue
-            # Three rows per family and an empty one between the families.
-            height = -(4 * group + place)
-            low, high, middle = (float(row[name].iloc[0]) for name in ("low", "high", "estimate"))
-            axes.plot([low, high], [height, height], color=colour, linewidth=1.0)
-            axes.plot(middle, height, color=colour, marker=mark, markersize=3.6)
-            ticks.append(height)
-            names.append(f"BA{edges} {source}")
-    axes.set_yticks(ticks, names)
-    axes.tick_params(axis="y", length=0)
-    axes.spines["left"].set_visible(False)
 
 
 @final

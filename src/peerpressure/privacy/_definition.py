@@ -145,8 +145,9 @@ class Definition:
     def is_observed(self) -> NDArray[np.bool_]:
         """Which agents are observed: those named, the insiders, and all who are ever their neighbours; (agents,)."""
         seen = observed_agents(self.model, as_observation(self.observed))
-        # An insider hears each of its neighbours.
-        return np.asarray(seen | self.is_insider | (self.model.network.adjacency @ self.is_insider.astype(float) > 0))
+        # An insider hears each of those to whom it listens.
+        heard = abs(self.model.network.transposed) @ self.is_insider.astype(float) > 0
+        return np.asarray(seen | self.is_insider | heard)
 
     @property
     def observation(self) -> Observation | None:

@@ -183,7 +183,7 @@ def _exposure(model: System, steps: int, observed: Observed, prior: Prior | None
     columns = {
         "seen": seen,
         # An agent whose neighbours are all observed is read off its own update, as if everyone were observed.
-        "neighbourhood_seen": seen & ~(base.network.adjacency @ (~seen).astype(float) > 0),
+        "neighbourhood_seen": seen & ~(abs(base.network.adjacency) @ (~seen).astype(float) > 0),
         "prior_variance": before,
         "posterior_variance": after,
         "ratio": ratio,

@@ -331,6 +331,9 @@ def averaging_matrix(model: Model) -> sparse.csr_array:
         rule = "averaging without the model's own dynamics needs one network for all times"
         remedy = "choose among the Noisy designs, or give the model its network.aggregate"
         raise InvalidInputError(message(rule, got=repr(model.temporal_network), remedy=remedy))
+    if not model.network.is_simple:
+        rule = "averaging without the model's own dynamics needs a connected, undirected, unsigned network"
+        raise InvalidInputError(message(rule, got=repr(model.network), remedy="choose among the Noisy designs"))
     d, s = model.network.degrees, model.s
     i, j, weight = model.network.edges()
     # The minimum makes the weights symmetric, so Σ s x is conserved, and keeps the diagonal of P at ½ or more.

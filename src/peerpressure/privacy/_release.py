@@ -186,7 +186,7 @@ def release(
         # ρ₁A_ji/s_j in units of the noise of the neighbour j, which is the one that responds.
         unknown = std if insiders is None else np.where(insiders, 0.0, std)
         response = divide(float(model.pressure(1)) / model.s, unknown * float(noise.scale(1)))
-        leak = sparse.csr_array(model.adjacency_at(1) @ sparse.diags_array(response))
+        leak = sparse.csr_array(abs(model.update(1).transposed) @ sparse.diags_array(response))
     return Release(own, std, leak, profile, runs)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
 
-from peerpressure.errors import InvalidInputError, message
+from peerpressure.errors import InvalidInputError, did_you_mean, message
 from peerpressure.model import Model
 from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.recovery._current import CURRENT, checked_target, current
@@ -236,7 +236,8 @@ def _remarks(system: System, data: Outputs) -> Iterator[str]:
 def _check_method(system: System, method: str) -> None:
     if method not in METHODS:
         rule = f"the method must be one of {', '.join(METHODS)}"
-        raise InvalidInputError(message(rule, got=repr(method), remedy="check the spelling"))
+        remedy = f"name one of these{did_you_mean(method, METHODS)}"
+        raise InvalidInputError(message(rule, got=repr(method), remedy=remedy))
     if not isinstance(system, Model) and method not in CONTINUOUS:
         rule = f"in continuous time the method must be one of {', '.join(CONTINUOUS)}"
         remedy = "'innovations' needs all outputs, and 'kalman' can do without"

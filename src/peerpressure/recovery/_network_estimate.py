@@ -163,7 +163,7 @@ class NetworkEstimate:
             A number from 0 to 1; NaN where the observed agents have no edge.
         """
         picked = network.indices(self.labels)
-        truth = network.adjacency.toarray()[np.ix_(picked, picked)] > 0
+        truth = network.adjacency.toarray()[np.ix_(picked, picked)] != 0
         return average_precision(truth, self.ranking)
 
     def to_dataframe(self, confidence: float = 0.0) -> pandas.DataFrame:

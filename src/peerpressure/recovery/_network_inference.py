@@ -245,7 +245,7 @@ def _candidates(given: ArrayLike | Network | None, labels: tuple[Hashable, ...])
         allowed = np.ones((n, n), dtype=bool)
     elif isinstance(given, Network):
         picked = given.indices(labels)
-        allowed = given.adjacency.toarray()[np.ix_(picked, picked)] > 0
+        allowed = given.adjacency.toarray()[np.ix_(picked, picked)] != 0
     else:
         allowed = np.array(given, dtype=bool)
     if allowed.shape != (n, n):

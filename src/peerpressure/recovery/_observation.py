@@ -123,7 +123,7 @@ class Observation:
         rows = steps if start_seen and from_hidden and self.rounding > 0 else steps[steps > 0]
         if not rows.size and not reveals:
             got = f"{'only step 0' if steps.size else 'no step'} of the recorded {_span(recorded)}"
-            remedy = "look at step 1 or a later one"
+            remedy = "look at recorded steps from 1 on"
             raise InvalidInputError(message("an observer must see something of x₀", got=got, remedy=remedy))
         return ResolvedObservation(model.n, agents, rows, free, bool(start_seen), float(self.rounding))
 

@@ -111,7 +111,7 @@ class Prior:
         """
         if not low < high:
             rule = "a uniform prior must reach from a lower to a higher value"
-            raise InvalidInputError(message(rule, got=f"{low} to {high}", remedy="for instance Prior.uniform(0, 1)"))
+            raise InvalidInputError(message(rule, got=f"{low} to {high}", remedy="for instance from 0 to 1"))
         # Matching moments: linear estimators use only mean and variance of a prior.
         return cls((low + high) / 2, (high - low) ** 2 / 12)
 

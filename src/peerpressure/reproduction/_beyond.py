@@ -101,9 +101,8 @@ def beyond(
         list(beyond(replications=2, agents=8).tables())
     """
     check_replications(replications, "what lies beyond")
-    pair = Model(k2(), printed.TWO_AGENTS_HIDDEN, noise=Gaussian(printed.TWO_AGENTS_NOISE))
-    many = Model(barabasi_albert(agents, 2, seed=seed), *agents_drawn(agents, seed), noise=Gaussian(1.0))
-    both = {"two_agents": pair, "scale_free": many}
+    both = observed_models(seed, agents)
+    many = both["scale_free"]
     observed = [
         observers(model, name, _until(steps, OBSERVER_STEPS), replications=replications, seed=stream(seed, name))
         for name, model in both.items()
@@ -114,6 +113,13 @@ def beyond(
         partial_observers(many, seed=seed),
         privacy_over_time(many, _until(steps, HORIZONS)),
     )
+
+
+def observed_models(seed: int, agents: int = OBSERVED_AGENTS) -> dict[str, Model]:
+    """Return the observed models by name: the paper's two agents, and a scale-free graph."""
+    pair = Model(k2(), printed.TWO_AGENTS_HIDDEN, noise=Gaussian(printed.TWO_AGENTS_NOISE))
+    many = Model(barabasi_albert(agents, 2, seed=seed), *agents_drawn(agents, seed), noise=Gaussian(1.0))
+    return {"two_agents": pair, "scale_free": many}
 
 
 def _until(steps: int, times: Sequence[int]) -> list[int]:

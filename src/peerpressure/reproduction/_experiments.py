@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,16 @@ import pandas as pd
 from peerpressure.progress import deaf_children
 from peerpressure.reproduction import printed
 from peerpressure.reproduction._adaptation import forgetting, two_timescales
-from peerpressure.reproduction._beyond import DEFENCE_STEPS, BeyondResult, beyond, network_defence, network_leak
+from peerpressure.reproduction._beyond import (
+    DEFENCE_STEPS,
+    BeyondResult,
+    beyond,
+    network_defence,
+    network_leak,
+    observed_models,
+    observers,
+    partial_observers,
+)
 from peerpressure.reproduction._continuous import continuous_time
 from peerpressure.reproduction._convergence import (
     STEPS,
@@ -27,9 +36,9 @@ from peerpressure.reproduction._convergence import (
 )
 from peerpressure.reproduction._noise_levels import noise_levels
 from peerpressure.reproduction._regression import residuals, two_agents_recovery
-from peerpressure.reproduction._sweep import Comparison, size_effect, sweep_ba
+from peerpressure.reproduction._sweep import Comparison, shared_graph_sweep, size_effect, sweep_ba
 from peerpressure.reproduction._temporal import temporal_networks
-from peerpressure.reproduction.claims import Evidence, audit, protection, with_fast_pressure
+from peerpressure.reproduction.claims import Evidence, audit, protection, verdicts, with_fast_pressure
 from peerpressure.reproduction.design import SEED, scale_free_model
 
 # Exact laws cost more than simulated steps, and their power laws are visible well before the longest runs end.
@@ -41,10 +50,24 @@ MOST_OBSERVED_STEPS = 200
 MOST_TEMPORAL_STEPS = 3_000
 # The audit uses exact laws, so that it does not depend on the length of the simulated runs.
 AUDIT_STEPS = 3_000
+# The verdicts are repeated for further seeds, on smaller ensembles.
+SEEDS = 10
+SEED_STEPS = 1_000
+SEED_SIZES = (20, 90)
+SEED_NOISES = (0.1, 10.0)
+# Of the further seeds, those that the process of the extensions takes, as it has less to do than the other.
+SEEDS_BESIDE = 6
 
 Progress: TypeAlias = Callable[[str], None]
 Tables: TypeAlias = dict[str, pd.DataFrame]
 Row: TypeAlias = dict[str, Any]
+
+
+class Extensions(NamedTuple):
+    """The tables of the extensions, and the verdicts of some seeds."""
+
+    tables: Tables
+    verdicts: list[pd.DataFrame]
 
 
 def paper_tables(
@@ -55,6 +78,7 @@ def paper_tables(
     sizes: Sequence[int] = printed.SWEEP_AGENTS,
     folder: Path | None = None,
     workers: int | None = None,
+    seeds: int = SEEDS,
     progress: Progress = lambda stage: None,
 ) -> Tables:
     """Run every experiment, and return all tables by name.
@@ -73,6 +97,8 @@ def paper_tables(
         Folder of the sweeps, from which an interrupted run continues.
     workers : int, optional
         Processes of sweeps with a folder; with more than one, the extensions are computed beside all the rest.
+    seeds : int, default 10
+        Consecutive seeds, from ``seed`` on, for which the verdicts on random evidence are computed.
     progress : callable, optional
         Called with the name of each stage before it begins.
 
@@ -91,16 +117,21 @@ def paper_tables(
 
         tables = paper_tables()
     """
-    with _beside(seed, steps, apart=(workers or 1) > 1, progress=progress) as extensions:
+    with _beside(seed, steps, apart=(workers or 1) > 1, seeds=seeds, progress=progress) as extensions:
         tables = _agreement(seed, steps, progress)
         progress("the sweep over sizes and noise levels")
         sweeps, effect = _sweeps(seed, replications, sizes, folder, workers), size_effect(seed, sizes=sizes)
         evidence, recovered, more = _recovery(seed, steps, tables, sweeps, effect, progress)
-        tables |= extensions()
+        progress("verdicts for further seeds")
+        judged = [verdicts(evidence, seed), *_judged(_further(seed, seeds)[SEEDS_BESIDE:])]
+        found = extensions()
+    tables |= found.tables
     # The audit comes last: it judges claims by the tables and results of all other experiments.
     progress("claims against findings")
     compared = exact_vs_sampled(evidence, more, tables)
-    return tables | recovered | more.tables() | {"exact_vs_sampled": compared, "audit": audit(evidence)}
+    by_seed = pd.concat([*judged, *found.verdicts], ignore_index=True).sort_values("seed", kind="stable")
+    claims = {"audit": audit(evidence), "audit_seeds": by_seed.reset_index(drop=True)}
+    return tables | recovered | more.tables() | {"exact_vs_sampled": compared} | claims
 
 
 def _agreement(seed: int, steps: int, progress: Progress) -> Tables:
@@ -159,26 +190,29 @@ def _recovery(
 
 
 @contextmanager
-def _beside(seed: int, steps: int, *, apart: bool, progress: Progress) -> Iterator[Callable[[], Tables]]:
+def _beside(
+    seed: int, steps: int, *, apart: bool, seeds: int, progress: Progress
+) -> Iterator[Callable[[], Extensions]]:
     """Start the extensions, in a process of their own if they are to be ``apart``, and yield what waits for them."""
     if not apart:
-        yield lambda: _extensions(seed, steps, progress)
+        yield lambda: _extensions(seed, steps, seeds, progress)
         return
     # Spawned rather than forked: threads of a compiled run do not survive a fork.
     context = multiprocessing.get_context("spawn")
     result, sender = context.Pipe(duplex=False)
-    child = context.Process(target=_send_extensions, args=(sender, seed, steps), daemon=True)
+    child = context.Process(target=_send_extensions, args=(sender, seed, steps, seeds), daemon=True)
     with deaf_children():
         child.start()
     # With this end closed, a child that dies ends the wait.
     sender.close()
 
-    def wait() -> Tables:
+    def wait() -> Extensions:
         progress("hidden opinions that adapt, temporal networks, continuous time")
         found = result.recv()
         if isinstance(found, BaseException):
             raise found
-        return Tables(found)
+        assert isinstance(found, Extensions)
+        return found
 
     try:
         yield wait
@@ -187,16 +221,16 @@ def _beside(seed: int, steps: int, *, apart: bool, progress: Progress) -> Iterat
         child.join()
 
 
-def _send_extensions(sender: Connection, seed: int, steps: int) -> None:
+def _send_extensions(sender: Connection, seed: int, steps: int, seeds: int) -> None:
     try:
-        sender.send(_extensions(seed, steps, lambda stage: None))
+        sender.send(_extensions(seed, steps, seeds, lambda stage: None))
     # An error of the child is raised where its tables are waited for.
     except Exception as error:
         sender.send(error)
 
 
-def _extensions(seed: int, steps: int, progress: Progress) -> Tables:
-    """Return the tables on inference of the network, and on what the paper leaves to future work."""
+def _extensions(seed: int, steps: int, seeds: int, progress: Progress) -> Extensions:
+    """Return the tables on inference of the network and on what the paper leaves to future work, and some verdicts."""
     progress("the network that public opinions reveal")
     leak = network_leak(seed, steps=steps)
     defence = network_defence(seed, steps=min(steps, DEFENCE_STEPS))
@@ -207,7 +241,38 @@ def _extensions(seed: int, steps: int, progress: Progress) -> Tables:
     temporal = temporal_networks(seed, min(steps, MOST_TEMPORAL_STEPS))
     progress("continuous time")
     known = {"network_leak": leak, "network_defence": defence}
-    return known | adapting | forgotten | temporal | continuous_time(seed)
+    tables = known | adapting | forgotten | temporal | continuous_time(seed)
+    return Extensions(tables, _judged(_further(seed, seeds)[:SEEDS_BESIDE]))
+
+
+def _further(seed: int, count: int) -> range:
+    """Return the seeds after the first for which the verdicts are repeated."""
+    return range(seed + 1, seed + count)
+
+
+def _judged(seeds: Sequence[int]) -> list[pd.DataFrame]:
+    return [verdicts(small_evidence(seed), seed) for seed in seeds]
+
+
+def small_evidence(seed: int) -> Evidence:
+    """Return the evidence of one seed from exact laws, shorter runs and one graph per size, in seconds."""
+    model, both, hundred = scale_free_model(seed), observed_models(seed), residuals(seed)
+    observed = [observers(own, name, [printed.STEPS], replications=2, seed=seed) for name, own in both.items()]
+    two, one = (shared_graph_sweep(seed, edges=edges) for edges in printed.SWEEP_EDGES)
+    return Evidence(
+        slow=model,
+        fast=with_fast_pressure(model),
+        steps=SEED_STEPS,
+        runs=convergence(seed, SEED_STEPS).tables()["summary"],
+        pair=two_agents_recovery(seed, 2),
+        observers=pd.concat(observed, ignore_index=True),
+        protection=protection(hundred.law.model),
+        partial=partial_observers(both["scale_free"], [0.5], seed=seed),
+        residuals=hundred,
+        sweeps=Comparison(two, one),
+        sizes=size_effect(seed, sizes=SEED_SIZES),
+        noise=noise_levels(seed, 2, steps=SEED_STEPS, levels=SEED_NOISES),
+    )
 
 
 def exact_vs_sampled(evidence: Evidence, more: BeyondResult, tables: Tables) -> pd.DataFrame:

@@ -29,6 +29,7 @@ from peerpressure.theory._moments import consensus_mode, moments
 LEVELS = (0.1, 1.0, 5.0, 10.0)
 STEPS = 3_000
 REPLICATIONS = 100
+NEAR = 0.01  # weighted RMS distance to v, a hundredth of the range of opinions
 QUANTITIES = ("bias", "std", "weighted_distance", "weighted_disagreement")
 
 
@@ -42,14 +43,25 @@ class NoiseLevelsResult:
     law: pd.DataFrame
     exponents: pd.DataFrame
 
+    @property
+    def hitting_times(self) -> pd.DataFrame:
+        """The table ``noise_hitting_times``, from the exact fits of the weighted RMS distance."""
+        fits = self.exponents.query("quantity == 'weighted_distance' and source == 'exact'")
+        # The time at which constant·t^(−exponent) equals the distance.
+        times = (fits["constant"] / NEAR) ** (1 / fits["exponent"])
+        known = float(self.law["time"].max())
+        columns = {"noise": fits["noise"], "distance": NEAR, "exponent": fits["exponent"]}
+        columns |= {"constant": fits["constant"], "time": times, "extrapolated": times > known}
+        return pd.DataFrame(columns).reset_index(drop=True)
+
     def tables(self) -> dict[str, pd.DataFrame]:
         """Return the tidy tables of the experiment.
 
         Tables
         ------
         noise_paths
-            noise, time, minimum, maximum, expected_minimum, expected_maximum: the extremes over agents of one run, and
-            those of the expected path, which is the same for every noise level.
+            noise, time, minimum, maximum, expected_minimum, expected_maximum, consensus_value: the extremes over agents
+            of one run, and those of the expected path, which is the same for every noise level.
         noise_law
             noise, time, bias, std, weighted_distance, weighted_disagreement: exact. Bias and std are those of the
             consensus mode; the root mean squares about v and about the mode are weighted by degree, and
@@ -59,8 +71,16 @@ class NoiseLevelsResult:
             standard_error, low, high, constant: fits of constant·t^(−exponent) over the last decade. The standard error
             of a sampled fit is a jackknife over replicates; that of an exact fit measures how far the law is from a
             pure power.
+        noise_hitting_times
+            noise, distance, exponent, constant, time, extrapolated: the time at which the fitted power law of the exact
+            weighted RMS distance reaches this distance; extrapolated is True if that is after the last exact time.
         """
-        return {"noise_paths": self.paths, "noise_law": self.law, "noise_exponents": self.exponents}
+        return {
+            "noise_paths": self.paths,
+            "noise_law": self.law,
+            "noise_exponents": self.exponents,
+            "noise_hitting_times": self.hitting_times,
+        }
 
 
 @final
@@ -132,7 +152,8 @@ def noise_levels(
         path = simulate(noisy, steps, seed=noise_seed, record="summaries")
         extremes = {"minimum": path.minimum, "maximum": path.maximum}
         extremes |= {"expected_minimum": expected.minimum, "expected_maximum": expected.maximum}
-        paths.append(_path(level, np.concatenate([[0], times]), extremes))
+        own = _path(level, np.concatenate([[0], times]), extremes)
+        paths.append(own.assign(consensus_value=chosen.consensus_value))
         fits += _exact_fits(level, law[law["noise"] == level][late])
         fits += _sampled_fits(noisy, level, steps, count, noise_seed)
     return NoiseLevelsResult(chosen, pd.concat(paths, ignore_index=True), law, pd.DataFrame(fits))

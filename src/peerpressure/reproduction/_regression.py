@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, final
 
@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from peerpressure.affine import coefficients
 from peerpressure.model import Model
 from peerpressure.networks import barabasi_albert, k2
 from peerpressure.noise import Gaussian
@@ -58,10 +59,10 @@ class OlsLaw:
             yield self.solution.value(self.H, self.design.adjoint(rows).T) - self.model.x0
 
 
-def ols_law(model: Model, steps: int) -> OlsLaw:
-    """Return the law of the regression, which depends on the model and not on the observed outputs."""
+def ols_law(model: Model, steps: int, first_step: int = 1) -> OlsLaw:
+    """Return the law of the regression on outputs from ``first_step`` on; it does not depend on their values."""
     # Every agent is observed at every step, with no entry missing.
-    everything = Observation().resolve(model, np.arange(steps + 1))
+    everything = Observation(first_step=first_step).resolve(model, np.arange(steps + 1))
     design = RegressionDesign(model, everything, np.ones((everything.times.size, model.n), dtype=bool))
     # H = Σ Q_tᵀQ_t and V = Cov(Σ Q_tᵀe_t). The errors e_t accumulate and are correlated in time, so that the
     # covariance of x̂ is the sandwich H⁻¹VH⁻¹ and not σ²H⁻¹.
@@ -69,6 +70,32 @@ def ols_law(model: Model, steps: int) -> OlsLaw:
     # Factored once: every batch of residuals reuses the solution.
     solution = solve(H)
     return OlsLaw(model, steps, design, solution, H, solution.inverse @ V @ solution.inverse)
+
+
+def regression_covariances(models: Sequence[Model], steps: int) -> Array:
+    """Return the covariance of ``ols_law`` for models of one size, pressure and unit noise at once, (models, n, n).
+
+    Dense matrices of all models in one array: for small graphs several times faster than one law after another.
+    """
+    s, degrees = (np.stack(own)[:, :, None] for own in ([m.s for m in models], [m.network.degrees for m in models]))
+    A = np.stack([m.network.adjacency.toarray() for m in models])
+    identity, one = np.eye(models[0].n), np.ones_like(s)
+    Q, kept = np.broadcast_to(identity, A.shape), []
+    for t in range(1, steps + 1):
+        gain, scale = coefficients(one / models[0].pressure(t), one, s, degrees)
+        Q = gain * identity + scale * (A @ Q)
+        kept.append((Q, gain, scale))
+    H, V, M = (np.zeros_like(A) for _ in range(3))
+    # Backwards, M_t = Q_t + C_{t+1}ᵀ M_{t+1} is the weight of the noise of step t in all outputs from t on.
+    back = M
+    for Q, gain, scale in reversed(kept):
+        M = Q + back
+        H += Q.swapaxes(1, 2) @ Q
+        noise = gain * M
+        V += noise.swapaxes(1, 2) @ noise
+        back = A.swapaxes(1, 2) @ (scale * M)
+    inverse = np.linalg.inv(H)
+    return np.asarray(inverse @ V @ inverse)
 
 
 def variance_over_agents(vectors: Array) -> Array:

@@ -320,14 +320,15 @@ def splitting(seed: int, steps: int = STEPS, *, members: int = MEMBERS) -> dict[
     ------
     splitting_paths
         bridges (returning, removed), group, time, mean, low, high, path, group_value, consensus_value: exact mean and
-        95 % band of each group's mean, weighted by degree, and one run; group_value is v of the isolated group.
+        95 % band of each group's mean, weighted by degree, and one run, each at the last step of a cycle of bridges;
+        group_value is v of the isolated group.
     splitting_windows
         bridges, first, last, components: intervals of windows over which the network is not jointly connected, and the
         number of components of their union.
     splitting_summary
-        bridges, steps, window, steps_connected, windows_connected, group_spread, group_distance: shares of connected
-        steps and of jointly connected windows; max − min over the final group means, and their largest distance from
-        v, both exact.
+        bridges, steps, window, steps_connected, windows_connected, group_spread, group_max_distance: shares of
+        connected steps and of jointly connected windows; max − min over the final group means, and their largest
+        distance from v, both exact.
     """
     paths, windows, summary = [], [], []
     for name, case in CASES.items():
@@ -369,7 +370,7 @@ def bridged_network(seed: int, intervals: Sequence[tuple[int, int]], *, members:
 
 
 def _group_paths(name: str, model: Model, members: int, steps: int, seed: int) -> pd.DataFrame:
-    times = _between_bridges(steps)
+    times = _ends_of_cycles(steps)
     groups = np.repeat(np.arange(GROUPS), members)
     # (groups, agents): each row has the degrees of one group, so that the row sum is the group's own consensus mode.
     weights = np.where(groups == np.arange(GROUPS)[:, None], model.network.degrees, 0.0)
@@ -387,12 +388,14 @@ def _group_paths(name: str, model: Model, members: int, steps: int, seed: int) -
     return pd.concat(parts, ignore_index=True)
 
 
-def _between_bridges(steps: int) -> NDArray[np.int64]:
-    """Return log-spaced times without bridges; curves would zigzag if some of the times had bridges and others not."""
-    # Bridges are present at t ≡ 1 or 2 (mod 3) in every interval of ``CASES``, hence never at multiples of 3. The first
-    # steps, too few to round, and the last one are kept as they are.
-    spaced = np.unique(np.geomspace(1, steps, TIMES).astype(np.int64))
-    return np.unique(np.concatenate([spaced[spaced <= EVERY], spaced[spaced > EVERY] // EVERY * EVERY, [steps]]))
+def _ends_of_cycles(steps: int) -> NDArray[np.int64]:
+    """Return log-spaced multiples of three: the last step of a cycle of bridges, before they are present again.
+
+    Group means jump when bridges appear; times at different phases of the cycle would give curves that zigzag.
+    """
+    # Bridges are present at t ≡ 1 or 2 (mod 3) in every interval of ``CASES``, hence never at multiples of 3.
+    cycles = np.geomspace(1, max(1, steps // EVERY), TIMES)
+    return EVERY * np.unique(np.round(cycles).astype(np.int64))
 
 
 def _disconnected_windows(name: str, network: TemporalNetwork, steps: int) -> pd.DataFrame:
@@ -405,7 +408,7 @@ def _disconnected_windows(name: str, network: TemporalNetwork, steps: int) -> pd
 def _summary(name: str, network: TemporalNetwork, paths: pd.DataFrame, steps: int) -> dict[str, float | str]:
     # A window of one step is the network of that step.
     single, joint = (joint_connectivity(network, window, steps).connected.mean() for window in (1, WINDOW))
-    ends, v = paths[paths["time"] == steps]["mean"].to_numpy(), float(paths["consensus_value"].iloc[0])
+    ends, v = paths[paths["time"] == paths["time"].max()]["mean"].to_numpy(), float(paths["consensus_value"].iloc[0])
     return {
         "bridges": name,
         "steps": steps,
@@ -413,5 +416,5 @@ def _summary(name: str, network: TemporalNetwork, paths: pd.DataFrame, steps: in
         "steps_connected": float(single),
         "windows_connected": float(joint),
         "group_spread": float(np.ptp(ends)),
-        "group_distance": float(np.abs(ends - v).max()),
+        "group_max_distance": float(np.abs(ends - v).max()),
     }

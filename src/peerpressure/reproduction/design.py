@@ -54,13 +54,13 @@ def check_replications(replications: int, experiment: str) -> int:
 def agents_drawn(agents: int, seed: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return hidden opinions from U[0, 1] and stubbornness from U[0.5, 1]."""
     # A stream of its own: the graph is drawn from the bare seed and must not share numbers with the opinions.
-    # The 1 is this use of the root seed; 2 is the order of observed agents (_beyond) and 3 the graphs (_sweep).
+    # The 1 is this use of the root seed; 2 is the order of observed agents (_beyond), 3 and 4 graphs (_sweep).
     rng = np.random.default_rng([seed, 1])
     return rng.uniform(*printed.HIDDEN_RANGE, agents), rng.uniform(*printed.STUBBORNNESS_RANGE, agents)
 
 
 def scale_free_model(seed: int = SEED, *, agents: int = AGENTS, noise: float = NOISE) -> Model:
-    """Return ρ_t = t on a Barabási–Albert graph with odd cycles (two edges per step)."""
+    """Return ρ_t = t on a Barabási–Albert graph with odd cycles (two edges per round)."""
     return Model(barabasi_albert(agents, 2, seed=seed), *agents_drawn(agents, seed), Linear(), Gaussian(noise))
 
 

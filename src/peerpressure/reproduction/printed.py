@@ -38,14 +38,14 @@ REPLICATIONS = 100
 # Empirical Results, the residuals of a larger graph.
 RESIDUAL_AGENTS = 100
 
-# Empirical Results: the design of the sweep; the appendix repeats it with one edge per step.
+# Empirical Results: the design of the sweep; the appendix repeats it with one edge per round.
 SWEEP_AGENTS = (20, 30, 40, 50, 60, 70, 80, 90)
 SWEEP_NOISES = (5.5, 6.0, 6.5, 7.0, 7.5, 8.0, 8.5, 9.0, 9.5, 10.0)
 SWEEP_REPLICATIONS = 20
 SWEEP_EDGES = (2, 1)
 DENSITY_AGENTS = (20, 50, 80)
 
-# The parameter tables of Empirical Results (two edges per step) and of Appendix A (one), with the intervals of the
+# The parameter tables of Empirical Results (two edges per round) and of Appendix A (one), with the intervals of the
 # table that compares them. Both label the last term σ₀².
 REGRESSIONS: Mapping[int, Mapping[str, PrintedTerm]] = MappingProxyType(
     {
@@ -62,6 +62,44 @@ REGRESSIONS: Mapping[int, Mapping[str, PrintedTerm]] = MappingProxyType(
                 "intercept": PrintedTerm(-0.92, 0.19, -4.77, 8.56e-6, 0.005, -1.30, -0.53, 0.005),
                 "agents": PrintedTerm(0.0, 0.0, 0.37, 0.71, 0.005, -0.002, 0.003, 0.0005),
                 "noise": PrintedTerm(0.24, 0.02, 10.95, 2.31e-17, 0.005, 0.2, 0.29, 0.005),
+            }
+        ),
+    }
+)
+# The same tables as they are printed, digit by digit: estimate, standard error, t-statistic and p-value of each term.
+PARAMETER_TABLES: Mapping[int, Mapping[str, tuple[str, str, str, str]]] = MappingProxyType(
+    {
+        2: MappingProxyType(
+            {
+                "intercept": ("-0.80", "0.15", "-5.50", "4.84e-7"),
+                "agents": ("0", "0", "-0.41", "0.68"),
+                "noise": ("0.22", "0.02", "12.9", "6.71e-21"),
+            }
+        ),
+        1: MappingProxyType(
+            {
+                "intercept": ("-0.92", "0.19", "-4.77", "8.56e-6"),
+                "agents": ("0.00", "0.00", "0.37", "0.71"),
+                "noise": ("0.24", "0.02", "10.95", "2.31e-17"),
+            }
+        ),
+    }
+)
+# Table I, digit by digit: estimate and confidence interval. Its intercept for one edge is -0.91, and -0.92 above.
+INTERVAL_TABLE: Mapping[int, Mapping[str, tuple[str, str, str]]] = MappingProxyType(
+    {
+        2: MappingProxyType(
+            {
+                "intercept": ("-0.8", "-1.1", "-0.51"),
+                "agents": ("0.00", "-0.003", "0.0017"),
+                "noise": ("0.22", "0.19", "0.25"),
+            }
+        ),
+        1: MappingProxyType(
+            {
+                "intercept": ("-0.91", "-1.30", "-0.53"),
+                "agents": ("0.000", "-0.002", "0.003"),
+                "noise": ("0.24", "0.2", "0.29"),
             }
         ),
     }

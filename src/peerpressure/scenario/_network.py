@@ -24,6 +24,7 @@ from peerpressure.networks import (
     read_network,
     recorded_contacts,
 )
+from peerpressure.networks._adjacency import Direction
 from peerpressure.networks._network import check_connected
 from peerpressure.scenario._section import (
     Count,
@@ -143,7 +144,7 @@ class StaticNetworkSection(Section):
 
 def _connected(network: Network, remedy: str) -> Network:
     """Return a connected network; the remedy is in words of the scenario file, not of Python."""
-    check_connected(network.adjacency, network.labels, remedy)
+    check_connected(network, remedy)
     return network
 
 
@@ -176,7 +177,11 @@ Position: TypeAlias = Annotated[int, Field(ge=0, lt=2**31)]
 # In a long list only the first error is reported, since the others are usually the same.
 Pair: TypeAlias = Annotated[list[Position], Field(min_length=2, max_length=2)]
 Pairs: TypeAlias = Annotated[list[Pair], Field(min_length=1, fail_fast=True)]
-Weights: TypeAlias = Annotated[list[Positive], Field(min_length=1, fail_fast=True)]
+Weights: TypeAlias = Annotated[list[float], Field(min_length=1, fail_fast=True)]
+Directed: TypeAlias = Annotated[bool, Field(description="edges go from their source to their target only")]
+Signed: TypeAlias = Annotated[bool, Field(description="weights may be negative, for distrust")]
+Meaning: TypeAlias = Annotated[Direction, Field(description="the source of a directed edge listens, or influences")]
+Pieces: TypeAlias = Annotated[bool, Field(description="false allows several components, each with its own value")]
 
 
 class InlineNetworkSection(StaticNetworkSection):
@@ -185,12 +190,24 @@ class InlineNetworkSection(StaticNetworkSection):
     edges: Pairs
     weights: Weights | None = None
     labels: Annotated[list[Label], Field(min_length=1, fail_fast=True)] | None = None
+    directed: Directed = False
+    signed: Signed = False
+    direction: Meaning = "listens"
+    connected: Pieces = True
 
     def build(self, seed: int) -> Network:
         """Return the network with these edges."""
         # An integer array holds positions, also if labels are given.
-        found = Network.from_edges(np.array(self.edges), self.weights, self.labels, connected=False)
-        return _connected(found, "join them by further edges")
+        found = Network.from_edges(
+            np.array(self.edges),
+            self.weights,
+            self.labels,
+            connected=False,
+            directed=self.directed,
+            signed=self.signed,
+            direction=self.direction,
+        )
+        return _connected(found, "join them by further edges, or set connected = false") if self.connected else found
 
     def _constant_size(self) -> tuple[int, float]:
         # Positions count from 0; agents without edges beyond the last one cannot be written in this form.
@@ -203,15 +220,25 @@ class NetworkFileSection(StaticNetworkSection):
     file: InputFile
     weighted: bool = True
     largest_component: bool = False
+    directed: Annotated[Directed | None, Field(description="by default as the file says")] = None
+    signed: Signed = False
+    direction: Meaning = "listens"
+    connected: Pieces = True
 
     def build(self, seed: int) -> Network:
         """Return the network in the file."""
-        weight = "weight" if self.weighted else None
-        found = read_network(self.file, weight=weight, connected=False)
-        if self.largest_component:
-            return found.largest_component()
+        found = read_network(
+            self.file,
+            weight="weight" if self.weighted else None,
+            connected=False,
+            directed=self.directed,
+            signed=self.signed,
+            direction=self.direction,
+        )
+        if self.largest_component or not self.connected:
+            return found.largest_component() if self.largest_component else found
         with naming(self.file, "a network file"):
-            return _connected(found, "join them, or set largest_component = true to keep the largest one")
+            return _connected(found, "set largest_component = true to keep the largest one, or connected = false")
 
 
 class NamedNetworkSection(StaticNetworkSection):

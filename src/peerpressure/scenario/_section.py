@@ -248,7 +248,11 @@ def read_text(path: str | Path, what: str) -> str:
     except UnicodeDecodeError as error:
         remedy = "save it as UTF-8"
         raise FileFormatError(
-            message(f"{what} must be UTF-8 text", got=f"{path} with byte {error.start}", remedy=remedy)
+            message(
+                f"{what} must be UTF-8 text",
+                got=f"{path} with byte 0x{error.object[error.start]:02x} at position {error.start}",
+                remedy=remedy,
+            )
         ) from None
     except OSError as error:
         got = f"{path} ({error.strerror})"

@@ -29,6 +29,10 @@ class HasDegrees(Protocol):
     def degrees(self) -> NDArray[Any]:
         """Weighted degree of each agent."""
 
+    @property
+    def left_null_vector(self) -> NDArray[Any]:
+        """Weights ℓ with ℓᵀL = 0; 1 on an undirected network."""
+
 
 @final
 @dataclass(frozen=True)
@@ -167,7 +171,8 @@ class Linear(Schedule):
             worst = s.flat[np.flatnonzero(~((s > 0) & (s < np.inf)))[0]]
             rule = "stubbornness must be positive and finite"
             raise ScheduleError(message(rule, got=worst, remedy="give every agent s > 0"))
-        total_degree = float(np.sum(network.degrees))
+        ell = network.left_null_vector
+        total_degree = float(np.sum(ell * network.degrees))
         if not total_degree > 0:
             rule = "tuning needs a network with edges"
             raise ScheduleError(message(rule, got=f"total degree {total_degree:g}", remedy="add edges"))
@@ -176,7 +181,7 @@ class Linear(Schedule):
             rule = "noise that a line averages away must grow more slowly than √t"
             raise ScheduleError(message(rule, got=f"t^{noise_exponent:g}", remedy="use optimal_schedule for a horizon"))
         # A scalar s counts once for each agent in the sum.
-        kappa = float(np.broadcast_to(s, (network.n,)).sum()) / total_degree
+        kappa = float((ell * np.broadcast_to(s, (network.n,))).sum()) / total_degree
         return cls(slope=kappa / (1 - 2 * noise_exponent))
 
     def pressure(self, t: Array) -> Array:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from peerpressure.affine import coefficients
+from peerpressure.affine import coefficients, least_relief
 from peerpressure.errors import ModelError, ScheduleError, message
 from peerpressure.model import Model, Update, Vector
 from peerpressure.networks import Network
@@ -137,6 +137,11 @@ class SDE:
         return self.model.consensus_value
 
     @property
+    def centre(self) -> float:
+        """The opinion that solvers subtract from all others: v, or 0 where weights have signs."""
+        return 0.0 if self.network.signed else self.consensus_value
+
+    @property
     def path_method(self) -> Literal["exact", "taylor", "euler"]:
         """How paths are drawn, with "auto" resolved."""
         if self.method == "auto":
@@ -173,7 +178,9 @@ class SDE:
         weight : array of float
             The smaller of 1 and ρ(t), in the shape of ``t``.
         """
-        return self.pressure.homogeneous(self.pressure.reading_times(np.asarray(t, dtype=np.float64)))
+        relief, weight = self.pressure.homogeneous(self.pressure.reading_times(np.asarray(t, dtype=np.float64)))
+        # For agents who listen to nobody an infinite pressure would give 0/0.
+        return (np.maximum(relief, least_relief(np.float64)) if self.model.has_silent_steps else relief), weight
 
     def noise_scale(self, t: ArrayLike) -> Vector:
         """Return the common factor of the noise, at one time or several.
@@ -206,7 +213,7 @@ class SDE:
         # Solvers evaluate the equation here only, so that each of them can be cancelled.
         checkpoint()
         gain, coupling_scale = coefficients(*self.homogeneous(t), self.s, self.network.degrees)
-        return Update(gain, coupling_scale, self.x0, self.network.adjacency)
+        return Update(gain, coupling_scale, self.x0, self.network.adjacency, self.network.transposed)
 
     def drift(self, t: float) -> tuple[sparse.csr_array, Vector]:
         """Return the matrix B = I − C and the vector b = g ∘ x₀ of the drift b − B y at time t.
@@ -279,7 +286,7 @@ def _check_model(model: object) -> None:
         raise ModelError(message("an SDE is made from a Model", got=type(model).__name__, remedy=remedy))
     if not isinstance(model.noise, (Gaussian, NoNoise)):
         rule = "in continuous time the noise is Brownian motion, so the model's noise must be Gaussian"
-        raise ModelError(message(rule, got=model.noise, remedy="use Gaussian(std) or no noise"))
+        raise ModelError(message(rule, got=model.noise, remedy="take Gaussian noise or none"))
     if model.noise.has_memory:
         rule = "in continuous time noise must be independent from one time to the next"
         raise ModelError(message(rule, got=model.noise, remedy="use temporal='white'"))

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.linalg import solve_continuous_lyapunov
 
 from peerpressure.errors import InvalidInputError, PeerPressureError, message
 from peerpressure.model import Vector
@@ -123,7 +124,7 @@ def first_noise(sde: SDE) -> Vector:
 def _rate(sde: SDE, shape: tuple[int, ...], *, carried: bool) -> Callable[[float, Vector], Vector]:
     """Return the right-hand side for the flat state of columns and covariance."""
     n, size = sde.n, shape[0] * shape[1]
-    centred = sde.x0 - sde.consensus_value
+    centred = sde.x0 - sde.centre
 
     def rate(t: float, flat: Vector) -> Vector:
         update = sde.update(t)
@@ -232,7 +233,7 @@ def adjoint_moments(sde: SDE, weights: Vector, times: Vector) -> tuple[Vector, V
 
 def _run_block(sde: SDE, weights: Vector, times: Vector) -> tuple[Vector, Vector]:
     """Solve for all times of a block in one backward pass; later ones start first, earlier ones join when reached."""
-    k, n, v = *weights.shape, sde.consensus_value
+    k, n, v = *weights.shape, sde.centre
     state = np.empty((0, k, n + 1 + k))
     # State of one sum: its adjoint λ (agents), the integral for its mean (1), and those for its covariances (sums).
     fresh = np.concatenate([weights, np.zeros((k, 1 + k))], axis=1)[None]
@@ -278,7 +279,7 @@ def _adjoint_rate(sde: SDE, t: float, state: Vector) -> Vector:
     out = np.empty_like(state)
     out[..., :n] = adjoint - update.couple_adjoint(np.ascontiguousarray(rows.T)).T.reshape(adjoint.shape)
     # The solver goes backwards in time, so that the integrals accumulate with a minus sign.
-    out[..., n] = -(adjoint @ (update.gain * (sde.x0 - sde.consensus_value)))
+    out[..., n] = -(adjoint @ (update.gain * (sde.x0 - sde.centre)))
     noisy = adjoint * sde.noise_size(t, update)
     out[..., n + 1 :] = -np.einsum("tan,tbn->tab", noisy, noisy)
     return out
@@ -462,7 +463,7 @@ def gaussian_path(sde: SDE, times: Vector) -> Iterator[tuple[Vector, Vector]]:
     >>> [float(mean[0].round(4)) for mean, _ in gaussian_path(sde, np.array([1.0, 20.0]))]
     [1.259, 1.3333]
     """
-    n, v = sde.n, sde.consensus_value
+    n, v = sde.n, sde.centre
     if n > LARGEST_COVARIANCE:
         rule = f"the covariance of all agents is worked out for up to {LARGEST_COVARIANCE:,} of them"
         remedy = "ask for some weighted sums of agents with moments_of"
@@ -493,7 +494,8 @@ def stationary(sde: SDE, t: float) -> tuple[Vector, Vector]:
     """Return the mean and the covariance at which pressure and noise of time t would settle.
 
     The mean is the fixed point (S + ρL)⁻¹S x₀. The covariance solves BP + PBᵀ = GGᵀ: with M = S + ρD, the matrix
-    M^½ B M^(−½) is symmetric, and in its eigenvectors with eigenvalues λ the solution is a division by λ_i + λ_j.
+    M^½ B M^(−½) is symmetric, and in its eigenvectors with eigenvalues λ the solution is a division by λ_i + λ_j. On a
+    directed network it takes a Schur decomposition of B.
 
     Parameters
     ----------
@@ -533,13 +535,15 @@ def stationary(sde: SDE, t: float) -> tuple[Vector, Vector]:
         rule = f"a stationary covariance is worked out for up to {LARGEST_COVARIANCE:,} agents"
         raise InvalidInputError(message(rule, got=f"{sde.n:,}", remedy="use moments_of at late times"))
     B, b = sde.drift(t)
+    if sde.network.directed:
+        return _directed_stationary(sde, t, B.toarray(), b)
     relief, weight = sde.homogeneous(t)
     # M in homogeneous coordinates; the common factor relief cancels in every product below.
     root = np.sqrt(relief * sde.s + weight * sde.network.degrees)
     # Symmetric up to rounding; eigh reads one triangle only, so that both are averaged.
     values, vectors = np.linalg.eigh(_symmetric(B.toarray() * np.outer(root, 1 / root)))
     _require_stationary(sde, t, float(values[0]))
-    v = sde.consensus_value
+    v = sde.centre
     ones = np.ones(sde.n)
     # Solved for the deviation from v: where pressure is high, the slowest eigenvalue is small and v itself would be
     # multiplied by rounding errors of 1/λ.
@@ -547,6 +551,13 @@ def stationary(sde: SDE, t: float) -> tuple[Vector, Vector]:
     spread = vectors.T @ (vectors * ((root * sde.noise_size(t)) ** 2)[:, None])
     covariance = vectors @ (spread / np.add.outer(values, values)) @ vectors.T
     return v + vectors @ centred / root, _symmetric(covariance / np.outer(root, root))
+
+
+def _directed_stationary(sde: SDE, t: float, B: Vector, b: Vector) -> tuple[Vector, Vector]:
+    _require_stationary(sde, t, float(np.linalg.eigvals(B).real.min()))
+    v = sde.centre
+    mean = v + np.linalg.solve(B, b - v * B.sum(axis=1))
+    return mean, _symmetric(solve_continuous_lyapunov(B, np.diag(sde.noise_size(t) ** 2)))
 
 
 def _symmetric(matrix: Vector) -> Vector:

@@ -178,7 +178,7 @@ def transition(sde: SDE, begin: float, end: float) -> StepLaw:
     array([1.259, 1.741])
     """
     real_times([begin, end])
-    n, v = sde.n, sde.consensus_value
+    n, v = sde.n, sde.centre
     _require_memory(n)
     F, M, Q = np.eye(n), np.zeros((n, n)), np.zeros((n, n))
     first = begin
@@ -268,9 +268,9 @@ def _taylor_terms(sde: SDE, piece: _Piece) -> list[Vector]:
     coefficient = coefficient[: 1 + int(np.flatnonzero(np.abs(coefficient).max(axis=1) > LAST_TERM)[-1:].sum())]
     terms = [np.eye(sde.n)]
     while len(terms) < 2 or max(np.abs(term).max() for term in terms[-2:]) > LAST_TERM:
-        # Cᵀ = A diag(scale), as A is symmetric.
+        # Cᵀ = Aᵀ diag(scale).
         mixed = sum(scale[:, None] * term for scale, term in zip(coefficient, terms[::-1], strict=False))
-        terms.append(np.asarray(sde.network.adjacency @ mixed) / len(terms))
+        terms.append(np.asarray(sde.network.transposed @ mixed) / len(terms))
     return terms
 
 

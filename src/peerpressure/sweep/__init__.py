@@ -6,6 +6,7 @@ Make a ``Plan``, run it with ``run_sweep`` in a folder, on this machine or on a 
 
 from peerpressure.sweep._ledger import (
     DamagedSweepError,
+    MissingSweepError,
     OtherSweepError,
     SweepBusyError,
     SweepError,
@@ -20,6 +21,7 @@ __all__ = [
     "Draws",
     "Failure",
     "Fingerprint",
+    "MissingSweepError",
     "OtherSweepError",
     "Plan",
     "Range",

@@ -16,12 +16,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, NamedTuple, final
 
-from peerpressure.errors import PeerPressureError, message
+from peerpressure.errors import InvalidInputError, PeerPressureError, message
 from peerpressure.sweep._plan import Fingerprint, Plan, order_digest
 
 
 class SweepError(PeerPressureError):
     """A sweep cannot start or continue."""
+
+
+class MissingSweepError(SweepError, InvalidInputError):
+    """A folder contains no sweep."""
 
 
 class SweepBusyError(SweepError):
@@ -176,9 +180,8 @@ def open_ledger(folder: Path, *, create: bool = False) -> Iterator[Ledger]:
     """Open the ledger of a sweep; errors of SQLite become a SweepError."""
     path = folder / _NAME
     if not create and not path.is_file():
-        raise SweepError(
-            message("the folder must hold a sweep", got=folder, remedy="run the sweep, or name its folder")
-        )
+        rule, remedy = "the folder must hold a sweep", "run the sweep, or name its folder"
+        raise MissingSweepError(message(rule, got=folder, remedy=remedy))
     try:
         # Autocommit: transactions are explicit, in _transaction, and sqlite3 opens none implicitly.
         with contextlib.closing(sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)) as connection:

@@ -11,16 +11,17 @@ from peerpressure.theory._limits import ConsensusLimit, Phases
 from peerpressure.theory._moments import Functional, Moments, agent, consensus_mode, difference, mean, moments
 from peerpressure.theory._onset import Law
 from peerpressure.theory._optimal_schedule import Alternative, OptimalSchedule, optimal_schedule
-from peerpressure.theory._rates import Rate, consensus_rate, ideal_deviation, mode_noise, start_weight
+from peerpressure.theory._rates import Rate, consensus_rate, ideal_deviation, influence, mode_noise, start_weight
 from peerpressure.theory._reasons import Reason, ReasonCode
 from peerpressure.theory._regime import Regime, regime_of
 from peerpressure.theory._retention import Retention, retention
 from peerpressure.theory._stationary import fixed_point
-from peerpressure.theory._verdict import Connectivity, HiddenOutcome, Verdict
+from peerpressure.theory._verdict import ClassLimit, Connectivity, HiddenOutcome, Verdict
 
 __all__ = [
     "Advice",
     "Alternative",
+    "ClassLimit",
     "Connectivity",
     "ConsensusLimit",
     "ConsensusLimitCurve",
@@ -53,6 +54,7 @@ __all__ = [
     "fixed_point",
     "forecast",
     "ideal_deviation",
+    "influence",
     "mean",
     "mode_error",
     "mode_noise",

@@ -14,9 +14,11 @@ from typing import final
 import numpy as np
 
 from peerpressure.model import Model, Vector
+from peerpressure.networks import Network
+from peerpressure.networks._classes import phases
 from peerpressure.schedules import Constant, Formula, Growth, Table
 from peerpressure.sde import SDE
-from peerpressure.statespace import model_of, noise_deviations
+from peerpressure.statespace import model_of, noise_deviations, with_model
 from peerpressure.theory._recurrence import AbsoluteProbability
 from peerpressure.theory._regime import (
     NoiseEffect,
@@ -27,7 +29,7 @@ from peerpressure.theory._regime import (
     noise_is_estimated,
     regime_of,
 )
-from peerpressure.theory._structure import SAME, Component, NoiselessLimit, Structure, structure_of
+from peerpressure.theory._structure import SAME, Component, NoiselessLimit, Structure, is_covered, structure_of
 
 # Largest number of agents for which symmetries are tested, which takes as many steps.
 MOST_SYMMETRIC = 256
@@ -36,7 +38,8 @@ MOST_SYMMETRIC = 256
 class Outcome(Enum):
     """Behaviour of the public opinions as t → ∞.
 
-    Clusters, periodic limits and random walks occur only where the network changes or hidden opinions adapt.
+    Random walks occur only where hidden opinions adapt, and bipartite or neutral consensus only where weights may be
+    negative: on two opposite values, or on 0.
 
     Attributes
     ----------
@@ -74,6 +77,8 @@ class Outcome(Enum):
     OSCILLATION = "permanent oscillation between the two sides"
     DISAGREEMENT = "disagreement"
     CLUSTERS = "cluster consensus"
+    BIPARTITE = "bipartite consensus"
+    NEUTRAL = "neutral consensus"
     PERIODIC = "periodic limit"
     RANDOM_WALK = "a common opinion on a random walk"
     UNKNOWN = "unknown"
@@ -88,7 +93,8 @@ class LongRun:
     that of each side of a bipartite network, whatever the pressure. ``estimated``: the outcome rests on the values of
     a formula at large t instead of on a known growth. ``model`` is the discrete model behind an SDE, and ``deviations``
     are the standard deviations of noise that enters with the weight of an opinion, shape (agents,). ``decided`` is the
-    outcome where the size of the limit's departure from v has decided it.
+    outcome where the size of the limit's departure from v has decided it. ``has_camps``: opinions are multiplied by the
+    sign of the agent's camp, which makes all weights positive; ``model`` and ``system`` are the result.
     """
 
     system: Model | SDE
@@ -101,6 +107,7 @@ class LongRun:
     balanced: bool
     estimated: bool
     decided: Outcome | None = None
+    has_camps: bool = False
 
     @property
     def continuous(self) -> bool:
@@ -170,7 +177,8 @@ class LongRun:
         driven |= isolated and any(part.periodic for part in parts) and not self.hidden_agrees
         if structure.limit is not NoiselessLimit.PERIODIC and not driven:
             return None
-        return Outcome.OSCILLATION if networks is not None and networks.count == 1 else Outcome.PERIODIC
+        two_sided = networks is not None and networks.count == 1 and all(part.two_sided for part in parts)
+        return Outcome.OSCILLATION if two_sided else Outcome.PERIODIC
 
     @property
     def _random_walk(self) -> Outcome | None:
@@ -294,9 +302,15 @@ def classify(system: Model | SDE) -> LongRun:
     >>> classify(Model(k2(), hidden=[0, 1])).outcome
     <Outcome.CONSENSUS: 'consensus on v'>
     """
+    given = model_of(system)
+    growth = given.pressure.growth
+    regime = regime_of(given.pressure, growth)
+    # Under bounded pressure agents have no common value, and their own ones are wanted.
+    has_camps = given.network.signed and given.network.is_balanced and given.adaptation is None
+    has_camps = has_camps and regime is not Regime.BOUNDED
+    system = with_model(system, without_signs(given)) if has_camps else system
     model, deviations = model_of(system), noise_deviations(system)
-    continuous, growth = system is not model, model.pressure.growth
-    regime = regime_of(model.pressure, growth)
+    continuous = system is not model
     structure = structure_of(model, regime, continuous=continuous)
     # Elsewhere the start is forgotten.
     remembers = regime is Regime.FAST and not continuous
@@ -332,7 +346,19 @@ def classify(system: Model | SDE) -> LongRun:
         balanced=(on_v and structure.limit is NoiselessLimit.CONSENSUS)
         or _is_balanced(model, regime, structure, continuous=continuous),
         estimated=growth.estimated or noise_is_estimated(model) or structure.opinions.estimated,
+        has_camps=has_camps,
     )
+
+
+def without_signs(model: Model) -> Model:
+    """Return the model of a balanced signed network in which opinions have the sign of their camp.
+
+    y_i ↦ camp_i y_i makes all weights positive and leaves the steps as they are, with x₀ and noise multiplied likewise.
+    """
+    network, camps = model.network, model.network.camps
+    positive = Network(abs(network.adjacency), network.labels, connected=False, directed=True)
+    start = model.start if isinstance(model.start, str) else camps * model.start
+    return replace(model, network=positive, hidden=camps * model.hidden, start=start)
 
 
 def _noise(model: Model, regime: Regime, structure: Structure) -> NoiseEffect:
@@ -358,12 +384,18 @@ def _is_settled(model: Model, regime: Regime, structure: Structure) -> bool:
     known = isinstance(model.pressure, Constant | Formula)
     detached = known and not np.any(model.pressure.pressure(np.arange(1.0, 65.0)))
     stays = forgets or detached or bool(np.all(model.start_state == model.x0))
-    return not np.ptp(model.x0) and quiet and stays
+    # Distrust turns opinions into their opposites, unless they are 0.
+    alike = not np.ptp(model.x0) and not (model.network.signed and np.any(model.x0))
+    return alike and quiet and stays
 
 
 def is_proportional(model: Model) -> bool:
     """Whether stubbornness is proportional to degree, so that the recursion of the consensus mode is exact."""
-    ratio = model.s / model.network.degrees
+    # Only of the agents who count in the mode.
+    counts = model.network.left_null_vector > 0
+    if not np.all(model.network.degrees[counts]):
+        return False
+    ratio = model.s[counts] / model.network.degrees[counts]
     # Degrees are sums of weights, so that proportionality is met only up to rounding.
     return bool(np.ptp(ratio) <= 1e-12 * ratio.max())
 
@@ -381,11 +413,10 @@ def _is_balanced(model: Model, regime: Regime, structure: Structure, *, continuo
     # Elsewhere the start is forgotten and the limit has a closed form, so balance adds nothing.
     if (constant and regime is not Regime.FAST) or not is_proportional(model):
         return False
-    d = model.network.degrees / model.network.degrees.sum()
-    weights = [d]
-    if constant and not continuous and model.network.sides is not None:
-        # The signed sum is the second mode that a bipartite network never forgets.
-        weights.append(np.where(model.network.sides, -d, d))
+    if model.network.directed and not model.network.is_strongly_connected:
+        # Transient agents follow the class only if they start on v, too, which is left to the limit.
+        return False
+    weights = [model.mode_weights, *(_swings(model) if constant and not continuous else [])]
     off = np.stack([model.x0, model.start_state]) - model.consensus_value
     return bool(np.all(np.abs(off @ np.stack(weights).T) <= 1e-12 * np.abs(off).max()))
 
@@ -431,9 +462,10 @@ def steady_sums(model: Model) -> tuple[bool, bool]:
     """
     if not (model.is_plain and model.noise.is_zero) or model.n > MOST_SYMMETRIC:
         return False, False
-    d, sides = model.network.degrees / model.network.degrees.sum(), model.network.sides
-    off = np.abs(np.stack([model.x0, model.start_state]) - model.consensus_value).max()
-    weights = np.stack([d] if sides is None else [d, np.where(sides, -d, d)])
+    if not (model.network.is_connected and is_covered(model)):
+        return False, False
+    off, swings = np.abs(np.stack([model.x0, model.start_state]) - model.consensus_value).max(), _swings(model)
+    weights = np.stack([model.mode_weights, *swings])
     steps = model.n + 2
     probe = replace(model, pressure=Table(model.kappa * np.random.default_rng(0).uniform(0.5, 2.0, steps)))
     state, largest = model.start_state, np.zeros(len(weights))
@@ -441,4 +473,20 @@ def steady_sums(model: Model) -> tuple[bool, bool]:
         state = state if t == 0 else probe.update(t)(state)
         largest = np.maximum(largest, np.abs(weights @ (state - model.consensus_value)))
     steady = largest <= 1e-12 * off
-    return bool(steady[0]), sides is not None and bool(steady[1])
+    return bool(steady[0]), bool(swings) and bool(np.all(steady[1:]))
+
+
+def _swings(model: Model) -> list[Vector]:
+    """Return the weights of the sums that a periodic class never forgets besides its mode, each of which is 0 in phase.
+
+    They are the differences of the parts of the class from the mode. On two sides that is Σ ±d y/Σd.
+    """
+    pi, sides = model.mode_weights, model.network.sides
+    if not model.network.directed:
+        return [] if sides is None else [np.where(sides, -pi, pi)]
+    agents = model.network.closed_classes[0]
+    h, phase = phases(model.network.adjacency, agents)
+    swings = [-pi for _ in range(h - 1)]
+    for k, weights in enumerate(swings):
+        weights[agents[phase == k]] *= 1 - h
+    return swings

@@ -168,12 +168,12 @@ def contraction_product(model: Model, steps: int, *, log: bool = False) -> Vecto
 
 
 def _log_row_sum(update: Update) -> float:
-    """Return log max_i Σ_j C_ij; the rows of C sum to 1 − gain."""
+    """Return log max_i Σ_j |C_ij|; the moduli in a row of C sum to 1 − gain."""
     least = float(update.gain.min())
     # log1p of the gain is exact where α_t is so close to 1 that 1 − gain rounds to 1.
     if least < 0.5:
         return float(np.log1p(-least))
-    return _log_of_one_minus(least, float(update.couple(np.ones_like(update.gain)).max()))
+    return _log_of_one_minus(least, float(update.absolute.couple(np.ones_like(update.gain)).max()))
 
 
 def _log_spectral_radius(update: Update) -> float:
@@ -186,6 +186,8 @@ def _log_spectral_radius(update: Update) -> float:
         return log_fading(update)
     if not np.any(update.coupling_scale):
         return -np.inf
+    if update.transposed is not update.adjacency or update.adjacency.data.min() < 0:
+        return _log_general_radius(update)
     root = np.sqrt(update.coupling_scale)
     scale = sparse.diags_array(root)
     # The symmetric similar matrix has real eigenvalues and orthogonal eigenvectors, so Lanczos and `eigh` apply.
@@ -197,6 +199,23 @@ def _log_spectral_radius(update: Update) -> float:
     # ε in u only enters with ε², as for every Rayleigh quotient.
     distance = update.gain @ u**2 + 0.5 * (edges.data @ (y[i] - y[j]) ** 2)
     return _log_of_one_minus(float(distance), radius)
+
+
+def _log_general_radius(update: Update) -> float:
+    """Return log λ for the largest modulus λ of an eigenvalue of a C that is not symmetric, or has negative entries.
+
+    Rows of C ≥ 0 sum to 1 − gain, so that a left eigenvector l ≥ 0 gives 1 − λ = Σ gain l/Σ l, a sum of positive terms.
+    """
+    back = sparse.csr_array(update.coupling.T)
+    if back.shape[0] <= DENSE:
+        values, vectors = np.linalg.eig(back.toarray())
+    else:
+        values, vectors = eigs(back, k=1, which="LM")
+    top = int(np.argmax(np.abs(values)))
+    radius, left = float(np.abs(values[top])), np.abs(vectors[:, top])
+    if back.data.min() < 0 or not left.sum() > 0:
+        return float(np.log(radius)) if radius > 0 else -np.inf
+    return _log_of_one_minus(float(update.gain @ left / left.sum()), radius)
 
 
 def _log_of_one_minus(distance: float, factor: float) -> float:

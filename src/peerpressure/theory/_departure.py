@@ -174,7 +174,7 @@ def _without_swing(long_run: LongRun, part: Component, scale: float) -> Componen
     swing, value = math.inf, None
     if not structure.constant_opinions:
         affordable = networks.begin <= FOLLOWED and FOLLOWED * networks.union.nnz <= MOST_WORK
-        if affordable and part.omega is not None:
+        if affordable and part.omega is not None and part.two_sided:
             swing = _swing_left(long_run.model, part.omega, networks.sides)
     elif len(structure.components) > 1 and not noise_is_in_the_way(long_run):
         limit = component_limit(long_run, part, tolerance=SAME)

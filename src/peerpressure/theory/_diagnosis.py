@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+from numpy.typing import NDArray
 
 from peerpressure.model import Model
 from peerpressure.networks import TemporalNetwork, joint_connectivity, shortest_window
@@ -12,14 +15,16 @@ from peerpressure.sde import SDE
 from peerpressure.statespace import model_of, step_length
 from peerpressure.theory._advice import advice
 from peerpressure.theory._classification import LongRun, Outcome, classify
+from peerpressure.theory._closed_classes import GeneralOutcome, judge
 from peerpressure.theory._departure import decide
-from peerpressure.theory._explanation import explain
-from peerpressure.theory._forecast import forecast
+from peerpressure.theory._explanation import explain, pressure_reasons
+from peerpressure.theory._forecast import Forecast, forecast
 from peerpressure.theory._limits import ConsensusLimit, with_component_values
 from peerpressure.theory._moments import step_count
-from peerpressure.theory._rates import rate_of
+from peerpressure.theory._rates import Rate, rate_of
+from peerpressure.theory._reasons import Reason, ReasonCode
 from peerpressure.theory._retention import retention
-from peerpressure.theory._structure import SAME
+from peerpressure.theory._structure import SAME, is_covered
 from peerpressure.theory._verdict import Connectivity, HiddenOutcome, Verdict
 
 # Up to this size the constants of the rates, which take a linear solve, are computed too.
@@ -109,14 +114,21 @@ def _diagnose(model: Model | SDE, horizon: int | None, tolerance: float | None, 
     if horizon is not None:
         _check_schedules(model, horizon)
     long_run = with_component_values(classify(model), most=_NAMED_COMPONENTS, tolerance=_TOLERANCE)
-    ahead = None if horizon is None else forecast(long_run.system, horizon, tolerance=tolerance)
-    better = advice(long_run, ahead) if advise and ahead is not None else None
+    ahead = None if horizon is None else forecast(model, horizon, tolerance=tolerance)
+    covered = is_covered(long_run.model)
+    if not covered and not long_run.settled:
+        found = judge(long_run.system, long_run, _TOLERANCE)
+        if found is not None:
+            return _general_verdict(long_run, found, ahead, model_of(model).network.camps)
+    # Without one value for all there is nothing to be closer to.
+    one_value = covered and long_run.model.network.is_connected
+    better = advice(long_run, ahead) if advise and one_value and ahead is not None else None
     long_run, limit, departure = decide(long_run, _TOLERANCE)
     # Passed on, because for temporal networks it takes a backward run over all steps.
     weight = None if ahead is None else ahead.start_weight
     return Verdict(
-        outcome=long_run.outcome,
-        reasons=explain(long_run, limit, departure, horizon, weight),
+        outcome=_with_camps(long_run.outcome) if long_run.has_camps else long_run.outcome,
+        reasons=(*_camps(long_run, model), *explain(long_run, limit, departure, horizon, weight)),
         estimated=long_run.estimated,
         value=long_run.model.consensus_value,
         kappa=long_run.kappa,
@@ -128,6 +140,40 @@ def _diagnose(model: Model | SDE, horizon: int | None, tolerance: float | None, 
         departure=departure,
         hidden=_hidden(long_run, limit),
         connectivity=_connectivity(long_run, horizon),
+        step=long_run.system.step if isinstance(long_run.system, SDE) else None,
+    )
+
+
+def _with_camps(outcome: Outcome) -> Outcome:
+    """Return the outcome for opinions with the sign of their camp."""
+    agrees = outcome in (Outcome.CONSENSUS, Outcome.BIASED_CONSENSUS)
+    return Outcome.BIPARTITE if agrees else outcome
+
+
+def _camps(long_run: LongRun, system: Model | SDE) -> tuple[Reason, ...]:
+    if not long_run.has_camps:
+        return ()
+    first = int(np.count_nonzero(model_of(system).network.camps == 1))
+    return (Reason(ReasonCode.CAMPS, {"first": first, "second": long_run.model.n - first}),)
+
+
+def _general_verdict(
+    long_run: LongRun, found: GeneralOutcome, ahead: Forecast | None, camps: NDArray[np.int8]
+) -> Verdict:
+    """Return the verdict on a network of several closed classes, or without balance."""
+    model, signed = long_run.model, long_run.has_camps
+    reasons = (*pressure_reasons(long_run), *found.reasons)
+    return Verdict(
+        outcome=_with_camps(found.outcome) if signed else found.outcome,
+        reasons=reasons,
+        estimated=long_run.estimated,
+        value=model.consensus_value,
+        kappa=model.kappa,
+        pressure=str(model.pressure),
+        rate=Rate(long_run.regime, estimated=long_run.estimated),
+        forecast=ahead,
+        classes=tuple(replace(each, camp=each.camp * camps[each.agents]) if signed else each for each in found.classes),
+        limits=camps * found.state if signed and found.state is not None else found.state,
         step=long_run.system.step if isinstance(long_run.system, SDE) else None,
     )
 

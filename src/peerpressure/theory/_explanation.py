@@ -22,7 +22,7 @@ from peerpressure.theory._reasons import Reason, ReasonCode, Value, shown_digit
 from peerpressure.theory._recurrence import periodic_fixed_point, periodic_limit
 from peerpressure.theory._regime import LATE, NoiseEffect, Regime, converges_almost_surely
 from peerpressure.theory._stationary import fixed_point, fluctuation, stationary_mean
-from peerpressure.theory._structure import NoiselessLimit
+from peerpressure.theory._structure import NoiselessLimit, is_covered, period_of
 
 # Components that are named with their values.
 NAMED = 3
@@ -45,12 +45,13 @@ def explain(
     """
     if long_run.settled:
         return (Reason(ReasonCode.SETTLED),)
-    basis = long_run.growth.basis
-    # A sentence may begin with ρ, whose capital is another letter.
-    basis = basis if basis.startswith(("ρ", "log ρ")) else basis[0].upper() + basis[1:]
     # Reasons come in a fixed order: what is given (pressure, network, adaptation), then what follows.
-    growth = _reason(ReasonCode.PRESSURE_GROWTH, basis=basis, regime=long_run.regime.name.lower())
-    given = [growth, *_network(long_run), *_beyond_record(long_run, horizon), *_adaptation(long_run)]
+    given = [
+        *pressure_reasons(long_run),
+        *_network(long_run),
+        *_beyond_record(long_run, horizon),
+        *_adaptation(long_run),
+    ]
     v = long_run.model.consensus_value
     if long_run.balanced and long_run.outcome is Outcome.CONSENSUS:
         return (*given, _reason(ReasonCode.BALANCED, v=v))
@@ -61,6 +62,14 @@ def explain(
     if long_run.outcome is Outcome.UNKNOWN:
         return (*given, *_unknown(long_run, horizon, weight))
     return (*given, *_OUTCOMES[long_run.outcome](long_run, limit))
+
+
+def pressure_reasons(long_run: LongRun) -> Reasons:
+    """Return what is known of the growth of the pressure."""
+    basis = long_run.growth.basis
+    # A sentence may begin with ρ, whose capital is another letter.
+    basis = basis if basis.startswith(("ρ", "log ρ")) else basis[0].upper() + basis[1:]
+    return [_reason(ReasonCode.PRESSURE_GROWTH, basis=basis, regime=long_run.regime.name.lower())]
 
 
 def _reason(code: ReasonCode, **values: Value) -> Reason:
@@ -178,7 +187,8 @@ def _start_remembered(long_run: LongRun) -> Reasons:
     if long_run.continuous and long_run.model.network.is_bipartite:
         reasons.append(Reason(ReasonCode.CONTINUOUS_DAMPING))
     elif long_run.model.is_plain and not long_run.continuous and not long_run.structure.components[0].periodic:
-        reasons.append(Reason(ReasonCode.APERIODIC))
+        directed = long_run.model.network.directed
+        reasons.append(Reason(ReasonCode.APERIODIC_DIRECTED if directed else ReasonCode.APERIODIC))
     elif long_run.model.is_plain and long_run.outcome is not Outcome.OSCILLATION:
         reasons.append(Reason(ReasonCode.SIDES_AGREE))
     return reasons
@@ -319,6 +329,10 @@ def _periodic(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
     if structure.limit is not NoiselessLimit.PERIODIC:
         return [_phases_driven(long_run)]
     reasons = [Reason(ReasonCode.SEVERAL_CLOSED_CLASSES)]
+    if long_run.model.network.directed:
+        # Of a static network, whose one class has groups that never mix.
+        rotating = _reason(ReasonCode.ROTATING_PHASES, period=period_of(long_run.model))
+        return [*_start_remembered(long_run)[:1], rotating] if regime is Regime.FAST else [rotating]
     if sources is not None:
         reasons = [_reason(ReasonCode.ISOLATED_SOURCES, agents=int(sources.size))]
     decided = regime.reaches_value or sources is not None
@@ -357,6 +371,9 @@ def _variance_per_step(long_run: LongRun) -> float | None:
 
 def _unknown(long_run: LongRun, horizon: int | None, weight: float | None) -> Reasons:
     code, opinions = ReasonCode.UNKNOWN_GROWTH, long_run.structure.opinions
+    if long_run.regime is not Regime.UNKNOWN and not is_covered(long_run.model):
+        classes = len(long_run.model.network.closed_classes)
+        return [_reason(ReasonCode.NETWORK_NOT_COVERED, classes=classes)]
     if long_run.regime is not Regime.UNKNOWN and opinions.lasting is not None and long_run.structure.law is not None:
         code = ReasonCode.UNKNOWN_LAW
     elif long_run.regime is not Regime.UNKNOWN and opinions.lasting is None:

@@ -92,7 +92,8 @@ class SettlingWatch:
     def __init__(self, model: Model | SDE, tolerance: float, *, is_bound: bool = False) -> None:
         self.tolerance, self.is_bound = tolerance, is_bound
         self._step_length = model.step if isinstance(model, SDE) else None
-        self._v = model.consensus_value
+        discrete = model_of(model)
+        self._v = discrete.consensus_value if discrete.network.is_simple else discrete.consensus_state
         # Before the start, so that agents who are always close have settled at step 0.
         self._apart = self._away = self._last = -1
 
@@ -247,7 +248,7 @@ def forecast(
 
 def law_after(model: Model | SDE, steps: int, watch: SettlingWatch | None = None) -> Forecast:
     """Return the forecast, with settling times if the law of each step is to be watched."""
-    n, v = model_of(model).n, model.consensus_value
+    n, v, network = model_of(model).n, model.consensus_value, model_of(model).network
     # Means alone are the whole law without noise, and bound distances from below with it.
     alone = model_of(model).noise.is_zero or (watch is not None and watch.is_bound)
     means, start_weight = _means(model, steps, watch if alone else None)
@@ -259,7 +260,9 @@ def law_after(model: Model | SDE, steps: int, watch: SettlingWatch | None = None
         else _probed(model, steps, means, centres)
     )
     m = float(centres[0] @ means[0])
-    rms_distance = math.sqrt(max(float(np.mean((means[0] - v) ** 2)) + public.total, 0.0))
+    # Where agents come to different values, each is compared with its own.
+    target = v if network.is_simple else model_of(model).consensus_state
+    rms_distance = math.sqrt(max(float(np.mean((means[0] - target) ** 2)) + public.total, 0.0))
     spreads = zip(means, centres, [public, *hidden], strict=True)
     apart = [math.sqrt(float(np.mean((mean - w @ mean) ** 2)) + part.apart) for mean, w, part in spreads]
     return Forecast(
@@ -308,7 +311,7 @@ def _means(model: Model | SDE, steps: int, watch: SettlingWatch | None) -> tuple
     # Besides the mean, a start of 1 with all else 0: its mode is the weight of the start.
     state = np.zeros((size, 2))
     state[:, 0] = (start.offset + start.forward(hidden=model.x0))[:size]
-    state[:n, 1] = 1.0
+    state[:n, 1] = model_of(model).network.camps
     hidden = np.stack([model.x0, np.zeros(n)], axis=1)
     if isinstance(model, SDE):
         first = steps if watch is None else 0
@@ -337,7 +340,7 @@ def _times(sde: SDE, first: int, last: int) -> Vector:
 
 def mean_flow(sde: SDE, times: Vector) -> Iterator[Vector]:
     """Yield the mean public opinions at each time, and the weights of a start of 1 in them, shape (agents, 2)."""
-    v, shape = sde.consensus_value, (sde.n, 2)
+    v, shape = sde.centre, (sde.n, 2)
 
     def rate_of(piece: SDE) -> Callable[[float, Vector], Vector]:
         def rate(t: float, flat: Vector) -> Vector:

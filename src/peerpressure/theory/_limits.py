@@ -183,7 +183,8 @@ def has_two_phases(long_run: LongRun) -> bool:
     """Whether the parts of a periodic component exchange two values, which conserved sums of constant opinions give."""
     networks = long_run.structure.networks
     static = networks is not None and networks.count == 1 and not long_run.continuous
-    return static and long_run.structure.constant_opinions and long_run.regime is Regime.FAST
+    two_sided = all(part.two_sided for part in long_run.structure.components)
+    return static and two_sided and long_run.structure.constant_opinions and long_run.regime is Regime.FAST
 
 
 def noise_is_in_the_way(long_run: LongRun) -> bool:

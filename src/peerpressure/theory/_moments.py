@@ -151,8 +151,7 @@ def consensus_mode(model: Model | SDE) -> Functional:
     >>> consensus_mode(Model(star(4), hidden=[1.0, 0.0, 0.0, 0.0])).weights
     array([0.5 , 0.16666667, 0.16666667, 0.16666667])
     """
-    degrees = model_of(model).network.degrees
-    return Functional("consensus mode", degrees / degrees.sum())
+    return Functional("consensus mode", model_of(model).mode_weights)
 
 
 def mean(model: Model | SDE) -> Functional:

@@ -153,7 +153,7 @@ def mode_path(model: Model, kappa: float, lag: float, sigma: float) -> ModePath:
 
 def _bias(model: Model, forgotten: Vector, target: Vector) -> Vector:
     """Return the bias: exact for the first steps, in which agents have not come close, and by the recursion after."""
-    w, v, state = model.network.degrees / model.network.degrees.sum(), model.consensus_value, model.start_state
+    w, v, state = model.mode_weights, model.consensus_value, model.start_state
     exact = np.empty(EXACT_STEPS - 1)
     for t in range(1, EXACT_STEPS):
         state = model.update(t)(state)
@@ -186,6 +186,8 @@ def network_onset(model: Model, path: ModePath) -> float | None:
 def spectral_gaps(model: Model) -> tuple[float, float]:
     """Return 1 − |λ₂| of D⁻¹A, without the eigenvalue −1 of a bipartite network, and the least positive one of S⁻¹L."""
     A, d = model.network.adjacency.toarray(), model.network.degrees
+    if model.network.directed:
+        return _directed_gaps(A, d, model.s)
     root = np.sqrt(d)
     values = np.linalg.eigvalsh(A / root[:, None] / root)[:-1]
     # On two agents nothing is left that has to relax.
@@ -193,4 +195,13 @@ def spectral_gaps(model: Model) -> tuple[float, float]:
     gap = 1.0 - float(np.abs(inner).max(initial=0.0))
     root_s = np.sqrt(model.s)
     stiffness = np.linalg.eigvalsh((np.diag(d) - A) / root_s[:, None] / root_s)[1]
+    return max(gap, 1e-15), max(float(stiffness), 1e-300)
+
+
+def _directed_gaps(A: Vector, d: Vector, s: Vector) -> tuple[float, float]:
+    """Return the same of a directed network with one closed class, whose period has all eigenvalues of modulus 1."""
+    moduli = np.abs(np.linalg.eigvals(A / d[:, None]))
+    gap = 1.0 - float(moduli[moduli < 1 - 1e-9].max(initial=0.0))
+    # The eigenvalue nearest to 0 is that of the consensus.
+    stiffness = np.sort(np.abs(np.linalg.eigvals((np.diag(d) - A) / s[:, None])))[1]
     return max(gap, 1e-15), max(float(stiffness), 1e-300)

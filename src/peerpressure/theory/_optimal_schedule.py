@@ -33,6 +33,7 @@ from peerpressure.progress import ShouldStop, cancellable, checkpoint
 from peerpressure.schedules import Formula, Linear, Schedule, Table
 from peerpressure.statespace import KEPT_NUMBERS
 from peerpressure.theory._moments import Times, step_count
+from peerpressure.theory._structure import is_covered
 
 # Below this size a dense product takes less time than the call of a sparse one.
 _DENSE = 40
@@ -86,6 +87,15 @@ class HorizonDistance:
         if model.temporal_network is not None:
             return model.adjacency_at
         A = model.network.adjacency.toarray() if model.n <= _DENSE else model.network.adjacency
+        return lambda t: A
+
+    @cached_property
+    def _transposed(self) -> Callable[[int], Any]:
+        model = self.model
+        # Symmetric networks share the matrix.
+        if not model.network.directed:
+            return self._adjacency
+        A = model.network.transposed.toarray() if model.n <= _DENSE else model.network.transposed
         return lambda t: A
 
     def _rate(self, t: int) -> Vector | None:
@@ -157,7 +167,7 @@ class HorizonDistance:
             if rate is not None:
                 weights += rate * H
                 H = (1 - rate) * H + g[t][:, None] * weights
-            W = np.asarray(self._adjacency(t + 1) @ (c[t][:, None] * weights))
+            W = np.asarray(self._transposed(t + 1) @ (c[t][:, None] * weights))
             if self._kept_noise is not None:
                 noise = phi * noise + std[t - first][:, None] * weights
                 self._kept_noise[t - first] = noise
@@ -189,7 +199,8 @@ def _loads(model: Model, *, know_hidden: bool) -> tuple[Vector, Vector]:
     # Averaging over all assignments of these opinions to agents gives the covariance τ²(I − 11ᵀ/n), whose second part
     # has no effect, since v moves as all opinions do.
     tau = float(np.std(model.x0, ddof=1)) if n > 1 else 0.0
-    common = np.broadcast_to(tau * model.s / model.s.sum(), (n, n))
+    weights = model.opinion_weights if model.network.directed else model.s
+    common = np.broadcast_to(tau * weights / weights.sum(), (n, n))
     hidden = tau * np.eye(n) - common
     if not given:
         return hidden, hidden
@@ -374,6 +385,10 @@ def check_optimum(model: object, steps: int) -> None:
         remedy = "use the model that the SDE was made from"
         rule = "an optimal schedule is that of a model in discrete time"
         raise ModelError(message(rule, got=repr(model)[:80], remedy=remedy))
+    if not model.network.is_connected or not is_covered(model):
+        rule = "an optimal schedule needs one consensus value for all agents"
+        remedy = "take a closed class of the network, or compare schedules with forecast(model, steps)"
+        raise ModelError(message(rule, got=repr(model.network), remedy=remedy))
     work = pass_work(model, steps)
     if work > _MOST_WORK:
         rule = f"an optimal schedule takes agents × edges × steps of up to {_MOST_WORK:.0e}"
@@ -451,7 +466,8 @@ def _knots(steps: int) -> Times:
 
 def _bounds(model: Model) -> tuple[float, float]:
     """Return the least and the greatest log ρ that are tried."""
-    ratio = model.s / model.network.degrees
+    listening = model.network.degrees > 0
+    ratio = model.s[listening] / model.network.degrees[listening]
     return math.log(_LEAST * ratio.min()), math.log(_MOST * ratio.max())
 
 

@@ -13,6 +13,8 @@ SENTENCES = {
     Outcome.OSCILLATION: "Public opinions alternate between two values for ever, one on each side of the network.",
     Outcome.DISAGREEMENT: "Agents never agree completely: differences between their public opinions remain.",
     Outcome.CLUSTERS: "Agents agree within clusters, and clusters differ from each other.",
+    Outcome.BIPARTITE: "Agents agree within two camps, which hold opposite opinions.",
+    Outcome.NEUTRAL: "Distrust cancels all opinions: every agent comes to 0.",
     Outcome.PERIODIC: "Public opinions repeat a cycle for ever and do not agree.",
     Outcome.RANDOM_WALK: "Agents agree with each other, and their common opinion keeps moving at random.",
     Outcome.UNKNOWN: "What becomes of the opinions in the long run is not known.",

@@ -27,16 +27,16 @@ from typing import Any, final
 import numpy as np
 
 from peerpressure.errors import ModelError, message
-from peerpressure.model import Model
+from peerpressure.model import Model, Vector
 from peerpressure.noise import NoNoise
 from peerpressure.schedules import Linear, Power, Schedule
 from peerpressure.sde import SDE
-from peerpressure.statespace import discrete_model
+from peerpressure.statespace import discrete_model, model_of
 from peerpressure.theory._classification import LongRun, Outcome, classify, is_proportional, steady_sums
 from peerpressure.theory._moments import consensus_mode, moments, step_count
 from peerpressure.theory._onset import MOST_AGENTS, Law, ModePath, mode_path, network_onset, spectral_gaps
 from peerpressure.theory._regime import NoiseEffect, Regime
-from peerpressure.theory._stationary import balanced_solver
+from peerpressure.theory._stationary import balanced_solver, directed_solver
 from peerpressure.theory._structure import NoiselessLimit
 
 _FAR = 1e100  # a time at which a power law dominates its corrections
@@ -68,9 +68,58 @@ def mode_noise(model: Model) -> float:
     1.4142135623730951
     """
     model = discrete_model(model)
-    # Divided by the maximum, as squares of a very large or very small stubbornness leave the range of doubles.
-    weights = model.s / model.s.max()
+    # Scaled to at most 1, as squares of a very large or very small stubbornness leave the range of doubles.
+    weights = model.opinion_weights
     return float(np.linalg.norm(weights * model.noise.deviations(model.n)) / weights.sum())
+
+
+def influence(model: Model | SDE) -> Vector:
+    """Return the weight of each agent's hidden opinion in the consensus value.
+
+    Opinions count by stubbornness s and by how much others listen to the agent: with π the stationary law of the chain
+    D⁻¹A, which follows a random agent to whom the present one listens, the weights are πs/d over their sum. On an
+    undirected network π = d/Σd, and they are s/Σs.
+
+    Parameters
+    ----------
+    model : Model or SDE
+        Any model of one network and constant hidden opinions.
+
+    Returns
+    -------
+    array of shape (agents,)
+        Weights whose moduli add up to 1, and whose product with the hidden opinions is ``model.consensus_value``. They
+        are 0 for agents to whom none of those listens who count, and negative in camp −1 of a balanced signed network.
+        With several closed classes they are the weights in the mean of the values of these.
+
+    Raises
+    ------
+    ModelError
+        If the network changes, or hidden opinions adapt.
+
+    See Also
+    --------
+    diagnose : Where the agents come to.
+
+    References
+    ----------
+    .. [1] M. H. DeGroot, "Reaching a consensus", J. Am. Stat. Assoc. 69 (1974).
+    .. [2] P. Bonacich, "Power and centrality: a family of measures", Am. J. Sociol. 92 (1987).
+
+    Examples
+    --------
+    >>> from peerpressure import Model, Network
+    >>> from peerpressure.theory import influence
+    >>> network = Network([[0, 1, 0], [1, 0, 0], [1, 0, 0]], directed=True)  # nobody listens to the third agent
+    >>> influence(Model(network, hidden=[0.0, 1.0, 5.0], stubbornness=[1.0, 3.0, 1.0]))
+    array([0.25, 0.75, 0.  ])
+    """
+    found = model_of(model)
+    if not found.is_plain:
+        rule = "influence is defined for one network and constant hidden opinions"
+        raise ModelError(message(rule, got=repr(found)[:120], remedy="see consensus_limit(model)"))
+    weights = found.opinion_weights * (found.network.camps if found.network.signed else 1)
+    return np.asarray(weights / (np.abs(weights).sum() or 1.0))
 
 
 def long_run_factor(phi: float) -> float:
@@ -125,13 +174,17 @@ def with_parts(system: Model | SDE, **parts: Any) -> Model | SDE:
 def lag(model: Model) -> float:
     """Return K such that the mode of the fixed point at pressure ρ is v + K/ρ + O(1/ρ²).
 
-    The fixed point is v + z/ρ with L z = S(x₀ − v) and Σ s z = 0, so K = Σ d z/Σ d.
+    The fixed point is v + z/ρ with L z = S(x₀ − v) and Σ s z = 0, so K = Σ d z/Σ d; on a directed network it is
+    Σ ℓs z = 0 and K = Σ π z.
     """
     # The fixed point then has its mode at v for every pressure; solving would return rounding errors instead of 0.
     if is_proportional(model):
         return 0.0
-    d, s = model.network.degrees, model.s / model.s.max()
-    z = balanced_solver(model.network.laplacian, s)(model.s * (model.x0 - model.consensus_value))
+    off, d = model.s * (model.x0 - model.consensus_value), model.network.left_null_vector * model.network.degrees
+    if model.network.directed:
+        z = directed_solver(model.network.laplacian, model.opinion_weights)(off)
+    else:
+        z = balanced_solver(model.network.laplacian, model.opinion_weights)(off)
     found = float(d @ z / d.sum())
     # By symmetry it may be 0, and what is left is rounding.
     return found if abs(found) > 1e-12 * float(d @ np.abs(z) / d.sum()) else 0.0
@@ -388,7 +441,7 @@ def _remembered(model: Model, r: float) -> float | None:
     if not isinstance(schedule, Linear | Power):
         return None
     beta = schedule.offset / schedule.slope if isinstance(schedule, Linear) else 0.0
-    d = model.network.degrees
+    d = model.network.left_null_vector * model.network.degrees
     start = float(d @ (model.start_state - model.consensus_value) / d.sum())
     if beta == -1:
         return 0.0  # ρ_1 = 0: the first step forgets the start altogether

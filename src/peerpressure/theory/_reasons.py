@@ -53,6 +53,16 @@ class ReasonCode(StrEnum):
     # Biased consensus and oscillation.
     START_REMEMBERED = "start_remembered"
     APERIODIC = "aperiodic"
+    APERIODIC_DIRECTED = "aperiodic_directed"
+    ROTATING_PHASES = "rotating_phases"
+    CAMPS = "camps"
+    CLOSED_CLASSES = "closed_classes"
+    CLASS_LIMIT = "class_limit"
+    CLASS_CAMPS = "class_camps"
+    CLASS_NEUTRAL = "class_neutral"
+    CLASS_ROTATES = "class_rotates"
+    TRANSIENT_AGENTS = "transient_agents"
+    SILENT_NOISE = "silent_noise"
     CONTINUOUS_DAMPING = "continuous_damping"
     LIMIT = "limit"
     LIMIT_IS_V = "limit_is_v"
@@ -108,6 +118,7 @@ class ReasonCode(StrEnum):
     UNKNOWN_NOISE = "unknown_noise"
     UNKNOWN_ADAPTATION = "unknown_adaptation"
     UNKNOWN_LAW = "unknown_law"
+    NETWORK_NOT_COVERED = "network_not_covered"
     FINITE_HORIZON = "finite_horizon"
     NO_HORIZON = "no_horizon"
     NOT_COMPUTED = "not_computed"
@@ -263,6 +274,39 @@ SENTENCES: Mapping[ReasonCode, str] = {
     ReasonCode.MEAN_SQUARE: "Agents converge in mean square; whether they do almost surely is not known.",
     ReasonCode.START_REMEMBERED: "{condition} is finite, so that the start and early noise are never forgotten.",
     ReasonCode.APERIODIC: "An odd cycle in the network lets all agents agree.",
+    ReasonCode.APERIODIC_DIRECTED: (
+        "The lengths of the cycles of the network have no common divisor, which lets all agents agree."
+    ),
+    ReasonCode.ROTATING_PHASES: (
+        "The network has period {period:,}: so many groups of agents listen to each other in turn, and pass different "
+        "values on for ever."
+    ),
+    ReasonCode.CAMPS: (
+        "Negative weights divide the agents into two camps, of {first:,} and {second:,}, which have opposite values; "
+        "v and all limits are those of the first."
+    ),
+    ReasonCode.CLOSED_CLASSES: (
+        "Closed classes, whose agents listen to each other and to nobody else: {classes:,}. "
+        "Pressure makes all other agents follow these."
+    ),
+    ReasonCode.CLASS_LIMIT: "A class of {agents:agents} converges to {mean:.4g}.",
+    ReasonCode.CLASS_CAMPS: (
+        "A class of {agents:agents} has two camps, which converge to {mean:.4g} and {opposite:.4g}."
+    ),
+    ReasonCode.CLASS_NEUTRAL: (
+        "A class of {agents:agents} is not structurally balanced: distrust cancels opinions, and it converges to 0."
+    ),
+    ReasonCode.CLASS_ROTATES: (
+        "A class of {agents:agents} has period {period:,}, and passes different values on for ever."
+    ),
+    ReasonCode.TRANSIENT_AGENTS: (
+        "In the long run the opinions of {agents:agents} outside of the classes do not count; they converge to "
+        "mixtures from {low:.4g} to {high:.4g}."
+    ),
+    ReasonCode.SILENT_NOISE: (
+        "Of these, {agents:agents} listen to nobody, and their noise never averages out: agents keep moving about "
+        "these values."
+    ),
     ReasonCode.CONTINUOUS_DAMPING: (
         "In continuous time the difference between the two sides of the network fades like e^(−2t)."
     ),
@@ -388,6 +432,10 @@ SENTENCES: Mapping[ReasonCode, str] = {
         "How hidden opinions adapt at late times is not known, and so the outcome is not either."
     ),
     ReasonCode.UNKNOWN_LAW: "For this process no result is known, and so the outcome is not known either.",
+    ReasonCode.NETWORK_NOT_COVERED: (
+        "On a network with negative weights or several closed classes of agents, here {classes:,}, no result is known "
+        "for hidden opinions that adapt, noise that grows or pressure that varies in step with the network."
+    ),
     ReasonCode.FINITE_HORIZON: (
         "Over {steps:,} steps ρ_t goes from {first:.4g} to {last:.4g}, and the start keeps a weight of {weight:.2g} in "
         "the common value."

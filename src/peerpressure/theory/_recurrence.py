@@ -294,8 +294,8 @@ def absolute_probability(
 ) -> AbsoluteProbability | None:
     """Return the absolute probability sequence of a closed class, by default of all agents; None if not computed."""
     count, n = networks.degrees.shape
-    # On one network reversibility gives ω = d/Σd without any linear algebra.
-    if count == 1 and states is None:
+    # On one symmetric network reversibility gives ω = d/Σd without any linear algebra.
+    if count == 1 and states is None and not model.network.directed:
         total = networks.degrees.sum()
         return AbsoluteProbability(networks.degrees / total, model.s[None] / total)
     inside = np.ones((count, n), dtype=np.bool_)
@@ -304,6 +304,8 @@ def absolute_probability(
     omega = np.zeros((count, n))
     if count == 1:
         degrees = np.where(inside, networks.degrees, 0.0)
+        # Only static networks are directed; ℓd is the stationary law of D⁻¹A.
+        degrees = degrees * model.network.left_null_vector if model.network.directed else degrees
         omega = degrees / degrees.sum()
     else:
         last = _invariant(networks, np.flatnonzero(inside[-1]))

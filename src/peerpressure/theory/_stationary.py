@@ -17,12 +17,14 @@ from typing import TypeAlias, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from scipy.linalg import solve_continuous_lyapunov, solve_discrete_lyapunov
 from scipy.sparse import csgraph
 from scipy.sparse.linalg import LinearOperator, cg, splu, spsolve
 
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model, Vector
 from peerpressure.networks import NetworkLaw, complete
+from peerpressure.networks._classes import limit_state
 from peerpressure.progress import checkpoint
 from peerpressure.statespace import discrete_model
 from peerpressure.theory._classification import LongRun
@@ -125,6 +127,24 @@ def _iterated(matrix: sparse.csr_array, s: Vector) -> Solver:
 REFINEMENTS = 2
 
 
+def directed_solver(laplacian: sparse.csr_array, weights: Vector) -> Solver:
+    """Return the map from b with ℓᵀb = 0 to the z with L z = b and Σ w z = 0, for one closed class and w = ℓs ≥ 0."""
+    # L is singular along the ones, which the weights are not orthogonal to: replacing the equation of one agent who
+    # counts makes it regular.
+    row = int(np.argmax(weights))
+    keep = np.ones(weights.size)
+    keep[row] = 0.0
+    unit = sparse.coo_array((np.ones(1), ([row], [row])), shape=laplacian.shape)
+    factors = splu(sparse.csc_array(sparse.diags_array(keep) @ laplacian + unit * laplacian[row, row]))
+
+    def solve(b: Vector) -> Vector:
+        # With z = 0 at that agent; then shifted along the ones.
+        z = factors.solve(keep * b)
+        return np.asarray(z - weights @ z / weights.sum())
+
+    return solve
+
+
 def fixed_point(model: Model, t: ArrayLike) -> Vector:
     """Return the state that the noiseless step t maps to itself, y* = (S + ρ_t L_t)⁻¹ S x₀.
 
@@ -185,6 +205,8 @@ def _fixed_point_at(model: Model, t: int) -> Vector:
         return state
     # An adapting agent has x = y at a fixed point, so its own opinion drops out of its equation.
     s = model.s if update.adaptation_rate is None else np.where(update.adaptation_rate > 0, 0.0, model.s)
+    if model.network.directed or model.network.signed:
+        return _general_equilibrium(model, s, relief, weight)
     for agents in _connected_parts(model, update.adjacency):
         # The system is then singular: a Laplacian without any anchor.
         if not np.any(s[agents]):
@@ -221,10 +243,27 @@ def _equilibrium(A: sparse.csr_array, s: Vector, preferred: Vector, relief: floa
     return np.asarray(v + own * z)
 
 
+def _general_equilibrium(model: Model, s: Vector, relief: float, weight: float) -> Vector:
+    """Return y∞ + relief·z with (relief·S + weight·L) z = S(x₀ − y∞), on a directed or signed network.
+
+    L y∞ = 0 for the limit y∞ at infinite pressure, so that the system stays well posed as relief → 0.
+    """
+    network = model.network
+    if any(not np.any(s[agents]) for agents in network.closed_classes):
+        rule = "someone in every closed class must not adapt, or every consensus is a fixed point"
+        raise InvalidInputError(message(rule, got="a class that adapts", remedy="see moments(model, t)"))
+    limit = limit_state(network.adjacency, s, model.x0, signed=network.signed)
+    # Below this share what pressure leaves of own opinions is lost in rounding, and so is the matrix.
+    if relief * float(s.max()) <= 1e-14 * weight * float(network.degrees.max()):
+        return limit
+    matrix = sparse.csc_array(sparse.diags_array(relief * s) + weight * network.laplacian)
+    return np.asarray(limit + relief * splu(matrix).solve(s * (model.x0 - limit)))
+
+
 def _connected_parts(model: Model, A: sparse.csr_array) -> Iterator[NDArray[np.int64]]:
     """Yield the agents of each connected part of a step's network, without isolated agents."""
-    # The network of a model is connected; that of one step of a temporal network need not be.
-    if A is model.network.adjacency:
+    # The usual case needs no search.
+    if A is model.network.adjacency and model.network.is_connected:
         yield np.arange(model.n)
         return
     count, label = csgraph.connected_components(A, directed=False)
@@ -335,9 +374,31 @@ def fluctuation(long_run: LongRun) -> Fluctuation | None:
     assert scale is not None
     A, d = networks.adjacency[0], networks.degrees[0]
     M, sigma = model.s + rho * d, long_run.deviations * scale
+    if model.network.directed:
+        if model.n <= MOST_AGENTS:
+            return _by_equations(long_run, rho * A.toarray() / M[:, None], model.mode_weights, model.s * sigma / M)
+        back = rho * model.network.transposed
+        return None if long_run.continuous else _by_series(back, model.mode_weights, M, model.s * sigma, phi)
     if model.n <= MOST_AGENTS:
         return _by_eigenvalues(long_run, rho * A.toarray(), d / d.sum(), M, sigma)
     return None if long_run.continuous else _by_series(rho * A, d / d.sum(), M, model.s * sigma, phi)
+
+
+def _by_equations(long_run: LongRun, C: Vector, w: Vector, noise: Vector) -> Fluctuation:
+    """Solve the Lyapunov equation P = C P Cᵀ + GGᵀ, or that of continuous time, where C is not symmetric.
+
+    AR(1) noise u adds the covariance φ(I − φC)⁻¹G of y_{t−1} with u_t to it.
+    """
+    phi, one, G = long_run.phi, np.eye(w.size), np.diag(noise)
+    if phi == 1:
+        root = np.linalg.solve(one - C, G)
+        P = root @ root.T
+    elif long_run.continuous:
+        P = solve_continuous_lyapunov(one - C, G @ G)
+    else:
+        cross = C @ (phi * np.linalg.solve(one - phi * C, G)) @ G
+        P = solve_discrete_lyapunov(C, cross + cross.T + G @ G)
+    return Fluctuation(math.sqrt(max(0.0, float(w @ P @ w))), np.sqrt(np.maximum(np.diag(P), 0.0)))
 
 
 def _by_eigenvalues(long_run: LongRun, coupling: Vector, w: Vector, M: Vector, sigma: Vector) -> Fluctuation:
@@ -358,10 +419,13 @@ def _by_eigenvalues(long_run: LongRun, coupling: Vector, w: Vector, M: Vector, s
 
 
 def _by_series(coupling: sparse.csr_array, w: Vector, M: Vector, s_sigma: Vector, phi: float) -> Fluctuation | None:
-    """Sum over the steps back in time with which noise enters the mode; None if that takes too many."""
+    """Sum over the steps back in time with which noise enters the mode; None if that takes too many.
+
+    ``coupling`` is ρAᵀ.
+    """
     weights, past, variance = w, np.zeros_like(w), 0.0
     # Rows of C sum to at most α < 1, so that the weights fall like α^k.
-    fall = -math.log(float(np.max(1 - (M - coupling @ np.ones_like(w)) / M)))
+    fall = -math.log(float(np.max(1 - (M - coupling.T @ np.ones_like(w)) / M)))
     steps = math.ceil(-math.log(NEGLIGIBLE) / fall) if fall > 0 else math.inf
     if steps * (coupling.nnz + 10 * w.size) > MOST_WORK:
         return None

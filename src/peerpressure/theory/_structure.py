@@ -12,6 +12,7 @@ from scipy.sparse import csgraph
 
 from peerpressure.model import Model
 from peerpressure.networks import NetworkLaw
+from peerpressure.networks._classes import phases, split_by_label
 from peerpressure.theory._recurrence import (
     AbsoluteProbability,
     ClosedClasses,
@@ -49,7 +50,8 @@ class Component:
 
     ``limit`` is its noise-free behaviour. ``omega`` is the absolute probability sequence, None where the component has
     several closed classes or isolated agents. ``value`` is the limit where it depends only on constant opinions.
-    ``periodic``: public opinions return to an agent in parts that never mix, as on the two sides of a bipartite graph.
+    ``periodic``: public opinions return to an agent in parts that never mix, as on the two sides of a bipartite graph;
+    ``two_sided``: that there are two such parts, and every agent is in one of them.
     ``divided``: it has closed classes whose opinions have different weights, and which agree only without noise.
     ``sources`` are agents isolated at times, where every public opinion can be traced back to theirs. ``anchored``: an
     opinion that never moves counts in the common value and fixes it.
@@ -63,6 +65,7 @@ class Component:
     divided: bool = False
     sources: Agents | None = None
     anchored: bool = True
+    two_sided: bool = True
 
 
 @final
@@ -118,6 +121,21 @@ class Structure:
         return self.adapting is None or all(component.anchored for component in self.components)
 
 
+def is_covered(model: Model) -> bool:
+    """Whether the results on one closed class apply: no negative weights, and one class that listens to itself."""
+    network = model.network
+    if network.signed or not network.directed:
+        return not network.signed
+    return len(network.closed_classes) == 1 and network.closed_classes[0].size > 1
+
+
+def period_of(model: Model) -> int:
+    """Return the period of the closed class of a static network: 2 if it is undirected and bipartite."""
+    if model.network.directed:
+        return phases(model.network.adjacency, model.network.closed_classes[0])[0]
+    return 2 if model.network.is_bipartite else 1
+
+
 def structure_of(model: Model, regime: Regime, *, continuous: bool = False) -> Structure:
     """Return the long-run structure of a model under a pressure of this regime."""
     law = None if model.temporal_network is None else model.temporal_network.law
@@ -126,9 +144,11 @@ def structure_of(model: Model, regime: Regime, *, continuous: bool = False) -> S
     networks, opinions = recurrent_networks(model), opinion_regime(model)
     if networks is None or regime is Regime.UNKNOWN or opinions.lasting is None:
         return Structure((), networks, opinions)
+    if not is_covered(model):
+        return Structure((), networks, opinions)
     # The common case needs no graph search: a connected network has one class, or two if it is bipartite and pressure
     # is high.
-    if model.is_plain:
+    if model.is_plain and model.network.is_connected:
         return Structure((_static_component(model, networks, regime, continuous=continuous),), networks, opinions)
     moving = opinions.movable & bool(opinions.lasting)
     closed = closed_classes(networks, moving, opinions.memory, own_opinion=regime is Regime.BOUNDED)
@@ -137,11 +157,11 @@ def structure_of(model: Model, regime: Regime, *, continuous: bool = False) -> S
         opinions = opinion_regime(model, isolated=True)
     count, label = networks.components()
     # Largest first, as reports and MOST_SEQUENCES expect.
-    members = sorted(_split(label, count), key=len, reverse=True)
+    members = sorted(split_by_label(label, count), key=len, reverse=True)
     home, representatives = np.empty(count, dtype=np.int64), closed.representatives(model.n)
     # Maps the label of a component to its rank by size.
     home[[label[agents[0]] for agents in members]] = np.arange(count)
-    classes = _split(home[label[representatives]], count)
+    classes = split_by_label(home[label[representatives]], count)
     analysis = _Analysis(model, networks, closed, representatives, opinions, moving, regime)
     return Structure(tuple(map(analysis.component, range(count), members, classes)), networks, opinions)
 
@@ -161,7 +181,7 @@ def _random_structure(model: Model, law: NetworkLaw, regime: Regime) -> Structur
     count, label = 1, np.zeros(model.n, dtype=np.int32)
     if law.pairs is not None:
         count, label = csgraph.connected_components(law.pairs.adjacency, directed=False)
-    members = sorted(_split(label, int(count)), key=len, reverse=True)
+    members = sorted(split_by_label(label, int(count)), key=len, reverse=True)
     return Structure(tuple(_random_component(model, opinions, agents) for agents in members), None, opinions, law)
 
 
@@ -181,18 +201,17 @@ def _static_component(model: Model, networks: RecurrentNetworks, regime: Regime,
     In continuous time the difference between two sides has the factor e^(−2t), and nothing is periodic.
     """
     limit = NoiselessLimit.DISAGREEMENT if regime is Regime.BOUNDED else NoiselessLimit.CONSENSUS
-    periodic = not continuous and regime is not Regime.BOUNDED and model.network.is_bipartite
+    periodic = not continuous and regime is not Regime.BOUNDED and period_of(model) > 1
     if periodic and regime is Regime.FAST:
         limit = NoiselessLimit.PERIODIC
     value = model.consensus_value if regime.reaches_value else None
-    return Component(np.arange(model.n), limit, absolute_probability(model, networks), value, periodic)
+    omega, two_sided = absolute_probability(model, networks), is_two_sided(model)
+    return Component(np.arange(model.n), limit, omega, value, periodic, two_sided=two_sided)
 
 
-def _split(label: NDArray[np.integer], count: int) -> list[Agents]:
-    """Return the positions that bear each label from 0 to count − 1."""
-    # Stable, so that the agents of a component stay in increasing order.
-    order = np.argsort(label, kind="stable")
-    return np.split(order, np.searchsorted(label[order], np.arange(1, count)))
+def is_two_sided(model: Model) -> bool:
+    """Whether a periodic class of the network has two parts, to one of which every agent belongs."""
+    return not model.network.directed or (model.network.is_strongly_connected and period_of(model) == 2)
 
 
 @final
@@ -233,7 +252,8 @@ class _Analysis:
         conserves = self.regime is not Regime.BOUNDED or self.networks.count == 1
         omega = self._omega(int(classes[0])) if conserves and number < MOST_SEQUENCES else None
         anchored = bool(anchors.size)
-        return Component(agents, limit, omega, self._value(agents, anchors, omega), periodic, anchored=anchored)
+        value, two_sided = self._value(agents, anchors, omega), is_two_sided(self.model)
+        return Component(agents, limit, omega, value, periodic, anchored=anchored, two_sided=two_sided)
 
     def _anchors(self, classes: Agents) -> Agents:
         """Return the agents whose opinions never move, and hold the value of these closed classes in place."""
@@ -315,8 +335,8 @@ class _Analysis:
             return float(self.model.x0[anchors[0]])
         if self.networks.count == 1:
             influence = np.zeros(self.model.n)
-            # On one network w is proportional to s; the division avoids overflow in the sums.
-            influence[agents] = self.model.s[agents] / self.model.s[agents].max()
+            # On one network w is proportional to ℓs, scaled to avoid overflow in the sums.
+            influence[agents] = self.model.opinion_weights[agents]
         elif omega is not None:
             influence = omega.influence
         else:

@@ -8,6 +8,10 @@ from dataclasses import asdict, dataclass, fields
 from html import escape
 from typing import Any, TypeAlias, final
 
+import numpy as np
+from numpy.typing import NDArray
+
+from peerpressure.model import Vector
 from peerpressure.schedules import Table
 from peerpressure.theory._advice import Advice, Suggestion
 from peerpressure.theory._classification import Outcome
@@ -110,6 +114,60 @@ class Connectivity:
 
 
 @final
+@dataclass(frozen=True, eq=False)
+class ClassLimit:
+    """Limit of a closed class: agents who listen to each other, directly or through others, and to nobody else.
+
+    Attributes
+    ----------
+    agents : array of int
+        Positions of its agents.
+    camp : array of int
+        Camp of each, 1 or −1; all 1 without negative weights.
+    value : float or None
+        Mean limit of camp 1, and minus that of camp −1; None where the class repeats a cycle for ever.
+    std : float
+        Standard deviation of that limit over the noise.
+    kappa : float
+        Rate κ = Σ πs/d of its common value; ∞ where opinions are forgotten at once, or the agent listens to nobody.
+    period : int
+        Greatest common divisor of the lengths of its cycles.
+    residual : float
+        Error of the value.
+
+    See Also
+    --------
+    diagnose : Returns it as a part of a verdict.
+
+    Examples
+    --------
+    >>> from peerpressure import Model, Network, diagnose
+    >>> network = Network([[0, 1, 0], [0, 0, 0], [1, 1, 0]], directed=True)  # all follow the second agent
+    >>> [(found.agents.tolist(), found.value) for found in diagnose(Model(network, hidden=[1.0, 2.0, 4.0])).classes]
+    [([1], 2.0)]
+    """
+
+    agents: NDArray[np.int64]
+    camp: NDArray[np.int64]
+    value: float | None
+    std: float
+    kappa: float
+    period: int
+    residual: float = 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, fit for JSON.
+
+        Returns
+        -------
+        dict
+            The attributes by name, with the number of agents in place of their positions.
+        """
+        numbers = {name: json_number(getattr(self, name)) for name in ("std", "kappa", "residual")}
+        return numbers | {"agents": int(self.agents.size), "value": self.value, "period": self.period}
+
+
+@final
 @dataclass(frozen=True)
 class HiddenOutcome:
     """Long-run behaviour of hidden opinions that adapt.
@@ -191,6 +249,10 @@ class Verdict:
         The joint connectivity of a temporal network.
     step : float, optional
         The length of a step in continuous time.
+    classes : tuple of ClassLimit
+        The closed classes of a directed or signed network, where there are several or one has no common value.
+    limits : array of shape (agents,), optional
+        Mean limit of each agent, where ``classes`` are given.
 
     See Also
     --------
@@ -219,13 +281,15 @@ class Verdict:
     hidden: HiddenOutcome | None = None
     connectivity: Connectivity | None = None
     step: float | None = None
+    classes: tuple[ClassLimit, ...] = ()
+    limits: Vector | None = None
 
     @property
     def agrees(self) -> bool | None:
         """Whether all public opinions converge to one value, be it v or not; None if that is not known."""
         if self.outcome is Outcome.UNKNOWN:
             return None
-        return self.outcome in (Outcome.CONSENSUS, Outcome.BIASED_CONSENSUS)
+        return self.outcome in (Outcome.CONSENSUS, Outcome.BIASED_CONSENSUS, Outcome.NEUTRAL)
 
     @property
     def convergence(self) -> str | None:
@@ -309,6 +373,7 @@ def as_dict(verdict: Verdict) -> dict[str, Any]:
         "departure": None if verdict.departure is None else _plain_departure(verdict.departure),
         "hidden": None if verdict.hidden is None else verdict.hidden.to_dict(),
         "connectivity": None if verdict.connectivity is None else verdict.connectivity.to_dict(),
+        "classes": [found.to_dict() for found in verdict.classes],
     }
 
 
@@ -371,7 +436,7 @@ def rows(verdict: Verdict) -> Rows:
     kappa = f"{verdict.kappa:.4g}"
     if verdict.rate.ratio is not None:
         kappa += f", and κ/c = {verdict.rate.ratio:.4g} for ρ_t ~ c t"
-    name = "κ = Σs/Σd" if verdict.connectivity is None else "κ"
+    name = "κ = Σs/Σd" if verdict.connectivity is None and not verdict.classes else "κ"
     table = [("peer pressure", verdict.pressure), ("consensus value v", f"{verdict.value:.6g}"), (name, kappa)]
     limit = verdict.consensus_limit
     if limit is not None and (limit.horizon or limit.std or limit.mean != verdict.value):

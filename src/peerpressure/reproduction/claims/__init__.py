@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import pandas as pd
 
-from peerpressure.reproduction.claims import _empirical, _theory
+from peerpressure.reproduction.claims import _empirical, _recovery, _theory, _two_agents
 from peerpressure.reproduction.claims._evidence import (
     Claim,
     Evidence,
@@ -29,30 +29,65 @@ CHECKS: tuple[Check, ...] = (
     _theory.noise_vanishes,
     _theory.growth_condition,
     _theory.oscillates,
-    _theory.coefficients,
-    _theory.even_variance,
-    _theory.odd_variance,
-    _theory.gram,
-    _theory.series_limit,
-    _theory.inverse_limit,
-    _theory.sigma,
-    _theory.instability,
-    _empirical.simplest_case,
-    _empirical.cannot_be_recovered,
-    _empirical.protected,
-    _empirical.normal_residuals,
+    _recovery.simplest_case,
+    _two_agents.coefficients,
+    _two_agents.even_variance,
+    _two_agents.odd_variance,
+    _two_agents.homoskedastic_covariance,
+    _two_agents.best_case,
+    _two_agents.gram,
+    _two_agents.series_limit,
+    _two_agents.inverse_limit,
+    _recovery.not_exact,
+    _recovery.not_in_the_limit,
+    _two_agents.instability,
+    _two_agents.plotted_density,
+    _recovery.normal_residuals,
     _empirical.response,
     _empirical.label,
-    _empirical.print_agrees,
     _empirical.regression_two,
-    _empirical.regression_one,
     _empirical.linear_in_variance,
     _empirical.independent_of_size,
-    _empirical.identical_families,
     _empirical.slows_down,
+    _recovery.protected,
+    _empirical.regression_one,
+    _empirical.print_agrees,
+    _empirical.identical_families,
+)
+# Checks whose evidence contains random graphs, agents or noise; all others are exact and the same for every seed.
+RANDOM: frozenset[Check] = frozenset(
+    {
+        _theory.contracts,
+        _theory.reaches_v,
+        _theory.noise_vanishes,
+        _theory.growth_condition,
+        _theory.oscillates,
+        _recovery.simplest_case,
+        _recovery.normal_residuals,
+        _empirical.response,
+        _empirical.regression_two,
+        _empirical.linear_in_variance,
+        _empirical.independent_of_size,
+        _empirical.slows_down,
+        _recovery.protected,
+        _empirical.regression_one,
+        _empirical.identical_families,
+    }
 )
 
-__all__ = ["CHECKS", "Check", "Claim", "Evidence", "Finding", "Verdict", "audit", "protection", "with_fast_pressure"]
+__all__ = [
+    "CHECKS",
+    "RANDOM",
+    "Check",
+    "Claim",
+    "Evidence",
+    "Finding",
+    "Verdict",
+    "audit",
+    "protection",
+    "verdicts",
+    "with_fast_pressure",
+]
 
 
 def audit(evidence: Evidence) -> pd.DataFrame:
@@ -66,8 +101,9 @@ def audit(evidence: Evidence) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        The table ``audit`` with columns id, claim, where (in the paper), printed (text or numbers in the paper), found
-        (with uncertainty), verdict (confirmed, corrected, refuted, cannot be tested), why (one sentence with numbers).
+        The table ``audit`` with columns id, claim, where (in the paper), printed (text or numbers in the paper), rule
+        (thresholds of the verdict), found (with uncertainty), verdict (confirmed, corrected, refuted, cannot be
+        tested), why (with numbers).
 
     See Also
     --------
@@ -81,3 +117,15 @@ def audit(evidence: Evidence) -> pd.DataFrame:
         paper_tables()["audit"]["verdict"].value_counts()["refuted"]
     """
     return pd.DataFrame([check(evidence).row() for check in CHECKS])
+
+
+def verdicts(evidence: Evidence, seed: int) -> pd.DataFrame:
+    """Return the verdicts that depend on random draws, for the evidence of one seed.
+
+    Tables
+    ------
+    audit_seeds
+        seed, id (of the claim), verdict: one row per seed and claim whose evidence is random.
+    """
+    findings = [check(evidence) for check in CHECKS if check in RANDOM]
+    return pd.DataFrame([{"seed": seed, "id": finding.claim.id, "verdict": finding.verdict} for finding in findings])

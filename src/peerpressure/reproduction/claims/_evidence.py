@@ -74,12 +74,13 @@ UNTESTABLE: Verdict = "cannot be tested"
 @final
 @dataclass(frozen=True)
 class Claim:
-    """A claim of the paper in plain words, its place in the paper, and the printed text or numbers."""
+    """A claim of the paper in plain words, its place, the printed text or numbers, and the rule of its verdict."""
 
     id: str
     claim: str
     where: str
     printed: str
+    rule: str
 
 
 @final

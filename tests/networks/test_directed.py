@@ -1,0 +1,192 @@
+"""Directed, signed and disconnected networks: what is accepted, what edges mean, and the structure of the graph."""
+
+from __future__ import annotations
+
+import gzip
+import math
+import pickle
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from peerpressure import Network
+from peerpressure.errors import NetworkError
+from peerpressure.networks import cycle, read_network, write_network
+from peerpressure.networks._classes import absorbed, phases
+from peerpressure.networks._graph_files import read_graph
+
+
+def random_digraph(seed: int, n: int = 9, m: int = 16) -> nx.DiGraph:
+    """Return a random directed graph, which may have several closed classes and isolated agents."""
+    graph = nx.gnm_random_graph(n, m, seed=seed, directed=True)
+    rng = np.random.default_rng(seed)
+    nx.set_edge_attributes(graph, {edge: rng.uniform(0.2, 3.0) for edge in graph.edges}, "weight")
+    return graph
+
+
+def directed(A: Any, **options: Any) -> Network:
+    return Network(np.asarray(A, dtype=float), connected=False, directed=True, **options)
+
+
+def test_row_i_holds_whom_i_listens_to() -> None:
+    graph = nx.DiGraph([("ann", "bob"), ("bob", "cat")])
+    listens, influences = (Network.from_networkx(graph, direction=way) for way in ("listens", "influences"))
+    assert listens.directed
+    assert listens.edge_count == 2
+    np.testing.assert_array_equal(listens.adjacency.toarray(), [[0, 1, 0], [0, 0, 1], [0, 0, 0]])
+    np.testing.assert_array_equal(influences.adjacency.toarray(), listens.adjacency.toarray().T)
+    np.testing.assert_array_equal(listens.transposed.toarray(), listens.adjacency.toarray().T)
+    assert nx.utils.graphs_equal(listens.to_networkx(), graph)
+    edges = Network.from_edges([("ann", "bob"), ("bob", "cat")], directed=True, direction="influences")
+    np.testing.assert_array_equal(edges.adjacency.toarray(), influences.adjacency.toarray())
+    with pytest.raises(NetworkError, match="'listens' or 'influences', got 'hears'; 'listens' if the source"):
+        Network.from_networkx(graph, direction="hears")  # type: ignore[arg-type]
+
+
+def test_directed_and_signed_are_facts_and_not_permissions() -> None:
+    plain = cycle(5)
+    same = Network(plain.adjacency, directed=True, signed=True)
+    assert not (same.directed)
+    assert not (same.signed)
+    assert same.is_simple
+    assert same.transposed is same.adjacency
+    np.testing.assert_array_equal(same.left_null_vector, np.ones(5))
+    np.testing.assert_array_equal(same.camps, np.ones(5))
+
+
+REFUSED = {
+    "asymmetric": ([[0, 1], [0, 0]], "symmetric, got 0 to 1 1.0 but back 0.0; directed=True keeps"),
+    "negative": ([[0, -1], [-1, 0]], "negative, got -1.0 between 0 and 1; with signed=True"),
+    "nan": ([[0, math.nan], [1, 0]], "finite, got nan between 0 and 1; remove"),
+    "complex": ([[0, 1j], [1j, 0]], "real numbers, got dtype complex128; convert"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_bad_input_has_one_error_with_the_remedy(case: str) -> None:
+    matrix, text = REFUSED[case]
+    with pytest.raises(NetworkError, match=text):
+        Network(matrix)
+
+
+def test_self_loops_of_opposite_sign_do_not_cancel() -> None:
+    with pytest.raises(NetworkError, match="self-loops at 0"):
+        Network.from_edges([(0, 1), (0, 0)], [1.0, -1.0], signed=True, directed=True)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".txt", ".graphml", ".mtx", ".mtx.gz", ".npy", ".npz"])
+def test_directed_signed_networks_survive_files(suffix: str, tmp_path: Path) -> None:
+    A = np.array([[0, 2.5, 0], [0, 0, -1.0], [0.5, 0, 0]])
+    network, file = directed(A, signed=True), tmp_path / f"a{suffix}"
+    write_network(network, file)
+    back = read_network(file, directed=True, signed=True)
+    np.testing.assert_array_equal(back.adjacency.toarray(), A)
+    np.testing.assert_array_equal(
+        read_network(file, directed=True, signed=True, direction="influences").adjacency.toarray(), A.T
+    )
+    with pytest.raises(NetworkError, match="negative"):
+        read_network(file, directed=True)
+    if suffix not in (".csv", ".txt"):
+        with pytest.raises(NetworkError, match=r"symmetric"):
+            read_network(file, directed=False, signed=True)
+
+
+def test_a_directed_graph_file_says_what_an_edge_means(tmp_path: Path) -> None:
+    file = tmp_path / "a.net"
+    file.write_text("*Vertices 3\n1 a\n2 b\n3 c\n*Arcs\n1 2\n2 3\n")
+    network = read_network(file)
+    assert network.directed
+    assert network.neighbours(0).tolist() == [1]
+    assert "the source of an edge listens to its target" in read_graph(file).description
+    packed = tmp_path / "a.csv.gz"
+    packed.write_bytes(gzip.compress(b"source,target,type\na,b,Directed\nb,c,Directed\n"))
+    assert read_network(packed, directed=True).directed
+    with pytest.raises(NetworkError, match="directed=True"):
+        read_network(packed)
+
+
+def test_stored_and_pickled_networks_keep_directions_and_signs() -> None:
+    network = directed([[0, 2, 0], [0, 0, -1], [0, 0, 0]], signed=True)
+    for back in (Network.from_arrays(network.arrays()), pickle.loads(pickle.dumps(network))):
+        assert back.directed
+        assert back.signed
+        np.testing.assert_array_equal(back.adjacency.toarray(), network.adjacency.toarray())
+    moved = network.permuted([2, 0, 1])
+    np.testing.assert_array_equal(moved.adjacency.toarray(), [[0, 0, 0], [0, 0, 2], [-1, 0, 0]])
+    np.testing.assert_array_equal(network.degrees, [2, 1, 0])
+    np.testing.assert_array_equal(network.laplacian.toarray(), [[2, -2, 0], [0, 1, 1], [0, 0, 0]])
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_classes_components_and_periods_agree_with_networkx(seed: int) -> None:
+    graph = random_digraph(seed, m=[6, 10, 14, 20][seed % 4])
+    network = Network.from_networkx(graph, connected=False)
+    attracting = {frozenset(part) for part in nx.attracting_components(graph)}
+    assert {frozenset(part.tolist()) for part in network.closed_classes} == attracting
+    assert {frozenset(part.tolist()) for part in network.components()} == {
+        frozenset(part) for part in nx.weakly_connected_components(graph)
+    }
+    for agents in network.closed_classes:
+        h, phase = phases(network.adjacency, agents)
+        inside = graph.subgraph(agents.tolist())
+        assert h == (math.gcd(*map(len, nx.simple_cycles(inside))) if agents.size > 1 else 1)
+        where = dict(zip(agents.tolist(), phase.tolist(), strict=True))
+        assert all((where[i] + 1) % h == where[j] for i, j in inside.edges)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_left_null_vector_and_absorption(seed: int) -> None:
+    network = Network.from_networkx(random_digraph(seed, m=14), connected=False)
+    ell, L = network.left_null_vector, network.laplacian.toarray()
+    np.testing.assert_allclose(ell @ L, 0, atol=1e-12)
+    known = np.full(network.n, np.nan)
+    for k, agents in enumerate(network.closed_classes):
+        d = network.degrees[agents]
+        assert np.all(ell[agents] > 0)
+        assert math.isclose(ell[agents] @ d, d.sum(), abs_tol=1e-12)
+        known[agents] = k
+    assert not np.any(ell[np.isnan(known)])
+    state = absorbed(network.adjacency, known)
+    # Averaging over whom they listen to, for ever: with a lazy step, as a class may be periodic.
+    silent = network.degrees == 0
+    P = network.adjacency.toarray() / np.where(silent, 1.0, network.degrees)[:, None] + np.diag(silent * 1.0)
+    limit = np.linalg.matrix_power(0.5 * (P + np.eye(network.n)), 1 << 14) @ np.nan_to_num(known)
+    np.testing.assert_allclose(state, limit, atol=1e-10)
+
+
+def test_large_classes_are_iterated() -> None:
+    rng = np.random.default_rng(0)
+    n = 6_000
+    ends = np.concatenate([np.stack([np.arange(n), (np.arange(n) + 1) % n], 1), rng.integers(0, n, (5 * n, 2))])
+    ends = np.unique(ends[ends[:, 0] != ends[:, 1]], axis=0)
+    network = Network.from_edges(ends, directed=True)
+    L = network.laplacian
+    assert np.abs(L.T @ network.left_null_vector).max() < 1e-11
+
+
+def test_camps_of_balanced_and_unbalanced_components() -> None:
+    camps = np.array([1, -1, -1, 1, 1, -1])
+    ring = np.zeros((6, 6))
+    for i in range(6):
+        ring[i, (i + 1) % 6] = ring[(i + 1) % 6, i] = 1.0
+    balanced = Network(ring * np.outer(camps, camps), signed=True)
+    assert balanced.is_balanced
+    assert balanced.signed
+    np.testing.assert_array_equal(balanced.camps, camps)
+    ring[0, 1] = ring[1, 0] = -1
+    both = np.block([[ring, np.zeros((6, 6))], [np.zeros((6, 6)), ring * 0]])
+    both[6:, 6:] = np.abs(ring) * np.outer(camps, camps)
+    mixed = Network(both, signed=True, connected=False)
+    assert not mixed.is_balanced
+    np.testing.assert_array_equal(mixed.camps, [0] * 6 + camps.tolist())
+
+
+def test_descriptions() -> None:
+    assert repr(directed([[0, 1, 0], [1, 0, 0], [1, 0, 0]])) == (
+        "Network(3 agents, 3 directed edges, one closed class, degree 1)"
+    )
+    assert "signed edge, balanced" in repr(Network([[0, -1], [-1, 0]], signed=True))
+    assert "2 closed classes" in repr(directed([[0, 1, 1], [0, 0, 0], [0, 0, 0]]))

@@ -1,0 +1,318 @@
+"""Directed, disconnected and signed networks: every statement of the theory against a recursion of its own."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import peerpressure as pp
+from peerpressure.sde import SDE
+from peerpressure.theory import (
+    Outcome,
+    ReasonCode,
+    consensus_limit,
+    consensus_mode,
+    consensus_rate as rate_of,
+    diagnose,
+    influence,
+)
+from peerpressure.theory._rates import lag
+from tests.general_networks import MATRICES, Array, far_state, model, rows, step
+from tests.theory.reasons import values
+
+
+def stationary_law(A: Array) -> Array:
+    """Return π with π D⁻¹A = π by the eigenvector, where it is unique."""
+    P = A / A.sum(axis=1)[:, None]
+    eigenvalues, vectors = np.linalg.eig(P.T)
+    pi = np.real(vectors[:, np.argmin(np.abs(eigenvalues - 1))])
+    return np.asarray(pi / pi.sum())
+
+
+def stepped(A: Array, one: pp.Model, y: Array, first: int, steps: int) -> Array:
+    d = np.abs(A).sum(axis=1)
+    for t in range(first, first + steps):
+        rho = float(one.pressure(t))
+        y = (one.s * one.x0 + rho * (A @ y)) / (one.s + rho * d)
+    return y
+
+
+@pytest.mark.parametrize("kind", ["strong", "period 3"])
+def test_value_and_kappa_of_one_class(kind: str) -> None:
+    one, A = model(kind), MATRICES[kind]
+    w = stationary_law(A) * one.s / A.sum(axis=1)
+    assert math.isclose(one.consensus_value, w @ one.x0 / w.sum(), rel_tol=1e-12)
+    assert math.isclose(one.kappa, w.sum(), rel_tol=1e-12)
+    np.testing.assert_allclose(influence(one), w / w.sum(), atol=1e-14)
+    np.testing.assert_allclose(consensus_mode(one).weights, stationary_law(A), atol=1e-14)
+    # The undirected formula would say something else.
+    assert abs(one.consensus_value - one.s @ one.x0 / one.s.sum()) > 0.05
+    far = replace(one, pressure=pp.Linear(one.kappa / 2))
+    error = [np.abs(far_state(far, kind, T) - one.consensus_value).max() for T in (1_000, 4_000)]
+    assert error[1] < 5e-3
+    assert error[1] < 0.3 * error[0]
+    assert diagnose(far).outcome is Outcome.CONSENSUS
+    assert pp.Linear.tuned(one.network, one.s).slope == pytest.approx(one.kappa)
+
+
+def test_the_mode_moves_only_by_what_agents_think() -> None:
+    one, A, rng = model("strong"), MATRICES["strong"], np.random.default_rng(1)
+    pi, w, y = stationary_law(A), stationary_law(A) * one.s / A.sum(axis=1), one.x0
+    for t in range(1, 200):
+        xi = one.x0 + rng.normal(size=one.n)
+        g, C = step(A, one.s, 0.3 * t)
+        now = g * xi + C @ y
+        assert abs(pi @ now - pi @ y - w @ (xi - now) / (0.3 * t)) < 1e-14
+        y = now
+
+
+@pytest.mark.parametrize("kind", ["strong", "period 3"])
+@pytest.mark.parametrize("r", [0.4, 2.0])
+def test_rates_of_the_bias(kind: str, r: float) -> None:
+    one = model(kind)
+    one = replace(one, pressure=pp.Linear(one.kappa / r))
+    pi, law = consensus_mode(one).weights, rate_of(one).bias
+    assert law is not None
+    assert law.exponent == pytest.approx(min(r, 1.0))
+    bias = [float(pi @ far_state(one, kind, T) - one.consensus_value) for T in (2_000, 8_000)]
+    assert math.log(bias[0] / bias[1], 4) == pytest.approx(law.exponent, abs=0.03)
+    if r == 2.0:
+        assert law.constant is not None
+        assert bias[1] * 8_000 == pytest.approx(law.constant, rel=0.05)
+        rho = 1e6
+        L = np.diag(MATRICES[kind].sum(axis=1)) - MATRICES[kind]
+        fixed = np.linalg.solve(np.diag(one.s) + rho * L, one.s * one.x0)
+        assert lag(one) == pytest.approx(rho * (pi @ fixed - one.consensus_value), rel=1e-2)
+
+
+@pytest.mark.parametrize("r", [0.75, 1.0, 2.0])
+def test_variance_of_the_mode(r: float) -> None:
+    one = model("strong", noise=pp.Gaussian(0.6))
+    one, T = replace(one, pressure=pp.Linear(one.kappa / r)), 600
+    pi, law = stationary_law(MATRICES["strong"]), rate_of(one).variance
+    L = rows(one, "strong", T)[2][-one.n :]
+    w = influence(one)
+    assert law is not None
+    assert law.constant == pytest.approx(r**2 * 0.36 * (w @ w) / (2 * r - 1))
+    assert T * float((pi @ L) @ (pi @ L)) == pytest.approx(law.constant, rel=0.03 if r > 0.8 else 0.2)
+
+
+def test_adaptation_on_a_directed_network() -> None:
+    eta = np.linspace(0.05, 0.5, 9)
+    one = model("strong", pressure=3.0, start=0.2, adaptation=pp.Adaptation(1.0, eta))
+    A, y, x = MATRICES["strong"], np.full(9, 0.2), one.x0
+    w = stationary_law(A) * one.s / A.sum(axis=1)
+    expected = (0.2 + (w / (3 * eta)) @ one.x0) / (1 + (w / (3 * eta)).sum())
+    for _ in range(3_000):
+        g, C = step(A, one.s, 3.0)
+        y = g * x + C @ y
+        x = x + eta * (y - x)
+    np.testing.assert_allclose(y, expected, atol=1e-12)
+    assert consensus_limit(one).mean == pytest.approx(expected, abs=1e-9)
+    assert diagnose(one).agrees
+
+
+def test_fast_pressure_lets_an_aperiodic_class_agree_on_another_value() -> None:
+    one = model("strong", pressure=pp.Power(2))
+    verdict, y = diagnose(one), far_state(one, "strong", 5_000)
+    assert verdict.outcome is Outcome.BIASED_CONSENSUS
+    assert ReasonCode.APERIODIC_DIRECTED in {reason.code for reason in verdict.reasons}
+    assert np.ptp(y) < 1e-6
+    assert abs(consensus_limit(one).mean - y[0]) < 1e-3 < abs(y[0] - one.consensus_value)
+
+
+def test_a_period_of_three_rotates_under_fast_pressure() -> None:
+    one, A = model("period 3", pressure=pp.Power(2)), MATRICES["period 3"]
+    y = far_state(one, "period 3", 3_000)
+    after = [stepped(A, one, y, 3_001, k) for k in (1, 3)]
+    assert np.abs(after[0] - y).max() > 0.05
+    assert np.abs(after[1] - y).max() < 1e-5
+    verdict = diagnose(one)
+    assert verdict.outcome is Outcome.PERIODIC
+    assert values(verdict, ReasonCode.ROTATING_PHASES) == {"period": 3}
+    # In continuous time nothing rotates.
+    assert diagnose(SDE(one)).outcome is Outcome.BIASED_CONSENSUS
+    # Nor does it where all phases have the same opinions.
+    assert diagnose(replace(one, hidden=np.ones(8))).outcome is Outcome.CONSENSUS
+
+
+@pytest.mark.parametrize("pressure", [pp.Linear(0.2), pp.Power(2)])
+def test_several_classes_and_those_between(pressure: Any) -> None:
+    one = model("two classes", pressure=pressure)
+    verdict, y = diagnose(one), far_state(one, "two classes", 20_000)
+    assert verdict.outcome is Outcome.DISAGREEMENT
+    assert verdict.limits is not None
+    np.testing.assert_allclose(verdict.limits, y, atol=2e-3)
+    assert [found.agents.size for found in verdict.classes] == [4, 3]
+    assert values(verdict, ReasonCode.TRANSIENT_AGENTS)["agents"] == 4
+    # Opinions of transient agents do not count.
+    moved = np.where(np.arange(11) < 7, one.x0, one.x0 + 10)
+    other = diagnose(replace(one, hidden=moved))
+    assert other.limits is not None
+    np.testing.assert_allclose(other.limits, verdict.limits, atol=2e-3 * 13)
+    assert influence(one)[7:].tolist() == [0.0] * 4
+
+
+def test_a_periodic_class_makes_those_who_hear_it_swing() -> None:
+    A = np.zeros((5, 5))
+    A[0, 1] = A[1, 2] = A[2, 0] = A[3, 0] = A[3, 4] = A[4, 3] = 1.0
+    network = pp.Network(A, directed=True)
+    one = pp.Model(network, [0.0, 1, 3, 0, 0], pressure=pp.Power(2))
+    y = stepped(A, one, one.x0, 1, 2_000)
+    after = [stepped(A, one, y, 2_001, k) for k in (1, 3)]
+    assert np.abs(after[0] - y)[3:].max() > 0.05
+    assert np.abs(after[1] - y).max() < 1e-5
+    assert diagnose(one).outcome is Outcome.PERIODIC
+    assert diagnose(replace(one, pressure=pp.Linear())).outcome is Outcome.CONSENSUS
+
+
+def test_camps_and_their_opposite_values() -> None:
+    one = model("balanced", pressure=pp.Power(0.5))
+    camps, verdict = one.network.camps, diagnose(one)
+    assert verdict.outcome is Outcome.BIPARTITE
+    assert values(verdict, ReasonCode.CAMPS) == {"first": 4, "second": 4}
+    np.testing.assert_allclose(one.consensus_state, camps * one.consensus_value, atol=1e-14)
+    np.testing.assert_allclose(far_state(one, "balanced", 8_000), one.consensus_state, atol=0.05)
+    fast = replace(one, pressure=pp.Power(2))
+    assert diagnose(fast).outcome is Outcome.BIPARTITE
+    np.testing.assert_allclose(far_state(fast, "balanced", 3_000), camps * consensus_limit(fast).mean, atol=2e-3)
+    low = values(diagnose(replace(one, pressure=pp.Constant(2.0))), ReasonCode.STATIONARY_MEAN)
+    fixed = far_state(replace(one, pressure=pp.Constant(2.0)), "balanced", 300)
+    assert (low["low"], low["high"]) == pytest.approx((fixed.min(), fixed.max()))
+
+
+def test_without_balance_everybody_comes_to_zero() -> None:
+    for kind in ("unbalanced", "signed, undirected"):
+        one, d = model(kind, pressure=pp.Power(2)), np.abs(MATRICES[kind]).sum(axis=1)
+        assert diagnose(one).outcome is Outcome.NEUTRAL
+        assert np.abs(np.linalg.eigvals(MATRICES[kind] / d[:, None])).max() < 1
+    expected = np.linalg.solve(np.diag(d) - MATRICES[kind], one.s * one.x0)
+    np.testing.assert_allclose(3_000.0**2 * far_state(one, kind, 3_000), expected, rtol=0.1, atol=0.3)
+
+
+def test_distrust_on_a_cycle_rotates_under_fast_pressure() -> None:
+    A = np.array([[0.0, 1.0], [-1.0, 0.0]])
+    one = pp.Model(pp.Network(A, directed=True, signed=True), [1.0, 0.2], pressure=pp.Power(2))
+    y = stepped(A, one, one.x0, 1, 2_000)
+    after = [stepped(A, one, y, 2_001, k) for k in (2, 4)]
+    np.testing.assert_allclose(after[0], -y, atol=1e-5)
+    assert np.abs(y).max() > 0.1
+    assert np.abs(after[1] - y).max() < 1e-5
+    assert diagnose(one).outcome is Outcome.PERIODIC
+    slow = replace(one, pressure=pp.Linear())
+    assert diagnose(slow).outcome is Outcome.NEUTRAL
+    assert np.abs(stepped(A, slow, one.x0, 1, 4_000)).max() < 5e-3
+
+
+def test_what_is_not_covered_is_unknown() -> None:
+    for kind in ("two classes", "unbalanced"):
+        verdict = diagnose(model(kind, adaptation=0.1))
+        assert verdict.outcome is Outcome.UNKNOWN
+        assert ReasonCode.NETWORK_NOT_COVERED in {reason.code for reason in verdict.reasons}
+    assert diagnose(model("two classes", noise=pp.Gaussian(1.0, time_scale=pp.Power(0.6)))).outcome is Outcome.UNKNOWN
+
+
+def test_pressure_of_unknown_growth_is_named_first() -> None:
+    for kind in ("two classes", "unbalanced", "strong"):
+        verdict = diagnose(model(kind, pressure=[1.0, 2.0, 3.0]), 3)
+        assert verdict.outcome is Outcome.UNKNOWN
+        assert ReasonCode.UNKNOWN_GROWTH in {reason.code for reason in verdict.reasons}
+    # A cycle with one negative weight has period 4 with signs, and this pressure period 2.
+    A = np.array([[0.0, 1.0], [-1.0, 0.0]])
+    one = pp.Model(pp.Network(A, directed=True, signed=True), [1.0, 0.2], pressure="t*(1.5+cos(pi*t))")
+    assert diagnose(one).outcome is Outcome.UNKNOWN
+
+
+def random_matrix(rng: np.random.Generator) -> Array:
+    n = int(rng.integers(3, 7))
+    A = np.where(rng.random((n, n)) < rng.choice([0.15, 0.3, 0.6]), rng.uniform(0.3, 2.0, (n, n)), 0.0)
+    if rng.random() < 0.3:
+        A = np.triu(A) + np.triu(A).T
+    signs = rng.choice([1.0, -1.0], n)
+    kind = rng.choice(["plain", "balanced", "any"])
+    A *= np.outer(signs, signs) if kind == "balanced" else 1.0
+    A *= rng.choice([1.0, -1.0], A.shape) if kind == "any" and not np.array_equal(A, A.T) else 1.0
+    np.fill_diagonal(A, 0.0)
+    return np.asarray(A)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_networks_come_to_where_the_recursion_does(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    A = random_matrix(rng)
+    n = int(A.shape[0])
+    network = pp.Network(A, directed=True, signed=True, connected=False)
+    one = pp.Model(network, rng.uniform(-1, 1, size=n), rng.uniform(0.3, 2.0, size=n), pressure=pp.Power(0.5))
+    L = np.diag(np.abs(A).sum(axis=1)) - A
+    limit = np.linalg.solve(np.diag(one.s) + 1e7 * L, one.s * one.x0)
+    np.testing.assert_allclose(one.consensus_state, limit, atol=1e-4)
+    verdict = diagnose(one, 30, advise=False)
+    assert verdict.agrees == (np.ptp(limit) < 1e-4)
+    if verdict.outcome is Outcome.BIPARTITE:
+        assert np.ptp(np.abs(limit)) < 1e-4
+    if verdict.limits is not None:
+        np.testing.assert_allclose(verdict.limits, limit, atol=1e-4)
+    fast = replace(one, pressure=pp.Power(3))
+    judged = diagnose(fast)
+    y = stepped(A, fast, fast.x0, 1, 200)
+    swing = np.abs(stepped(A, fast, y, 201, 1) - y).max()
+    cyclic = judged.outcome in (Outcome.PERIODIC, Outcome.OSCILLATION)
+    assert cyclic == (swing > 1e-3), (judged.outcome, swing)
+    if not cyclic:
+        assert judged.agrees == (np.ptp(y) < 1e-3)
+        if judged.limits is not None:
+            np.testing.assert_allclose(judged.limits, y, atol=5e-3)
+
+
+def test_zealots_draw_all_others_to_mixtures_of_their_opinions() -> None:
+    rng = np.random.default_rng(3)
+    network = pp.networks.watts_strogatz(12, 4, 0.3, seed=1)
+    s, x = rng.uniform(0.5, 1.5, 12), rng.uniform(size=12)
+    s[[2, 7]] = np.inf
+    A = network.adjacency.toarray()
+    U, Z = np.setdiff1d(np.arange(12), [2, 7]), np.array([2, 7])
+    L = np.diag(A.sum(axis=1)) - A
+    expected = np.linalg.solve(L[np.ix_(U, U)], A[np.ix_(U, Z)] @ x[Z])
+    for pressure, error in ((pp.Linear(), 2e-2), (pp.Power(2), 1e-3)):
+        one = pp.Model(network, x, s, pressure)
+        assert one.network.directed
+        np.testing.assert_allclose(one.consensus_state[U], expected, atol=1e-13)
+        y, finite = x, np.where(np.isinf(s), 1.0, s)
+        for t in range(1, 1_001):
+            rho = float(pressure(t))
+            y = np.where(np.isinf(s), x, (finite * x + rho * (A @ y)) / (finite + rho * A.sum(axis=1)))
+        np.testing.assert_allclose(y, one.consensus_state, atol=error)
+        run = pp.simulate(one, 1_000, record="final").final.public[0]
+        np.testing.assert_allclose(run, y, atol=1e-12)
+        verdict = diagnose(one)
+        assert verdict.outcome is Outcome.DISAGREEMENT
+        assert verdict.limits is not None
+        np.testing.assert_allclose(verdict.limits, one.consensus_state, atol=1e-12)
+        # Their noise is never averaged out.
+        noisy = diagnose(replace(one, noise=pp.Gaussian(0.5)))
+        assert values(noisy, ReasonCode.SILENT_NOISE) == {"agents": 2}
+    alone = pp.Model(network, x, np.where(np.arange(12) == 2, np.inf, 1.0))
+    assert diagnose(alone).outcome is Outcome.CONSENSUS
+    assert alone.consensus_value == x[2]
+
+
+def test_pressure_on_each_agent_divides_its_stubbornness() -> None:
+    rng = np.random.default_rng(4)
+    A, s, x, b = MATRICES["strong"], rng.uniform(0.5, 1.5, 9), rng.uniform(size=9), rng.uniform(0.2, 3.0, 9)
+    one = pp.Model(pp.Network(A, directed=True), x, s, pp.Power(0.5), susceptibility=b)
+    y = x
+    for t in range(1, 2_001):
+        rho = b * math.sqrt(t)
+        y = (s * x + rho * (A @ y)) / (s + rho * A.sum(axis=1))
+    np.testing.assert_allclose(far_state(one, "strong", 2_000), y, atol=1e-12)
+    w = stationary_law(A) * s / b / A.sum(axis=1)
+    assert one.consensus_value == pytest.approx(w @ x / w.sum())
+    np.testing.assert_allclose(y, one.consensus_value, atol=0.05)
+    zealot = pp.Model(one.network, x, s, susceptibility=np.where(np.arange(9) == 4, 0.0, b))
+    assert zealot.consensus_value == pytest.approx(x[4])
+    with pytest.raises(pp.errors.ModelError, match="susceptibility must not be negative, got -1 at agent 0; 0 is"):
+        pp.Model(one.network, x, susceptibility=[-1.0] + [1.0] * 8)
