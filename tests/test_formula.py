@@ -291,7 +291,7 @@ def test_only_text_is_read(value: Any) -> None:
 def test_the_column_is_that_of_the_text_as_typed() -> None:
     with pytest.raises(FormulaError, match="'foo' at column 9"):
         parse("  t^2^3+foo")
-    with pytest.raises(FormulaError, match="'foo' at column 9"):
+    with pytest.raises(FormulaError, match="'foo' at column 9 of '  t²·3³−foo'"):
         parse("  t²·3³−foo")
 
 

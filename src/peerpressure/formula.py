@@ -339,6 +339,8 @@ class _Reader:
         """Raise a FormulaError that names what was found, and where."""
         # Non-ASCII characters may be invisible or look like others; their escapes do not.
         shown = ascii(self.given if len(self.given) <= 60 else f"{self.given[:57]}...")
+        for sign in (*_TYPESET, *_RAISED):
+            shown = shown.replace(ascii(sign)[1:-1], sign)
         got = f"{found} at column {column + 1} of {shown}"
         raise FormulaError(message("a formula must be arithmetic in t", got=got, remedy=remedy)) from None
 

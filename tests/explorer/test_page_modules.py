@@ -165,6 +165,14 @@ def test_equal_differences_of_opinion_look_equally_large(theme: str, page: Drive
     assert abs(labs[0, 1] - labs[-1, 1]) > 0.08
 
 
+def test_a_printed_picture_has_the_colours_of_the_page(page: Driver) -> None:
+    from peerpressure.plotting.network import _diverging
+
+    shown = page.module("colour", "module.opinionScale('light').css.map(css => css.match(/[0-9]+/g).map(Number))")
+    printed = 255 * _diverging()(np.linspace(0, 1, len(shown)))[:, :3]
+    assert np.abs(printed - np.array(shown)).max() < 4
+
+
 def test_whoever_is_nearest_is_found(page: Driver) -> None:
     rng = np.random.default_rng(5)
     positions = rng.uniform(-1, 1, (400, 2)).astype(np.float32)

@@ -162,6 +162,17 @@ def test_a_graphml_file_can_be_dropped_in_and_its_agents_keep_their_names(driver
     assert driver.sent("exact")["agents"] == [name]
 
 
+def test_a_directed_graphml_file_stays_directed(driver: Driver) -> None:
+    graph = nx.DiGraph([("ann", "bob"), ("bob", "cat"), ("cat", "bob")])
+    held = io.BytesIO()
+    nx.write_graphml(graph, held)
+    with driver.answering():
+        dropped(driver, "listeners.graphml", held.getvalue())
+    assert "3 directed edges" in driver.page.inner_text("#message-text")
+    network = driver.scenario()["network"]
+    assert (network["directed"], network["edges"]) == (True, [[0, 1], [1, 2], [2, 1]])
+
+
 def test_a_file_can_be_chosen_as_well(driver: Driver) -> None:
     with driver.page.expect_file_chooser() as chooser, driver.answering():
         driver.page.click("#choose-file")

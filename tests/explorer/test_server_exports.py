@@ -21,6 +21,7 @@ from peerpressure import cli
 from peerpressure.errors import CancelledError
 from peerpressure.explorer import exports
 from peerpressure.explorer.answers import inferred_edges
+from peerpressure.explorer.exports import Look
 from peerpressure.explorer.models import ModelCache
 from peerpressure.explorer.presets import PRESETS
 from peerpressure.explorer.protocol import Limits, RequestError
@@ -252,7 +253,7 @@ def test_a_picture_that_waits_for_another_to_be_drawn_can_be_cancelled() -> None
 
     def job() -> bytes:
         with cancellable(stopped.is_set):
-            return exports.picture(built, "curves", 0, "svg", cache)
+            return exports.picture(built, "curves", Look(), "svg", cache)
 
     with ThreadPoolExecutor(1) as pool, exports._DRAWING:
         waiting = pool.submit(job)
@@ -284,8 +285,32 @@ def test_the_computation_behind_a_picture_can_be_cancelled(
     cache = ModelCache(Limits())
     built = cache.build({"scenario": SMALL})
     with cancellable(stopped.is_set), pytest.raises(CancelledError):
-        exports.picture(built, what, 3, "svg", cache)
+        exports.picture(built, what, Look(3), "svg", cache)
     assert cancelled == [part]
+
+
+def test_pictures_have_the_axes_the_colours_and_the_rings_of_the_page() -> None:
+    cache = ModelCache(Limits())
+    built = cache.build({"scenario": SMALL})
+    for log_time, log_size in ((False, True), (True, False)):
+        left, right = exports._curves(built, Look(log_time=log_time, log_size=log_size), Limits())().axes
+        assert (left.get_xscale() == "log", right.get_xscale() == "log") == (log_time, log_time)
+        assert (right.get_yscale() == "log") == log_size
+    places, v = cache.drawing(built.model.network), built.model.consensus_value
+    _, ring, _, dots = exports._network(built, places, Look(7))().axes[0].collections
+    public = pp.simulate(built.system, 7, seed=SMALL["run"]["seed"], record="final").final.public[0]
+    assert np.array_equal(np.asarray(ring.get_array()), built.model.hidden)
+    assert np.array_equal(np.asarray(dots.get_array()), public)
+    half = np.abs(built.model.hidden - v).max()
+    assert dots.get_clim() == ring.get_clim() == (v - half, v + half)
+    *_, alone = exports._network(built, places, Look(7, colour="hidden"))().axes[0].collections
+    assert np.array_equal(np.asarray(alone.get_array()), built.model.hidden)
+
+
+def test_a_mistake_of_the_observer_does_not_prevent_other_pictures(asker: Asker) -> None:
+    wrong = SMALL | {"observe": {"methods": ["none such"]}}
+    for what, status in (("network", 200), ("observer", 422)):
+        assert asker.post("export/figure", wrong, what=what, time=1, format="png").status_code == status
 
 
 def test_the_picture_of_a_network_follows_time(asker: Asker) -> None:
@@ -308,12 +333,12 @@ def test_the_picture_of_an_unknown_network_follows_time() -> None:
     limits = Limits(inferred=2 * 5 * 10_060)
     cache = ModelCache(limits)
     built = cache.build({"scenario": UNKNOWN})
-    nothing, all_steps = (exports.picture(built, "observer", time, "svg", cache) for time in (0, 1e9))
+    nothing, all_steps = (exports.picture(built, "observer", Look(time), "svg", cache) for time in (0, 1e9))
     assert ElementTree.fromstring(all_steps).tag.endswith("svg")
     assert nothing != all_steps
     partly = UNKNOWN | {"observe": {"agents": [0, 1], "unknown_network": {}}}
     with pytest.raises(RequestError, match="3 of 5 unobserved"):
-        exports.picture(cache.build({"scenario": partly}), "observer", 60, "svg", cache)
+        exports.picture(cache.build({"scenario": partly}), "observer", Look(60), "svg", cache)
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ from peerpressure.explorer.answers import (
     run_answer,
 )
 from peerpressure.explorer.catalogue import catalogue
-from peerpressure.explorer.exports import KINDS, SUBJECTS, csv_file, netcdf_file, picture, toml_file
+from peerpressure.explorer.exports import KINDS, SUBJECTS, Look, csv_file, netcdf_file, picture, toml_file
 from peerpressure.explorer.jobs import JobQueue
 from peerpressure.explorer.models import ModelCache, upload_answer
 from peerpressure.explorer.protocol import (
@@ -125,7 +125,9 @@ def _figure(cache: ModelCache, body: Body) -> Answer:
     if what not in SUBJECTS or kind not in KINDS or isinstance(time, bool) or not isinstance(time, int | float):
         rule = f"a picture must be of {', '.join(SUBJECTS)} at a time, as {' or '.join(KINDS)}"
         raise RequestError(422, message(rule, got=ascii([what, time, kind])[:80], remedy="name one of each"))
-    content = picture(cache.build(body), what, time, kind, cache)
+    look = Look(time, str(body.get("colour")), body.get("log_time") is True, body.get("log_size") is True)
+    # Other pictures do not depend on the observer.
+    content = picture(cache.build(body, () if what == "observer" else _OBSERVER), what, look, kind, cache)
     return Answer(content, KINDS[kind], f"peerpressure-{what}.{kind}")
 
 

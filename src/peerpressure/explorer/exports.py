@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
@@ -35,6 +36,7 @@ KINDS: Mapping[str, str] = {"svg": "image/svg+xml", "png": "image/png"}
 SUBJECTS = ("curves", "network", "observer")
 # Fewer times show no curve; more than the width of a picture in pixels are of no use.
 MIN_TIMES, MAX_TIMES = 8, 2_000
+MOST_RINGED = 400  # agents with rings around them
 # Matplotlib's settings are those of the whole process, so that one picture is drawn at a time.
 _DRAWING = threading.Lock()
 
@@ -80,18 +82,30 @@ def _run(built: BuiltScenario) -> Trajectory:
 # Pictures; the functions that draw import Matplotlib, which takes a second and which most users never need.
 
 
-def picture(built: BuiltScenario, what: str, time: float, kind: str, cache: ModelCache) -> bytes:
+@final
+@dataclass(frozen=True)
+class Look:
+    """What is shown: the time, the opinions that colour the network, and which axes are logarithmic."""
+
+    time: float = 0
+    colour: str = "public"
+    log_time: bool = False
+    log_size: bool = False
+
+
+def picture(built: BuiltScenario, what: str, look: Look, kind: str, cache: ModelCache) -> bytes:
     """Return a picture of the curves, the network or the observer's estimates, as a file of this kind."""
+    time = look.time
     # All numbers are computed before the lock is taken, so that no picture waits for another one's computation.
     match what:
         case "curves":
-            draw = _curves(built, cache.limits)
+            draw = _curves(built, look, cache.limits)
         case "observer" if built.scenario.observe is not None and built.scenario.observe.unknown_network is not None:
             draw = _inferred(built, cache.drawing(built.model.network), time, cache.limits)
         case "observer":
             draw = _observer(built, cache.limits)
         case _:
-            draw = _network(built, cache.drawing(built.model.network), time)
+            draw = _network(built, cache.drawing(built.model.network), look)
     from peerpressure.plotting import render
 
     with _drawing():
@@ -111,7 +125,7 @@ def _drawing() -> Iterator[None]:
         _DRAWING.release()
 
 
-def _curves(built: BuiltScenario, limits: Limits) -> Callable[[], Figure]:
+def _curves(built: BuiltScenario, look: Look, limits: Limits) -> Callable[[], Figure]:
     """Draw range, spread and distance of all replicates, at as many times as a table may have rows for."""
     from peerpressure.plotting import run
 
@@ -121,7 +135,8 @@ def _curves(built: BuiltScenario, limits: Limits) -> Callable[[], Figure]:
     every = -(-built.steps // min(MAX_TIMES, limits.rows // replicates))
     # An odd stride, so that an oscillation between two sides is seen.
     experiment = experiment_of(built, Record(states=False, every=every | 1))
-    return partial(run.opinions, summaries(experiment), built.model.consensus_value)
+    table, v = summaries(experiment), built.model.consensus_value
+    return partial(run.opinions, table, v, log_time=look.log_time, log_size=look.log_size)
 
 
 def _observer(built: BuiltScenario, limits: Limits) -> Callable[[], Figure]:
@@ -168,25 +183,29 @@ def _inferred(built: BuiltScenario, places: Drawing, time: float, limits: Limits
     )
 
 
-def _network(built: BuiltScenario, places: Drawing, time: float) -> Callable[[], Figure]:
-    """Draw the network with agents coloured by their public opinions at a time, in the first replicate."""
+def _network(built: BuiltScenario, places: Drawing, look: Look) -> Callable[[], Figure]:
+    """Draw the network as the page does: public opinions of the first replicate within rings of the hidden ones."""
     from peerpressure.plotting.network import coloured_network
 
     model, pace = built.model, built.time_step
     # Times in a request are continuous and may lie beyond the end.
-    step = min(max(round(time / pace), 0), built.steps)
-    public = simulate(built.system, step, seed=built.scenario.run.seed, record="final").final.public[0]
-    # One colour scale for all times: the range of the hidden opinions and of the start.
-    opinions = np.concatenate([model.start_state, model.hidden])
+    step = min(max(round(look.time / pace), 0), built.steps)
+    final = simulate(built.system, step, seed=built.scenario.run.seed, record="final").final
+    public, hidden = final.public[0], model.hidden if final.hidden is None else final.hidden[0]
+    # One colour scale for all times: centred on v, and as wide as the hidden opinions, or as the start.
+    v = model.consensus_value
+    half = max(float(np.abs(model.hidden - v).max()) or float(np.abs(model.start_state - v).max()), 1e-9)
     sources, targets, _ = model.network.edges()
     ends = np.stack([sources, targets], axis=1)
+    by_hidden = look.colour == "hidden"
     return partial(
         coloured_network,
         places,
         # The same thinning as on the page.
         ends[:: -(-len(ends) // MAX_EDGES)],
         model.network.degrees,
-        public,
-        (float(opinions.min()), float(opinions.max())),
-        f"public opinion $y_{{{step * pace:g}}}$",
+        hidden if by_hidden else public,
+        None if by_hidden or model.n > MOST_RINGED else hidden,
+        (v, half),
+        ("hidden opinion" if by_hidden else "public opinion, in a ring of the hidden one") + f", $t$ = {step * pace:g}",
     )

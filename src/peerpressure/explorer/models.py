@@ -255,7 +255,7 @@ def _read_upload(name: str, data: bytes) -> Network:
         try:
             # Components are allowed here, since the largest one is taken, and the facts state how many agents are left
             # out.
-            return read_network(file, connected=False, directed=False)
+            return read_network(file, connected=False)
         except (NetworkError, FileFormatError) as error:
             # The temporary path means nothing to the user, and is not for them to know.
             raise RequestError(422, str(error).replace(str(file), shown)) from None

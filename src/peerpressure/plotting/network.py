@@ -11,7 +11,8 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection
+from matplotlib.collections import LineCollection, PathCollection
+from matplotlib.colors import LinearSegmentedColormap, Normalize
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
@@ -132,10 +133,15 @@ def coloured_network(
     ends: NDArray[Any],
     degrees: NDArray[Any],
     values: NDArray[Any],
-    limits: tuple[float, float],
+    rings: NDArray[Any] | None,
+    scale: tuple[float, float],
     name: str,
 ) -> Figure:
-    """Draw agents as dots, sized by degree and coloured by a value, with a colour bar of these limits below."""
+    """Draw agents as dots, sized by degree and coloured by a value, within rings coloured by another one.
+
+    ``scale`` holds the value at the centre of the colours, and how far they reach on both sides.
+    """
+    centre, half = scale
     # The layout is centred at 0; agents on a line have extent 0 in one direction and would give an empty figure.
     frame = np.maximum(np.abs(places).max(axis=0), LEAST_SIDE) + 0.06
     figure = Figure(figsize=(ONE_COLUMN, 0.55 + ONE_COLUMN * frame[1] / frame[0]))
@@ -149,29 +155,66 @@ def coloured_network(
     )
     lines.set_rasterized(many)
     axes.add_collection(lines)
-    dots = axes.scatter(
-        places[:, 0],
-        places[:, 1],
-        # Relative to the mean degree, with hubs limited, and smaller where there are many agents.
-        s=np.clip(degrees / degrees.mean(), 0.5, 8.0) * min(30.0, 1.0 + 2_000 / len(places)),
-        # Noise can move opinions out of the limits of the colour bar.
-        c=np.clip(values, *limits),
-        cmap=OPINIONS,
-        vmin=limits[0],
-        vmax=limits[1],
-        edgecolors="white",
-        linewidths=min(0.4, 40 / len(places)),
-        zorder=2,
-        rasterized=many,
-    )
+    # Relative to the mean degree, with hubs limited, and smaller where there are many agents.
+    areas = np.clip(degrees / degrees.mean(), 0.5, 8.0) * min(30.0, 1.0 + 2_000 / len(places))
+
+    def fill(colours: NDArray[Any] | str, share: float) -> PathCollection:
+        # Noise can move opinions out of the limits of the colour bar; values beyond them take the colours of its ends.
+        norm = None if isinstance(colours, str) else Normalize(centre - half, centre + half)
+        return axes.scatter(
+            places[:, 0],
+            places[:, 1],
+            s=share * areas,
+            c=colours,
+            norm=norm,
+            cmap=None if norm is None else _diverging(),
+            linewidths=0,
+            zorder=2,
+            rasterized=many,
+        )
+
+    if rings is None:
+        fill("white", 1.15)
+        dots = fill(values, 1.0)
+    else:
+        fill(rings, 1.3)
+        fill("white", 0.9)
+        dots = fill(values, 0.68)
     axes.set_aspect("equal")
     axes.set_xlim(-frame[0], frame[0])
     axes.set_ylim(-frame[1], frame[1])
     axes.axis("off")
-    bar = figure.colorbar(dots, ax=axes, location="bottom", shrink=0.5, aspect=28, pad=0.01)
+    ticks = [centre - half, centre, centre + half]
+    bar = figure.colorbar(dots, ax=axes, location="bottom", shrink=0.5, aspect=28, pad=0.01, ticks=ticks)
+    low, middle, high = (f"{value:.3g}" for value in ticks)
+    bar.ax.set_xticklabels([low, f"$v$ = {middle}", high])
     bar.set_label(name, labelpad=1)
     bar.outline.set_visible(False)
     return figure
+
+
+def _diverging() -> LinearSegmentedColormap:
+    """Return the explorer's colours of opinions: blue over grey to orange, each half a straight line in OKLab."""
+    part = np.linspace(-1, 1, 129)
+    angle = np.radians(np.where(part < 0, 255.0, 50.0))
+    lightness, chroma = 0.82 - 0.32 * np.abs(part), 0.138 * np.abs(part)
+    lab = np.stack([lightness, chroma * np.cos(angle), chroma * np.sin(angle)])
+    # From OKLab to linear and then to gamma-compressed sRGB (Ottosson, 2020).
+    cones = np.array(
+        [[1, 0.3963377774, 0.2158037573], [1, -0.1055613458, -0.0638541728], [1, -0.0894841775, -1.291485548]]
+    )
+    linear = np.clip(_CONES_TO_RGB @ (cones @ lab) ** 3, 0, 1)
+    rgb = np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * linear ** (1 / 2.4) - 0.055)
+    return LinearSegmentedColormap.from_list("opinions", [tuple(one) for one in rgb.T.tolist()], N=1025)
+
+
+_CONES_TO_RGB = np.array(
+    [
+        [4.0767416621, -3.3077115913, 0.2309699292],
+        [-1.2684380046, 2.6097574011, -0.3413193965],
+        [-0.0041960863, -0.7034186147, 1.707614701],
+    ]
+)
 
 
 @styled

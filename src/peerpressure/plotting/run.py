@@ -37,19 +37,22 @@ Numbers: TypeAlias = NDArray[np.int64]
 
 
 @styled
-def opinions(summaries: pd.DataFrame, v: float) -> Figure:
+def opinions(
+    summaries: pd.DataFrame, v: float, *, log_time: bool | None = None, log_size: bool | None = None
+) -> Figure:
     """Show the range of public opinions over time, and their spread and largest distance to v.
 
-    Spread is max − min over agents, and the largest distance is max |y_i − v|.
+    Spread is max − min over agents, and the largest distance is max |y_i − v|. Axes are logarithmic where that suits
+    the numbers, unless it is said for time and for sizes.
     """
     figure = Figure(figsize=(TWO_COLUMNS, 2.5))
     left, right = figure.subplots(1, 2)
     shown = _thinned(summaries)
     _range(left, shown, ("minimum", "maximum", "mean"), BLUE, v)
     left.set_ylabel("public opinion $y_t$")
-    _fall(right, shown, {"spread": ("spread", BLUE), "max_distance": ("largest distance to $v$", TEAL)})
+    _fall(right, shown, {"spread": ("spread", BLUE), "max_distance": ("largest distance to $v$", TEAL)}, log_size)
     for axes in (left, right):
-        _time_axis(axes, shown["time"])
+        _time_axis(axes, shown["time"], log_time)
     panel(left, "a", "public opinions")
     panel(right, "b", "spread and distance")
     return figure
@@ -103,7 +106,7 @@ def _range(axes: Axes, summaries: pd.DataFrame, columns: tuple[str, str, str], c
     axes.text(0.98, 0.015, "means", transform=axes.transAxes, color=RED, ha="right", va="bottom")
 
 
-def _fall(axes: Axes, summaries: pd.DataFrame, curves: Mapping[str, tuple[str, str]]) -> None:
+def _fall(axes: Axes, summaries: pd.DataFrame, curves: Mapping[str, tuple[str, str]], log: bool | None = None) -> None:
     """Draw the median over replicates of each column on a log axis, with the interquartile range shaded."""
     for k, (name, (words, colour)) in enumerate(curves.items()):
         # Quartiles instead of mean and standard deviation: they are positive, so that a log axis can display the band.
@@ -116,7 +119,7 @@ def _fall(axes: Axes, summaries: pd.DataFrame, curves: Mapping[str, tuple[str, s
         axes.text(0.98, 0.985 - 0.085 * k, words, transform=axes.transAxes, color=colour, ha="right", va="top")
     axes.margins(y=0.1)
     # A spread of exactly 0, as from identical opinions, rules out a log axis.
-    if (summaries[[*curves]] > 0).to_numpy().all():
+    if log is not False and (summaries[[*curves]] > 0).to_numpy().all():
         axes.set_yscale("log")
     # After the scale is chosen: the room is a share of the axis as it is drawn.
     _make_room_above(axes)
@@ -132,9 +135,9 @@ def _make_room_above(axes: Axes) -> None:
     axes.set_ylim(top=float(scale.inverted().transform(np.array([high + 0.13 * (high - low)]))[0]))
 
 
-def _time_axis(axes: Axes, times: pd.Series) -> None:
+def _time_axis(axes: Axes, times: pd.Series, log: bool | None = None) -> None:
     # Shorter runs fit a linear axis, on which single steps can be read.
-    if times.max() >= 50 * times.min():
+    if times.max() >= 50 * times.min() if log is None else log:
         axes.set_xscale("log")
     # A run of one step would have an axis of length 0.
     axes.set_xlim(times.min(), max(times.max(), 2 * times.min()))

@@ -294,7 +294,10 @@ class Explorer {
         const shown = observer || store.view.tab === "observer";
         return shown ? { ...store.scenario, observe: observerOf(store.scenario) } : store.scenario;
       },
-      time: () => this.clock.time,
+      look: () => {
+        const { colour, logTime, logSize } = store.view;
+        return { time: this.clock.time, colour, log_time: logTime, log_size: logSize };
+      },
       canvas: this.stage.canvas,
       link: () => this.address.write().then(() => location.href),
     });

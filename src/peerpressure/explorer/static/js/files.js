@@ -92,7 +92,7 @@ function save(blob, name) {
 /**
  * @typedef {object} Shared what the menu gives away
  * @property {(observer: boolean) => Scenario} scenario with the observer, also if it is not shown
- * @property {() => number} time
+ * @property {() => object} look what is shown of it: the time, the colours and the axes
  * @property {HTMLCanvasElement} canvas
  * @property {() => Promise<string>} link
  */
@@ -102,7 +102,7 @@ function save(blob, name) {
  * @param {string} what
  * @param {Shared} shared
  */
-async function take(what, { scenario, time, canvas, link }) {
+async function take(what, { scenario, look, canvas, link }) {
   if (what === "link") {
     const address = await link();
     try {
@@ -115,7 +115,7 @@ async function take(what, { scenario, time, canvas, link }) {
     canvas.toBlob((blob) => blob && save(blob, "network-as-shown.png"));
   } else if (what.startsWith("figure:")) {
     const [, figure, format] = what.split(":");
-    await saveExport("figure", { scenario: scenario(figure === "observer"), what: figure, time: time(), format });
+    await saveExport("figure", { ...look(), scenario: scenario(figure === "observer"), what: figure, format });
   } else await saveExport(what, { scenario: scenario(false) });
 }
 
