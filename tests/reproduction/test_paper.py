@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from threadpoolctl import threadpool_info
 
 from peerpressure import reproduction
 from peerpressure.errors import InvalidInputError
@@ -32,8 +33,17 @@ def told() -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def tables(told: list[str]) -> dict[str, pd.DataFrame]:
-    return paper_tables(seed=3, steps=200, replications=3, sizes=[20, 30], seeds=1, progress=told.append)
+def threads() -> set[int]:
+    return set()
+
+
+@pytest.fixture(scope="module")
+def tables(told: list[str], threads: set[int]) -> dict[str, pd.DataFrame]:
+    def note(stage: str) -> None:
+        told.append(stage)
+        threads.update(library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas")
+
+    return paper_tables(seed=3, steps=200, replications=3, sizes=[20, 30], seeds=1, progress=note)
 
 
 def documented() -> dict[str, str]:
@@ -100,6 +110,13 @@ def test_stages_are_reported(told: list[str], tables: dict[str, pd.DataFrame]) -
     assert tables
     assert told[-1] == "claims against findings"
     assert len(told) == len(set(told))
+
+
+def test_processes_side_by_side_do_linear_algebra_on_one_thread_each(
+    threads: set[int], tables: dict[str, pd.DataFrame]
+) -> None:
+    assert tables
+    assert threads <= {1}  # none where the threads of this library cannot be told
 
 
 def test_two_runs_give_the_same_bytes(tables: dict[str, pd.DataFrame]) -> None:

@@ -7,7 +7,7 @@ in agents unless a name says otherwise, and anything larger raises `TooLargeErro
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import cache
 from typing import Any
 
@@ -92,9 +92,13 @@ def few_threads(agents: int) -> Iterator[None]:
 
     The number is that of the process. If several threads of Python are in such blocks, that of the first one holds.
     """
-    if agents > FILTER_LIMIT:
+    with nullcontext() if agents > FILTER_LIMIT else one_thread():
         yield
-        return
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Do linear algebra on one thread in this block."""
     with _controller().limit(limits=1, user_api="blas"):
         yield
 

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from peerpressure.progress import deaf_children
+from peerpressure.recovery._limits import one_thread
 from peerpressure.reproduction import printed
 from peerpressure.reproduction._adaptation import forgetting, two_timescales
 from peerpressure.reproduction._beyond import (
@@ -70,6 +71,8 @@ class Extensions(NamedTuple):
     verdicts: list[pd.DataFrame]
 
 
+# Two processes share the cores, and matrices are small.
+@one_thread()
 def paper_tables(
     seed: int = SEED,
     steps: int = STEPS,
@@ -221,6 +224,7 @@ def _beside(
         child.join()
 
 
+@one_thread()
 def _send_extensions(sender: Connection, seed: int, steps: int, seeds: int) -> None:
     try:
         sender.send(_extensions(seed, steps, seeds, lambda stage: None))

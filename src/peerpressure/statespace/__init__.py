@@ -1,0 +1,62 @@
+"""The model as a linear state-space model, for discrete and continuous time alike.
+
+The state z = (y, x, u) has the public opinions y, the hidden opinions x where they adapt, and the memory u of the
+noise where it is correlated in time. With n agents it has n, 2n or 3n entries, in this order, and moves by
+
+    z_t = F_t z_{t−1} + B_t x₀ + G_t w_t,   z_0 = a + B_0 x₀ + G_0 w_0,   w_t independent, mean 0, variance I.
+
+A step of the discrete `Model` with noise std σ_t and autocorrelation φ (0 if white, 1 if frozen) is
+
+    u_t = φ u_{t−1} + √(1−φ²) w_t,
+    y_t = C_t y_{t−1} + g_t ∘ x_t + g_t σ_t ∘ u_t,
+    x_{t+1} = x_t + η_t ∘ (y_t − x_t),
+
+so that z_t has x_{t+1}, the hidden opinions after step t. Where opinions are constant, x_t = x₀ enters through B_t;
+where noise is white, u_t = w_t is no part of the state. A step of the `SDE` has dense F, B and G.
+
+`initial_state` gives z_0 and `transitions` the steps; readers of either need not ask which kind of model it is.
+"""
+
+from __future__ import annotations
+
+from peerpressure.statespace._operators import DenseTransition, InitialState, ModelTransition, StateLayout, Transition
+from peerpressure.statespace._systems import (
+    KEPT_NUMBERS,
+    LARGEST_SDE,
+    System,
+    discrete_model,
+    initial_state,
+    model_of,
+    model_transitions,
+    noise_deviations,
+    retained,
+    state_layout,
+    step_length,
+    transition,
+    transition_table,
+    transitions,
+    with_model,
+)
+
+__all__ = [
+    "KEPT_NUMBERS",
+    "LARGEST_SDE",
+    "DenseTransition",
+    "InitialState",
+    "ModelTransition",
+    "StateLayout",
+    "System",
+    "Transition",
+    "discrete_model",
+    "initial_state",
+    "model_of",
+    "model_transitions",
+    "noise_deviations",
+    "retained",
+    "state_layout",
+    "step_length",
+    "transition",
+    "transition_table",
+    "transitions",
+    "with_model",
+]

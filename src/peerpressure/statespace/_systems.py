@@ -1,0 +1,513 @@
+"""Models and SDEs as state-space systems: their layout, initial state and steps."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import TypeAlias
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from peerpressure.errors import ModelError, TooLargeError, message
+from peerpressure.model import Model, Vector
+from peerpressure.networks import Network
+from peerpressure.progress import checkpoint
+from peerpressure.sde import SDE, StepLaw, exact_transitions
+from peerpressure.statespace._operators import DenseTransition, InitialState, ModelTransition, StateLayout, Transition
+
+System: TypeAlias = Model | SDE
+
+# Steps of an SDE have dense matrices of this many rows, and multiply them at every step.
+LARGEST_SDE = 1_000
+_BUILD = "build one first: Model(network, hidden=...)"
+# Numbers in the steps that are kept for repeated passes, 64 MB.
+KEPT_NUMBERS = 2**23
+# Schedules are evaluated for so many steps at once.
+STEPS_TOGETHER = 1024
+
+
+def model_of(system: System) -> Model:
+    """Return the model that an SDE was made from, or the model itself.
+
+    Parameters
+    ----------
+    system : Model or SDE
+        The system.
+
+    Returns
+    -------
+    Model
+        Its model.
+
+    Raises
+    ------
+    ModelError
+        If it is neither: the check of everything that is computed from a model.
+
+    See Also
+    --------
+    discrete_model : Accepts discrete time only.
+
+    Examples
+    --------
+    >>> from peerpressure import SDE, Model
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.statespace import model_of
+    >>> model = Model(k2(), hidden=[1.0, 2.0])
+    >>> model_of(SDE(model)) is model
+    True
+    """
+    model: object = system.model if isinstance(system, SDE) else system
+    if not isinstance(model, Model):
+        raise ModelError(message("the model must be a Model or an SDE", got=type(system).__name__, remedy=_BUILD))
+    return model
+
+
+def discrete_model(model: object) -> Model:
+    """Return a model in discrete time as it is; an SDE is an error, too.
+
+    Parameters
+    ----------
+    model : Model
+        The model.
+
+    Returns
+    -------
+    Model
+        The same.
+
+    Raises
+    ------
+    ModelError
+        If it is not a ``Model``.
+
+    See Also
+    --------
+    model_of : Accepts an SDE, too.
+
+    Examples
+    --------
+    >>> from peerpressure import Model
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.statespace import discrete_model
+    >>> model = Model(k2(), hidden=[1.0, 2.0])
+    >>> discrete_model(model) is model
+    True
+    """
+    if not isinstance(model, Model):
+        remedy = "pass the Model that it was made from" if isinstance(model, SDE) else _BUILD
+        raise ModelError(
+            message("this is defined for a Model, in discrete time", got=type(model).__name__, remedy=remedy)
+        )
+    return model
+
+
+def with_model(system: System, model: Model) -> System:
+    """Return the same kind of system made from another model.
+
+    Parameters
+    ----------
+    system : Model or SDE
+        The system.
+    model : Model
+        The other model.
+
+    Returns
+    -------
+    Model or SDE
+        The model, or an SDE with the settings of ``system``.
+
+    See Also
+    --------
+    model_of : The model of a system.
+
+    Examples
+    --------
+    >>> from peerpressure import SDE, Model
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.statespace import with_model
+    >>> with_model(SDE(Model(k2(), hidden=[1.0, 2.0]), step=0.5), Model(k2(), hidden=[0.0, 1.0])).step
+    0.5
+    """
+    return replace(system, model=model) if isinstance(system, SDE) else model
+
+
+def step_length(system: System) -> float:
+    """Return the time from one state to the next: the step of an SDE, and 1 in discrete time.
+
+    Parameters
+    ----------
+    system : Model or SDE
+        The system.
+
+    Returns
+    -------
+    float
+        Length of a step.
+
+    See Also
+    --------
+    transitions : The steps.
+
+    Examples
+    --------
+    >>> from peerpressure import SDE, Model
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.statespace import step_length
+    >>> step_length(SDE(Model(k2(), hidden=[1.0, 2.0]), step=0.5))
+    0.5
+    """
+    return system.step if isinstance(system, SDE) else 1
+
+
+def noise_deviations(system: System) -> Vector:
+    """Return the standard deviations of noise as it enters with the weight of an opinion.
+
+    Parameters
+    ----------
+    system : Model or SDE
+        The system.
+
+    Returns
+    -------
+    array, (agents,)
+        Standard deviations, without their scale over time.
+
+    See Also
+    --------
+    transitions : The steps, with the noise of each.
+
+    Examples
+    --------
+    >>> from peerpressure import Gaussian, Model
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.statespace import noise_deviations
+    >>> noise_deviations(Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(0.5)))
+    array([0.5, 0.5])
+    """
+    return system.deviations if isinstance(system, SDE) else system.noise.deviations(system.n)
+
+
+def state_layout(system: System, *, hidden: bool = False) -> StateLayout:
+    """Return the layout of the state of a system.
+
+    Parameters
+    ----------
+    system : Model or SDE
+        The system.
+    hidden : bool, default False
+        Whether to include hidden opinions even where they are constant; an SDE never includes them.
+
+    Returns
+    -------
+    StateLayout
+        Which entries are public opinions, hidden opinions and noise memory.
+
+    See Also
+    --------
+    initial_state : The state at time 0.
+
+    Examples
+    --------
+    >>> from peerpressure import AR1, Gaussian, Model
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.statespace import state_layout
+    >>> state_layout(Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(1.0, temporal=AR1(0.5))))
+    StateLayout(agents=2, has_hidden=False, has_memory=True)
+    """
+    model = model_of(system)
+    # The SDE has constant hidden opinions by definition, which enter through B.
+    adapts = model.adaptation is not None or (hidden and isinstance(system, Model))
+    return StateLayout(model.n, has_hidden=adapts, has_memory=model.noise.has_memory)
+
+
+def initial_state(system: System, *, hidden: bool = False) -> InitialState:
+    """Return the state at time 0, as a function of x₀ and of the first draw of correlated noise.
+
+    Parameters
+    ----------
+    system : Model or SDE
+        The system.
+    hidden : bool, default False
+        Whether to include hidden opinions even where they are constant.
+
+    Returns
+    -------
+    InitialState
+        Offset and operators.
+
+    See Also
+    --------
+    transitions : The steps that follow.
+
+    Examples
+    --------
+    >>> from peerpressure import Model
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.statespace import initial_state
+    >>> initial_state(Model(k2(), hidden=[1.0, 2.0], start=[0.5, 0.0])).offset
+    array([0.5, 0. ])
+    """
+    model, layout = model_of(system), state_layout(system, hidden=hidden)
+    offset = np.zeros(layout.states)
+    from_hidden = isinstance(model.start, str)
+    if not from_hidden:
+        offset[layout.public] = model.start_state
+    return InitialState(layout, offset, from_hidden)
+
+
+def transition(model: Model, t: int, *, hidden: bool = False, layout: StateLayout | None = None) -> ModelTransition:
+    """Return the step of a discrete model that leads to time t.
+
+    Parameters
+    ----------
+    model : Model
+        The model.
+    t : int
+        Time at the end of the step, t ≥ 1.
+    hidden : bool, default False
+        Whether to include hidden opinions even where they are constant.
+    layout : StateLayout, optional
+        The layout, where it is at hand already.
+
+    Returns
+    -------
+    ModelTransition
+        The step.
+
+    See Also
+    --------
+    transitions : The steps of a whole run.
+
+    Examples
+    --------
+    >>> from peerpressure import Model
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.statespace import transition
+    >>> model = Model(k2(), hidden=[1.0, 2.0])
+    >>> transition(model, 1).forward(model.start_state, hidden=model.x0)
+    array([1.5, 1.5])
+    """
+    update, noise = model.update(t), model.noise
+    std = np.zeros(model.n) if noise.is_zero else update.gain * (noise.std * float(noise.scale(t)))
+    return ModelTransition(layout or state_layout(model, hidden=hidden), update, std, noise.autocorrelation)
+
+
+def model_transitions(
+    model: Model, times: range, *, hidden: bool = False, layout: StateLayout | None = None
+) -> Iterator[ModelTransition]:
+    """Yield the steps of a discrete model that lead to these times, in their order, forwards or backwards.
+
+    Parameters
+    ----------
+    model : Model
+        The model.
+    times : range
+        Times at the ends of the steps, each at least 1.
+    hidden : bool, default False
+        Whether to include hidden opinions even where they are constant.
+    layout : StateLayout, optional
+        The layout, where it is at hand already.
+
+    Yields
+    ------
+    ModelTransition
+        The steps.
+
+    See Also
+    --------
+    transition : One step.
+
+    Examples
+    --------
+    >>> from peerpressure import Gaussian, Model
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.statespace import model_transitions
+    >>> model = Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(1.0))
+    >>> [float(step.noise_std[0]) for step in model_transitions(model, range(3, 0, -2))]
+    [0.25, 0.5]
+    """
+    layout = layout or state_layout(model, hidden=hidden)
+    std, phi = model.noise.deviations(model.n), model.noise.autocorrelation
+    for first in range(0, len(times), STEPS_TOGETHER):
+        block = times[first : first + STEPS_TOGETHER]
+        for update, scale in zip(model.updates(block), model.noise.scale(block), strict=True):
+            # The gain is applied to ε as to x: noise is part of the preferred opinion.
+            yield ModelTransition(layout, update, update.gain * (std * scale), phi)
+
+
+def transition_table(model: Model, last: int) -> Callable[[int], ModelTransition]:
+    """Return a function from t to the step that leads to it, for passes in either direction of time.
+
+    The steps are kept where all of them are small, and made at each call where they are not.
+
+    Parameters
+    ----------
+    model : Model
+        The model.
+    last : int
+        The last step, at least 1.
+
+    Returns
+    -------
+    callable
+        Function of a step from 1 to ``last`` that returns its ``ModelTransition``.
+
+    See Also
+    --------
+    transitions : The same in order of time.
+
+    Examples
+    --------
+    >>> from peerpressure import Gaussian, Model
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.statespace import transition_table
+    >>> at = transition_table(Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(1.0)), 3)
+    >>> at(3).noise_std
+    array([0.25, 0.25])
+    """
+    # Steps of a static network share its adjacency; those of a temporal one may have a matrix each.
+    matrices = model.network.adjacency.nnz if model.temporal_network is not None else 0
+    if (model.n + matrices) * last > KEPT_NUMBERS:
+        # Making a step costs O(n), no more than the pass over the state that uses it.
+        return lambda t: transition(model, t)
+    kept = dict(enumerate(model_transitions(model, range(1, last + 1)), 1))
+    return kept.__getitem__
+
+
+def transitions(system: System, last: int, first: int = 1, *, hidden: bool = False) -> Iterator[Transition]:
+    """Yield the steps that lead to times first, …, last; those of an SDE end at multiples of its step.
+
+    Parameters
+    ----------
+    system : Model or SDE
+        The system.
+    last : int
+        The last step, at least 1.
+    first : int, default 1
+        The first step, at least 1.
+    hidden : bool, default False
+        Whether to include hidden opinions even where they are constant.
+
+    Yields
+    ------
+    Transition
+        The step that leads to each time.
+
+    See Also
+    --------
+    initial_state : The state before the first step.
+
+    Examples
+    --------
+    >>> from peerpressure import Model
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.statespace import initial_state, transitions
+    >>> model = Model(k2(), hidden=[1.0, 2.0], start=[0.0, 0.0])
+    >>> state = initial_state(model).offset
+    >>> for step in transitions(model, 2):
+    ...     state = step.forward(state, hidden=model.x0)
+    >>> bool((state == model.update(2)(model.update(1)(model.start_state))).all())
+    True
+    """
+    if isinstance(system, SDE):
+        yield from _sde_transitions(system, last, first)
+        return
+    yield from model_transitions(system, range(first, last + 1), hidden=hidden)
+
+
+def retained(model: Model, last: int) -> Vector:
+    """Return the weight π_t = Π_{s≤t} (1 − η_s) that x₀ keeps in an agent's own x_{t+1}, for t = 0…last.
+
+    Given the public opinions, x_{t+1} = π_t ∘ x₀ + k_t with k_t the adopted part.
+
+    Parameters
+    ----------
+    model : Model
+        The model.
+    last : int
+        The last step, at least 0.
+
+    Returns
+    -------
+    array of shape (last + 1, agents) or (last + 1, 1)
+        Weights from 0 to 1; one column where all agents have the same ones.
+
+    See Also
+    --------
+    theory.retention : The same with half-lives and information.
+
+    Examples
+    --------
+    >>> from peerpressure import Model
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.statespace import retained
+    >>> retained(Model(k2(), hidden=[1.0, 2.0], adaptation=0.5), 3).ravel()
+    array([1.   , 0.5  , 0.25 , 0.125])
+    """
+    adaptation = model.adaptation
+    if adaptation is None:
+        return np.ones((last + 1, 1))
+    factor = np.atleast_1d(np.asarray(adaptation.adaptation_weight, dtype=np.float64))
+    staying = np.ones((last + 1, factor.size))
+    staying[1:] -= adaptation.pace(np.arange(1, last + 1))[:, None] * factor
+    # A product of numbers in [0, 1] cannot overflow; underflow to 0 is the correct limit.
+    return np.asarray(np.cumprod(staying, axis=0))
+
+
+# The steps 1, 2, … of the latest equation on each network. They do not depend on opinions, so that the equation may be
+# another object than before, as that of an observer who does not know them.
+_kept_steps: WeakKeyDictionary[Network, tuple[object, dict[int, DenseTransition]]] = WeakKeyDictionary()
+
+
+def _kept(sde: SDE) -> dict[int, DenseTransition]:
+    """Return the steps that are kept for an equation, by number, to which more may be added."""
+    likeness = (sde.step, sde.scaling, sde.path_method, sde.s.tobytes(), sde.pressure.to_dict(), sde.noise)
+    found = _kept_steps.get(sde.network)
+    if found is None or found[0] != likeness:
+        found = _kept_steps[sde.network] = (likeness, {})
+    return found[1]
+
+
+def _sde_transitions(sde: SDE, last: int, first: int) -> Iterator[DenseTransition]:
+    if sde.n > LARGEST_SDE:
+        rule = f"in continuous time outputs can be judged for at most {LARGEST_SDE:,} agents"
+        raise TooLargeError(message(rule, got=f"{sde.n:,}", remedy="look at a part of the network"))
+    # An observer passes over the steps more than once, and making one takes some ten matrix products.
+    kept, made = _kept(sde), None
+    for k in range(first, last + 1):
+        checkpoint()
+        step = kept.get(k)
+        if step is not None:
+            # Steps are made one after the other, and those that follow a kept one begin anew.
+            made = None
+        else:
+            made = made or _made_transitions(sde, last, k)
+            step = next(made)
+            if 3 * sde.n**2 * k <= 2 * KEPT_NUMBERS:
+                # By number: several threads may make the same steps.
+                kept[k] = step
+        yield step
+
+
+def _made_transitions(sde: SDE, last: int, first: int) -> Iterator[DenseTransition]:
+    if sde.path_method == "euler":
+        yield from (_euler_transition(sde, k) for k in range(first, last + 1))
+        return
+    known: tuple[StepLaw, DenseTransition] | None = None
+    for law in exact_transitions(sde, first, last):
+        # Where nothing changes in time, one law serves all steps.
+        if known is None or law is not known[0]:
+            known = law, DenseTransition(law.matrix, law.hidden, law.root)
+        yield known[1]
+
+
+def _euler_transition(sde: SDE, k: int) -> DenseTransition:
+    """Return Euler's step, by whose law paths drawn with that method are read."""
+    h, one = sde.step, np.eye(sde.n)
+    update = sde.update(sde.time(k))
+    # Independent between agents in a step of Euler; a longer, exact step correlates them through the coupling.
+    noise = math.sqrt(h) * sde.noise_size(sde.time(k), update)
+    return DenseTransition((1 - h) * one + h * update.couple(one), np.diag(h * update.gain), np.diag(noise))
