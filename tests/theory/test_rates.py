@@ -15,8 +15,17 @@ from peerpressure.model import Model
 from peerpressure.networks import Network, TemporalNetwork, barabasi_albert, complete, cycle, named, path, star
 from peerpressure.noise import AR1, Gaussian, Noise, NoNoise
 from peerpressure.schedules import Constant, Formula, Linear, Logarithmic, Power, Schedule, StretchedExponential, Table
-from peerpressure.theory import Regime, consensus_mode, consensus_rate, ideal_deviation, moments, regime_of
+from peerpressure.theory import (
+    Regime,
+    consensus_mode,
+    consensus_rate,
+    diagnose,
+    ideal_deviation,
+    moments,
+    regime_of,
+)
 from peerpressure.theory._rates import lag, mode_noise, start_weight
+from peerpressure.theory._verdict import rows
 
 NETWORKS: Mapping[str, Network] = {
     "path": path(5),
@@ -336,3 +345,12 @@ def test_exponents_that_are_almost_equal_are_told_apart_very_late() -> None:
     assert law is not None
     assert law.onset is not None
     assert law.onset < 1_000
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_regular_network_starts_at_its_value_up_to_rounding(seed: int) -> None:
+    model = Model(cycle(7), hidden=np.random.default_rng(seed).random(7), noise=Gaussian(0.2))
+    bias = consensus_rate(model).bias
+    assert bias is not None
+    assert bias.constant == 0
+    assert ("decays like", "bias 0, ") in [(name, text[:8]) for name, text in rows(diagnose(model))]

@@ -407,6 +407,10 @@ def ideal_deviation(model: Model, t: int) -> float:
     return mode_noise(model) * math.sqrt(long_run_factor(phi) / t)
 
 
+# Rounding of a mean, as a share of the largest number.
+_ROUNDING = 1e-13
+
+
 def _scale(schedule: Schedule, exponent: float) -> float:
     """Return c of c·t^exponent."""
     # In logarithms, because t^p at t = 1e100 overflows from p = 3.1 on.
@@ -442,9 +446,11 @@ def _remembered(model: Model, r: float) -> float | None:
         return None
     beta = schedule.offset / schedule.slope if isinstance(schedule, Linear) else 0.0
     d = model.network.left_null_vector * model.network.degrees
-    start = float(d @ (model.start_state - model.consensus_value) / d.sum())
-    if beta == -1:
-        return 0.0  # ρ_1 = 0: the first step forgets the start altogether
+    opinions, v = model.start_state, model.consensus_value
+    start = float(d @ (opinions - v) / d.sum())
+    # At ρ_1 = 0 the first step forgets the start altogether; on regular networks the start is at v up to rounding.
+    if beta == -1 or abs(start) <= _ROUNDING * max(float(np.abs(opinions).max()), abs(v)):
+        return 0.0
     # The exact product Π (t + β)/(t + β + r), t ≥ 1, times t^r tends to this ratio of gamma functions.
     return start * math.exp(math.lgamma(1 + beta + r) - math.lgamma(1 + beta))
 

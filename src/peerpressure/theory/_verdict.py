@@ -230,7 +230,7 @@ class Verdict:
     value : float
         The consensus value v = Σ s x₀/Σ s.
     kappa : float
-        The ratio κ = Σs/Σd, or the rate of the common value where the network changes.
+        The ratio κ = Σs/Σd on an undirected network, or the rate of the common value on a directed or temporal one.
     pressure : str
         The pressure schedule.
     rate : Rate
@@ -436,8 +436,10 @@ def rows(verdict: Verdict) -> Rows:
     kappa = f"{verdict.kappa:.4g}"
     if verdict.rate.ratio is not None:
         kappa += f", and κ/c = {verdict.rate.ratio:.4g} for ρ_t ~ c t"
-    name = "κ = Σs/Σd" if verdict.connectivity is None and not verdict.classes else "κ"
-    table = [("peer pressure", verdict.pressure), ("consensus value v", f"{verdict.value:.6g}"), (name, kappa)]
+    table = [("peer pressure", verdict.pressure)]
+    # Several classes have a value and a rate each, which the reasons name.
+    if not verdict.classes:
+        table += [("consensus value v", f"{verdict.value:.6g}"), ("κ", kappa)]
     limit = verdict.consensus_limit
     if limit is not None and (limit.horizon or limit.std or limit.mean != verdict.value):
         table.append(("consensus limit", limit_text(limit)))
@@ -463,7 +465,7 @@ def rows(verdict: Verdict) -> Rows:
 def _law(law: Law) -> str:
     if law.constant == 0:
         return "0"
-    if law.onset is None:
+    if law.onset is None or law.onset == math.inf:
         return f"{law} as t → ∞"
     return str(law) + ("" if law.onset <= _SOON else f" from t ≈ {law.onset:.0e} on")
 
