@@ -181,5 +181,5 @@ def test_plain_words_fit_the_terminal_and_have_no_mathematics(width: int) -> Non
 def test_the_legend_explains_each_symbol_that_occurs_and_no_other() -> None:
     text = str(diagnose(MODELS["white"], STEPS))
     names = {line.split("  ")[1] for line in legend(text, 200).splitlines()}
-    assert {"v", "t", "ρ_t", "κ", "s", "d", "RMS", "consensus mode", "bias"} <= names
+    assert {"v", "t", "ρ_t", "κ", "c", "RMS", "consensus mode", "bias"} <= names
     assert legend("nothing here", 80) == ""

@@ -24,7 +24,7 @@ SYMBOLS = {
     "v": "consensus value, the mean of hidden opinions weighted by stubbornness: Σ s x₀/Σ s",
     "t": "step, or time",
     "ρ_t": "peer pressure at step t",
-    "κ": "rate of the consensus mode, Σs/Σd on a constant undirected network",
+    "κ": "rate of the consensus mode: total stubbornness over total degree on a constant undirected network",
     "c": "slope of the pressure at large t",
     "s": "stubbornness of an agent, the weight of its own opinion",
     "d": "degree of an agent, the sum of the weights of its edges",
