@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import math
 import pickle
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,10 @@ import pytest
 
 from peerpressure import Network
 from peerpressure.errors import NetworkError
-from peerpressure.networks import cycle, read_network, write_network
+from peerpressure.networks import cycle, describe_network_file, read_network, write_network
 from peerpressure.networks._classes import absorbed, phases
-from peerpressure.networks._graph_files import read_graph
+from peerpressure.scenario import load_scenario
+from peerpressure.scenario._loading import findings
 
 
 def random_digraph(seed: int, n: int = 9, m: int = 16) -> nx.DiGraph:
@@ -100,7 +102,10 @@ def test_a_directed_graph_file_says_what_an_edge_means(tmp_path: Path) -> None:
     network = read_network(file)
     assert network.directed
     assert network.neighbours(0).tolist() == [1]
-    assert "the source of an edge listens to its target" in read_graph(file).description
+    scenario = tmp_path / "a.toml"
+    for direction, words in (("listens", "listens to its target"), ("influences", "influences its target")):
+        scenario.write_text(f'[network]\nfile = "a.net"\ndirection = "{direction}"\n[run]\nsteps = 1\n')
+        assert f"the source of an edge {words}" in findings(load_scenario(scenario))["network"]
     packed = tmp_path / "a.csv.gz"
     packed.write_bytes(gzip.compress(b"source,target,type\na,b,Directed\nb,c,Directed\n"))
     assert read_network(packed, directed=True).directed
@@ -190,3 +195,23 @@ def test_descriptions() -> None:
     )
     assert "signed edge, balanced" in repr(Network([[0, -1], [-1, 0]], signed=True))
     assert "2 closed classes" in repr(directed([[0, 1, 1], [0, 0, 0], [0, 0, 0]]))
+
+
+def test_a_direction_without_directed_edges_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text("source,target\na,b\nb,c\n")
+    undirected: list[Callable[[], Network]] = [
+        lambda: read_network(file, direction="influences"),
+        lambda: Network.from_edges([(0, 1)], direction="influences"),
+        lambda: Network.from_networkx(nx.path_graph(3), direction="influences"),
+    ]
+    for build in undirected:
+        with pytest.raises(NetworkError, match=r"only directed edges have a direction.*set directed to true"):
+            build()
+    assert read_network(file, directed=True, direction="influences").neighbours(1).tolist() == [0]
+
+
+def test_signed_and_directed_lists_are_described(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text("source,target,weight\na,b,1\nb,a,-2\nb,c,1\nc,a,-1\n")
+    assert "weight from 'weight'" in str(describe_network_file(file))

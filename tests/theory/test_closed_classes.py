@@ -20,6 +20,7 @@ from peerpressure.theory import (
     diagnose,
     influence,
 )
+from peerpressure.theory._plain_words import plain_words
 from peerpressure.theory._rates import lag
 from tests.general_networks import MATRICES, Array, far_state, model, rows, step
 from tests.theory.reasons import values
@@ -329,3 +330,25 @@ def test_pressure_on_each_agent_divides_its_stubbornness() -> None:
     assert zealot.consensus_value == pytest.approx(x[4])
     with pytest.raises(pp.errors.ModelError, match="susceptibility must not be negative, got -1 at agent 0; 0 is"):
         pp.Model(one.network, x, susceptibility=[-1.0] + [1.0] * 8)
+
+
+def test_words_name_influence_and_own_limits() -> None:
+    # The first two listen to each other, the third to the first: its opinion does not count.
+    one = pp.Model(pp.Network([[0, 1, 0], [1, 0, 0], [1, 0, 0]], directed=True), hidden=[0.0, 0.4, 1.0])
+    words = plain_words(diagnose(one, 20, advise=False), 200)
+    assert "0.2, the mean of hidden opinions weighted by influence" in words
+    assert "of v " in words
+    two = pp.Network(
+        [[0, 1, 0, 0, 0], [1, 0, 0, 0, 0], [0, 0, 0, 1, 0], [0, 0, 1, 0, 0], [1, 0, 1, 0, 0]], directed=True
+    )
+    verdict = diagnose(pp.Model(two, hidden=[0.1, 0.3, 0.9, 0.5, 0.2]), 50, advise=False)
+    assert verdict.forecast is not None
+    assert verdict.forecast.settling is not None
+    assert verdict.forecast.own_limits
+    assert verdict.forecast.settling.own_limits
+    words = plain_words(verdict, 200)
+    assert "closed classes" in words
+    assert "0.2, 0.7" in words
+    for text in (words, str(verdict)):
+        assert "of own limits" in text
+        assert "v" not in text.split()

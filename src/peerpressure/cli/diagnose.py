@@ -70,7 +70,7 @@ def diagnose(
     """Predict whether agents agree, on what and how fast, and which schedules bring them closer to v by --steps.
 
     With --steps, or steps in the file, it is computed from which step on agents are close to each other and to v, the
-    mean of hidden opinions weighted by stubbornness. Numbers are exact, or have a standard error on large networks,
+    weighted mean of hidden opinions. Numbers are exact, or have a standard error on large networks,
     and bounds are called so. Options override the file. Without a file, hidden opinions are drawn uniformly between 0
     and 1.
 

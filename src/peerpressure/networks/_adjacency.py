@@ -89,11 +89,15 @@ PAIRS = "give (source, target) pairs, and weights=... apart"
 # Edges and graphs
 
 
-def reverses(direction: object) -> bool:
+def reverses(direction: object, *, directed: bool) -> bool:
     """Return whether the target of an edge listens to its source, and not the other way round."""
     if direction not in ("listens", "influences"):
         remedy = "'listens' if the source of an edge listens to its target, 'influences' if it influences it"
         raise network_error("the direction must be 'listens' or 'influences'", got=repr(direction), remedy=remedy)
+    if direction == "influences" and not directed:
+        # It would have no effect, where the caller expects one.
+        rule = "only directed edges have a direction"
+        raise network_error(rule, got="'influences' for an undirected network", remedy="set directed to true")
     return direction == "influences"
 
 

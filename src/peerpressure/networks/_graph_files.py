@@ -44,16 +44,9 @@ class GraphFile(NamedTuple):
         return found
 
     @property
-    def one_way(self) -> bool:
-        """Whether an edge has no edge back."""
-        return bool(self.graph.is_directed()) and any(not self.graph.has_edge(b, a) for a, b in self.graph.edges())
-
-    @property
     def description(self) -> str:
         """How the file was read, in words."""
         parts = [f"agents by {self.named_by}", *([f"weight from {self.weight!r}"] if self.weight else [])]
-        if self.one_way:
-            parts.append("directed: the source of an edge listens to its target")
         names = self.attributes
         return ", ".join(parts) + (f"; attributes: {first_few(map(repr, names), len(names))}" if names else "")
 

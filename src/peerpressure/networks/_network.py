@@ -165,8 +165,9 @@ class Network:
         array([1], dtype=int32)
         """
         matrix, labels = adjacency_from_graph(graph, weight)
-        matrix = matrix.T if reverses(direction) else matrix
-        return cls(matrix, labels, connected=connected, directed=graph.is_directed(), signed=signed)
+        directed = graph.is_directed()
+        matrix = matrix.T if reverses(direction, directed=directed) else matrix
+        return cls(matrix, labels, connected=connected, directed=directed, signed=signed)
 
     @classmethod
     def from_scipy(
@@ -270,7 +271,7 @@ class Network:
         Network(3 agents, 2 weighted edges, bipartite, degrees 1–3)
         """
         matrix, names = adjacency_from_edges(edges, weights, labels, n, directed=directed)
-        matrix = matrix.T if reverses(direction) else matrix
+        matrix = matrix.T if reverses(direction, directed=directed) else matrix
         return cls(matrix, names, connected=connected, directed=directed, signed=signed)
 
     @classmethod

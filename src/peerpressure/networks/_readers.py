@@ -40,8 +40,8 @@ class Reading(NamedTuple):
 
     def network(self, matrix: Any, labels: Iterable[Label] | None = None) -> Network:
         """Return the network of a matrix, which is directed only if that is asked for."""
-        matrix = matrix.T if reverses(self.direction) else matrix
         directed = bool(self.directed)
+        matrix = matrix.T if reverses(self.direction, directed=directed) else matrix
         found = Network(matrix, labels, connected=self.connected, directed=directed, signed=self.signed)
         if self.weight is not None or not found.is_weighted:
             return found
@@ -169,7 +169,9 @@ def describe_network_file(path: str | PathLike[str]) -> str | None:
         if suffix in GRAPHS:
             return read_graph(file).description
         is_edge_list = READERS[suffix] is _read_edge_list
-        return parse_edges(read_table(file, "an edge")).description if is_edge_list else None
+        # Columns alone are described: whether these weights and directions are allowed is for those who read the file.
+        found = parse_edges(read_table(file, "an edge"), directed=True, signed=True) if is_edge_list else None
+        return None if found is None else found.description
 
 
 def file_suffix(file: Path, known: Mapping[str, object], *, compressed: bool = False) -> str:

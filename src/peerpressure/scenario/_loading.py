@@ -361,13 +361,16 @@ def findings(scenario: Scenario) -> dict[str, str]:
     if isinstance(given, AdaptationTable):
         parts["adaptation.adaptation_weight"] = given.adaptation_weight
     found = {f"agents.{name}": _of_agents(part, scenario) for name, part in parts.items()}
-    return {key: text for key, text in ({"network": _of_network(scenario.network)} | found).items() if text is not None}
+    return {key: text for key, text in ({"network": _of_network(scenario)} | found).items() if text is not None}
 
 
-def _of_network(section: Any) -> str | None:
-    match section:
-        case NetworkFileSection(file=file):
+def _of_network(scenario: Scenario) -> str | None:
+    match scenario.network:
+        case NetworkFileSection(file=file, direction=direction):
             text = describe_network_file(file)
+            if scenario.graph.directed:
+                meaning = f"directed: the source of an edge {direction} its target".replace("listens", "listens to")
+                text = meaning if text is None else f"{text}; {meaning}"
         case EventsSection(events=file, columns=columns) | ContactsSection(contacts=file, columns=columns):
             text = describe_events_file(file, columns)
         case _:

@@ -141,6 +141,7 @@ def _diagnose(model: Model | SDE, horizon: int | None, tolerance: float | None, 
         hidden=_hidden(long_run, limit),
         connectivity=_connectivity(long_run, horizon),
         step=long_run.system.step if isinstance(long_run.system, SDE) else None,
+        directed=long_run.model.network.directed,
     )
 
 
@@ -175,6 +176,7 @@ def _general_verdict(
         classes=tuple(replace(each, camp=each.camp * camps[each.agents]) if signed else each for each in found.classes),
         limits=camps * found.state if signed and found.state is not None else found.state,
         step=long_run.system.step if isinstance(long_run.system, SDE) else None,
+        directed=long_run.model.network.directed,
     )
 
 

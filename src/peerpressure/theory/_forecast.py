@@ -49,6 +49,8 @@ class Settling:
         Length of a step in continuous time.
     is_bound : bool, default False
         Whether the agents may be close only later than at these steps: distances leave out noise of earlier steps.
+    own_limits : bool, default False
+        Whether ``value`` is about the limit of each agent instead of v, as where closed classes differ.
 
     See Also
     --------
@@ -60,7 +62,7 @@ class Settling:
     >>> from peerpressure.networks import k2
     >>> from peerpressure.theory import forecast
     >>> forecast(Model(k2(), hidden=[0.0, 1.0], noise=Gaussian(0.1)), 100, tolerance=0.05).settling
-    Settling(tolerance=0.05, steps=100, each_other=23, value=11, step_length=None, is_bound=False)
+    Settling(tolerance=0.05, steps=100, each_other=23, value=11, step_length=None, is_bound=False, own_limits=False)
     """
 
     tolerance: float
@@ -69,6 +71,7 @@ class Settling:
     value: int | None
     step_length: float | None = None
     is_bound: bool = False
+    own_limits: bool = False
 
 
 def usual_tolerance(model: Model | SDE) -> float | None:
@@ -83,6 +86,15 @@ def usual_tolerance(model: Model | SDE) -> float | None:
     return float(f"{SHARE * np.ptp(opinions):.0e}") or None
 
 
+def target_of(model: Model) -> float | Vector:
+    """Return what distances are measured to: v, or the limit of each agent where agents come to different ones."""
+    if model.network.is_simple:
+        return model.consensus_value
+    limits = model.consensus_state
+    differ = np.ptp(limits) > 1e-12 * float(np.abs(model.x0).max())
+    return limits if differ else model.consensus_value
+
+
 class SettlingWatch:
     """Records the last steps at which agents are further apart than a tolerance, from the law of every step.
 
@@ -92,8 +104,7 @@ class SettlingWatch:
     def __init__(self, model: Model | SDE, tolerance: float, *, is_bound: bool = False) -> None:
         self.tolerance, self.is_bound = tolerance, is_bound
         self._step_length = model.step if isinstance(model, SDE) else None
-        discrete = model_of(model)
-        self._v = discrete.consensus_value if discrete.network.is_simple else discrete.consensus_state
+        self._target = target_of(model_of(model))
         # Before the start, so that agents who are always close have settled at step 0.
         self._apart = self._away = self._last = -1
 
@@ -106,7 +117,7 @@ class SettlingWatch:
             shared = float(covariance.sum()) / n
         # The mean of (y_i − y_j)² over pairs is 2/(n − 1) times the sum of squares about the plain mean.
         pairs = 2 / (n - 1) * max(float(centred @ centred) + total - shared, 0.0)
-        away = float(np.mean((mean - self._v) ** 2)) + total / n
+        away = float(np.mean((mean - self._target) ** 2)) + total / n
         self._last = t
         # Not "above", so that what is not a number counts as apart.
         if not math.sqrt(pairs) <= self.tolerance:
@@ -118,7 +129,8 @@ class SettlingWatch:
     def settling(self) -> Settling:
         """The settling times up to the last step."""
         each, value = (last + 1 if last < self._last else None for last in (self._apart, self._away))
-        return Settling(self.tolerance, self._last, each, value, self._step_length, self.is_bound)
+        own = np.ndim(self._target) > 0
+        return Settling(self.tolerance, self._last, each, value, self._step_length, self.is_bound, own)
 
 
 # The forecast.
@@ -161,6 +173,8 @@ class Forecast:
     rms_distance_stderr, disagreement_stderr, hidden_disagreement_stderr : float
         Standard errors of these numbers; 0 where they are exact. On large networks the trace of the covariance is
         estimated with random probes.
+    own_limits : bool, default False
+        Whether distances are to the limit of each agent instead of v, as where closed classes differ.
 
     See Also
     --------
@@ -193,6 +207,7 @@ class Forecast:
     rms_distance_stderr: float = 0.0
     disagreement_stderr: float = 0.0
     hidden_disagreement_stderr: float = 0.0
+    own_limits: bool = False
 
 
 def forecast(
@@ -248,7 +263,7 @@ def forecast(
 
 def law_after(model: Model | SDE, steps: int, watch: SettlingWatch | None = None) -> Forecast:
     """Return the forecast, with settling times if the law of each step is to be watched."""
-    n, v, network = model_of(model).n, model.consensus_value, model_of(model).network
+    n, v = model_of(model).n, model.consensus_value
     # Means alone are the whole law without noise, and bound distances from below with it.
     alone = model_of(model).noise.is_zero or (watch is not None and watch.is_bound)
     means, start_weight = _means(model, steps, watch if alone else None)
@@ -260,8 +275,7 @@ def law_after(model: Model | SDE, steps: int, watch: SettlingWatch | None = None
         else _probed(model, steps, means, centres)
     )
     m = float(centres[0] @ means[0])
-    # Where agents come to different values, each is compared with its own.
-    target = v if network.is_simple else model_of(model).consensus_state
+    target = target_of(model_of(model))
     rms_distance = math.sqrt(max(float(np.mean((means[0] - target) ** 2)) + public.total, 0.0))
     spreads = zip(means, centres, [public, *hidden], strict=True)
     apart = [math.sqrt(float(np.mean((mean - w @ mean) ** 2)) + part.apart) for mean, w, part in spreads]
@@ -281,6 +295,7 @@ def law_after(model: Model | SDE, steps: int, watch: SettlingWatch | None = None
         rms_distance_stderr=_of_root(public.stderr, rms_distance),
         disagreement_stderr=_of_root(public.stderr, apart[0]),
         hidden_disagreement_stderr=_of_root(hidden[0].stderr, apart[1]) if hidden else 0.0,
+        own_limits=np.ndim(target) > 0,
     )
 
 

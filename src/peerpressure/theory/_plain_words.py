@@ -4,8 +4,19 @@ from __future__ import annotations
 
 import textwrap
 
+from peerpressure.errors import first_few
 from peerpressure.theory._classification import Outcome
-from peerpressure.theory._verdict import WIDTH, Rows, Verdict, heading, limit_text, schedule_text, settling_rows, table
+from peerpressure.theory._verdict import (
+    WIDTH,
+    Rows,
+    Verdict,
+    heading,
+    limit_text,
+    schedule_text,
+    settling_rows,
+    table,
+    target_name,
+)
 
 SENTENCES = {
     Outcome.CONSENSUS: "In the long run all agents agree on v.",
@@ -21,7 +32,7 @@ SENTENCES = {
 }
 # In the order in which they are listed; each is explained where it occurs.
 SYMBOLS = {
-    "v": "consensus value, the mean of hidden opinions weighted by stubbornness: Σ s x₀/Σ s",
+    "v": "consensus value, the mean of hidden opinions weighted by influence: Σ s x₀/Σ s on an undirected network",
     "t": "step, or time",
     "ρ_t": "peer pressure at step t",
     "κ": "rate of the consensus mode: total stubbornness over total degree on a constant undirected network",
@@ -54,10 +65,13 @@ def plain_words(verdict: Verdict, width: int = WIDTH) -> str:
                                  as root mean squares over agents and noise, exact, up to
                                  step 100
     """
-    rows: Rows = [
-        ("v", f"{verdict.value:.4g}, the mean of hidden opinions weighted by stubbornness"),
-        ("peer pressure", f"{verdict.pressure} at step t"),
-    ]
+    weights = "influence" if verdict.directed else "stubbornness"
+    rows: Rows = [("v", f"{verdict.value:.4g}, the mean of hidden opinions weighted by {weights}")]
+    # Several classes have a value each.
+    if verdict.classes:
+        values = [f"{each.value:.4g}" for each in verdict.classes if each.value is not None]
+        rows = [("closed classes", f"{len(verdict.classes):,}, with the values {first_few(values, len(values))}")]
+    rows.append(("peer pressure", f"{verdict.pressure} at step t"))
     limit, ahead = verdict.consensus_limit, verdict.forecast
     if verdict.outcome in (Outcome.BIASED_CONSENSUS, Outcome.OSCILLATION) and limit is not None:
         rows.append(("agents end at", limit_text(limit)))
@@ -78,7 +92,7 @@ def _progress(verdict: Verdict) -> Rows:
     if ahead is None:
         return [("how fast", "give --steps to see from which step on agents are close to each other and to v")]
     when = f"after {ahead.steps:,} steps" if verdict.step is None else f"at time {ahead.steps * verdict.step:,.6g}"
-    about = f"typical distance of an agent to v {ahead.rms_distance:.2g}"
+    about = f"typical distance of agents to {target_name(ahead)} {ahead.rms_distance:.2g}"
     # Without a settling time the distance at the end is all that is known; where v is reached it adds nothing.
     if ahead.settling is None:
         unknown = [] if ahead.settling_omitted is None else [("how fast", str(ahead.settling_omitted))]

@@ -228,7 +228,7 @@ class Verdict:
     estimated : bool
         Whether the outcome rests on the values of a formula at large t instead of on a known growth.
     value : float
-        The consensus value v = Σ s x₀/Σ s.
+        The consensus value v: Σ s x₀/Σ s on an undirected network.
     kappa : float
         The ratio κ = Σs/Σd on an undirected network, or the rate of the common value on a directed or temporal one.
     pressure : str
@@ -253,6 +253,8 @@ class Verdict:
         The closed classes of a directed or signed network, where there are several or one has no common value.
     limits : array of shape (agents,), optional
         Mean limit of each agent, where ``classes`` are given.
+    directed : bool, default False
+        Whether the network is directed, so that v is a mean weighted by influence and not by stubbornness alone.
 
     See Also
     --------
@@ -283,6 +285,7 @@ class Verdict:
     step: float | None = None
     classes: tuple[ClassLimit, ...] = ()
     limits: Vector | None = None
+    directed: bool = False
 
     @property
     def agrees(self) -> bool | None:
@@ -524,7 +527,7 @@ def _forecast_rows(ahead: Forecast, step: float | None) -> Rows:
     table = [
         (after, f"the start keeps a weight of {ahead.start_weight:.3g}"),
         ("  consensus mode", f"{with_deviation(ahead.mode_mean, ahead.mode_std)}, error {ahead.mode_error:.3g}"),
-        ("  RMS distance to v", _estimate(ahead.rms_distance, ahead.rms_distance_stderr)),
+        (f"  RMS distance to {target_name(ahead)}", _estimate(ahead.rms_distance, ahead.rms_distance_stderr)),
         ("  RMS disagreement", _estimate(ahead.disagreement, ahead.disagreement_stderr)),
     ]
     if ahead.settling is not None:
@@ -537,11 +540,16 @@ def _forecast_rows(ahead: Forecast, step: float | None) -> Rows:
     return table
 
 
+def target_name(of: Forecast | Settling) -> str:
+    """Return what distances are measured to, in words."""
+    return "own limits" if of.own_limits else "v"
+
+
 def settling_rows(settling: Settling) -> Rows:
     """Return from which steps on agents are close to each other and to v, and what that means."""
     last = _moment(settling.steps, settling)
     never = f"not within {settling.steps:,} steps" if settling.step_length is None else f"not by {last}"
-    names = {"each other": settling.each_other, "v": settling.value}
+    names = {"each other": settling.each_other, target_name(settling): settling.value}
     table = [
         (f"within {settling.tolerance:g} of {name}", _since(step, settling) if step is not None else never)
         for name, step in names.items()
@@ -556,7 +564,7 @@ def settling_rows(settling: Settling) -> Rows:
 
 
 def _settling_text(settling: Settling) -> str:
-    times = {"each other": settling.each_other, "v": settling.value}
+    times = {"each other": settling.each_other, target_name(settling): settling.value}
     parts = [f"of {name} {'not' if step is None else _since(step, settling)}" for name, step in times.items()]
     return f"{', '.join(parts)}; up to {_moment(settling.steps, settling)}"
 

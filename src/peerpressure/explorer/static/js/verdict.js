@@ -17,6 +17,8 @@ const HEADINGS = {
   oscillation: "Permanent oscillation between two sides",
   disagreement: "Lasting disagreement",
   clusters: "Cluster consensus",
+  bipartite: "Two camps with opposite opinions",
+  neutral: "All opinions come to 0",
   periodic: "Periodic limit: no agreement",
   random_walk: "A common opinion on a random walk",
   unknown: "Outcome unknown",
@@ -24,7 +26,10 @@ const HEADINGS = {
 
 // The terms and their tooltips; … stands for the end of the run.
 const FACTS = {
-  value: ["target v", "the mean of hidden opinions, weighted by stubbornness: v = Σ s x₀ / Σ s"],
+  value: [
+    "target v",
+    "the mean of hidden opinions, weighted by stubbornness: v = Σ s x₀ / Σ s if links have no direction",
+  ],
   disagreement: ["RMS disagreement at t = …", "root mean square distance of agents to their common value"],
   rms_distance: ["RMS distance to v at t = …", "root mean square distance of agents to v"],
   each_other: ["close to each other", "two agents, as a root mean square over pairs and noise; exact, up to t = …"],
