@@ -300,11 +300,11 @@ SENTENCES: Mapping[ReasonCode, str] = {
         "A class of {agents:agents} has period {period:,}, and passes different values on for ever."
     ),
     ReasonCode.TRANSIENT_AGENTS: (
-        "In the long run the opinions of {agents:agents} outside of the classes do not count; they converge to "
-        "mixtures from {low:.4g} to {high:.4g}."
+        "Outside of the classes: {agents:agents}, whose own opinions do not count in the long run; the limits are "
+        "mixtures of the values of the classes, from {low:.4g} to {high:.4g}."
     ),
     ReasonCode.SILENT_NOISE: (
-        "Of these, {agents:agents} listen to nobody, and their noise never averages out: agents keep moving about "
+        "Listening to nobody: {agents:agents}, whose noise never averages out, so that opinions keep moving about "
         "these values."
     ),
     ReasonCode.CONTINUOUS_DAMPING: (
