@@ -350,7 +350,7 @@ def agents(experiment: Experiment) -> pd.DataFrame:
 
     model, final = experiment.model, experiment.run.final.public
     columns: dict[str, Any] = {
-        "agent": list(model.network.labels),
+        **model.network.name_columns(),
         # Whole degrees are written without a decimal point.
         "degree": model.network.degrees if model.network.is_weighted else model.network.degrees.astype(int),
         "stubbornness": model.s,
@@ -399,7 +399,8 @@ def estimates(experiment: Experiment) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        Columns ``method``, ``replicate``, ``agent``, ``hidden``, ``value``, ``std`` and ``identified``.
+        Columns ``method``, ``replicate``, ``agent``, ``hidden``, ``value``, ``std`` and ``identified``; ``topic`` after
+        ``agent`` on a network with topics.
 
     See Also
     --------
@@ -422,7 +423,8 @@ def estimates(experiment: Experiment) -> pd.DataFrame:
         for method, estimate in experiment.estimates.items()
         for table in [estimate.to_dataframe()]
     ]
-    return pd.concat(parts, ignore_index=True)[["method", "replicate", "agent", "hidden", "value", "std", "identified"]]
+    names = [*experiment.model.network.name_columns([])]
+    return pd.concat(parts, ignore_index=True)[["method", "replicate", *names, "hidden", "value", "std", "identified"]]
 
 
 class NetworkCounts(NamedTuple):
