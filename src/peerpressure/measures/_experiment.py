@@ -16,6 +16,7 @@ from peerpressure.privacy import Budget, Exposure, Frontier, budget, exposure, f
 from peerpressure.recovery import Estimate, NetworkEstimate, Target, recover
 from peerpressure.scenario import Scenario
 from peerpressure.scenario._scenario import Privacy
+from peerpressure.scenario._section import as_labels
 from peerpressure.sde import SDE
 from peerpressure.simulation import Record, simulate
 from peerpressure.statespace import model_of
@@ -187,18 +188,18 @@ class Experiment:
             # Even a minimum or a mean of y₀ = x₀ has no noise on it.
             sees_start=recorded and (keep.states or keep.summaries),
             runs=run.replicates if recorded else 1,
-            insiders=asked.insiders,
+            insiders=as_labels(asked.insiders),
         )
 
     @cached_property
     def frontier(self) -> Frontier | None:
-        """The cost of other noise designs; None where that takes long, or the model is extended."""
-        plain = isinstance(self.system, Model) and self.model.is_plain
+        """The cost of other noise designs; None where that takes long, or the model is not that of the paper."""
+        plain = isinstance(self.system, Model) and self.model.is_plain and self.model.network.is_simple
         if not plain or self.model.n * self.steps > MOST_COMPARED:
             return None
         asked = self.scenario.privacy or Privacy()
         horizons = np.unique(np.geomspace(1, self.steps, 5).round().astype(int))
-        terms: dict[str, Any] = {"sensitivity": asked.sensitivity, "insiders": asked.insiders}
+        terms: dict[str, Any] = {"sensitivity": asked.sensitivity, "insiders": as_labels(asked.insiders)}
         return frontier(self.model, horizons.tolist(), np.geomspace(0.1, 10, 13), **terms)
 
 
