@@ -596,10 +596,10 @@ def _wrong_shape(name: str, network: Network, got: str, *, several: bool) -> str
     """Return the message for values that are not one for each agent; ``several`` are one row for each."""
     if network.topics:
         agents, k = network.n // len(network.topics), len(network.topics)
-        rule = f"{name} must hold one number for each of the {agents} agents and {k} topics"
-        return message(rule, got=got, remedy=f"give {agents} rows of {k} numbers")
+        rule = f"{name} must hold one number for each of the {agents} agents and {k} topic{'s' * (k != 1)}"
+        return message(rule, got=got, remedy=f"give {agents} rows of {k} number{'s' * (k != 1)}")
     rule = f"{name} must hold one number for each of the {network.n} agents"
-    topics = ", or use network.with_topics(...) if columns are topics" * several
+    topics = ", or declare the topics of the columns, by network.with_topics or [topics]" * several
     return message(rule, got=got, remedy=f"give {network.n} numbers, one for each agent{topics}")
 
 
