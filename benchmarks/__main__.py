@@ -13,6 +13,7 @@ from rich.console import Console
 from . import (
     bound,
     coverage,
+    cross_check,
     explorer,
     extensions,
     filtering,
@@ -46,6 +47,7 @@ MEASUREMENTS: Mapping[str, Callable[[Settings], Section]] = {
     "coverage": coverage.measure,
     "fit": fit_coverage.measure,
     "diagnostics": goodness_of_fit.measure,
+    "packages": cross_check.measure,
 }
 
 
