@@ -16,7 +16,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from importlib.util import find_spec
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -115,11 +115,20 @@ def _silent() -> Iterator[None]:
 
 PEERS: dict[str, tuple[str, Peer]] = {
     "DeGroot, NumPy": ("numpy", by_matrix),
-    "DeGroot, NDlib FJModel with θ = 0": ("ndlib", by_ndlib),
+    "DeGroot, NDlib FJModel with θ = 0": ("ndlib.models.opinions", by_ndlib),
     "DeGroot, Seldon": ("pyseldonlib", by_seldon),
     "Friedkin–Johnsen, NumPy": ("numpy", by_matrix),
-    "Friedkin–Johnsen, NDlib FJModel": ("ndlib", by_ndlib),
+    "Friedkin–Johnsen, NDlib FJModel": ("ndlib.models.opinions", by_ndlib),
 }
+
+
+def is_installed(name: str) -> bool:
+    """Whether a peer can be imported; NDlib has dependencies that it does not declare."""
+    try:
+        import_module(PEERS[name][0])
+    except ImportError:
+        return False
+    return True
 
 
 def followed() -> Model:
@@ -156,7 +165,7 @@ def limits(model: Model) -> list[list[Cell]]:
 
 def measure(settings: Settings) -> Section:
     model = followed()
-    present = [name for name, (package, _) in PEERS.items() if find_spec(package) is not None]
+    present = [name for name in PEERS if is_installed(name)]
     rows: list[list[Cell]] = [[name, *differences(name, model)] for name in present]
     steps = Table("Largest difference", ("", *(f"{t:,} step{'s' * (t > 1)}" for t in STEPS)), rows)
     names = ("", "by the left eigenvector", "consensus_limit", "difference")

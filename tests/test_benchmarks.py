@@ -165,7 +165,8 @@ def test_command_runs_what_is_asked_for(tmp_path: Path, monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("name", cross_check.PEERS)
 def test_other_packages_take_the_same_steps_on_a_follower_network(name: str) -> None:
-    pytest.importorskip(cross_check.PEERS[name][0])
+    if not cross_check.is_installed(name):
+        pytest.skip(f"{name} is not installed in working order")
     assert max(cross_check.differences(name, cross_check.followed())) < 1e-12
 
 
