@@ -466,7 +466,7 @@ class Model:
     def hamiltonian(self, t: int, public_before: ArrayLike, public: ArrayLike, preferred: ArrayLike) -> Vector:
         """Return the social energy of each agent at time t, which ``update`` minimises in the agent's own y.
 
-        H_i = ½ s_i (ξ_i − y_i)² + ½ ρ_t Σ_j w_ij (y_j,before − y_i)²
+        H_i = ½ s_i (ξ_i − y_i)² + ½ ρ_t Σ_j |w_ij| (±y_j,before − y_i)², with − where the weight is negative.
 
         Parameters
         ----------
@@ -485,10 +485,11 @@ class Model:
             Energy H_i of each agent, in squared units of opinion.
         """
         before, y, xi = (np.asarray(values, dtype=np.float64) for values in (public_before, public, preferred))
-        A, d = self.adjacency_at(t), self.degrees_at(t)
-        # The square multiplied out, because differences along edges would need a matrix of their own. It cancels near
-        # consensus, where the energy is a small difference of large terms.
-        disagreement = A @ before**2 - 2 * y * (A @ before) + d * y**2
+        # Each term is positive, so that near consensus the energy keeps its relative precision; the square multiplied
+        # out would be a small difference of large terms there.
+        edges = self.adjacency_at(t).tocoo()
+        difference = np.sign(edges.data) * before[edges.col] - y[edges.row]
+        disagreement = np.bincount(edges.row, weights=np.abs(edges.data) * difference**2, minlength=self.n)
         return np.asarray(0.5 * self.s * (xi - y) ** 2 + 0.5 * float(self.pressure(t)) * disagreement)
 
     def parts(self) -> tuple[dict[str, Any], dict[str, Any]]:
