@@ -1,6 +1,7 @@
 """Section [agents]: hidden opinions, stubbornness, the start of the public opinions, and adaptation.
 
-Each is one number per agent: given as a list, drawn from a law, or read from a file.
+Each is one number per agent: given as a list, drawn from a law, or read from a file. With [topics], hidden opinions and
+the start are one number per agent and topic: a list for each agent, a law for all, or one column for each topic.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from peerpressure.scenario._section import (
     Numbers,
     OwnSeed,
     Positive,
+    Rows,
     Section,
     Share,
     alternatives,
@@ -48,9 +50,9 @@ class UniformDraw(Section):
             raise InvalidInputError(message(rule, got=f"{self.low:g} and {self.high:g}", remedy="exchange them"))
         return self
 
-    def values(self, network: Network, rng: np.random.Generator) -> Vector:
-        """Return one value for each agent."""
-        return rng.uniform(self.low, self.high, network.n)
+    def values(self, n: int, rng: np.random.Generator) -> Vector:
+        """Return n values."""
+        return rng.uniform(self.low, self.high, n)
 
 
 class NormalDraw(Section):
@@ -61,9 +63,9 @@ class NormalDraw(Section):
     std: Deviation = 1.0
     seed: OwnSeed = None
 
-    def values(self, network: Network, rng: np.random.Generator) -> Vector:
-        """Return one value for each agent."""
-        return rng.normal(self.mean, self.std, network.n)
+    def values(self, n: int, rng: np.random.Generator) -> Vector:
+        """Return n values."""
+        return rng.normal(self.mean, self.std, n)
 
 
 class TwoCamps(Section):
@@ -76,18 +78,18 @@ class TwoCamps(Section):
     std: Deviation = 0.0
     seed: OwnSeed = None
 
-    def values(self, network: Network, rng: np.random.Generator) -> Vector:
-        """Return one value for each agent."""
+    def values(self, n: int, rng: np.random.Generator) -> Vector:
+        """Return n values."""
         # A permutation gives exactly the rounded share, where independent draws would only on average.
-        above = rng.permutation(network.n) < round(self.share * network.n)
+        above = rng.permutation(n) < round(self.share * n)
         # Drawn after the groups, so that std does not change their members.
-        return np.where(above, self.high, self.low) + rng.normal(0.0, self.std, network.n)
+        return np.where(above, self.high, self.low) + rng.normal(0.0, self.std, n)
 
 
 def choose_draw(value: Any) -> str | None:
-    """Return the tag of the alternative: a list, a number, a word, a law or a file."""
+    """Return the tag of the alternative: a list, rows of numbers, a number, a word, a law or a file."""
     if isinstance(value, list | tuple):
-        return tag("list")
+        return tag("rows" if value and isinstance(value[0], list | tuple) else "list")
     # bool is an int too; it is tagged as a number, whose strict type then rejects it.
     if isinstance(value, int | float | str):
         return tag("word") if isinstance(value, str) else tag("number")
@@ -101,22 +103,22 @@ def choose_draw(value: Any) -> str | None:
 _STREAMS = {"hidden": 1, "stubbornness": 2, "start": 3, "adaptation_weight": 4}
 
 
-def values_of(part: Any, name: str, network: Network, seed: int, file: str | None) -> Vector | float | str:
-    """Return the values of a part of [agents]: one number for each agent, or a single number or word.
+def values_of(part: Any, name: str, network: Network, seed: int, file: str | None) -> Any:
+    """Return the values of a part of [agents]: numbers for each agent, or a single number or word.
 
     ``file`` is that of the network, if it has one.
     """
     if isinstance(part, FromAttribute):
-        return part.column(file).matched(network)[1]
-    if isinstance(part, int | float | str):
+        part = part.column(file)
+    if isinstance(part, FromColumn):
+        return part.matched(network)[1]
+    if isinstance(part, int | float | str | list):
         return part
-    if isinstance(part, list):
-        return np.array(part, dtype=np.float64)
-    # A file has no seed.
-    own = seed if isinstance(part, FromColumn) or part.seed is None else part.seed
+    # Stubbornness and adaptation are the same on all topics.
+    count = network.n if name in ("hidden", "start") else len(network.agents)
+    own = seed if part.seed is None else part.seed
     # A list of two numbers seeds a stream of its own, independent of the other parts and of the network.
-    drawn: Vector = part.values(network, np.random.default_rng([own, _STREAMS[name]]))
-    return drawn
+    return part.values(count, np.random.default_rng([own, _STREAMS[name]]))
 
 
 def _checked(formula: str) -> str:
@@ -137,7 +139,7 @@ def _choose_rate(value: Any) -> str | None:
 def _choose_weight(value: Any) -> str | None:
     chosen = choose_draw(value)
     # A normal law would leave the interval from 0 to 1.
-    return None if chosen in (tag("word"), tag("normal")) else chosen
+    return None if chosen in (tag("word"), tag("rows"), tag("normal")) else chosen
 
 
 Rate: TypeAlias = Annotated[
@@ -217,7 +219,7 @@ def _choose_hidden(value: Any) -> str | None:
 def _choose_stubbornness(value: Any) -> str | None:
     chosen = choose_draw(value)
     # Stubbornness must be positive, which a normal law or camps with a spread cannot guarantee.
-    return None if chosen in (tag("word"), tag("normal"), tag("two_camps")) else chosen
+    return None if chosen in (tag("word"), tag("rows"), tag("normal"), tag("two_camps")) else chosen
 
 
 _LAWS = ("uniform", "normal", "two_camps")
@@ -229,6 +231,7 @@ Draw: TypeAlias = (
     | Annotated[FromColumn, Tag("<file>")]
     | Annotated[FromAttribute, Tag("<attribute>")]
     | Annotated[Numbers, Tag("<list>")]
+    | Annotated[Rows, Tag("<rows>")]
 )
 Hidden: TypeAlias = Annotated[
     Draw,
