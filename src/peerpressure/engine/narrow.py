@@ -111,6 +111,8 @@ def _move_beyond(
         # The order of ``_own_part`` in the wide kernel, on which equal bits depend.
         own = fma(rest, public[agent], pace * gain * x)
         output[agent] = fma(pace * coupling_scale, pressure[i], fma(jitter, noise[i], own))
+        if agents.keep_isolated and agents.degrees[agent] == 0:
+            output[agent] = public[agent]
         if hidden_state.size:
             adaptation_weight = agents.adaptation_weight[agent if agents.adaptation_weight.size > 1 else 0]
             # In place: only this agent reads its hidden opinion, and the noise and gain of this step have been applied.
@@ -184,6 +186,12 @@ def _step_narrow(
                 gain, coupling_scale = coefficients(relief, weight, s[i], d[i])
                 jitter = gain * (scale * (deviation[i] if per_agent else deviation[0]))
                 out[i] = fma(coupling_scale, gathered[i], fma(jitter, z[i], gain * x[i]))
+            # In a loop of its own, which leaves the one above as it is where nobody keeps.
+            if agents.keep_isolated:
+                before = public[tile]
+                for i in range(end_tile - begin_tile):
+                    if d[i] == 0:
+                        out[i] = before[i]
 
 
 @njit(error_model="numpy")
