@@ -447,9 +447,10 @@ class Trajectory:
         >>> import pandas
         >>> from peerpressure import Model, Network, Trajectory
         >>> model = Model(Network([[0, 1], [1, 0]], labels=["ann", "bob"]), hidden=[0.0, 0.0])
-        >>> Trajectory.from_dataframe(pandas.DataFrame({"time": [1, 2], "ann": [0.5, 0.4], "bob": [0.1, None]}), model)
+        >>> wide = pandas.DataFrame({"time": [1, 2], "ann": [0.5, 0.4], "bob": [0.1, None]})
+        >>> Trajectory.from_dataframe(wide, model)
         Trajectory(replicates 1, steps 1–2, agents 2, seed -1, kept: states, final state)
-        >>> days = pandas.DataFrame({"time": ["2024-01-31", "2024-02-02"], "ann": [0.5, 0.4], "bob": [0.1, 0.2]})
+        >>> days = wide.assign(time=["2024-01-31", "2024-02-02"])
         >>> Trajectory.from_dataframe(days, model, step="1 day").times
         array([1, 3])
         """

@@ -412,8 +412,8 @@ def estimates(experiment: Experiment) -> pd.DataFrame:
     --------
     >>> from peerpressure.measures import Experiment, estimates
     >>> from peerpressure.scenario import scenario_from
-    >>> noise, observe = {"law": "gaussian", "std": 0.5}, {"methods": ["kalman"]}
-    >>> parts = {"network": {"generator": "k2"}, "noise": noise, "observe": observe, "run": {"steps": 9, "seed": 1}}
+    >>> parts = {"network": {"generator": "k2"}, "noise": {"law": "gaussian", "std": 0.5}}
+    >>> parts |= {"observe": {"methods": ["kalman"]}, "run": {"steps": 9, "seed": 1}}
     >>> estimates(Experiment(scenario_from(parts))).shape
     (2, 7)
     """

@@ -1,4 +1,4 @@
-"""Section [agents]: hidden opinions, stubbornness, the start of the public opinions, and adaptation.
+"""Section [agents]: hidden opinions, stubbornness, susceptibility, the start of the public opinions, and adaptation.
 
 Each is one number per agent: given as a list, drawn from a law, or read from a file. With [topics], hidden opinions and
 the start are one number per agent and topic: a list for each agent, a law for all, or one column for each topic.
@@ -17,6 +17,7 @@ from peerpressure.errors import InvalidInputError, message
 from peerpressure.networks import Network
 from peerpressure.scenario._columns import FromAttribute, FromColumn
 from peerpressure.scenario._section import (
+    Label,
     Numbers,
     OwnSeed,
     Positive,
@@ -100,7 +101,9 @@ def choose_draw(value: Any) -> str | None:
 
 
 # Each part draws from a stream of its own, so that changing the law of one does not change the others.
-_STREAMS = {"hidden": 1, "stubbornness": 2, "start": 3, "adaptation_weight": 4}
+_STREAMS = {"hidden": 1, "stubbornness": 2, "start": 3, "adaptation_weight": 4, "susceptibility": 5}
+# The parts with one value for each agent that a model takes under the same names.
+PARTS = ("hidden", "stubbornness", "susceptibility", "start")
 
 
 def values_of(part: Any, name: str, network: Network, seed: int, file: str | None) -> Any:
@@ -119,6 +122,17 @@ def values_of(part: Any, name: str, network: Network, seed: int, file: str | Non
     own = seed if part.seed is None else part.seed
     # A list of two numbers seeds a stream of its own, independent of the other parts and of the network.
     return part.values(count, np.random.default_rng([own, _STREAMS[name]]))
+
+
+def agent_values(agents: Agents, network: Network, seed: int, file: str | None) -> dict[str, Any]:
+    """Return the arguments of a model with one value for each agent; zealots have infinite stubbornness."""
+    parts: dict[str, Any] = {name: values_of(getattr(agents, name), name, network, seed, file) for name in PARTS}
+    stubbornness = np.asarray(parts["stubbornness"])
+    # The model reports a list of another length.
+    if agents.zealots and stubbornness.shape in ((), (network.n,)):
+        parts["stubbornness"] = np.array(np.broadcast_to(stubbornness, network.n))
+        parts["stubbornness"][network.indices(agents.zealots)] = np.inf
+    return parts
 
 
 def _checked(formula: str) -> str:
@@ -263,10 +277,32 @@ Stubbornness: TypeAlias = Annotated[
 ]
 
 
+Susceptibility: TypeAlias = Annotated[
+    Annotated[Deviation, Tag("<number>")]
+    | Annotated[Annotated[list[Deviation], Field(min_length=1)], Tag("<list>")]
+    | Annotated[UniformDraw, Tag("<uniform>")]
+    | Annotated[TwoCamps, Tag("<two_camps>")]
+    | Annotated[FromColumn, Tag("<file>")]
+    | Annotated[FromAttribute, Tag("<attribute>")],
+    alternatives(
+        _choose_weight,
+        "susceptibility must be a number from 0 on, a list, a law (uniform or two_camps), a file or an attribute",
+        "for instance { law = 'two_camps', share = 0.9 }, by which 1 of 10 agents ignores the others",
+        law=("uniform", "two_camps"),
+    ),
+]
+
+
 class Agents(Section):
-    """Hidden opinions, stubbornness, the public opinions at the start, and adaptation."""
+    """Hidden opinions, stubbornness, susceptibility, zealots, the public opinions at the start, and adaptation."""
 
     hidden: Hidden = UniformDraw()
     stubbornness: Stubbornness = 1.0
+    susceptibility: Annotated[
+        Susceptibility, Field(description="factor of the pressure on each agent; 0 for agents who ignore all others")
+    ] = 1.0
+    zealots: Annotated[
+        Annotated[list[Label], Field(min_length=1)] | None, Field(description="agents who listen to nobody")
+    ] = None
     start: Start = "hidden"
     adaptation: Annotated[AdaptationSection | None, Field(description="constant hidden opinions if left out")] = None

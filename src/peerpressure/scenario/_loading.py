@@ -16,7 +16,7 @@ from peerpressure.model import Model
 from peerpressure.networks import describe_events_file, describe_network_file
 from peerpressure.privacy import Definition
 from peerpressure.recovery import CONTINUOUS, CURRENT
-from peerpressure.scenario._agents import AdaptationTable, adaptation_of, values_of
+from peerpressure.scenario._agents import PARTS, AdaptationTable, adaptation_of, values_of
 from peerpressure.scenario._columns import FromAttribute, FromColumn
 from peerpressure.scenario._network import ContactsSection, EventsSection, NetworkFileSection
 from peerpressure.scenario._problems import Problem, ScenarioError, dotted, explain, line_of, lines_of
@@ -80,6 +80,19 @@ def _adaptation(scenario: Scenario) -> None:
     if found is not None:
         _model_with(scenario, adaptation=found)
         found.pace(_ends(scenario))
+
+
+def _susceptibility(scenario: Scenario) -> None:
+    given = _agents(scenario, "susceptibility")
+    # Agents of susceptibility 0 need a network that does not change.
+    _model_with(scenario, susceptibility=given, temporal_network=scenario.temporal_network)
+
+
+def _zealots(scenario: Scenario) -> None:
+    found = np.ones(scenario.graph.n)
+    # Raises for an unknown label.
+    found[scenario.graph.indices(scenario.agents.zealots or [])] = 0
+    _model_with(scenario, susceptibility=found, temporal_network=scenario.temporal_network)
 
 
 def _time(scenario: Scenario) -> None:
@@ -153,6 +166,8 @@ def _privacy(scenario: Scenario) -> None:
 CHECKS: dict[Location, tuple[tuple[str, ...], Check]] = {
     ("agents", "hidden"): (("agents",), lambda s: _model_with(s, hidden=_agents(s, "hidden"))),
     ("agents", "stubbornness"): (("agents",), lambda s: _model_with(s, stubbornness=_agents(s, "stubbornness"))),
+    ("agents", "susceptibility"): (("agents",), _susceptibility),
+    ("agents", "zealots"): (("agents",), _zealots),
     ("agents", "start"): (("agents",), lambda s: _model_with(s, start=_agents(s, "start"))),
     ("agents", "adaptation"): (("agents", "run"), _adaptation),
     ("pressure",): (("pressure", "run", "time"), _pressure),
@@ -357,7 +372,7 @@ def parse_toml(text: str, source: str) -> dict[str, Any]:
 def findings(scenario: Scenario) -> dict[str, str]:
     """Return how the files of a scenario were read and matched to agents, by the key that names each."""
     agents, given = scenario.agents, scenario.agents.adaptation
-    parts: dict[str, Any] = {name: getattr(agents, name) for name in ("hidden", "stubbornness", "start")}
+    parts: dict[str, Any] = {name: getattr(agents, name) for name in PARTS}
     if isinstance(given, AdaptationTable):
         parts["adaptation.adaptation_weight"] = given.adaptation_weight
     found = {f"agents.{name}": _of_agents(part, scenario) for name, part in parts.items()}

@@ -17,7 +17,7 @@ from peerpressure.model import Model
 from peerpressure.networks import DYNAMICS, GENERATORS, NAMED, RECORDED, TEMPORAL, Network, TemporalNetwork, k2
 from peerpressure.noise import LAWS
 from peerpressure.recovery import METHODS, NetworkEstimate, Observation, Prior, infer_network
-from peerpressure.scenario._agents import Agents, adaptation_of, values_of
+from peerpressure.scenario._agents import Agents, adaptation_of, agent_values
 from peerpressure.scenario._network import NetworkFileSection, NetworkSection, StaticNetworkSection
 from peerpressure.scenario._section import (
     AgentLabel,
@@ -338,10 +338,6 @@ class Scenario(Section):
 
     def _model(self, pressure: Schedule) -> Model:
         seed, network = self.run.seed, self.graph
-        parts: dict[str, Any] = {
-            name: values_of(getattr(self.agents, name), name, network, seed, self.network_file)
-            for name in ("hidden", "stubbornness", "start")
-        }
         adaptation = adaptation_of(self.agents.adaptation, network, seed, self.network_file)
         return Model(
             # The model takes the temporal network itself; its aggregate serves for labels.
@@ -349,7 +345,7 @@ class Scenario(Section):
             pressure=pressure,
             noise=self.noise.noise(),
             adaptation=adaptation,
-            **parts,
+            **agent_values(self.agents, network, seed, self.network_file),
         )
 
     def system(self) -> Model | SDE:
