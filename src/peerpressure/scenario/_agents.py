@@ -17,7 +17,7 @@ from peerpressure.errors import InvalidInputError, message
 from peerpressure.networks import Network
 from peerpressure.scenario._columns import FromAttribute, FromColumn
 from peerpressure.scenario._section import (
-    Label,
+    AgentLabel,
     Numbers,
     OwnSeed,
     Positive,
@@ -25,6 +25,7 @@ from peerpressure.scenario._section import (
     Section,
     Share,
     alternatives,
+    as_labels,
     key_of,
     tag,
 )
@@ -129,9 +130,9 @@ def agent_values(agents: Agents, network: Network, seed: int, file: str | None) 
     parts: dict[str, Any] = {name: values_of(getattr(agents, name), name, network, seed, file) for name in PARTS}
     stubbornness = np.asarray(parts["stubbornness"])
     # The model reports a list of another length.
-    if agents.zealots and stubbornness.shape in ((), (network.n,)):
-        parts["stubbornness"] = np.array(np.broadcast_to(stubbornness, network.n))
-        parts["stubbornness"][network.indices(agents.zealots)] = np.inf
+    if agents.zealots and stubbornness.shape in ((), (len(network.agents),), (network.n,)):
+        parts["stubbornness"] = np.repeat(stubbornness.astype(float), network.n // stubbornness.size)
+        parts["stubbornness"][network.indices(as_labels(agents.zealots))] = np.inf
     return parts
 
 
@@ -302,7 +303,7 @@ class Agents(Section):
         Susceptibility, Field(description="factor of the pressure on each agent; 0 for agents who ignore all others")
     ] = 1.0
     zealots: Annotated[
-        Annotated[list[Label], Field(min_length=1)] | None, Field(description="agents who listen to nobody")
+        Annotated[list[AgentLabel], Field(min_length=1)] | None, Field(description="agents who listen to nobody")
     ] = None
     start: Start = "hidden"
     adaptation: Annotated[AdaptationSection | None, Field(description="constant hidden opinions if left out")] = None

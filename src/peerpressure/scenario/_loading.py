@@ -91,7 +91,7 @@ def _susceptibility(scenario: Scenario) -> None:
 def _zealots(scenario: Scenario) -> None:
     found = np.ones(scenario.graph.n)
     # Raises for an unknown label.
-    found[scenario.graph.indices(scenario.agents.zealots or [])] = 0
+    found[scenario.graph.indices(as_labels(scenario.agents.zealots or []))] = 0
     _model_with(scenario, susceptibility=found, temporal_network=scenario.temporal_network)
 
 
