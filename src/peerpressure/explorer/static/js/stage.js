@@ -20,14 +20,15 @@ import { MIN_RINGED_SIZE, NetworkView } from "./network-view.js";
  * Return the labels of both ends and of the centre of the colour key, with decimals to match the range.
  * @param {number} centre
  * @param {number} half
+ * @param {string} name of the centre; none where it is no value that agents come to
  */
-function rangeLabels(centre, half) {
+function rangeLabels(centre, half, name = "v") {
   const decimals = Math.min(6, Math.max(0, 1 - Math.floor(Math.log10(half))));
   const unit = 10 ** -decimals;
   // Adding 0 turns −0 into 0.
   const round = (/** @type {number} */ value) =>
     (Math.round(value / unit) * unit + 0).toFixed(decimals).replace("-", "−");
-  return [round(centre - half), `v = ${round(centre)}`, round(centre + half)];
+  return [round(centre - half), name ? `${name} = ${round(centre)}` : round(centre), round(centre + half)];
 }
 
 export class Stage {
@@ -78,6 +79,7 @@ export class Stage {
     clock.onChange(() => this.invalidate());
     new ResizeObserver(() => {
       this.view.refit();
+      this.showMarks();
       this.#paint();
     }).observe(this.canvas);
   }
@@ -92,6 +94,7 @@ export class Stage {
       this.graph = graph;
       this.#indices = new Map((graph.header.labels ?? []).map((label, i) => [label, i]));
       this.view.setGraph({ n: graph.header.n, ...graph.arrays });
+      this.showMarks();
       this.cursor = -1;
       this.observation = null;
     }
@@ -206,11 +209,29 @@ export class Stage {
    * @param {RunAnswer} run
    */
   #measure({ header, arrays }) {
-    const centre = header.consensus_value;
+    // Camps have opposite opinions, which lie on both sides of 0.
+    const centre = header.signed ? 0 : header.consensus_value;
     let half = 0;
     for (const value of arrays.hidden) half = Math.max(half, Math.abs(value - centre));
     if (half === 0) for (const value of arrays.states) half = Math.max(half, Math.abs(value - centre));
     return { centre, half: half || 1 };
+  }
+
+  /** Show what the drawing tells apart: arrows, distrust and zealots. Arrows depend on the zoom. */
+  showMarks() {
+    const { oneWay, mutual, heads, negative, zealots } = this.view.marks;
+    const shown = {
+      arrow: oneWay && heads,
+      "no-arrow": oneWay && !heads,
+      mutual: oneWay && mutual,
+      negative,
+      zealot: zealots,
+    };
+    const key = byId("network-key");
+    for (const [name, visible] of Object.entries(shown)) {
+      /** @type {HTMLElement} */ (key.querySelector(`[data-key="${name}"]`)).hidden = !visible;
+    }
+    key.hidden = !Object.values(shown).includes(true);
   }
 
   #showKey() {
@@ -219,7 +240,8 @@ export class Stage {
     const stops = scale.css.filter((_, level) => level % 16 === 0).join(", ");
     byId("key-bar").style.setProperty("background", `linear-gradient(to right, ${stops})`);
     const { centre, half } = this.domain;
-    const labels = exposed ? ["nothing learned", "", "fully known"] : rangeLabels(centre, half);
+    const name = this.run?.header.own_limits || this.run?.header.signed ? "" : "v";
+    const labels = exposed ? ["nothing learned", "", "fully known"] : rangeLabels(centre, half, name);
     ["key-low", "key-middle", "key-high"].forEach((id, i) => {
       byId(id).textContent = labels[i];
     });
