@@ -28,6 +28,7 @@ from peerpressure.networks._temporal_generators import (
     activity_driven,
     edge_markovian,
     failing_edges,
+    gossip,
     growing,
     rewiring,
 )
@@ -56,6 +57,7 @@ __all__ = [
     "erdos_renyi",
     "failing_edges",
     "followers",
+    "gossip",
     "grid",
     "growing",
     "joint_connectivity",
