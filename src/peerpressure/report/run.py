@@ -143,11 +143,12 @@ def model_rows(experiment: Experiment) -> list[tuple[str, str]]:
 
 def outcome_rows(experiment: Experiment) -> list[tuple[str, str]]:
     """Return measures of the final state, over replicates."""
-    final, v = experiment.run.final.public, experiment.model.consensus_value
+    final, v = experiment.run.final.public, experiment.model.target
+    measured = "y − v" if isinstance(v, float) else "y − own limit"
     values = {
         "mean": final.mean(axis=1),
         "spread, max − min": np.ptp(final, axis=1),
-        "largest distance, max |y − v|": np.abs(final - v).max(axis=1),
+        f"largest distance, max |{measured}|": np.abs(final - v).max(axis=1),
     }
     hidden = experiment.run.final.hidden
     if hidden is not None:
@@ -220,7 +221,8 @@ class Picture:
 CAPTIONS: Mapping[str, str] = {
     "opinions": "Left, the highest and the lowest public opinion (mean over replicates), the mean over agents of "
     "every replicate, and the consensus value v (dotted). Right, spread max − min and largest distance max |y − v|: "
-    "median and interquartile range over replicates.",
+    "median and interquartile range over replicates. Where closed classes or camps have values of their own, these are "
+    "dotted, and distances are to the agents' own limits.",
     "hidden": "Left, the highest and the lowest hidden opinion after each step (mean over replicates), the mean over "
     "agents of every replicate, and the consensus value v (dotted). Right, the spread of hidden and of public "
     "opinions: median and interquartile range over replicates.",
@@ -242,7 +244,7 @@ CAPTIONS: Mapping[str, str] = {
 
 def figures(experiment: Experiment, tables: Mapping[str, pd.DataFrame]) -> dict[str, Figure]:
     """Return the figures of a run, by name."""
-    made, v = {}, experiment.model.consensus_value
+    made, v = {}, experiment.model.class_values
     if "summaries" in tables:
         made["opinions"] = run.opinions(tables["summaries"], v)
         # The column exists only where hidden opinions adapt.
