@@ -76,7 +76,7 @@ truth: $(VENV)/.ready-test
 
 # The browser tests need Chromium. It is no Python package, so it is installed only where that takes no password.
 browser:
-	@command -v chromium chromium-browser google-chrome >/dev/null || { \
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || { \
 	  [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq \
 	  && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium fonts-dejavu-core >/dev/null; \
 	} || echo "Chromium is not to be had; the browser tests will be skipped"
