@@ -89,7 +89,7 @@ docs: $(VENV)/.ready-docs browser
 	$(BIN)/sphinx-build -W -b html docs build/docs
 	$(BIN)/python docs/check.py build/docs
 
-# The figure of the first page, and the pictures of the explorer, in docs/images.
+# The figures of the documentation that are not drawn by its pages, and the pictures of the explorer, in docs/images.
 pictures: $(VENV)/.ready-test browser
 	$(BIN)/python docs/figures.py
 	$(BIN)/python docs/pictures.py
