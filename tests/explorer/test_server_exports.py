@@ -297,14 +297,22 @@ def test_pictures_have_the_axes_the_colours_and_the_rings_of_the_page() -> None:
         assert (left.get_xscale() == "log", right.get_xscale() == "log") == (log_time, log_time)
         assert (right.get_yscale() == "log") == log_size
     places, v = cache.drawing(built.model.network), built.model.consensus_value
-    _, ring, _, dots = exports._network(built, places, Look(7))().axes[0].collections
+    _, ring, _, dots = exports._network(built, places, Look(7), Limits())().axes[0].collections
     public = pp.simulate(built.system, 7, seed=SMALL["run"]["seed"], record="final").final.public[0]
     assert np.array_equal(np.asarray(ring.get_array()), built.model.hidden)
     assert np.array_equal(np.asarray(dots.get_array()), public)
     half = np.abs(built.model.hidden - v).max()
     assert dots.get_clim() == ring.get_clim() == (v - half, v + half)
-    *_, alone = exports._network(built, places, Look(7, colour="hidden"))().axes[0].collections
+    *_, alone = exports._network(built, places, Look(7, colour="hidden"), Limits())().axes[0].collections
     assert np.array_equal(np.asarray(alone.get_array()), built.model.hidden)
+    # Zoomed to the opinions from step 7 on; the hidden ones do not change, nor do their colours.
+    figure = exports._network(built, places, Look(7, zoom_colours=True), Limits())()
+    _, ring, _, dots = figure.axes[0].collections
+    states = np.asarray(pp.simulate(built.system, built.steps, seed=SMALL["run"]["seed"]).states)[0]
+    reach = np.abs(states[7:] - v).max()
+    assert reach < 0.9 * half
+    assert dots.get_clim() == pytest.approx((v - reach, v + reach))
+    assert ring.get_clim() == (v - half, v + half)
 
 
 def test_a_mistake_of_the_observer_does_not_prevent_other_pictures(asker: Asker) -> None:

@@ -196,11 +196,7 @@ def _affordable_times(built: BuiltScenario, functionals: int, limits: Limits) ->
 def run_answer(built: BuiltScenario, limits: Limits) -> bytes:
     """Return the states of the first replicate and the summaries of all, with the verdict."""
     begin = time.perf_counter()
-    model = built.model
-    # Hidden opinions that adapt are a second path beside the public ones.
-    numbers = model.n * (1 + state_layout(model).has_hidden)
-    # As many times as fit into one picture; one number for each agent, time and kind of opinion.
-    thinning = thinned(built.steps, min(limits.times, limits.states // numbers))
+    model, thinning = built.model, shown_times(built, limits)
     arrays = _run_arrays(built, thinning)
     facts = {
         "n": model.n,
@@ -213,6 +209,13 @@ def run_answer(built: BuiltScenario, limits: Limits) -> bytes:
         "elapsed_ms": 1e3 * (time.perf_counter() - begin),
     }
     return pack(facts, arrays)
+
+
+def shown_times(built: BuiltScenario, limits: Limits) -> Thinning:
+    """Return as many times as fit into one picture: one number for each agent, time and kind of opinion."""
+    # Hidden opinions that adapt are a second path beside the public ones.
+    numbers = built.model.n * (1 + state_layout(built.model).has_hidden)
+    return thinned(built.steps, min(limits.times, limits.states // numbers))
 
 
 def _run_arrays(built: BuiltScenario, thinning: Thinning) -> Arrays:

@@ -311,6 +311,8 @@ PAPER: tuple[Preset, ...] = (
         "paper",
         "Under ρ_t = 2^√t a tree does not reach consensus: its two sides oscillate.",
         published(1, FAST, 150),
+        # Slow enough to see each step of the oscillation.
+        {"speed": 10},
     ),
     Preset(
         "two-agents",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
@@ -134,14 +135,14 @@ def coloured_network(
     degrees: NDArray[Any],
     values: NDArray[Any],
     rings: NDArray[Any] | None,
-    scale: tuple[float, float],
+    scale: tuple[float, float, float],
     name: str,
 ) -> Figure:
     """Draw agents as dots, sized by degree and coloured by a value, within rings coloured by another one.
 
-    ``scale`` holds the value at the centre of the colours, and how far they reach on both sides.
+    ``scale`` holds the value at the centre of the colours, and how far they reach on both sides: in dots, and in rings.
     """
-    centre, half = scale
+    centre, half, ring_half = scale
     # The layout is centred at 0; agents on a line have extent 0 in one direction and would give an empty figure.
     frame = np.maximum(np.abs(places).max(axis=0), LEAST_SIDE) + 0.06
     figure = Figure(figsize=(ONE_COLUMN, 0.55 + ONE_COLUMN * frame[1] / frame[0]))
@@ -158,9 +159,9 @@ def coloured_network(
     # Relative to the mean degree, with hubs limited, and smaller where there are many agents.
     areas = np.clip(degrees / degrees.mean(), 0.5, 8.0) * min(30.0, 1.0 + 2_000 / len(places))
 
-    def fill(colours: NDArray[Any] | str, share: float) -> PathCollection:
+    def fill(colours: NDArray[Any] | str, share: float, reach: float = half) -> PathCollection:
         # Noise can move opinions out of the limits of the colour bar; values beyond them take the colours of its ends.
-        norm = None if isinstance(colours, str) else Normalize(centre - half, centre + half)
+        norm = None if isinstance(colours, str) else Normalize(centre - reach, centre + reach)
         return axes.scatter(
             places[:, 0],
             places[:, 1],
@@ -177,7 +178,7 @@ def coloured_network(
         fill("white", 1.15)
         dots = fill(values, 1.0)
     else:
-        fill(rings, 1.3)
+        fill(rings, 1.3, ring_half)
         fill("white", 0.9)
         dots = fill(values, 0.68)
     axes.set_aspect("equal")
@@ -186,7 +187,9 @@ def coloured_network(
     axes.axis("off")
     ticks = [centre - half, centre, centre + half]
     bar = figure.colorbar(dots, ax=axes, location="bottom", shrink=0.5, aspect=28, pad=0.01, ticks=ticks)
-    low, middle, high = (f"{value:.3g}" for value in ticks)
+    # The ends of a narrow range must not read the same.
+    digits = 3 + max(0, math.floor(math.log10(max(abs(centre), half) / half)))
+    low, middle, high = (f"{value:.{digits}g}" for value in ticks)
     bar.ax.set_xticklabels([low, f"$v$ = {middle}", high])
     bar.set_label(name, labelpad=1)
     bar.outline.set_visible(False)
@@ -197,7 +200,7 @@ def _diverging() -> LinearSegmentedColormap:
     """Return the explorer's colours of opinions: blue over grey to orange, each half a straight line in OKLab."""
     part = np.linspace(-1, 1, 129)
     angle = np.radians(np.where(part < 0, 255.0, 50.0))
-    lightness, chroma = 0.82 - 0.32 * np.abs(part), 0.138 * np.abs(part)
+    lightness, chroma = 0.66 - 0.16 * np.abs(part), 0.138 * np.abs(part)
     lab = np.stack([lightness, chroma * np.cos(angle), chroma * np.sin(angle)])
     # From OKLab to linear and then to gamma-compressed sRGB (Ottosson, 2020).
     cones = np.array(

@@ -126,9 +126,12 @@ def model_rows(experiment: Experiment) -> list[tuple[str, str]]:
     # The text inside the brackets of the representation, without the name of the class.
     graph = repr(model.network if model.temporal_network is None else model.temporal_network)
     adapting = "" if model.adaptation is None else f", adapting by {model.adaptation}"
+    rules = {"own": "show their own opinions", "keep": "keep their last public opinions"}
+    silent = [] if model.temporal_network is None else [("isolated agents", rules[model.isolated])]
     flow = [] if experiment.run.equation is None else [("time", experiment.run.equation)]
     return [
         ("network", graph.partition("(")[2].removesuffix(")")),
+        *silent,
         ("hidden opinions", f"{number(x.min())} to {number(x.max())}, mean {number(x.mean())}{adapting}"),
         ("stubbornness", number(s[0]) if np.ptp(s) == 0 else f"{number(s.min())} to {number(s.max())}"),
         ("peer pressure", str(model.pressure)),
@@ -221,7 +224,7 @@ CAPTIONS: Mapping[str, str] = {
     "hidden": "Left, the highest and the lowest hidden opinion after each step (mean over replicates), the mean over "
     "agents of every replicate, and the consensus value v (dotted). Right, the spread of hidden and of public "
     "opinions: median and interquartile range over replicates.",
-    "network": "The number of edges and of isolated agents in every step; an isolated agent expresses its own opinion.",
+    "network": "The number of edges and of isolated agents in every step.",
     "estimates": "The observer's estimates of the hidden opinions in the first replicate, with 95 % intervals; a "
     "perfect estimate lies on the dotted line.",
     "exposure": "Information in bits that the observer gains about each agent beyond the prior; a lower bound if the "
@@ -297,7 +300,7 @@ def run_page(
 
 def _agents(agents: pd.DataFrame, *, exact: bool) -> HtmlTable:
     columns = [
-        Column("agent", "agent"),
+        *(Column(name, name) for name in ("agent", "topic") if name in agents),
         Column("degree", "degree"),
         Column("stubbornness", "stubbornness"),
         Column("hidden", "hidden"),
@@ -309,7 +312,7 @@ def _agents(agents: pd.DataFrame, *, exact: bool) -> HtmlTable:
     if "bits" in agents:
         columns.append(Column("bits", "exposure, bits" if exact else "exposure, bits ≥"))
     # Labels may be numbers, which the table would round and align as such.
-    names = agents.assign(agent=agents["agent"].map(str))
+    names = agents.assign(**{name: agents[name].map(str) for name in ("agent", "topic") if name in agents})
     return table(names, columns, most=LISTED)
 
 

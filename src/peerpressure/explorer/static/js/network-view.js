@@ -31,6 +31,7 @@ import { ScreenLayout } from "./screen-layout.js";
  * @property {Float32Array | null} ring a second value, drawn as a ring around the first
  * @property {Scale} scale
  * @property {(value: number) => number} part maps values to [0, 1]
+ * @property {(value: number) => number} ringPart does so for rings
  * @property {Map<number, string>} followed the colours of agents that are followed
  * @property {number[] | null} observed the agents to mark as observed
  * @property {number} cursor the agent to highlight, −1 for none
@@ -164,7 +165,7 @@ export class NetworkView {
     if (fill.length !== this.graph.n) return;
     const ring = this.size >= MIN_RINGED_SIZE && this.graph.n <= MAX_DISCS ? look.ring : null;
     if (ring) {
-      this.#fillByValue(ring, look, 0);
+      this.#fillByValue(ring, { ...look, part: look.ringPart }, 0);
       this.#fillAll(cssColour("stage"), -1.9);
     } else if (this.size >= 2.5) {
       this.#fillAll(cssColour("stage"), 1.2);

@@ -67,12 +67,17 @@ export interface View {
   tab: "curves" | "observer";
   /** Labels of the agents that are followed. */
   agents: AgentLabel[];
-  logTime: boolean;
+  /** Null if the page chooses by the shape of the run. */
+  logTime: boolean | null;
   logSize: boolean;
   colour: "public" | "hidden" | "exposure";
+  /** Whether the colours span the opinions of the time shown. Null if the page chooses. */
+  zoomColours: boolean | null;
   time: number;
-  /** In steps of the model per second. */
+  /** In steps of the model per second, on a linear axis of time. */
   speed: number;
+  /** In seconds for a factor of ten, on a logarithmic one. */
+  pace: number;
 }
 
 export interface State {
