@@ -36,10 +36,7 @@ NAMES = ("new", "check", "run", "diagnose", "recover", "explore", "paper", "swee
 WITH_RHO = ["diagnose", "study.toml", "--pressure", "2^sqrt(t)"]
 COMMANDS: list[list[str]] = [
     ["--help"],
-    *(
-        [name, "--help"]
-        for name in ("new", "check", "run", "diagnose", "recover", "explore", "paper", "warmup", "sweep")
-    ),
+    *([name, "--help"] for name in NAMES),
     ["version"],
     ["new", "started"],
     ["check", "study.toml"],
