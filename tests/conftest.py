@@ -34,6 +34,34 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+# Folders and files that take longest, in this order: a worker that began one of them last would work alone at the end.
+LONGEST = (
+    "tests/reproduction",
+    "tests/explorer",
+    "tests/report",
+    "tests/truth",
+    "tests/engine",
+    "tests/test_documentation.py",
+    "tests/cli",
+    "tests/plotting",
+    "tests/",
+)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep the tests of a file in one worker, as they share what is made for them, and begin with the longest."""
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        return
+    ranks = {}
+    for item in items:
+        file = item.nodeid.partition("::")[0]
+        ranks[item] = next((k for k, name in enumerate(LONGEST) if file.startswith(name)), len(LONGEST))
+        # The files of this folder share one report, which takes longer to make than to test.
+        item.add_marker(pytest.mark.xdist_group("report" if file.startswith("tests/report/") else file))
+    items.sort(key=ranks.__getitem__)
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """The system's Chromium, or Playwright's; elsewhere than in continuous integration one may do without."""
