@@ -55,7 +55,7 @@ tests: $(VENV)/.ready-test browser
 
 # The oldest versions that pyproject.toml allows, in an environment of its own, with compiled kernels of its own.
 lowest: $(VENV)/.python browser
-	$(BIN)/uv venv --quiet --clear --python $(BIN)/python build/lowest
+	$(BIN)/uv venv --quiet --clear --seed --python $(BIN)/python build/lowest
 	$(BIN)/uv pip install --quiet --python build/lowest/bin/python --resolution lowest-direct --editable '.[test]'
 	NUMBA_CACHE_DIR=$(CURDIR)/build/lowest/numba build/lowest/bin/python -m pytest $(PARALLEL)
 

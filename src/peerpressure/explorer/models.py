@@ -108,6 +108,9 @@ class ModelCache:
         _check_law(data.get("noise"))
         chosen = {name: value for name, value in data.items() if name not in without}
         scenario = _validated({**DEFAULTS, **chosen})
+        if scenario.topics is not None:
+            rule, remedy = "the explorer shows opinions on one topic", "use peerpressure run"
+            raise ScenarioError([Problem("topics", message(rule, got="[topics]", remedy=remedy))])
         self.limits.check_network(scenario.network, scenario.run.steps)
         network = self._use_network(scenario)
         # The size is unknown before a named network is loaded and not exact for random ones, so that it is checked

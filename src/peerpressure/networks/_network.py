@@ -20,11 +20,13 @@ from peerpressure.networks._adjacency import (
     adjacency_from_graph,
     components,
     is_connected,
+    labels_from_json,
     labels_to_json,
     reverses,
     two_colouring,
 )
 from peerpressure.networks._classes import Positions, camps, closed_classes, left_null_vector, split_by_label
+from peerpressure.networks._topics import product, topic_matrix, topic_names
 from peerpressure.networks._validation import (
     Label,
     canonical_adjacency,
@@ -67,6 +69,8 @@ class Network:
         The labels in the order of the rows; ``range(n)`` by default.
     directed, signed : bool
         Whether the matrix is not symmetric, and whether a weight is negative; both are facts, not permissions.
+    topics : tuple
+        Names of the topics on a network that `with_topics` returned, empty on others.
 
     Raises
     ------
@@ -97,6 +101,7 @@ class Network:
     labels: Sequence[Label]
     directed: bool
     signed: bool
+    topics: tuple[Label, ...]
 
     def __init__(
         self,
@@ -115,6 +120,7 @@ class Network:
         # A matrix that is symmetric after all is not directed, and gives the same results as without the permission.
         object.__setattr__(self, "directed", directed and not _is_symmetric(checked))
         object.__setattr__(self, "signed", bool(checked.nnz and checked.data.min() < 0))
+        object.__setattr__(self, "topics", ())
         if connected:
             check_connected(self)
             self.__dict__["is_connected"] = True  # fills the cached property
@@ -295,7 +301,8 @@ class Network:
         """
         matrix, labels = adjacency_from_arrays(arrays)
         # A stored network may be of any kind; requiring more here would make some networks unreadable.
-        return cls(matrix, labels, connected=False, directed=True, signed=True)
+        network = cls(matrix, labels, connected=False, directed=True, signed=True)
+        return network._about(tuple(labels_from_json(np.asarray(arrays.get("topics", []), dtype=np.str_)) or ()))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the network as plain arrays that ``np.savez`` stores without pickle.
@@ -303,15 +310,23 @@ class Network:
         Returns
         -------
         dict of str to array
-            ``indptr``, ``indices`` and ``weights`` of the adjacency matrix in CSR format, and ``labels`` as JSON text.
+            ``indptr``, ``indices`` and ``weights`` of the adjacency matrix in CSR format, and ``labels`` as JSON text;
+            ``topics`` as well if there are any.
         """
         A = self.adjacency
-        return {"indptr": A.indptr, "indices": A.indices, "weights": A.data, "labels": labels_to_json(self.labels)}
+        arrays = {"indptr": A.indptr, "indices": A.indices, "weights": A.data, "labels": labels_to_json(self.labels)}
+        return arrays | ({"topics": labels_to_json(self.topics)} if self.topics else {})
 
     @property
     def n(self) -> int:
         """Number of agents."""
         return int(self.adjacency.shape[0])
+
+    @property
+    def size(self) -> str:
+        """Number of agents, and of topics where there are any, in words."""
+        k = len(self.topics)
+        return f"{self.n // k:,} agents on {k:,} topic{'s' * (k != 1)}" if k else f"{self.n:,} agents"
 
     @property
     def edge_count(self) -> int:
@@ -630,7 +645,122 @@ class Network:
         keep = np.ones(self.n)
         keep[np.asarray(agents, dtype=np.int64)] = 0.0
         matrix = csr_array(diags_array(keep) @ self.adjacency)
-        return Network(matrix, self.labels, connected=False, directed=True, signed=self.signed)
+        network = Network(matrix, self.labels, connected=False, directed=True, signed=self.signed)
+        return network._about(self.topics)
+
+    def with_topics(self, topics: int | Iterable[Label], matrix: Any = None) -> Network:
+        """Return the network of all pairs (agent, topic), on which a model has opinions on several topics.
+
+        Opinions are then of shape (agents, topics), and with the topic matrix T a step is
+        Y_t = g_t ∘ (X + E_t) + C_t Y_{t−1} Tᵀ [1]_.
+
+        Parameters
+        ----------
+        topics : int or iterable of hashable
+            Number or names of the topics.
+        matrix : array_like or data frame, shape (topics, topics), optional
+            Weights T_pq with which the opinion on topic p follows what others say on topic q. The moduli of each row
+            sum to 1. By default topics are independent.
+
+        Returns
+        -------
+        Network
+            The Kronecker product A ⊗ T, whose labels are the pairs; the topics of an agent are next to each other.
+
+        Raises
+        ------
+        NetworkError
+            If names repeat, or the matrix does not fit the topics, is not finite or has another sum in a row.
+
+        See Also
+        --------
+        Network.by_topic : Arranges results by agent and topic.
+
+        References
+        ----------
+        .. [1] S. E. Parsegov, A. V. Proskurnikov, R. Tempo, N. E. Friedkin, "Novel multidimensional models of opinion
+           dynamics in social networks", IEEE Trans. Autom. Control 62 (2017).
+
+        Examples
+        --------
+        >>> from peerpressure import Model
+        >>> from peerpressure.networks import k2
+        >>> network = k2().with_topics(["tax", "rent"], [[1, 0], [0.5, 0.5]])
+        >>> network.labels
+        ((0, 'tax'), (0, 'rent'), (1, 'tax'), (1, 'rent'))
+        >>> model = Model(network, hidden=[[0.2, 0.9], [0.4, 0.7]])
+        >>> network.by_topic(model.consensus_state).round(3)  # the opinions on rent follow those on tax
+        array([[0.3, 0.3],
+               [0.3, 0.3]])
+        """
+        names = topic_names(topics)
+        T = topic_matrix(matrix, names)
+        labels = [(agent, topic) for agent in self.labels for topic in names]
+        found = Network(product(self.adjacency, T), labels, connected=False, directed=True, signed=True)
+        return found._about(names)
+
+    def _about(self, topics: tuple[Label, ...]) -> Self:
+        # A new network is not yet shared, so that it may still be changed.
+        object.__setattr__(self, "topics", topics)
+        return self
+
+    @property
+    def agents(self) -> Sequence[Label]:
+        """The labels of the agents; where there are topics, those of the agents and not of the pairs."""
+        return tuple(self.name_columns(range(0, self.n, len(self.topics)))["agent"]) if self.topics else self.labels
+
+    def by_topic(self, values: ArrayLike | None) -> NDArray[Any]:
+        """Return values of all pairs of an agent and a topic with one axis for each of the two.
+
+        Parameters
+        ----------
+        values : array_like, shape (..., agents · topics)
+            Opinions, estimates or other values whose last axis is in the order of ``labels``.
+
+        Returns
+        -------
+        array of shape (..., agents, topics)
+            The same values; without topics, the last axis has length 1.
+
+        Raises
+        ------
+        NetworkError
+            If the last axis is not that of all pairs.
+
+        Examples
+        --------
+        >>> from peerpressure import Model, simulate
+        >>> from peerpressure.networks import path
+        >>> network = path(3).with_topics(["tax", "rent"])
+        >>> run = simulate(Model(network, hidden=[[0, 0], [0, 1], [1, 1]]), steps=10)
+        >>> network.by_topic(run.states).shape
+        (1, 11, 3, 2)
+        """
+        array = np.asarray(values)
+        if array.ndim == 0 or array.shape[-1] != self.n:
+            rule = f"the last axis must have the {self.n} values of the network"
+            raise network_error(
+                rule, got=f"shape {array.shape}", remedy="pass values of all agents, as run.states if recorded"
+            )
+        return array.reshape(*array.shape[:-1], -1, max(len(self.topics), 1))
+
+    def name_columns(self, positions: Iterable[int] | None = None) -> dict[str, list[Label]]:
+        """Return the columns that name agents in a table.
+
+        Parameters
+        ----------
+        positions : iterable of int, optional
+            The agents in the order of the rows; by default all of them.
+
+        Returns
+        -------
+        dict of str to list
+            ``agent`` with labels; where there are topics, ``agent`` and ``topic``.
+        """
+        chosen: list[Any] = list(self.labels) if positions is None else [self.labels[i] for i in positions]
+        if not self.topics:
+            return {"agent": chosen}
+        return {"agent": [agent for agent, _ in chosen], "topic": [topic for _, topic in chosen]}
 
     def _alike(self, adjacency: csr_array, labels: Iterable[Label] | None, *, connected: bool) -> Network:
         return Network(adjacency, labels, connected=connected, directed=self.directed, signed=self.signed)
@@ -688,7 +818,7 @@ class Network:
         kinds = {"directed": self.directed, "signed": self.signed, "weighted": self.is_weighted and not self.signed}
         edges = f"{''.join(f'{kind} ' for kind, holds in kinds.items() if holds)}edge{'s' * (self.edge_count != 1)}"
         facts = [
-            f"{self.n:,} agents",
+            self.size,
             f"{self.edge_count:,} {edges}",
             self._structure(),
             f"degree {low:.6g}" if low == high else f"degrees {low:.6g}–{high:.6g}",

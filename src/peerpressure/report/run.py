@@ -297,7 +297,7 @@ def run_page(
 
 def _agents(agents: pd.DataFrame, *, exact: bool) -> HtmlTable:
     columns = [
-        Column("agent", "agent"),
+        *(Column(name, name) for name in ("agent", "topic") if name in agents),
         Column("degree", "degree"),
         Column("stubbornness", "stubbornness"),
         Column("hidden", "hidden"),
@@ -309,7 +309,7 @@ def _agents(agents: pd.DataFrame, *, exact: bool) -> HtmlTable:
     if "bits" in agents:
         columns.append(Column("bits", "exposure, bits" if exact else "exposure, bits ≥"))
     # Labels may be numbers, which the table would round and align as such.
-    names = agents.assign(agent=agents["agent"].map(str))
+    names = agents.assign(**{name: agents[name].map(str) for name in ("agent", "topic") if name in agents})
     return table(names, columns, most=LISTED)
 
 

@@ -61,8 +61,10 @@ class Settling:
     >>> from peerpressure import Gaussian, Model
     >>> from peerpressure.networks import k2
     >>> from peerpressure.theory import forecast
-    >>> forecast(Model(k2(), hidden=[0.0, 1.0], noise=Gaussian(0.1)), 100, tolerance=0.05).settling
-    Settling(tolerance=0.05, steps=100, each_other=23, value=11, step_length=None, is_bound=False, own_limits=False)
+    >>> model = Model(k2(), hidden=[0.0, 1.0], noise=Gaussian(0.1))
+    >>> settling = forecast(model, 100, tolerance=0.05).settling
+    >>> settling.each_other, settling.value
+    (23, 11)
     """
 
     tolerance: float
