@@ -15,6 +15,7 @@ from pydantic import AfterValidator, Field, Tag, model_validator
 from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.networks import Network
+from peerpressure.networks._temporal import Isolated
 from peerpressure.scenario._columns import FromAttribute, FromColumn
 from peerpressure.scenario._section import (
     Label,
@@ -294,7 +295,7 @@ Susceptibility: TypeAlias = Annotated[
 
 
 class Agents(Section):
-    """Hidden opinions, stubbornness, susceptibility, zealots, the public opinions at the start, and adaptation."""
+    """Opinions, stubbornness, susceptibility, zealots, start, adaptation, and what isolated agents show."""
 
     hidden: Hidden = UniformDraw()
     stubbornness: Stubbornness = 1.0
@@ -306,3 +307,10 @@ class Agents(Section):
     ] = None
     start: Start = "hidden"
     adaptation: Annotated[AdaptationSection | None, Field(description="constant hidden opinions if left out")] = None
+    isolated: Annotated[
+        Isolated | None,
+        Field(
+            description="without neighbours at a step agents show their own opinions, or keep their last public ones; "
+            "if left out they keep them on recorded contacts and gossip, and show their own elsewhere"
+        ),
+    ] = None

@@ -345,6 +345,7 @@ class Scenario(Section):
             pressure=pressure,
             noise=self.noise.noise(),
             adaptation=adaptation,
+            isolated=self.agents.isolated,
             **agent_values(self.agents, network, seed, self.network_file),
         )
 
