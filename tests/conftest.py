@@ -64,15 +64,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """Debian's Chromium; elsewhere than in continuous integration one may do without."""
-    program = shutil.which("chromium") or shutil.which("chromium-browser")
-    if program is None:
-        if os.environ.get("CI"):
-            pytest.fail("no chromium on the path: pages must be opened in a browser here")
-        pytest.skip("no chromium on the path, so no page was opened in a browser")
+    """The system's Chromium, or Playwright's; elsewhere than in continuous integration one may do without."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as play:
+        names = ("chromium", "chromium-browser", "google-chrome", play.chromium.executable_path)
+        program = next(filter(None, map(shutil.which, names)), None)
+        if program is None:
+            if os.environ.get("CI"):
+                pytest.fail("no Chromium was found: pages must be opened in a browser here")
+            pytest.skip("no Chromium was found, so no page was opened in a browser")
         # No sandbox, as root has none; no network is used either way.
         browser = play.chromium.launch(executable_path=program, args=["--no-sandbox"])
         yield browser

@@ -8,6 +8,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from threadpoolctl import threadpool_info
@@ -133,7 +134,7 @@ def test_processes_side_by_side_do_linear_algebra_on_one_thread_each(
 def small_tables(seed: int) -> dict[str, pd.DataFrame]:
     """Return tables of every experiment that draws random numbers, at the least sizes."""
     model = scale_free_model(seed)
-    small = replace(model, network=path(8), hidden=model.x0[:8], stubbornness=1.0)
+    small = replace(model, network=path(8), hidden=model.x0[:8], stubbornness=np.ones(8))
     return {
         **convergence(seed, 100, agents=20).tables(),
         **approach(small, 20, seed=seed),

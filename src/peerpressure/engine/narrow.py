@@ -108,6 +108,8 @@ def _move_beyond(
         # The order of ``_own_part`` in the wide kernel, on which equal bits depend.
         own = fma(rest, public[agent], pace * gain * x)
         output[agent] = fma(pace * coupling_scale, pressure[i], fma(jitter, noise[i], own))
+        if agents.keep_isolated and agents.degrees[agent] == 0:
+            output[agent] = public[agent]
         if hidden_state.size:
             adaptation_weight = agents.adaptation_weight[agent if agents.adaptation_weight.size > 1 else 0]
             # In place: only this agent reads its hidden opinion, and the noise and gain of this step have been applied.
@@ -143,6 +145,16 @@ def _move(
             gain, coupling_scale = coefficients(relief, weight, s[i], d[i])
             jitter = gain * (scale * (deviation[i] if per_agent else deviation[0]))
             out[i] = fma(coupling_scale, gathered[i], fma(jitter, z[i], gain * x[i]))
+
+
+@njit(error_model="numpy", inline="always")
+def _keep_isolated(agents: AgentArrays, first: int, count: int, public: NDArray[Any], output: NDArray[Any]) -> None:
+    """Leave the public opinions of agents without neighbours as they were, where that is the rule."""
+    # Apart from ``_move``, whose loop stays without a test for each agent.
+    if agents.keep_isolated:
+        for agent in range(first, first + count):
+            if agents.degrees[agent] == 0:
+                output[agent] = public[agent]
 
 
 @njit(error_model="numpy", inline="always")
@@ -225,6 +237,7 @@ def run_narrow(
                     # The model of the paper has a loop of its own, without the cases of the general step.
                     if hidden_state is None:
                         _move(agents, relief, weight, scale, first, count, output, noise, pressure)
+                        _keep_isolated(agents, first, count, public, output)
                     else:
                         _move_beyond(
                             agents, relief, weight, scale, number(clock.adaptation_rate[k]), pace, first, count,

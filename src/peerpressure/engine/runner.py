@@ -102,6 +102,7 @@ def agents_of(model: Model, dtype: np.dtype[Any], deviation: NDArray[np.float64]
         hidden=model.x0.astype(dtype),
         deviation=np.atleast_1d(np.asarray(model.noise.std if deviation is None else deviation)).astype(dtype),
         adaptation_weight=np.atleast_1d(np.asarray(adaptation_weight)).astype(dtype),
+        keep_isolated=model.isolated == "keep",
     )
 
 
@@ -270,8 +271,10 @@ class ProcessorRun:
         draw(self.draw, step, block.first, stream, block.memory)
         noise = self.plan.model.noise
         if self.draw.law == UNIT:
-            # Computed in float64, from shares that have the precision of the state.
-            block.memory[:] = noise.unit_quantiles(block.memory.astype(np.float64))
+            # Computed in float64, from shares that have the precision of the state: in float32 one in 10⁸ is rounded to
+            # 1, the quantile of which is infinite for most laws.
+            below_1 = np.nextafter(block.memory.dtype.type(1), block.memory.dtype.type(0))
+            block.memory[:] = noise.unit_quantiles(np.minimum(block.memory, below_1).astype(np.float64))
             # Checked here, where the law can be named; after the run only a state that is not finite would be visible.
             if not np.isfinite(block.memory).all():
                 raise PeerPressureError(f"{noise} drew a value that is not finite; choose a law with lighter tails")

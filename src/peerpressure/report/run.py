@@ -132,9 +132,12 @@ def model_rows(experiment: Experiment) -> list[tuple[str, str]]:
     # The text inside the brackets of the representation, without the name of the class.
     graph = repr(model.network if model.temporal_network is None else model.temporal_network)
     adapting = "" if model.adaptation is None else f", adapting by {model.adaptation}"
+    rules = {"own": "show their own opinions", "keep": "keep their last public opinions"}
+    silent = [] if model.temporal_network is None else [("isolated agents", rules[model.isolated])]
     flow = [] if experiment.run.equation is None else [("time", experiment.run.equation)]
     return [
         ("network", graph.partition("(")[2].removesuffix(")")),
+        *silent,
         ("hidden opinions", f"{number(x.min())} to {number(x.max())}, mean {number(x.mean())}{adapting}"),
         ("stubbornness", number(s[0]) if np.ptp(s) == 0 else f"{number(s.min())} to {number(s.max())}"),
         ("peer pressure", str(model.pressure)),
@@ -146,11 +149,12 @@ def model_rows(experiment: Experiment) -> list[tuple[str, str]]:
 
 def outcome_rows(experiment: Experiment) -> list[tuple[str, str]]:
     """Return measures of the final state, over replicates."""
-    final, v = experiment.run.final.public, experiment.model.consensus_value
+    final, v = experiment.run.final.public, experiment.model.target
+    measured = "y − v" if isinstance(v, float) else "y − own limit"
     values = {
         "mean": final.mean(axis=1),
         "spread, max − min": np.ptp(final, axis=1),
-        "largest distance, max |y − v|": np.abs(final - v).max(axis=1),
+        f"largest distance, max |{measured}|": np.abs(final - v).max(axis=1),
     }
     hidden = experiment.run.final.hidden
     if hidden is not None:
@@ -223,11 +227,12 @@ class Picture:
 CAPTIONS: Mapping[str, str] = {
     "opinions": "Left, the highest and the lowest public opinion (mean over replicates), the mean over agents of "
     "every replicate, and the consensus value v (dotted). Right, spread max − min and largest distance max |y − v|: "
-    "median and interquartile range over replicates.",
+    "median and interquartile range over replicates. Where closed classes or camps have values of their own, these are "
+    "dotted, and distances are to the agents' own limits.",
     "hidden": "Left, the highest and the lowest hidden opinion after each step (mean over replicates), the mean over "
     "agents of every replicate, and the consensus value v (dotted). Right, the spread of hidden and of public "
     "opinions: median and interquartile range over replicates.",
-    "network": "The number of edges and of isolated agents in every step; an isolated agent expresses its own opinion.",
+    "network": "The number of edges and of isolated agents in every step.",
     "estimates": "The observer's estimates of the hidden opinions in the first replicate, with 95 % intervals; a "
     "perfect estimate lies on the dotted line.",
     "exposure": "Information in bits that the observer gains about each agent beyond the prior; a lower bound if the "
@@ -245,7 +250,7 @@ CAPTIONS: Mapping[str, str] = {
 
 def figures(experiment: Experiment, tables: Mapping[str, pd.DataFrame]) -> dict[str, Figure]:
     """Return the figures of a run, by name."""
-    made, v = {}, experiment.model.consensus_value
+    made, v = {}, experiment.model.class_values
     if "summaries" in tables:
         made["opinions"] = run.opinions(tables["summaries"], v)
         # The column exists only where hidden opinions adapt.
@@ -303,7 +308,7 @@ def run_page(
 
 def _agents(agents: pd.DataFrame, *, exact: bool) -> HtmlTable:
     columns = [
-        Column("agent", "agent"),
+        *(Column(name, name) for name in ("agent", "topic") if name in agents),
         Column("degree", "degree"),
         Column("stubbornness", "stubbornness"),
         Column("hidden", "hidden"),
@@ -315,7 +320,7 @@ def _agents(agents: pd.DataFrame, *, exact: bool) -> HtmlTable:
     if "bits" in agents:
         columns.append(Column("bits", "exposure, bits" if exact else "exposure, bits ≥"))
     # Labels may be numbers, which the table would round and align as such.
-    names = agents.assign(agent=agents["agent"].map(str))
+    names = agents.assign(**{name: agents[name].map(str) for name in ("agent", "topic") if name in agents})
     return table(names, columns, most=LISTED)
 
 
