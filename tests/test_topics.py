@@ -143,6 +143,7 @@ def test_results_have_an_axis_for_topics(tmp_path: Path) -> None:
     # Some agents on some topics have both axes as well; other selections are a list of pairs.
     some = [(i, topic) for i in (4, 2) for topic in ("war", "tax")]
     assert dict(pp.simulate(one, 1, record=pp.Record(agents=some)).to_xarray().sizes)["topic"] == 2
+    assert dict(pp.simulate(one, 1, record=pp.Record(agents=[4, 2])).to_xarray().sizes)["topic"] == 3
     assert "topic" not in pp.simulate(one, 1, record=pp.Record(agents=some[:3])).to_xarray().sizes
 
 
@@ -215,6 +216,11 @@ def test_shapes_that_do_not_fit() -> None:
         pp.Model(k2(), [[0.0, 1.0], [1.0, 2.0]])
     with pytest.raises(ModelError, match="none for 'rent'"):
         pp.Model(network, pd.DataFrame({"tax": [0.0, 1.0]}))
+    np.testing.assert_array_equal(network.indices([1, (0, "rent")]), [2, 3, 1])
+    assert network.index((1, "tax")) == 2
+    for label, words in ((1, "one topic"), (2, "unknown 2"), ((0, "war"), "unknown"), ("ta", "unknown")):
+        with pytest.raises(NetworkError, match=words):
+            network.index(label)
     with pytest.raises(NetworkError, match="4 values"):
         network.by_topic([1.0, 2.0])
     one = pp.Model(network, np.zeros((2, 2)))

@@ -31,6 +31,8 @@ def agents_on(driver: Driver) -> NDArray[np.float64]:
         "screen-layout",
         """(() => { const { clientWidth, clientHeight } = document.getElementById('network');
             const layout = new module.ScreenLayout(given.flat(), given.length);
+            layout.covered = Math.max(...['stage-tools', 'brush'].map(id => { const tool = document.getElementById(id);
+                return tool.offsetTop + tool.offsetHeight }));
             layout.fit(clientWidth, clientHeight);
             return [...layout.x].map((x, at) => [x, layout.y[at]]) })()""",
         positions.tolist(),

@@ -149,10 +149,12 @@ def _move(
 
 @njit(error_model="numpy", inline="always")
 def _keep_isolated(agents: AgentArrays, first: int, count: int, public: NDArray[Any], output: NDArray[Any]) -> None:
-    """Leave the public opinions of agents without neighbours as they were."""
-    for agent in range(first, first + count):
-        if agents.degrees[agent] == 0:
-            output[agent] = public[agent]
+    """Leave the public opinions of agents without neighbours as they were, where that is the rule."""
+    # Apart from ``_move``, whose loop stays without a test for each agent.
+    if agents.keep_isolated:
+        for agent in range(first, first + count):
+            if agents.degrees[agent] == 0:
+                output[agent] = public[agent]
 
 
 @njit(error_model="numpy", inline="always")
@@ -235,9 +237,7 @@ def run_narrow(
                     # The model of the paper has a loop of its own, without the cases of the general step.
                     if hidden_state is None:
                         _move(agents, relief, weight, scale, first, count, output, noise, pressure)
-                        # In a loop of its own, which leaves the one above as it is where nobody keeps.
-                        if changes is not None and agents.keep_isolated:
-                            _keep_isolated(agents, first, count, public, output)
+                        _keep_isolated(agents, first, count, public, output)
                     else:
                         _move_beyond(
                             agents, relief, weight, scale, number(clock.adaptation_rate[k]), pace, first, count,

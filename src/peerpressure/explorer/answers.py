@@ -23,6 +23,7 @@ from peerpressure.explorer.protocol import (
     plain_labels,
     thinned,
 )
+from peerpressure.explorer.sentences import outlook, summary
 from peerpressure.measures import Experiment
 from peerpressure.model import Model
 from peerpressure.networks import Network
@@ -105,7 +106,7 @@ def drawn_edges(network: Network) -> tuple[NDArray[np.uint32], NDArray[np.uint32
 
 def verdict_facts(built: BuiltScenario, limits: Limits) -> dict[str, Any]:
     """Return the verdict as plain values, with an unknown outcome where the diagnosis takes too long."""
-    return _plain_verdict(_diagnosed(built, limits) or _unknown(built.model))
+    return _plain_verdict(_diagnosed(built, limits) or _unknown(built.model), built.model)
 
 
 def forecast_facts(built: BuiltScenario, limits: Limits) -> dict[str, Any] | None:
@@ -114,7 +115,7 @@ def forecast_facts(built: BuiltScenario, limits: Limits) -> dict[str, Any] | Non
         return None
     # Advice takes several times the work of the forecast, which must not be lost with it.
     verdict = _diagnosed(built, limits, built.steps) or _diagnosed(built, limits, built.steps, advise=False)
-    return None if verdict is None else _plain_verdict(verdict)
+    return None if verdict is None else _plain_verdict(verdict, built.model)
 
 
 def _diagnosed(
@@ -146,8 +147,9 @@ def _unknown(model: Model) -> Verdict:
     return Verdict(Outcome.UNKNOWN, reasons, False, model.consensus_value, model.kappa, pressure, rate)
 
 
-def _plain_verdict(verdict: Verdict) -> dict[str, Any]:
-    plain = verdict.to_dict() | {"text": str(verdict)}
+def _plain_verdict(verdict: Verdict, model: Model) -> dict[str, Any]:
+    sentences = {"text": str(verdict), "summary": summary(verdict, model), "outlook": outlook(verdict)}
+    plain = verdict.to_dict() | sentences
     for one in () if plain["advice"] is None else plain["advice"]["suggestions"]:
         # The section of a scenario to take over; a table of pressures has no control on the page.
         schedule = one.pop("schedule")

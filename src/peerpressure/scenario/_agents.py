@@ -15,11 +15,10 @@ from pydantic import AfterValidator, Field, Tag, model_validator
 from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.networks import Network
-from peerpressure.networks._validation import unknown_labels
-from peerpressure.parameters import find_labels
+from peerpressure.networks._temporal import Isolated
 from peerpressure.scenario._columns import FromAttribute, FromColumn
 from peerpressure.scenario._section import (
-    Label,
+    AgentLabel,
     Numbers,
     OwnSeed,
     Positive,
@@ -27,6 +26,7 @@ from peerpressure.scenario._section import (
     Section,
     Share,
     alternatives,
+    as_labels,
     key_of,
     tag,
 )
@@ -129,23 +129,12 @@ def values_of(part: Any, name: str, network: Network, seed: int, file: str | Non
 def agent_values(agents: Agents, network: Network, seed: int, file: str | None) -> dict[str, Any]:
     """Return the arguments of a model with one value for each agent; zealots have infinite stubbornness."""
     parts: dict[str, Any] = {name: values_of(getattr(agents, name), name, network, seed, file) for name in PARTS}
-    stubbornness, count = np.asarray(parts["stubbornness"]), len(network.agents)
+    stubbornness = np.asarray(parts["stubbornness"])
     # The model reports a list of another length.
-    if agents.zealots and stubbornness.shape in ((), (count,)):
-        parts["stubbornness"] = np.array(np.broadcast_to(stubbornness, count))
-        parts["stubbornness"][zealot_positions(agents, network)] = np.inf
+    if agents.zealots and stubbornness.shape in ((), (len(network.agents),), (network.n,)):
+        parts["stubbornness"] = np.repeat(stubbornness.astype(float), network.n // stubbornness.size)
+        parts["stubbornness"][network.indices(as_labels(agents.zealots))] = np.inf
     return parts
-
-
-def zealot_positions(agents: Agents, network: Network) -> list[int]:
-    """Return the positions of the zealots among the agents, who are zealots on all topics."""
-    given = agents.zealots or []
-    if not network.topics:
-        return [int(k) for k in network.indices(given)]
-    found = find_labels(given, network.agents)
-    if None in found:
-        raise unknown_labels([label for label, k in zip(given, found, strict=True) if k is None], network.agents)
-    return [k for k in found if k is not None]
 
 
 def _checked(formula: str) -> str:
@@ -307,7 +296,7 @@ Susceptibility: TypeAlias = Annotated[
 
 
 class Agents(Section):
-    """Hidden opinions, stubbornness, susceptibility, zealots, the public opinions at the start, and adaptation."""
+    """Opinions, stubbornness, susceptibility, zealots, start, adaptation, and what isolated agents show."""
 
     hidden: Hidden = UniformDraw()
     stubbornness: Stubbornness = 1.0
@@ -315,7 +304,14 @@ class Agents(Section):
         Susceptibility, Field(description="factor of the pressure on each agent; 0 for agents who ignore all others")
     ] = 1.0
     zealots: Annotated[
-        Annotated[list[Label], Field(min_length=1)] | None, Field(description="agents who listen to nobody")
+        Annotated[list[AgentLabel], Field(min_length=1)] | None, Field(description="agents who listen to nobody")
     ] = None
     start: Start = "hidden"
     adaptation: Annotated[AdaptationSection | None, Field(description="constant hidden opinions if left out")] = None
+    isolated: Annotated[
+        Isolated | None,
+        Field(
+            description="without neighbours at a step agents show their own opinions, or keep their last public ones; "
+            "if left out they keep them on recorded contacts and gossip, and show their own elsewhere"
+        ),
+    ] = None

@@ -16,7 +16,7 @@ from peerpressure.model import Model
 from peerpressure.networks import describe_events_file, describe_network_file
 from peerpressure.privacy import Definition
 from peerpressure.recovery import CONTINUOUS, CURRENT
-from peerpressure.scenario._agents import PARTS, AdaptationTable, adaptation_of, values_of, zealot_positions
+from peerpressure.scenario._agents import PARTS, AdaptationTable, adaptation_of, values_of
 from peerpressure.scenario._columns import FromAttribute, FromColumn
 from peerpressure.scenario._network import ContactsSection, EventsSection, NetworkFileSection
 from peerpressure.scenario._problems import Problem, ScenarioError, dotted, explain, line_of, lines_of
@@ -89,10 +89,15 @@ def _susceptibility(scenario: Scenario) -> None:
 
 
 def _zealots(scenario: Scenario) -> None:
-    found = np.ones(len(scenario.graph.agents))
+    found = np.ones(scenario.graph.n)
     # Raises for an unknown label.
-    found[zealot_positions(scenario.agents, scenario.graph)] = 0
+    found[scenario.graph.indices(as_labels(scenario.agents.zealots or []))] = 0
     _model_with(scenario, susceptibility=found, temporal_network=scenario.temporal_network)
+
+
+def _isolated(scenario: Scenario) -> None:
+    if scenario.temporal_network is None:
+        _model_with(scenario, isolated=scenario.agents.isolated)
 
 
 def _time(scenario: Scenario) -> None:
@@ -170,6 +175,7 @@ CHECKS: dict[Location, tuple[tuple[str, ...], Check]] = {
     ("agents", "zealots"): (("agents",), _zealots),
     ("agents", "start"): (("agents",), lambda s: _model_with(s, start=_agents(s, "start"))),
     ("agents", "adaptation"): (("agents", "run"), _adaptation),
+    ("agents", "isolated"): (("agents",), _isolated),
     ("pressure",): (("pressure", "run", "time"), _pressure),
     ("noise", "std"): (("noise",), lambda s: _model_with(s, noise=s.noise.noise())),
     ("noise", "time_scale"): (("noise", "run"), lambda s: s.noise.noise().scale(_ends(s))),

@@ -129,6 +129,7 @@ class Explorer {
     new Controls(this.store, this.catalogue, { files, drawByHand: () => this.tools.drawByHand() });
     listenToTabs((tab) => this.store.setView({ tab }));
     showPresets(presets, (preset) => this.#openPreset(preset));
+    markPreset(null);
     this.#showView();
     this.#listenToState();
     this.#listenToAddress();
@@ -253,10 +254,11 @@ class Explorer {
   }
 
   /** @param {Preset} preset */
-  #openPreset({ id, state }) {
+  #openPreset(preset) {
+    const { state } = preset;
     this.#openState({ scenario: state.scenario, view: checkedView(state.view) });
     this.#playsNext = true;
-    markPreset(id);
+    markPreset(preset);
     hideMessage();
   }
 

@@ -106,9 +106,13 @@ export class NetworkView {
    */
   #edgeGroups = null;
 
-  /** @param {HTMLCanvasElement} canvas */
-  constructor(canvas) {
+  /**
+   * @param {HTMLCanvasElement} canvas
+   * @param {HTMLElement[]} tools that lie over its top
+   */
+  constructor(canvas, tools) {
     this.canvas = canvas;
+    this.tools = tools;
     this.context = context2d(canvas);
   }
 
@@ -137,6 +141,7 @@ export class NetworkView {
       layer.width = Math.max(1, Math.round(width * density));
       layer.height = Math.max(1, Math.round(height * density));
     }
+    this.layout.covered = Math.max(0, ...this.tools.map(({ offsetTop, offsetHeight }) => offsetTop + offsetHeight));
     this.layout.fit(width, height);
     this.#measure(width, height);
     this.drawEdges();

@@ -85,14 +85,16 @@ export class Stage {
     this.store = store;
     this.clock = clock;
     this.canvas = byId("network", HTMLCanvasElement);
-    this.view = new NetworkView(this.canvas);
+    const tools = [byId("stage-tools"), byId("brush")];
+    this.view = new NetworkView(this.canvas, tools);
     this.restyle();
     clock.onChange(() => this.invalidate());
-    new ResizeObserver(() => {
+    const fitting = new ResizeObserver(() => {
       this.view.refit();
       this.showMarks();
       this.#paint();
-    }).observe(this.canvas);
+    });
+    for (const element of [this.canvas, ...tools]) fitting.observe(element);
   }
 
   /**

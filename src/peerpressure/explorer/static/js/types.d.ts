@@ -203,6 +203,10 @@ export type NetworkAnswer = Packed<
 export interface Verdict {
   outcome: string;
   words: string;
+  /** One plain sentence on what becomes of the opinions. */
+  summary: string;
+  /** Another one on the end of the run, null without a forecast. */
+  outlook: string | null;
   /** The text of all reasons. */
   reason: string;
   reasons: { code: string; values: Record<string, number | string | null>; text: string }[];

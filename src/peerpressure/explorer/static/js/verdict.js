@@ -32,13 +32,13 @@ const FACTS = {
   ],
   classes: ["targets", "values of the closed classes, which listen to nobody outside; others end in between"],
   camps: ["targets", "values of the two camps"],
-  disagreement: ["RMS disagreement at t = …", "root mean square distance of agents to their common value"],
-  rms_distance: ["RMS distance to v at t = …", "root mean square distance of agents to v"],
+  disagreement: ["disagreement at t = …", "root mean square distance of agents to their common value"],
+  rms_distance: ["distance to v at t = …", "root mean square distance of agents to v"],
   each_other: ["close to each other", "two agents, as a root mean square over pairs and noise; exact, up to t = …"],
   near_value: ["close to v", "an agent, as a root mean square over agents and noise; exact, up to t = …"],
-  bias: ["bias", "how far the agents' common value lies from v on average"],
-  variance: ["variance", "how much the agents' common value differs from run to run"],
-  disagreement_rate: ["disagreement", "how fast the agents' opinions approach each other"],
+  bias: ["bias over time", "how far the agents' common value lies from v on average"],
+  variance: ["variance over time", "how much the agents' common value differs from run to run"],
+  disagreement_rate: ["disagreement over time", "how fast the agents' opinions approach each other"],
 };
 
 const MAX_VALUES = 3;
@@ -46,8 +46,12 @@ const MAX_VALUES = 3;
 // What depends on the forecast, which takes longer to compute than the rest.
 const FORECAST_PARTS = ["disagreement", "rms_distance", "each_other", "near_value"]
   .map((key) => `[data-fact=${key}]`)
-  .concat(".advice")
+  .concat("#verdict-outlook")
   .join();
+
+function forecastParts() {
+  return [...byId("verdict").querySelectorAll(FORECAST_PARTS), byId("verdict-advice")];
+}
 
 /** @param {PowerLaw | null} law */
 function powerLaw(law) {
@@ -94,13 +98,14 @@ function factRow(name, hint) {
  * @param {Verdict} verdict
  * @param {number[]} values of closed classes and camps
  */
-export function showVerdict({ outcome, words, estimated, reason, value, rates }, values) {
+export function showVerdict({ outcome, words, estimated, summary, reason, value, rates }, values) {
   const panel = byId("verdict");
   panel.dataset.outcome = outcome;
   const text = (HEADINGS[outcome] ?? capitalise(words)) + (estimated ? ", it seems" : "");
   const heading = byId("verdict-heading");
   // Screen readers announce the heading whenever it is set.
   if (heading.textContent !== text) heading.textContent = text;
+  byId("verdict-summary").textContent = summary;
   byId("verdict-reason").replaceChildren(typeset(reason));
   const list = values
     .slice(0, MAX_VALUES)
@@ -114,7 +119,7 @@ export function showVerdict({ outcome, words, estimated, reason, value, rates },
   setFact("bias", powerLaw(rates.bias));
   setFact("variance", powerLaw(rates.variance));
   setFact("disagreement_rate", powerLaw(rates.disagreement));
-  for (const part of panel.querySelectorAll(FORECAST_PARTS)) part.classList.add("stale");
+  for (const part of forecastParts()) part.classList.add("stale");
 }
 
 /**
@@ -126,6 +131,10 @@ export function showVerdict({ outcome, words, estimated, reason, value, rates },
 export function showForecast(verdict, end, onUse) {
   const forecast = verdict?.forecast;
   const own = forecast?.own_limits;
+  const outlook = byId("verdict-outlook");
+  outlook.textContent = verdict?.outlook ?? "";
+  outlook.hidden = !verdict?.outlook;
+  outlook.classList.remove("stale");
   for (const key of /** @type {const} */ (["disagreement", "rms_distance"])) {
     setFact(key, forecast ? estimate(forecast[key], forecast[`${key}_stderr`]) : null, forecast?.[key], end, own);
   }
@@ -158,7 +167,7 @@ function estimate(value, stderr) {
 
 /** Hide the forecast, when another scenario is opened. */
 export function hideForecast() {
-  for (const part of byId("verdict").querySelectorAll(FORECAST_PARTS)) part.toggleAttribute("hidden", true);
+  for (const part of forecastParts()) part.toggleAttribute("hidden", true);
 }
 
 /**
@@ -173,17 +182,25 @@ function showAdvice(best, now, onUse) {
   if (!best) return;
   const text = el("p", {}, typeset(adviceText(best, now)));
   const click = () => onUse(best.section);
-  const button = el("button", { type: "button", class: "primary", id: "use-advice", click }, "Use this schedule");
+  const button = el("button", { type: "button", class: "primary", id: "use-advice", click }, "Use it");
+  button.title = best.text;
   place.replaceChildren(text, button);
 }
+
+/** @type {Record<Suggestion["name"], string>} */
+const ADVISED = {
+  optimal: "the best pressure for a run of this length",
+  averaging: "a pressure that rises in a straight line and is very high at the end",
+  line: "a pressure that rises in another straight line",
+  tuned: "the pressure that is tuned to this network",
+};
 
 /**
  * @param {Suggestion} best
  * @param {number | null} now
  */
 function adviceText(best, now) {
-  const schedule = best.name === "optimal" ? "The optimal schedule for this run" : best.text;
-  const distances = `${formatNumber(best.rms_distance, 3)} instead of ${formatNumber(now, 3)}`;
-  const after = best.outcome ? `; in the long run: ${HEADINGS[best.outcome] ?? best.outcome}` : "";
-  return `${schedule} would leave an RMS distance of ${distances}${after}.`;
+  const distances = `${formatNumber(best.rms_distance, 2)} from v instead of ${formatNumber(now, 2)}`;
+  const after = best.outcome ? ` In the long run: ${HEADINGS[best.outcome] ?? best.outcome}.` : "";
+  return `At the end of this run agents would be ${distances} under ${ADVISED[best.name]}.${after}`;
 }
