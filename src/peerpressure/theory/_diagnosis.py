@@ -219,7 +219,8 @@ def _usual_window(network: TemporalNetwork, horizon: int | None) -> tuple[int | 
 
 
 def _hidden(long_run: LongRun, limit: ConsensusLimit | None) -> HiddenOutcome | None:
-    if long_run.structure.constant_opinions:
+    # Half-lives and information are those of steps.
+    if long_run.structure.constant_opinions or long_run.continuous:
         return None
     # One step is enough: half-life and information do not depend on how many are asked for.
     kept = retention(long_run.model, 1)

@@ -371,6 +371,8 @@ def _variance_per_step(long_run: LongRun) -> float | None:
 
 def _unknown(long_run: LongRun, horizon: int | None, weight: float | None) -> Reasons:
     code, opinions = ReasonCode.UNKNOWN_GROWTH, long_run.structure.opinions
+    if long_run.regime is not Regime.UNKNOWN and long_run.continuous and not long_run.model.is_plain:
+        return [Reason(ReasonCode.UNKNOWN_CONTINUOUS)]
     if long_run.regime is not Regime.UNKNOWN and not is_covered(long_run.model):
         classes = len(long_run.model.network.closed_classes)
         return [_reason(ReasonCode.NETWORK_NOT_COVERED, classes=classes)]

@@ -143,10 +143,13 @@ def period_of(model: Model) -> int:
 def structure_of(model: Model, regime: Regime, *, continuous: bool = False) -> Structure:
     """Return the long-run structure of a model under a pressure of this regime."""
     law = None if model.temporal_network is None else model.temporal_network.law
-    if law is not None:
+    if law is not None and not continuous:
         return _random_structure(model, law, regime)
     networks, opinions = recurrent_networks(model), opinion_regime(model)
     if networks is None or regime is Regime.UNKNOWN or opinions.lasting is None:
+        return Structure((), networks, opinions)
+    if continuous and not model.is_plain:
+        # Classes of steps are those of discrete time; between whole times agents also hear one another indirectly.
         return Structure((), networks, opinions)
     if not is_covered(model):
         return Structure((), networks, opinions)
