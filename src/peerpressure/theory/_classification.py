@@ -130,6 +130,10 @@ class LongRun:
             return phi
         return (2 - system.reversion) / (2 + system.reversion)
 
+    def network_step(self, steps: int) -> int:
+        """Return the step of the network that so many steps of the system lead to."""
+        return self.system.network_step(self.system.time(steps)) if isinstance(self.system, SDE) else steps
+
     @property
     def noise_grows(self) -> bool:
         """Whether the scale of the noise is unbounded."""

@@ -185,6 +185,7 @@ def _connectivity(long_run: LongRun, horizon: int | None) -> Connectivity | None
     if temporal_network is None:
         return None
     law = structure.law
+    horizon = None if horizon is None else long_run.network_step(horizon)
     # Joint connectivity is that of the record, if a random process goes on after it.
     horizon = temporal_network.span if horizon is None and law is not None else horizon
     usual, broken = _usual_window(temporal_network, horizon)

@@ -114,7 +114,10 @@ def _random_network(law: NetworkLaw, agents: int) -> Reasons:
 def _beyond_record(long_run: LongRun, horizon: int | None) -> Reasons:
     """Say that steps beyond the record of a random process are not those of the process."""
     network = long_run.model.temporal_network
-    if horizon is None or network is None or network.law is None or horizon <= network.last_change:
+    if horizon is None or network is None or network.law is None:
+        return []
+    horizon = long_run.network_step(horizon)
+    if horizon <= network.last_change:
         return []
     return [_reason(ReasonCode.BEYOND_RECORD, steps=horizon, t=network.last_change)]
 
