@@ -22,6 +22,8 @@ from peerpressure.affine import adapted, coefficients, least_relief
 from peerpressure.errors import InvalidInputError, ModelError, message
 from peerpressure.networks import Network, TemporalNetwork
 from peerpressure.networks._classes import limit_state
+from peerpressure.networks._temporal import Isolated, checked_isolated
+from peerpressure.networks._topics import over_topics
 from peerpressure.noise import Noise, NoNoise, noise_from_dict
 from peerpressure.parameters import is_labelled, values_in_order
 from peerpressure.progress import checkpoint
@@ -29,13 +31,13 @@ from peerpressure.schedules import Linear, Schedule, as_schedule, schedule_from_
 
 Vector: TypeAlias = NDArray[np.float64]
 # A mapping or a series of pandas is matched by label, everything else taken in the order of the agents.
-PerAgent: TypeAlias = Sequence[float] | NDArray[Any] | Mapping[Any, float]
+PerAgent: TypeAlias = Sequence[float] | Sequence[Sequence[float]] | NDArray[Any] | Mapping[Any, Any]
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Update:
-    """One step of the model as an affine map, y = gain ∘ (x + ε) + coupling_scale ∘ (A y_before).
+    """One step of the model as an affine map, y = gain ∘ (x + ε) + coupling_scale ∘ (A y_before) + kept ∘ y_before.
 
     Attributes
     ----------
@@ -51,6 +53,9 @@ class Update:
         The transpose of A; A itself where it is symmetric.
     adaptation_rate : array of shape (agents,) or None
         Where hidden opinions adapt, the rate η of each agent: x is then part of the state, and becomes x + η ∘ (y − x).
+    kept : array of shape (agents,) or None
+        1 for agents who keep their public opinion, whose gain and coupling scale are 0, and 0 for all others; None
+        where nobody does.
     """
 
     gain: Vector
@@ -59,11 +64,16 @@ class Update:
     adjacency: sparse.csr_array
     transposed: sparse.csr_array
     adaptation_rate: Vector | None = None
+    kept: Vector | None = None
 
     @property
     def coupling(self) -> sparse.csr_array:
-        """The matrix C = (S + ρD)⁻¹ρA of the neighbours' weights; the moduli of a row sum to 1 − gain."""
-        return sparse.csr_array(sparse.diags_array(self.coupling_scale) @ self.adjacency)
+        """The matrix C of the weights of y_before, (S + ρD)⁻¹ρA and 1 for those who keep their own.
+
+        The moduli of a row sum to 1 − gain.
+        """
+        heard = sparse.csr_array(sparse.diags_array(self.coupling_scale) @ self.adjacency)
+        return heard if self.kept is None else sparse.csr_array(heard + sparse.diags_array(self.kept))
 
     @property
     def absolute(self) -> Update:
@@ -90,12 +100,21 @@ class Update:
     def couple(self, public: Vector) -> Vector:
         """Return C y for y of shape (agents,) or (agents, batch)."""
         # C is never formed: scaling the product costs n operations, scaling the matrix one per edge and step.
-        return np.asarray(self._columns(self.coupling_scale, public) * (self.adjacency @ public))
+        return self.keep(self._columns(self.coupling_scale, public) * (self.adjacency @ public), public)
 
     def couple_adjoint(self, vector: Vector) -> Vector:
-        """Return Cᵀ v = Aᵀ(coupling_scale ∘ v)."""
+        """Return Cᵀ v = Aᵀ(coupling_scale ∘ v) + kept ∘ v."""
         # The scale is applied before the product here, after it in ``couple``: diag(c) A transposed is Aᵀdiag(c).
-        return np.asarray(self.transposed @ (self._columns(self.coupling_scale, vector) * vector))
+        return self.keep(self.transposed @ (self._columns(self.coupling_scale, vector) * vector), vector)
+
+    def keep(self, out: Vector, before: Vector) -> Vector:
+        """Add kept ∘ before to ``out``, in place, for either of shape (agents,) or (agents, batch).
+
+        The diagonal part of C, which is its own transpose: the same for a step and for its adjoint.
+        """
+        if self.kept is not None:
+            out += self._columns(self.kept, before) * before
+        return np.asarray(out)
 
     @staticmethod
     def _columns(values: Vector, like: Vector) -> Vector:
@@ -122,7 +141,9 @@ class Model:
         aggregate: all pairs that are ever linked, with their mean weights.
     hidden : sequence of float, mapping or pandas.Series
         Hidden opinions x₀, one finite number for each agent: a plain sequence in the order of the agents, a mapping or
-        a series by their labels.
+        a series by their labels. On a network with topics, an array of shape (agents, topics), or a data frame with
+        agents as rows and topics as columns; what is given for each agent elsewhere then holds for all of its topics,
+        unless it has this shape, too.
     stubbornness : float, sequence of float, mapping or pandas.Series, default 1.0
         Weight s > 0 of an agent's own opinion, one for all or one for each agent. An agent of stubbornness ∞ is a
         zealot, who shows its own opinion, with its noise, whatever others show: it listens to nobody, and its edges to
@@ -138,6 +159,10 @@ class Model:
     susceptibility : float, sequence of float, mapping or pandas.Series, default 1.0
         Factor b ≥ 0 of the pressure on each agent, ρ_i = b_i ρ_t. Only s/b counts, and becomes the stubbornness of the
         model; an agent of susceptibility 0 is a zealot.
+    isolated : {"own", "keep"}, optional
+        What an agent without neighbours shows at a step of a temporal network: its own preferred opinion, or its last
+        public opinion. By default the rule of the temporal network, "keep" for recorded contacts, in which a person
+        without a contact expresses nothing, and for gossip.
     temporal_network : TemporalNetwork, optional
         The temporal network of which ``network`` is the aggregate. ``dataclasses.replace`` passes it on; elsewhere
         a temporal network is given as ``network``.
@@ -158,11 +183,14 @@ class Model:
         None where hidden opinions are constant.
     temporal_network : TemporalNetwork or None
         None where the network is constant.
+    isolated : {"own", "keep"}
+        "own" where the network is constant.
 
     Raises
     ------
     ModelError
-        If agents of a temporal network never meet, or a number is missing, not finite or out of range.
+        If agents of a temporal network never meet, a number is missing, not finite or out of range, or agents of a
+        constant network who never have neighbours should keep their opinions.
 
     See Also
     --------
@@ -195,6 +223,7 @@ class Model:
     start: Vector | Literal["hidden"]
     adaptation: Adaptation | None
     temporal_network: TemporalNetwork | None
+    isolated: Isolated
 
     def __init__(
         self,
@@ -207,6 +236,7 @@ class Model:
         adaptation: Adaptation | Schedule | float | str | None = None,
         *,
         susceptibility: float | PerAgent = 1.0,
+        isolated: Isolated | None = None,
         temporal_network: TemporalNetwork | None = None,
     ) -> None:
         # The dataclass is frozen; only the constructor sets fields.
@@ -217,12 +247,13 @@ class Model:
         # First, because the checks of the other parts need the number of agents.
         keep(self, "network", _checked_network(network, temporal))
         keep(self, "temporal_network", _checked_temporal_network(temporal, network))
+        keep(self, "isolated", _checked_rule(isolated, self.network, self.temporal_network))
         keep(self, "hidden", self._per_agent("hidden", hidden))
         keep(self, "stubbornness", self._own_weight(stubbornness, susceptibility))
         self._drop_edges_of_zealots()
         keep(self, "pressure", as_schedule(pressure))
-        keep(self, "noise", _checked_noise(noise, network.n))
-        keep(self, "adaptation", _checked_adaptation(adaptation, network.n))
+        keep(self, "noise", _checked_noise(noise, network))
+        keep(self, "adaptation", _checked_adaptation(adaptation, network))
         keep(self, "start", start if isinstance(start, str) else self._per_agent("start", start, one_for_all=True))
         if isinstance(start, str) and start != "hidden":
             rule = "the start must be 'hidden', one opinion for all agents, or one for each"
@@ -265,12 +296,14 @@ class Model:
     def _per_agent(
         self, name: str, value: float | PerAgent, *, one_for_all: bool = False, infinite: bool = False
     ) -> Vector:
-        n = self.network.n
-        if is_labelled(value):
-            try:
-                value = values_in_order(value, self.network.labels)
-            except InvalidInputError as error:
-                raise ModelError(f"{name}: {error}") from None
+        network, n = self.network, self.network.n
+        try:
+            if network.topics:
+                value = over_topics(value, network.agents, network.topics, network.labels, shared=one_for_all)
+            if is_labelled(value):
+                value = values_in_order(value, network.labels)
+        except InvalidInputError as error:
+            raise ModelError(f"{name}: {error}") from None
         try:
             # A copy, made read-only below: a model is immutable, and its results refer to these arrays.
             array = np.array(value, dtype=np.float64)
@@ -281,9 +314,8 @@ class Model:
         if one_for_all and array.ndim == 0 and not isinstance(value, str | None):
             array = np.full(n, array)
         if array.shape != (n,):
-            rule = f"{name} must hold one number for each of the {n} agents"
             got = f"{array.size} number{'s' * (array.size != 1)}" if array.ndim == 1 else f"shape {array.shape}"
-            raise ModelError(message(rule, got=got, remedy=f"give {n} numbers, one for each agent"))
+            raise ModelError(_wrong_shape(name, network, got, several=array.ndim == 2 and len(array) == n))
         bad = np.flatnonzero(~(np.isfinite(array) | (infinite & (array == np.inf))))
         if bad.size:
             got = f"{array[bad[0]]} at agent {self.network.labels[bad[0]]!r} ({bad.size} such in all)"
@@ -355,6 +387,24 @@ class Model:
         return limit_state(self.network.adjacency, self.s, self.x0, signed=self.network.signed)
 
     @cached_property
+    def target(self) -> float | Vector:
+        """What distances are measured to: v, or the limit of each agent where agents come to different ones."""
+        if self.network.is_simple:
+            return self.consensus_value
+        limits = self.consensus_state
+        differ = np.ptp(limits) > 1e-12 * float(np.abs(self.x0).max())
+        return limits if differ else self.consensus_value
+
+    @cached_property
+    def class_values(self) -> Vector:
+        """The different values of the closed classes as ρ → ∞, in ascending order, and of both camps of each."""
+        if isinstance(self.target, float):
+            return np.array([self.target])
+        found = np.sort(np.concatenate([self.target[members] for members in self.network.closed_classes]))
+        # Agents of one class may differ by rounding errors.
+        return np.asarray(found[np.diff(found, prepend=-np.inf) > 1e-9 * float(np.abs(self.x0).max())])
+
+    @cached_property
     def kappa(self) -> float:
         """The ratio κ = Σs/Σd; under ρ_t = κt the consensus mode is the running mean of all preferred opinions.
 
@@ -421,11 +471,33 @@ class Model:
         A = self.adjacency_at(t)
         # Networks that change are symmetric.
         transposed = self.network.transposed if self.temporal_network is None else A
-        return Update(gain, coupling_scale, self.x0, A, transposed, adaptation_rate)
+        kept = self.kept_at(t)
+        if kept is not None:
+            # Those without neighbours have a gain of 1 here, and nothing to couple with.
+            gain, coupling_scale = gain * (1 - kept), coupling_scale * (1 - kept)
+        return Update(gain, coupling_scale, self.x0, A, transposed, adaptation_rate, kept)
+
+    def kept_at(self, t: int) -> Vector | None:
+        """Return 1 for agents who keep their public opinion at step t, 0 for others; None where nobody does.
+
+        Parameters
+        ----------
+        t : int
+            Step, t ≥ 1.
+
+        Returns
+        -------
+        array of shape (n,) or None
+            The weight of an agent's own last public opinion.
+        """
+        if self.isolated == "own":
+            return None
+        silent = self.degrees_at(t) == 0
+        return silent.astype(np.float64) if silent.any() else None
 
     @cached_property
     def has_silent_steps(self) -> bool:
-        """Whether an agent may listen to nobody at some step, and then shows its own opinion alone."""
+        """Whether an agent may listen to nobody at some step."""
         return self.temporal_network is not None or not bool(self.network.degrees.min())
 
     def adjacency_at(self, t: int) -> sparse.csr_array:
@@ -466,7 +538,7 @@ class Model:
     def hamiltonian(self, t: int, public_before: ArrayLike, public: ArrayLike, preferred: ArrayLike) -> Vector:
         """Return the social energy of each agent at time t, which ``update`` minimises in the agent's own y.
 
-        H_i = ½ s_i (ξ_i − y_i)² + ½ ρ_t Σ_j w_ij (y_j,before − y_i)²
+        H_i = ½ s_i (ξ_i − y_i)² + ½ ρ_t Σ_j |w_ij| (±y_j,before − y_i)², with − where the weight is negative.
 
         Parameters
         ----------
@@ -485,10 +557,11 @@ class Model:
             Energy H_i of each agent, in squared units of opinion.
         """
         before, y, xi = (np.asarray(values, dtype=np.float64) for values in (public_before, public, preferred))
-        A, d = self.adjacency_at(t), self.degrees_at(t)
-        # The square multiplied out, because differences along edges would need a matrix of their own. It cancels near
-        # consensus, where the energy is a small difference of large terms.
-        disagreement = A @ before**2 - 2 * y * (A @ before) + d * y**2
+        # Each term is positive, so that near consensus the energy keeps its relative precision; the square multiplied
+        # out would be a small difference of large terms there.
+        edges = self.adjacency_at(t).tocoo()
+        difference = np.sign(edges.data) * before[edges.col] - y[edges.row]
+        disagreement = np.bincount(edges.row, weights=np.abs(edges.data) * difference**2, minlength=self.n)
         return np.asarray(0.5 * self.s * (xi - y) ** 2 + 0.5 * float(self.pressure(t)) * disagreement)
 
     def parts(self) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -507,6 +580,7 @@ class Model:
             "start": "hidden" if isinstance(self.start, str) else "given",
             "adaptation": None if self.adaptation is None else self.adaptation.to_dict(),
             "temporal": self.temporal_network is not None,
+            "isolated": self.isolated,
         }
         network = self.network if self.temporal_network is None else self.temporal_network
         # Prefixed, because networks choose the names of their arrays themselves.
@@ -539,6 +613,7 @@ class Model:
             noise=noise_from_dict(facts["noise"]),
             start="hidden" if facts["start"] == "hidden" else arrays["start"],
             adaptation=None if adaptation is None else Adaptation.from_dict(adaptation),
+            isolated=facts["isolated"],
         )
 
     def description(self) -> dict[str, Any]:
@@ -547,22 +622,24 @@ class Model:
         Returns
         -------
         dict
-            Texts for the keys ``network``, ``pressure``, ``noise`` and, where there is one, ``adaptation``; the number
-            ``consensus_value``.
+            Texts for the keys ``network``, ``pressure``, ``noise``, ``adaptation`` where there is one, and ``isolated``
+            where the network is temporal; the number ``consensus_value``.
         """
         network = self.network if self.temporal_network is None else self.temporal_network
         words = {"network": repr(network), "pressure": str(self.pressure), "noise": str(self.noise)}
         adapting = {} if self.adaptation is None else {"adaptation": str(self.adaptation)}
-        return words | {"consensus_value": self.consensus_value} | adapting
+        rule = {} if self.temporal_network is None else {"isolated": self.isolated}
+        return words | {"consensus_value": self.consensus_value} | adapting | rule
 
     def __repr__(self) -> str:
         s = self.s
         stubbornness = f"{s[0]:.4g}" if np.ptp(s) == 0 else f"{s.min():.4g}–{s.max():.4g}"
         network = self.network if self.temporal_network is None else self.temporal_network
         moving = "" if self.adaptation is None else f", adapting by {self.adaptation}"
+        silent = ", isolated agents keep their opinions" if self.isolated == "keep" else ""
         return (
             f"Model({network!r}, hidden {self.x0.min():.4g}–{self.x0.max():.4g}{moving}, stubbornness {stubbornness}, "
-            f"{self.pressure}, {self.noise})"
+            f"{self.pressure}, {self.noise}{silent})"
         )
 
 
@@ -588,8 +665,41 @@ def _checked_temporal_network(temporal_network: object, network: Network) -> Tem
     return None if temporal_network.is_constant else temporal_network
 
 
-def _checked_adaptation(value: object, n: int) -> Adaptation | None:
-    adaptation = as_adaptation(value)
+def _checked_rule(rule: object, network: Network, temporal_network: TemporalNetwork | None) -> Isolated:
+    if temporal_network is not None:
+        return temporal_network.isolated if rule is None else checked_isolated(rule, ModelError)
+    if rule is not None and checked_isolated(rule, ModelError) == "keep" and not network.degrees.all():
+        alone = np.flatnonzero(network.degrees == 0)
+        got = f"no neighbour ever for agent {network.labels[alone[0]]!r} ({alone.size} such in all)"
+        remedy = "remove these agents, or leave out isolated='keep': on a constant network they show their own opinions"
+        raise ModelError(message("agents who keep their opinions need neighbours at some step", got=got, remedy=remedy))
+    # Nobody is isolated only at times.
+    return "own"
+
+
+def _wrong_shape(name: str, network: Network, got: str, *, several: bool) -> str:
+    """Return the message for values that are not one for each agent; ``several`` are one row for each."""
+    if network.topics:
+        agents, k = network.n // len(network.topics), len(network.topics)
+        rule = f"{name} must hold one number for each of the {agents} agents and {k} topic{'s' * (k != 1)}"
+        return message(rule, got=got, remedy=f"give {agents} rows of {k} number{'s' * (k != 1)}")
+    rule = f"{name} must hold one number for each of the {network.n} agents"
+    topics = ", or declare the topics of the columns, by network.with_topics or [topics]" * several
+    return message(rule, got=got, remedy=f"give {network.n} numbers, one for each agent{topics}")
+
+
+def _per_pair(values: float | Vector, network: Network) -> float | Vector:
+    """Return values of the agents for each of their topics."""
+    k = len(network.topics)
+    return np.repeat(values, k) if k > 1 and np.shape(values) == (network.n // k,) else values
+
+
+def _checked_adaptation(value: object, network: Network) -> Adaptation | None:
+    adaptation, n = as_adaptation(value), network.n
+    if adaptation is not None:
+        own = adaptation.adaptation_weight
+        weights = _per_pair(own, network)
+        adaptation = adaptation if weights is own else replace(adaptation, adaptation_weight=weights)
     if adaptation is not None and np.ndim(adaptation.adaptation_weight) and np.size(adaptation.adaptation_weight) != n:
         rule = f"adaptation_weight must be one number, or one for each of the {n} agents"
         got = f"{np.size(adaptation.adaptation_weight)} of them"
@@ -598,13 +708,13 @@ def _checked_adaptation(value: object, n: int) -> Adaptation | None:
     return None if adaptation is None or adaptation.is_zero else adaptation
 
 
-def _checked_noise(noise: object, n: int) -> Noise:
+def _checked_noise(noise: object, network: Network) -> Noise:
     if not isinstance(noise, Noise):
         remedy = "for instance Gaussian(1.0); wrap a SciPy distribution as Custom(distribution)"
         raise ModelError(message("the noise must be a Noise", got=repr(noise), remedy=remedy))
-    std = np.asarray(noise.std)
+    std = _per_pair(noise.std, network)
     # Only here can the number of deviations be compared with that of the agents.
-    if std.ndim and std.shape != (n,):
-        rule = f"the noise must have one standard deviation, or one for each of the {n} agents"
-        raise ModelError(message(rule, got=f"{std.size} of them", remedy="check their number"))
-    return noise
+    if np.ndim(std) and np.shape(std) != (network.n,):
+        rule = f"the noise must have one standard deviation, or one for each of the {network.size}"
+        raise ModelError(message(rule, got=f"{np.size(std)} of them", remedy="check their number"))
+    return noise if std is noise.std else replace(noise, std=std)

@@ -22,7 +22,7 @@ CHORDS = np.diag([0.7, 0.0, 1.3], 2) + np.diag([0.4, 0.0], 3)
 PLAIN = RING + RING.T + CHORDS + CHORDS.T
 DIRECTED = RING + CHORDS
 SIGNED = PLAIN * np.where(np.add.outer(np.arange(N), np.arange(N)) % 4 == 3, -1.0, 1.0)
-# One agent meets nobody in the second; 1.5 periods of 3 steps are seen.
+# Two agents meet nobody in the second; 1.2 periods of 3 steps are seen.
 CHANGING = (PLAIN, np.diag([1.0, 0.5, 0.0, 0.0], 1) + np.diag([1.0, 0.5, 0.0, 0.0], -1), RING + RING.T)
 X0 = np.array([0.1, 0.9, -0.4, 0.5, 0.2])
 S = np.array([1.0, 0.6, 2.0, 0.8, 1.5])
@@ -38,6 +38,7 @@ class Case:
     rate: float = 0.0
     zealot: bool = False
     start: bool = False
+    keep: bool = False
 
     @property
     def sde(self) -> SDE:
@@ -56,6 +57,7 @@ class Case:
             pressure="0.5 + t",
             noise=pp.Gaussian(STD, time_scale="1 + 0.1*t", temporal=kind),
             adaptation=adaptation,
+            isolated="keep" if self.keep else None,
             **parts,
         )
         return SDE(model, step=0.25, scaling="model")
@@ -68,6 +70,9 @@ class Case:
         rho, scale = 0.5 + t, 1 + 0.1 * t
         M = s + rho * np.abs(A).sum(axis=1)
         g, C = s / M, rho * A / M[:, None]
+        if self.keep:
+            silent = np.abs(A).sum(axis=1) == 0
+            g, C = np.where(silent, 0.0, g), C + np.diag(silent.astype(float))
         eta = self.rate / (1 + 0.2 * t) * np.linspace(0.5, 1.0, N)
         z, one, G = np.zeros((N, N)), np.eye(N), np.diag(g * STD * scale)
         theta = -np.log(self.phi) if self.phi else 0.0
@@ -102,10 +107,13 @@ def transition(case: Case, begin: float, end: float) -> tuple[Array, Array]:
 
 def law(case: Case, t: float) -> tuple[Array, Array]:
     """Return mean and covariance of z = (y, x, u) at a time."""
-    F, Q = transition(case, 0.0, t)
-    start = np.concatenate([case.start_state, X0, np.zeros(N)])
-    first = np.diag(np.concatenate([np.zeros(2 * N), np.full(N, float(case.phi > 0))]))
-    return F @ start, F @ first @ F.T + Q
+    mean = np.concatenate([case.start_state, X0, np.zeros(N)])
+    covariance = np.diag(np.concatenate([np.zeros(2 * N), np.full(N, float(case.phi > 0))]))
+    # In stretches that tests share.
+    for a, b in itertools.pairwise([*(cut for cut in (0.0, 0.5, 2.0) if cut < t), t]):
+        F, Q = transition(case, a, b)
+        mean, covariance = F @ mean, F @ covariance @ F.T + Q
+    return mean, covariance
 
 
 CASES = {
@@ -119,6 +127,7 @@ CASES = {
     "all": Case(CHANGING, phi=0.6, rate=0.4),
     "directed": Case((DIRECTED,), phi=0.6, rate=0.4),
     "signed": Case((SIGNED,), phi=0.6, rate=0.4),
+    "keep": Case(CHANGING, phi=0.6, rate=0.4, keep=True),
     "zealot": Case(phi=0.6, rate=0.4, zealot=True),
 }
 

@@ -28,7 +28,7 @@ from tests.oracles import fresh_draw
 from tests.sde import extended
 from tests.sde.extended import CASES, STD, X0, Case, N, law
 
-TIMES = np.array([0.6, 2.0, 3.4])
+TIMES = np.array([0.5, 2.0, 3.5])
 
 
 def kept(case: Case) -> NDArray[np.int64]:
@@ -63,9 +63,9 @@ def test_moments_solve_the_equations_of_the_whole_state(name: str) -> None:
 def test_exact_steps_have_the_law_of_the_equation(name: str) -> None:
     case = CASES[name]
     sde, entries = case.sde, kept(case)
-    F, Q = extended.transition(case, 1.75, 3.4)
+    F, Q = extended.transition(case, 2.0, 3.5)
     # Constant hidden opinions are an input, M, and otherwise a part of the state.
-    step = transition(sde, 1.75, 3.4)
+    step = transition(sde, 2.0, 3.5)
     np.testing.assert_allclose(step.matrix, F[np.ix_(entries, entries)], atol=1e-11)
     hidden = 0.0 if case.rate else F[np.ix_(entries, np.arange(N, 2 * N))]
     np.testing.assert_allclose(step.hidden, np.broadcast_to(hidden, step.hidden.shape), atol=1e-11)
@@ -90,10 +90,10 @@ def _z(case: Case, run: pp.Trajectory, t: float) -> float:
     return float(max(of_mean.max(), of_covariance.max()))
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", ["all", "frozen", "adaptation", "keep"])
 def test_exact_paths_are_draws_from_the_law(name: str) -> None:
     case = CASES[name]
-    run = pp.simulate(case.sde, 14, 4000, seed=3)
+    run = pp.simulate(case.sde, 14, 2000, seed=3)
     assert run.step_error == 0.0
     # About 65 numbers, alpha 1e-4.
     assert _z(case, run, 3.5) < 4.9

@@ -107,6 +107,36 @@ prefetch = _prefetcher(3)  # into every cache
 prefetch_once = _prefetcher(0)  # past the larger caches, for what is read once in a step and would crowd out the state
 
 
+@intrinsic
+def call_filler(
+    typing_context: Any,
+    address: Any,
+    out: Any,
+    pairs: Any,
+    count: Any,
+    shape: Any,
+    block: Any,
+    step: Any,
+    replicate: Any,
+    stream: Any,
+    k0: Any,
+    k1: Any,
+) -> tuple[Any, Callable[..., Any]]:
+    """Call the function at an address, which fills a buffer with noise; see ``random.filler_of``."""
+    numbers = (types.int64, types.float64, *6 * (types.uint64,))
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        buffers = [
+            context.make_array(signature.args[place])(context, builder, arguments[place]).data for place in (1, 2)
+        ]
+        values = [*buffers, *arguments[3:]]
+        kind = ir.FunctionType(ir.VoidType(), [value.type for value in values])
+        builder.call(builder.inttoptr(arguments[0], kind.as_pointer()), values)
+        return context.get_dummy_value()
+
+    return types.void(types.uint64, out, pairs, *numbers), generate
+
+
 class _Lanes:
     """Vectors of WIDTH numbers inside one LLVM builder."""
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import math
 import numbers
-from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, final
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal, TypeAlias, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -48,7 +48,8 @@ class SDE:
     Hidden opinions that adapt follow dx = η_t ∘ (y − x) dt and take the place of x₀. AR(1) noise of coefficient φ
     becomes an Ornstein–Uhlenbeck process with the same autocorrelation φ^|t − t′|, for real times: G_t dw becomes
     G_t u dt with du = −θ u dt + √(2θ) dw and θ = −log φ. Frozen noise is the case θ = 0. A table of pressures, or of
-    other numbers, has its k-th value from time k − 1 to time k, and a temporal network the edges of step k.
+    other numbers, has its k-th value from time k − 1 to time k, and a temporal network the edges of step k. Agents who
+    keep their opinion while they are isolated have dy = 0 then.
 
     Parameters
     ----------
@@ -92,6 +93,7 @@ class SDE:
     step: float = 0.1
     scaling: Scaling = "printed"
     method: Method = "auto"
+    _only_step: ClassVar[int | None] = None
 
     def __post_init__(self) -> None:
         _check_model(self.model)
@@ -264,7 +266,24 @@ class SDE:
         int
             Step of the temporal network, from 1 on.
         """
-        return int(whole_steps(t))
+        return int(whole_steps(t)) if self._only_step is None else self._only_step
+
+    def on_network(self, k: int) -> SDE:
+        """Return the equation with the network of step k at all times, for the stretch of time in which it applies.
+
+        Parameters
+        ----------
+        k : int
+            Step of the temporal network, from 1 on.
+
+        Returns
+        -------
+        SDE
+            The same equation otherwise.
+        """
+        found = replace(self)
+        object.__setattr__(found, "_only_step", k)
+        return found
 
     def update(self, t: float) -> Update:
         """Return the discrete model's affine map at the pressure of a real time t.
@@ -288,7 +307,11 @@ class SDE:
         if model.adaptation is not None:
             rate = model.adaptation.adaptation_weights(self.n) * float(self.adaptation_pace(t))
         gain, coupling_scale = coefficients(*self.homogeneous(t), self.s, model.degrees_at(k))
-        return Update(gain, coupling_scale, self.x0, model.adjacency_at(k), transposed, rate)
+        kept = model.kept_at(k)
+        if kept is not None:
+            # dy = 0 for those who keep their opinion, without noise.
+            gain, coupling_scale = gain * (1 - kept), coupling_scale * (1 - kept)
+        return Update(gain, coupling_scale, self.x0, model.adjacency_at(k), transposed, rate, kept)
 
     def linear_drift(self, t: float) -> LinearDrift:
         """Return the drift of the whole state at time t.

@@ -103,9 +103,10 @@ def _with_constants(sde: SDE, t: float) -> SDE:
         pace = max(float(sde.adaptation_pace(t)), np.finfo(np.float64).tiny)
         adaptation = Adaptation(Constant(pace), adaptation.adaptation_weight)
     parts: dict[str, Any] = {"pressure": pressure, "noise": noise, "adaptation": adaptation}
-    if model.temporal_network is not None:
-        parts |= {"network": model.temporal_network.snapshot(sde.network_step(t)), "temporal_network": None}
-    return replace(sde, model=replace(model, **parts))
+    # A model is not made anew for every change of the network.
+    changed = any(isinstance(schedule, Table) for schedule in schedules_of(sde))
+    found = replace(sde, model=replace(model, **parts)) if changed else sde
+    return found if model.temporal_network is None else found.on_network(sde.network_step(t))
 
 
 def solve_flow(sde: SDE, flow: Flow, begin: float, times: Vector) -> Iterator[Flow]:

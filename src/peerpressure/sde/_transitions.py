@@ -212,8 +212,10 @@ class _Piece(NamedTuple):
 
     ``noise`` is G² where noise is white and G where it is correlated; ``rate`` is empty where opinions are constant.
     ``totals`` are the integrals of these over the piece, and ``errors`` those of what polynomials miss at the checks.
+    ``step`` is that of the network.
     """
 
+    step: int
     length: float
     coupling: Vector
     gain: Vector
@@ -247,12 +249,16 @@ def _sampled(sde: SDE, begin: float, end: float) -> _Piece:
     h, count = end - begin, _NODES.size
     times = end - h * np.concatenate([_NODES, _CHECKS])
     relief, weight = (values[:, None] for values in sde.homogeneous(times))
-    gain, coupling = coefficients(relief, weight, sde.s, sde.network.degrees)
+    k = sde.network_step((begin + end) / 2)
+    degrees, kept = sde.model.degrees_at(k), sde.model.kept_at(k)
+    gain, coupling = coefficients(relief, weight, sde.s, degrees)
+    if kept is not None:
+        gain, coupling = gain * (1 - kept), coupling * (1 - kept)
     size = gain * sde.deviations * sde.noise_scale(times)[:, None]
     noise = size if sde.noise.has_memory else np.square(size)
     # A row of C sums to at most 1, which is its scale. Gain and noise are compared with themselves, since their ratio
     # decides what is known of x₀.
-    each = np.stack([coupling * sde.network.degrees, gain, noise])
+    each = np.stack([coupling * degrees, gain, noise])
     rate = np.empty((0, sde.n))
     if sde.model.adaptation is not None:
         rate = sde.adaptation_pace(times)[:, None] * sde.model.adaptation.adaptation_weights(sde.n)
@@ -260,7 +266,7 @@ def _sampled(sde: SDE, begin: float, end: float) -> _Piece:
     totals = h * (_WEIGHTS @ each[:, :count])
     totals[0] = h
     errors = h * np.abs(_AT_CHECKS @ each[:, :count] - each[:, count:]).max(axis=1)
-    return _Piece(h, coupling[:count], gain[:count], noise[:count], rate[:count], totals, errors)
+    return _Piece(k, h, coupling[:count], gain[:count], noise[:count], rate[:count], totals, errors)
 
 
 def _law(sde: SDE, piece: _Piece) -> tuple[Vector, Vector, Vector]:
@@ -291,6 +297,10 @@ def _taylor_terms(sde: SDE, piece: _Piece) -> list[Vector]:
     coupling, noise = _polynomial(piece.coupling, h, 1.0), _polynomial(piece.noise, h, h * piece.noise.max())
     gain = _polynomial(piece.gain, h, h * piece.gain.max())
     rate = _polynomial(piece.rate, h, h * piece.rate.max()) if at.has_hidden else piece.rate
+    model, transposed = sde.model, sde.network.transposed
+    if model.temporal_network is not None:
+        transposed = model.adjacency_at(piece.step)
+    kept = model.kept_at(piece.step)
     terms = [np.eye(at.states)]
     sizes = [_block_sizes(at, terms[0])]
 
@@ -301,7 +311,9 @@ def _taylor_terms(sde: SDE, piece: _Piece) -> list[Vector]:
     while len(terms) < 2 or np.any(np.maximum(*sizes[-2:]) > LAST_TERM * np.max(sizes, axis=0)):
         term = np.empty_like(terms[0])
         # Cᵀ = Aᵀ diag(scale).
-        term[at.public] = sde.network.transposed @ mixed(coupling, at.public)
+        term[at.public] = transposed @ mixed(coupling, at.public)
+        if kept is not None:
+            term[at.public] += h * kept[:, None] * terms[-1][at.public]
         if at.has_hidden:
             adapted = mixed(rate, at.hidden)
             term[at.public] += adapted
@@ -366,7 +378,8 @@ def exact_transitions(sde: SDE, first: int, last: int) -> Iterator[StepLaw]:
     >>> from peerpressure import SDE, Model
     >>> from peerpressure.networks import k2
     >>> from peerpressure.sde import exact_transitions
-    >>> [(round(law.begin, 1), round(law.end, 1)) for law in exact_transitions(SDE(Model(k2(), hidden=[1, 2])), 1, 2)]
+    >>> laws = exact_transitions(SDE(Model(k2(), hidden=[1, 2])), 1, 2)
+    >>> [(round(law.begin, 1), round(law.end, 1)) for law in laws]
     [(0.0, 0.1), (0.1, 0.2)]
     """
     if sde.is_steady:

@@ -34,6 +34,7 @@ class ReasonCode(StrEnum):
     COMPONENTS = "components"
     ALL_ISOLATED = "all_isolated"
     INTERMITTENTLY_ISOLATED = "intermittently_isolated"
+    INTERMITTENTLY_SILENT = "intermittently_silent"
     ADAPTATION_FADES = "adaptation_fades"
     DETACHED = "detached"
     ADAPTATION_LASTS = "adaptation_lasts"
@@ -57,6 +58,7 @@ class ReasonCode(StrEnum):
     ROTATING_PHASES = "rotating_phases"
     CAMPS = "camps"
     CLOSED_CLASSES = "closed_classes"
+    SINGLE_CLASSES = "single_classes"
     CLASS_LIMIT = "class_limit"
     CLASS_CAMPS = "class_camps"
     CLASS_NEUTRAL = "class_neutral"
@@ -87,6 +89,7 @@ class ReasonCode(StrEnum):
     # Disagreement.
     NOISE_OUTGROWS_PRESSURE = "noise_outgrows_pressure"
     OWN_OPINIONS = "own_opinions"
+    KEPT_OPINIONS = "kept_opinions"
     OWN_NOISE = "own_noise"
     OWN_NOISE_KEPT = "own_noise_kept"
     BOUNDED_PRESSURE = "bounded_pressure"
@@ -120,6 +123,7 @@ class ReasonCode(StrEnum):
     UNKNOWN_LAW = "unknown_law"
     UNKNOWN_CONTINUOUS = "unknown_continuous"
     NETWORK_NOT_COVERED = "network_not_covered"
+    TOO_MANY_CLASSES = "too_many_classes"
     FINITE_HORIZON = "finite_horizon"
     NO_HORIZON = "no_horizon"
     NOT_COMPUTED = "not_computed"
@@ -244,6 +248,10 @@ SENTENCES: Mapping[ReasonCode, str] = {
         "Isolated at times: {agents:agents}, without a neighbour in {share:.0%} of the steps. "
         "An isolated agent shows its own opinion."
     ),
+    ReasonCode.INTERMITTENTLY_SILENT: (
+        "Isolated at times: {agents:agents}, without a neighbour in {share:.0%} of the steps. "
+        "An isolated agent keeps its last public opinion."
+    ),
     ReasonCode.ADAPTATION_FADES: "Hidden opinions adapt ever less, so that a part of each stays for ever.",
     ReasonCode.DETACHED: (
         "Pressure vanishes so fast that agents adapt to each other by a finite amount, and then each to itself alone."
@@ -290,6 +298,7 @@ SENTENCES: Mapping[ReasonCode, str] = {
         "Closed classes, whose agents listen to each other and to nobody else: {classes:,}. "
         "Pressure makes all other agents follow these."
     ),
+    ReasonCode.SINGLE_CLASSES: "{agents:,} of these are single agents, who listen to nobody and keep their opinions.",
     ReasonCode.CLASS_LIMIT: "A class of {agents:agents} converges to {mean:.4g}.",
     ReasonCode.CLASS_CAMPS: (
         "A class of {agents:agents} has two camps, which converge to {mean:.4g} and {opposite:.4g}."
@@ -369,6 +378,9 @@ SENTENCES: Mapping[ReasonCode, str] = {
     ReasonCode.OWN_OPINIONS: (
         "Every agent keeps its own opinion. Ask for a number of steps to see the public opinions before."
     ),
+    ReasonCode.KEPT_OPINIONS: (
+        "Every agent keeps its last public opinion. Ask for a number of steps to see the public opinions before."
+    ),
     ReasonCode.OWN_NOISE: (
         "Hidden opinions agree, but every agent keeps showing its own noise{mean:about .4g}{std:±.2g}."
     ),
@@ -440,6 +452,10 @@ SENTENCES: Mapping[ReasonCode, str] = {
     ReasonCode.NETWORK_NOT_COVERED: (
         "On a network with negative weights or several closed classes of agents, here {classes:,}, no result is known "
         "for hidden opinions that adapt, noise that grows or pressure that varies in step with the network."
+    ),
+    ReasonCode.TOO_MANY_CLASSES: (
+        "The network has {classes:,} closed classes of several agents, each of which has a limit of its own; these are "
+        "computed for up to {most:,}. Ask for one component at a time."
     ),
     ReasonCode.FINITE_HORIZON: (
         "Over {steps:,} steps ρ_t goes from {first:.4g} to {last:.4g}, and the start keeps a weight of {weight:.2g} in "
