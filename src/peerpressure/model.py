@@ -471,14 +471,25 @@ class Model:
         A = self.adjacency_at(t)
         # Networks that change are symmetric.
         transposed = self.network.transposed if self.temporal_network is None else A
-        kept = self._kept(t)
+        kept = self.kept_at(t)
         if kept is not None:
             # Those without neighbours have a gain of 1 here, and nothing to couple with.
             gain, coupling_scale = gain * (1 - kept), coupling_scale * (1 - kept)
         return Update(gain, coupling_scale, self.x0, A, transposed, adaptation_rate, kept)
 
-    def _kept(self, t: int) -> Vector | None:
-        """Return 1 for agents who keep their public opinion at step t, 0 for others; None where nobody does."""
+    def kept_at(self, t: int) -> Vector | None:
+        """Return 1 for agents who keep their public opinion at step t, 0 for others; None where nobody does.
+
+        Parameters
+        ----------
+        t : int
+            Step, t ≥ 1.
+
+        Returns
+        -------
+        array of shape (n,) or None
+            The weight of an agent's own last public opinion.
+        """
         if self.isolated == "own":
             return None
         silent = self.degrees_at(t) == 0

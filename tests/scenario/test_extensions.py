@@ -232,6 +232,13 @@ def test_time_that_flows_makes_a_diffusion() -> None:
     in_rounds = built(RING, time=section | {"continuous": False}, noise=noise)
     assert isinstance(in_rounds.system(), pp.Model)
     assert isinstance(built(RING).system(), pp.Model)
+    changing = RING | {"dynamics": {"kind": "failing_edges", "probability": 0.2, "steps": 3}}
+    correlated = noise | {"temporal": {"ar1": 0.5}}
+    everything = built(changing, time={"step": 0.25}, noise=correlated, agents={"adaptation": 0.1}).system()
+    assert isinstance(everything, pp.SDE)
+    assert everything.layout.has_hidden
+    assert everything.layout.has_memory
+    assert everything.model.temporal_network is not None
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,7 @@ from peerpressure.engine.plan import (
     RunPlan,
     RunResult,
     draw_of,
+    network_step,
 )
 from peerpressure.engine.random import GROUP, filler_of
 from peerpressure.engine.temporal import EventArrays, add_up_all, apply_changes, copy_of, no_changes, roomy_graph
@@ -233,7 +234,7 @@ class ProcessorRun:
         self, plan: RunPlan, start: NDArray[Any], memory: NDArray[Any] | None, hidden_state: NDArray[Any] | None
     ) -> None:
         self.plan = plan
-        self.draw = draw_of(plan.model.noise, plan.seed)
+        self.draw = draw_of(plan.model.noise, plan.seed, plan.pace)
         noise = plan.model.noise
         # SciPy's laws are transformed by Python, so that their noise is written to memory before each step.
         self.drawn_by_python = self.draw.law == UNIT and not isinstance(noise.temporal, Frozen)
@@ -458,8 +459,8 @@ class _Temporal:
     def __init__(self, plan: RunPlan, agents: AgentArrays) -> None:
         network = plan.model.temporal_network
         assert network is not None
-        self.events = EventArrays(network, plan.dtype)
-        self.graph = roomy_graph(network, max(plan.start_step, 1), plan.dtype)
+        self.events = EventArrays(network, plan.dtype, plan.pace)
+        self.graph = roomy_graph(network, network_step(plan.start_step, plan.pace), plan.dtype)
         self.agents = agents._replace(degrees=np.empty_like(agents.degrees))
         # Summed by the code that sums after a change, so that a resumed run has the degrees of an uninterrupted one.
         add_up_all(self.graph, self.agents.degrees)

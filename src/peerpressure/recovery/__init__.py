@@ -207,9 +207,7 @@ def _recover(
         return replace(found, target=which, diagnostics=diagnostics_of(model, data))
 
     def estimator(seen: Outputs) -> Estimate:
-        return (
-            current(model_of(model), seen, method, prior) if follows else METHODS[method].estimate(model, seen, prior)
-        )
+        return current(model, seen, method, prior) if follows else METHODS[method].estimate(model, seen, prior)
 
     # A likelihood is maximised replicate by replicate, so copies would multiply the work, and to a tolerance far above
     # rounding errors.

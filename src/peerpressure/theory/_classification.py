@@ -129,8 +129,18 @@ class LongRun:
 
     @property
     def phi(self) -> float:
-        """The coefficient φ of the noise in time: 0 for white noise, 1 for noise drawn once."""
-        return self.model.noise.autocorrelation
+        """The coefficient φ of the noise in time: 0 for white noise, 1 for noise drawn once.
+
+        In continuous time that of AR(1) noise whose mean over a long time varies as much: (1 + φ)/(1 − φ) = 2/θ.
+        """
+        phi, system = self.model.noise.autocorrelation, self.system
+        if not isinstance(system, SDE) or phi in (0.0, 1.0):
+            return phi
+        return (2 - system.reversion) / (2 + system.reversion)
+
+    def network_step(self, steps: int) -> int:
+        """Return the step of the network that so many steps of the system lead to."""
+        return self.system.network_step(self.system.time(steps)) if isinstance(self.system, SDE) else steps
 
     @property
     def noise_grows(self) -> bool:

@@ -185,6 +185,7 @@ def _connectivity(long_run: LongRun, horizon: int | None) -> Connectivity | None
     if temporal_network is None:
         return None
     law = structure.law
+    horizon = None if horizon is None else long_run.network_step(horizon)
     # Joint connectivity is that of the record, if a random process goes on after it.
     horizon = temporal_network.span if horizon is None and law is not None else horizon
     usual, broken = _usual_window(temporal_network, horizon)
@@ -219,7 +220,8 @@ def _usual_window(network: TemporalNetwork, horizon: int | None) -> tuple[int | 
 
 
 def _hidden(long_run: LongRun, limit: ConsensusLimit | None) -> HiddenOutcome | None:
-    if long_run.structure.constant_opinions:
+    # Half-lives and information are those of steps.
+    if long_run.structure.constant_opinions or long_run.continuous:
         return None
     # One step is enough: half-life and information do not depend on how many are asked for.
     kept = retention(long_run.model, 1)

@@ -13,7 +13,7 @@ from peerpressure.model import Model, Vector
 from peerpressure.parameters import Parameter
 from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.sde import SDE
-from peerpressure.sde._moments import NEGLIGIBLE, gaussian_path, integrate
+from peerpressure.sde._moments import NEGLIGIBLE, integrate, start_of, state_path
 from peerpressure.simulation import simulate
 from peerpressure.statespace import initial_state, model_of, model_transitions, state_layout
 from peerpressure.theory._moments import LARGEST_COVARIANCE, consensus_mode, forward_moments, moments, step_count
@@ -347,20 +347,24 @@ def _times(sde: SDE, first: int, last: int) -> Vector:
 
 
 def mean_flow(sde: SDE, times: Vector) -> Iterator[Vector]:
-    """Yield the mean public opinions at each time, and the weights of a start of 1 in them, shape (agents, 2)."""
-    v, shape = sde.centre, (sde.n, 2)
+    """Yield the mean opinions at each time, and the weights of a start of 1 in them, shape (opinions, 2).
+
+    Hidden opinions follow the public ones where they adapt.
+    """
+    v, n, size = sde.centre, sde.n, sde.layout.memory.start
+    shape = (size, 2)
 
     def rate_of(piece: SDE) -> Callable[[float, Vector], Vector]:
         def rate(t: float, flat: Vector) -> Vector:
-            update, now = piece.update(t), flat.reshape(shape)
-            moved = update.couple(now) - now
-            moved[:, 0] += update.gain * (sde.x0 - v)
+            drift = piece.linear_drift(t)
+            moved = drift.forward(flat.reshape(shape))
+            moved[:n, 0] += drift.hidden_weight * (sde.x0 - v)
             return np.asarray(moved.ravel())
 
         return rate
 
     # Centred on v, because the distance to consensus may be far below its magnitude.
-    first = np.stack([sde.start_state - v, np.ones(sde.n)], axis=1)
+    first = np.stack([start_of(sde)[:size], np.arange(size) < n], axis=1)
     scale = NEGLIGIBLE * np.maximum(np.abs(first).max(axis=0), [float(np.ptp(sde.x0)), 0.0])
     tolerance = np.broadcast_to(np.where(scale > 0, scale, NEGLIGIBLE), shape).ravel()
     for flat in integrate(sde, rate_of, first.ravel(), 0.0, times, tolerance):
@@ -428,10 +432,10 @@ def _covariances(
     if isinstance(model, SDE):
         first = steps if watch is None else 0
         for t, (mean, found) in zip(
-            range(first, steps + 1), gaussian_path(model, _times(model, first, steps)), strict=True
+            range(first, steps + 1), state_path(model, _times(model, first, steps)), strict=True
         ):
             if watch is not None:
-                watch(t, mean, found)
+                watch(t, mean[:n], found[:n, :n])
     else:
         found = forward_moments(model, np.array([steps]), hidden=len(means) > 1, watch=watch).covariance
     spreads = []

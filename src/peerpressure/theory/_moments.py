@@ -595,7 +595,7 @@ def moments(
         functionals.
     what : {"public", "hidden", "joint"}, default "public"
         Public opinions y_t, hidden opinions x_{t+1} after step t, or both, public ones first; functionals then have
-        2·agents weights. Hidden opinions of an ``SDE`` are constant.
+        2·agents weights.
     should_stop : callable, optional
         Called at every step; the work is cancelled if it returns True.
 
@@ -649,25 +649,35 @@ def _discrete(model: Model, steps: int, of: Functionals | None, times: ArrayLike
     _check_size(model.n, LARGEST_COVARIANCE * model.n // at.memory.start)
     chosen = _chosen(times, steps, default=np.arange(steps + 1))
     found = forward_moments(model, chosen, hidden=what != "public")
-    labels: tuple[Hashable, ...] = tuple(model.network.labels)
-    if what == "joint":
-        labels = (*(("public", label) for label in labels), *(("hidden", label) for label in labels))
     kept = slice(model.n, None) if what == "hidden" else slice(None)
-    return Moments(chosen, labels, found.mean[:, kept], found.variance[:, kept], found.covariance[kept, kept])
+    return Moments(
+        chosen, _labels(model, what), found.mean[:, kept], found.variance[:, kept], found.covariance[kept, kept]
+    )
 
 
 def _continuous(sde: SDE, steps: int, of: Functionals | None, times: ArrayLike | None, what: What) -> Moments:
-    if what != "public":
-        rule = "in continuous time hidden opinions are constant, and moments are those of what is public"
-        raise InvalidInputError(message(rule, got=repr(what), remedy="leave it out; x₀ is the model's hidden"))
     end = sde.time(steps)
     if times is not None:
         chosen = real_times(times, most=end)
     else:
         chosen = np.array([sde.time(k) for k in range(steps + 1)]) if of is None else np.array([end])
-    names, weights = (tuple(sde.network.labels), None) if of is None else stacked(sde, of)
-    found = moments_at(sde, chosen) if weights is None else moments_of(sde, weights, chosen)
+    if of is None:
+        names, weights = _labels(sde, what), np.eye(2 * sde.n if what == "joint" else sde.n)
+    else:
+        names, weights = stacked(sde, of, agents=2 * sde.n if what == "joint" else sde.n)
+    if of is None and what == "public":
+        found = moments_at(sde, chosen)
+    else:
+        weights = np.concatenate([np.zeros_like(weights), weights], axis=1) if what == "hidden" else weights
+        found = moments_of(sde, weights, chosen)
     return Moments(chosen, names, found.mean, found.variance, found.covariance)
+
+
+def _labels(system: Model | SDE, what: What) -> tuple[Hashable, ...]:
+    labels: tuple[Hashable, ...] = tuple(system.network.labels)
+    if what != "joint":
+        return labels
+    return (*(("public", label) for label in labels), *(("hidden", label) for label in labels))
 
 
 def _chosen(times: ArrayLike | None, steps: int, *, default: Times) -> Times:

@@ -121,6 +121,7 @@ class ReasonCode(StrEnum):
     UNKNOWN_NOISE = "unknown_noise"
     UNKNOWN_ADAPTATION = "unknown_adaptation"
     UNKNOWN_LAW = "unknown_law"
+    UNKNOWN_CONTINUOUS = "unknown_continuous"
     NETWORK_NOT_COVERED = "network_not_covered"
     TOO_MANY_CLASSES = "too_many_classes"
     FINITE_HORIZON = "finite_horizon"
@@ -442,6 +443,10 @@ SENTENCES: Mapping[ReasonCode, str] = {
     ReasonCode.UNKNOWN_NOISE: "How the noise grows over time is not known, and so the outcome is not either.",
     ReasonCode.UNKNOWN_ADAPTATION: (
         "How hidden opinions adapt at late times is not known, and so the outcome is not either."
+    ),
+    ReasonCode.UNKNOWN_CONTINUOUS: (
+        "The results on adaptation and on networks that change are those of discrete time; in continuous time the "
+        "outcome is not known. Forecasts are exact."
     ),
     ReasonCode.UNKNOWN_LAW: "For this process no result is known, and so the outcome is not known either.",
     ReasonCode.NETWORK_NOT_COVERED: (
