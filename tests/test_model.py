@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import peerpressure as pp
+from peerpressure.networks import k2
 from tests.builders import SCHEDULES, random_model
 
 
@@ -63,6 +64,27 @@ def test_energy_against_its_definition() -> None:
         for i in range(23)
     ]
     np.testing.assert_allclose(model.hamiltonian(5, before, y, xi), expected, rtol=1e-10)
+
+
+def test_energy_keeps_its_precision_near_consensus() -> None:
+    model = pp.Model(k2(), hidden=[1.0, 1.0], pressure=2.0)
+    before, y = np.full(2, 1e6), np.array([1e6 + 1e-3, 1e6])
+    near = model.hamiltonian(1, before, y, y)
+    np.testing.assert_allclose(near, [(y[0] - 1e6) ** 2, 0.0], rtol=1e-12)
+
+
+def test_distrust_costs_energy_by_the_distance_to_the_opposite_opinion() -> None:
+    model = pp.Model(pp.Network([[0, -2.0], [-2.0, 0]], signed=True), hidden=[1.0, 0.5])
+    before = np.array([0.3, -0.7])
+    best = model.update(3)(before)
+    np.testing.assert_allclose(
+        model.hamiltonian(3, before, best, model.x0),
+        0.5 * (model.x0 - best) ** 2 + 0.5 * 3 * 2 * (-before[::-1] - best) ** 2,
+    )
+    for step in (-0.1, 0.1):
+        assert np.all(
+            model.hamiltonian(3, before, best + step, model.x0) > model.hamiltonian(3, before, best, model.x0)
+        )
 
 
 def test_consensus_value_and_kappa() -> None:

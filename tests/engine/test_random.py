@@ -11,11 +11,13 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy import stats
 
-from peerpressure.engine import random
+from peerpressure import Model, simulate
+from peerpressure.engine import random, runner
 from peerpressure.engine.narrow import draw_narrow
-from peerpressure.engine.plan import LAW_CODES, STREAM_FRESH, STREAM_FROZEN, WIDTH, draw_of
+from peerpressure.engine.plan import GAUSSIAN, LAW_CODES, STREAM_FRESH, STREAM_FROZEN, WIDTH, draw_of
 from peerpressure.engine.wide import draw_wide
-from peerpressure.noise import Gaussian, Laplace, Noise, Rademacher, StudentT, Uniform
+from peerpressure.networks import k2
+from peerpressure.noise import Custom, Gaussian, Laplace, Noise, Rademacher, StudentT, Uniform
 
 U = np.uint64
 LAWS = [Gaussian(1.0), Laplace(1.0), Uniform(1.0), StudentT(1.0, df=5.0), Rademacher(1.0)]
@@ -56,6 +58,15 @@ def _logarithms(values: NDArray[np.float64], out: NDArray[np.float64]) -> None:
 def _angles(bits: NDArray[np.uint64], out: NDArray[np.float64]) -> None:
     for i in range(bits.size):
         out[i, 0], out[i, 1] = random._octant(bits[i])
+
+
+def test_loops_of_laws_are_found_again_on_the_disk() -> None:
+    # As another process would find them: a first call stores the loop, and this one looks for it.
+    for wide in (False, True):
+        random.filler_of(GAUSSIAN, np.dtype(np.float64), wide=wide)
+        random.filler_of.__wrapped__(GAUSSIAN, np.dtype(np.float64), wide=wide)
+        assert random._COMPILED[-1].cache_hits == 1
+    assert random.filler_of(LAW_CODES["none"], np.dtype(np.float64), wide=True) == 0
 
 
 def test_the_logarithm_is_right_to_the_last_bits() -> None:
@@ -144,6 +155,14 @@ def test_single_precision_draws_are_the_double_ones_rounded() -> None:
     draw_narrow(draw, 1, 0, STREAM_FRESH, single)
     draw_narrow(draw, 1, 0, STREAM_FRESH, double)
     np.testing.assert_array_equal(single, double.astype(np.float32))
+
+
+def test_a_share_that_is_rounded_to_1_gives_a_finite_draw(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In float32 about one share in 10⁸ is 1, too rare to wait for."""
+    monkeypatch.setattr(runner, "draw_narrow", lambda draw, step, first, stream, memory: memory.fill(1))
+    model = Model(k2(), hidden=[0.0, 1.0], noise=Custom(stats.norm()))
+    drawn = simulate(model, 1, seed=1, dtype=np.float32).final.public
+    assert np.isfinite(drawn).all()
 
 
 def test_every_law_has_a_code() -> None:

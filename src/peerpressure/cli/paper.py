@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -54,12 +53,13 @@ def paper(
     # The line appears before the imports, which take a while.
     with progress_line() as show_stage:
         show_stage("loading")
+        from peerpressure.engine.plan import available_threads
         from peerpressure.reproduction.paper import Request, reproduce
 
         made = reproduce(
             out,
             Request(seed, replications, steps),
-            workers=workers or os.cpu_count() or 1,
+            workers=workers or available_threads(),
             fresh=fresh,
             progress=show_stage,
         )

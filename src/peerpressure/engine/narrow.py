@@ -13,7 +13,6 @@ from numba import njit
 from numpy.typing import NDArray
 
 from peerpressure.engine.arguments import (
-    CHUNK,
     AgentArrays,
     Changes,
     Clock,
@@ -21,21 +20,19 @@ from peerpressure.engine.arguments import (
     SummaryArrays,
     adapted,
     coefficients,
-    discard_stale_caches,
     keep,
-    ledger_of,
-    reduce_summaries,
+    keep_all,
 )
 from peerpressure.engine.intrinsics import fma, prefetch_once
-from peerpressure.engine.plan import FRESH, FROZEN, RECURRENT, STREAM_FRESH, Draw
-from peerpressure.engine.random import U64, fill_narrow
+from peerpressure.engine.plan import CHUNK, FRESH, FROZEN, RECURRENT, STREAM_FRESH, Draw
+from peerpressure.engine.random import U64, fill, filler_of
 from peerpressure.engine.temporal import apply_changes
 
 _STREAM_AHEAD = 256  # edges by which the graph is prefetched ahead of its use
 _TILE = 64  # agents by which the constants are prefetched ahead of their use
 
 
-@njit(error_model="numpy")
+@njit(error_model="numpy", inline="always")
 def _gather_weighted(graph: Graph, public: NDArray[Any], first: int, count: int, pressure: NDArray[Any]) -> None:
     """Sum w_ij·y_j over the neighbours of each agent of a chunk.
 
@@ -54,7 +51,7 @@ def _gather_weighted(graph: Graph, public: NDArray[Any], first: int, count: int,
         pressure[graph.order[i]] = total
 
 
-@njit(error_model="numpy")
+@njit(error_model="numpy", inline="always")
 def _gather_uniform(graph: Graph, public: NDArray[Any], first: int, count: int, pressure: NDArray[Any]) -> None:
     """Sum the neighbours of each agent where all edges have the same weight."""
     weight = graph.weights[0]
@@ -71,7 +68,7 @@ def _gather_uniform(graph: Graph, public: NDArray[Any], first: int, count: int, 
         pressure[graph.order[i]] = total
 
 
-@njit(error_model="numpy")
+@njit(error_model="numpy", inline="always")
 def _gather_roomy(graph: Graph, public: NDArray[Any], first: int, count: int, pressure: NDArray[Any]) -> None:
     """Sum the neighbours of each agent where rows are in the order of the agents, with room between them."""
     for i in range(first, first + count):
@@ -83,7 +80,7 @@ def _gather_roomy(graph: Graph, public: NDArray[Any], first: int, count: int, pr
         pressure[i - first] = total
 
 
-@njit(error_model="numpy")
+@njit(error_model="numpy", inline="always")
 def _move_beyond(
     agents: AgentArrays,
     relief: Any,
@@ -119,87 +116,54 @@ def _move_beyond(
             hidden_state[agent] = adapted(hidden_state[agent], output[agent], adaptation_rate * adaptation_weight)
 
 
-@njit(error_model="numpy")
-def _step_narrow(
-    graph: Graph,
+@njit(error_model="numpy", inline="always")
+def _move(
     agents: AgentArrays,
-    draw: Draw,
     relief: Any,
     weight: Any,
     scale: Any,
-    adaptation_rate: Any,
-    pace: Any,
-    step: int,
-    replicate: int,
-    begin: int,
-    end: int,
-    public: NDArray[Any],
+    first: int,
+    count: int,
     output: NDArray[Any],
-    memory: NDArray[Any],
-    hidden_state: NDArray[Any],
     noise: NDArray[Any],
-    pairs: NDArray[Any],
     pressure: NDArray[Any],
 ) -> None:
+    """Update the agents of a chunk in the model of the paper."""
     per_agent = agents.deviation.size > 1
-    # The model of the paper has a loop of its own, without the cases of the general step.
-    plain = hidden_state.size == 0 and pace == 1
-    for first in range(begin, end, CHUNK):
-        count = min(CHUNK, end - first)
-        _noise_narrow(noise, pairs, memory, draw, first, count, step, replicate)
-        # One test per chunk selects a loop without any test inside.
-        if graph.order.size == 0:
-            _gather_roomy(graph, public, first, count, pressure)
-        elif graph.stride:
-            _gather_weighted(graph, public, first, count, pressure)
-        else:
-            _gather_uniform(graph, public, first, count, pressure)
-        if not plain:
-            _move_beyond(
-                agents,
-                relief,
-                weight,
-                scale,
-                adaptation_rate,
-                pace,
-                first,
-                count,
-                public,
-                output,
-                hidden_state,
-                noise,
-                pressure,
-            )
-            continue
-        for begin_tile in range(first, first + count, _TILE):
-            end_tile = min(begin_tile + _TILE, first + count)
-            # One request per cache line of 64 bytes, for the tile after this one.
-            for ahead in range(end_tile, end_tile + _TILE, 64 // public.itemsize):
-                prefetch_once(agents.stubbornness, U64(ahead))
-                prefetch_once(agents.degrees, U64(ahead))
-                prefetch_once(agents.hidden, U64(ahead))
-            tile = slice(begin_tile, end_tile)
-            s, d, x, out = agents.stubbornness[tile], agents.degrees[tile], agents.hidden[tile], output[tile]
-            gathered, z = pressure[begin_tile - first :], noise[begin_tile - first :]
-            deviation = agents.deviation[begin_tile if per_agent else 0 :]
-            for i in range(end_tile - begin_tile):
-                gain, coupling_scale = coefficients(relief, weight, s[i], d[i])
-                jitter = gain * (scale * (deviation[i] if per_agent else deviation[0]))
-                out[i] = fma(coupling_scale, gathered[i], fma(jitter, z[i], gain * x[i]))
-            # In a loop of its own, which leaves the one above as it is where nobody keeps.
-            if agents.keep_isolated:
-                before = public[tile]
-                for i in range(end_tile - begin_tile):
-                    if d[i] == 0:
-                        out[i] = before[i]
+    for begin in range(first, first + count, _TILE):
+        end = min(begin + _TILE, first + count)
+        # One request per cache line of 64 bytes, for the tile after this one.
+        for ahead in range(end, end + _TILE, 64 // output.itemsize):
+            prefetch_once(agents.stubbornness, U64(ahead))
+            prefetch_once(agents.degrees, U64(ahead))
+            prefetch_once(agents.hidden, U64(ahead))
+        tile = slice(begin, end)
+        s, d, x, out = agents.stubbornness[tile], agents.degrees[tile], agents.hidden[tile], output[tile]
+        gathered, z = pressure[begin - first :], noise[begin - first :]
+        deviation = agents.deviation[begin if per_agent else 0 :]
+        for i in range(end - begin):
+            gain, coupling_scale = coefficients(relief, weight, s[i], d[i])
+            jitter = gain * (scale * (deviation[i] if per_agent else deviation[0]))
+            out[i] = fma(coupling_scale, gathered[i], fma(jitter, z[i], gain * x[i]))
 
 
-@njit(error_model="numpy")
+@njit(error_model="numpy", inline="always")
+def _keep_isolated(agents: AgentArrays, first: int, count: int, public: NDArray[Any], output: NDArray[Any]) -> None:
+    """Leave the public opinions of agents without neighbours as they were, where that is the rule."""
+    # Apart from ``_move``, whose loop stays without a test for each agent.
+    if agents.keep_isolated:
+        for agent in range(first, first + count):
+            if agents.degrees[agent] == 0:
+                output[agent] = public[agent]
+
+
+@njit(error_model="numpy", inline="always")
 def _noise_narrow(
     noise: NDArray[Any],
     pairs: NDArray[Any],
     memory: NDArray[Any],
     draw: Draw,
+    filler: U64,
     agent: int,
     count: int,
     step: int,
@@ -207,19 +171,7 @@ def _noise_narrow(
 ) -> None:
     """Bring the noise of ``count`` ≤ CHUNK agents into the small buffer ``noise``."""
     if draw.mode != FROZEN:
-        fill_narrow(
-            noise,
-            pairs,
-            count,
-            draw.law,
-            draw.shape,
-            U64(agent // 2),
-            U64(step),
-            U64(replicate),
-            U64(STREAM_FRESH),
-            draw.k0,
-            draw.k1,
-        )
+        fill(noise, pairs, count, filler, draw, U64(agent // 2), U64(step), U64(replicate), U64(STREAM_FRESH))
     # Correlated noise: the memory is u of this step, from which a run can be resumed.
     if draw.mode != FRESH:
         number = noise.dtype.type
@@ -235,60 +187,83 @@ def run_narrow(
     graph: Graph,
     agents: AgentArrays,
     draw: Draw,
+    filler: U64,
     clock: Clock,
-    changes: Changes,
+    changes: Changes | None,
     ledger: SummaryArrays,
     replicate: int,
     begin: int,
     end: int,
     states: NDArray[Any],
     memory: NDArray[Any],
-    hidden_state: NDArray[Any],
+    hidden_state: NDArray[Any] | None,
     partial: NDArray[np.float64],
+    buffers: NDArray[Any],
+    scratch: NDArray[np.float64],
 ) -> None:
-    """Make the clock's steps for agents begin…end−1, one replicate a layer; ``states`` is (layers, 2, agents)."""
-    number = states.dtype.type
-    # Allocated once per call and small enough for the first-level cache, as is a chunk of gathered sums.
-    noise, pairs = np.zeros(CHUNK, states.dtype), np.zeros((2, CHUNK // 2), states.dtype)
-    pressure = np.zeros(CHUNK, states.dtype)
-    count, pace = agents.hidden.size, number(clock.pace)
-    for spell in range(changes.spells.size - 1):
-        apply_changes(graph, agents.degrees, changes, changes.cuts[spell], changes.cuts[spell + 1])
+    """Make the clock's steps for agents begin…end−1, one replicate a layer; ``states`` is (layers, 2, agents).
+
+    ``changes`` is None for a constant network, and ``hidden_state`` for the model of the paper: what is None is not
+    compiled. A clock without steps records the state in which a run starts. ``buffers``, (3, CHUNK), and ``scratch``
+    are for intermediate results.
+    """
+    number, noise, pairs, pressure = states.dtype.type, buffers[0], buffers[1], buffers[2]
+    spell, q, steps, pace = 0, 0, clock.relief.size, number(clock.pace)
+    if steps == 0:
+        keep_all(ledger, ledger.slots[0], states, (clock.first - 1) & 1, hidden_state, 1, partial, scratch)
+    while q < steps:
+        last = steps
+        if changes is not None:
+            apply_changes(graph, agents.degrees, changes, changes.cuts[spell], changes.cuts[spell + 1])
+            last = changes.spells[spell + 1]
         # Layers inside spells: all replicates of the block share one graph, which is changed once for all of them.
         for layer in range(states.shape[0]):
-            part = ledger_of(ledger, layer, 1)
-            for q in range(changes.spells[spell], changes.spells[spell + 1]):
-                step = clock.first + q
-                # By the parity of the step and not of q, so that a segment that starts anywhere finds the state of its
+            for k in range(q, last):
+                step = clock.first + k
+                # By the parity of the step and not of k, so that a segment that starts anywhere finds the state of its
                 # predecessor.
                 public, output = states[layer, (step - 1) & 1], states[layer, step & 1]
-                relief, weight, scale = number(clock.relief[q]), number(clock.weight[q]), number(clock.scale[q])
-                _step_narrow(
-                    graph, agents, draw, relief, weight, scale, number(clock.adaptation_rate[q]), pace, step,
-                    replicate + layer, begin, end, public, output, memory[layer], hidden_state[layer], noise, pairs,
-                    pressure,
-                )  # fmt: skip
-                if ledger.slots[q] >= 0:
-                    keep(part, ledger.slots[q], output, hidden_state[layer], 1, begin, end, partial)
-                    # With all agents in one call the partial sums are complete; otherwise the caller reduces after the
-                    # last thread.
-                    if end - begin == count and ledger.summaries.shape[1]:
-                        reduce_summaries(part, ledger.slots[q], count, partial)
+                relief, weight, scale = number(clock.relief[k]), number(clock.weight[k]), number(clock.scale[k])
+                for first in range(begin, end, CHUNK):
+                    count = min(CHUNK, end - first)
+                    _noise_narrow(noise, pairs, memory[layer], draw, filler, first, count, step, replicate + layer)
+                    # One test per chunk selects a loop without any test inside.
+                    if changes is not None:
+                        _gather_roomy(graph, public, first, count, pressure)
+                    elif graph.stride:
+                        _gather_weighted(graph, public, first, count, pressure)
+                    else:
+                        _gather_uniform(graph, public, first, count, pressure)
+                    # The model of the paper has a loop of its own, without the cases of the general step.
+                    if hidden_state is None:
+                        _move(agents, relief, weight, scale, first, count, output, noise, pressure)
+                        _keep_isolated(agents, first, count, public, output)
+                    else:
+                        _move_beyond(
+                            agents, relief, weight, scale, number(clock.adaptation_rate[k]), pace, first, count,
+                            public, output, hidden_state[layer], noise, pressure,
+                        )  # fmt: skip
+                if ledger.slots[k] >= 0:
+                    keep(
+                        ledger, ledger.slots[k], layer, states, step & 1, hidden_state, 1, begin, end, partial, scratch
+                    )
+        q = last
+        spell += 1
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def draw_narrow(draw: Draw, step: int, replicate: int, stream: int, memory: NDArray[Any]) -> None:
-    """Write one draw for every agent and replicate to ``memory``, (layers, agents)."""
-    noise, pairs = np.zeros(CHUNK, memory.dtype), np.zeros((2, CHUNK // 2), memory.dtype)
+def _draw_narrow(draw: Draw, filler: U64, step: int, replicate: int, stream: int, memory: NDArray[Any]) -> None:
+    noise, pairs = np.empty(CHUNK, memory.dtype), np.empty(CHUNK, memory.dtype)
     for layer in range(memory.shape[0]):
         for agent in range(0, memory.shape[1], CHUNK):
             count = min(CHUNK, memory.shape[1] - agent)
-            fill_narrow(
-                noise, pairs, count, draw.law, draw.shape, U64(agent // 2), U64(step), U64(replicate + layer),
-                U64(stream), draw.k0, draw.k1,
+            fill(
+                noise, pairs, count, filler, draw, U64(agent // 2), U64(step), U64(replicate + layer), U64(stream)
             )  # fmt: skip
             for j in range(count):
                 memory[layer, agent + j] = noise[j]
 
 
-discard_stale_caches(run_narrow, draw_narrow)
+def draw_narrow(draw: Draw, step: int, replicate: int, stream: int, memory: NDArray[Any]) -> None:
+    """Write one draw for every agent and replicate to ``memory``, (layers, agents)."""
+    _draw_narrow(draw, filler_of(draw.law, memory.dtype, wide=False), step, replicate, stream, memory)

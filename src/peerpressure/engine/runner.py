@@ -17,18 +17,10 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from peerpressure.engine.arguments import (
-    CHUNK,
-    AgentArrays,
-    Changes,
-    Clock,
-    Graph,
-    SummaryArrays,
-    keep_all,
-    reduce_summaries,
-)
+from peerpressure.engine.arguments import AgentArrays, Changes, Clock, Graph, SummaryArrays, reduce_summaries
 from peerpressure.engine.narrow import draw_narrow, run_narrow
 from peerpressure.engine.plan import (
+    CHUNK,
     FRESH,
     NARROW_UP_TO,
     STREAM_FRESH,
@@ -39,6 +31,7 @@ from peerpressure.engine.plan import (
     RunResult,
     draw_of,
 )
+from peerpressure.engine.random import GROUP, filler_of
 from peerpressure.engine.temporal import EventArrays, add_up_all, apply_changes, copy_of, no_changes, roomy_graph
 from peerpressure.engine.wide import draw_wide, run_wide
 from peerpressure.errors import PeerPressureError
@@ -167,6 +160,8 @@ def plan_blocks(replicates: NDArray[np.int64], agents: int, threads: int) -> Ite
     [(0, 16, 16, 0), (16, 16, 16, 16), (32, 1, 1, 32), (33, 1, 1, 33)]
     >>> list(plan_blocks(np.arange(1000), 2, 2))
     [(0, 512, 16, 0), (512, 488, 16, 512)]
+    >>> list(plan_blocks(np.arange(20), 100, 2))
+    [(0, 16, 16, 0), (16, 4, 16, 16)]
     """
     most = max(1, _NUMBERS // (agents * WIDTH))
     most_narrow = max(1, _NUMBERS // agents)
@@ -177,8 +172,10 @@ def plan_blocks(replicates: NDArray[np.int64], agents: int, threads: int) -> Ite
         row = int(begin)
         while row < end:
             rest = int(end) - row
-            # A few replicates at the end are cheaper one at a time than in a block that is mostly padding.
-            width = 1 if rest <= NARROW_UP_TO else WIDTH
+            # A few replicates at the end are cheaper one at a time than in a block that is mostly padding; in a small
+            # network by less than the second kernel takes to load or to compile.
+            narrow = rest <= NARROW_UP_TO and (row == begin or agents * WIDTH > _NUMBERS)
+            width = 1 if narrow else WIDTH
             lanes = min(layers * WIDTH if width > 1 else most_narrow, rest)
             yield int(replicates[row]), lanes, width, row
             row += lanes
@@ -256,9 +253,6 @@ class ProcessorRun:
             if block.hidden_state.size:
                 block.write(opinions if opinions.ndim == 1 else opinions[block.rows], block.hidden_state)
             self._remember(block, memory)
-            keep_all(
-                self._ledger(block, np.zeros(0, np.int64)), 0, public, block.hidden_state, block.width, block.partial
-            )
 
     def _remember(self, block: Block, memory: NDArray[Any] | None) -> None:
         """Set the memory of correlated noise: drawn where the run starts, or the one of the run that is resumed."""
@@ -277,19 +271,30 @@ class ProcessorRun:
         draw(self.draw, step, block.first, stream, block.memory)
         noise = self.plan.model.noise
         if self.draw.law == UNIT:
-            # Computed in float64, from shares that have the precision of the state.
-            block.memory[:] = noise.unit_quantiles(block.memory.astype(np.float64))
+            # Computed in float64, from shares that have the precision of the state: in float32 one in 10⁸ is rounded to
+            # 1, the quantile of which is infinite for most laws.
+            below_1 = np.nextafter(block.memory.dtype.type(1), block.memory.dtype.type(0))
+            block.memory[:] = noise.unit_quantiles(np.minimum(block.memory, below_1).astype(np.float64))
             # Checked here, where the law can be named; after the run only a state that is not finite would be visible.
             if not np.isfinite(block.memory).all():
                 raise PeerPressureError(f"{noise} drew a value that is not finite; choose a law with lighter tails")
 
     def finish(self, report: Callable[[int], None]) -> RunResult:
         """Make all steps and return what was recorded."""
+        self._record_start()
         with self._pool() as pool:
             for begin, end in self._segments():
                 self._advance(begin, end, pool)
                 report(end - self.plan.start_step)
         return self._result()
+
+    def _record_start(self) -> None:
+        nothing = np.zeros(0)
+        clock = Clock(self.plan.start_step + 1, nothing, nothing, nothing, nothing, self.plan.pace)
+        for block in self.blocks:
+            # A call without steps records the state as it is.
+            ledger = self._ledger(block, np.zeros(1, np.int64))
+            self._call(block, self._network(block), self._unchanged(0), clock, ledger, 0, self.plan.model.n)
 
     @contextlib.contextmanager
     def _pool(self) -> Iterator[Executor | None]:
@@ -349,17 +354,21 @@ class ProcessorRun:
     def _advance_block(self, block: Block, clock: Clock, slots: NDArray[np.int64]) -> None:
         if self.drawn_by_python:
             self._draw_custom(block, clock.first)
-        # Every block changes a copy of its own: blocks run at the same time, and each starts from the segment's first
-        # network.
-        network = self._network(block) if self.temporal is None else self.temporal.copied()
-        changes = self._unchanged(clock) if self.temporal is None else self.temporal.changes
+        network, changes = self._network(block), None
+        if self.temporal is not None:
+            # Every block changes a copy of its own: blocks run at the same time, and each starts from the segment's
+            # first network.
+            network, changes = self.temporal.copied(), self.temporal.changes
         self._call(block, network, changes, clock, self._ledger(block, slots), 0, self.plan.model.n)
 
     def _network(self, block: Block) -> tuple[Graph, AgentArrays]:
+        """Return the network as it is where the segment begins."""
+        if self.temporal is not None:
+            return self.temporal.graph, self.temporal.agents
         return graph_of(self.plan.model.network, self.plan.dtype, narrow=block.width == 1), self.agents
 
-    def _unchanged(self, clock: Clock) -> Changes:
-        return no_changes(clock.relief.size, self.plan.dtype)
+    def _unchanged(self, steps: int) -> Changes | None:
+        return None if self.temporal is None else no_changes(steps, self.plan.dtype)
 
     def _draw_custom(self, block: Block, step: int) -> None:
         # The draw overwrites the memory, which the recursion still needs.
@@ -379,7 +388,7 @@ class ProcessorRun:
         network = self._network(block) if self.temporal is None else self.temporal.copied()
         for q in range(clock.relief.size):
             one = clock.part(q, q + 1)
-            same = self._unchanged(one)
+            same = self._unchanged(1)
             if self.temporal is not None:
                 self.temporal.change(network, q)
             ledger = self._ledger(block, slots[q : q + 1])
@@ -394,7 +403,7 @@ class ProcessorRun:
                 part.result()
             if slots[q] >= 0 and self.plan.keep_summaries:
                 # Here and not in the kernel, since no single call has seen all chunks.
-                reduce_summaries(ledger, slots[q], n, block.partial)
+                reduce_summaries(ledger.summaries, slots[q], n, block.partial)
 
     def _ledger(self, block: Block, slots: NDArray[np.int64]) -> SummaryArrays:
         rows = block.rows
@@ -404,16 +413,21 @@ class ProcessorRun:
         self,
         block: Block,
         network: tuple[Graph, AgentArrays],
-        changes: Changes,
+        changes: Changes | None,
         clock: Clock,
         ledger: SummaryArrays,
         begin: int,
         end: int,
     ) -> None:
-        kernel = run_wide if block.width > 1 else run_narrow
+        wide = block.width > 1
+        kernel = run_wide if wide else run_narrow
+        # What the kernels get as None they are compiled without.
+        plain = self.plan.model.adaptation is None and self.plan.pace == 1
         kernel(
-            *network, self.draw, clock, changes, ledger, block.first, begin, end,
-            block.states, block.memory, block.hidden_state, block.partial,
+            *network, self.draw, filler_of(self.draw.law, self.plan.dtype, wide=wide), clock, changes, ledger,
+            block.first, begin, end, block.states, block.memory, None if plain else block.hidden_state, block.partial,
+            # Small enough for the first-level cache; allocated here, because compiling that takes long.
+            np.empty((3, CHUNK), self.plan.dtype), np.empty((3, GROUP * block.width)),
         )  # fmt: skip
 
     def _result(self) -> RunResult:

@@ -21,21 +21,19 @@ from peerpressure.engine.arguments import (
     SummaryArrays,
     adapted,
     coefficients,
-    discard_stale_caches,
     keep,
-    ledger_of,
-    reduce_summaries,
+    keep_all,
 )
 from peerpressure.engine.intrinsics import fma, prefetch, update_row
 from peerpressure.engine.plan import FRESH, FROZEN, RECURRENT, STREAM_FRESH, WIDTH, Draw
-from peerpressure.engine.random import GROUP, U64, fill_wide
+from peerpressure.engine.random import GROUP, U64, fill, filler_of
 from peerpressure.engine.temporal import apply_changes
 
 _CACHE = 2**25  # bytes of state from which it is not expected to stay in the caches
 _LOOK_AHEAD = 16  # neighbours of the next agents to fetch early; hubs would flush the cache
 
 
-@njit(error_model="numpy")
+@njit(error_model="numpy", inline="always")
 def _prefetch_rows(graph: Graph, public: NDArray[Any], begin: int, end: int) -> None:
     """Prefetch the neighbours of the next agents; the noise of the present ones is computed meanwhile."""
     for agent in range(begin, end):
@@ -49,16 +47,20 @@ def _prefetch_rows(graph: Graph, public: NDArray[Any], begin: int, end: int) -> 
             k += U64(1)
 
 
-@njit(error_model="numpy")
+@njit(error_model="numpy", inline="always")
 def _noise_wide(
-    noise: NDArray[Any], memory: NDArray[Any], draw: Draw, agent: int, count: int, step: int, replicate: int
+    noise: NDArray[Any],
+    memory: NDArray[Any],
+    draw: Draw,
+    filler: U64,
+    agent: int,
+    count: int,
+    step: int,
+    replicate: int,
 ) -> None:
     """Bring the noise of ``count`` ≤ GROUP agents into the small buffer ``noise``."""
     if draw.mode != FROZEN:
-        fill_wide(
-            noise, count, draw.law, draw.shape, U64(agent // 2), U64(step), U64(replicate), U64(STREAM_FRESH),
-            draw.k0, draw.k1,
-        )  # fmt: skip
+        fill(noise, noise, count, filler, draw, U64(agent // 2), U64(step), U64(replicate), U64(STREAM_FRESH))
     if draw.mode != FRESH:
         number = noise.dtype.type
         carry, fresh = number(draw.carry), number(draw.fresh)
@@ -70,7 +72,7 @@ def _noise_wide(
             noise[j] = memory[base + U64(j)]
 
 
-@njit(error_model="numpy")
+@njit(error_model="numpy", inline="always")
 def _own_part(
     noise: NDArray[Any],
     offset: int,
@@ -90,25 +92,26 @@ def _own_part(
         noise[U64(offset + lane)] = fma(jitter, noise[U64(offset + lane)], own)
 
 
-@njit(error_model="numpy")
+@njit(error_model="numpy", inline="always")
 def _keep(public: NDArray[Any], output: NDArray[Any], base: int) -> None:
     """Leave the public opinion of one agent as it was."""
     for lane in range(WIDTH):
         output[U64(base + lane)] = public[U64(base + lane)]
 
 
-@njit(error_model="numpy")
+@njit(error_model="numpy", inline="always")
 def _adapt(hidden_state: NDArray[Any], output: NDArray[Any], base: int, rate: Any) -> None:
     """Adapt the hidden opinion of one agent to its public opinion."""
     for lane in range(WIDTH):
         hidden_state[U64(base + lane)] = adapted(hidden_state[U64(base + lane)], output[U64(base + lane)], rate)
 
 
-@njit(error_model="numpy")
+@njit(error_model="numpy", inline="always")
 def _step_wide(
     graph: Graph,
     agents: AgentArrays,
     draw: Draw,
+    filler: U64,
     relief: Any,
     weight: Any,
     scale: Any,
@@ -129,7 +132,7 @@ def _step_wide(
         count = min(GROUP, end - first)
         # One group ahead, so that these loads overlap with the noise of the present group.
         _prefetch_rows(graph, public, first + GROUP, min(first + 2 * GROUP, end))
-        _noise_wide(noise, memory, draw, first, count, step, replicate)
+        _noise_wide(noise, memory, draw, filler, first, count, step, replicate)
         for i in range(count):
             agent = U64(first + i)
             if agents.keep_isolated and agents.degrees[agent] == 0:
@@ -146,11 +149,12 @@ def _step_wide(
             )  # fmt: skip
 
 
-@njit(error_model="numpy")
+@njit(error_model="numpy", inline="always")
 def _step_beyond(
     graph: Graph,
     agents: AgentArrays,
     draw: Draw,
+    filler: U64,
     relief: Any,
     weight: Any,
     scale: Any,
@@ -173,7 +177,7 @@ def _step_beyond(
     for first in range(begin, end, GROUP):
         count = min(GROUP, end - first)
         _prefetch_rows(graph, public, first + GROUP, min(first + 2 * GROUP, end))
-        _noise_wide(noise, memory, draw, first, count, step, replicate)
+        _noise_wide(noise, memory, draw, filler, first, count, step, replicate)
         for i in range(count):
             agent = U64(first + i)
             gain, coupling_scale = coefficients(relief, weight, agents.stubbornness[agent], agents.degrees[agent])
@@ -203,65 +207,76 @@ def run_wide(
     graph: Graph,
     agents: AgentArrays,
     draw: Draw,
+    filler: U64,
     clock: Clock,
-    changes: Changes,
+    changes: Changes | None,
     ledger: SummaryArrays,
     replicate: int,
     begin: int,
     end: int,
     states: NDArray[Any],
     memory: NDArray[Any],
-    hidden_state: NDArray[Any],
+    hidden_state: NDArray[Any] | None,
     partial: NDArray[np.float64],
+    buffers: NDArray[Any],
+    scratch: NDArray[np.float64],
 ) -> None:
     """Make the clock's steps for agents begin…end−1, in layers of WIDTH replicates from ``replicate`` on.
 
-    ``states`` is (layers, 2, agents·WIDTH): the state at an even time is in row 0, at an odd time in row 1.
+    ``states`` is (layers, 2, agents·WIDTH): the state at an even time is in row 0, at an odd time in row 1. ``changes``
+    is None for a constant network, and ``hidden_state`` for the model of the paper: what is None is not compiled. A
+    clock without steps records the state in which a run starts. ``buffers``, of which the noise of one group takes
+    1 kB, and ``scratch`` are for intermediate results.
     """
-    number = states.dtype.type
-    # One group at a time: the buffer is 1 kB and never leaves the first-level cache.
-    noise = np.zeros(GROUP * WIDTH, states.dtype)
-    count, pace = agents.hidden.size, number(clock.pace)
-    plain = hidden_state.size == 0 and clock.pace == 1
-    for spell in range(changes.spells.size - 1):
-        apply_changes(graph, agents.degrees, changes, changes.cuts[spell], changes.cuts[spell + 1])
+    number, noise = states.dtype.type, buffers[0, : GROUP * WIDTH]
+    spell, q, steps = 0, 0, clock.relief.size
+    if steps == 0:
+        keep_all(ledger, ledger.slots[0], states, (clock.first - 1) & 1, hidden_state, WIDTH, partial, scratch)
+    while q < steps:
+        last = steps
+        if changes is not None:
+            apply_changes(graph, agents.degrees, changes, changes.cuts[spell], changes.cuts[spell + 1])
+            last = changes.spells[spell + 1]
         for layer in range(states.shape[0]):
-            # Rows of the last layer may be fewer than WIDTH; padding is then not recorded.
-            part = ledger_of(ledger, layer, WIDTH)
-            for q in range(changes.spells[spell], changes.spells[spell + 1]):
-                step = clock.first + q
+            for k in range(q, last):
+                step = clock.first + k
                 public, output = states[layer, (step - 1) & 1], states[layer, step & 1]
-                relief, weight, scale = number(clock.relief[q]), number(clock.weight[q]), number(clock.scale[q])
+                relief, weight, scale = number(clock.relief[k]), number(clock.weight[k]), number(clock.scale[k])
                 first = replicate + layer * WIDTH
-                if plain:
+                if hidden_state is None:
                     _step_wide(
-                        graph, agents, draw, relief, weight, scale, step, first, begin, end,
+                        graph, agents, draw, filler, relief, weight, scale, step, first, begin, end,
                         public, output, memory[layer], noise,
                     )  # fmt: skip
                 else:
                     _step_beyond(
-                        graph, agents, draw, relief, weight, scale, number(clock.adaptation_rate[q]), pace, step, first,
-                        begin, end, public, output, memory[layer], hidden_state[layer], noise,
+                        graph, agents, draw, filler, relief, weight, scale, number(clock.adaptation_rate[k]),
+                        number(clock.pace), step, first, begin, end, public, output, memory[layer],
+                        hidden_state[layer], noise,
                     )  # fmt: skip
-                if ledger.slots[q] >= 0:
-                    keep(part, ledger.slots[q], output, hidden_state[layer], WIDTH, begin, end, partial)
-                    if end - begin == count and ledger.summaries.shape[1]:
-                        reduce_summaries(part, ledger.slots[q], count, partial)
+                if ledger.slots[k] >= 0:
+                    keep(
+                        ledger, ledger.slots[k], layer, states, step & 1, hidden_state, WIDTH, begin, end, partial,
+                        scratch,
+                    )  # fmt: skip
+        q = last
+        spell += 1
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def draw_wide(draw: Draw, step: int, replicate: int, stream: int, memory: NDArray[Any]) -> None:
-    """Write one draw for every agent and replicate to ``memory``, (layers, agents·WIDTH)."""
-    noise = np.zeros(GROUP * WIDTH, memory.dtype)
+def _draw_wide(draw: Draw, filler: U64, step: int, replicate: int, stream: int, memory: NDArray[Any]) -> None:
+    noise = np.empty(GROUP * WIDTH, memory.dtype)
     for layer in range(memory.shape[0]):
         for base in range(0, memory.shape[1], GROUP * WIDTH):
             size = min(noise.size, memory.shape[1] - base)
-            fill_wide(
-                noise, size // WIDTH, draw.law, draw.shape, U64(base // (2 * WIDTH)), U64(step),
-                U64(replicate + layer * WIDTH), U64(stream), draw.k0, draw.k1,
+            fill(
+                noise, noise, size // WIDTH, filler, draw, U64(base // (2 * WIDTH)), U64(step),
+                U64(replicate + layer * WIDTH), U64(stream),
             )  # fmt: skip
             for j in range(size):
                 memory[layer, base + j] = noise[j]
 
 
-discard_stale_caches(run_wide, draw_wide)
+def draw_wide(draw: Draw, step: int, replicate: int, stream: int, memory: NDArray[Any]) -> None:
+    """Write one draw for every agent and replicate to ``memory``, (layers, agents·WIDTH)."""
+    _draw_wide(draw, filler_of(draw.law, memory.dtype, wide=True), step, replicate, stream, memory)

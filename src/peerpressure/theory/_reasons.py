@@ -58,6 +58,7 @@ class ReasonCode(StrEnum):
     ROTATING_PHASES = "rotating_phases"
     CAMPS = "camps"
     CLOSED_CLASSES = "closed_classes"
+    SINGLE_CLASSES = "single_classes"
     CLASS_LIMIT = "class_limit"
     CLASS_CAMPS = "class_camps"
     CLASS_NEUTRAL = "class_neutral"
@@ -121,6 +122,7 @@ class ReasonCode(StrEnum):
     UNKNOWN_ADAPTATION = "unknown_adaptation"
     UNKNOWN_LAW = "unknown_law"
     NETWORK_NOT_COVERED = "network_not_covered"
+    TOO_MANY_CLASSES = "too_many_classes"
     FINITE_HORIZON = "finite_horizon"
     NO_HORIZON = "no_horizon"
     NOT_COMPUTED = "not_computed"
@@ -295,6 +297,7 @@ SENTENCES: Mapping[ReasonCode, str] = {
         "Closed classes, whose agents listen to each other and to nobody else: {classes:,}. "
         "Pressure makes all other agents follow these."
     ),
+    ReasonCode.SINGLE_CLASSES: "{agents:,} of these are single agents, who listen to nobody and keep their opinions.",
     ReasonCode.CLASS_LIMIT: "A class of {agents:agents} converges to {mean:.4g}.",
     ReasonCode.CLASS_CAMPS: (
         "A class of {agents:agents} has two camps, which converge to {mean:.4g} and {opposite:.4g}."
@@ -444,6 +447,10 @@ SENTENCES: Mapping[ReasonCode, str] = {
     ReasonCode.NETWORK_NOT_COVERED: (
         "On a network with negative weights or several closed classes of agents, here {classes:,}, no result is known "
         "for hidden opinions that adapt, noise that grows or pressure that varies in step with the network."
+    ),
+    ReasonCode.TOO_MANY_CLASSES: (
+        "The network has {classes:,} closed classes of several agents, each of which has a limit of its own; these are "
+        "computed for up to {most:,}. Ask for one component at a time."
     ),
     ReasonCode.FINITE_HORIZON: (
         "Over {steps:,} steps ρ_t goes from {first:.4g} to {last:.4g}, and the start keeps a weight of {weight:.2g} in "
