@@ -133,7 +133,8 @@ def model_rows(experiment: Experiment) -> list[tuple[str, str]]:
     graph = repr(model.network if model.temporal_network is None else model.temporal_network)
     adapting = "" if model.adaptation is None else f", adapting by {model.adaptation}"
     rules = {"own": "show their own opinions", "keep": "keep their last public opinions"}
-    silent = [] if model.temporal_network is None else [("isolated agents", rules[model.isolated])]
+    rule = model.description().get("isolated")
+    silent = [] if rule is None else [("isolated agents", rules[rule])]
     flow = [] if experiment.run.equation is None else [("time", experiment.run.equation)]
     return [
         ("network", graph.partition("(")[2].removesuffix(")")),

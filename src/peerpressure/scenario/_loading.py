@@ -95,11 +95,6 @@ def _zealots(scenario: Scenario) -> None:
     _model_with(scenario, susceptibility=found, temporal_network=scenario.temporal_network)
 
 
-def _isolated(scenario: Scenario) -> None:
-    if scenario.temporal_network is None:
-        _model_with(scenario, isolated=scenario.agents.isolated)
-
-
 def _time(scenario: Scenario) -> None:
     # A run in continuous time under the optimal schedule is an error of [pressure].
     if scenario.time is None or not scenario.time.continuous or isinstance(scenario.pressure, OptimalSection):
@@ -175,7 +170,7 @@ CHECKS: dict[Location, tuple[tuple[str, ...], Check]] = {
     ("agents", "zealots"): (("agents",), _zealots),
     ("agents", "start"): (("agents",), lambda s: _model_with(s, start=_agents(s, "start"))),
     ("agents", "adaptation"): (("agents", "run"), _adaptation),
-    ("agents", "isolated"): (("agents",), _isolated),
+    ("agents", "isolated"): (("agents",), lambda s: _model_with(s, isolated=s.agents.isolated)),
     ("pressure",): (("pressure", "run", "time"), _pressure),
     ("noise", "std"): (("noise",), lambda s: _model_with(s, noise=s.noise.noise())),
     ("noise", "time_scale"): (("noise", "run"), lambda s: s.noise.noise().scale(_ends(s))),
