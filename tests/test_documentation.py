@@ -48,7 +48,6 @@ NOT_RUN = {
 # Fewer steps, runs and figures show as well that a block runs.
 SHORTER = {
     "steps=1000": "steps=60",
-    "(system, steps=100": "(system, steps=5",
     "--steps 1000": "--steps 60",
     "\nn = 100 ": "\nn = 20 ",
     "steps = 1000": "steps = 20",

@@ -387,6 +387,24 @@ class Model:
         return limit_state(self.network.adjacency, self.s, self.x0, signed=self.network.signed)
 
     @cached_property
+    def target(self) -> float | Vector:
+        """What distances are measured to: v, or the limit of each agent where agents come to different ones."""
+        if self.network.is_simple:
+            return self.consensus_value
+        limits = self.consensus_state
+        differ = np.ptp(limits) > 1e-12 * float(np.abs(self.x0).max())
+        return limits if differ else self.consensus_value
+
+    @cached_property
+    def class_values(self) -> Vector:
+        """The different values of the closed classes as ρ → ∞, in ascending order, and of both camps of each."""
+        if isinstance(self.target, float):
+            return np.array([self.target])
+        found = np.sort(np.concatenate([self.target[members] for members in self.network.closed_classes]))
+        # Agents of one class may differ by rounding errors.
+        return np.asarray(found[np.diff(found, prepend=-np.inf) > 1e-9 * float(np.abs(self.x0).max())])
+
+    @cached_property
     def kappa(self) -> float:
         """The ratio κ = Σs/Σd; under ρ_t = κt the consensus mode is the running mean of all preferred opinions.
 

@@ -178,10 +178,12 @@ class Driver:
 
     def open_preset(self, name: str) -> None:
         """Open an example."""
+        self.page.click("#examples-open")
         card = self.page.locator(f'[data-preset="{name}"]')
         with self.answering():
-            card.evaluate("card => card.click()")
+            card.click()
         assert card.get_attribute("aria-pressed") == "true"
+        assert self.page.is_hidden("#examples")
 
     def row(self, path: str) -> Locator:
         """The control for a key of the scenario."""

@@ -31,6 +31,8 @@ def agents_on(driver: Driver) -> NDArray[np.float64]:
         "screen-layout",
         """(() => { const { clientWidth, clientHeight } = document.getElementById('network');
             const layout = new module.ScreenLayout(given.flat(), given.length);
+            layout.covered = Math.max(...['stage-tools', 'brush'].map(id => { const tool = document.getElementById(id);
+                return tool.offsetTop + tool.offsetHeight }));
             layout.fit(clientWidth, clientHeight);
             return [...layout.x].map((x, at) => [x, layout.y[at]]) })()""",
         positions.tolist(),
@@ -180,7 +182,7 @@ def test_pointing_shows_who_it_is_and_a_click_follows(driver: Driver) -> None:
     driver.page.mouse.up()
     assert driver.page.locator("#followed li").get_attribute("data-agent") == "0"
     with driver.answering("exacts"):
-        driver.page.locator("#followed button").click()
+        driver.page.locator("#followed button.plain").click()
     assert driver.page.locator("#followed li").count() == 0
 
 

@@ -562,6 +562,34 @@ class Network:
         once = np.ones(rows.size, dtype=np.bool_) if self.directed else rows < self.adjacency.indices
         return rows[once], self.adjacency.indices[once], self.adjacency.data[once]
 
+    def pairs(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_], NDArray[np.bool_]]:
+        """Return the pairs of linked agents as drawings show them: mutual edges once, others from the listener.
+
+        Returns
+        -------
+        first, second : array of int32
+            Positions of the agents. Two agents who listen to each other with weights of different sign are two pairs.
+        one_way : array of bool
+            Whether the first listens to the second, and not the other way round.
+        negative : array of bool
+            Whether the weight is negative.
+
+        Examples
+        --------
+        >>> from peerpressure import Network
+        >>> first, second, one_way, _ = Network([[0, 1, 0], [1, 0, 0], [1, 0, 0]], directed=True).pairs()
+        >>> [*zip(first.tolist(), second.tolist(), one_way.tolist())]
+        [(0, 1, False), (2, 0, True)]
+        """
+        sources, targets, weights = self.edges()
+        negative = weights < 0
+        if not self.directed:
+            return sources, targets, np.zeros(sources.size, dtype=bool), negative
+        low, high = np.minimum(sources, targets).astype(np.int64), np.maximum(sources, targets)
+        # One number for each pair and sign.
+        _, first, count = np.unique(2 * (low * self.n + high) + negative, return_index=True, return_counts=True)
+        return sources[first], targets[first], count == 1, negative[first]
+
     def neighbours(self, i: int) -> NDArray[np.int32]:
         """Return the positions of those to whom the agent at position i listens, in increasing order.
 

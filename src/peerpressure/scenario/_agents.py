@@ -103,7 +103,7 @@ def choose_draw(value: Any) -> str | None:
 
 
 # Each part draws from a stream of its own, so that changing the law of one does not change the others.
-_STREAMS = {"hidden": 1, "stubbornness": 2, "start": 3, "adaptation_weight": 4, "susceptibility": 5}
+STREAMS = {"hidden": 1, "stubbornness": 2, "start": 3, "adaptation_weight": 4, "susceptibility": 5}
 # The parts with one value for each agent that a model takes under the same names.
 PARTS = ("hidden", "stubbornness", "susceptibility", "start")
 
@@ -123,7 +123,7 @@ def values_of(part: Any, name: str, network: Network, seed: int, file: str | Non
     count = network.n if name in ("hidden", "start") else len(network.agents)
     own = seed if part.seed is None else part.seed
     # A list of two numbers seeds a stream of its own, independent of the other parts and of the network.
-    return part.values(count, np.random.default_rng([own, _STREAMS[name]]))
+    return part.values(count, np.random.default_rng([own, STREAMS[name]]))
 
 
 def agent_values(agents: Agents, network: Network, seed: int, file: str | None) -> dict[str, Any]:

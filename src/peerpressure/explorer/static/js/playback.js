@@ -206,7 +206,7 @@ export class Transport {
 
   #listSpeeds() {
     const options = this.clock.logarithmic
-      ? PACES.map((pace) => new Option(`${pace} s per decade`, String(pace)))
+      ? PACES.map((pace) => new Option(`${pace} s/decade`, String(pace)))
       : SPEEDS.map((speed) => new Option(`${speed} steps/s`, String(speed)));
     this.speed.replaceChildren(...options);
   }
