@@ -86,3 +86,17 @@ def test_a_sweep_over_the_signs_of_a_network(p: float, outcome: str) -> None:
     rows = {row["measure"]: row for row in measure_scenario(asked, seed=5)}
     assert rows["verdict"]["detail"] == outcome
     assert rows["max_distance"]["value"] < 0.05
+
+
+@pytest.mark.parametrize(
+    ("words", "row"),
+    [
+        (["--graph", "rival_camps:20:4"], "values of the camps  "),
+        (["--graph", "rival_camps:20:4:0.3"], "0, the neutral opinion"),
+        (["--graph", "karate", "--zealots", "0"], "the opinion of the only agent who listens to nobody"),
+        (["--graph", "karate", "--zealots", "0,33"], "closed classes  2, with the values"),
+        (["--graph", "followers:20:2"], "weighted by influence"),
+    ],
+)
+def test_values_are_explained_in_plain_words(words: list[str], row: str, capfd: Captured) -> None:
+    assert row in run(capfd, "diagnose", *words).out

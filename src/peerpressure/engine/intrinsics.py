@@ -10,6 +10,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numba
+
+# numba registers these types only when it compiles for the first time, while other threads may be reading the registry
+# for a call of their own; an import is finished before any thread can call a kernel.
+import numba.experimental.function_type  # noqa: F401
+import numba.experimental.jitclass.boxing  # noqa: F401
 import numpy as np
 from llvmlite import ir
 from numba import types
