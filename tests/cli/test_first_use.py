@@ -51,7 +51,7 @@ def test_examples_are_written_with_the_files_that_they_name(tmp_path: Path, capf
         answer = run(capfd, "new", folder, "--example", name)
         assert answer.status == 0
         command = "sweep" if name == "pressure_and_noise" else "run"
-        file = folder / ("study.toml" if name == "own_data" else f"{name}.toml")
+        file = folder / ("study.toml" if (folder / "study.toml").exists() else f"{name}.toml")
         assert answer.out == f"{file}: edit it, then peerpressure {command} {file}\n"
         assert run(capfd, "check", file).status == 0
     assert {path.name for path in (tmp_path / "pressure_and_noise").iterdir()} == {
