@@ -126,12 +126,11 @@ class HorizonDistance:
     def value(self, log_rho: Vector) -> float:
         """Return the mean square."""
         g, c = self._coefficients(log_rho)
-        if self._phi or self.model.adaptation is not None:
+        if self._phi or self._rate(1) is not None:
             return self._backward(g, c)[0]
         # Far from the horizon all agents weigh the past alike, but for a factor: one of them then stands for all.
-        W, factors, noise, variance = self._units(), np.ones((1, 1)), np.zeros((0, 0)), 0.0
-        near: Vector | float = 0.0
-        H, last = np.zeros_like(W), self.steps
+        W, factors, variance, last = self._units(), np.ones((1, 1)), 0.0, self.steps
+        H, near, noise = np.zeros_like(W), np.zeros((1, 1)), np.zeros((0, 0))
         while last:
             first = max(0, last - min(self._segment, _TOGETHER))
             W, H, noise, added = self._descend(g, c, first, last, W, H, noise)
