@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from peerpressure.activation import Activation, activation_table
 from peerpressure.adaptation import Adaptation, as_adaptation
 from peerpressure.affine import adapted, coefficients, least_relief
 from peerpressure.errors import InvalidInputError, ModelError, message
@@ -138,6 +139,10 @@ class Model:
     susceptibility : float, sequence of float, mapping or pandas.Series, default 1.0
         Factor b ≥ 0 of the pressure on each agent, ρ_i = b_i ρ_t. Only s/b counts, and becomes the stubbornness of the
         model; an agent of susceptibility 0 is a zealot.
+    activation : float, sequence of float, mapping, pandas.Series, array of shape (steps, n) or "single", default 1.0
+        Who updates at a step, while the others keep their public opinions: each agent with a probability in (0, 1], one
+        for all or one for each agent; one agent, uniformly chosen, for "single"; or the agents with a 1 in the row of
+        the step, for a table of 0 and 1.
     temporal_network : TemporalNetwork, optional
         The temporal network of which ``network`` is the aggregate. ``dataclasses.replace`` passes it on; elsewhere
         a temporal network is given as ``network``.
@@ -158,6 +163,8 @@ class Model:
         None where hidden opinions are constant.
     temporal_network : TemporalNetwork or None
         None where the network is constant.
+    activation : Activation or None
+        None where everybody updates at every step.
 
     Raises
     ------
@@ -195,6 +202,7 @@ class Model:
     start: Vector | Literal["hidden"]
     adaptation: Adaptation | None
     temporal_network: TemporalNetwork | None
+    activation: Activation | None
 
     def __init__(
         self,
@@ -207,6 +215,7 @@ class Model:
         adaptation: Adaptation | Schedule | float | str | None = None,
         *,
         susceptibility: float | PerAgent = 1.0,
+        activation: float | PerAgent | ArrayLike | Activation | Literal["single"] | None = None,
         temporal_network: TemporalNetwork | None = None,
     ) -> None:
         # The dataclass is frozen; only the constructor sets fields.
@@ -223,6 +232,7 @@ class Model:
         keep(self, "pressure", as_schedule(pressure))
         keep(self, "noise", _checked_noise(noise, network.n))
         keep(self, "adaptation", _checked_adaptation(adaptation, network.n))
+        keep(self, "activation", self._checked_activation(activation))
         keep(self, "start", start if isinstance(start, str) else self._per_agent("start", start, one_for_all=True))
         if isinstance(start, str) and start != "hidden":
             rule = "the start must be 'hidden', one opinion for all agents, or one for each"
@@ -290,6 +300,31 @@ class Model:
             raise ModelError(message(f"{name} must be finite", got=got, remedy="drop or repair these agents"))
         array.flags.writeable = False
         return array
+
+    def _checked_activation(self, value: Any) -> Activation | None:
+        n = self.network.n
+        if isinstance(value, str) and value != "single":
+            rule = "activation must be a probability, one for each agent, 'single', or a table of 0 and 1"
+            raise ModelError(
+                message(rule, got=repr(value), remedy="leave it out where everybody updates at every step")
+            )
+        if value is None or isinstance(value, Activation):
+            found = value
+            if found is not None and found.agents != n:
+                rule, got = f"the activation must be that of the {n} agents", f"that of {found.agents}"
+                raise ModelError(message(rule, got=got, remedy="give a probability or a table for these agents"))
+        elif isinstance(value, str):
+            found = Activation("single", np.full(n, 1 / n))
+        elif not is_labelled(value) and np.ndim(value) == 2:
+            found = activation_table(value, n)
+        else:
+            found = Activation("independent", self._per_agent("activation", value, one_for_all=True))
+            bad = np.flatnonzero((found.values <= 0) | (found.values > 1))
+            if bad.size:
+                got = f"{found.values[bad[0]]:g} at agent {self.network.labels[bad[0]]!r} ({bad.size} such in all)"
+                remedy = "an agent who never updates is a zealot: give it the stubbornness inf"
+                raise ModelError(message("activation must be above 0 and at most 1", got=got, remedy=remedy))
+        return None if found is None or found.is_synchronous else found
 
     @property
     def n(self) -> int:
@@ -460,8 +495,13 @@ class Model:
 
     @property
     def is_plain(self) -> bool:
-        """Whether this is the model of the paper: a constant network and constant hidden opinions."""
-        return self.temporal_network is None and self.adaptation is None
+        """Whether this is the model of the paper: constant network and hidden opinions, everybody updates."""
+        return self.temporal_network is None and self.adaptation is None and self.activation is None
+
+    @cached_property
+    def synchronous(self) -> Model:
+        """The same model in which everybody updates at every step."""
+        return self if self.activation is None else replace(self, activation=None)
 
     def hamiltonian(self, t: int, public_before: ArrayLike, public: ArrayLike, preferred: ArrayLike) -> Vector:
         """Return the social energy of each agent at time t, which ``update`` minimises in the agent's own y.
@@ -508,11 +548,13 @@ class Model:
             "start": "hidden" if isinstance(self.start, str) else "given",
             "adaptation": None if self.adaptation is None else self.adaptation.to_dict(),
             "temporal": self.temporal_network is not None,
+            "activation": None if self.activation is None else self.activation.kind,
         }
         network = self.network if self.temporal_network is None else self.temporal_network
         # Prefixed, because networks choose the names of their arrays themselves.
         arrays: dict[str, Any] = {f"network_{name}": values for name, values in network.arrays().items()}
-        return facts, arrays | {"opinions": self.x0, "stubbornness": self.s, "start": self.start_state}
+        arrays |= {"opinions": self.x0, "stubbornness": self.s, "start": self.start_state}
+        return facts, arrays if self.activation is None else arrays | {"activation": self.activation.values}
 
     @classmethod
     def from_parts(cls, facts: Mapping[str, Any], arrays: Mapping[str, Any]) -> Model:
@@ -531,7 +573,7 @@ class Model:
             An equal model.
         """
         network = {name.removeprefix("network_"): arrays[name] for name in arrays if name.startswith("network_")}
-        adaptation = facts["adaptation"]
+        adaptation, kind = facts["adaptation"], facts["activation"]
         return cls(
             (TemporalNetwork if facts["temporal"] else Network).from_arrays(network),
             hidden=arrays["opinions"],
@@ -540,6 +582,7 @@ class Model:
             noise=noise_from_dict(facts["noise"]),
             start="hidden" if facts["start"] == "hidden" else arrays["start"],
             adaptation=None if adaptation is None else Adaptation.from_dict(adaptation),
+            activation=None if kind is None else Activation(kind, np.array(arrays["activation"])),
         )
 
     def description(self) -> dict[str, Any]:
@@ -548,22 +591,24 @@ class Model:
         Returns
         -------
         dict
-            Texts for the keys ``network``, ``pressure``, ``noise`` and, where there is one, ``adaptation``; the number
-            ``consensus_value``.
+            Texts for the keys ``network``, ``pressure``, ``noise`` and, where there is one, ``adaptation`` or
+            ``activation``; the number ``consensus_value``.
         """
         network = self.network if self.temporal_network is None else self.temporal_network
         words = {"network": repr(network), "pressure": str(self.pressure), "noise": str(self.noise)}
         adapting = {} if self.adaptation is None else {"adaptation": str(self.adaptation)}
-        return words | {"consensus_value": self.consensus_value} | adapting
+        updating = {} if self.activation is None else {"activation": str(self.activation)}
+        return words | {"consensus_value": self.consensus_value} | adapting | updating
 
     def __repr__(self) -> str:
         s = self.s
         stubbornness = f"{s[0]:.4g}" if np.ptp(s) == 0 else f"{s.min():.4g}–{s.max():.4g}"
         network = self.network if self.temporal_network is None else self.temporal_network
         moving = "" if self.adaptation is None else f", adapting by {self.adaptation}"
+        updating = "" if self.activation is None else f", {self.activation}"
         return (
             f"Model({network!r}, hidden {self.x0.min():.4g}–{self.x0.max():.4g}{moving}, stubbornness {stubbornness}, "
-            f"{self.pressure}, {self.noise})"
+            f"{self.pressure}, {self.noise}{updating})"
         )
 
 

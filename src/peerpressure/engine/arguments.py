@@ -72,6 +72,16 @@ class Graph(NamedTuple):
     order: NDArray[np.uint16]
 
 
+class Activity(NamedTuple):
+    """Who updates: a code of ``plan``, and the threshold below which an agent's word of 32 random bits must be.
+
+    ``thresholds`` are q·2³², rounded up, and 1 where coins are not tossed; empty where everybody updates.
+    """
+
+    mode: int
+    thresholds: NDArray[np.uint64]
+
+
 class AgentArrays(NamedTuple):
     """Constants of the agents; ``deviation`` and ``adaptation_weight`` have one entry if all agents share it."""
 
@@ -80,11 +90,13 @@ class AgentArrays(NamedTuple):
     hidden: NDArray[Any]
     deviation: NDArray[Any]
     adaptation_weight: NDArray[Any]
+    activity: Activity
 
 
 class Clock(NamedTuple):
     """Steps to make: the time of the first; peer pressure as weight/relief, the noise's scale and η at each.
 
+    ``listed`` is who updates where a table says so, (steps, agents), and (steps, 0) elsewhere.
     ``pace`` is the weight of the map's value in the next state, the rest being the present state: 1 in discrete time,
     and the length of a step of the stochastic differential equation.
     """
@@ -96,6 +108,7 @@ class Clock(NamedTuple):
     scale: NDArray[np.float64]
     adaptation_rate: NDArray[np.float64]
     pace: float
+    listed: NDArray[np.bool_]
 
     def part(self, begin: int, end: int) -> Clock:
         """Return the steps begin…end−1 of these."""
@@ -107,6 +120,7 @@ class Clock(NamedTuple):
             self.scale[cut],
             self.adaptation_rate[cut],
             self.pace,
+            self.listed[cut],
         )
 
 

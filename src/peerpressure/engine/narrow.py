@@ -26,9 +26,9 @@ from peerpressure.engine.arguments import (
     ledger_of,
     reduce_summaries,
 )
-from peerpressure.engine.intrinsics import fma, prefetch_once
-from peerpressure.engine.plan import FRESH, FROZEN, RECURRENT, STREAM_FRESH, Draw
-from peerpressure.engine.random import U64, fill_narrow
+from peerpressure.engine.intrinsics import fma, keep_idle, prefetch_once
+from peerpressure.engine.plan import ALL, CHANCE, FRESH, FROZEN, LISTED, RECURRENT, STREAM_FRESH, WIDTH, Draw
+from peerpressure.engine.random import ABOVE, U64, chosen_agent, fill_narrow, toss_narrow
 from peerpressure.engine.temporal import apply_changes
 
 _STREAM_AHEAD = 256  # edges by which the graph is prefetched ahead of its use
@@ -98,11 +98,13 @@ def _move_beyond(
     hidden_state: NDArray[Any],
     noise: NDArray[Any],
     pressure: NDArray[Any],
+    coins: NDArray[np.uint64],
 ) -> None:
     """Update the agents of a chunk where hidden opinions adapt, or the step of an SDE is shorter than 1."""
     number = public.dtype.type
     # Brownian increments over a step of length h have standard deviation √h; the drift is scaled by h itself.
     root, rest = np.sqrt(pace), number(1) - pace
+    thresholds = agents.activity.thresholds
     for i in range(count):
         agent = first + i
         gain, coupling_scale = coefficients(relief, weight, agents.stubbornness[agent], agents.degrees[agent])
@@ -111,6 +113,8 @@ def _move_beyond(
         # The order of ``_own_part`` in the wide kernel, on which equal bits depend.
         own = fma(rest, public[agent], pace * gain * x)
         output[agent] = fma(pace * coupling_scale, pressure[i], fma(jitter, noise[i], own))
+        if agents.activity.mode != ALL and coins[i] >= thresholds[agent]:
+            output[agent] = public[agent]
         if hidden_state.size:
             adaptation_weight = agents.adaptation_weight[agent if agents.adaptation_weight.size > 1 else 0]
             # In place: only this agent reads its hidden opinion, and the noise and gain of this step have been applied.
@@ -138,12 +142,22 @@ def _step_narrow(
     noise: NDArray[Any],
     pairs: NDArray[Any],
     pressure: NDArray[Any],
+    listed: NDArray[np.bool_],
+    coins: NDArray[np.uint64],
+    words: NDArray[np.uint64],
 ) -> None:
     per_agent = agents.deviation.size > 1
+    everyone, thresholds = agents.activity.mode == ALL, agents.activity.thresholds
     # The model of the paper has a loop of its own, without the cases of the general step.
     plain = hidden_state.size == 0 and pace == 1
     for first in range(begin, end, CHUNK):
         count = min(CHUNK, end - first)
+        if not (everyone or _toss_narrow(coins, words, agents, draw, listed, first, count, step, replicate)) and plain:
+            output[first : first + count] = public[first : first + count]
+            # Noise with a memory runs on under those who keep their opinions.
+            if draw.mode == RECURRENT:
+                _noise_narrow(noise, pairs, memory, draw, first, count, step, replicate)
+            continue
         _noise_narrow(noise, pairs, memory, draw, first, count, step, replicate)
         # One test per chunk selects a loop without any test inside.
         if graph.order.size == 0:
@@ -167,6 +181,7 @@ def _step_narrow(
                 hidden_state,
                 noise,
                 pressure,
+                coins,
             )
             continue
         for begin_tile in range(first, first + count, _TILE):
@@ -184,6 +199,39 @@ def _step_narrow(
                 gain, coupling_scale = coefficients(relief, weight, s[i], d[i])
                 jitter = gain * (scale * (deviation[i] if per_agent else deviation[0]))
                 out[i] = fma(coupling_scale, gathered[i], fma(jitter, z[i], gain * x[i]))
+        # In a loop of its own, which leaves the one above as it is where everybody updates.
+        if not everyone:
+            whole = count // WIDTH * WIDTH
+            for i in range(0, whole, WIDTH):
+                keep_idle(coins, U64(i), thresholds, public, output, U64(first + i))
+            for i in range(whole, count):
+                if coins[i] >= thresholds[first + i]:
+                    output[first + i] = public[first + i]
+
+
+@njit(error_model="numpy")
+def _toss_narrow(
+    coins: NDArray[np.uint64],
+    words: NDArray[np.uint64],
+    agents: AgentArrays,
+    draw: Draw,
+    listed: NDArray[np.bool_],
+    first: int,
+    count: int,
+    step: int,
+    replicate: int,
+) -> bool:
+    """Write the coins of the agents of a chunk, and return whether one of them may update."""
+    if agents.activity.mode == CHANCE:
+        toss_narrow(coins, words, first, count, U64(step), U64(replicate), draw.k0, draw.k1)
+        return True
+    anyone = False
+    chosen = chosen_agent(agents.hidden.size, U64(step), U64(replicate), draw.k0, draw.k1)
+    for i in range(count):
+        updates = listed[first + i] if agents.activity.mode == LISTED else chosen == U64(first + i)
+        coins[i] = U64(0) if updates else ABOVE
+        anyone |= updates
+    return anyone
 
 
 @njit(error_model="numpy")
@@ -243,6 +291,7 @@ def run_narrow(
     # Allocated once per call and small enough for the first-level cache, as is a chunk of gathered sums.
     noise, pairs = np.zeros(CHUNK, states.dtype), np.zeros((2, CHUNK // 2), states.dtype)
     pressure = np.zeros(CHUNK, states.dtype)
+    coins, words = np.zeros(CHUNK, np.uint64), np.zeros((4, CHUNK // 4), np.uint64)
     count, pace = agents.hidden.size, number(clock.pace)
     for spell in range(changes.spells.size - 1):
         apply_changes(graph, agents.degrees, changes, changes.cuts[spell], changes.cuts[spell + 1])
@@ -258,7 +307,7 @@ def run_narrow(
                 _step_narrow(
                     graph, agents, draw, relief, weight, scale, number(clock.adaptation_rate[q]), pace, step,
                     replicate + layer, begin, end, public, output, memory[layer], hidden_state[layer], noise, pairs,
-                    pressure,
+                    pressure, clock.listed[q], coins, words,
                 )  # fmt: skip
                 if ledger.slots[q] >= 0:
                     keep(part, ledger.slots[q], output, hidden_state[layer], 1, begin, end, partial)

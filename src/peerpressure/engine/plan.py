@@ -36,6 +36,12 @@ FRESH, RECURRENT, FROZEN = range(3)
 # The counter's fourth word: fresh noise, and the draws that memory starts from. A Student draw takes two streams.
 # Streams 1 and 3 are the second ones of Student draws, so that no counter is used twice.
 STREAM_FRESH, STREAM_FROZEN = 0, 2
+# Who updates: far from the streams of noise, which an SDE takes more of.
+STREAM_ACTIVE = 2**31
+
+# Everybody updates, each agent by chance, one agent of all, or those of a table.
+ALL, CHANCE, SINGLE, LISTED = range(4)
+ACTIVE_CODES = {"independent": CHANCE, "single": SINGLE, "table": LISTED}
 
 
 class Draw(NamedTuple):
@@ -98,6 +104,12 @@ class RunPlan:
         scale = model.noise.scale(model.noise.time_scale.reading_times(times))
         adaptation_rate = np.zeros(times.size) if model.adaptation is None else model.adaptation.pace(times)
         return relief, weight, scale, adaptation_rate
+
+    def masks(self, begin: int, end: int) -> NDArray[np.bool_]:
+        """Return who updates at steps begin + 1…end, of shape (steps, agents), or (steps, 0) without a table."""
+        activation = self.model.activation
+        known = activation is not None and not activation.is_random
+        return activation.masks(begin, end) if known else np.zeros((end - begin, 0), np.bool_)
 
     @property
     def keep_hidden(self) -> bool:

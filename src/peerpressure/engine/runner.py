@@ -19,6 +19,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from peerpressure.engine.arguments import (
     CHUNK,
+    Activity,
     AgentArrays,
     Changes,
     Clock,
@@ -29,6 +30,9 @@ from peerpressure.engine.arguments import (
 )
 from peerpressure.engine.narrow import draw_narrow, run_narrow
 from peerpressure.engine.plan import (
+    ACTIVE_CODES,
+    ALL,
+    CHANCE,
     FRESH,
     NARROW_UP_TO,
     STREAM_FRESH,
@@ -109,7 +113,19 @@ def agents_of(model: Model, dtype: np.dtype[Any], deviation: NDArray[np.float64]
         hidden=model.x0.astype(dtype),
         deviation=np.atleast_1d(np.asarray(model.noise.std if deviation is None else deviation)).astype(dtype),
         adaptation_weight=np.atleast_1d(np.asarray(adaptation_weight)).astype(dtype),
+        activity=activity_of(model),
     )
+
+
+def activity_of(model: Model) -> Activity:
+    """Return who updates, as the kernels read it."""
+    activation = model.activation
+    if activation is None or activation.kind != "independent":
+        # A coin of 0 is below this threshold, and no other.
+        mode = ALL if activation is None else ACTIVE_CODES[activation.kind]
+        return Activity(mode, np.ones(0 if activation is None else model.n, np.uint64))
+    # Rounded up, so that an agent of the smallest probability still updates at times.
+    return Activity(CHANCE, np.ceil(activation.values * 2.0**32).astype(np.uint64))
 
 
 @dataclass(frozen=True, eq=False)
@@ -318,7 +334,7 @@ class ProcessorRun:
             begin = end
 
     def _clock(self, begin: int, end: int) -> Clock:
-        return Clock(begin + 1, *self.plan.readings(begin, end), self.plan.pace)
+        return Clock(begin + 1, *self.plan.readings(begin, end), self.plan.pace, self.plan.masks(begin, end))
 
     def _slots(self, begin: int, end: int) -> NDArray[np.int64]:
         """Return where each step of a segment is recorded, −1 for nowhere; slot 0 is the start's."""

@@ -26,9 +26,9 @@ from peerpressure.engine.arguments import (
     ledger_of,
     reduce_summaries,
 )
-from peerpressure.engine.intrinsics import fma, prefetch, update_row
-from peerpressure.engine.plan import FRESH, FROZEN, RECURRENT, STREAM_FRESH, WIDTH, Draw
-from peerpressure.engine.random import GROUP, U64, fill_wide
+from peerpressure.engine.intrinsics import fma, keep_idle, prefetch, update_row
+from peerpressure.engine.plan import ALL, CHANCE, FRESH, FROZEN, LISTED, RECURRENT, STREAM_FRESH, WIDTH, Draw
+from peerpressure.engine.random import ABOVE, GROUP, U64, chosen_agent, fill_wide, toss_wide
 from peerpressure.engine.temporal import apply_changes
 
 _CACHE = 2**25  # bytes of state from which it is not expected to stay in the caches
@@ -98,6 +98,39 @@ def _adapt(hidden_state: NDArray[Any], output: NDArray[Any], base: int, rate: An
 
 
 @njit(error_model="numpy")
+def _toss_wide(
+    coins: NDArray[np.uint64],
+    agents: AgentArrays,
+    draw: Draw,
+    listed: NDArray[np.bool_],
+    chosen: NDArray[np.uint64],
+    first: int,
+    count: int,
+    step: int,
+    replicate: int,
+) -> bool:
+    """Write the coins of ``count`` ≤ GROUP agents, and return whether one of them may update."""
+    if agents.activity.mode == CHANCE:
+        toss_wide(coins, first, U64(step), U64(replicate), draw.k0, draw.k1)
+        return True
+    anyone = False
+    for i in range(count):
+        for lane in range(WIDTH):
+            updates = listed[first + i] if agents.activity.mode == LISTED else chosen[lane] == U64(first + i)
+            coins[i * WIDTH + lane] = U64(0) if updates else ABOVE
+            anyone |= updates
+    return anyone
+
+
+@njit(error_model="numpy")
+def _choose_wide(agents: AgentArrays, draw: Draw, step: int, replicate: int, chosen: NDArray[np.uint64]) -> None:
+    """Write the one agent who updates in each of WIDTH replicates, where one does."""
+    if agents.activity.mode != ALL:
+        for lane in range(WIDTH):
+            chosen[lane] = chosen_agent(agents.hidden.size, U64(step), U64(replicate + lane), draw.k0, draw.k1)
+
+
+@njit(error_model="numpy")
 def _step_wide(
     graph: Graph,
     agents: AgentArrays,
@@ -113,13 +146,25 @@ def _step_wide(
     output: NDArray[Any],
     memory: NDArray[Any],
     noise: NDArray[Any],
+    listed: NDArray[np.bool_],
+    coins: NDArray[np.uint64],
+    chosen: NDArray[np.uint64],
 ) -> None:
     """Make a step of the paper's model: constant hidden opinions, and no weight of an agent's own y_{t−1} on y_t."""
     per_agent = agents.deviation.size > 1
     # Stores past the caches save the read of every line that is overwritten; a small state should stay in the caches.
-    past_caches = output.nbytes > _CACHE
+    everyone, thresholds = agents.activity.mode == ALL, agents.activity.thresholds
+    # Nor where some keep their opinions, as the output is then read again.
+    past_caches = output.nbytes > _CACHE and everyone
     for first in range(begin, end, GROUP):
         count = min(GROUP, end - first)
+        if not (everyone or _toss_wide(coins, agents, draw, listed, chosen, first, count, step, replicate)):
+            rows = slice(first * WIDTH, (first + count) * WIDTH)
+            output[rows] = public[rows]
+            # Noise with a memory runs on under those who keep their opinions.
+            if draw.mode == RECURRENT:
+                _noise_wide(noise, memory, draw, first, count, step, replicate)
+            continue
         # One group ahead, so that these loads overlap with the noise of the present group.
         _prefetch_rows(graph, public, first + GROUP, min(first + 2 * GROUP, end))
         _noise_wide(noise, memory, draw, first, count, step, replicate)
@@ -134,6 +179,8 @@ def _step_wide(
                 public, graph.columns, graph.weights, graph.stride, U64(graph.starts[agent]), U64(graph.ends[agent]),
                 coupling_scale, jitter, drift, noise, U64(i * WIDTH), output, agent * U64(WIDTH), past_caches,
             )  # fmt: skip
+            if not everyone:
+                keep_idle(coins, U64(i * WIDTH), thresholds[agent], public, output, agent * U64(WIDTH))
 
 
 @njit(error_model="numpy")
@@ -155,15 +202,21 @@ def _step_beyond(
     memory: NDArray[Any],
     hidden_state: NDArray[Any],
     noise: NDArray[Any],
+    listed: NDArray[np.bool_],
+    coins: NDArray[np.uint64],
+    chosen: NDArray[np.uint64],
 ) -> None:
     """Make a step in which hidden opinions adapt, or of an SDE with steps shorter than 1."""
     number = public.dtype.type
     root, rest = np.sqrt(pace), number(1) - pace
+    everyone, thresholds = agents.activity.mode == ALL, agents.activity.thresholds
     per_agent, own_rates = agents.deviation.size > 1, agents.adaptation_weight.size > 1
     for first in range(begin, end, GROUP):
         count = min(GROUP, end - first)
         _prefetch_rows(graph, public, first + GROUP, min(first + 2 * GROUP, end))
         _noise_wide(noise, memory, draw, first, count, step, replicate)
+        if not everyone:
+            _toss_wide(coins, agents, draw, listed, chosen, first, count, step, replicate)
         for i in range(count):
             agent = U64(first + i)
             gain, coupling_scale = coefficients(relief, weight, agents.stubbornness[agent], agents.degrees[agent])
@@ -177,6 +230,8 @@ def _step_beyond(
                 # Not past the caches: the adaptation right below reads the output again.
                 pace * coupling_scale, number(1), number(0), noise, U64(i * WIDTH), output, base, False,
             )  # fmt: skip
+            if not everyone:
+                keep_idle(coins, U64(i * WIDTH), thresholds[agent], public, output, base)
             if hidden_state.size:
                 _adapt(
                     hidden_state,
@@ -209,6 +264,7 @@ def run_wide(
     number = states.dtype.type
     # One group at a time: the buffer is 1 kB and never leaves the first-level cache.
     noise = np.zeros(GROUP * WIDTH, states.dtype)
+    coins, chosen = np.zeros(GROUP * WIDTH, np.uint64), np.zeros(WIDTH, np.uint64)
     count, pace = agents.hidden.size, number(clock.pace)
     plain = hidden_state.size == 0 and clock.pace == 1
     for spell in range(changes.spells.size - 1):
@@ -221,15 +277,17 @@ def run_wide(
                 public, output = states[layer, (step - 1) & 1], states[layer, step & 1]
                 relief, weight, scale = number(clock.relief[q]), number(clock.weight[q]), number(clock.scale[q])
                 first = replicate + layer * WIDTH
+                _choose_wide(agents, draw, step, first, chosen)
                 if plain:
                     _step_wide(
                         graph, agents, draw, relief, weight, scale, step, first, begin, end,
-                        public, output, memory[layer], noise,
+                        public, output, memory[layer], noise, clock.listed[q], coins, chosen,
                     )  # fmt: skip
                 else:
                     _step_beyond(
                         graph, agents, draw, relief, weight, scale, number(clock.adaptation_rate[q]), pace, step, first,
-                        begin, end, public, output, memory[layer], hidden_state[layer], noise,
+                        begin, end, public, output, memory[layer], hidden_state[layer], noise, clock.listed[q], coins,
+                        chosen,
                     )  # fmt: skip
                 if ledger.slots[q] >= 0:
                     keep(part, ledger.slots[q], output, hidden_state[layer], WIDTH, begin, end, partial)
