@@ -43,10 +43,38 @@ def dense_run(model: pp.Model, steps: int, replicate: int, seed: int) -> tuple[A
         A = (model.network.adjacency if model.temporal_network is None else model.temporal_network.at(t)).toarray()
         rho = float(model.pressure(t))
         xi = x[-1] + model.noise.deviations(model.n) * model.noise.scale(t) * u[t - 1]
-        y.append(np.linalg.solve(S + rho * np.diag(A.sum(axis=1)), S @ xi + rho * A @ y[-1]))
+        shown = np.linalg.solve(S + rho * np.diag(A.sum(axis=1)), S @ xi + rho * A @ y[-1])
+        y.append(np.where(A.any(axis=1) | (model.isolated == "own"), shown, y[-1]))
         eta = 0.0 if model.adaptation is None else model.adaptation.at(t, model.n)
         x.append(x[-1] + eta * (y[-1] - x[-1]))
     return np.array(y), np.array(x)
+
+
+def joint_law(model: pp.Model, steps: int) -> tuple[Array, Array, Array]:
+    """Return how y_0 … y_T depend on x₀ and on a given start, and their covariance; (T + 1, n, n) twice, a square one.
+
+    Straight from the definition: each y_t is a linear function of x₀, the start and all draws of unit variance.
+    """
+    n, noise = model.n, model.noise
+    lags = np.abs(np.subtract.outer(np.arange(steps), np.arange(steps)))
+    root = np.linalg.cholesky(np.float64(noise.autocorrelation) ** lags + 1e-14 * np.eye(steps))
+    # Columns: x₀, the start, the draws.
+    x, y = np.eye(n, n * (2 + steps)), np.eye(n, n * (2 + steps), n)
+    rows = [y]
+    for t in range(1, steps + 1):
+        A = (model.network.adjacency if model.temporal_network is None else model.temporal_network.at(t)).toarray()
+        rho, degrees = float(model.pressure(t)), A.sum(axis=1)
+        sigma = noise.deviations(n) * noise.scale(t) if not noise.is_zero else np.zeros(n)
+        xi = x.copy()
+        for k in range(t):
+            xi[:, n * (2 + k) : n * (3 + k)] += root[t - 1, k] * np.diag(sigma)
+        shown = (model.s[:, None] * xi + rho * A @ y) / (model.s + rho * degrees)[:, None]
+        y = np.where((degrees[:, None] > 0) | (model.isolated == "own"), shown, y)
+        x = x if model.adaptation is None else x + model.adaptation.at(t, n)[:, None] * (y - x)
+        rows.append(y)
+    whole = np.array(rows)
+    draws = whole[:, :, 2 * n :].reshape(-1, n * steps)
+    return whole[:, :, :n], whole[:, :, n : 2 * n], draws @ draws.T
 
 
 def dense_states(model: pp.Model, steps: int, replicate: int, seed: int) -> Array:

@@ -1,4 +1,4 @@
-"""Activation (asynchronous updates): which agents update their public opinions at a step, while the others keep them."""
+"""Activation (asynchronous updates): which agents update at a step, while the others keep their public opinions."""
 
 from __future__ import annotations
 
@@ -63,11 +63,6 @@ class Activation:
     def is_synchronous(self) -> bool:
         """Whether everybody updates at every step; a table that ends says nothing about later steps."""
         return self.is_random and bool(np.all(self.values == 1))
-
-    @property
-    def slowness(self) -> Vector:
-        """The mean time 1/q between two updates of each agent, where it is random who updates; shape (agents,)."""
-        return np.asarray(1 / self.values)
 
     @property
     def pairs(self) -> Vector:

@@ -23,6 +23,7 @@ from peerpressure.affine import adapted, coefficients, least_relief
 from peerpressure.errors import InvalidInputError, ModelError, message
 from peerpressure.networks import Network, TemporalNetwork
 from peerpressure.networks._classes import limit_state
+from peerpressure.networks._temporal import Isolated, checked_isolated
 from peerpressure.noise import Noise, NoNoise, noise_from_dict
 from peerpressure.parameters import is_labelled, values_in_order
 from peerpressure.progress import checkpoint
@@ -36,7 +37,7 @@ PerAgent: TypeAlias = Sequence[float] | NDArray[Any] | Mapping[Any, float]
 @final
 @dataclass(frozen=True, eq=False)
 class Update:
-    """One step of the model as an affine map, y = gain ∘ (x + ε) + coupling_scale ∘ (A y_before).
+    """One step of the model as an affine map, y = gain ∘ (x + ε) + coupling_scale ∘ (A y_before) + kept ∘ y_before.
 
     Attributes
     ----------
@@ -52,6 +53,9 @@ class Update:
         The transpose of A; A itself where it is symmetric.
     adaptation_rate : array of shape (agents,) or None
         Where hidden opinions adapt, the rate η of each agent: x is then part of the state, and becomes x + η ∘ (y − x).
+    kept : array of shape (agents,) or None
+        1 for agents who keep their public opinion, whose gain and coupling scale are 0, and 0 for all others, or a
+        share between where the map is a mean over who does; None where nobody does.
     """
 
     gain: Vector
@@ -60,11 +64,16 @@ class Update:
     adjacency: sparse.csr_array
     transposed: sparse.csr_array
     adaptation_rate: Vector | None = None
+    kept: Vector | None = None
 
     @property
     def coupling(self) -> sparse.csr_array:
-        """The matrix C = (S + ρD)⁻¹ρA of the neighbours' weights; the moduli of a row sum to 1 − gain."""
-        return sparse.csr_array(sparse.diags_array(self.coupling_scale) @ self.adjacency)
+        """The matrix C of the weights of y_before, (S + ρD)⁻¹ρA and 1 for those who keep their own.
+
+        The moduli of a row sum to 1 − gain.
+        """
+        heard = sparse.csr_array(sparse.diags_array(self.coupling_scale) @ self.adjacency)
+        return heard if self.kept is None else sparse.csr_array(heard + sparse.diags_array(self.kept))
 
     @property
     def absolute(self) -> Update:
@@ -91,12 +100,26 @@ class Update:
     def couple(self, public: Vector) -> Vector:
         """Return C y for y of shape (agents,) or (agents, batch)."""
         # C is never formed: scaling the product costs n operations, scaling the matrix one per edge and step.
-        return np.asarray(self._columns(self.coupling_scale, public) * (self.adjacency @ public))
+        return self.keep(self._columns(self.coupling_scale, public) * (self.adjacency @ public), public)
 
     def couple_adjoint(self, vector: Vector) -> Vector:
-        """Return Cᵀ v = Aᵀ(coupling_scale ∘ v)."""
+        """Return Cᵀ v = Aᵀ(coupling_scale ∘ v) + kept ∘ v."""
         # The scale is applied before the product here, after it in ``couple``: diag(c) A transposed is Aᵀdiag(c).
-        return np.asarray(self.transposed @ (self._columns(self.coupling_scale, vector) * vector))
+        return self.keep(self.transposed @ (self._columns(self.coupling_scale, vector) * vector), vector)
+
+    def lazy(self, share: Vector) -> Update:
+        """Return the map of which each agent takes this share, in (0, 1], and of its old public opinion the rest."""
+        kept = 1 - share if self.kept is None else 1 - share + share * self.kept
+        return replace(self, gain=share * self.gain, coupling_scale=share * self.coupling_scale, kept=kept)
+
+    def keep(self, out: Vector, before: Vector) -> Vector:
+        """Add kept ∘ before to ``out``, in place, for either of shape (agents,) or (agents, batch).
+
+        The diagonal part of C, which is its own transpose: the same for a step and for its adjoint.
+        """
+        if self.kept is not None:
+            out += self._columns(self.kept, before) * before
+        return np.asarray(out)
 
     @staticmethod
     def _columns(values: Vector, like: Vector) -> Vector:
@@ -139,6 +162,10 @@ class Model:
     susceptibility : float, sequence of float, mapping or pandas.Series, default 1.0
         Factor b ≥ 0 of the pressure on each agent, ρ_i = b_i ρ_t. Only s/b counts, and becomes the stubbornness of the
         model; an agent of susceptibility 0 is a zealot.
+    isolated : {"own", "keep"}, optional
+        What an agent without neighbours shows at a step of a temporal network: its own preferred opinion, or its last
+        public opinion. By default the rule of the temporal network, "keep" for recorded contacts, in which a person
+        without a contact expresses nothing, and for gossip.
     activation : float, sequence of float, mapping, pandas.Series, array of shape (steps, n) or "single", default 1.0
         Who updates at a step, while the others keep their public opinions: each agent with a probability in (0, 1], one
         for all or one for each agent; one agent, uniformly chosen, for "single"; or the agents with a 1 in the row of
@@ -163,13 +190,16 @@ class Model:
         None where hidden opinions are constant.
     temporal_network : TemporalNetwork or None
         None where the network is constant.
+    isolated : {"own", "keep"}
+        "own" where the network is constant.
     activation : Activation or None
         None where everybody updates at every step.
 
     Raises
     ------
     ModelError
-        If agents of a temporal network never meet, or a number is missing, not finite or out of range.
+        If agents of a temporal network never meet, a number is missing, not finite or out of range, or agents of a
+        constant network who never have neighbours should keep their opinions.
 
     See Also
     --------
@@ -202,6 +232,7 @@ class Model:
     start: Vector | Literal["hidden"]
     adaptation: Adaptation | None
     temporal_network: TemporalNetwork | None
+    isolated: Isolated
     activation: Activation | None
 
     def __init__(
@@ -215,6 +246,7 @@ class Model:
         adaptation: Adaptation | Schedule | float | str | None = None,
         *,
         susceptibility: float | PerAgent = 1.0,
+        isolated: Isolated | None = None,
         activation: float | PerAgent | ArrayLike | Activation | Literal["single"] | None = None,
         temporal_network: TemporalNetwork | None = None,
     ) -> None:
@@ -226,6 +258,7 @@ class Model:
         # First, because the checks of the other parts need the number of agents.
         keep(self, "network", _checked_network(network, temporal))
         keep(self, "temporal_network", _checked_temporal_network(temporal, network))
+        keep(self, "isolated", _checked_rule(isolated, self.network, self.temporal_network))
         keep(self, "hidden", self._per_agent("hidden", hidden))
         keep(self, "stubbornness", self._own_weight(stubbornness, susceptibility))
         self._drop_edges_of_zealots()
@@ -371,9 +404,12 @@ class Model:
     def mode_weights(self) -> Vector:
         """Weights π = ℓd/Σℓd of the public opinions in the consensus mode; d/Σd where the network is symmetric.
 
-        π is the stationary law of D⁻¹A, and all 0 where nobody who counts listens to anybody.
+        π is the stationary law of D⁻¹A, and all 0 where nobody who counts listens to anybody. Where agents update with
+        probabilities q, it is proportional to ℓd/q.
         """
         weights = self.network.left_null_vector * self.network.degrees
+        if self._slowness is not None:
+            weights = weights * self._slowness
         share = weights / (weights.sum() or 1.0)
         # With the sign of the camp, so that the mode is that of opposite opinions.
         return np.asarray(self.network.camps * share if self.network.signed else share)
@@ -393,13 +429,21 @@ class Model:
     def kappa(self) -> float:
         """The ratio κ = Σs/Σd; under ρ_t = κt the consensus mode is the running mean of all preferred opinions.
 
-        On a directed network it is κ = Σℓs/Σℓd = Σ πs/d, and ∞ where nobody who counts listens to anybody.
+        On a directed network it is κ = Σℓs/Σℓd = Σ πs/d, and ∞ where nobody who counts listens to anybody. Where agents
+        update with probabilities q, it is Σℓs/Σ(ℓd/q).
         """
         ell, degrees = self.network.left_null_vector, self.network.degrees
+        if self._slowness is not None:
+            degrees = degrees * self._slowness
         if not self.network.directed:
             return float(self.s.sum() / degrees.sum()) if degrees.any() else math.inf
         total = float(ell @ degrees)
         return float(ell @ self.s) / total if total else math.inf
+
+    @property
+    def _slowness(self) -> Vector | None:
+        activation = self.activation
+        return 1 / np.asarray(activation.values) if activation is not None and activation.is_random else None
 
     def update(self, t: int) -> Update:
         """Return the affine map from time t − 1 to time t ≥ 1.
@@ -456,11 +500,22 @@ class Model:
         A = self.adjacency_at(t)
         # Networks that change are symmetric.
         transposed = self.network.transposed if self.temporal_network is None else A
-        return Update(gain, coupling_scale, self.x0, A, transposed, adaptation_rate)
+        kept = self._kept(t)
+        if kept is not None:
+            # Those without neighbours would have a gain of 1, and nothing to couple with.
+            gain, coupling_scale = gain * (1 - kept), coupling_scale * (1 - kept)
+        return Update(gain, coupling_scale, self.x0, A, transposed, adaptation_rate, kept)
+
+    def _kept(self, t: int) -> Vector | None:
+        """Return 1 for agents who keep their public opinion at step t, 0 for others; None where nobody does."""
+        silent = np.zeros(self.n, np.bool_) if self.isolated == "own" else self.degrees_at(t) == 0
+        if self.activation is not None:
+            silent |= ~self.activation.masks(t - 1, t)[0]
+        return silent.astype(np.float64) if silent.any() else None
 
     @cached_property
     def has_silent_steps(self) -> bool:
-        """Whether an agent may listen to nobody at some step, and then shows its own opinion alone."""
+        """Whether an agent may listen to nobody at some step."""
         return self.temporal_network is not None or not bool(self.network.degrees.min())
 
     def adjacency_at(self, t: int) -> sparse.csr_array:
@@ -548,6 +603,7 @@ class Model:
             "start": "hidden" if isinstance(self.start, str) else "given",
             "adaptation": None if self.adaptation is None else self.adaptation.to_dict(),
             "temporal": self.temporal_network is not None,
+            "isolated": self.isolated,
             "activation": None if self.activation is None else self.activation.kind,
         }
         network = self.network if self.temporal_network is None else self.temporal_network
@@ -582,6 +638,7 @@ class Model:
             noise=noise_from_dict(facts["noise"]),
             start="hidden" if facts["start"] == "hidden" else arrays["start"],
             adaptation=None if adaptation is None else Adaptation.from_dict(adaptation),
+            isolated=facts["isolated"],
             activation=None if kind is None else Activation(kind, np.array(arrays["activation"])),
         )
 
@@ -591,24 +648,26 @@ class Model:
         Returns
         -------
         dict
-            Texts for the keys ``network``, ``pressure``, ``noise`` and, where there is one, ``adaptation`` or
-            ``activation``; the number ``consensus_value``.
+            Texts for the keys ``network``, ``pressure``, ``noise``, ``adaptation`` and ``activation`` where there are any,
+            and ``isolated`` where the network is temporal; the number ``consensus_value``.
         """
         network = self.network if self.temporal_network is None else self.temporal_network
         words = {"network": repr(network), "pressure": str(self.pressure), "noise": str(self.noise)}
         adapting = {} if self.adaptation is None else {"adaptation": str(self.adaptation)}
+        rule = {} if self.temporal_network is None else {"isolated": self.isolated}
         updating = {} if self.activation is None else {"activation": str(self.activation)}
-        return words | {"consensus_value": self.consensus_value} | adapting | updating
+        return words | {"consensus_value": self.consensus_value} | adapting | rule | updating
 
     def __repr__(self) -> str:
         s = self.s
         stubbornness = f"{s[0]:.4g}" if np.ptp(s) == 0 else f"{s.min():.4g}–{s.max():.4g}"
         network = self.network if self.temporal_network is None else self.temporal_network
         moving = "" if self.adaptation is None else f", adapting by {self.adaptation}"
+        silent = ", isolated agents keep their opinions" if self.isolated == "keep" else ""
         updating = "" if self.activation is None else f", {self.activation}"
         return (
             f"Model({network!r}, hidden {self.x0.min():.4g}–{self.x0.max():.4g}{moving}, stubbornness {stubbornness}, "
-            f"{self.pressure}, {self.noise}{updating})"
+            f"{self.pressure}, {self.noise}{silent}{updating})"
         )
 
 
@@ -632,6 +691,18 @@ def _checked_temporal_network(temporal_network: object, network: Network) -> Tem
         raise ModelError(message(rule, got=repr(temporal_network)[:120], remedy=remedy))
     # One that never changes is its aggregate, so that no reader of the model has to look for this case.
     return None if temporal_network.is_constant else temporal_network
+
+
+def _checked_rule(rule: object, network: Network, temporal_network: TemporalNetwork | None) -> Isolated:
+    if temporal_network is not None:
+        return temporal_network.isolated if rule is None else checked_isolated(rule, ModelError)
+    if rule is not None and checked_isolated(rule, ModelError) == "keep" and not network.degrees.all():
+        alone = np.flatnonzero(network.degrees == 0)
+        got = f"no neighbour ever for agent {network.labels[alone[0]]!r} ({alone.size} such in all)"
+        remedy = "remove these agents, or leave out isolated='keep': on a constant network they show their own opinions"
+        raise ModelError(message("agents who keep their opinions need neighbours at some step", got=got, remedy=remedy))
+    # Nobody is isolated only at times.
+    return "own"
 
 
 def _checked_adaptation(value: object, n: int) -> Adaptation | None:

@@ -20,6 +20,7 @@ from peerpressure.networks import (
     cycle,
     edge_markovian,
     failing_edges,
+    gossip,
     growing,
     path,
     rewiring,
@@ -38,6 +39,7 @@ SMALL: dict[str, Callable[[int], TemporalNetwork]] = {
     "activity_driven": lambda seed: activity_driven(30, 20, seed=seed, contacts=2, floor=0.1),
     "rewiring": lambda seed: rewiring(cycle(30), 0.1, 20, seed=seed),
     "growing": lambda seed: growing(30, 2, 20, seed=seed),
+    "gossip": lambda seed: gossip(cycle(30), 20, seed=seed),
 }
 
 

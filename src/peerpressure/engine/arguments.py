@@ -83,13 +83,17 @@ class Activity(NamedTuple):
 
 
 class AgentArrays(NamedTuple):
-    """Constants of the agents; ``deviation`` and ``adaptation_weight`` have one entry if all agents share it."""
+    """Constants of the agents; ``deviation`` and ``adaptation_weight`` have one entry if all agents share it.
+
+    ``keep_isolated`` is whether agents of degree 0 keep their public opinions.
+    """
 
     stubbornness: NDArray[Any]
     degrees: NDArray[Any]
     hidden: NDArray[Any]
     deviation: NDArray[Any]
     adaptation_weight: NDArray[Any]
+    keep_isolated: bool
     activity: Activity
 
 

@@ -122,6 +122,7 @@ class _Run:
             stride=0 if self.uniform else 1,
             threads=_THREADS,
             beyond=int(self.beyond),
+            keep_isolated=int(plan.model.isolated == "keep"),
         )
         self.s, self.hidden = self._field(plan.model.s), self._field(plan.model.x0)
         deviation = np.atleast_1d(np.asarray(plan.model.noise.std if plan.deviation is None else plan.deviation))

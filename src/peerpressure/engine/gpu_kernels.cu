@@ -4,6 +4,7 @@
 //   INDEX   an integer that counts the threads, EDGE one that counts the edges: 32 bits where they suffice
 //   THREADS in a block
 //   STRIDE  1 if each edge has its weight, 0 if one weight serves all
+//   KEEP_ISOLATED  1 if agents of degree 0 keep their public opinions
 // The noise is the processor's own, to rounding: the same counters, the same transforms; see random.py.
 
 typedef unsigned int word;
@@ -192,6 +193,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2048 / THREADS) step(
         if (!moving) opinion.lane[l] = hidden[agent];
         REAL drift = fma(rest, before.lane[l], pace * gain * opinion.lane[l]);
         next.lane[l] = fma(pace * coupling, total.lane[l], fma(jitter, noise[l], drift));
+        if (KEEP_ISOLATED && degrees[agent] == 0) next.lane[l] = before.lane[l];
         opinion.lane[l] += rate * (next.lane[l] - opinion.lane[l]);
     }
     if (moving) opinions[place] = opinion;
@@ -199,6 +201,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2048 / THREADS) step(
     REAL drift = gain * hidden[agent];
 #pragma unroll
     for (int l = 0; l < LANES; ++l) next.lane[l] = fma(coupling, total.lane[l], fma(jitter, noise[l], drift));
+    if (KEEP_ISOLATED && degrees[agent] == 0) next = y[place];
 #endif
     output[place] = next;
 }

@@ -113,7 +113,8 @@ def _move_beyond(
         # The order of ``_own_part`` in the wide kernel, on which equal bits depend.
         own = fma(rest, public[agent], pace * gain * x)
         output[agent] = fma(pace * coupling_scale, pressure[i], fma(jitter, noise[i], own))
-        if agents.activity.mode != ALL and coins[i] >= thresholds[agent]:
+        idle = agents.activity.mode != ALL and coins[i] >= thresholds[agent]
+        if idle or (agents.keep_isolated and agents.degrees[agent] == 0):
             output[agent] = public[agent]
         if hidden_state.size:
             adaptation_weight = agents.adaptation_weight[agent if agents.adaptation_weight.size > 1 else 0]
@@ -147,7 +148,7 @@ def _step_narrow(
     words: NDArray[np.uint64],
 ) -> None:
     per_agent = agents.deviation.size > 1
-    everyone, thresholds = agents.activity.mode == ALL, agents.activity.thresholds
+    everyone = agents.activity.mode == ALL
     # The model of the paper has a loop of its own, without the cases of the general step.
     plain = hidden_state.size == 0 and pace == 1
     for first in range(begin, end, CHUNK):
@@ -199,14 +200,32 @@ def _step_narrow(
                 gain, coupling_scale = coefficients(relief, weight, s[i], d[i])
                 jitter = gain * (scale * (deviation[i] if per_agent else deviation[0]))
                 out[i] = fma(coupling_scale, gathered[i], fma(jitter, z[i], gain * x[i]))
-        # In a loop of its own, which leaves the one above as it is where everybody updates.
-        if not everyone:
-            whole = count // WIDTH * WIDTH
-            for i in range(0, whole, WIDTH):
-                keep_idle(coins, U64(i), thresholds, public, output, U64(first + i))
-            for i in range(whole, count):
-                if coins[i] >= thresholds[first + i]:
-                    output[first + i] = public[first + i]
+        # In loops of their own, which leave the one above as it is where everybody updates.
+        _keep_narrow(agents, coins, first, count, public, output)
+
+
+@njit(error_model="numpy")
+def _keep_narrow(
+    agents: AgentArrays,
+    coins: NDArray[np.uint64],
+    first: int,
+    count: int,
+    public: NDArray[Any],
+    output: NDArray[Any],
+) -> None:
+    """Restore the public opinions of the agents of a chunk who do not update, or who are isolated and keep theirs."""
+    if agents.activity.mode != ALL:
+        thresholds, whole = agents.activity.thresholds, count // WIDTH * WIDTH
+        for i in range(0, whole, WIDTH):
+            keep_idle(coins, U64(i), thresholds, public, output, U64(first + i))
+        for i in range(whole, count):
+            if coins[i] >= thresholds[first + i]:
+                output[first + i] = public[first + i]
+    if agents.keep_isolated:
+        degrees = agents.degrees
+        for agent in range(first, first + count):
+            if degrees[agent] == 0:
+                output[agent] = public[agent]
 
 
 @njit(error_model="numpy")

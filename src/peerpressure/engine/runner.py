@@ -113,6 +113,7 @@ def agents_of(model: Model, dtype: np.dtype[Any], deviation: NDArray[np.float64]
         hidden=model.x0.astype(dtype),
         deviation=np.atleast_1d(np.asarray(model.noise.std if deviation is None else deviation)).astype(dtype),
         adaptation_weight=np.atleast_1d(np.asarray(adaptation_weight)).astype(dtype),
+        keep_isolated=model.isolated == "keep",
         activity=activity_of(model),
     )
 

@@ -91,6 +91,13 @@ def _own_part(
 
 
 @njit(error_model="numpy")
+def _keep(public: NDArray[Any], output: NDArray[Any], base: int) -> None:
+    """Leave the public opinion of one agent as it was."""
+    for lane in range(WIDTH):
+        output[U64(base + lane)] = public[U64(base + lane)]
+
+
+@njit(error_model="numpy")
 def _adapt(hidden_state: NDArray[Any], output: NDArray[Any], base: int, rate: Any) -> None:
     """Adapt the hidden opinion of one agent to its public opinion."""
     for lane in range(WIDTH):
@@ -170,6 +177,9 @@ def _step_wide(
         _noise_wide(noise, memory, draw, first, count, step, replicate)
         for i in range(count):
             agent = U64(first + i)
+            if agents.keep_isolated and agents.degrees[agent] == 0:
+                _keep(public, output, agent * U64(WIDTH))
+                continue
             gain, coupling_scale = coefficients(relief, weight, agents.stubbornness[agent], agents.degrees[agent])
             # Noise is added to the hidden opinion, so that the gain scales both. The parentheses fix the order of
             # rounding.
@@ -230,6 +240,8 @@ def _step_beyond(
                 # Not past the caches: the adaptation right below reads the output again.
                 pace * coupling_scale, number(1), number(0), noise, U64(i * WIDTH), output, base, False,
             )  # fmt: skip
+            if agents.keep_isolated and agents.degrees[agent] == 0:
+                _keep(public, output, base)
             if not everyone:
                 keep_idle(coins, U64(i * WIDTH), thresholds[agent], public, output, base)
             if hidden_state.size:

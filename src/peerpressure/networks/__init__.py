@@ -31,6 +31,7 @@ from peerpressure.networks._temporal_generators import (
     activity_driven,
     edge_markovian,
     failing_edges,
+    gossip,
     growing,
     rewiring,
 )
@@ -58,6 +59,7 @@ __all__ = [
     "edge_markovian",
     "erdos_renyi",
     "failing_edges",
+    "gossip",
     "grid",
     "growing",
     "joint_connectivity",

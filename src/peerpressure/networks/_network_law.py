@@ -16,6 +16,7 @@ from peerpressure.networks._validation import network_error
 
 _FACTS = ("generator", "presence", "memory", "isolation")
 _EDGES = ("law_sources", "law_targets", "law_weights")
+_CHANCES = "law_chances"
 
 
 def _log_binomial(n: int, k: int) -> float:
@@ -47,10 +48,13 @@ class NetworkLaw:
         Probability that an agent is without neighbours in a step, as a mean over agents. It is 0 where that never
         happens, and otherwise it happens to every agent. A lower bound for some of the agents of a process in which
         edges depend on each other.
+    chances : array of shape (edges,), optional
+        Where at most one edge is present in a step, and steps are independent: the probability of each edge of
+        ``pairs``, in the order of its ``edges()``.
 
     See Also
     --------
-    failing_edges, edge_markovian, activity_driven, rewiring : Generators of random temporal networks.
+    failing_edges, edge_markovian, activity_driven, rewiring, gossip : Generators of random temporal networks.
 
     Examples
     --------
@@ -65,6 +69,28 @@ class NetworkLaw:
     presence: float | None = None
     memory: float = 0.0
     isolation: float = 0.0
+    chances: NDArray[np.float64] | None = None
+
+    @classmethod
+    def of_single_edges(cls, generator: str, pairs: Network, chances: NDArray[np.float64]) -> Self:
+        """Return the law of steps in each of which one edge is drawn, independently of other steps.
+
+        Parameters
+        ----------
+        generator : str
+            Name of the generator.
+        pairs : Network
+            Edges that may be present.
+        chances : array of shape (edges,)
+            Probability of each edge, in the order of ``pairs.edges()``; the sum is at most 1.
+
+        Returns
+        -------
+        NetworkLaw
+            Law of the process.
+        """
+        # Each edge has two ends.
+        return cls(generator, pairs, isolation=1 - 2 * float(chances.sum()) / pairs.n, chances=chances)
 
     @classmethod
     def of_edges(cls, generator: str, pairs: Network | None, n: int, birth: float, death: float) -> Self | None:
@@ -137,6 +163,11 @@ class NetworkLaw:
         NetworkLaw
             Where edges depend on each other, the law of all agents, whose ``isolation`` is a lower bound.
         """
+        if self.chances is not None and self.pairs is not None:
+            i, _, _ = self.pairs.edges()
+            inside = Network(self.pairs.adjacency[agents][:, agents], connected=False)
+            # Agents are in order, and so are the edges between them.
+            return self.of_single_edges(self.generator, inside, self.chances[np.isin(i, agents)])
         if self.presence is None:
             return self
         pairs = None if self.pairs is None else Network(self.pairs.adjacency[agents][:, agents], connected=False)
@@ -156,6 +187,7 @@ class NetworkLaw:
             The attributes as JSON text, and the edges that may be present.
         """
         facts = {"law": np.array(json.dumps({name: getattr(self, name) for name in _FACTS}))}
+        facts |= {} if self.chances is None else {_CHANCES: self.chances}
         return facts | ({} if self.pairs is None else dict(zip(_EDGES, self.pairs.edges(), strict=True)))
 
     @classmethod
@@ -187,7 +219,8 @@ class NetworkLaw:
             if _EDGES[0] in arrays:
                 i, j, weights = (np.asarray(arrays[name]) for name in _EDGES)
                 pairs = Network.from_edges((i, j), weights, n=n, connected=False)
-            return cls(pairs=pairs, **{name: facts[name] for name in _FACTS})
+            chances = np.asarray(arrays[_CHANCES]) if _CHANCES in arrays else None
+            return cls(pairs=pairs, chances=chances, **{name: facts[name] for name in _FACTS})
         except (KeyError, TypeError, ValueError) as error:
             rule = f"a stored law must hold {', '.join(_FACTS)}"
             raise network_error(rule, got=repr(error), remedy="store what temporal.arrays() returns") from None

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self, TypeVar, final
+from typing import Any, Literal, Self, TypeAlias, TypeVar, cast, final, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
+from peerpressure.errors import NetworkError, message
 from peerpressure.networks._adjacency import components
 from peerpressure.networks._event_sources import Binning, event_table, events_from_contacts, events_from_snapshots
 from peerpressure.networks._events import (
@@ -31,6 +32,17 @@ from peerpressure.networks._network_law import NetworkLaw
 from peerpressure.networks._validation import Label, check_integer
 
 Scalar = TypeVar("Scalar", bound=np.generic)
+# What an agent without neighbours shows: its own preferred opinion, or its last public one.
+Isolated: TypeAlias = Literal["own", "keep"]
+
+
+def checked_isolated(value: object, error: type[Exception] = NetworkError) -> Isolated:
+    """Return the rule for agents without neighbours, or raise an error of this type."""
+    for rule in get_args(Isolated):
+        if value == rule:
+            return cast(Isolated, rule)
+    remedy = "'own' for their own preferred opinions, 'keep' for their last public ones"
+    raise error(message("the rule for isolated agents must be 'own' or 'keep'", got=repr(value), remedy=remedy))
 
 
 @final
@@ -58,6 +70,9 @@ class TemporalNetwork:
         Length P of a sequence that repeats, A_{t+P} = A_t.
     law : NetworkLaw, optional
         Law of the random process that the network is a record of; generators set it.
+    isolated : {"own", "keep"}, default "own"
+        What agents without neighbours show at a step, unless a model says otherwise: their own preferred opinions, or
+        their last public ones. It is "keep" for recorded contacts, and for gossip.
 
     Raises
     ------
@@ -89,6 +104,7 @@ class TemporalNetwork:
     weights: NDArray[np.float64]
     period: int | None
     law: NetworkLaw | None
+    isolated: Isolated
 
     def __init__(
         self,
@@ -101,6 +117,7 @@ class TemporalNetwork:
         labels: Iterable[Label] | None = None,
         period: int | None = None,
         law: NetworkLaw | None = None,
+        isolated: Isolated = "own",
     ) -> None:
         # Labels come first, because messages about events name agents by them.
         names = validate_names(n, labels, sources, targets)
@@ -113,6 +130,7 @@ class TemporalNetwork:
         keep(self, "period", validate_period(period, self.last_change))
         # A sequence that repeats is no random process any more.
         keep(self, "law", law if period is None else None)
+        keep(self, "isolated", checked_isolated(isolated))
 
     @classmethod
     def from_events(
@@ -172,7 +190,8 @@ class TemporalNetwork:
         """Return the network of time-stamped contacts (time, source, target) or (time, source, target, weight).
 
         Time is divided into steps of length ``resolution``.  An edge exists in the step of its time stamp, or in all
-        steps that the contact overlaps if contacts have a ``duration``.
+        steps that the contact overlaps if contacts have a ``duration``.  An agent without a contact in a step keeps its
+        public opinion, unless a model says otherwise: ``isolated`` is "keep".
 
         Parameters
         ----------
@@ -218,7 +237,8 @@ class TemporalNetwork:
         events = events_from_contacts(table, binning, weighted)
         # A repeated sequence ends with its last contact, not with the step after it, in which the edge ends.
         length = validate_period(events.last_start if repeat and period is None else period, events.last_start)
-        return cls(*events.within(length), labels=table.labels, period=length)
+        # A record of contacts is silent about people without a contact, and says nothing of their own opinions.
+        return cls(*events.within(length), labels=table.labels, period=length, isolated="keep")
 
     @classmethod
     def from_snapshots(cls, graphs: Iterable[Any], times: ArrayLike | None = None, period: int | None = None) -> Self:
@@ -291,7 +311,8 @@ class TemporalNetwork:
             If an array is missing or not valid.
         """
         events, n, labels, period = events_from_arrays(arrays)
-        return cls(*events, n=n, labels=labels, period=period, law=NetworkLaw.from_arrays(arrays, n))
+        rule = checked_isolated(str(np.asarray(arrays.get("isolated", "own"))))
+        return cls(*events, n=n, labels=labels, period=period, law=NetworkLaw.from_arrays(arrays, n), isolated=rule)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the network as plain arrays that ``np.savez`` stores without pickle.
@@ -299,11 +320,12 @@ class TemporalNetwork:
         Returns
         -------
         dict of str to array
-            The events in columns, the number of agents, their labels as JSON text, the period, and the law if there is
-            one.
+            The events in columns, the number of agents, their labels as JSON text, the period, the rule for isolated
+            agents, and the law if there is one.
         """
         law = {} if self.law is None else self.law.arrays()
-        return arrays_from_events(self.events, self.labels, self.period) | law
+        rule = {"isolated": np.array(self.isolated)}
+        return arrays_from_events(self.events, self.labels, self.period) | rule | law
 
     @property
     def n(self) -> int:
@@ -481,7 +503,9 @@ class TemporalNetwork:
         times, i, j, weights = self.events.taken(np.flatnonzero(inside[self.sources]))
         names = [self.labels[k] for k in agents.tolist()]
         law = None if self.law is None else self.law.within(agents)
-        return TemporalNetwork(times, place[i], place[j], weights, labels=names, period=self.period, law=law)
+        return TemporalNetwork(
+            times, place[i], place[j], weights, labels=names, period=self.period, law=law, isolated=self.isolated
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         # Cached values, the cursor among them, are cheaper to recompute than to send to another process.

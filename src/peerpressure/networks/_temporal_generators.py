@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from peerpressure.networks._event_sources import one_step_events
 from peerpressure.networks._events import Events
@@ -343,6 +344,77 @@ def growing(n: int, m: int, steps: int, *, seed: int) -> TemporalNetwork:
     return _temporal_network(Events(times, i, j, weights).taken(order), range(n), steps, repeat=False)
 
 
+def gossip(network: Network, steps: int, *, seed: int, probabilities: ArrayLike | None = None) -> TemporalNetwork:
+    """Return pairwise gossip: at each step one edge of a network is drawn, and is the only one that is present [1]_.
+
+    An edge has the same probability at all steps. Its two agents hear each other; all others keep their public
+    opinions, unless a model says otherwise: ``isolated`` is "keep".
+
+    Parameters
+    ----------
+    network : Network
+        The edges that are drawn.
+    steps : int
+        Number of steps that are generated, at least 1. After the last one nobody hears anybody.
+    seed : int
+        Seed of the random numbers.
+    probabilities : array_like of shape (edges,), optional
+        Probability of each edge, in the order of ``network.edges()``, or any multiple of it; by default all are equal.
+
+    Returns
+    -------
+    TemporalNetwork
+        The network, with the labels and weights of ``network``.
+
+    Raises
+    ------
+    NetworkError
+        If a parameter is out of range, or probabilities are not positive numbers, one for each edge.
+
+    See Also
+    --------
+    activity_driven : Steps in which several pairs may be linked.
+
+    References
+    ----------
+    .. [1] Boyd, Ghosh, Prabhakar & Shah (2006), Randomized gossip algorithms, IEEE Trans. Inf. Theory 52, 2508.
+
+    Examples
+    --------
+    >>> from peerpressure.networks import cycle, gossip
+    >>> gossip(cycle(100), 50, seed=1)
+    TemporalNetwork(100 agents, 36 pairs, 100 changes over 1…51, on average 0.9804 edges)
+    """
+    edges = _check_network(network).edge_count
+    DYNAMICS["gossip"].check(steps=steps, edges=edges)
+    chances = _chances(probabilities, edges)
+    # Inverted, which takes one number for each step whatever the number of edges.
+    drawn = np.searchsorted(np.cumsum(chances), random_generator(seed).random(steps), side="right")
+    # Probabilities add up to 1 only up to rounding.
+    drawn = np.minimum(drawn, edges - 1)
+    i, j, weights = network.edges()
+    events = one_step_events(Events(np.arange(1, steps + 1), i[drawn], j[drawn], weights[drawn]), weighted=True)
+    law = NetworkLaw.of_single_edges("gossip", network, chances)
+    return TemporalNetwork(*events, labels=network.labels, law=law, isolated="keep")
+
+
+def _chances(probabilities: ArrayLike | None, edges: int) -> NDArray[np.float64]:
+    """Return the probabilities of the edges, which add up to 1."""
+    if probabilities is None:
+        return np.full(edges, 1 / edges)
+    try:
+        given = np.asarray(probabilities, dtype=np.float64)
+    except (TypeError, ValueError):
+        given = np.zeros(0)
+    rule, remedy = f"probabilities must be one positive number for each of the {edges:,} edges", "see network.edges()"
+    if given.shape != (edges,):
+        raise network_error(rule, got=f"{probabilities!r:.60}", remedy=remedy)
+    if not np.all(given > 0) or not np.isfinite(given.sum()):
+        bad = int(np.argmin(np.where(np.isfinite(given), given, -np.inf)))
+        raise network_error(rule, got=f"{given[bad]} for edge {bad}", remedy="remove edges that are never drawn")
+    return np.asarray(given / given.sum())
+
+
 def _temporal_network(
     events: Events, labels: Any, steps: int, repeat: bool, law: NetworkLaw | None = None
 ) -> TemporalNetwork:
@@ -391,6 +463,13 @@ DYNAMICS: Mapping[str, Generator[TemporalNetwork]] = MappingProxyType(
             # Each edge begins once, and each move ends one edge and begins another.
             lambda edges, steps, rate: edges * (1 + 2 * rate * steps),
             (Parameter("rate", "probability", "rate", "of an edge to move in a step"),),
+        ),
+        "gossip": Generator(
+            gossip,
+            "Pairwise gossip",
+            "At each step one edge, drawn at random, is the only one that is present.",
+            # The edge of a step begins and ends, unless it is drawn twice in a row.
+            lambda edges, steps: 2.0 * steps,
         ),
     }
 )

@@ -252,6 +252,7 @@ class ModelTransition(Transition):
             # The usual case, public opinions only: conjugate gradients call it so often that every operation counts.
             out = _product(update.adjacency, columns)
             out *= _like(update.coupling_scale, columns)
+            update.keep(out, columns)
             if noise is not None:
                 out += _like(self.noise_std, columns) * noise
             if hidden is not None:
@@ -260,6 +261,7 @@ class ModelTransition(Transition):
         coupled = _product(update.adjacency, columns[:n])
         out = np.empty_like(columns)
         public = np.multiply(_like(update.coupling_scale, columns), coupled, out=out[:n])
+        update.keep(public, columns[:n])
         # Columns may leave out the noise memory, which is decided by their length.
         if columns.shape[0] > at.memory.start:
             memory = np.multiply(columns[at.memory], self.phi, out=out[at.memory])
@@ -297,7 +299,8 @@ class ModelTransition(Transition):
             The product, in the shape of ``columns``.
         """
         if columns.shape[0] == self.layout.agents:
-            return _product(self.update.transposed, _like(self.update.coupling_scale, columns) * columns)
+            heard = _product(self.update.transposed, _like(self.update.coupling_scale, columns) * columns)
+            return self.update.keep(heard, columns)
         return self.overwriting_adjoints(columns, with_noise=False)[0]
 
     def overwriting_adjoints(self, columns: Vector, *, with_noise: bool = True) -> tuple[Vector, Vector]:
@@ -324,9 +327,9 @@ class ModelTransition(Transition):
         if at.has_hidden and rate is not None:
             public += _like(rate, columns) * hidden
             hidden *= _like(1 - rate, columns)
-        # Cᵀ = Aᵀ diag(c).
+        # Cᵀ = Aᵀ diag(c) + diag(kept).
         work = _like(update.coupling_scale, columns) * public
-        coupled = _product(update.transposed, work)
+        coupled = update.keep(_product(update.transposed, work), public)
         if at.has_hidden:
             hidden += np.multiply(_like(update.gain, columns), public, out=work)
         remembers = columns.shape[0] > at.memory.start

@@ -29,7 +29,15 @@ from peerpressure.theory._regime import (
     noise_is_estimated,
     regime_of,
 )
-from peerpressure.theory._structure import SAME, Component, NoiselessLimit, Structure, is_covered, structure_of
+from peerpressure.theory._structure import (
+    SAME,
+    Component,
+    NoiselessLimit,
+    Structure,
+    gossip_influence,
+    is_covered,
+    structure_of,
+)
 
 # Largest number of agents for which symmetries are tested, which takes as many steps.
 MOST_SYMMETRIC = 256
@@ -140,6 +148,8 @@ class LongRun:
         """The rate κ of the common value."""
         networks, agree = self.structure.networks, self.structure.limit is NoiselessLimit.CONSENSUS
         law = self.structure.law
+        if law is not None and law.chances is not None and self.structure.keeps:
+            return float(gossip_influence(self.model, law).sum())
         if law is not None and law.pairs is not None and law.presence is not None:
             # Of the expected degrees, so that it does not depend on how many steps are recorded.
             return float(self.model.s.sum() / (law.presence * law.pairs.degrees.sum()))
@@ -378,7 +388,10 @@ def _noise(model: Model, regime: Regime, structure: Structure) -> NoiseEffect:
 def _is_settled(model: Model, regime: Regime, structure: Structure) -> bool:
     """Whether all opinions are equal without lasting noise, so that pressure changes nothing."""
     # Where Σ 1/ρ_t diverges, every start and all noise that fades are forgotten, while constant opinions stay.
+    # An opinion that is kept for ever forgets nothing.
+    networks = structure.networks
     forgets = (regime is Regime.BOUNDED or regime.reaches_value) and structure.constant_opinions
+    forgets = forgets and not (structure.keeps and (networks is None or bool(np.any(networks.keeps_for_ever))))
     quiet = model.noise.is_zero or (forgets and model.noise.time_scale.growth.limit == 0)
     # Without pressure agents show their own opinions, from the first step on.
     known = isinstance(model.pressure, Constant | Formula)

@@ -83,7 +83,8 @@ def conserved_at(long_run: LongRun, component: Component, times: Sequence[float]
         # noise of the last step, its hidden opinion does not.
         alone = component.agents.size == 1
         chosen = np.zeros((1, 2 * n))
-        chosen[0, component.agents + (n if alone else 0)] = 1 / component.agents.size
+        shows_own = alone and not long_run.structure.keeps
+        chosen[0, component.agents + (n if shows_own else 0)] = 1 / component.agents.size
         return [Conserved(chosen, None, np.zeros(1), float(not alone), float(not alone))] * len(times)
     if long_run.regime is Regime.BOUNDED:
         return [_adapting_sum(long_run, omega, int(t)) for t in times]

@@ -184,6 +184,9 @@ def _log_spectral_radius(update: Update) -> float:
     """
     if update.adaptation_rate is not None and np.any(update.adaptation_rate):
         return log_fading(update)
+    # An opinion that is kept is an eigenvector.
+    if update.kept is not None:
+        return 0.0
     # No pressure, or nobody has a neighbour at this step.
     if not np.any(update.coupling_scale) or not update.adjacency.nnz:
         return -np.inf

@@ -189,7 +189,7 @@ def _connectivity(long_run: LongRun, horizon: int | None) -> Connectivity | None
     horizon = temporal_network.span if horizon is None and law is not None else horizon
     usual, broken = _usual_window(temporal_network, horizon)
     never = np.zeros((1, long_run.model.n), dtype=np.bool_)
-    isolated = never if structure.networks is None else structure.networks.isolated
+    isolated = never if structure.networks is None else structure.networks.silent
     at_times = int(np.count_nonzero(np.any(isolated, axis=0)))
     return Connectivity(
         period=temporal_network.period,

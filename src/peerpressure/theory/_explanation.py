@@ -82,7 +82,7 @@ def _network(long_run: LongRun) -> Reasons:
         return []
     period, law = temporal_network.period, structure.law
     if law is not None:
-        return _random_network(law, long_run.model.n)
+        return _random_network(law, long_run)
     if structure.networks is None:
         return [_reason(ReasonCode.PERIOD_TOO_LONG, period=period or 0)]
     if period is None:
@@ -94,20 +94,25 @@ def _network(long_run: LongRun) -> Reasons:
     elif len(structure.components) > 1:
         single = sum(component.agents.size == 1 for component in structure.components)
         reasons.append(_reason(ReasonCode.COMPONENTS, components=len(structure.components), single=single))
-    if structure.intermittent:
-        isolated = structure.networks.isolated
-        who = np.any(isolated, axis=0)
+    silent = structure.networks.silent
+    who = np.any(silent, axis=0)
+    if np.any(who & ~np.all(silent, axis=0)):
         # Over the agents concerned only; over all agents a few isolated ones would round to 0 %.
-        share = float(isolated[:, who].mean())
-        agents = int(np.count_nonzero(who))
-        reasons.append(_reason(ReasonCode.INTERMITTENTLY_ISOLATED, agents=agents, share=share))
+        share = float(silent[:, who].mean())
+        reasons.append(_isolated(long_run, int(np.count_nonzero(who)), share))
     return reasons
 
 
-def _random_network(law: NetworkLaw, agents: int) -> Reasons:
+def _isolated(long_run: LongRun, agents: int, share: float) -> Reason:
+    keeps = long_run.structure.keeps
+    code = ReasonCode.INTERMITTENTLY_SILENT if keeps else ReasonCode.INTERMITTENTLY_ISOLATED
+    return _reason(code, agents=agents, share=share)
+
+
+def _random_network(law: NetworkLaw, long_run: LongRun) -> Reasons:
     reasons = [_reason(ReasonCode.RANDOM_NETWORK, process=law.generator.replace("_", " "))]
     if law.isolation and law.is_ergodic:
-        reasons.append(_reason(ReasonCode.INTERMITTENTLY_ISOLATED, agents=agents, share=law.isolation))
+        reasons.append(_isolated(long_run, long_run.model.n, law.isolation))
     return reasons
 
 
@@ -254,6 +259,8 @@ def _disagreement(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
     # Agents that nobody influences adapt to nothing but their own noise.
     drift = not structure.constant_opinions and bool(structure.opinions.random_walk)
     alone = [Reason(ReasonCode.ISOLATED_RANDOM_WALKS)] if drift else []
+    if structure.all_isolated and structure.keeps:
+        return [Reason(ReasonCode.KEPT_OPINIONS)]
     if structure.all_isolated:
         return alone or [Reason(ReasonCode.OWN_OPINIONS)]
     if structure.opinions.detached:
@@ -263,7 +270,7 @@ def _disagreement(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
         code = ReasonCode.OWN_NOISE if long_run.hidden_agrees else ReasonCode.OWN_NOISE_KEPT
         return [_reason(code, mean=mean, std=std)]
     states = _stationary_states(long_run)
-    returns = structure.law is not None and structure.law.isolation > 0
+    returns = structure.law is not None and structure.intermittent
     mean_states = Reason(ReasonCode.RETURN_TO_OPINIONS if returns else ReasonCode.BOUNDED_PRESSURE)
     if states is not None:
         code = ReasonCode.RANDOM_MEAN if returns else ReasonCode.STATIONARY_MEAN
@@ -277,7 +284,7 @@ def _stationary_states(long_run: LongRun) -> Vector | None:
     # The record of a random network is one of many; its stationary mean is that of the law.
     if structure.law is not None:
         return stationary_mean(long_run.model, structure.law, long_run.regime) if structure.constant_opinions else None
-    if networks is None or structure.opinions.fades:
+    if networks is None or structure.opinions.fades or np.any(networks.keeps_for_ever):
         return None
     model, pressure = long_run.model, long_run.growth.limit
     if pressure is None:
@@ -315,7 +322,8 @@ def _clusters(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
     reasons += [_reason(ReasonCode.COMPONENT_LIMIT, agents=size, mean=value) for size, value in known]
     if len(known) < len(structure.components):
         reasons.append(_reason(ReasonCode.COMPONENTS_NOT_NAMED, components=len(structure.components) - len(known)))
-    noisy = long_run.noise is not NoiseEffect.NONE and structure.components[-1].agents.size == 1
+    alone = structure.components[-1].agents.size == 1 and not structure.keeps
+    noisy = long_run.noise is not NoiseEffect.NONE and alone
     if structure.adapting is not None and noisy:
         reasons.append(Reason(ReasonCode.ISOLATED_RANDOM_WALKS))
     elif long_run.noise is NoiseEffect.WANDERS and structure.opinions.random_walk:

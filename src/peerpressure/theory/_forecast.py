@@ -440,7 +440,8 @@ def _covariances(
             if watch is not None:
                 watch(t, mean, found)
     else:
-        found = forward_moments(model, np.array([steps]), hidden=len(means) > 1, watch=watch).covariance
+        public = None if watch is None else lambda t, mean, P: watch(t, mean[:n], P[:n, :n])
+        found = forward_moments(model, np.array([steps]), hidden=len(means) > 1, watch=public).covariance
     spreads = []
     for k, w in enumerate(centres):
         P = found[k * n : (k + 1) * n, k * n : (k + 1) * n]

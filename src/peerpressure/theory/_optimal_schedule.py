@@ -71,6 +71,8 @@ class HorizonDistance:
         self.targets = np.arange(n) if agents is None else np.asarray(agents)
         times = np.arange(1, steps + 1)
         self._degrees = np.stack([model.degrees_at(t) for t in range(1, steps + 1)]) if model.temporal_network else None
+        # Who keeps its public opinion at which step; None where nobody ever does.
+        self._keeps = self._degrees == 0 if self._degrees is not None and model.isolated == "keep" else None
         scale = np.zeros(steps) if model.noise.is_zero else model.noise.scale(times)
         self._sigma = scale[:, None] * model.noise.deviations(n)
         self._phi = model.noise.autocorrelation if self._sigma.any() else 0.0
@@ -108,7 +110,15 @@ class HorizonDistance:
         if self.delayed:
             relief[0], weight[0] = 1.0, 0.0
         d = self.model.network.degrees if self._degrees is None else self._degrees
-        return coefficients(relief, weight, self.model.s[None], d)
+        gain, coupling_scale = coefficients(relief, weight, self.model.s[None], d)
+        if self._keeps is None:
+            return gain, coupling_scale
+        return np.where(self._keeps, 0.0, gain), np.where(self._keeps, 0.0, coupling_scale)
+
+    def _add_kept(self, t: int, out: Vector, before: Vector) -> None:
+        """Add the public opinions, or their weights, of the agents who keep theirs at step t + 1."""
+        if self._keeps is not None:
+            out[self._keeps[t]] += before[self._keeps[t]]
 
     def value(self, log_rho: Vector) -> float:
         """Return the mean square."""
@@ -131,11 +141,12 @@ class HorizonDistance:
                 checkpoint()
                 own, N = self._by_preferred(g[t], t, t - first, U, N, scale)
                 weights, rate = self._kept[t - first], self._rate(t + 1)
-                V = np.asarray(self._adjacency(t + 1) @ V)
+                before, V = V, np.asarray(self._adjacency(t + 1) @ V)
                 V *= c[t][:, None]
                 by_coupling, by_gain = (np.einsum("nm,nm->n", part, weights) for part in (V, own))
                 gradient[t] = g[t] @ (by_coupling - (1 - g[t]) * by_gain)
                 V += g[t][:, None] * own
+                self._add_kept(t, V, before)
                 if rate is not None:
                     U = (1 - rate) * U + rate * V
         return value, gradient
@@ -168,6 +179,7 @@ class HorizonDistance:
                 weights += rate * H
                 H = (1 - rate) * H + g[t][:, None] * weights
             W = np.asarray(self._transposed(t + 1) @ (c[t][:, None] * weights))
+            self._add_kept(t, W, weights)
             if self._kept_noise is not None:
                 noise = phi * noise + std[t - first][:, None] * weights
                 self._kept_noise[t - first] = noise

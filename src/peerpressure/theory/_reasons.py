@@ -34,6 +34,7 @@ class ReasonCode(StrEnum):
     COMPONENTS = "components"
     ALL_ISOLATED = "all_isolated"
     INTERMITTENTLY_ISOLATED = "intermittently_isolated"
+    INTERMITTENTLY_SILENT = "intermittently_silent"
     ADAPTATION_FADES = "adaptation_fades"
     DETACHED = "detached"
     ADAPTATION_LASTS = "adaptation_lasts"
@@ -87,6 +88,7 @@ class ReasonCode(StrEnum):
     # Disagreement.
     NOISE_OUTGROWS_PRESSURE = "noise_outgrows_pressure"
     OWN_OPINIONS = "own_opinions"
+    KEPT_OPINIONS = "kept_opinions"
     OWN_NOISE = "own_noise"
     OWN_NOISE_KEPT = "own_noise_kept"
     BOUNDED_PRESSURE = "bounded_pressure"
@@ -243,6 +245,10 @@ SENTENCES: Mapping[ReasonCode, str] = {
         "Isolated at times: {agents:agents}, without a neighbour in {share:.0%} of the steps. "
         "An isolated agent shows its own opinion."
     ),
+    ReasonCode.INTERMITTENTLY_SILENT: (
+        "Isolated at times: {agents:agents}, without a neighbour in {share:.0%} of the steps. "
+        "An isolated agent keeps its last public opinion."
+    ),
     ReasonCode.ADAPTATION_FADES: "Hidden opinions adapt ever less, so that a part of each stays for ever.",
     ReasonCode.DETACHED: (
         "Pressure vanishes so fast that agents adapt to each other by a finite amount, and then each to itself alone."
@@ -367,6 +373,9 @@ SENTENCES: Mapping[ReasonCode, str] = {
     ReasonCode.NOISE_OUTGROWS_PRESSURE: "Noise grows at least as fast as pressure, so that agents never agree.",
     ReasonCode.OWN_OPINIONS: (
         "Every agent keeps its own opinion. Ask for a number of steps to see the public opinions before."
+    ),
+    ReasonCode.KEPT_OPINIONS: (
+        "Every agent keeps its last public opinion. Ask for a number of steps to see the public opinions before."
     ),
     ReasonCode.OWN_NOISE: (
         "Hidden opinions agree, but every agent keeps showing its own noise{mean:about .4g}{std:±.2g}."

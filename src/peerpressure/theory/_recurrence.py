@@ -1,11 +1,11 @@
 """Recurrent classes of a network that changes, and the absolute probability sequence of each.
 
-Under high pressure the public opinion of an agent is the mean of its neighbours' in the step before, and its own
-hidden opinion where it has no neighbour. So public opinions follow the backward products of a Markov chain whose states
-are pairs (agent, step): from (agent, step) to (neighbour, step before). The chain ends in a state of an isolated agent,
-or in a *closed communicating class*. One closed class gives one limit. Joint connectivity is not enough for it: without
-self-loops, two closed classes can pass through the same agents alternately, as they do on the two sides of a bipartite
-graph.
+Under high pressure the public opinion of an agent is the mean of its neighbours' in the step before. Without a
+neighbour it is the agent's own hidden opinion, or the public opinion that it keeps. So public opinions follow the
+backward products of a Markov chain whose states are pairs (agent, step): from (agent, step) to (neighbour, step
+before). The chain ends in a state of an isolated agent, or in a *closed communicating class*. One closed class gives
+one limit. Joint connectivity is not enough for it: without self-loops, two closed classes can pass through the same
+agents alternately, as they do on the two sides of a bipartite graph.
 
 References
 ----------
@@ -47,13 +47,16 @@ LARGEST = 2**23
 class RecurrentNetworks:
     """The networks that recur for ever from step ``begin`` on: those of a period, or only the last one.
 
-    ``degrees`` has shape (steps, agents), and ``union`` joins all agents who are ever connected again.
+    ``degrees`` has shape (steps, agents), and ``union`` joins all agents who are ever connected again. Agents who keep
+    their public opinion in a step, marked in ``kept``, listen to themselves alone: they have a loop there, of a weight
+    that is usual for their degrees.
     """
 
     adjacency: tuple[sparse.csr_array, ...]
     degrees: Vector
     union: sparse.csr_array
     begin: int
+    kept: Mask
 
     @property
     def count(self) -> int:
@@ -79,12 +82,22 @@ class RecurrentNetworks:
 
     @property
     def isolated(self) -> Mask:
-        """Which agent has no neighbour in which step, shape (steps, agents)."""
+        """Which agent has no neighbour in which step, and shows its own opinion, shape (steps, agents)."""
         return np.asarray(self.degrees == 0)
 
     @property
+    def silent(self) -> Mask:
+        """Which agent has no neighbour in which step, whatever it shows, shape (steps, agents)."""
+        return self.isolated | self.kept
+
+    @property
+    def keeps_for_ever(self) -> Mask:
+        """Which agents keep one public opinion for ever, shape (agents,)."""
+        return np.asarray(np.all(self.kept, axis=0))
+
+    @property
     def intermittent(self) -> Mask:
-        """Which agents are isolated in some recurring steps and not in others, shape (agents,)."""
+        """Which agents show their own opinion in some recurring steps, and neighbours in others, shape (agents,)."""
         return np.asarray(np.any(self.isolated, axis=0) & ~np.all(self.isolated, axis=0))
 
     def index(self, t: int) -> int:
@@ -104,12 +117,27 @@ def recurrent_networks(model: Model) -> RecurrentNetworks | None:
         last = 1 if temporal_network is None else temporal_network.last_change
         A = model.adjacency_at(last)
         # Networks before the last change act on the start only; they do not recur.
-        return RecurrentNetworks((A,), model.degrees_at(last)[None], A, last)
+        return _with_loops(model, (A,), model.degrees_at(last)[None], A, last)
     if temporal_network.period * model.n > LARGEST:
         return None
     times = range(1, temporal_network.period + 1)
     degrees = np.stack([temporal_network.degrees_at(t) for t in times])
-    return RecurrentNetworks(tuple(temporal_network.at(t) for t in times), degrees, model.network.adjacency, 1)
+    return _with_loops(model, tuple(temporal_network.at(t) for t in times), degrees, model.network.adjacency, 1)
+
+
+def _with_loops(
+    model: Model, adjacency: tuple[sparse.csr_array, ...], degrees: Vector, union: sparse.csr_array, begin: int
+) -> RecurrentNetworks:
+    """Return the networks, with loops where agents keep their public opinions."""
+    kept = (degrees == 0) & (model.isolated == "keep")
+    if not kept.any():
+        return RecurrentNetworks(adjacency, degrees, union, begin, kept)
+    active = (~kept).sum(axis=0)
+    usual = np.where(active, degrees.sum(axis=0) / np.maximum(active, 1), 1.0)
+    loops = np.where(kept, usual, 0.0)
+    looped = tuple(sparse.csr_array(A + sparse.diags_array(row)) for A, row in zip(adjacency, loops, strict=True))
+    union = sparse.csr_array(union + sparse.diags_array(loops.max(axis=0)))
+    return RecurrentNetworks(looped, degrees + loops, union, begin, kept)
 
 
 @final
@@ -182,14 +210,15 @@ def closed_classes(networks: RecurrentNetworks, adapts: Mask, memory: Mask, *, o
         Whose hidden opinion keeps a part of itself in a step.
     own_opinion : bool
         Whether an agent's own opinion counts in every step, as it does under bounded pressure, or in the long run where
-        Σ 1/ρ_t diverges; otherwise it counts only where the agent is isolated.
+        Σ 1/ρ_t diverges; otherwise it counts only where the agent is isolated. It never does where the agent keeps its
+        public opinion.
     """
     n, count = networks.degrees.shape[1], networks.count
     public = np.arange(count * n).reshape(count, n)
     # The step before the first of a period is the last one.
     hidden, before = public + public.size, np.roll(public, 1, axis=0)
     steps = [(public[k][_rows(A)], before[k][A.indices], 1) for k, A in enumerate(networks.adjacency)]
-    hears_itself = np.ones_like(networks.isolated) if own_opinion else networks.isolated
+    hears_itself = ~networks.kept if own_opinion else networks.isolated
     # A hidden opinion that never moves has one state for all steps, which is absorbing.
     hidden = np.where(adapts, hidden, hidden[0])
     steps.append((public[hears_itself], hidden[hears_itself], 0))
@@ -315,9 +344,9 @@ def absolute_probability(
         for k in range(count - 1, 0, -1):
             # Backwards in time, since ω_{t−1} = P_tᵀω_t; one vector determines all others.
             omega[k - 1] = _back(networks, k, omega[k])
-    # Outside of the class ω is 0 and the degree may be 0; 1 avoids 0/0.
+    # Outside of the class ω is 0 and the degree may be 0; 1 avoids 0/0. An opinion that is kept gives no weight to x.
     degrees = np.where(inside, networks.degrees, 1.0)
-    return AbsoluteProbability(omega, omega * model.s / degrees)
+    return AbsoluteProbability(omega, np.where(networks.kept, 0.0, omega * model.s / degrees))
 
 
 def _back(networks: RecurrentNetworks, k: int, omega: Vector) -> Vector:
@@ -379,6 +408,9 @@ def periodic_limit(model: Model, networks: RecurrentNetworks) -> Vector | None:
     is its hidden one, and transient agents have a mixture of these: the mean of their neighbours' public opinions in
     the step before. The shape is (steps, agents).
     """
+    if networks.keeps_for_ever.any():
+        # What these keep depends on the steps before.
+        return None
     count, n = networks.degrees.shape
     nobody = np.zeros(n, dtype=np.bool_)
     closed = closed_classes(networks, nobody, ~nobody, own_opinion=False)

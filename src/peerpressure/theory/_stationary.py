@@ -167,7 +167,8 @@ def fixed_point(model: Model, t: ArrayLike) -> Vector:
     Raises
     ------
     InvalidInputError
-        If all agents of a connected group adapt: every consensus of the group is a fixed point then.
+        If all agents of a connected group adapt: every consensus of the group is a fixed point then. If agents keep
+        their public opinions at t, where these are arbitrary.
 
     See Also
     --------
@@ -201,6 +202,10 @@ def _fixed_point_at(model: Model, t: int) -> Vector:
     relief, weight = (float(part) for part in model.pressure.homogeneous(t))
     update = model.update(t)
     state = update.preferred.copy()
+    if update.kept is not None:
+        rule = f"at t = {t} no agent must keep its public opinion, or any opinion of it is a fixed point"
+        got, remedy = f"{int(update.kept.sum()):,} such agents", "see moments(model, t) for public opinions at t"
+        raise InvalidInputError(message(rule, got=got, remedy=remedy))
     if weight == 0:
         return state
     # An adapting agent has x = y at a fixed point, so its own opinion drops out of its equation.
@@ -288,8 +293,11 @@ STEP = 0.2
 def stationary_mean(model: Model, law: NetworkLaw, regime: Regime) -> Vector | None:
     """Return the limit of the mean public opinions, shape (agents,), or None if it is not computed.
 
-    Hidden opinions are constant; under growing pressure the limit is that of ρ = ∞.
+    Hidden opinions are constant; under growing pressure the limit is that of ρ = ∞, where isolated agents show their
+    own opinions.
     """
+    if law.chances is not None:
+        return _gossip_mean(model, law, regime)
     if law.presence is None or law.memory or regime is Regime.UNKNOWN:
         return None
     pairs = model.n * (model.n - 1) if law.pairs is None else law.pairs.adjacency.nnz
@@ -300,10 +308,31 @@ def stationary_mean(model: Model, law: NetworkLaw, regime: Regime) -> Vector | N
     coupling = expected_coupling(network.adjacency, law.presence, model.s / rho) if rho > 0 else None
     if coupling is None:
         return model.x0
-    # Rows of E[C] and E[g] sum up to 1.
-    gain = 1 - np.asarray(coupling.sum(axis=1))
-    identity = sparse.eye_array(model.n, format="csr")
-    return np.asarray(spsolve(sparse.csc_array(identity - coupling), gain * model.x0))
+    # Rows of E[C] and E[g] sum up to 1. Opinions that are kept are a part of E[C].
+    alone = np.power(1 - law.presence, np.diff(network.adjacency.indptr), dtype=np.float64)
+    return _mean_of(model, coupling, alone)
+
+
+def _gossip_mean(model: Model, law: NetworkLaw, regime: Regime) -> Vector | None:
+    if regime is Regime.UNKNOWN or (regime is not Regime.BOUNDED and model.isolated == "keep"):
+        return None
+    assert law.pairs is not None
+    assert law.chances is not None
+    i, j, w = law.pairs.edges()
+    rho = float(model.pressure(LATE)) if regime is Regime.BOUNDED else math.inf
+    rows, columns = np.concatenate([i, j]), np.concatenate([j, i])
+    weights, chances = np.tile(w, 2), np.tile(law.chances, 2)
+    heard = chances * weights / (model.s[rows] / rho + weights) if rho > 0 else np.zeros(rows.size)
+    coupling = sparse.csr_array((heard, (rows, columns)), shape=(model.n, model.n))
+    return _mean_of(model, coupling, 1 - np.bincount(rows, chances, minlength=model.n))
+
+
+def _mean_of(model: Model, coupling: sparse.csr_array, alone: Vector) -> Vector:
+    """Return (I − E[C])⁻¹ (E[g]∘x₀) from the expected weights of neighbours and the probability of having none."""
+    kept = alone if model.isolated == "keep" else np.zeros(model.n)
+    gain = 1 - np.asarray(coupling.sum(axis=1)) - kept
+    stays = sparse.diags_array(1 - kept, format="csr")
+    return np.asarray(spsolve(sparse.csc_array(stays - coupling), gain * model.x0))
 
 
 def expected_coupling(adjacency: sparse.csr_array, presence: float, own: Vector) -> sparse.csr_array:
@@ -369,6 +398,9 @@ def fluctuation(long_run: LongRun) -> Fluctuation | None:
     known = rho is not None and scale is not None and math.isfinite(rho) and math.isfinite(scale)
     known = known and long_run.structure.constant_opinions
     if not known or networks is None or networks.count > 1 or (long_run.continuous and phi not in (0.0, 1.0)):
+        return None
+    # What is kept for ever depends on the steps before.
+    if np.any(networks.kept):
         return None
     assert rho is not None
     assert scale is not None

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csgraph
 
-from peerpressure.model import Model
+from peerpressure.model import Model, Vector
 from peerpressure.networks import NetworkLaw
 from peerpressure.networks._classes import phases, split_by_label
 from peerpressure.theory._recurrence import (
@@ -73,13 +73,15 @@ class Component:
 class Structure:
     """Long-run structure: components of the networks that recur, and the regime of hidden opinions.
 
-    ``law`` is that of a random process of networks, which has no networks that recur in order.
+    ``law`` is that of a random process of networks, which has no networks that recur in order. ``keeps``: agents
+    without neighbours keep their public opinions.
     """
 
     components: tuple[Component, ...]
     networks: RecurrentNetworks | None
     opinions: OpinionRegime
     law: NetworkLaw | None = None
+    keeps: bool = False
 
     @property
     def limit(self) -> NoiselessLimit:
@@ -100,9 +102,9 @@ class Structure:
 
     @property
     def intermittent(self) -> bool:
-        """Whether agents are isolated in some recurring steps and not in others."""
+        """Whether agents show their own opinions in some recurring steps, as they are isolated, and not in others."""
         if self.law is not None:
-            return self.law.isolation > 0
+            return self.law.isolation > 0 and not self.keeps
         return self.networks is not None and bool(np.any(self.networks.intermittent))
 
     @property
@@ -145,11 +147,9 @@ def structure_of(model: Model, regime: Regime, *, continuous: bool = False) -> S
     law = None if model.temporal_network is None else model.temporal_network.law
     if law is not None:
         return _random_structure(model, law, regime)
-    networks, opinions = recurrent_networks(model), opinion_regime(model)
-    if networks is None or regime is Regime.UNKNOWN or opinions.lasting is None:
-        return Structure((), networks, opinions)
-    if not is_covered(model):
-        return Structure((), networks, opinions)
+    networks, opinions, keeps = recurrent_networks(model), opinion_regime(model), model.isolated == "keep"
+    if networks is None or regime is Regime.UNKNOWN or opinions.lasting is None or not is_covered(model):
+        return Structure((), networks, opinions, keeps=keeps)
     # The common case needs no graph search: a connected network has one class, or two if it is bipartite and pressure
     # is high.
     if model.is_plain and model.network.is_connected:
@@ -167,7 +167,8 @@ def structure_of(model: Model, regime: Regime, *, continuous: bool = False) -> S
     home[[label[agents[0]] for agents in members]] = np.arange(count)
     classes = split_by_label(home[label[representatives]], count)
     analysis = _Analysis(model, networks, closed, representatives, opinions, moving, regime)
-    return Structure(tuple(map(analysis.component, range(count), members, classes)), networks, opinions)
+    components = tuple(map(analysis.component, range(count), members, classes))
+    return Structure(components, networks, opinions, keeps=keeps)
 
 
 def _random_structure(model: Model, law: NetworkLaw, regime: Regime) -> Structure:
@@ -175,18 +176,45 @@ def _random_structure(model: Model, law: NetworkLaw, regime: Regime) -> Structur
 
     Whatever the pressure, an isolated agent shows its own opinion, and others take it from there. So constant opinions
     stay apart, and opinions that adapt for ever come to agree wherever pairs connect them, on the value of those that
-    never move.
+    never move. Where isolated agents keep their public opinions, only gossip is known under growing pressure.
     """
-    opinions = opinion_regime(model, isolated=True)
+    keeps = model.isolated == "keep"
+    opinions = opinion_regime(model, isolated=not keeps)
     bounded = regime is Regime.BOUNDED and opinions.constant
-    decided = bounded or (law.isolation > 0 and law.is_ergodic)
+    gossips = law.chances is not None and opinions.constant and regime.reaches_value
+    decided = bounded or (gossips if keeps else law.isolation > 0 and law.is_ergodic)
     if regime is Regime.UNKNOWN or opinions.lasting is None or not decided:
-        return Structure((), None, opinions, law)
+        return Structure((), None, opinions, law, keeps=keeps)
     count, label = 1, np.zeros(model.n, dtype=np.int32)
     if law.pairs is not None:
         count, label = csgraph.connected_components(law.pairs.adjacency, directed=False)
     members = sorted(split_by_label(label, int(count)), key=len, reverse=True)
-    return Structure(tuple(_random_component(model, opinions, agents) for agents in members), None, opinions, law)
+    build = _gossip_component if keeps and not bounded else _random_component
+    components = tuple(build(model, opinions, agents) for agents in members)
+    return Structure(components, None, opinions, law, keeps=keeps)
+
+
+def gossip_influence(model: Model, law: NetworkLaw) -> Vector:
+    """Return the weight of each opinion in the common value of gossip, so that their sum is κ; shape (agents,).
+
+    Under high pressure two agents who meet exchange their public opinions, and the one that i receives from j moves by
+    s_i/(ρ w_ij) towards x_i. A public opinion visits all agents alike, so that all opinions come to
+    Σ b x/Σ b with b_i = s_i Σ_j p_ij/w_ij, at the rate κ/ρ_t with κ = Σ b/n.
+    """
+    assert law.pairs is not None
+    assert law.chances is not None
+    i, j, weights = law.pairs.edges()
+    share = np.bincount(np.concatenate([i, j]), np.tile(law.chances / weights, 2), minlength=model.n)
+    return np.asarray(model.s * share / model.n)
+
+
+def _gossip_component(model: Model, opinions: OpinionRegime, agents: Agents) -> Component:
+    law = None if model.temporal_network is None else model.temporal_network.law
+    assert law is not None
+    weights = gossip_influence(model, law)[agents]
+    if agents.size == 1:
+        return Component(agents, NoiselessLimit.CONSENSUS)
+    return Component(agents, NoiselessLimit.CONSENSUS, None, float(weights @ model.x0[agents] / weights.sum()))
 
 
 def _random_component(model: Model, opinions: OpinionRegime, agents: Agents) -> Component:
@@ -233,15 +261,12 @@ class _Analysis:
 
     def component(self, number: int, agents: Agents, classes: Agents) -> Component:
         if agents.size == 1:
-            # An isolated agent that adapts follows its own noise, and its value depends on it.
-            known = not (self.opinions.fades or self.moving[agents[0]])
-            value = float(self.model.x0[agents[0]]) if known else None
-            return Component(agents, NoiselessLimit.CONSENSUS, None, value, anchored=known)
+            return self._alone(agents)
         sources = self.representatives[classes]
         if np.all(self.closed.absorbing[classes]) and not np.ptp(self.model.x0[sources]) and not self.opinions.fades:
             # One opinion that never moves, or several that are equal, attract all others.
-            value = float(self.model.x0[sources[0]])
-            return Component(agents, NoiselessLimit.CONSENSUS, None, value, sources=sources)
+            common = float(self.model.x0[sources[0]])
+            return Component(agents, NoiselessLimit.CONSENSUS, None, common, sources=sources)
         if classes.size > 1:
             return self._divided(agents, classes)
         if self.closed.absorbing[classes[0]]:
@@ -258,6 +283,15 @@ class _Analysis:
         anchored = bool(anchors.size)
         value, two_sided = self._value(agents, anchors, omega), is_two_sided(self.model)
         return Component(agents, limit, omega, value, periodic, anchored=anchored, two_sided=two_sided)
+
+    def _alone(self, agents: Agents) -> Component:
+        if self.networks.keeps_for_ever[agents[0]]:
+            # One of its past public opinions, which nothing moves any more.
+            return Component(agents, NoiselessLimit.CONSENSUS)
+        # An isolated agent that adapts follows its own noise, and its value depends on it.
+        known = not (self.opinions.fades or self.moving[agents[0]])
+        value = float(self.model.x0[agents[0]]) if known else None
+        return Component(agents, NoiselessLimit.CONSENSUS, None, value, anchored=known)
 
     def _anchors(self, classes: Agents) -> Agents:
         """Return the agents whose opinions never move, and hold the value of these closed classes in place."""

@@ -1,0 +1,143 @@
+"""Agents without neighbours: those of recorded contacts keep their public opinions, others show their own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import peerpressure as pp
+from peerpressure import networks
+from peerpressure.errors import ModelError, NetworkError
+from peerpressure.networks import TemporalNetwork
+from peerpressure.noise import Noise
+from peerpressure.theory import contraction
+from tests.oracles import dense_run, joint_law
+
+CONTACTS = [(1, 0, 1), (2, 1, 2), (2, 3, 4), (3, 0, 4), (5, 2, 3, 2.5), (6, 0, 2)]
+N = 5
+NOISES: dict[str, Noise] = {
+    "white": pp.Gaussian(0.5),
+    "laplace": pp.Laplace(np.linspace(0.2, 0.6, N)),
+    "ar1": pp.Gaussian(0.5, temporal=pp.AR1(0.7)),
+    "frozen": pp.Gaussian(0.5, temporal=pp.Frozen()),
+}
+
+
+def contacts(**settings: Any) -> TemporalNetwork:
+    """Return contacts of five agents, of whom somebody is isolated at each step, and all at one."""
+    return TemporalNetwork.from_contacts([(*row, 1.0)[:4] for row in CONTACTS], n=N, **{"repeat": True} | settings)
+
+
+def model_of(seed: int = 0, **parts: Any) -> pp.Model:
+    rng = np.random.default_rng(seed)
+    given: dict[str, Any] = {"hidden": rng.normal(size=N), "stubbornness": rng.uniform(0.5, 2, N), "pressure": "t"}
+    return pp.Model(**{"network": contacts()} | given | parts)
+
+
+def states_of(run: pp.Trajectory) -> NDArray[Any]:
+    assert run.states is not None
+    return run.states
+
+
+def test_the_rule_follows_the_source_of_the_network(tmp_path: Any) -> None:
+    recorded = contacts()
+    assert recorded.isolated == model_of().isolated == "keep"
+    assert networks.recorded_contacts("hospital").isolated == "keep"
+    file = tmp_path / "contacts.txt"
+    file.write_text("\n".join(f"{t} {i} {j}" for t, i, j, *_ in CONTACTS))
+    assert networks.read_contacts(file).isolated == "keep"
+    designed = TemporalNetwork.from_events([(1, "a", "b"), (2, "b", "c"), (3, "a", "b", 0)])
+    assert designed.isolated == pp.Model(designed, [0, 1, 2]).isolated == "own"
+    assert networks.activity_driven(20, 10, seed=1).isolated == "own"
+    assert model_of(isolated="own").isolated == "own"
+    assert pp.Model(designed, [0, 1, 2], isolated="keep").isolated == "keep"
+    # On a constant network nobody is isolated only at times.
+    assert pp.Model(networks.cycle(4), [0, 1, 2, 3], isolated="keep").isolated == "own"
+
+
+def test_the_rule_survives_files_and_parts(tmp_path: Any) -> None:
+    model = model_of(noise=pp.Gaussian(0.3), isolated="own")
+    for one in (model, model_of()):
+        assert pp.Model.from_parts(*one.parts()).isolated == one.isolated == replace(one).isolated
+        assert one.description()["isolated"] == one.isolated
+    assert "keep" in repr(model_of())
+    assert "keep" not in repr(model)
+    networks.write_events(contacts(), tmp_path / "contacts.npz")
+    assert networks.read_events(tmp_path / "contacts.npz").isolated == "keep"
+    apart = TemporalNetwork.from_contacts([(1, 0, 1), (2, 1, 2), (1, 3, 4)])
+    assert apart.largest_component().isolated == "keep"
+
+
+@pytest.mark.parametrize("rule", ["keep", "own"])
+@pytest.mark.parametrize("adaptation", [None, 0.3])
+@pytest.mark.parametrize("noise", NOISES.values(), ids=NOISES)
+def test_engine_does_what_the_definition_says(noise: Noise, adaptation: float | None, rule: Any) -> None:
+    model = model_of(noise=noise, adaptation=adaptation, isolated=rule, start=np.linspace(-1, 1, N))
+    few, many = (pp.simulate(model, 20, seed=3, replicates=count) for count in (2, 18))
+    states = states_of(many)
+    assert np.array_equal(states_of(few), states[:2])
+    for replicate in (0, 17):
+        y, x = dense_run(model, 20, replicate, 3)
+        np.testing.assert_allclose(states[replicate], y, atol=1e-13)
+        if adaptation is not None:
+            assert many.hidden is not None
+            np.testing.assert_allclose(many.hidden[replicate], x, atol=1e-13)
+    # Kept opinions are the same bits, in single precision as well.
+    silent = np.array([model.degrees_at(t) == 0 for t in range(1, 21)])
+    single = states_of(pp.simulate(model, 20, seed=3, replicates=18, dtype="float32"))
+    for found in (states, single):
+        assert np.all((found[:, 1:] == found[:, :-1])[:, silent]) == (rule == "keep")
+
+
+def test_runs_are_resumed_where_they_stopped() -> None:
+    model = model_of(noise=NOISES["ar1"], adaptation=0.2)
+    whole, first = (pp.simulate(model, steps, seed=3, replicates=5) for steps in (17, 9))
+    assert np.array_equal(states_of(pp.simulate(model, 8, start=first))[:, -1], states_of(whole)[:, -1])
+
+
+@pytest.mark.parametrize("adaptation", [None, 0.3])
+@pytest.mark.parametrize("noise", NOISES.values(), ids=NOISES)
+def test_moments_are_those_of_the_joint_law(noise: Noise, adaptation: float | None) -> None:
+    model = model_of(noise=noise, adaptation=adaptation, start=np.linspace(-1, 1, N))
+    steps = 15
+    by_hidden, by_start, covariance = joint_law(model, steps)
+    mean = by_hidden @ model.x0 + by_start @ model.start_state
+    blocks = covariance.reshape(steps + 1, N, steps + 1, N)
+    found = pp.moments(model, steps)
+    np.testing.assert_allclose(found.mean, mean, atol=1e-12)
+    np.testing.assert_allclose(found.variance, np.einsum("titi->ti", blocks), atol=1e-12)
+    # The adjoint, which knows no covariance.
+    weights = np.linspace(-1, 2, 2 * N).reshape(2, N)
+    sums = pp.moments(model, steps, weights)
+    np.testing.assert_allclose(sums.mean[-1], weights @ mean[-1], atol=1e-12)
+    np.testing.assert_allclose(sums.covariance, weights @ blocks[-1, :, -1] @ weights.T, atol=1e-12)
+
+
+def test_a_step_in_which_somebody_keeps_contracts_nothing() -> None:
+    update = model_of().update(1)
+    assert update.kept is not None
+    assert np.array_equal(update.kept, [0, 0, 1, 1, 1])
+    assert not update.gain[2:].any()
+    assert not update.coupling_scale[2:].any()
+    y = np.arange(float(N))
+    np.testing.assert_allclose(update.coupling @ y, update.couple(y))
+    np.testing.assert_allclose(update.coupling.T @ y, update.couple_adjoint(y))
+    assert contraction(model_of(), 1) == 1.0
+
+
+@pytest.mark.parametrize("rule", ["silent", 1, "KEEP"])
+def test_other_rules_are_errors(rule: Any) -> None:
+    with pytest.raises(ModelError, match=r"'own' or 'keep'.*'keep' for their last"):
+        model_of(isolated=rule)
+    with pytest.raises(NetworkError, match="'own' or 'keep'"):
+        TemporalNetwork([1], [0], [1], isolated=rule)
+
+
+def test_agents_who_never_have_neighbours_cannot_keep() -> None:
+    network = pp.Network.from_edges([(0, 1)], n=3, connected=False)
+    with pytest.raises(ModelError, match=r"need neighbours at some step.*agent 2"):
+        pp.Model(network, [0, 1, 2], isolated="keep")
