@@ -551,7 +551,12 @@ class Model:
     @property
     def is_plain(self) -> bool:
         """Whether this is the model of the paper: constant network and hidden opinions, everybody updates."""
-        return self.temporal_network is None and self.adaptation is None and self.activation is None
+        return self.is_constant and self.activation is None
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether network and hidden opinions are constant."""
+        return self.temporal_network is None and self.adaptation is None
 
     @cached_property
     def synchronous(self) -> Model:
@@ -648,8 +653,8 @@ class Model:
         Returns
         -------
         dict
-            Texts for the keys ``network``, ``pressure``, ``noise``, ``adaptation`` and ``activation`` where there are any,
-            and ``isolated`` where the network is temporal; the number ``consensus_value``.
+            Texts for the keys ``network``, ``pressure`` and ``noise``, for ``adaptation`` and ``activation`` where there
+            are any, and for ``isolated`` where the network is temporal; the number ``consensus_value``.
         """
         network = self.network if self.temporal_network is None else self.temporal_network
         words = {"network": repr(network), "pressure": str(self.pressure), "noise": str(self.noise)}

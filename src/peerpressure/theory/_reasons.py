@@ -35,6 +35,8 @@ class ReasonCode(StrEnum):
     ALL_ISOLATED = "all_isolated"
     INTERMITTENTLY_ISOLATED = "intermittently_isolated"
     INTERMITTENTLY_SILENT = "intermittently_silent"
+    ACTIVATION = "activation"
+    ACTIVATION_TABLE = "activation_table"
     ADAPTATION_FADES = "adaptation_fades"
     DETACHED = "detached"
     ADAPTATION_LASTS = "adaptation_lasts"
@@ -48,6 +50,7 @@ class ReasonCode(StrEnum):
     NOISE_AVERAGES = "noise_averages"
     NOISE_AVERAGES_SLOWLY = "noise_averages_slowly"
     NOISE_MEMORY = "noise_memory"
+    ACTIVATION_AVERAGES = "activation_averages"
     ALMOST_SURELY = "almost_surely"
     MEAN_SQUARE_ONLY = "mean_square_only"
     MEAN_SQUARE = "mean_square"
@@ -66,6 +69,7 @@ class ReasonCode(StrEnum):
     SILENT_NOISE = "silent_noise"
     CONTINUOUS_DAMPING = "continuous_damping"
     LIMIT = "limit"
+    RANDOM_LIMIT = "random_limit"
     LIMIT_IS_V = "limit_is_v"
     LIMIT_UNRESOLVED = "limit_unresolved"
     SIDES_AGREE = "sides_agree"
@@ -121,6 +125,7 @@ class ReasonCode(StrEnum):
     UNKNOWN_ADAPTATION = "unknown_adaptation"
     UNKNOWN_LAW = "unknown_law"
     NETWORK_NOT_COVERED = "network_not_covered"
+    ACTIVATION_NOT_COVERED = "activation_not_covered"
     FINITE_HORIZON = "finite_horizon"
     NO_HORIZON = "no_horizon"
     NOT_COMPUTED = "not_computed"
@@ -249,6 +254,11 @@ SENTENCES: Mapping[ReasonCode, str] = {
         "Isolated at times: {agents:agents}, without a neighbour in {share:.0%} of the steps. "
         "An isolated agent keeps its last public opinion."
     ),
+    ReasonCode.ACTIVATION: (
+        "Updates are asynchronous: {activation}, and the others keep their public opinions. The common value moves at "
+        "the rate κ = {kappa:.4g} instead of {synchronous:.4g}, and no oscillation lasts."
+    ),
+    ReasonCode.ACTIVATION_TABLE: "Who updates is given for {steps:,} steps, and for no later one.",
     ReasonCode.ADAPTATION_FADES: "Hidden opinions adapt ever less, so that a part of each stays for ever.",
     ReasonCode.DETACHED: (
         "Pressure vanishes so fast that agents adapt to each other by a finite amount, and then each to itself alone."
@@ -272,6 +282,9 @@ SENTENCES: Mapping[ReasonCode, str] = {
         "where one step has σ̄ = {sigma:.3g}."
     ),
     ReasonCode.NOISE_MEMORY: "AR(1) memory multiplies the variance by {factor:.3g}.",
+    ReasonCode.ACTIVATION_AVERAGES: (
+        "Chance in who updates moves the common value ever less, as noise does, and averages out in mean square."
+    ),
     ReasonCode.ALMOST_SURELY: "Agents converge almost surely.",
     ReasonCode.MEAN_SQUARE_ONLY: (
         "Agents converge in mean square but not almost surely: fluctuations of a given size recur for ever, "
@@ -317,6 +330,10 @@ SENTENCES: Mapping[ReasonCode, str] = {
         "In continuous time the difference between the two sides of the network fades like e^(−2t)."
     ),
     ReasonCode.LIMIT: "All agents converge to {mean:to {digit}}{std:±.2g}, while v = {v:to {digit}}.",
+    ReasonCode.RANDOM_LIMIT: (
+        "In each run all agents come to one value, which depends on who updates when: {mean:to {digit}}{std:±.2g} over "
+        "the runs, while v = {v:to {digit}}."
+    ),
     ReasonCode.LIMIT_IS_V: (
         "All the same, all agents converge to v = {v:.6g}: what the limit keeps of the start is at most {bound:.1g}."
     ),
@@ -444,6 +461,10 @@ SENTENCES: Mapping[ReasonCode, str] = {
     ReasonCode.NETWORK_NOT_COVERED: (
         "On a network with negative weights or several closed classes of agents, here {classes:,}, no result is known "
         "for hidden opinions that adapt, noise that grows or pressure that varies in step with the network."
+    ),
+    ReasonCode.ACTIVATION_NOT_COVERED: (
+        "For asynchronous updates the long run is worked out where it is random who updates, network and hidden "
+        "opinions are constant, one closed class determines all agents, and noise is bounded; here it is not known."
     ),
     ReasonCode.FINITE_HORIZON: (
         "Over {steps:,} steps ρ_t goes from {first:.4g} to {last:.4g}, and the start keeps a weight of {weight:.2g} in "
