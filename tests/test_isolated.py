@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import peerpressure as pp
 from peerpressure import networks
-from peerpressure.errors import ModelError, NetworkError
+from peerpressure.errors import InvalidInputError, ModelError, NetworkError
 from peerpressure.networks import TemporalNetwork
 from peerpressure.noise import Noise
 from peerpressure.theory import contraction
@@ -141,3 +141,74 @@ def test_agents_who_never_have_neighbours_cannot_keep() -> None:
     network = pp.Network.from_edges([(0, 1)], n=3, connected=False)
     with pytest.raises(ModelError, match=r"need neighbours at some step.*agent 2"):
         pp.Model(network, [0, 1, 2], isolated="keep")
+
+
+def generalised_least_squares(model: pp.Model, states: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the best linear unbiased estimate from y_1 … y_T and its covariance, from the dense joint law."""
+    steps = states.shape[0] - 1
+    by_hidden, by_start, covariance = joint_law(model, steps)
+    hidden_start = isinstance(model.start, str)
+    Q = (by_hidden + by_start if hidden_start else by_hidden)[1:].reshape(-1, N)
+    values = states[1:].ravel() - (0.0 if hidden_start else (by_start[1:] @ model.start_state).ravel())
+    # Kept outputs repeat others exactly: a little noise makes the covariance regular.
+    inverse = np.linalg.inv(covariance[N:, N:] + 1e-9 * np.eye(values.size))
+    found = np.linalg.inv(Q.T @ inverse @ Q)
+    return found @ Q.T @ inverse @ values, found
+
+
+@pytest.mark.parametrize("start", ["hidden", 0.0])
+@pytest.mark.parametrize("adaptation", [None, 0.2])
+@pytest.mark.parametrize("noise", [NOISES["white"], NOISES["ar1"]], ids=["white", "ar1"])
+def test_estimates_are_the_best_linear_ones(noise: Noise, adaptation: float | None, start: Any) -> None:
+    model = model_of(noise=noise, adaptation=adaptation, start=start)
+    run = pp.simulate(model, 14, seed=5)
+    value, covariance = generalised_least_squares(model, states_of(run)[0])
+    for method in ("innovations", "kalman", "gls"):
+        found = pp.recover(model, run, method)
+        np.testing.assert_allclose(found.value[0], value, atol=2e-4)
+        np.testing.assert_allclose(found.std, np.sqrt(np.diag(covariance)), atol=2e-4)
+    # The bound before anything is observed; who keeps y₀ = x₀ at the first step is known exactly.
+    bound = pp.recovery.information(model, 14).bound
+    np.testing.assert_allclose(bound, found.std**2, atol=1e-8)
+    assert np.array_equal(bound[2:] < 1e-12, [start == "hidden"] * 3)
+
+
+def test_partial_outputs_and_coverage() -> None:
+    model = model_of(noise=pp.Gaussian(0.4), start=0.0)
+    run = pp.simulate(model, 25, replicates=400, seed=2)
+    for seen in (pp.Observation(), pp.Observation(agents=[0, 2, 3])):
+        found = pp.recover(model, run, "kalman", seen)
+        inside = np.abs(found.value - model.x0) <= 1.96 * found.std
+        assert abs(inside[:, found.identified].mean() - 0.95) < 0.03
+    whole = pp.recover(model, run)
+    np.testing.assert_allclose(whole.value, pp.recover(model, run, "kalman").value, atol=1e-9)
+
+
+def test_outputs_that_contradict_the_rule_are_errors() -> None:
+    own = model_of(noise=pp.Gaussian(0.4), start=0.0, isolated="own")
+    run = pp.simulate(own, 12, seed=2)
+    with pytest.raises(InvalidInputError, match=r"isolated='keep'.*agent 2.*step 1"):
+        pp.recover(replace(own, isolated="keep"), run)
+
+
+@pytest.mark.parametrize("noise", [NOISES["white"], NOISES["ar1"], NOISES["frozen"]], ids=["white", "ar1", "frozen"])
+def test_privacy_budgets_are_those_of_the_joint_law(noise: Noise) -> None:
+    model = model_of(noise=noise, start=0.0)
+    by_hidden, _, covariance = joint_law(model, 12)
+    Q = by_hidden[1:].reshape(-1, N)
+    # Kept outputs tell nothing new, and frozen noise is drawn once: the inverse on what varies.
+    information = np.diag(Q.T @ np.linalg.pinv(covariance[N:, N:], rcond=1e-11) @ Q)
+    found = pp.privacy.budget(model, 12).table["information"]
+    np.testing.assert_allclose(found, information, rtol=1e-5)
+    # Every step at which an agent has a neighbour counts, and no other.
+    if noise is NOISES["white"]:
+        active = np.array([model.degrees_at(t) > 0 for t in range(1, 13)]).sum(axis=0)
+        np.testing.assert_allclose(found, active / 0.25)
+
+
+def test_who_keeps_a_hidden_start_is_revealed() -> None:
+    account = pp.privacy.budget(model_of(noise=pp.Gaussian(0.5)), 6)
+    assert np.isinf(account.table["information"]).tolist() == [False, False, True, True, True]
+    assert "3 agents" in account.definition.terms["start"]
+    with pytest.raises(InvalidInputError, match=r"kept.*public start"):
+        pp.privacy.calibrate(model_of(noise=pp.Gaussian(0.5)), 6, information=2.0)

@@ -44,8 +44,15 @@ def diagnose(
     dynamics: Annotated[
         str | None,
         typer.Option(
-            help="How edges change over --steps: failing:P, markov:BIRTH:DEATH or rewiring:RATE.  "
+            help="How edges change over --steps: failing:P, markov:BIRTH:DEATH, rewiring:RATE or gossip.  "
             "[default: a constant network]"
+        ),
+    ] = None,
+    isolated: Annotated[
+        str | None,
+        typer.Option(
+            help="What agents without neighbours at a step show: own, their own opinions; or keep, their last public "
+            "ones.  [default: keep for recorded contacts and gossip, otherwise own]"
         ),
     ] = None,
     continuous: Annotated[
@@ -94,7 +101,7 @@ def diagnose(
         raise typer.BadParameter(rule, param_hint="'--within'")
     given = {"graph": graph, "pressure": pressure, "noise": noise, "seed": seed, "steps": steps}
     # A flag that is not given must not override the file, so that False becomes None.
-    given |= {"adaptation": adaptation, "dynamics": dynamics, "continuous": continuous or None}
+    given |= {"adaptation": adaptation, "dynamics": dynamics, "isolated": isolated, "continuous": continuous or None}
     with listing_problems():
         scenario, horizon = _scenario(file, {name: value for name, value in given.items() if value is not None})
     with progress_line() as show_stage:
@@ -125,6 +132,7 @@ def _scenario(file: Path | None, given: Mapping[str, str | int]) -> tuple[Scenar
         "graph": ("network", _shorthand.network_section),
         "dynamics": ("network.dynamics", _shorthand.dynamics_section),
         "adaptation": ("agents.adaptation", _shorthand.adaptation_section),
+        "isolated": ("agents.isolated", str),
         "pressure": ("pressure", _shorthand.pressure_section),
         "noise": ("noise", _shorthand.noise_section),
     }

@@ -50,7 +50,7 @@ def _model(scenario: Scenario) -> Iterator[str]:
     agents = scenario.agents
     yield f"seed = {scenario.run.seed}"
     yield from _network(scenario.network)
-    names = ("hidden", "stubbornness", "start", "adaptation")
+    names = ("hidden", "stubbornness", "start", "adaptation", "isolated")
     # Defaults are written out too, so that a reader sees what can be changed.
     parts = {name: part for name in names if (part := getattr(agents, name)) is not None}
     for name, part in parts.items():

@@ -18,6 +18,7 @@ from peerpressure.privacy._gaussian_privacy import checked_delta, epsilon_of
 from peerpressure.privacy._release import Release, mixes_draws, release, release_of_information, safe_factor
 from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.recovery._information import information
+from peerpressure.recovery._inversion import is_invertible
 from peerpressure.recovery._least_squares import divide
 from peerpressure.schedules import Constant, Table
 from peerpressure.sde import SDE
@@ -275,7 +276,8 @@ def shifts_of(definition: Definition, first: float = 1.0) -> Release:
     d = definition
     if d.observation is None:
         return release_of_information(np.zeros(d.model.n))
-    if isinstance(d.system, Model) and (d.is_complete or not isinstance(d.system.noise, Gaussian)):
+    readable = isinstance(d.system, Model) and d.is_complete and is_invertible(d.system)
+    if isinstance(d.system, Model) and (readable or not isinstance(d.system.noise, Gaussian)):
         return release(d.system, d.steps, first=first, sees_start=d.sees_start, runs=d.runs, insiders=d.is_insider)
     known = np.where(d.is_insider, 0.0, d.model.noise.deviations(d.model.n))
     quiet = replace(d.model, noise=replace(d.model.noise, std=known)) if d.insiders else d.model

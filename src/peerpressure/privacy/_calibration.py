@@ -24,6 +24,7 @@ from peerpressure.privacy._release import (
     require_discrete,
     safe_factor,
 )
+from peerpressure.recovery._inversion import shows_start
 from peerpressure.statespace import state_layout
 from peerpressure.theory import OptimalSchedule, optimal_schedule
 from peerpressure.theory._forecast import mode_error
@@ -210,6 +211,9 @@ def _check_attainable(now: Budget) -> None:
     if now.definition.sees_start and isinstance(now.model.start, str):
         rule = "no noise hides an opinion from who sees y₀ = x₀"
         raise InvalidInputError(message(rule, got="sees_start=True", remedy="give the model a public start"))
+    if shows_start(now.model).any():
+        rule = "no noise hides an opinion from who sees it kept: y₀ = x₀ of agents without neighbours at step 1"
+        raise InvalidInputError(message(rule, got="start='hidden'", remedy="give the model a public start"))
     if leaks_at_first_step(now.model) and now.definition.insiders:
         rule = "no noise hides an opinion from insiders who hear y₀ = x₀ of their neighbours"
         remedy = "give the model a public start, or use delay_pressure(model, steps)"

@@ -21,6 +21,7 @@ from peerpressure.noise import Gaussian
 from peerpressure.privacy._gaussian_privacy import positive
 from peerpressure.privacy._release import leaks_at_first_step, require_independent_start
 from peerpressure.recovery import Observation
+from peerpressure.recovery._inversion import shows_start
 from peerpressure.statespace import System, initial_state, model_of
 from peerpressure.theory._moments import step_count
 
@@ -250,6 +251,12 @@ def start_term(system: System, *, sees_start: bool = False) -> str:
     if not isinstance(system, Model):
         return (
             "y₀ = x₀ is not observed, but the public opinions a short time later are close to it and reveal most of it."
+        )
+    shown = int(np.count_nonzero(shows_start(system)))
+    if shown:
+        return (
+            f"y₀ = x₀ is not observed, but {shown:,} agents without neighbours keep it at step 1, which reveals their "
+            "hidden opinions; a public start avoids that."
         )
     if not leaks_at_first_step(system):
         return "y₀ = x₀ is not observed, and no agent responds to it at step 1."

@@ -23,6 +23,7 @@ from scipy import sparse
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model, Vector
 from peerpressure.noise import Gaussian, Noise
+from peerpressure.recovery._inversion import shows_start
 from peerpressure.recovery._least_squares import Whitening, divide, innovation_std
 from peerpressure.schedules import Table
 from peerpressure.statespace import System, model_of, retained
@@ -180,6 +181,8 @@ def release(
     # In place: `own_shifts` returns a fresh array.
     own[0] *= first
     profile[0] *= first
+    if model.isolated == "keep":
+        own = _without_kept(model, own)
     # Row i has the neighbours that respond to agent i.
     leak = sparse.csr_array((n, n))
     if leaks_at_first_step(model):
@@ -188,6 +191,18 @@ def release(
         response = divide(float(model.pressure(1)) / model.s, unknown * float(noise.scale(1)))
         leak = sparse.csr_array(abs(model.update(1).transposed) @ sparse.diags_array(response))
     return Release(own, std, leak, profile, runs)
+
+
+def _without_kept(model: Model, own: Vector) -> Vector:
+    """Return the shifts where agents at times keep their public opinions; (steps, agents).
+
+    What is kept shows no draw. Noise with a memory is counted as if it were seen at every step, which bounds what is.
+    """
+    own = np.broadcast_to(own, (own.shape[0], model.n)).copy()
+    if not model.noise.autocorrelation:
+        own *= np.array([update.gain > 0 for update in model.updates(range(1, own.shape[0] + 1))])
+    own[0, shows_start(model)] = np.inf
+    return own
 
 
 def release_of_information(squares: Vector) -> Release:

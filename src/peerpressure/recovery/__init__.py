@@ -19,7 +19,7 @@ from peerpressure.recovery._diagnostics import FitDiagnostics
 from peerpressure.recovery._estimate import Covariance, Estimate, Target, known_estimate, with_rounding_error
 from peerpressure.recovery._information import Information, information
 from peerpressure.recovery._innovations import innovations
-from peerpressure.recovery._inversion import invert
+from peerpressure.recovery._inversion import invert, is_invertible
 from peerpressure.recovery._kalman import kalman, kalman_filter, kalman_smoother
 from peerpressure.recovery._likelihood import fit, likelihood
 from peerpressure.recovery._limits import few_threads
@@ -214,7 +214,7 @@ def _recover(
     # A likelihood is maximised replicate by replicate, so copies would multiply the work, and to a tolerance far above
     # rounding errors.
     found = estimator(data) if method == "likelihood" else with_rounding_error(estimator, data)
-    if method in REGRESSIONS and data.complete and isinstance(model, Model):
+    if method in REGRESSIONS and data.complete and isinstance(model, Model) and is_invertible(model):
         # A regression fits any outputs; inverting the update raises an error where the noise cannot have made them.
         invert(model, data)
     note = "; ".join(filter(None, (found.note, *_remarks(model, data))))

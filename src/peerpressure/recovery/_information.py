@@ -17,7 +17,7 @@ from peerpressure.model import Model
 from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.recovery._estimate import Covariance
 from peerpressure.recovery._innovations import Complete, check_dense, complete, step_by_step
-from peerpressure.recovery._inversion import legible_steps, weights_of
+from peerpressure.recovery._inversion import is_invertible, legible_steps, weights_of
 from peerpressure.recovery._kalman import run_filter
 from peerpressure.recovery._least_squares import SymmetricOperator, conjugate_gradients, identify, solve
 from peerpressure.recovery._limits import DENSE_LIMIT, PARTIAL_LIMIT, SHARE_TOLERANCE, few_threads
@@ -172,7 +172,8 @@ def _of(system: System, seen: ResolvedObservation) -> Information:
     if not seen.free.size:
         nothing, everyone = sparse.csr_array((system.n, system.n)), np.ones(system.n, dtype=bool)
         return Information(model_of(system), nothing, everyone, nothing, everyone)
-    if isinstance(system, Model) and seen.everyone and seen.uninterrupted and seen.rounding == 0:
+    complete_outputs = seen.everyone and seen.uninterrupted and seen.rounding == 0
+    if isinstance(system, Model) and complete_outputs and is_invertible(system):
         return _of_complete(system, seen.last)
     return _of_partial(system, seen)
 
@@ -224,8 +225,8 @@ def _of_partial(system: System, seen: ResolvedObservation) -> Information:
     shape = (seen.times.size, seen.agents.size)
     blank = Outputs(seen, np.zeros((1, *shape)), np.ones(shape, dtype=bool), known, np.zeros(1, dtype=np.int64))
     blank_system = with_model(system, blank_model)
-    # Complete outputs in discrete time have been dealt with.
-    if blank.complete:
+    # Complete outputs in discrete time have been dealt with, where they can be inverted.
+    if blank.complete and not isinstance(system, Model):
         gathered = step_by_step(blank_system, blank)
     else:
         # maxlen=1 discards earlier steps as they are produced.

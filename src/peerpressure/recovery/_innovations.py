@@ -14,7 +14,7 @@ B x₀ = r + noise of variance std²·(1 − φ²). Equations without noise are 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeAlias, final
 
@@ -26,7 +26,8 @@ from peerpressure.errors import TooLargeError, message
 from peerpressure.model import Model, Vector
 from peerpressure.recovery._estimate import Covariance, Estimate, estimate_from
 from peerpressure.recovery._information_state import InformationState, estimate_of, prior_information
-from peerpressure.recovery._inversion import Inverted, check_complete, invert
+from peerpressure.recovery._inversion import Inverted, check_complete, invert, is_invertible, shows_start
+from peerpressure.recovery._kalman import kalman
 from peerpressure.recovery._least_squares import (
     SymmetricOperator,
     TimeWeights,
@@ -87,9 +88,12 @@ def start_row(model: Model, later_step: int | None, share: Array) -> StartRow:
         later = phi / whitening.scale[-1] if whitening.scale[-1] else 0.0
         # Frozen noise cancels completely between the two steps, which leaves an exact equation.
         weight = innovation_std(phi) ** -2.0 if abs(phi) < 1 else np.inf
+    # Agents who keep their public opinions have no such row.
+    active = update.gain > 0
+    pull = np.divide(update.coupling_scale, update.gain, out=np.zeros(model.n), where=active)
     both = (
-        sparse.diags_array(np.full(model.n, first - later * share))
-        + sparse.diags_array(first * update.coupling_scale / update.gain) @ update.adjacency
+        sparse.diags_array(np.where(active, first - later * share, 0.0))
+        + sparse.diags_array(first * pull) @ update.adjacency
     )
     return StartRow(sparse.csr_array(both), float(first), float(later), float(weight))
 
@@ -108,7 +112,8 @@ class Complete:
         """The information in each agent's own series at unit std, (n,); infinite if it reveals x₀."""
         noiseless = np.where(self.weights.legible, np.inf, 0.0)
         # With std 0, the information at unit std does not matter: any retained share of x₀ is read exactly.
-        return np.broadcast_to(noiseless if self.model.noise.is_zero else self.weights.information, (self.model.n,))
+        found = noiseless if self.model.noise.is_zero else self.weights.information
+        return np.where(shows_start(self.model), np.inf, found)
 
     @cached_property
     def precision(self) -> Array:
@@ -216,6 +221,8 @@ def innovations(system: System, data: Outputs, prior: Prior | None = None) -> Es
     if isinstance(system, SDE):
         return estimate_of(system.model, data, NAME, step_by_step(system, data, prior))
     model = system
+    if not is_invertible(model):
+        return replace(kalman(model, data, prior), method=NAME)
     found = invert(model, data)
     problem = complete(model, found.weights, first_step=found.first is not None)
     # O(n) and no matrix at all: the usual case, which makes millions of agents feasible.

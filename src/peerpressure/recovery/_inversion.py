@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.model import Model, Vector
+from peerpressure.model import Model, Update, Vector
 from peerpressure.noise import Custom, Gaussian, Noise
 from peerpressure.recovery._least_squares import TimeWeights, time_weights
 from peerpressure.recovery._limits import NEGLIGIBLE
@@ -44,18 +44,42 @@ class Inverted:
     following: Array | None
 
 
+def is_invertible(model: Model) -> bool:
+    """Whether preferred opinions follow from complete outputs as one series of independent draws for each agent.
+
+    Agents who keep their public opinions show no preferred ones. With white noise these steps are left out; with other
+    noise they would leave gaps of a different length for each agent.
+    """
+    return model.isolated == "own" or not model.noise.autocorrelation
+
+
+def shows_start(model: Model) -> NDArray[np.bool_]:
+    """Return which agents show their x₀ at step 1, as they keep y₀ = x₀; (agents,)."""
+    kept = model.update(1).kept
+    return np.zeros(model.n, np.bool_) if kept is None or not initial_state(model).starts_from_hidden else kept > 0
+
+
+def _least_gain(update: Update) -> float:
+    """Return the least gain of agents who do not keep their public opinions, 0 where all do."""
+    gain = update.gain if update.kept is None else update.gain[update.kept == 0]
+    return float(gain.min()) if gain.size else 0.0
+
+
 def legible_steps(model: Model, last: int) -> NDArray[np.int64]:
-    """Return the steps at which every agent's own opinion can be read in double precision."""
+    """Return the steps at which every opinion can be read in double precision that is not a kept one."""
     # The gain falls as peer pressure grows; below 1e-10, dividing by it leaves no significant digits of ξ_t.
-    return np.array([t for t in range(1, last + 1) if model.update(t).gain.min() >= NEGLIGIBLE], dtype=np.int64)
+    return np.array([t for t in range(1, last + 1) if _least_gain(model.update(t)) >= NEGLIGIBLE], dtype=np.int64)
 
 
 def weights_of(model: Model, legible: NDArray[np.int64]) -> TimeWeights:
     """Return how to average the r_t of the legible steps; of the first only if the start is known."""
     # Inverting step 1 needs y_0. If y_0 = x₀ is hidden, step 1 becomes a separate row that involves neighbours.
     times = legible[legible > 1] if initial_state(model).starts_from_hidden else legible
-    share = retained(model, int(times.max(initial=1)) - 1)
-    return time_weights(model.noise, times, share[times - 1])
+    share = retained(model, int(times.max(initial=1)) - 1)[times - 1]
+    if model.isolated == "keep" and times.size:
+        # What is kept tells nothing: x₀ has no share in it.
+        share = share * np.array([model.update(int(t)).gain > 0 for t in times])
+    return time_weights(model.noise, times, share)
 
 
 def invert(model: Model, data: Outputs) -> Inverted:
@@ -77,10 +101,17 @@ def invert(model: Model, data: Outputs) -> Inverted:
         total += weights.weights[row][:, None] * (series - share * shift)
         bounds.update(t, series, error, share)
     legible_first = initial_state(model).starts_from_hidden and 1 in legible
-    first = data.at(0).T / model.update(1).gain[:, None] if legible_first else None
-    if following is None:
-        return Inverted(weights, total, first, None)
-    return Inverted(weights, shift + total, first, following)
+    first = _quotient(data.at(0).T, model.update(1).gain) if legible_first else None
+    shown, mean = shows_start(model), shift + total
+    if shown.any():
+        mean[shown] = data.at(0).T[shown]
+    return Inverted(weights, mean, first, following)
+
+
+def _quotient(values: Array, gain: Vector) -> Array:
+    """Return values (n, replicates) over the gain, 0 where that is 0."""
+    each = gain[:, None]
+    return np.divide(values, each, out=np.zeros(values.shape), where=each > 0)
 
 
 def _own_series(model: Model, data: Outputs, rows: dict[int, int]) -> Iterator[tuple[int, Array, float]]:
@@ -97,11 +128,26 @@ def _own_series(model: Model, data: Outputs, rows: dict[int, int]) -> Iterator[t
             one = before[:, 0] if before.shape[1] == 1 else before
             coupled = update.couple(np.ascontiguousarray(one)).reshape(before.shape)
             # The precision of the recorded dtype; the 1 keeps an absolute tolerance where all opinions are near 0.
-            error = _LOST_DIGITS * precision * (1 + float(np.abs(public).max())) / float(update.gain.min())
-            preferred = (public - coupled) / update.gain[:, None]
+            error = _LOST_DIGITS * precision * (1 + float(np.abs(public).max())) / _least_gain(update)
+            preferred = _quotient(public - coupled, update.gain)
             yield t, preferred - adopted if adapts else preferred, error
+        if t > 1 or not initial_state(model).starts_from_hidden:
+            _check_kept(model, update, t, before, public, _LOST_DIGITS * precision)
         # In every step, also in those that are not legible: the adopted part depends on all outputs so far.
         adopted = update.adapt(adopted, public)
+
+
+def _check_kept(model: Model, update: Update, t: int, before: Array, public: Array, rounding: float) -> None:
+    """Raise an error where an agent who keeps its public opinion shows another one."""
+    if update.kept is None:
+        return
+    same = np.abs(public - before) <= rounding * (1 + np.abs(public).max())
+    bad = np.flatnonzero((update.kept > 0) & ~np.all(same, axis=1))
+    if bad.size:
+        rule = "agents without neighbours must show what they showed before, as isolated='keep' says"
+        got = f"another value of agent {model.network.labels[bad[0]]!r} at step {t}"
+        remedy = "use isolated='own' if they express their own opinions, or check the network against the run"
+        raise InvalidInputError(message(rule, got=got, remedy=remedy))
 
 
 def adopted_part(model: Model, data: Outputs) -> Array:
@@ -243,7 +289,9 @@ def own_series(model: Model, seen: ObservedSteps) -> Vector:
     out = np.zeros_like(seen.public)
     for row, t in enumerate(seen.times):
         update = model.update(int(t))
-        preferred = (seen.public[:, row] - update.coupling_scale * seen.around[:, row]) / update.gain
+        own = seen.public[:, row] - update.coupling_scale * seen.around[:, row]
+        # Not present are, among others, steps in which an agent keeps its public opinion, with a gain of 0.
+        preferred = np.divide(own, update.gain, out=np.zeros_like(own), where=seen.present[row])
         out[:, row] = np.where(seen.present[row], preferred - seen.adopted[:, row], 0.0)
     return out
 

@@ -113,6 +113,9 @@ def _with_law(model: Model, data: Outputs, found: Residuals) -> Residuals:
     cut = isinstance(model.noise, Uniform) and from_hidden and data.seen.free.size
     if model.noise.autocorrelation or large or cut or not (data.complete and deviations.all()):
         return found
+    if model.isolated == "keep":
+        # Outputs that are kept have no density.
+        return found
     estimate = likelihood(model, data) if data.seen.free.size else None
     if estimate is not None and not estimate.identified.all():
         return found
@@ -147,7 +150,8 @@ def _whitened(model: Model, data: Outputs) -> Whitened:
     r = own_series(model, seen)
     sigma = model.noise.scale(seen.times)[:, None] * model.noise.deviations(n)
     gains = np.array([model.update(int(t)).gain for t in seen.times]).reshape(sigma.shape)
-    lost = _DIGITS * float(np.finfo(data.values.dtype).eps) * (1 + np.abs(seen.public).max(initial=0.0)) / gains
+    lost = _DIGITS * float(np.finfo(data.values.dtype).eps) * (1 + np.abs(seen.public).max(initial=0.0))
+    lost = np.divide(lost, gains, out=np.full(gains.shape, np.inf), where=gains > 0)
     present = seen.present & (sigma > 0) & (lost <= _LOST * sigma)
     sigma = np.where(present, sigma, 1.0)
     b, a = r / sigma, np.where(present, seen.share, 0.0) / sigma

@@ -126,9 +126,12 @@ def model_rows(experiment: Experiment) -> list[tuple[str, str]]:
     # The text inside the brackets of the representation, without the name of the class.
     graph = repr(model.network if model.temporal_network is None else model.temporal_network)
     adapting = "" if model.adaptation is None else f", adapting by {model.adaptation}"
+    rules = {"own": "show their own opinions", "keep": "keep their last public opinions"}
+    silent = [] if model.temporal_network is None else [("isolated agents", rules[model.isolated])]
     flow = [] if experiment.run.equation is None else [("time", experiment.run.equation)]
     return [
         ("network", graph.partition("(")[2].removesuffix(")")),
+        *silent,
         ("hidden opinions", f"{number(x.min())} to {number(x.max())}, mean {number(x.mean())}{adapting}"),
         ("stubbornness", number(s[0]) if np.ptp(s) == 0 else f"{number(s.min())} to {number(s.max())}"),
         ("peer pressure", str(model.pressure)),
@@ -221,7 +224,7 @@ CAPTIONS: Mapping[str, str] = {
     "hidden": "Left, the highest and the lowest hidden opinion after each step (mean over replicates), the mean over "
     "agents of every replicate, and the consensus value v (dotted). Right, the spread of hidden and of public "
     "opinions: median and interquartile range over replicates.",
-    "network": "The number of edges and of isolated agents in every step; an isolated agent expresses its own opinion.",
+    "network": "The number of edges and of isolated agents in every step.",
     "estimates": "The observer's estimates of the hidden opinions in the first replicate, with 95 % intervals; a "
     "perfect estimate lies on the dotted line.",
     "exposure": "Information in bits that the observer gains about each agent beyond the prior; a lower bound if the "

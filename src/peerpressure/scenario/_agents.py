@@ -14,6 +14,7 @@ from pydantic import AfterValidator, Field, Tag, model_validator
 from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.networks import Network
+from peerpressure.networks._temporal import Isolated
 from peerpressure.scenario._columns import FromAttribute, FromColumn
 from peerpressure.scenario._section import (
     Numbers,
@@ -261,9 +262,16 @@ Stubbornness: TypeAlias = Annotated[
 
 
 class Agents(Section):
-    """Hidden opinions, stubbornness, the public opinions at the start, and adaptation."""
+    """Hidden opinions, stubbornness, the public opinions at the start, adaptation, and what isolated agents show."""
 
     hidden: Hidden = UniformDraw()
     stubbornness: Stubbornness = 1.0
     start: Start = "hidden"
     adaptation: Annotated[AdaptationSection | None, Field(description="constant hidden opinions if left out")] = None
+    isolated: Annotated[
+        Isolated | None,
+        Field(
+            description="without neighbours at a step agents show their own opinions, or keep their last public ones; "
+            "if left out they keep them on recorded contacts and gossip, and show their own elsewhere"
+        ),
+    ] = None

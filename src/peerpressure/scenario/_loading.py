@@ -82,6 +82,11 @@ def _adaptation(scenario: Scenario) -> None:
         found.pace(_ends(scenario))
 
 
+def _isolated(scenario: Scenario) -> None:
+    if scenario.temporal_network is None:
+        _model_with(scenario, isolated=scenario.agents.isolated)
+
+
 def _time(scenario: Scenario) -> None:
     # A run in continuous time under the optimal schedule is an error of [pressure].
     if scenario.time is None or not scenario.time.continuous or isinstance(scenario.pressure, OptimalSection):
@@ -155,6 +160,7 @@ CHECKS: dict[Location, tuple[tuple[str, ...], Check]] = {
     ("agents", "stubbornness"): (("agents",), lambda s: _model_with(s, stubbornness=_agents(s, "stubbornness"))),
     ("agents", "start"): (("agents",), lambda s: _model_with(s, start=_agents(s, "start"))),
     ("agents", "adaptation"): (("agents", "run"), _adaptation),
+    ("agents", "isolated"): (("agents",), _isolated),
     ("pressure",): (("pressure", "run", "time"), _pressure),
     ("noise", "std"): (("noise",), lambda s: _model_with(s, noise=s.noise.noise())),
     ("noise", "time_scale"): (("noise", "run"), lambda s: s.noise.noise().scale(_ends(s))),

@@ -306,6 +306,7 @@ class Scenario(Section):
             pressure=pressure,
             noise=self.noise.noise(),
             adaptation=adaptation,
+            isolated=self.agents.isolated,
             **parts,
         )
 

@@ -296,9 +296,12 @@ def stationary_mean(model: Model, law: NetworkLaw, regime: Regime) -> Vector | N
     Hidden opinions are constant; under growing pressure the limit is that of ρ = ∞, where isolated agents show their
     own opinions.
     """
+    # Under growing pressure agents who keep their public opinions have no use for their own, and E[C] is stochastic.
+    if regime is Regime.UNKNOWN or (regime is not Regime.BOUNDED and model.isolated == "keep"):
+        return None
     if law.chances is not None:
         return _gossip_mean(model, law, regime)
-    if law.presence is None or law.memory or regime is Regime.UNKNOWN:
+    if law.presence is None or law.memory:
         return None
     pairs = model.n * (model.n - 1) if law.pairs is None else law.pairs.adjacency.nnz
     if pairs > MOST_PAIRS:
@@ -309,13 +312,11 @@ def stationary_mean(model: Model, law: NetworkLaw, regime: Regime) -> Vector | N
     if coupling is None:
         return model.x0
     # Rows of E[C] and E[g] sum up to 1. Opinions that are kept are a part of E[C].
-    alone = np.power(1 - law.presence, np.diff(network.adjacency.indptr), dtype=np.float64)
+    alone = np.asarray((1 - law.presence) ** np.diff(network.adjacency.indptr), dtype=np.float64)
     return _mean_of(model, coupling, alone)
 
 
-def _gossip_mean(model: Model, law: NetworkLaw, regime: Regime) -> Vector | None:
-    if regime is Regime.UNKNOWN or (regime is not Regime.BOUNDED and model.isolated == "keep"):
-        return None
+def _gossip_mean(model: Model, law: NetworkLaw, regime: Regime) -> Vector:
     assert law.pairs is not None
     assert law.chances is not None
     i, j, w = law.pairs.edges()
@@ -324,7 +325,7 @@ def _gossip_mean(model: Model, law: NetworkLaw, regime: Regime) -> Vector | None
     weights, chances = np.tile(w, 2), np.tile(law.chances, 2)
     heard = chances * weights / (model.s[rows] / rho + weights) if rho > 0 else np.zeros(rows.size)
     coupling = sparse.csr_array((heard, (rows, columns)), shape=(model.n, model.n))
-    return _mean_of(model, coupling, 1 - np.bincount(rows, chances, minlength=model.n))
+    return _mean_of(model, coupling, np.asarray(1.0 - np.bincount(rows, chances, minlength=model.n), dtype=np.float64))
 
 
 def _mean_of(model: Model, coupling: sparse.csr_array, alone: Vector) -> Vector:
