@@ -558,6 +558,11 @@ class Model:
         """Whether network and hidden opinions are constant."""
         return self.temporal_network is None and self.adaptation is None
 
+    @property
+    def keeps(self) -> bool:
+        """Whether agents may keep their public opinions at some step."""
+        return self.isolated == "keep" or self.activation is not None
+
     @cached_property
     def synchronous(self) -> Model:
         """The same model in which everybody updates at every step."""
@@ -653,8 +658,8 @@ class Model:
         Returns
         -------
         dict
-            Texts for the keys ``network``, ``pressure`` and ``noise``, for ``adaptation`` and ``activation`` where there
-            are any, and for ``isolated`` where the network is temporal; the number ``consensus_value``.
+            Texts for the keys ``network``, ``pressure`` and ``noise``, ``adaptation`` and ``activation`` if any,
+            and ``isolated`` where the network is temporal; the number ``consensus_value``.
         """
         network = self.network if self.temporal_network is None else self.temporal_network
         words = {"network": repr(network), "pressure": str(self.pressure), "noise": str(self.noise)}

@@ -81,8 +81,7 @@ def _activation(model: Model) -> Iterator[Reason]:
     if not activation.is_random:
         yield Reason(ReasonCode.ACTIVATION_TABLE, {"steps": len(activation.values)})
     else:
-        values = {"kappa": model.kappa, "synchronous": model.synchronous.kappa}
-        yield Reason(ReasonCode.ACTIVATION, {"activation": str(activation), **values})
+        yield Reason(ReasonCode.ACTIVATION, {"activation": str(activation)})
 
 
 def _long_run(model: Model, regime: Regime) -> _LongRun:
@@ -97,11 +96,13 @@ def _long_run(model: Model, regime: Regime) -> _LongRun:
     if noise is NoiseEffect.NONE and np.ptp(np.concatenate([model.x0, model.start_state])) == 0:
         limit = ConsensusLimit(model.consensus_value, 0.0)
         return _LongRun(Outcome.CONSENSUS, (Reason(ReasonCode.SETTLED),), limit)
-    if noise is NoiseEffect.SCATTERS and regime is not Regime.BOUNDED:
-        return _LongRun(Outcome.DISAGREEMENT, (Reason(ReasonCode.NOISE_OUTGROWS_PRESSURE),))
     if regime is Regime.BOUNDED:
         return _bounded(model)
-    return _fast(model) if regime is Regime.FAST else _slow(model, noise)
+    if noise is NoiseEffect.SCATTERS:
+        return _LongRun(Outcome.DISAGREEMENT, (Reason(ReasonCode.NOISE_OUTGROWS_PRESSURE),))
+    rate = Reason(ReasonCode.ACTIVATION_RATE, {"kappa": model.kappa, "synchronous": model.synchronous.kappa})
+    found = _fast(model) if regime is Regime.FAST else _slow(model, noise)
+    return replace(found, reasons=(rate, *found.reasons))
 
 
 def _bounded(model: Model) -> _LongRun:
@@ -175,8 +176,8 @@ def _random_limit(model: Model) -> ConsensusLimit | None:
     later = mode_noise(model) * kappa * float(model.noise.scale(horizon)) if not model.noise.is_zero else 0.0
     power = 1 if model.noise.autocorrelation == 1 else 2
     noise = (later**power * float(np.trapezoid(reciprocal**power, late))) ** (1 / power)
-    shrink = math.exp(-left)
-    return ConsensusLimit(v + (m - v) * shrink, math.sqrt(variance) * shrink, horizon, math.sqrt(horizon) * spread + noise)
+    residual, shrink = math.sqrt(horizon) * spread + noise, math.exp(-left)
+    return ConsensusLimit(v + (m - v) * shrink, math.sqrt(variance) * shrink, horizon, residual)
 
 
 def _rate(model: Model, regime: Regime) -> Rate:

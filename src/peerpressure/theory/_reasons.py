@@ -36,6 +36,7 @@ class ReasonCode(StrEnum):
     INTERMITTENTLY_ISOLATED = "intermittently_isolated"
     INTERMITTENTLY_SILENT = "intermittently_silent"
     ACTIVATION = "activation"
+    ACTIVATION_RATE = "activation_rate"
     ACTIVATION_TABLE = "activation_table"
     ADAPTATION_FADES = "adaptation_fades"
     DETACHED = "detached"
@@ -254,9 +255,10 @@ SENTENCES: Mapping[ReasonCode, str] = {
         "Isolated at times: {agents:agents}, without a neighbour in {share:.0%} of the steps. "
         "An isolated agent keeps its last public opinion."
     ),
-    ReasonCode.ACTIVATION: (
-        "Updates are asynchronous: {activation}, and the others keep their public opinions. The common value moves at "
-        "the rate κ = {kappa:.4g} instead of {synchronous:.4g}, and no oscillation lasts."
+    ReasonCode.ACTIVATION: ("Updates are asynchronous: {activation}, and the others keep their public opinions."),
+    ReasonCode.ACTIVATION_RATE: (
+        "The common value moves at the rate κ = {kappa:.4g}, which would be {synchronous:.4g} if everybody updated. "
+        "No oscillation lasts."
     ),
     ReasonCode.ACTIVATION_TABLE: "Who updates is given for {steps:,} steps, and for no later one.",
     ReasonCode.ADAPTATION_FADES: "Hidden opinions adapt ever less, so that a part of each stays for ever.",
