@@ -681,6 +681,13 @@ class Model:
         )
 
 
+def require_synchronous(model: Model, what: str, remedy: str) -> None:
+    """Raise an error for what is defined only where everybody updates at every step."""
+    if model.activation is not None:
+        rule = f"{what} is worked out where everybody updates at every step"
+        raise ModelError(message(rule, got=str(model.activation), remedy=remedy))
+
+
 def _checked_network(network: object, temporal_network: object) -> Network:
     if not isinstance(network, Network):
         remedy = "wrap it: Network.from_networkx(graph), Network.from_edges(edges) or Network(matrix)"

@@ -48,6 +48,13 @@ def diagnose(
             "[default: a constant network]"
         ),
     ] = None,
+    activation: Annotated[
+        str | None,
+        typer.Option(
+            help="Who updates at a step: each agent with a probability such as 0.5; or single, one agent. The others "
+            "keep their public opinions.  [default: everybody]"
+        ),
+    ] = None,
     isolated: Annotated[
         str | None,
         typer.Option(
@@ -82,7 +89,8 @@ def diagnose(
     and 1.
 
     With --adaptation hidden opinions adapt to public ones. With --dynamics the outcome depends on the joint
-    connectivity of the network over time, and on isolated agents. With --continuous time is continuous.
+    connectivity of the network over time, and on isolated agents. With --activation updates are asynchronous. With
+    --continuous time is continuous.
 
     Example: peerpressure diagnose --graph ba:100:2 --pressure t --noise gaussian:1 --steps 1000
 
@@ -101,7 +109,8 @@ def diagnose(
         raise typer.BadParameter(rule, param_hint="'--within'")
     given = {"graph": graph, "pressure": pressure, "noise": noise, "seed": seed, "steps": steps}
     # A flag that is not given must not override the file, so that False becomes None.
-    given |= {"adaptation": adaptation, "dynamics": dynamics, "isolated": isolated, "continuous": continuous or None}
+    given |= {"adaptation": adaptation, "dynamics": dynamics, "activation": activation, "isolated": isolated}
+    given |= {"continuous": continuous or None}
     with listing_problems():
         scenario, horizon = _scenario(file, {name: value for name, value in given.items() if value is not None})
     with progress_line() as show_stage:
@@ -132,6 +141,7 @@ def _scenario(file: Path | None, given: Mapping[str, str | int]) -> tuple[Scenar
         "graph": ("network", _shorthand.network_section),
         "dynamics": ("network.dynamics", _shorthand.dynamics_section),
         "adaptation": ("agents.adaptation", _shorthand.adaptation_section),
+        "activation": ("agents.activation", _shorthand.activation_section),
         "isolated": ("agents.isolated", str),
         "pressure": ("pressure", _shorthand.pressure_section),
         "noise": ("noise", _shorthand.noise_section),

@@ -24,7 +24,7 @@ import numpy as np
 import peerpressure as pp
 '''
 # The random stream that a scenario draws each part from; the script must use the same numbers to repeat the run.
-STREAMS: Mapping[str, int] = {"hidden": 1, "stubbornness": 2, "start": 3, "adaptation_weight": 4}
+STREAMS: Mapping[str, int] = {"hidden": 1, "stubbornness": 2, "start": 3, "adaptation_weight": 4, "activation": 5}
 LISTED = (GeneratedNetworkSection, NamedNetworkSection, InlineNetworkSection)
 _WIDTH = 110
 _OBSERVATION = ("agents", "times", "first_step", "sees_start", "rounding")
@@ -34,6 +34,8 @@ def script(scenario: Scenario) -> str:
     """Return a script whose ``run`` has the same states as the scenario's run."""
     # Only for these networks is one call of a public function enough.
     static = isinstance(scenario.network, LISTED) and getattr(scenario.network, "dynamics", None) is None
+    # The tuned line then depends on more than the arguments of one call.
+    static = static and not (scenario.agents.activation is not None and isinstance(scenario.pressure, TunedSection))
     build = _model(scenario) if static else _parsed_model(scenario)
     return "\n".join([HEAD, *build, *_time(scenario), "", *_run(scenario), *_observer(scenario), ""])
 
@@ -50,7 +52,7 @@ def _model(scenario: Scenario) -> Iterator[str]:
     agents = scenario.agents
     yield f"seed = {scenario.run.seed}"
     yield from _network(scenario.network)
-    names = ("hidden", "stubbornness", "start", "adaptation", "isolated")
+    names = ("hidden", "stubbornness", "start", "adaptation", "activation", "isolated")
     # Defaults are written out too, so that a reader sees what can be changed.
     parts = {name: part for name in names if (part := getattr(agents, name)) is not None}
     for name, part in parts.items():

@@ -99,7 +99,7 @@ def choose_draw(value: Any) -> str | None:
 
 
 # Each part draws from a stream of its own, so that changing the law of one does not change the others.
-_STREAMS = {"hidden": 1, "stubbornness": 2, "start": 3, "adaptation_weight": 4}
+_STREAMS = {"hidden": 1, "stubbornness": 2, "start": 3, "adaptation_weight": 4, "activation": 5}
 
 
 def values_of(part: Any, name: str, network: Network, seed: int, file: str | None) -> Vector | float | str:
@@ -261,13 +261,43 @@ Stubbornness: TypeAlias = Annotated[
 ]
 
 
+def _choose_activation(value: Any) -> str | None:
+    if isinstance(value, list | tuple) and value and isinstance(value[0], list | tuple):
+        return tag("table")
+    chosen = choose_draw(value)
+    # These laws would leave the interval from 0 to 1.
+    return None if chosen in (tag("normal"), tag("two_camps")) else chosen
+
+
+Probability: TypeAlias = Annotated[float, Field(gt=0, le=1)]
+ActivationSection: TypeAlias = Annotated[
+    Annotated[Probability, Tag("<number>")]
+    | Annotated[Literal["single"], Tag("<word>")]
+    | Annotated[Annotated[list[Probability], Field(min_length=1)], Tag("<list>")]
+    | Annotated[Annotated[list[list[Literal[0, 1]]], Field(min_length=1)], Tag("<table>")]
+    | Annotated[UniformDraw, Tag("<uniform>")]
+    | Annotated[FromColumn, Tag("<file>")]
+    | Annotated[FromAttribute, Tag("<attribute>")],
+    alternatives(
+        _choose_activation,
+        "activation must be a probability, 'single', a list, a table of 0 and 1, a uniform law, a file or an attribute",
+        "for instance 0.5: each agent updates in every second step on average, and otherwise keeps its public opinion",
+        law=["uniform"],
+    ),
+]
+
+
 class Agents(Section):
-    """Hidden opinions, stubbornness, the public opinions at the start, adaptation, and what isolated agents show."""
+    """Hidden opinions, stubbornness, start, adaptation, who updates at a step, and what isolated agents show."""
 
     hidden: Hidden = UniformDraw()
     stubbornness: Stubbornness = 1.0
     start: Start = "hidden"
     adaptation: Annotated[AdaptationSection | None, Field(description="constant hidden opinions if left out")] = None
+    activation: Annotated[
+        ActivationSection | None,
+        Field(description="who updates at a step, by chance or from a table of steps; everybody if left out"),
+    ] = None
     isolated: Annotated[
         Isolated | None,
         Field(

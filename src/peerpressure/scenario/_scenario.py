@@ -297,7 +297,8 @@ class Scenario(Section):
         seed, network = self.run.seed, self.graph
         parts: dict[str, Any] = {
             name: values_of(getattr(self.agents, name), name, network, seed, self.network_file)
-            for name in ("hidden", "stubbornness", "start")
+            for name in ("hidden", "stubbornness", "start", "activation")
+            if getattr(self.agents, name) is not None
         }
         adaptation = adaptation_of(self.agents.adaptation, network, seed, self.network_file)
         return Model(

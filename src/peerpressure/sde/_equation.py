@@ -19,7 +19,7 @@ from scipy import sparse
 
 from peerpressure.affine import coefficients, least_relief
 from peerpressure.errors import ModelError, ScheduleError, message
-from peerpressure.model import Model, Update, Vector
+from peerpressure.model import Model, Update, Vector, require_synchronous
 from peerpressure.networks import Network
 from peerpressure.noise import Gaussian, Noise, NoNoise
 from peerpressure.progress import checkpoint
@@ -294,6 +294,7 @@ def _check_model(model: object) -> None:
         if change is not None:
             rule = f"in continuous time the {word} must stay the same"
             raise ModelError(message(rule, got=change, remedy="use such a model in discrete time"))
+    require_synchronous(model, "continuous time", "use such a model in discrete time")
     for schedule in (model.pressure, model.noise.time_scale):
         _check_early_times(schedule)
     _check_first_noise(model.noise.time_scale)
