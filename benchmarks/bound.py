@@ -12,10 +12,11 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.engine.arguments import CHUNK, Graph
-from peerpressure.engine.plan import WIDTH
-from peerpressure.engine.random import GROUP
+from peerpressure.engine.arguments import Graph
+from peerpressure.engine.plan import CHUNK, WIDTH, draw_of
+from peerpressure.engine.random import GROUP, filler_of
 from peerpressure.engine.runner import aligned, graph_of
+from peerpressure.noise import Gaussian
 
 from . import bound_kernels as kernels
 from .clock import Job, costs, typical
@@ -123,9 +124,11 @@ def _copy_job(case: Case, steps: int) -> Job:
 def _normals_job(case: Case, steps: int, *, wide: bool) -> Job:
     kernel, span = (kernels.normals_wide, GROUP * WIDTH) if wide else (kernels.normals_narrow, CHUNK)
     numbers = case.agents * case.width
+    draw = draw_of(Gaussian(1.0), 1)
+    how = (_NUMBER, filler_of(draw.law, _NUMBER, wide=wide), draw)
 
     def call(repeats: int) -> None:
-        made = [(-(-(end - begin) * case.width * repeats // span), block, _NUMBER) for block, begin, end in case.parts]
+        made = [(-(-(end - begin) * case.width * repeats // span), block, *how) for block, begin, end in case.parts]
         _on_threads(case, kernel, made)
 
     return Job(call, steps, numbers * case.blocks)

@@ -8,10 +8,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from peerpressure.engine.arguments import CHUNK, Graph
+from peerpressure.engine.arguments import Graph
 from peerpressure.engine.intrinsics import fma, prefetch, update_row
-from peerpressure.engine.plan import GAUSSIAN, WIDTH
-from peerpressure.engine.random import GROUP, U64, fill_narrow, fill_wide
+from peerpressure.engine.plan import CHUNK, WIDTH, Draw
+from peerpressure.engine.random import GROUP, U64, fill
 
 _LOOK_AHEAD = 16
 
@@ -30,21 +30,21 @@ def _write(target: NDArray[Any], repeats: int) -> None:
             target[i] = repeat
 
 
-def _normals_wide(groups: int, replicate: int, dtype: Any) -> float:
+def _normals_wide(groups: int, replicate: int, dtype: Any, filler: Any, draw: Draw) -> float:
     """Make GROUP·WIDTH normals in one small buffer, ``groups`` times over."""
     out, total = np.zeros(GROUP * WIDTH, dtype), 0.0
     for group in range(groups):
-        fill_wide(out, GROUP, GAUSSIAN, 0.0, U64(4 * group), U64(1), U64(replicate), U64(0), U64(1), U64(2))
+        fill(out, out, GROUP, filler, draw, U64(4 * group), U64(1), U64(replicate), U64(0))
         total += out[group % out.size]
     return total
 
 
-def _normals_narrow(chunks: int, replicate: int, dtype: Any) -> float:
+def _normals_narrow(chunks: int, replicate: int, dtype: Any, filler: Any, draw: Draw) -> float:
     """Make CHUNK normals in one small buffer, ``chunks`` times over, as one replicate does."""
-    out, pairs, total = np.zeros(CHUNK, dtype), np.zeros((2, CHUNK // 2), dtype), 0.0
+    out, pairs, total = np.zeros(CHUNK, dtype), np.zeros(CHUNK, dtype), 0.0
     for chunk in range(chunks):
         block = U64(chunk * (CHUNK // 2))
-        fill_narrow(out, pairs, CHUNK, GAUSSIAN, 0.0, block, U64(1), U64(replicate), U64(0), U64(1), U64(2))
+        fill(out, pairs, CHUNK, filler, draw, block, U64(1), U64(replicate), U64(0))
         total += out[chunk % out.size]
     return total
 

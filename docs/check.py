@@ -1,6 +1,7 @@
 """Open every page of the built documentation in a browser: ``python docs/check.py build/docs [pattern]``.
 
-A page must not write to the console, ask another host, cut off code at 1,300 px, or be wider than a phone of 390 px.
+A page must not write to the console, request another host, cut off code at 1,300 px, be wider than a phone of 390 px,
+or link to a page or section that does not exist.
 """
 
 from __future__ import annotations
@@ -9,17 +10,25 @@ import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from urllib.parse import unquote, urldefrag, urlsplit
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Error, Page, ViewportSize, sync_playwright
 
-WIDE, NARROW = 1300, 390
-# Where a block of code is wider than its box, which then scrolls; the text of its longest line.
-CUT_OFF = """() => [...document.querySelectorAll('div.highlight pre')]
-  .filter(block => block.scrollWidth > block.clientWidth + 1)
-  .map(block => block.innerText.split('\\n').reduce((a, b) => a.length > b.length ? a : b))"""
-# What sticks out of a page on its right; what stands in a box that scrolls does not.
-TOO_WIDE = """() => {
+WIDE: ViewportSize = {"width": 1300, "height": 900}
+NARROW: ViewportSize = {"width": 390, "height": 800}
+TIMEOUT_MS = 30_000
+# Mathematics is typeset after the page has been loaded.
+TYPESET = "() => !document.querySelector('.math') || document.querySelector('.katex')"
+# The longest line of each block of code that is wider than its box, the targets of all links, and all anchors.
+AT_WIDE = """() => ({
+  problems: [...document.querySelectorAll('div.highlight pre')]
+    .filter(block => block.scrollWidth > block.clientWidth + 1)
+    .map(block => block.textContent.split('\\n').reduce((a, b) => a.length > b.length ? a : b)),
+  links: [...new Set([...document.links].map(link => link.href))],
+  anchors: [...document.querySelectorAll('[id], a[name]')].map(one => one.id || one.name),
+})"""
+# What extends beyond the right edge of a page; the content of boxes that scroll does not count.
+AT_NARROW = """() => {
   const width = document.documentElement.clientWidth
   if (document.documentElement.scrollWidth <= width) return []
   return [...document.querySelectorAll('article *')]
@@ -29,26 +38,56 @@ TOO_WIDE = """() => {
 }"""
 
 
-def problems(page: Page, address: str) -> Iterator[str]:
-    """Yield what is wrong with one page."""
-    page.set_viewport_size({"width": WIDE, "height": 900})
-    page.goto(address, wait_until="load")
-    page.wait_for_function("!document.querySelector('.math') || document.querySelector('.katex')")
-    yield from (f"code is cut off at {WIDE} px: {line}" for line in page.evaluate(CUT_OFF))
-    page.set_viewport_size({"width": NARROW, "height": 800})
-    yield from (f"too wide for {NARROW} px: {line}" for line in page.evaluate(TOO_WIDE))
+class Site:
+    """The pages of a folder, opened one after the other in the same tab of a browser."""
 
+    def __init__(self, folder: Path, pattern: str) -> None:
+        self.folder = folder.resolve()
+        self.files = sorted(self.folder.glob(pattern))
+        self.links: dict[str, list[str]] = {}
+        self.anchors: dict[str, set[str]] = {}
 
-def check(page: Page, folder: Path, pattern: str) -> Iterator[str]:
-    """Yield the problems of all pages, each with the name of its page."""
-    said: list[str] = []
-    page.on("console", lambda message: said.append(f"console {message.type}: {message.text}"))
-    page.on("pageerror", lambda error: said.append(f"error: {error}"))
-    page.on("request", lambda request: said.append(f"asks {request.url}") if request.url[:4] == "http" else None)
-    for file in sorted(folder.glob(pattern)):
-        for problem in [*problems(page, file.resolve().as_uri()), *said]:
-            yield f"{file.relative_to(folder)}: {problem}"
-        said.clear()
+    def check(self, page: Page) -> Iterator[str]:
+        """Yield the problems of all pages, each with the name of its page."""
+        said: list[str] = []
+        page.set_default_timeout(TIMEOUT_MS)
+        page.on("console", lambda message: said.append(f"console {message.type}: {message.text}"))
+        page.on("pageerror", lambda error: said.append(f"error: {error}"))
+        page.on(
+            "request", lambda request: said.append(f"requests {request.url}") if request.url[:4] == "http" else None
+        )
+        for file in self.files:
+            try:
+                said += self._layout(page, file.as_uri())
+            except Error as error:  # a page that does not load in time is a problem of this page alone
+                said.append(f"not checked: {error}")
+            yield from (f"{file.relative_to(self.folder)}: {problem}" for problem in said)
+            said.clear()
+        yield from self._broken_links()
+
+    def _layout(self, page: Page, address: str) -> Iterator[str]:
+        """Yield what is wrong with the layout of one page, and note its links and anchors."""
+        page.set_viewport_size(WIDE)
+        page.goto(address, wait_until="load")
+        page.wait_for_function(TYPESET)
+        found = page.evaluate(AT_WIDE)
+        self.links[address], self.anchors[address] = found["links"], set(found["anchors"])
+        yield from (f"code is cut off at {WIDE['width']} px: {line}" for line in found["problems"])
+        page.set_viewport_size(NARROW)
+        yield from (f"too wide for {NARROW['width']} px: {line}" for line in page.evaluate(AT_NARROW))
+
+    def _broken_links(self) -> Iterator[str]:
+        """Yield links within the site whose page or section is missing."""
+        for address, links in self.links.items():
+            for link in links:
+                target, fragment = urldefrag(link)
+                if not target.startswith("file:"):
+                    continue
+                file = Path(unquote(urlsplit(target).path))
+                # Sections are known only of the pages that were opened.
+                known = self.anchors.get(target, {unquote(fragment)}) | {""}
+                if not file.is_file() or unquote(fragment) not in known:
+                    yield f"{address.removeprefix(self.folder.as_uri())[1:]}: broken link {link}"
 
 
 def main() -> None:
@@ -57,16 +96,16 @@ def main() -> None:
     if program is None:
         print("no browser was found; pages are not checked")
         return
-    options: dict[str, Any] = {"executable_path": program, "args": ["--no-sandbox"]}
+    site = Site(Path(sys.argv[1]), (*sys.argv, "**/*.html")[2])
+    found = 0
     with sync_playwright() as play:
-        browser = play.chromium.launch(**options)
-        found = 0
-        for problem in check(browser.new_page(), Path(sys.argv[1]), (*sys.argv, "**/*.html")[2]):
+        browser = play.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        for problem in site.check(browser.new_page()):
             print(problem, flush=True)
             found += 1
         browser.close()
-    print(f"{found} problems")
-    sys.exit(found > 0)
+    print(f"{len(site.files)} pages, {found} problems")
+    sys.exit(found > 0 or not site.files)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,10 @@ PHONE: dict[str, Any] = {
 STEPS_SHOWN = 4
 # After as many steps all edges are found, and some other pairs are taken for edges.
 EDGES_SHOWN = 90
-GO_TO = "(slider, step) => { slider.value = step; slider.dispatchEvent(new Event('input')) }"
+# The slider's way is that of the axis of time, which is logarithmic here.
+GO_TO = """(slider, [step, end]) => {
+    slider.value = Math.log1p(step) / Math.log1p(end);
+    slider.dispatchEvent(new Event('input')) }"""
 
 
 def opened(page: Page, address: str) -> Page:
@@ -56,13 +59,14 @@ def take(address: str, program: str) -> None:
             at_step(page, STEPS_SHOWN)
             page.screenshot(path=IMAGES / f"{name}.png")
         page = opened(browser.new_context(**WINDOW).new_page(), address)
-        page.get_by_label("Beyond the paper").check()
+        page.click("#examples-open")
         page.get_by_text("A partial observer").click()
         settled(page)
         page.screenshot(path=IMAGES / "explorer-observer.png")
-        page.get_by_text("Who listens to whom").first.click()
+        page.click("#examples-open")
+        page.click("[data-preset=unknown-network]")
         page.wait_for_selector("html[data-inferences]:not([data-busy])", state="attached")
-        page.locator("#time").evaluate(GO_TO, EDGES_SHOWN)
+        page.locator("#time").evaluate(GO_TO, [EDGES_SHOWN, 500])
         settled(page)
         page.screenshot(path=IMAGES / "explorer-network.png")
         page = opened(browser.new_context(**PHONE).new_page(), address)

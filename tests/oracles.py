@@ -96,7 +96,9 @@ def joint_law(model: pp.Model, steps: int) -> tuple[Array, Array, Array]:
         for k in range(t):
             xi[:, n * (2 + k) : n * (3 + k)] += root[t - 1, k] * np.diag(sigma)
         shown = (model.s[:, None] * xi + rho * A @ y) / (model.s + rho * degrees)[:, None]
-        y = np.where((degrees[:, None] > 0) | (model.isolated == "own"), shown, y)
+        # Who updates must be known, or be everybody.
+        active = who_updates(model, t, 0, 0)[-1][:, None]
+        y = np.where(active & ((degrees[:, None] > 0) | (model.isolated == "own")), shown, y)
         x = x if model.adaptation is None else x + model.adaptation.at(t, n)[:, None] * (y - x)
         rows.append(y)
     whole = np.array(rows)

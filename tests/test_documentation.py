@@ -48,7 +48,6 @@ NOT_RUN = {
 # Fewer steps, runs and figures show as well that a block runs.
 SHORTER = {
     "steps=1000": "steps=60",
-    "(system, steps=100": "(system, steps=5",
     "--steps 1000": "--steps 60",
     "\nn = 100 ": "\nn = 20 ",
     "steps = 1000": "steps = 20",
@@ -255,7 +254,7 @@ def dictionary() -> dict[str, list[str]]:
 
 
 def written() -> dict[str, set[str]]:
-    """The columns of every table of two scenarios that have all tables between them."""
+    """The columns of every table of three scenarios that have all tables between them."""
     plain: dict[str, Any] = {
         "network": {"generator": "barabasi_albert", "n": 6, "m": 2, "seed": 1},
         "noise": {"law": "gaussian", "std": 0.5},
@@ -267,7 +266,8 @@ def written() -> dict[str, set[str]]:
     network = plain["network"] | {"dynamics": {"kind": "failing_edges", "probability": 0.2}}
     extended = plain | {"network": network, "agents": {"adaptation": 0.1}, "observe": {"methods": ["kalman"]}}
     found: dict[str, set[str]] = {}
-    for scenario in (plain, extended):
+    topical = plain | {"topics": {"names": ["tax", "rent"]}, "observe": {"methods": ["innovations"]}}
+    for scenario in (plain, extended, topical):
         experiment = Experiment(scenario_from(scenario))
         tables = results(experiment) | {"states": next(states(experiment.run, 100))}
         for name, table in tables.items():

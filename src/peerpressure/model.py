@@ -24,6 +24,7 @@ from peerpressure.errors import InvalidInputError, ModelError, message
 from peerpressure.networks import Network, TemporalNetwork
 from peerpressure.networks._classes import limit_state
 from peerpressure.networks._temporal import Isolated, checked_isolated
+from peerpressure.networks._topics import over_topics
 from peerpressure.noise import Noise, NoNoise, noise_from_dict
 from peerpressure.parameters import is_labelled, values_in_order
 from peerpressure.progress import checkpoint
@@ -31,7 +32,7 @@ from peerpressure.schedules import Linear, Schedule, as_schedule, schedule_from_
 
 Vector: TypeAlias = NDArray[np.float64]
 # A mapping or a series of pandas is matched by label, everything else taken in the order of the agents.
-PerAgent: TypeAlias = Sequence[float] | NDArray[Any] | Mapping[Any, float]
+PerAgent: TypeAlias = Sequence[float] | Sequence[Sequence[float]] | NDArray[Any] | Mapping[Any, Any]
 
 
 @final
@@ -146,7 +147,9 @@ class Model:
         aggregate: all pairs that are ever linked, with their mean weights.
     hidden : sequence of float, mapping or pandas.Series
         Hidden opinions x₀, one finite number for each agent: a plain sequence in the order of the agents, a mapping or
-        a series by their labels.
+        a series by their labels. On a network with topics, an array of shape (agents, topics), or a data frame with
+        agents as rows and topics as columns; what is given for each agent elsewhere then holds for all of its topics,
+        unless it has this shape, too.
     stubbornness : float, sequence of float, mapping or pandas.Series, default 1.0
         Weight s > 0 of an agent's own opinion, one for all or one for each agent. An agent of stubbornness ∞ is a
         zealot, who shows its own opinion, with its noise, whatever others show: it listens to nobody, and its edges to
@@ -263,8 +266,8 @@ class Model:
         keep(self, "stubbornness", self._own_weight(stubbornness, susceptibility))
         self._drop_edges_of_zealots()
         keep(self, "pressure", as_schedule(pressure))
-        keep(self, "noise", _checked_noise(noise, network.n))
-        keep(self, "adaptation", _checked_adaptation(adaptation, network.n))
+        keep(self, "noise", _checked_noise(noise, network))
+        keep(self, "adaptation", _checked_adaptation(adaptation, network))
         keep(self, "activation", self._checked_activation(activation))
         keep(self, "start", start if isinstance(start, str) else self._per_agent("start", start, one_for_all=True))
         if isinstance(start, str) and start != "hidden":
@@ -308,12 +311,14 @@ class Model:
     def _per_agent(
         self, name: str, value: float | PerAgent, *, one_for_all: bool = False, infinite: bool = False
     ) -> Vector:
-        n = self.network.n
-        if is_labelled(value):
-            try:
-                value = values_in_order(value, self.network.labels)
-            except InvalidInputError as error:
-                raise ModelError(f"{name}: {error}") from None
+        network, n = self.network, self.network.n
+        try:
+            if network.topics:
+                value = over_topics(value, network.agents, network.topics, network.labels, shared=one_for_all)
+            if is_labelled(value):
+                value = values_in_order(value, network.labels)
+        except InvalidInputError as error:
+            raise ModelError(f"{name}: {error}") from None
         try:
             # A copy, made read-only below: a model is immutable, and its results refer to these arrays.
             array = np.array(value, dtype=np.float64)
@@ -324,9 +329,8 @@ class Model:
         if one_for_all and array.ndim == 0 and not isinstance(value, str | None):
             array = np.full(n, array)
         if array.shape != (n,):
-            rule = f"{name} must hold one number for each of the {n} agents"
             got = f"{array.size} number{'s' * (array.size != 1)}" if array.ndim == 1 else f"shape {array.shape}"
-            raise ModelError(message(rule, got=got, remedy=f"give {n} numbers, one for each agent"))
+            raise ModelError(_wrong_shape(name, network, got, several=array.ndim == 2 and len(array) == n))
         bad = np.flatnonzero(~(np.isfinite(array) | (infinite & (array == np.inf))))
         if bad.size:
             got = f"{array[bad[0]]} at agent {self.network.labels[bad[0]]!r} ({bad.size} such in all)"
@@ -336,6 +340,9 @@ class Model:
 
     def _checked_activation(self, value: Any) -> Activation | None:
         n = self.network.n
+        if value is not None and len(self.network.agents) != n:
+            rule, remedy = "asynchronous updates are those of one topic", "leave out the activation, or the topics"
+            raise ModelError(message(rule, got=repr(self.network), remedy=remedy))
         if isinstance(value, str) and value != "single":
             rule = "activation must be a probability, one for each agent, 'single', or a table of 0 and 1"
             raise ModelError(
@@ -424,6 +431,24 @@ class Model:
         if self.network.is_simple:
             return np.full(self.n, self.consensus_value)
         return limit_state(self.network.adjacency, self.s, self.x0, signed=self.network.signed)
+
+    @cached_property
+    def target(self) -> float | Vector:
+        """What distances are measured to: v, or the limit of each agent where agents come to different ones."""
+        if self.network.is_simple:
+            return self.consensus_value
+        limits = self.consensus_state
+        differ = np.ptp(limits) > 1e-12 * float(np.abs(self.x0).max())
+        return limits if differ else self.consensus_value
+
+    @cached_property
+    def class_values(self) -> Vector:
+        """The different values of the closed classes as ρ → ∞, in ascending order, and of both camps of each."""
+        if isinstance(self.target, float):
+            return np.array([self.target])
+        found = np.sort(np.concatenate([self.target[members] for members in self.network.closed_classes]))
+        # Agents of one class may differ by rounding errors.
+        return np.asarray(found[np.diff(found, prepend=-np.inf) > 1e-9 * float(np.abs(self.x0).max())])
 
     @cached_property
     def kappa(self) -> float:
@@ -722,8 +747,29 @@ def _checked_rule(rule: object, network: Network, temporal_network: TemporalNetw
     return "own"
 
 
-def _checked_adaptation(value: object, n: int) -> Adaptation | None:
-    adaptation = as_adaptation(value)
+def _wrong_shape(name: str, network: Network, got: str, *, several: bool) -> str:
+    """Return the message for values that are not one for each agent; ``several`` are one row for each."""
+    if network.topics:
+        agents, k = network.n // len(network.topics), len(network.topics)
+        rule = f"{name} must hold one number for each of the {agents} agents and {k} topic{'s' * (k != 1)}"
+        return message(rule, got=got, remedy=f"give {agents} rows of {k} number{'s' * (k != 1)}")
+    rule = f"{name} must hold one number for each of the {network.n} agents"
+    topics = ", or declare the topics of the columns, by network.with_topics or [topics]" * several
+    return message(rule, got=got, remedy=f"give {network.n} numbers, one for each agent{topics}")
+
+
+def _per_pair(values: float | Vector, network: Network) -> float | Vector:
+    """Return values of the agents for each of their topics."""
+    k = len(network.topics)
+    return np.repeat(values, k) if k > 1 and np.shape(values) == (network.n // k,) else values
+
+
+def _checked_adaptation(value: object, network: Network) -> Adaptation | None:
+    adaptation, n = as_adaptation(value), network.n
+    if adaptation is not None:
+        own = adaptation.adaptation_weight
+        weights = _per_pair(own, network)
+        adaptation = adaptation if weights is own else replace(adaptation, adaptation_weight=weights)
     if adaptation is not None and np.ndim(adaptation.adaptation_weight) and np.size(adaptation.adaptation_weight) != n:
         rule = f"adaptation_weight must be one number, or one for each of the {n} agents"
         got = f"{np.size(adaptation.adaptation_weight)} of them"
@@ -732,13 +778,13 @@ def _checked_adaptation(value: object, n: int) -> Adaptation | None:
     return None if adaptation is None or adaptation.is_zero else adaptation
 
 
-def _checked_noise(noise: object, n: int) -> Noise:
+def _checked_noise(noise: object, network: Network) -> Noise:
     if not isinstance(noise, Noise):
         remedy = "for instance Gaussian(1.0); wrap a SciPy distribution as Custom(distribution)"
         raise ModelError(message("the noise must be a Noise", got=repr(noise), remedy=remedy))
-    std = np.asarray(noise.std)
+    std = _per_pair(noise.std, network)
     # Only here can the number of deviations be compared with that of the agents.
-    if std.ndim and std.shape != (n,):
-        rule = f"the noise must have one standard deviation, or one for each of the {n} agents"
-        raise ModelError(message(rule, got=f"{std.size} of them", remedy="check their number"))
-    return noise
+    if np.ndim(std) and np.shape(std) != (network.n,):
+        rule = f"the noise must have one standard deviation, or one for each of the {network.size}"
+        raise ModelError(message(rule, got=f"{np.size(std)} of them", remedy="check their number"))
+    return noise if std is noise.std else replace(noise, std=std)

@@ -18,7 +18,7 @@ from typing import TypeAlias
 from peerpressure.errors import CancelledError, InvalidInputError, message
 
 ShouldStop: TypeAlias = Callable[[], bool]
-COMPILING = "compiling once, about 10 s"
+COMPILING = "compiling once, a few seconds"
 # One callback for each block of ``cancellable`` that is open, the outermost first.
 # A context variable and not a global: computations in other threads or tasks have callbacks of their own.
 _CALLBACKS: ContextVar[tuple[ShouldStop, ...]] = ContextVar("should_stop", default=())

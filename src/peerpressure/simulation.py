@@ -316,7 +316,7 @@ def _plan(
 def memory_needed(system: Model | SDE, steps: int, replicates: int, keep: Record) -> tuple[int, int]:
     """Return the bytes that a run of float64 records, and those that it works with."""
     model, chosen = model_of(system), np.arange(replicates)
-    agents = model.n if keep.agents is None else len(keep.agents)
+    agents = model.n if keep.agents is None else model.network.indices(keep.agents).size
     series = isinstance(system, SDE) and system.path_method == "taylor"
     return _sizes(
         model, chosen, np.dtype(np.float64), keep, times=steps // keep.every + 2, agents=agents, series=series

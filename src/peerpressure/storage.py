@@ -171,7 +171,7 @@ def read_frame(path: str | Path, model: Model) -> tuple[pandas.DataFrame, str]:
         raise FileFormatError(message("a file of outputs must not be empty", got="no rows", remedy=LAYOUT))
     table = table.headed()
     table.check_widths()
-    names = _names(table, texts_of(model.network.labels))
+    names = _names(table, texts_of(model.network.agents))
     texts = {k for k, name in names.items() if name in ("agent", "topic")}
     columns = {name: table.column(k) if k in texts else _values(table, k) for k, name in names.items()}
     places = {name: k for k, name in names.items() if name in (*KEYS, "agent", "public")}
@@ -225,7 +225,7 @@ def _values(table: TextTable, k: int) -> list[Any]:
 
 def with_roles(frame: pandas.DataFrame, model: Model) -> pandas.DataFrame:
     """Return a data frame with the names of columns that this module uses in place of other usual ones."""
-    labels = set(map(str, model.network.labels))
+    labels = set(map(str, model.network.agents))
     # A column that has the name of an agent holds its outputs.
     names = ["" if str(name) in labels else str(name) for name in frame.columns]
     try:
@@ -301,7 +301,11 @@ def _tidy(frame: pandas.DataFrame) -> pandas.DataFrame:
 
 def outputs_from_frame(frame: pandas.DataFrame, model: Model) -> dict[str, Any]:
     """Return replicates, times, agents, states and the final state in a data frame; rows without sense are an error."""
-    if len(topics := by_topic(frame)) > 1:
+    own = model.network.topics
+    if own and "topic" not in frame.columns:
+        got, remedy = f"columns {', '.join(map(repr, list(frame.columns)[:6]))}", "add a column 'topic'"
+        raise InvalidInputError(message(f"outputs must name the topic, one of {list(own)}", got=got, remedy=remedy))
+    if not own and len(topics := by_topic(frame)) > 1:
         remedy = "select one of them with frame[frame['topic'] == ...]; peerpressure recover estimates each"
         got = first_few(map(repr, topics), len(topics))
         raise InvalidInputError(message("a run must be about one topic", got=got, remedy=remedy))
@@ -342,11 +346,16 @@ def _positions(rows: pandas.DataFrame, model: Model) -> NDArray[np.int64]:
     """Return the positions of the agents; a label may also be given as its text, as a file has it."""
     import pandas
 
-    # Each distinct name is looked up once; a missing one has the code −1, and hence no position.
-    codes, names = pandas.factorize(rows["agent"])
-    places = [np.nan if place is None else place for place in find_labels(names.tolist(), model.network.labels)]
-    found = np.array([*places, np.nan])[codes]
-    _check_rows(rows, np.isnan(found), "agents must be ones of the model's network", "agent")
+    network, found = model.network, np.zeros(len(rows))
+    for column, labels in {"agent": network.agents, "topic": network.topics}.items():
+        if not labels:
+            continue
+        # Each distinct name is looked up once; a missing one has the code −1, and hence no position.
+        codes, names = pandas.factorize(rows[column])
+        places = [np.nan if place is None else place for place in find_labels(names.tolist(), labels)]
+        own = np.array([*places, np.nan])[codes]
+        _check_rows(rows, np.isnan(own), f"{column}s must be ones of the model's network", column)
+        found = found * len(labels) + own
     return np.asarray(found, dtype=np.int64)
 
 

@@ -211,10 +211,19 @@ class Trajectory:
 
     @property
     def max_distance(self) -> NDArray[np.float64] | None:
-        """The largest distance max |y_i − v| of an agent from the consensus value v; (replicates, times)."""
+        """The largest distance max |y_i − v| of an agent from the consensus value v; (replicates, times).
+
+        Where closed classes or camps have values of their own, distances are those of agents from their own limits as
+        ρ → ∞, and None unless the states of all agents are recorded.
+        """
+        v = self.model.target
+        if not isinstance(v, float):
+            if self.states is None or self.agents.size < self.model.n:
+                return None
+            # One replicate at a time, because all states may fill most of the memory.
+            return np.array([np.abs(path - v[self.agents]).max(axis=1) for path in self.states])
         if self.minimum is None or self.maximum is None:
             return None
-        v = self.model.consensus_value
         # The farthest agent is the lowest or the highest one, so that the extremes suffice and no state need be
         # recorded.
         return np.maximum(self.maximum - v, v - self.minimum)
@@ -273,6 +282,8 @@ class Trajectory:
     def to_xarray(self) -> xarray.Dataset:
         """Return an xarray Dataset with dimensions replicate, time and agent, and the provenance as attributes.
 
+        On a network with topics there is a dimension topic, too.
+
         Where states were recorded, ``public`` has them, ``hidden`` is ``Trajectory.hidden``, with dimension agent only
         where hidden opinions are constant, and ``initial_hidden`` has x₀.
 
@@ -303,17 +314,31 @@ class Trajectory:
         }
         coordinates: dict[str, Any] = {"replicate": self.replicates, "time": self.times}
         if self.states is not None:
-            dimensions = ("replicate", "time", "agent")
-            variables["public"] = (dimensions, self.states)
-            if self.hidden is not None:
-                variables["hidden"] = (dimensions[-self.hidden.ndim :], self.hidden)
-            variables["initial_hidden"] = (("agent",), self.model.x0[self.agents])
             # Only with states, since summaries have no agent axis.
-            coordinates["agent"] = _coordinate(self.labels)
+            axes = self._agent_axes()
+            coordinates |= axes
+            recorded = {"public": self.states, "hidden": self.hidden, "initial_hidden": self.model.x0[self.agents]}
+            for name, values in recorded.items():
+                if values is not None:
+                    over = ("replicate", "time")[: values.ndim - 1]
+                    shape = (*values.shape[:-1], *map(len, axes.values()))
+                    variables[name] = ((*over, *axes), values.reshape(shape))
         facts = self.provenance()
         if self.seed >= 2**31:
             facts["seed"] = str(self.seed)  # netCDF 3 has no larger numbers
         return variables, coordinates, facts
+
+    def _agent_axes(self) -> dict[str, list[Any]]:
+        """Return the coordinates of the recorded agents: one axis, or two where they are some agents on some topics."""
+        network = self.model.network
+        if network.topics:
+            who, what = np.divmod(self.agents, len(network.topics))
+            agents, topics = (list(dict.fromkeys(part.tolist())) for part in (who, what))
+            pairs = np.add.outer(np.array(agents) * len(network.topics), topics)
+            if np.array_equal(pairs.ravel(), self.agents):
+                names = {"agent": [network.agents[i] for i in agents], "topic": [network.topics[p] for p in topics]}
+                return {axis: _coordinate(labels) for axis, labels in names.items()}
+        return {"agent": _coordinate(self.labels)}
 
     def to_dataframe(self) -> pandas.DataFrame:
         """Return tidy rows: one for each replicate, time and agent if states were kept, else for each summary.
@@ -323,8 +348,8 @@ class Trajectory:
         Returns
         -------
         pandas.DataFrame
-            Columns ``replicate``, ``time``, ``agent`` and ``public``, with ``hidden`` where it changes; without states
-            ``replicate``, ``time``, ``minimum``, ``maximum`` and ``mean``.
+            Columns ``replicate``, ``time``, ``agent`` and ``public``, with ``topic`` on a network with topics and
+            ``hidden`` where it changes; without states ``replicate``, ``time``, ``minimum``, ``maximum`` and ``mean``.
         """
         data = self.to_xarray()
         if self.states is not None:
@@ -406,7 +431,7 @@ class Trajectory:
             Tidy rows with columns ``time``, ``agent`` and ``public``, or one column for each agent beside ``time``;
             ``replicate`` is optional in both. Other usual names, such as ``date``, ``name`` and ``opinion``, are
             accepted if there is no doubt. Missing outputs become NaN. Agents are found by their labels or, where
-            that is unambiguous, by the texts of these.
+            that is unambiguous, by the texts of these. For a model with topics there is a column ``topic``.
         model : Model
             The model that is taken to have made the outputs.
         step : str, optional
@@ -424,16 +449,17 @@ class Trajectory:
         ------
         InvalidInputError
             If columns are missing, rows have unknown agents, other things than numbers, or an output twice, times lie
-            between two steps, or there are several topics.
+            between two steps, or there are several topics although the model has none.
 
         Examples
         --------
         >>> import pandas
         >>> from peerpressure import Model, Network, Trajectory
         >>> model = Model(Network([[0, 1], [1, 0]], labels=["ann", "bob"]), hidden=[0.0, 0.0])
-        >>> Trajectory.from_dataframe(pandas.DataFrame({"time": [1, 2], "ann": [0.5, 0.4], "bob": [0.1, None]}), model)
+        >>> wide = pandas.DataFrame({"time": [1, 2], "ann": [0.5, 0.4], "bob": [0.1, None]})
+        >>> Trajectory.from_dataframe(wide, model)
         Trajectory(replicates 1, steps 1–2, agents 2, seed -1, kept: states, final state)
-        >>> days = pandas.DataFrame({"time": ["2024-01-31", "2024-02-02"], "ann": [0.5, 0.4], "bob": [0.1, 0.2]})
+        >>> days = wide.assign(time=["2024-01-31", "2024-02-02"])
         >>> Trajectory.from_dataframe(days, model, step="1 day").times
         array([1, 3])
         """

@@ -219,6 +219,9 @@ CASES: Mapping[str, list[Case]] = {
         agents("adaptation = 2"),
         agents("adaptation = -0.1"),
         agents('adaptation = "0.1/"'),
+        agents("hidden = [[0, 1], [0, 1]]"),
+        scenario(topics="matrix = [[0.5, 0.6], [0.0, 1.0]]"),
+        scenario(topics='names = ["tax"]', agents="hidden = [[0, 1]]"),
         agents('start = "public"'),
         agents("opinions = [1]"),
     ],
@@ -264,6 +267,7 @@ CASES: Mapping[str, list[Case]] = {
         scenario(privacy="delta = 2"),
         scenario(privacy="sensitivity = 0"),
         scenario(output='figures = "yes"'),
+        scenario(output='formats = ["jpg"]'),
         scenario(output="folder = 3"),
     ],
     "Observed outputs": [

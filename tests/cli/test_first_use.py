@@ -9,6 +9,11 @@ from pathlib import Path
 import pytest
 
 from peerpressure import progress
+from peerpressure.cli import warmup
+from peerpressure.engine import taylor
+from peerpressure.engine.arguments import reduce_summaries
+from peerpressure.engine.narrow import run_narrow
+from peerpressure.engine.temporal import add_up_all
 from tests.cli.calling import SMALL, process, run
 
 Captured = pytest.CaptureFixture[str]
@@ -92,6 +97,16 @@ def test_compilation_is_announced_and_loading_is_not() -> None:
         outer(2)
     assert shown == first
     assert first == [progress.COMPILING, progress.COMPILING, ""]
+
+
+def test_warmup_compiles_all_that_runs_need() -> None:
+    names = [name for name, _ in warmup._jobs()]
+    assert len(names) == len(set(names)) == 4 * (len(warmup.KINDS) + 1) + 1
+    # One replicate of each kind here; the other tests compile the rest when they need it.
+    for name, job in warmup._jobs():
+        if "one replicate, float64" in name or name == "large networks":
+            job()
+    assert all(kernel.overloads for kernel in (run_narrow, add_up_all, reduce_summaries, taylor._stage_narrow))
 
 
 def test_a_line_of_stages_announces_compilation(monkeypatch: pytest.MonkeyPatch) -> None:

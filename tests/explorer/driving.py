@@ -176,6 +176,15 @@ class Driver:
         self.page.wait_for_selector(f"html[data-{what}]:not([data-{what}='{before}'])", timeout=PATIENCE)
         self.settle()
 
+    def open_preset(self, name: str) -> None:
+        """Open an example."""
+        self.page.click("#examples-open")
+        card = self.page.locator(f'[data-preset="{name}"]')
+        with self.answering():
+            card.click()
+        assert card.get_attribute("aria-pressed") == "true"
+        assert self.page.is_hidden("#examples")
+
     def row(self, path: str) -> Locator:
         """The control for a key of the scenario."""
         return self.page.locator(f'[data-path="{path}"]').first
@@ -194,8 +203,11 @@ class Driver:
 
     def go_to(self, step: int) -> None:
         """Show a step, by the time slider."""
+        end = float(self.page.inner_text("#time-end").replace(",", ""))
+        logarithmic = self.page.get_attribute("#log-time", "aria-pressed") == "true"
+        part = np.log1p(step) / np.log1p(end) if logarithmic else step / end
         self.page.locator("#time").evaluate(
-            "(slider, step) => { slider.value = step; slider.dispatchEvent(new Event('input')) }", step
+            "(slider, part) => { slider.value = part; slider.dispatchEvent(new Event('input')) }", float(part)
         )
 
     def sent(self, endpoint: str) -> dict[str, Any]:

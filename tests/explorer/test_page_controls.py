@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -182,13 +183,15 @@ def test_changes_can_be_undone_and_done_again(driver: Driver) -> None:
 
 
 def test_every_preset_opens(driver: Driver, catalogue: dict[str, Any]) -> None:
-    groups = {"paper": "From the paper", "beyond": "Beyond the paper", "extensions": "Extensions"}
     for preset in catalogue["presets"]:
-        driver.page.get_by_label(groups[preset["group"]], exact=True).check()
-        card = driver.page.locator(f'[data-preset="{preset["id"]}"]')
-        with driver.answering():
-            card.click()
-        assert card.get_attribute("aria-pressed") == "true"
+        driver.open_preset(preset["id"])
+        assert driver.page.text_content("#lead b") == preset["title"].replace("_", "")
+        # Words for people who do not program; mathematics only where it is asked for.
+        words = driver.page.evaluate("() => document.body.textContent")
+        jargon = r"\b[a-z]+_[a-z_]+\b|\b[a-z_]+\(\)|\b\d(?:\.\d+)?e[+-]\d+|local exponent"
+        assert re.findall(jargon, words) == [], preset["id"]
+        assert driver.page.locator("#verdict-why").get_attribute("open") is None
+        assert driver.page.is_visible("#verdict-summary") == (preset["state"]["view"].get("tab") != "observer")
         assert driver.page.locator(".refusal:visible").count() == 0
         assert driver.page.locator("#message").is_hidden(), preset["id"]
         wanted = {key: value for key, value in preset["state"]["scenario"].items() if key not in ("observe", "privacy")}

@@ -111,13 +111,55 @@ def test_the_wheel_over_the_network_does_not_scroll_the_page_away(driver: Driver
         assert driver.page.evaluate("() => window.scrollY") == 0
 
 
+# Where things are in the window.
+BOXES = """selectors => Object.fromEntries(selectors.map(selector => {
+    const { top, bottom, left, right } = document.querySelector(selector).getBoundingClientRect();
+    return [selector, { top, bottom, left, right }] }))"""
+
+
+@layouts
+def test_the_network_has_the_stage(driver: Driver) -> None:
+    driver.page.set_viewport_size({"width": 1280, "height": 720})
+    driver.frame()
+    before = driver.page.evaluate(BOXES, ["#network", "#play", "#verdict-heading"])
+    network = before["#network"]
+    assert network["bottom"] - network["top"] > 0.7 * 720
+    assert before["#play"]["bottom"] < 720
+    # Tools lie over the network and do not move it.
+    with driver.answering():
+        driver.page.click("#draw")
+    driver.frame()
+    assert driver.page.evaluate(BOXES, ["#network"])["#network"] == network
+    driver.page.set_viewport_size({"width": 390, "height": 844})
+    driver.frame()
+    boxes = driver.page.evaluate(BOXES, ["#verdict-heading", "#verdict-sentence", "#network", "#play"])
+    assert all(0 < box["top"] < box["bottom"] < 844 for box in boxes.values()), boxes
+    assert boxes["#network"]["bottom"] - boxes["#network"]["top"] > 0.4 * 844
+
+
+def test_examples_open_and_close_by_keyboard(driver: Driver) -> None:
+    page = driver.page
+    page.focus("#examples-open")
+    page.keyboard.press("Enter")
+    assert page.is_visible("#examples")
+    inside = "() => document.activeElement.closest('#examples') !== null"
+    assert page.evaluate(inside)
+    page.keyboard.press("Escape")
+    assert page.is_hidden("#examples")
+    assert page.evaluate("() => document.activeElement.id") == "examples-open"
+    page.keyboard.press("Enter")
+    # A click beside the drawer closes it, too.
+    page.mouse.click(1_300, 500)
+    assert page.is_hidden("#examples")
+
+
 @layouts
 def test_everything_can_be_used_on_a_phone(open_page: Callable[..., Driver]) -> None:
     driver = open_page(fragment_of({"scenario": SMALL}), viewport=PHONE, has_touch=True)
     page = driver.page
     wide = page.evaluate(
         """() => [...document.querySelectorAll('button, input, select, canvas, summary')]
-            .filter(e => e.checkVisibility() && !e.closest('.cards') && e.getBoundingClientRect().right > 400.5)
+            .filter(e => e.checkVisibility() && e.getBoundingClientRect().right > 400.5)
             .map(e => e.id)"""
     )
     assert wide == []
@@ -189,7 +231,7 @@ def test_a_walk_by_keyboard_alone_reaches_everything_and_is_seen(driver: Driver)
         "share",
         "theme",
         "help",
-        "card",
+        "examples-open",
         "network",
         "play",
         "time",

@@ -173,6 +173,80 @@ def test_a_printed_picture_has_the_colours_of_the_page(page: Driver) -> None:
     assert np.abs(printed - np.array(shown)).max() < 4
 
 
+def test_every_colour_stands_out_from_the_stage_in_both_themes(page: Driver) -> None:
+    def luminance(rgb: list[float]) -> float:
+        parts = np.array(rgb) / 255
+        linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+        return float(linear @ [0.2126, 0.7152, 0.0722])
+
+    for theme, stage in (("light", [255, 255, 255]), ("dark", [25, 29, 33])):
+        scales = page.module("colour", "[module.opinionScale(given).css, module.exposureScale(given).css]", theme)
+        for colour in (colour for scale in scales for colour in scale):
+            pair = sorted((luminance([float(part) for part in colour[4:-1].split()]), luminance(list(stage))))
+            assert (pair[1] + 0.05) / (pair[0] + 0.05) >= 3, (theme, colour)
+
+
+SHAPE = """module.shapeOf({ arrays: {
+    times: Float64Array.from(given.times), spread_mean: Float32Array.from(given.spread) } })"""
+
+
+@pytest.mark.parametrize(
+    ("spread", "collapses", "early"),
+    [
+        (lambda t: 1 / (1 + t), True, True),
+        (lambda t: np.exp(-t / 30), True, False),
+        (lambda t: 0.2 + 0.8 / (1 + t), False, False),
+        # It comes back, as opinions on a start that is common to all.
+        (lambda t: np.where(t == 0, 0, 1 / (1 + np.abs(t - 5))), True, True),
+        (lambda t: np.where(t == 150, 1, 1 / (1 + t)), True, False),
+        (lambda t: 0 * t, False, False),
+        (lambda t: t, False, False),
+    ],
+)
+def test_a_run_whose_spread_collapses_early_is_told_by_its_shape(
+    spread: Callable[[Any], Any], collapses: bool, early: bool, page: Driver
+) -> None:
+    times = np.arange(201.0)
+    found = page.module("run-shape", SHAPE, {"times": times.tolist(), "spread": np.asarray(spread(times)).tolist()})
+    assert (found["collapses"], found["early"]) == (collapses, early)
+
+
+def test_colours_zoomed_to_now_reach_as_far_as_opinions_from_now_on(page: Driver) -> None:
+    states = np.random.default_rng(4).normal(0.5, 1, (60, 9)) / np.arange(1, 61)[:, None]
+    arguments = {"low": states.min(axis=1).tolist(), "high": states.max(axis=1).tolist()}
+    call = "[...module.reachFromNowOn(given.low, given.high, 0.1, 0.8)]"
+    expected = [min(0.8, float(np.abs(states[t:] - 0.1).max())) for t in range(60)]
+    assert page.module("run-shape", call, arguments) == pytest.approx(expected, rel=1e-6)
+    # What rounding alone tells apart has one colour, and what is beyond all numbers does not matter to the others.
+    assert page.module("run-shape", "[...module.reachFromNowOn([1, 1], [1, 1], 1, 1)]") == pytest.approx([1e-5] * 2)
+    assert page.module("run-shape", "[...module.reachFromNowOn([NaN, 0], [1, 0.5], 0, 2)]") == [2, 0.5]
+
+
+# The time shown at each frame of a clock that plays from start to end, at sixty frames a second.
+PLAY = """(() => { const clock = new module.Clock();
+    Object.assign(clock, given.settings);
+    clock.setTimes(Float64Array.from(given.times), 0);
+    clock.toggle();
+    const shown = [];
+    for (let frame = 1; clock.playing && frame < 1e5; frame += 1) {
+        clock.tick(frame * 1000 / 60);
+        shown.push(clock.time) }
+    return shown })()"""
+
+
+def test_each_decade_of_a_run_plays_equally_long(page: Driver) -> None:
+    settings = {"logarithmic": True, "pace": 3}
+    for times in (np.arange(10_001), np.r_[np.arange(500), np.arange(500, 10_001, 25)]):
+        shown = np.array(page.module("playback", PLAY, {"settings": settings, "times": times.tolist()}))
+        seconds = [np.count_nonzero(shown < end) / 60 for end in (10, 100, 1_000, 10_000)]
+        assert seconds == pytest.approx([3, 6, 9, 12], abs=0.3)
+    # The opinions of the page's first scenario come together by step 12 of 200, which used to take 0.6 seconds.
+    shown = np.array(page.module("playback", PLAY, {"settings": settings, "times": list(range(201))}))
+    assert np.count_nonzero(shown < 12) / 60 > 3
+    shown = np.array(page.module("playback", PLAY, {"settings": {"speed": 20}, "times": list(range(201))}))
+    assert np.count_nonzero(shown < 100) / 60 == pytest.approx(5, abs=0.1)
+
+
 def test_whoever_is_nearest_is_found(page: Driver) -> None:
     rng = np.random.default_rng(5)
     positions = rng.uniform(-1, 1, (400, 2)).astype(np.float32)
@@ -228,8 +302,10 @@ def test_a_state_comes_back_from_its_address(page: Driver) -> None:
                 "logTime": True,
                 "logSize": False,
                 "colour": "hidden",
+                "zoomColours": True,
                 "time": 7,
                 "speed": 5,
+                "pace": 2,
             },
         }
         fragment = page.module("address", "await module.encodeState(given)", state)

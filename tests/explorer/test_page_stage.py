@@ -31,6 +31,8 @@ def agents_on(driver: Driver) -> NDArray[np.float64]:
         "screen-layout",
         """(() => { const { clientWidth, clientHeight } = document.getElementById('network');
             const layout = new module.ScreenLayout(given.flat(), given.length);
+            layout.covered = Math.max(...['stage-tools', 'brush'].map(id => { const tool = document.getElementById(id);
+                return tool.offsetTop + tool.offsetHeight }));
             layout.fit(clientWidth, clientHeight);
             return [...layout.x].map((x, at) => [x, layout.y[at]]) })()""",
         positions.tolist(),
@@ -63,6 +65,10 @@ def test_colours_fade_from_both_ends_to_the_middle_as_agents_agree(driver: Drive
     first = driver.pixels()
     driver.go_to(STEPS)
     driver.frame()
+    # Zoomed to now, the colours show on which side of v the common opinion is.
+    assert blue(driver.pixels()) > 2 * blue(first)
+    driver.page.click("#zoom-colours")
+    driver.frame()
     last = driver.pixels()
     # What agents think stays on their rings, so some colour stays too.
     assert 0 < orange(last) < 0.6 * orange(first)
@@ -92,15 +98,53 @@ def test_playing_moves_on_and_stops_at_the_end(driver: Driver) -> None:
     driver.page.wait_for_selector("#play[data-playing=false]")
 
 
-def test_a_newcomer_finds_the_agents_in_motion_unless_stillness_is_wanted(one_page: Driver) -> None:
+def test_examples_play_by_themselves_unless_stillness_is_wanted(one_page: Driver) -> None:
     one_page.open()
     one_page.frame()
     assert one_page.number("#time-shown") == 0
+    # Most happens in the first steps: the axis of time is logarithmic, and colours follow the present.
+    assert one_page.page.get_attribute("#log-time", "aria-pressed") == "true"
+    assert one_page.page.get_attribute("#zoom-colours", "aria-pressed") == "true"
+    low, high = (float(one_page.page.inner_text(f"#key-{end}")) for end in ("low", "high"))
+    one_page.go_to(200)
+    one_page.frame()
+    assert high - low > 0.9
+    assert one_page.page.inner_text("#time-shown") == "200"
+    low, high = (float(one_page.page.inner_text(f"#key-{end}")) for end in ("low", "high"))
+    assert 0 < high - low < 0.1
+    one_page.open_preset("first-steps")
+    assert one_page.page.get_attribute("#play", "data-playing") == "false"
     one_page.page.emulate_media(reduced_motion="no-preference")
-    one_page.page.reload()
+    one_page.page.goto("about:blank")
+    one_page.page.goto(one_page.address)
     one_page.page.wait_for_selector("#time-shown:not([data-value='0'])")
+    one_page.open_preset("too-fast")
+    one_page.page.wait_for_selector("#play[data-playing=true]")
+    one_page.page.select_option("#speed", "500")
+    # Once only.
+    one_page.page.wait_for_selector("#play[data-playing=false]")
+    assert one_page.number("#time-shown") == 150
     one_page.check()
     one_page.page.emulate_media(reduced_motion="reduce")
+    one_page.leave()
+
+
+def test_an_oscillation_between_two_sides_is_seen(one_page: Driver) -> None:
+    """At steps 100 and 101 opinions have changed sides by a thirtieth of the range that they began with."""
+    if not one_page.page.url.startswith(one_page.address):
+        one_page.open()
+    one_page.open_preset("too-fast")
+    shots = []
+    for zoomed in ("true", "false"):
+        if one_page.page.get_attribute("#zoom-colours", "aria-pressed") != zoomed:
+            one_page.page.click("#zoom-colours")
+        for step in (100, 101):
+            one_page.go_to(step)
+            one_page.frame()
+            shots.append(one_page.pixels().astype(int))
+    change = [np.abs(after - before).max(axis=2) for before, after in (shots[:2], shots[2:])]
+    assert np.count_nonzero(change[0] > 60) > 2_000
+    assert np.count_nonzero(change[1] > 60) == 0
     one_page.leave()
 
 
@@ -138,7 +182,7 @@ def test_pointing_shows_who_it_is_and_a_click_follows(driver: Driver) -> None:
     driver.page.mouse.up()
     assert driver.page.locator("#followed li").get_attribute("data-agent") == "0"
     with driver.answering("exacts"):
-        driver.page.locator("#followed button").click()
+        driver.page.locator("#followed button.plain").click()
     assert driver.page.locator("#followed li").count() == 0
 
 

@@ -8,7 +8,17 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from peerpressure.networks import GENERATORS, NAMED, Network, _generators, named, random_regular, watts_strogatz
+from peerpressure.networks import (
+    GENERATORS,
+    NAMED,
+    Network,
+    _generators,
+    followers,
+    named,
+    random_regular,
+    rival_camps,
+    watts_strogatz,
+)
 from peerpressure.networks._loops import attach
 from peerpressure.networks._sampling import random_pairs
 from tests.networks.strategies import same
@@ -25,6 +35,8 @@ EXAMPLES: dict[str, tuple[tuple[float, ...], int, int | None]] = {
     "watts_strogatz": ((60, 4, 0.3), 60, 120),
     "barabasi_albert": ((60, 3), 60, 171),
     "random_regular": ((60, 5), 60, 150),
+    "followers": ((60, 3), 60, None),
+    "rival_camps": ((60, 5, 0.1), 60, 150),
 }
 RANDOM = [name for name, one in GENERATORS.items() if "seed" in signature(one.build).parameters]
 
@@ -45,8 +57,9 @@ def test_conformance(name: str) -> None:
     assert network.n == n
     assert edges is None or network.edge_count == edges
     assert isinstance(network.labels, range)
-    assert not network.is_weighted
-    assert same(Network(network.adjacency.toarray()), network)  # passes the full validation
+    assert np.all(abs(network.adjacency.data) == 1)
+    checked = Network(network.adjacency.toarray(), directed=network.directed, signed=network.signed)
+    assert same(checked, network)  # passes the full validation
     assert same(build(name), network)
     with pytest.raises(FrozenInstanceError):
         network.labels = ()  # type: ignore[misc]
@@ -92,6 +105,30 @@ def test_regular_graphs_are_regular(n: int, degree: int) -> None:
     network = random_regular(n, degree, seed=4)
     assert np.all(network.degrees == degree)
     assert network.n == n
+
+
+@pytest.mark.parametrize("p", [0.0, 0.2, 1.0])
+def test_followers_have_one_closed_class(p: float) -> None:
+    network = followers(300, 3, p, seed=5)
+    A = network.adjacency.toarray()
+    assert np.all(A[:4, :4] == 1 - np.eye(4))
+    # Each newcomer listens to three earlier agents, and to some later ones who chose it.
+    assert np.all(np.tril(A, -1).sum(axis=1)[4:] == 3)
+    back = np.triu(A, 1)[:, 4:].sum() / (3 * 296)
+    assert abs(back - p) <= 4 * np.sqrt(p * (1 - p) / (3 * 296))
+    [members] = network.closed_classes
+    assert set(members) >= {0, 1, 2, 3}
+    assert len(members) == {0.0: 4, 1.0: 300}.get(p, len(members))
+
+
+def test_rival_camps_trust_each_other_within() -> None:
+    balanced, torn = (rival_camps(40, 4, p, seed=2) for p in (0.0, 0.2))
+    side = np.where(np.arange(40) < 20, 1.0, -1.0)
+    assert np.all(balanced.adjacency.toarray() * np.outer(side, side) >= 0)
+    assert balanced.is_balanced
+    # The same edges with other signs.
+    assert np.array_equal(abs(torn.adjacency.toarray()), abs(balanced.adjacency.toarray()))
+    assert not torn.is_balanced
 
 
 @given(st.integers(2, 40), st.floats(0, 1), st.integers(0, 2**64))

@@ -320,3 +320,35 @@ def test_rules_that_make_no_sense_are_problems() -> None:
     assert refused(RING, agents={"isolated": "silent"})["agents.isolated"].startswith("must be 'own' or 'keep'")
     apart = {"edges": [[0, 1], [2, 3]], "labels": ["a", "b", "c", "d", "e"], "connected": False}
     assert "need neighbours" in refused(apart, agents={"isolated": "keep"})["agents.isolated"]
+
+
+def test_zealots_and_susceptibility_reach_the_model() -> None:
+    scenario = built(RING, agents={"zealots": [2, 7], "susceptibility": [0.0, *[2.0] * 8], "stubbornness": 3.0})
+    model = scenario.model()
+    stubbornness = np.full(9, 3.0)
+    stubbornness[[2, 7]] = np.inf
+    expected = pp.Model(pp.networks.cycle(9), model.hidden, stubbornness, susceptibility=[0.0, *[2.0] * 8])
+    assert np.array_equal(model.stubbornness, expected.stubbornness)
+    assert np.array_equal(model.network.adjacency.toarray(), expected.network.adjacency.toarray())
+    assert np.flatnonzero(model.network.degrees == 0).tolist() == [0, 2, 7]
+    assert parse_scenario(scenario.to_toml()) == scenario
+
+
+@pytest.mark.parametrize(
+    ("network", "agents", "path", "words"),
+    [
+        (RING, {"zealots": [9]}, "agents.zealots", "unknown 9"),
+        (RING, {"susceptibility": [1.0]}, "agents.susceptibility", "each of the 9 agents"),
+        (RING, {"susceptibility": -1.0}, "agents.susceptibility", "at least 0"),
+        (
+            RING | {"dynamics": {"kind": "failing_edges", "probability": 0.1}},
+            {"zealots": [1]},
+            "agents.zealots",
+            "zealots need a network that does not change",
+        ),
+    ],
+)
+def test_bad_zealots_and_susceptibilities_are_refused(
+    network: dict[str, Any], agents: dict[str, Any], path: str, words: str
+) -> None:
+    assert words in refused(network, agents=agents)[path]

@@ -14,6 +14,7 @@ from peerpressure.sde import SDE
 from peerpressure.theory import (
     Outcome,
     ReasonCode,
+    _closed_classes,
     consensus_limit,
     consensus_mode,
     consensus_rate as rate_of,
@@ -228,6 +229,54 @@ def test_isolated_agents_keep_showing_their_noise() -> None:
     assert values(noisy, ReasonCode.SILENT_NOISE) == {"agents": 1}
     fading = replace(one, noise=pp.Gaussian(0.5, time_scale=pp.Power(-0.5)))
     assert diagnose(fading).outcome is Outcome.CLUSTERS
+
+
+# Equal stubbornness and degrees, where the mean over all components is conserved whatever each of them does.
+TRIANGLES: Array = np.asarray(np.kron(np.eye(2), np.ones((3, 3)) - np.eye(3)), dtype=np.float64)
+
+
+@pytest.mark.parametrize(
+    ("hidden", "start", "pressure", "outcome"),
+    [
+        ([0.6, 0.2, 0.1, 0.0, 0.8, 0.9], "hidden", pp.Power(2), Outcome.CLUSTERS),
+        ([0.5] * 6, [0.6, 0.8, -0.8, -0.5, -0.4, -0.7], pp.Power(2), Outcome.CLUSTERS),
+        ([0.5] * 6, [0.6, 0.8, -0.8, -0.5, -0.4, -0.7], pp.Power(0.5), Outcome.CONSENSUS),
+        ([0.0, 1.0, 1.0, 1.0, 0.0, 1.0], 0.0, pp.Power(0.5), Outcome.CONSENSUS),
+        ([0.0, 1.0, 1.0, 1.0, 0.0, 1.0], 0.0, pp.Power(2), Outcome.BIASED_CONSENSUS),
+        ([0.0, 1.0, 1.0, 1.0, 0.0, 0.0], 0.0, pp.Power(0.5), Outcome.CLUSTERS),
+    ],
+)
+def test_components_agree_only_if_their_values_do(hidden: Any, start: Any, pressure: Any, outcome: Outcome) -> None:
+    one = pp.Model(pp.Network(TRIANGLES, connected=False), hidden, pressure=pressure, start=start)
+    verdict = diagnose(one)
+    assert verdict.outcome is outcome
+    y = stepped(TRIANGLES, one, np.asarray(one.start_state, dtype=np.float64), 1, 20_000)
+    assert (np.ptp(y) < 0.01) == verdict.agrees
+    if verdict.limits is not None:
+        np.testing.assert_allclose(y, verdict.limits, atol=0.01)
+
+
+def test_agents_who_follow_nobody_may_be_many() -> None:
+    """Accounts that follow nobody are closed classes of one agent each, by the thousands on real networks."""
+    rng = np.random.default_rng(3)
+    sources, followers = 1_500, 500
+    A = np.zeros((sources + followers, sources + followers))
+    for i in range(sources, sources + followers):
+        A[i, rng.choice(sources, size=3, replace=False)] = 1.0
+    one = pp.Model(pp.Network(A, directed=True, connected=False), rng.uniform(0, 1, len(A)))
+    verdict = diagnose(one)
+    assert verdict.outcome is Outcome.DISAGREEMENT
+    assert values(verdict, ReasonCode.SINGLE_CLASSES) == {"agents": sources}
+    assert verdict.limits is not None
+    np.testing.assert_allclose(verdict.limits[:sources], one.x0[:sources])
+    np.testing.assert_allclose(verdict.limits[sources:], A[sources:] @ one.x0 / 3, rtol=1e-12)
+
+
+def test_too_many_classes_are_named_as_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_closed_classes, "MOST_CLASSES", 1)
+    verdict = diagnose(pp.Model(pp.Network(TRIANGLES, connected=False), np.arange(6.0)))
+    assert verdict.outcome is Outcome.UNKNOWN
+    assert values(verdict, ReasonCode.TOO_MANY_CLASSES) == {"classes": 2, "most": 1}
 
 
 def test_pressure_of_unknown_growth_is_named_first() -> None:

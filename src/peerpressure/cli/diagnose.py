@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
@@ -15,13 +15,28 @@ if TYPE_CHECKING:
     from peerpressure.scenario import Scenario
 
 
+Direction: TypeAlias = Literal["listens", "influences"]
+
+
 def diagnose(
     file: Annotated[Path | None, typer.Argument(help="A scenario; or leave it out and use the options.")] = None,
     graph: Annotated[
         str | None,
         typer.Option(
-            help="ba:N:M, er:N:P, ws:N:K:P, regular:N:D, path:N, cycle:N, star:N, complete:N, karate, hospital, a file."
+            help="ba:N:M, er:N:P, ws:N:K:P, regular:N:D, path:N, cycle:N, star:N, complete:N, followers:N:M:P, "
+            "rival_camps:N:D:P, karate, hospital, a file."
         ),
+    ] = None,
+    direction: Annotated[
+        Direction | None,
+        typer.Option(
+            help="Edges of a file go one way: their source listens to, or influences, their target.  "
+            "[default: as the file says]"
+        ),
+    ] = None,
+    signed: Annotated[bool, typer.Option("--signed", help="Weights of a file may be negative, for distrust.")] = False,
+    zealots: Annotated[
+        str | None, typer.Option(help="Agents who listen to nobody, such as 0,33 or ann,bob.  [default: none]")
     ] = None,
     pressure: Annotated[
         str | None,
@@ -95,6 +110,8 @@ def diagnose(
     Example: peerpressure diagnose --graph ba:100:2 --pressure t --noise gaussian:1 --steps 1000
 
     Example: peerpressure diagnose --graph karate --dynamics failing:0.2 --adaptation 0.01 --steps 500
+
+    Example: peerpressure diagnose --graph follows.csv --direction listens --zealots ann --steps 500
     """
     # Typer cannot express that one of two parameters is required.
     if file is None and graph is None:
@@ -109,8 +126,8 @@ def diagnose(
         raise typer.BadParameter(rule, param_hint="'--within'")
     given = {"graph": graph, "pressure": pressure, "noise": noise, "seed": seed, "steps": steps}
     # A flag that is not given must not override the file, so that False becomes None.
-    given |= {"adaptation": adaptation, "dynamics": dynamics, "activation": activation, "isolated": isolated}
-    given |= {"continuous": continuous or None}
+    given |= {"adaptation": adaptation, "dynamics": dynamics, "isolated": isolated, "continuous": continuous or None}
+    given |= {"direction": direction, "signed": signed or None, "zealots": zealots, "activation": activation}
     with listing_problems():
         scenario, horizon = _scenario(file, {name: value for name, value in given.items() if value is not None})
     with progress_line() as show_stage:
@@ -129,6 +146,14 @@ def diagnose(
     print(f"{text}\n\n{legend(text, width) if explain else '--explain adds the reasons and the mathematics'}")
 
 
+def _check_edges(network: Any, fields: Mapping[str, Any]) -> None:
+    """Raise if directions or signs are asked for that the network does not read from anywhere."""
+    asked = [name for name in ("direction", "signed") if f"network.{name}" in fields]
+    if asked and not (isinstance(network, dict) and {"file", "edges"} & network.keys()):
+        text = "is for networks from files; name one with --graph, or take followers:N:M or rival_camps:N:D"
+        raise typer.BadParameter(text, param_hint=f"'--{asked[0]}'")
+
+
 def _scenario(file: Path | None, given: Mapping[str, str | int]) -> tuple[Scenario, int | None]:
     """Return the scenario of the file, if any, with the fields that the options override, and its steps if known."""
     from peerpressure.measures import with_fields
@@ -141,6 +166,7 @@ def _scenario(file: Path | None, given: Mapping[str, str | int]) -> tuple[Scenar
         "graph": ("network", _shorthand.network_section),
         "dynamics": ("network.dynamics", _shorthand.dynamics_section),
         "adaptation": ("agents.adaptation", _shorthand.adaptation_section),
+        "zealots": ("agents.zealots", _shorthand.labels),
         "activation": ("agents.activation", _shorthand.activation_section),
         "isolated": ("agents.isolated", str),
         "pressure": ("pressure", _shorthand.pressure_section),
@@ -158,8 +184,11 @@ def _scenario(file: Path | None, given: Mapping[str, str | int]) -> tuple[Scenar
         fields["network"]["file"] = str(Path(named).absolute())
     fields |= {f"run.{name}": given[name] for name in ("steps", "seed") if name in given}
     fields |= {"time.continuous": True} if "continuous" in given else {}
+    fields |= {"network.directed": True, "network.direction": given["direction"]} if "direction" in given else {}
+    fields |= {"network.signed": True} if "signed" in given else {}
     text = "" if file is None else read_text(file, "a scenario")
     data = with_fields(parse_toml(text, str(file)), fields)
+    _check_edges(data.get("network"), fields)
     place, source = ("", "") if file is None else (file.parent, str(file))
     scenario = scenario_from(data, folder=place, source=source, lines=lines_of(text), needs_run=False)
     # The verdict is about t → ∞; without steps there is no forecast.

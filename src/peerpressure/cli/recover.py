@@ -148,7 +148,8 @@ def _estimated(topic: str, found: list[Estimate]) -> _Answer:
 
     parts = [one.to_dataframe().assign(method=one.method) for one in found]
     # Columns in a fixed order: scripts read them by position as well.
-    table = pd.concat(parts, ignore_index=True)[["method", "replicate", "agent", "value", "std", "identified"]]
+    names = [*found[0].model.network.name_columns([])]
+    table = pd.concat(parts, ignore_index=True)[["method", "replicate", *names, "value", "std", "identified"]]
     facts = {"methods": [_facts(one) for one in found], "agents": table.to_dict(orient="records")}
     return _Answer(topic, table, _shown(found, table), facts)
 
@@ -213,12 +214,17 @@ def _shown(found: list[Estimate], table: pd.DataFrame) -> list[Table | str]:
     for one in found:
         # The terminal shows one replicate; all of them may be thousands of rows.
         first = table[(table["method"] == one.method) & (table["replicate"] == table["replicate"].min())]
+        names = [*one.model.network.name_columns([])]
         lines = [
-            (str(row.agent), f"{row.value:.4f}", f"{row.std:.4f}") if row.identified else (str(row.agent), "open", "")
+            (*own, f"{row.value:.4f}", f"{row.std:.4f}") if row.identified else (*own, "open", "")
             for row in first.head(SHOWN).itertuples()
+            for own in [[str(getattr(row, name)) for name in names]]
         ]
         facts = [f"  {name}: {value}" for name, value in rows(one) if not name.startswith("  ")]
-        parts += ["\n".join([heading(one), *facts]), columns(None, ("agent", "estimate", "standard error"), lines)]
+        parts += [
+            "\n".join([heading(one), *facts]),
+            columns(None, (*names, "estimate", "standard error"), lines, text=len(names)),
+        ]
         if len(first) > SHOWN:
             parts.append(f"and {len(first) - SHOWN:,} more agents; --out FILE or --json has all of them")
     return parts

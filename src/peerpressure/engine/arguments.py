@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from peerpressure import affine
 from peerpressure.affine import adapted as plain_adapted, coefficients as plain_coefficients
 from peerpressure.engine.intrinsics import larger, smaller
+from peerpressure.engine.plan import CHUNK
 from peerpressure.engine.random import GROUP, U64
 from peerpressure.progress import announce_compilation
 
@@ -28,26 +29,18 @@ def _newest_source() -> float:
     return max(source.stat().st_mtime for source in sources)
 
 
-def discard_stale_caches(*kernels: Any) -> None:
-    """Delete the stored code of these kernels where any source of the engine is newer."""
-    announce_compilation()
+def _discard_stale_caches(folder: Path) -> None:
+    """Delete the stored code of the kernels where any source of the engine is newer."""
     newest = _newest_source()
-    for kernel in kernels:
-        folder = Path(kernel.stats.cache_path)
-        # numba's own naming: file stem, qualified name, then line number and Python version, which the pattern leaves
-        # open.
-        stem = f"{Path(kernel.py_func.__code__.co_filename).stem}.{kernel.py_func.__qualname__}-"
-        # Without its index (.nbi) numba ignores the machine code (.nbc), and overwrites it at the next compilation.
-        for index in folder.glob(f"{stem}*.nbi"):
-            # Another process may delete it at the same time, and the folder may be read-only; neither is an error here.
-            with contextlib.suppress(OSError):
-                if index.stat().st_mtime < newest:
-                    index.unlink()
+    # Without its index (.nbi) numba ignores the machine code (.nbc), and overwrites it at the next compilation.
+    for index in folder.glob("*.nbi"):
+        # Another process may delete it at the same time, and the folder may be read-only; neither is an error here.
+        with contextlib.suppress(OSError):
+            if index.stat().st_mtime < newest:
+                index.unlink()
 
 
 # Arguments, in named groups.
-
-CHUNK = 1024  # agents per partial sum: fixed, so that sums do not depend on how threads share the agents
 
 # Inlined, so that the kernels share the formulas with NumPy and still vectorise. The NumPy error model leaves a
 # division by 0 as inf or nan: a branch that raises would stop vectorisation.
@@ -72,16 +65,6 @@ class Graph(NamedTuple):
     order: NDArray[np.uint16]
 
 
-class Activity(NamedTuple):
-    """Who updates: a code of ``plan``, and the threshold below which an agent's word of 32 random bits must be.
-
-    ``thresholds`` are q·2³², rounded up, and 1 where coins are not tossed; empty where everybody updates.
-    """
-
-    mode: int
-    thresholds: NDArray[np.uint64]
-
-
 class AgentArrays(NamedTuple):
     """Constants of the agents; ``deviation`` and ``adaptation_weight`` have one entry if all agents share it.
 
@@ -94,13 +77,27 @@ class AgentArrays(NamedTuple):
     deviation: NDArray[Any]
     adaptation_weight: NDArray[Any]
     keep_isolated: bool
-    activity: Activity
+
+
+class Activity(NamedTuple):
+    """Who updates, where not everybody does: a code of ``plan``, and where a table says so, the agents of each step.
+
+    An agent updates by chance if its coin, 32 random bits, is below ``thresholds``: q·2³², rounded up. Coins of those
+    who are chosen or listed are 0, and the thresholds 1. ``coins``, ``words`` and ``chosen`` are for intermediate
+    results.
+    """
+
+    mode: int
+    thresholds: NDArray[np.uint64]
+    listed: NDArray[np.bool_]
+    coins: NDArray[np.uint64]
+    words: NDArray[np.uint64]
+    chosen: NDArray[np.uint64]
 
 
 class Clock(NamedTuple):
     """Steps to make: the time of the first; peer pressure as weight/relief, the noise's scale and η at each.
 
-    ``listed`` is who updates where a table says so, (steps, agents), and (steps, 0) elsewhere.
     ``pace`` is the weight of the map's value in the next state, the rest being the present state: 1 in discrete time,
     and the length of a step of the stochastic differential equation.
     """
@@ -112,7 +109,6 @@ class Clock(NamedTuple):
     scale: NDArray[np.float64]
     adaptation_rate: NDArray[np.float64]
     pace: float
-    listed: NDArray[np.bool_]
 
     def part(self, begin: int, end: int) -> Clock:
         """Return the steps begin…end−1 of these."""
@@ -124,7 +120,6 @@ class Clock(NamedTuple):
             self.scale[cut],
             self.adaptation_rate[cut],
             self.pace,
-            self.listed[cut],
         )
 
 
@@ -156,31 +151,28 @@ class SummaryArrays(NamedTuple):
 # Records of a run: states of the chosen agents, and summaries that are added in one fixed order.
 
 
-@njit(error_model="numpy", forceinline=True)
-def _summarise_chunk(public: NDArray[Any], width: int, first: int, count: int, partial: NDArray[np.float64]) -> None:
+@njit(error_model="numpy", inline="always")
+def _summarise_chunk(
+    public: NDArray[Any], width: int, first: int, count: int, scratch: NDArray[np.float64], partial: NDArray[np.float64]
+) -> None:
     """Write minimum, maximum and sum over a chunk's agents, for each of ``width`` replicates, to ``partial``.
 
     GROUP accumulators a replicate, agent i going to number i mod GROUP, let both layouts vectorise and still add in
     the same order.
     """
-    span = GROUP * width
-    low, high, total = np.full(span, np.inf), np.full(span, -np.inf), np.zeros(span)
-    values = public[first * width : (first + count) * width]
-    whole = values.size // span
-    for block in range(whole):
-        part = values[block * span : (block + 1) * span]
-        for j in range(span):
+    span, at, end = GROUP * width, first * width, (first + count) * width
+    low, high, total = scratch[0], scratch[1], scratch[2]
+    for j in range(span):
+        low[j], high[j], total[j] = np.inf, -np.inf, 0.0
+    while at < end:
+        # The rest of a chunk goes to the accumulators in the same order, although the loop is shorter.
+        for j in range(min(span, end - at)):
             # Sums in float64 for float32 states, too: a mean over many agents would otherwise lose digits to rounding.
-            value = np.float64(part[j])
+            value = np.float64(public[U64(at) + U64(j)])
             low[j] = smaller(value, low[j])
             high[j] = larger(value, high[j])
             total[j] += value
-    # The rest of a chunk goes to the accumulators in the same order, although the loop is shorter.
-    for j in range(values.size - whole * span):
-        value = np.float64(values[whole * span + j])
-        low[j] = smaller(value, low[j])
-        high[j] = larger(value, high[j])
-        total[j] += value
+        at += span
     # The GROUP accumulators of a replicate are added in the order of their numbers, in both layouts.
     for lane in range(width):
         for j in range(lane + width, span, width):
@@ -190,81 +182,101 @@ def _summarise_chunk(public: NDArray[Any], width: int, first: int, count: int, p
         partial[0, lane], partial[1, lane], partial[2, lane] = low[lane], high[lane], total[lane]
 
 
-@njit(error_model="numpy", forceinline=True)
+@njit(error_model="numpy", inline="always")
 def _copy_agents(
-    out: NDArray[Any], slot: int, agents: NDArray[np.uint32], values: NDArray[Any], width: int, begin: int, end: int
+    out: NDArray[Any],
+    row: int,
+    slot: int,
+    agents: NDArray[np.uint32],
+    values: NDArray[Any],
+    width: int,
+    begin: int,
+    end: int,
 ) -> None:
-    """Copy the public or hidden opinions of the chosen agents in a range to the records."""
+    """Copy the public or hidden opinions of the chosen agents in a range to the records, from ``row`` on."""
+    lanes = min(width, out.shape[0] - row)
     # A test per agent instead of a search: records of few agents are short, and those of all agents need every one.
     for a in range(agents.size):
         agent = agents[a]
         if begin <= agent < end:
-            for lane in range(out.shape[0]):
-                out[lane, slot, a] = values[U64(agent) * U64(width) + U64(lane)]
+            for lane in range(lanes):
+                out[row + lane, slot, a] = values[U64(agent) * U64(width) + U64(lane)]
 
 
-@njit(error_model="numpy", forceinline=True)
+@njit(error_model="numpy")
 def keep(
     ledger: SummaryArrays,
     slot: int,
-    public: NDArray[Any],
-    hidden_state: NDArray[Any],
+    layer: int,
+    states: NDArray[Any],
+    parity: int,
+    hidden_state: NDArray[Any] | None,
     width: int,
     begin: int,
     end: int,
     partial: NDArray[np.float64],
+    scratch: NDArray[np.float64],
 ) -> None:
-    """Record the agents of a range: their states, and partial summaries of their chunks."""
+    """Record the agents of a range in one layer of a block: their states, and partial summaries of their chunks.
+
+    ``parity`` is the row of ``states`` in use. The summaries are complete if the range is that of all agents; otherwise
+    the caller combines them after the last thread.
+    """
+    # Indexed here and not by the caller: a slice across layers would not count as contiguous.
+    row, public = layer * width, states[layer, parity]
     if ledger.states.shape[1]:
-        _copy_agents(ledger.states, slot, ledger.agents, public, width, begin, end)
-    if ledger.hidden_state.shape[1]:
-        _copy_agents(ledger.hidden_state, slot, ledger.agents, hidden_state, width, begin, end)
+        _copy_agents(ledger.states, row, slot, ledger.agents, public, width, begin, end)
+    # What is None is not compiled.
+    if hidden_state is not None and ledger.hidden_state.shape[1]:
+        _copy_agents(ledger.hidden_state, row, slot, ledger.agents, hidden_state[layer], width, begin, end)
     if ledger.summaries.shape[1]:
         for first in range(begin, end, CHUNK):
             # Threads begin at multiples of CHUNK, so that a chunk is always summed by one thread as a whole.
-            _summarise_chunk(public, width, first, min(CHUNK, end - first), partial[first // CHUNK])
+            count = min(CHUNK, end - first)
+            _summarise_chunk(public, width, first, count, scratch, partial[first // CHUNK])
+        if (end - begin) * width == public.size:
+            _reduce(ledger.summaries, row, slot, end, partial)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def reduce_summaries(ledger: SummaryArrays, slot: int, agents: int, partial: NDArray[np.float64]) -> None:
-    """Combine the chunks' partial summaries, in order, into (minimum, maximum, mean) of each replicate."""
-    for lane in range(ledger.summaries.shape[0]):
+@njit(error_model="numpy", inline="always")
+def keep_all(
+    ledger: SummaryArrays,
+    slot: int,
+    states: NDArray[Any],
+    parity: int,
+    hidden_state: NDArray[Any] | None,
+    width: int,
+    partial: NDArray[np.float64],
+    scratch: NDArray[np.float64],
+) -> None:
+    """Record all agents of a block, in all of its layers."""
+    for layer in range(states.shape[0]):
+        count = states.shape[2] // width
+        keep(ledger, slot, layer, states, parity, hidden_state, width, 0, count, partial, scratch)
+
+
+@njit(error_model="numpy", inline="always")
+def _reduce(summaries: NDArray[np.float64], row: int, slot: int, agents: int, partial: NDArray[np.float64]) -> None:
+    """Combine the chunks' partial summaries, in order, into (minimum, maximum, mean) of replicates from ``row`` on."""
+    # Rows of the last layer may be fewer than its width; padding is then not recorded.
+    for lane in range(min(partial.shape[2], summaries.shape[0] - row)):
         low, high, total = partial[0, 0, lane], partial[0, 1, lane], partial[0, 2, lane]
         # In the order of the chunks, never in that in which threads finish: floating-point addition is not associative.
         for chunk in range(1, partial.shape[0]):
             low = min(low, partial[chunk, 0, lane])
             high = max(high, partial[chunk, 1, lane])
             total += partial[chunk, 2, lane]
-        ledger.summaries[lane, slot, 0] = low
-        ledger.summaries[lane, slot, 1] = high
-        ledger.summaries[lane, slot, 2] = total / agents
-
-
-@njit(error_model="numpy")
-def ledger_of(ledger: SummaryArrays, layer: int, width: int) -> SummaryArrays:
-    """Return the part of the ledger that belongs to one layer of a block."""
-    rows = slice(layer * width, (layer + 1) * width)
-    return SummaryArrays(
-        ledger.slots, ledger.agents, ledger.states[rows], ledger.hidden_state[rows], ledger.summaries[rows]
-    )
+        summaries[row + lane, slot, 0] = low
+        summaries[row + lane, slot, 1] = high
+        summaries[row + lane, slot, 2] = total / agents
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def keep_all(
-    ledger: SummaryArrays,
-    slot: int,
-    public: NDArray[Any],
-    hidden_state: NDArray[Any],
-    width: int,
-    partial: NDArray[np.float64],
-) -> None:
-    """Record whole states, (layers, agents·width): where a run starts."""
-    count = public.shape[1] // width
-    for layer in range(public.shape[0]):
-        part = ledger_of(ledger, layer, width)
-        keep(part, slot, public[layer], hidden_state[layer], width, 0, count, partial)
-        if ledger.summaries.shape[1]:
-            reduce_summaries(part, slot, count, partial)
+def reduce_summaries(summaries: NDArray[np.float64], slot: int, agents: int, partial: NDArray[np.float64]) -> None:
+    """Combine partial summaries that several threads have written."""
+    _reduce(summaries, 0, slot, agents, partial)
 
 
-discard_stale_caches(keep_all, reduce_summaries)
+announce_compilation()
+# One folder for all modules of the engine, which import this one before they compile.
+_discard_stale_caches(Path(reduce_summaries.stats.cache_path))

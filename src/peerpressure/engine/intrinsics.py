@@ -10,6 +10,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numba
+
+# numba registers these types only when it compiles for the first time, while other threads may be reading the registry
+# for a call of their own; an import is finished before any thread can call a kernel.
+import numba.experimental.function_type  # noqa: F401
+import numba.experimental.jitclass.boxing  # noqa: F401
 import numpy as np
 from llvmlite import ir
 from numba import types
@@ -105,6 +110,36 @@ def _prefetcher(locality: int) -> Any:
 
 prefetch = _prefetcher(3)  # into every cache
 prefetch_once = _prefetcher(0)  # past the larger caches, for what is read once in a step and would crowd out the state
+
+
+@intrinsic
+def call_filler(
+    typing_context: Any,
+    address: Any,
+    out: Any,
+    pairs: Any,
+    count: Any,
+    shape: Any,
+    block: Any,
+    step: Any,
+    replicate: Any,
+    stream: Any,
+    k0: Any,
+    k1: Any,
+) -> tuple[Any, Callable[..., Any]]:
+    """Call the function at an address, which fills a buffer with noise; see ``random.filler_of``."""
+    numbers = (types.int64, types.float64, *6 * (types.uint64,))
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        buffers = [
+            context.make_array(signature.args[place])(context, builder, arguments[place]).data for place in (1, 2)
+        ]
+        values = [*buffers, *arguments[3:]]
+        kind = ir.FunctionType(ir.VoidType(), [value.type for value in values])
+        builder.call(builder.inttoptr(arguments[0], kind.as_pointer()), values)
+        return context.get_dummy_value()
+
+    return types.void(types.uint64, out, pairs, *numbers), generate
 
 
 class _Lanes:

@@ -13,7 +13,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from peerpressure.engine.arguments import (
-    CHUNK,
+    Activity,
     AgentArrays,
     Changes,
     Clock,
@@ -21,21 +21,19 @@ from peerpressure.engine.arguments import (
     SummaryArrays,
     adapted,
     coefficients,
-    discard_stale_caches,
     keep,
-    ledger_of,
-    reduce_summaries,
+    keep_all,
 )
 from peerpressure.engine.intrinsics import fma, keep_idle, prefetch_once
-from peerpressure.engine.plan import ALL, CHANCE, FRESH, FROZEN, LISTED, RECURRENT, STREAM_FRESH, WIDTH, Draw
-from peerpressure.engine.random import ABOVE, U64, chosen_agent, fill_narrow, toss_narrow
+from peerpressure.engine.plan import CHANCE, CHUNK, FRESH, FROZEN, LISTED, RECURRENT, STREAM_FRESH, WIDTH, Draw
+from peerpressure.engine.random import ABOVE, U64, chosen_agent, fill, filler_of, toss_narrow
 from peerpressure.engine.temporal import apply_changes
 
 _STREAM_AHEAD = 256  # edges by which the graph is prefetched ahead of its use
 _TILE = 64  # agents by which the constants are prefetched ahead of their use
 
 
-@njit(error_model="numpy")
+@njit(error_model="numpy", inline="always")
 def _gather_weighted(graph: Graph, public: NDArray[Any], first: int, count: int, pressure: NDArray[Any]) -> None:
     """Sum w_ij·y_j over the neighbours of each agent of a chunk.
 
@@ -54,7 +52,7 @@ def _gather_weighted(graph: Graph, public: NDArray[Any], first: int, count: int,
         pressure[graph.order[i]] = total
 
 
-@njit(error_model="numpy")
+@njit(error_model="numpy", inline="always")
 def _gather_uniform(graph: Graph, public: NDArray[Any], first: int, count: int, pressure: NDArray[Any]) -> None:
     """Sum the neighbours of each agent where all edges have the same weight."""
     weight = graph.weights[0]
@@ -71,7 +69,7 @@ def _gather_uniform(graph: Graph, public: NDArray[Any], first: int, count: int, 
         pressure[graph.order[i]] = total
 
 
-@njit(error_model="numpy")
+@njit(error_model="numpy", inline="always")
 def _gather_roomy(graph: Graph, public: NDArray[Any], first: int, count: int, pressure: NDArray[Any]) -> None:
     """Sum the neighbours of each agent where rows are in the order of the agents, with room between them."""
     for i in range(first, first + count):
@@ -83,13 +81,12 @@ def _gather_roomy(graph: Graph, public: NDArray[Any], first: int, count: int, pr
         pressure[i - first] = total
 
 
-@njit(error_model="numpy")
+@njit(error_model="numpy", inline="always")
 def _move_beyond(
     agents: AgentArrays,
     relief: Any,
     weight: Any,
     scale: Any,
-    adaptation_rate: Any,
     pace: Any,
     first: int,
     count: int,
@@ -98,13 +95,11 @@ def _move_beyond(
     hidden_state: NDArray[Any],
     noise: NDArray[Any],
     pressure: NDArray[Any],
-    coins: NDArray[np.uint64],
 ) -> None:
     """Update the agents of a chunk where hidden opinions adapt, or the step of an SDE is shorter than 1."""
     number = public.dtype.type
     # Brownian increments over a step of length h have standard deviation √h; the drift is scaled by h itself.
     root, rest = np.sqrt(pace), number(1) - pace
-    thresholds = agents.activity.thresholds
     for i in range(count):
         agent = first + i
         gain, coupling_scale = coefficients(relief, weight, agents.stubbornness[agent], agents.degrees[agent])
@@ -113,152 +108,95 @@ def _move_beyond(
         # The order of ``_own_part`` in the wide kernel, on which equal bits depend.
         own = fma(rest, public[agent], pace * gain * x)
         output[agent] = fma(pace * coupling_scale, pressure[i], fma(jitter, noise[i], own))
-        idle = agents.activity.mode != ALL and coins[i] >= thresholds[agent]
-        if idle or (agents.keep_isolated and agents.degrees[agent] == 0):
-            output[agent] = public[agent]
-        if hidden_state.size:
-            adaptation_weight = agents.adaptation_weight[agent if agents.adaptation_weight.size > 1 else 0]
-            # In place: only this agent reads its hidden opinion, and the noise and gain of this step have been applied.
-            hidden_state[agent] = adapted(hidden_state[agent], output[agent], adaptation_rate * adaptation_weight)
 
 
-@njit(error_model="numpy")
-def _step_narrow(
-    graph: Graph,
+@njit(error_model="numpy", inline="always")
+def _adapt_narrow(
+    agents: AgentArrays, adaptation_rate: Any, first: int, count: int, output: NDArray[Any], hidden_state: NDArray[Any]
+) -> None:
+    """Adapt the hidden opinions of a chunk to its public ones, those that are kept included."""
+    for agent in range(first, first + count if hidden_state.size else first):
+        adaptation_weight = agents.adaptation_weight[agent if agents.adaptation_weight.size > 1 else 0]
+        # In place: only this agent reads its hidden opinion, and the noise and gain of this step have been applied.
+        hidden_state[agent] = adapted(hidden_state[agent], output[agent], adaptation_rate * adaptation_weight)
+
+
+@njit(error_model="numpy", inline="always")
+def _move(
     agents: AgentArrays,
-    draw: Draw,
     relief: Any,
     weight: Any,
     scale: Any,
-    adaptation_rate: Any,
-    pace: Any,
-    step: int,
-    replicate: int,
-    begin: int,
-    end: int,
-    public: NDArray[Any],
-    output: NDArray[Any],
-    memory: NDArray[Any],
-    hidden_state: NDArray[Any],
-    noise: NDArray[Any],
-    pairs: NDArray[Any],
-    pressure: NDArray[Any],
-    listed: NDArray[np.bool_],
-    coins: NDArray[np.uint64],
-    words: NDArray[np.uint64],
-) -> None:
-    per_agent = agents.deviation.size > 1
-    everyone = agents.activity.mode == ALL
-    # The model of the paper has a loop of its own, without the cases of the general step.
-    plain = hidden_state.size == 0 and pace == 1
-    for first in range(begin, end, CHUNK):
-        count = min(CHUNK, end - first)
-        if not (everyone or _toss_narrow(coins, words, agents, draw, listed, first, count, step, replicate)) and plain:
-            output[first : first + count] = public[first : first + count]
-            # Noise with a memory runs on under those who keep their opinions.
-            if draw.mode == RECURRENT:
-                _noise_narrow(noise, pairs, memory, draw, first, count, step, replicate)
-            continue
-        _noise_narrow(noise, pairs, memory, draw, first, count, step, replicate)
-        # One test per chunk selects a loop without any test inside.
-        if graph.order.size == 0:
-            _gather_roomy(graph, public, first, count, pressure)
-        elif graph.stride:
-            _gather_weighted(graph, public, first, count, pressure)
-        else:
-            _gather_uniform(graph, public, first, count, pressure)
-        if not plain:
-            _move_beyond(
-                agents,
-                relief,
-                weight,
-                scale,
-                adaptation_rate,
-                pace,
-                first,
-                count,
-                public,
-                output,
-                hidden_state,
-                noise,
-                pressure,
-                coins,
-            )
-            continue
-        for begin_tile in range(first, first + count, _TILE):
-            end_tile = min(begin_tile + _TILE, first + count)
-            # One request per cache line of 64 bytes, for the tile after this one.
-            for ahead in range(end_tile, end_tile + _TILE, 64 // public.itemsize):
-                prefetch_once(agents.stubbornness, U64(ahead))
-                prefetch_once(agents.degrees, U64(ahead))
-                prefetch_once(agents.hidden, U64(ahead))
-            tile = slice(begin_tile, end_tile)
-            s, d, x, out = agents.stubbornness[tile], agents.degrees[tile], agents.hidden[tile], output[tile]
-            gathered, z = pressure[begin_tile - first :], noise[begin_tile - first :]
-            deviation = agents.deviation[begin_tile if per_agent else 0 :]
-            for i in range(end_tile - begin_tile):
-                gain, coupling_scale = coefficients(relief, weight, s[i], d[i])
-                jitter = gain * (scale * (deviation[i] if per_agent else deviation[0]))
-                out[i] = fma(coupling_scale, gathered[i], fma(jitter, z[i], gain * x[i]))
-        # In loops of their own, which leave the one above as it is where everybody updates.
-        _keep_narrow(agents, coins, first, count, public, output)
-
-
-@njit(error_model="numpy")
-def _keep_narrow(
-    agents: AgentArrays,
-    coins: NDArray[np.uint64],
     first: int,
     count: int,
-    public: NDArray[Any],
     output: NDArray[Any],
+    noise: NDArray[Any],
+    pressure: NDArray[Any],
 ) -> None:
-    """Restore the public opinions of the agents of a chunk who do not update, or who are isolated and keep theirs."""
-    if agents.activity.mode != ALL:
-        thresholds, whole = agents.activity.thresholds, count // WIDTH * WIDTH
-        for i in range(0, whole, WIDTH):
-            keep_idle(coins, U64(i), thresholds, public, output, U64(first + i))
-        for i in range(whole, count):
-            if coins[i] >= thresholds[first + i]:
-                output[first + i] = public[first + i]
+    """Update the agents of a chunk in the model of the paper."""
+    per_agent = agents.deviation.size > 1
+    for begin in range(first, first + count, _TILE):
+        end = min(begin + _TILE, first + count)
+        # One request per cache line of 64 bytes, for the tile after this one.
+        for ahead in range(end, end + _TILE, 64 // output.itemsize):
+            prefetch_once(agents.stubbornness, U64(ahead))
+            prefetch_once(agents.degrees, U64(ahead))
+            prefetch_once(agents.hidden, U64(ahead))
+        tile = slice(begin, end)
+        s, d, x, out = agents.stubbornness[tile], agents.degrees[tile], agents.hidden[tile], output[tile]
+        gathered, z = pressure[begin - first :], noise[begin - first :]
+        deviation = agents.deviation[begin if per_agent else 0 :]
+        for i in range(end - begin):
+            gain, coupling_scale = coefficients(relief, weight, s[i], d[i])
+            jitter = gain * (scale * (deviation[i] if per_agent else deviation[0]))
+            out[i] = fma(coupling_scale, gathered[i], fma(jitter, z[i], gain * x[i]))
+
+
+@njit(error_model="numpy", inline="always")
+def _keep_isolated(agents: AgentArrays, first: int, count: int, public: NDArray[Any], output: NDArray[Any]) -> None:
+    """Leave the public opinions of agents without neighbours as they were, where that is the rule."""
+    # Apart from ``_move``, whose loop stays without a test for each agent.
     if agents.keep_isolated:
-        degrees = agents.degrees
         for agent in range(first, first + count):
-            if degrees[agent] == 0:
+            if agents.degrees[agent] == 0:
                 output[agent] = public[agent]
 
 
 @njit(error_model="numpy")
 def _toss_narrow(
-    coins: NDArray[np.uint64],
-    words: NDArray[np.uint64],
-    agents: AgentArrays,
-    draw: Draw,
-    listed: NDArray[np.bool_],
-    first: int,
-    count: int,
-    step: int,
-    replicate: int,
+    activity: Activity, draw: Draw, k: int, first: int, count: int, step: int, replicate: int, agents: int
 ) -> bool:
-    """Write the coins of the agents of a chunk, and return whether one of them may update."""
-    if agents.activity.mode == CHANCE:
-        toss_narrow(coins, words, first, count, U64(step), U64(replicate), draw.k0, draw.k1)
+    """Write the coins of the agents of a chunk at the clock's step k, and return whether one of them may update."""
+    if activity.mode == CHANCE:
+        toss_narrow(activity.coins, activity.words, first, count, U64(step), U64(replicate), draw)
         return True
     anyone = False
-    chosen = chosen_agent(agents.hidden.size, U64(step), U64(replicate), draw.k0, draw.k1)
+    chosen = chosen_agent(agents, U64(step), U64(replicate), draw)
     for i in range(count):
-        updates = listed[first + i] if agents.activity.mode == LISTED else chosen == U64(first + i)
-        coins[i] = U64(0) if updates else ABOVE
+        updates = activity.listed[k, first + i] if activity.mode == LISTED else chosen == U64(first + i)
+        activity.coins[i] = U64(0) if updates else ABOVE
         anyone |= updates
     return anyone
 
 
 @njit(error_model="numpy")
+def _keep_narrow(activity: Activity, first: int, count: int, public: NDArray[Any], output: NDArray[Any]) -> None:
+    """Leave the public opinions of the agents of a chunk who do not update as they were."""
+    coins, thresholds, whole = activity.coins, activity.thresholds, count // WIDTH * WIDTH
+    for i in range(0, whole, WIDTH):
+        keep_idle(coins, U64(i), thresholds, public, output, U64(first + i))
+    for i in range(whole, count):
+        if coins[i] >= thresholds[first + i]:
+            output[first + i] = public[first + i]
+
+
+@njit(error_model="numpy", inline="always")
 def _noise_narrow(
     noise: NDArray[Any],
     pairs: NDArray[Any],
     memory: NDArray[Any],
     draw: Draw,
+    filler: U64,
     agent: int,
     count: int,
     step: int,
@@ -266,19 +204,7 @@ def _noise_narrow(
 ) -> None:
     """Bring the noise of ``count`` ≤ CHUNK agents into the small buffer ``noise``."""
     if draw.mode != FROZEN:
-        fill_narrow(
-            noise,
-            pairs,
-            count,
-            draw.law,
-            draw.shape,
-            U64(agent // 2),
-            U64(step),
-            U64(replicate),
-            U64(STREAM_FRESH),
-            draw.k0,
-            draw.k1,
-        )
+        fill(noise, pairs, count, filler, draw, U64(agent // 2), U64(step), U64(replicate), U64(STREAM_FRESH))
     # Correlated noise: the memory is u of this step, from which a run can be resumed.
     if draw.mode != FRESH:
         number = noise.dtype.type
@@ -290,65 +216,100 @@ def _noise_narrow(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def run_narrow(
+def run_narrow(  # noqa: PLR0912 — one branch for each argument that may be None, which is decided when it is compiled
     graph: Graph,
     agents: AgentArrays,
     draw: Draw,
+    filler: U64,
     clock: Clock,
-    changes: Changes,
+    changes: Changes | None,
+    activity: Activity | None,
     ledger: SummaryArrays,
     replicate: int,
     begin: int,
     end: int,
     states: NDArray[Any],
     memory: NDArray[Any],
-    hidden_state: NDArray[Any],
+    hidden_state: NDArray[Any] | None,
     partial: NDArray[np.float64],
+    buffers: NDArray[Any],
+    scratch: NDArray[np.float64],
 ) -> None:
-    """Make the clock's steps for agents begin…end−1, one replicate a layer; ``states`` is (layers, 2, agents)."""
-    number = states.dtype.type
-    # Allocated once per call and small enough for the first-level cache, as is a chunk of gathered sums.
-    noise, pairs = np.zeros(CHUNK, states.dtype), np.zeros((2, CHUNK // 2), states.dtype)
-    pressure = np.zeros(CHUNK, states.dtype)
-    coins, words = np.zeros(CHUNK, np.uint64), np.zeros((4, CHUNK // 4), np.uint64)
-    count, pace = agents.hidden.size, number(clock.pace)
-    for spell in range(changes.spells.size - 1):
-        apply_changes(graph, agents.degrees, changes, changes.cuts[spell], changes.cuts[spell + 1])
+    """Make the clock's steps for agents begin…end−1, one replicate a layer; ``states`` is (layers, 2, agents).
+
+    ``changes`` is None for a constant network, ``activity`` where everybody updates, and ``hidden_state`` for the model
+    of the paper: what is None is not compiled. A clock without steps records the state in which a run starts.
+    ``buffers``, (3, CHUNK), and ``scratch`` are for intermediate results.
+    """
+    number, noise, pairs, pressure = states.dtype.type, buffers[0], buffers[1], buffers[2]
+    spell, q, steps, pace = 0, 0, clock.relief.size, number(clock.pace)
+    if steps == 0:
+        keep_all(ledger, ledger.slots[0], states, (clock.first - 1) & 1, hidden_state, 1, partial, scratch)
+    while q < steps:
+        last = steps
+        if changes is not None:
+            apply_changes(graph, agents.degrees, changes, changes.cuts[spell], changes.cuts[spell + 1])
+            last = changes.spells[spell + 1]
         # Layers inside spells: all replicates of the block share one graph, which is changed once for all of them.
         for layer in range(states.shape[0]):
-            part = ledger_of(ledger, layer, 1)
-            for q in range(changes.spells[spell], changes.spells[spell + 1]):
-                step = clock.first + q
-                # By the parity of the step and not of q, so that a segment that starts anywhere finds the state of its
+            for k in range(q, last):
+                step = clock.first + k
+                # By the parity of the step and not of k, so that a segment that starts anywhere finds the state of its
                 # predecessor.
                 public, output = states[layer, (step - 1) & 1], states[layer, step & 1]
-                relief, weight, scale = number(clock.relief[q]), number(clock.weight[q]), number(clock.scale[q])
-                _step_narrow(
-                    graph, agents, draw, relief, weight, scale, number(clock.adaptation_rate[q]), pace, step,
-                    replicate + layer, begin, end, public, output, memory[layer], hidden_state[layer], noise, pairs,
-                    pressure, clock.listed[q], coins, words,
-                )  # fmt: skip
-                if ledger.slots[q] >= 0:
-                    keep(part, ledger.slots[q], output, hidden_state[layer], 1, begin, end, partial)
-                    # With all agents in one call the partial sums are complete; otherwise the caller reduces after the
-                    # last thread.
-                    if end - begin == count and ledger.summaries.shape[1]:
-                        reduce_summaries(part, ledger.slots[q], count, partial)
+                relief, weight, scale = number(clock.relief[k]), number(clock.weight[k]), number(clock.scale[k])
+                for first in range(begin, end, CHUNK):
+                    count = min(CHUNK, end - first)
+                    if activity is not None:
+                        size, layered = agents.hidden.size, replicate + layer
+                        anyone = _toss_narrow(activity, draw, k, first, count, step, layered, size)
+                        # Noise with a memory runs on under those who keep their opinions, and hidden ones adapt.
+                        if not anyone and draw.mode != RECURRENT and hidden_state is None:
+                            output[first : first + count] = public[first : first + count]
+                            continue
+                    _noise_narrow(noise, pairs, memory[layer], draw, filler, first, count, step, replicate + layer)
+                    # One test per chunk selects a loop without any test inside.
+                    if changes is not None:
+                        _gather_roomy(graph, public, first, count, pressure)
+                    elif graph.stride:
+                        _gather_weighted(graph, public, first, count, pressure)
+                    else:
+                        _gather_uniform(graph, public, first, count, pressure)
+                    # The model of the paper has a loop of its own, without the cases of the general step.
+                    if hidden_state is None:
+                        _move(agents, relief, weight, scale, first, count, output, noise, pressure)
+                    else:
+                        _move_beyond(
+                            agents, relief, weight, scale, pace, first, count, public, output, hidden_state[layer],
+                            noise, pressure,
+                        )  # fmt: skip
+                    _keep_isolated(agents, first, count, public, output)
+                    if activity is not None:
+                        _keep_narrow(activity, first, count, public, output)
+                    if hidden_state is not None:
+                        rate = number(clock.adaptation_rate[k])
+                        _adapt_narrow(agents, rate, first, count, output, hidden_state[layer])
+                if ledger.slots[k] >= 0:
+                    keep(
+                        ledger, ledger.slots[k], layer, states, step & 1, hidden_state, 1, begin, end, partial, scratch
+                    )
+        q = last
+        spell += 1
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def draw_narrow(draw: Draw, step: int, replicate: int, stream: int, memory: NDArray[Any]) -> None:
-    """Write one draw for every agent and replicate to ``memory``, (layers, agents)."""
-    noise, pairs = np.zeros(CHUNK, memory.dtype), np.zeros((2, CHUNK // 2), memory.dtype)
+def _draw_narrow(draw: Draw, filler: U64, step: int, replicate: int, stream: int, memory: NDArray[Any]) -> None:
+    noise, pairs = np.empty(CHUNK, memory.dtype), np.empty(CHUNK, memory.dtype)
     for layer in range(memory.shape[0]):
         for agent in range(0, memory.shape[1], CHUNK):
             count = min(CHUNK, memory.shape[1] - agent)
-            fill_narrow(
-                noise, pairs, count, draw.law, draw.shape, U64(agent // 2), U64(step), U64(replicate + layer),
-                U64(stream), draw.k0, draw.k1,
+            fill(
+                noise, pairs, count, filler, draw, U64(agent // 2), U64(step), U64(replicate + layer), U64(stream)
             )  # fmt: skip
             for j in range(count):
                 memory[layer, agent + j] = noise[j]
 
 
-discard_stale_caches(run_narrow, draw_narrow)
+def draw_narrow(draw: Draw, step: int, replicate: int, stream: int, memory: NDArray[Any]) -> None:
+    """Write one draw for every agent and replicate to ``memory``, (layers, agents)."""
+    _draw_narrow(draw, filler_of(draw.law, memory.dtype, wide=False), step, replicate, stream, memory)

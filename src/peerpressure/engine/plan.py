@@ -16,6 +16,7 @@ from peerpressure.noise import AR1, Frozen, Noise
 # Replicates that are stepped together: one gathered neighbour row is WIDTH consecutive numbers, two cache lines of
 # float64, so that a random gather costs little per replicate.
 WIDTH = 16
+CHUNK = 1024  # agents per partial sum: fixed, so that sums do not depend on how threads share the agents
 NARROW_UP_TO = 4  # left-over replicates that are cheaper one by one than in a padded block
 
 # Codes of the laws in the kernels, all of mean zero and unit variance. Any other law is drawn from its quantile
@@ -39,8 +40,8 @@ STREAM_FRESH, STREAM_FROZEN = 0, 2
 # Who updates: far from the streams of noise, which an SDE takes more of.
 STREAM_ACTIVE = 2**31
 
-# Everybody updates, each agent by chance, one agent of all, or those of a table.
-ALL, CHANCE, SINGLE, LISTED = range(4)
+# Each agent updates by chance, one agent of all does, or those of a table.
+CHANCE, SINGLE, LISTED = range(3)
 ACTIVE_CODES = {"independent": CHANCE, "single": SINGLE, "table": LISTED}
 
 

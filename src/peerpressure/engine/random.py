@@ -12,15 +12,28 @@ and rounded to the state's precision, so that a float32 run is its float64 twin 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from functools import cache
+from types import FunctionType
 from typing import Any, TypeAlias
 
+import numba
 import numpy as np
-from numba import njit
+from numba import carray, cfunc, njit, types
 from numpy.typing import NDArray
 
-from peerpressure.engine.intrinsics import bits_of_float64, float64_from_bits, fma
-from peerpressure.engine.plan import GAUSSIAN, LAPLACE, RADEMACHER, STREAM_ACTIVE, STUDENT, UNIFORM, UNIT, WIDTH
+from peerpressure.engine.intrinsics import bits_of_float64, call_filler, float64_from_bits, fma
+from peerpressure.engine.plan import (
+    CHUNK,
+    GAUSSIAN,
+    LAPLACE,
+    RADEMACHER,
+    STREAM_ACTIVE,
+    STUDENT,
+    UNIFORM,
+    UNIT,
+    WIDTH,
+    Draw,
+)
 
 GROUP = 8  # agents whose noise is drawn together
 HALF = 4  # the distance of the two agents that share a counter block
@@ -37,7 +50,7 @@ _WEYL_0, _WEYL_1 = U64(0x9E3779B9), U64(0xBB67AE85)
 _32 = U64(32)
 
 
-@njit(forceinline=True, error_model="numpy")
+@njit(inline="always", error_model="numpy")
 def _round(c0: Word, c1: Word, c2: Word, c3: Word, k0: Word, k1: Word) -> tuple[Word, Word, Word, Word, Word, Word]:
     # The high half of each product is mixed with the other words and the low half passed on, which is the 4x32 round of
     # the paper. The products themselves are passed on whole, and masked where they are read.
@@ -53,17 +66,10 @@ def philox(c0: Word, c1: Word, c2: Word, c3: Word, k0: Word, k1: Word) -> Four:
     Words are kept in 64 bits with undefined bits above bit 31 between rounds: the 32 × 32 → 64 bit product reads the
     low half only, so that the loop needs no shuffles.
     """
-    # Ten rounds: seven pass all tests of randomness, and ten are the margin that the authors recommend.
-    c0, c1, c2, c3, k0, k1 = _round(c0, c1, c2, c3, k0, k1)
-    c0, c1, c2, c3, k0, k1 = _round(c0, c1, c2, c3, k0, k1)
-    c0, c1, c2, c3, k0, k1 = _round(c0, c1, c2, c3, k0, k1)
-    c0, c1, c2, c3, k0, k1 = _round(c0, c1, c2, c3, k0, k1)
-    c0, c1, c2, c3, k0, k1 = _round(c0, c1, c2, c3, k0, k1)
-    c0, c1, c2, c3, k0, k1 = _round(c0, c1, c2, c3, k0, k1)
-    c0, c1, c2, c3, k0, k1 = _round(c0, c1, c2, c3, k0, k1)
-    c0, c1, c2, c3, k0, k1 = _round(c0, c1, c2, c3, k0, k1)
-    c0, c1, c2, c3, k0, k1 = _round(c0, c1, c2, c3, k0, k1)
-    c0, c1, c2, c3, k0, k1 = _round(c0, c1, c2, c3, k0, k1)
+    # Ten rounds: seven pass all tests of randomness, and ten are the margin that the authors recommend. LLVM unrolls
+    # them, which takes it much less time than numba takes to compile ten calls.
+    for _ in range(10):
+        c0, c1, c2, c3, k0, k1 = _round(c0, c1, c2, c3, k0, k1)
     return c0 & _LOW, c1 & _LOW, c2 & _LOW, c3 & _LOW
 
 
@@ -76,7 +82,7 @@ _MANTISSA = U64(0x000FFFFFFFFFFFFF)
 _SIGN = U64(0x8000000000000000)
 
 
-@njit(forceinline=True, error_model="numpy")
+@njit(inline="always", error_model="numpy")
 def _natural_log(u: float) -> float:
     """Return log u of a positive normal double to within 1 ulp or so, by the odd series of atanh in vectors."""
     # Adding the offset in the integers moves the cut between exponents from 1 to √½, so that the mantissa lies in [√½,
@@ -99,7 +105,7 @@ def _natural_log(u: float) -> float:
     return fma(exponent, 0.6931471805599453, fma(s * z, p, s + s))
 
 
-@njit(forceinline=True, error_model="numpy")
+@njit(inline="always", error_model="numpy")
 def _open_unit(high: Word, low: Word) -> float:
     """Return a double in (0, 1], 52 bits, from two 32-bit words."""
     # 52 random bits below the exponent of 1.0 are uniform on [1, 2). Subtracting from 2 excludes 0 and includes 1, as
@@ -107,7 +113,7 @@ def _open_unit(high: Word, low: Word) -> float:
     return 2.0 - float64_from_bits((((high << _32) | low) >> U64(12)) | _ONE)
 
 
-@njit(forceinline=True, error_model="numpy")
+@njit(inline="always", error_model="numpy")
 def _octant(bits: Word) -> tuple[float, float]:
     """Return cos and sin of an angle uniform on the circle: 52 bits choose it in an octant, three more the octant."""
     # 1.11e-16 rounds to 2⁻⁵³, half a cell: angles are the centres of 2⁵² cells, so that reflections into the other
@@ -138,7 +144,7 @@ def _octant(bits: Word) -> tuple[float, float]:
     )
 
 
-@njit(forceinline=True, error_model="numpy")
+@njit(inline="always", error_model="numpy")
 def _centred_unit(high: Word, low: Word) -> float:
     """Return a double uniform on (−½, ½), exactly symmetric about 0."""
     return float64_from_bits((((high << _32) | low) >> U64(12)) | _ONE) - (1.5 - 1.1102230246251565e-16)
@@ -211,86 +217,14 @@ def _unit(c0: Word, c1: Word, c2: Word, c3: Word, k0: Word, k1: Word, shape: flo
     return _centred_unit(w0, w1) + 0.5, _centred_unit(w2, w3) + 0.5
 
 
-def _compiled(fill: Callable[..., None], layout: str, law: Any) -> Callable[..., None]:
-    """Compile a loop under a name of its own.
-
-    Kernels on disk carry their own copies of what they call, and copies of one name are taken to be one function:
-    loops of different laws that shared a name would be mixed up.
-    """
-    fill.__name__ = fill.__qualname__ = f"{layout}{law.py_func.__name__}"
-    return njit(error_model="numpy")(fill)
+# The loops that fill a buffer with noise. Each is a function of its own in the machine's calling convention, compiled
+# when its law is first used, and the kernels call it through its address: they need not be compiled for every law.
 
 
-def _wide(law: Any) -> Callable[..., None]:
-    """Make the loop that fills the noise of up to GROUP agents in WIDTH replicates; flat, so that it vectorises."""
-
-    def fill(
-        out: NDArray[Any],
-        count: int,
-        shape: float,
-        block: Word,
-        step: Word,
-        replicate: Word,
-        stream: Word,
-        k0: Word,
-        k1: Word,
-    ) -> None:
-        # The partners are written even where count ≤ HALF, since the buffer always has space for a whole group.
-        for j in range(min(count, HALF) * WIDTH):
-            lane = U64(j) & U64(WIDTH - 1)
-            agent = U64(j) // U64(WIDTH)
-            first, second = law(block + agent, step, replicate + lane, stream, k0, k1, shape)
-            # The partner is HALF agents and not one agent further on, so that both stores of the vectorised loop are
-            # contiguous.
-            out[j] = first
-            out[HALF * WIDTH + j] = second
-
-    return _compiled(fill, "wide", law)
-
-
-def _narrow(law: Any) -> Callable[..., None]:
-    """Make the loop that fills the noise of consecutive agents in one replicate."""
-
-    def fill(
-        out: NDArray[Any],
-        pairs: NDArray[Any],
-        count: int,
-        shape: float,
-        block: Word,
-        step: Word,
-        replicate: Word,
-        stream: Word,
-        k0: Word,
-        k1: Word,
-    ) -> None:
-        # Whole groups even at the end of a chunk: the buffers have CHUNK entries, a multiple of GROUP.
-        groups = (count + GROUP - 1) // GROUP
-        for j in range(groups * HALF):
-            first, second = law(block + U64(j), step, replicate, stream, k0, k1, shape)
-            pairs[0, j] = first
-            pairs[1, j] = second
-        # Pairs were written in two streams so that the loop above vectorises; now each agent gets its own.
-        for group in range(groups):
-            for j in range(HALF):
-                out[GROUP * group + j] = pairs[0, HALF * group + j]
-                out[GROUP * group + HALF + j] = pairs[1, HALF * group + j]
-
-    return _compiled(fill, "narrow", law)
-
-
-_gaussian_wide, _gaussian_narrow = _wide(_gaussian), _narrow(_gaussian)
-_laplace_wide, _laplace_narrow = _wide(_laplace), _narrow(_laplace)
-_uniform_wide, _uniform_narrow = _wide(_uniform), _narrow(_uniform)
-_student_wide, _student_narrow = _wide(_student), _narrow(_student)
-_rademacher_wide, _rademacher_narrow = _wide(_rademacher), _narrow(_rademacher)
-_unit_wide, _unit_narrow = _wide(_unit), _narrow(_unit)
-
-
-@njit(error_model="numpy")
-def fill_wide(
-    out: NDArray[Any],
+def _fill_wide(
+    out: Any,
+    pairs: Any,
     count: int,
-    law: int,
     shape: float,
     block: Word,
     step: Word,
@@ -300,29 +234,23 @@ def fill_wide(
     k1: Word,
 ) -> None:
     """Write the noise of ``count`` ≤ GROUP agents from ``block`` on, in WIDTH replicates: out[agent·WIDTH + lane]."""
-    # Dispatch outside of the loops: a law is constant over a run, and a branch inside would stop vectorisation.
-    if law == GAUSSIAN:
-        _gaussian_wide(out, count, shape, block, step, replicate, stream, k0, k1)
-    elif law == LAPLACE:
-        _laplace_wide(out, count, shape, block, step, replicate, stream, k0, k1)
-    elif law == UNIFORM:
-        _uniform_wide(out, count, shape, block, step, replicate, stream, k0, k1)
-    elif law == STUDENT:
-        _student_wide(out, count, shape, block, step, replicate, stream, k0, k1)
-    elif law == RADEMACHER:
-        _rademacher_wide(out, count, shape, block, step, replicate, stream, k0, k1)
-    elif law == UNIT:
-        _unit_wide(out, count, shape, block, step, replicate, stream, k0, k1)
-    else:
-        out[:] = 0.0
+    numbers = carray(out, (GROUP * WIDTH,))
+    # Flat, so that it vectorises. The partners are written even where count ≤ HALF, since the buffer always has space
+    # for a whole group.
+    for j in range(min(count, HALF) * WIDTH):
+        lane = U64(j) & U64(WIDTH - 1)
+        agent = U64(j) // U64(WIDTH)
+        first, second = _law(block + agent, step, replicate + lane, stream, k0, k1, shape)
+        # The partner is HALF agents and not one agent further on, so that both stores of the vectorised loop are
+        # contiguous.
+        numbers[j] = first
+        numbers[HALF * WIDTH + j] = second
 
 
-@njit(error_model="numpy")
-def fill_narrow(
-    out: NDArray[Any],
-    pairs: NDArray[Any],
+def _fill_narrow(
+    out: Any,
+    pairs: Any,
     count: int,
-    law: int,
     shape: float,
     block: Word,
     step: Word,
@@ -332,43 +260,93 @@ def fill_narrow(
     k1: Word,
 ) -> None:
     """Write the noise of ``count`` agents from counter block ``block`` on, in one replicate: out[agent]."""
-    if law == GAUSSIAN:
-        _gaussian_narrow(out, pairs, count, shape, block, step, replicate, stream, k0, k1)
-    elif law == LAPLACE:
-        _laplace_narrow(out, pairs, count, shape, block, step, replicate, stream, k0, k1)
-    elif law == UNIFORM:
-        _uniform_narrow(out, pairs, count, shape, block, step, replicate, stream, k0, k1)
-    elif law == STUDENT:
-        _student_narrow(out, pairs, count, shape, block, step, replicate, stream, k0, k1)
-    elif law == RADEMACHER:
-        _rademacher_narrow(out, pairs, count, shape, block, step, replicate, stream, k0, k1)
-    elif law == UNIT:
-        _unit_narrow(out, pairs, count, shape, block, step, replicate, stream, k0, k1)
+    # Whole groups even at the end of a chunk: the buffers have CHUNK entries, a multiple of GROUP.
+    groups = (count + GROUP - 1) // GROUP
+    numbers, halves = carray(out, (groups * GROUP,)), carray(pairs, (2, CHUNK // 2))
+    for j in range(groups * HALF):
+        first, second = _law(block + U64(j), step, replicate, stream, k0, k1, shape)
+        halves[0, j] = first
+        halves[1, j] = second
+    # Pairs were written in two streams so that the loop above vectorises; now each agent gets its own.
+    for group in range(groups):
+        for j in range(HALF):
+            numbers[GROUP * group + j] = halves[0, HALF * group + j]
+            numbers[GROUP * group + HALF + j] = halves[1, HALF * group + j]
+
+
+_law = _gaussian  # in each loop that is compiled, the law of its own
+_LAWS = {
+    GAUSSIAN: _gaussian,
+    LAPLACE: _laplace,
+    UNIFORM: _uniform,
+    STUDENT: _student,
+    RADEMACHER: _rademacher,
+    UNIT: _unit,
+}
+
+
+@cache
+def filler_of(code: int, dtype: np.dtype[Any], *, wide: bool) -> np.uint64:
+    """Return the address of the loop that draws from a law, which is compiled if need be; 0 for no noise."""
+    if code not in _LAWS:
+        return U64(0)
+    law, loop = _LAWS[code], _fill_wide if wide else _fill_narrow
+    # A copy under a name of its own: compiled code is stored under the function's name. The law is a global and not a
+    # cell, since code with cells is not found again by another process.
+    name = f"{loop.__name__}{law.py_func.__name__}"
+    copy = FunctionType(loop.__code__, globals() | {"_law": law}, name)
+    copy.__qualname__ = name
+    pointer = types.CPointer(numba.from_dtype(dtype))
+    signature = types.void(pointer, pointer, types.int64, types.float64, *6 * (types.uint64,))
+    compiled = cfunc(signature, cache=True, error_model="numpy")(copy)
+    # Kept, because the address is valid as long as the function exists.
+    _COMPILED.append(compiled)
+    return U64(compiled.address)
+
+
+_COMPILED: list[Any] = []
+
+
+@njit(error_model="numpy", inline="always")
+def fill(
+    noise: NDArray[Any],
+    pairs: NDArray[Any],
+    count: int,
+    address: Word,
+    draw: Draw,
+    block: Word,
+    step: Word,
+    replicate: Word,
+    stream: Word,
+) -> None:
+    """Fill a buffer by the loop at this address; ``pairs`` is scratch space of the narrow one."""
+    if address:
+        call_filler(address, noise, pairs, count, draw.shape, block, step, replicate, stream, draw.k0, draw.k1)
     else:
-        out[:count] = 0.0
+        for j in range(noise.size):
+            noise[j] = 0
 
 
 # Who updates. The coin of agent i is word i mod 4 of the counter (i // 4, step, replicate, STREAM_ACTIVE), and the one
-# agent of all is the leading digits of counter 0 in base n. An agent updates if its coin is below its threshold: coins
-# are 0 for those who are chosen or listed, and larger than every threshold for others.
+# agent of all is ⌊n·u⌋ for the u of counter 0.
 
-ABOVE = U64(2**32)
+ABOVE = U64(2**32)  # larger than every threshold of a coin
 
 
 @njit(error_model="numpy")
-def chosen_agent(agents: int, step: Word, replicate: Word, k0: Word, k1: Word) -> Word:
+def chosen_agent(agents: int, step: Word, replicate: Word, draw: Draw) -> Word:
     """Return one agent, uniformly chosen: ⌊n·u⌋ for u of 64 bits, without rounding."""
-    w0, w1, _, _ = philox(U64(0), step, replicate, U64(STREAM_ACTIVE), k0, k1)
+    w0, w1, _, _ = philox(U64(0), step, replicate, U64(STREAM_ACTIVE), draw.k0, draw.k1)
     return (w0 * U64(agents) + ((w1 * U64(agents)) >> _32)) >> _32
 
 
 @njit(error_model="numpy")
-def toss_wide(coins: NDArray[np.uint64], first: int, step: Word, replicate: Word, k0: Word, k1: Word) -> None:
+def toss_wide(coins: NDArray[np.uint64], first: int, step: Word, replicate: Word, draw: Draw) -> None:
     """Write the coins of the GROUP agents from ``first`` on, in WIDTH replicates: coins[agent·WIDTH + lane]."""
     for half in range(2):
         block, part = U64(first // 4 + half), coins[half * HALF * WIDTH :]
         for lane in range(U64(WIDTH)):
-            w0, w1, w2, w3 = philox(block, step, replicate + lane, U64(STREAM_ACTIVE), k0, k1)
+            w0, w1, w2, w3 = philox(block, step, replicate + lane, U64(STREAM_ACTIVE), draw.k0, draw.k1)
             part[lane] = w0
             part[U64(WIDTH) + lane] = w1
             part[U64(2 * WIDTH) + lane] = w2
@@ -383,14 +361,13 @@ def toss_narrow(
     count: int,
     step: Word,
     replicate: Word,
-    k0: Word,
-    k1: Word,
+    draw: Draw,
 ) -> None:
     """Write the coins of ``count`` agents from ``first`` on, a multiple of 4, in one replicate: coins[agent]."""
     blocks = U64((count + 3) // 4)
     # Words are written in four streams so that the loop vectorises; then each agent gets its own.
     for j in range(blocks):
-        w0, w1, w2, w3 = philox(U64(first // 4) + j, step, replicate, U64(STREAM_ACTIVE), k0, k1)
+        w0, w1, w2, w3 = philox(U64(first // 4) + j, step, replicate, U64(STREAM_ACTIVE), draw.k0, draw.k1)
         words[0, j] = w0
         words[1, j] = w1
         words[2, j] = w2

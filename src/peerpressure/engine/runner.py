@@ -17,22 +17,12 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from peerpressure.engine.arguments import (
-    CHUNK,
-    Activity,
-    AgentArrays,
-    Changes,
-    Clock,
-    Graph,
-    SummaryArrays,
-    keep_all,
-    reduce_summaries,
-)
+from peerpressure.engine.arguments import Activity, AgentArrays, Changes, Clock, Graph, SummaryArrays, reduce_summaries
 from peerpressure.engine.narrow import draw_narrow, run_narrow
 from peerpressure.engine.plan import (
     ACTIVE_CODES,
-    ALL,
     CHANCE,
+    CHUNK,
     FRESH,
     NARROW_UP_TO,
     STREAM_FRESH,
@@ -43,6 +33,7 @@ from peerpressure.engine.plan import (
     RunResult,
     draw_of,
 )
+from peerpressure.engine.random import GROUP, filler_of
 from peerpressure.engine.temporal import EventArrays, add_up_all, apply_changes, copy_of, no_changes, roomy_graph
 from peerpressure.engine.wide import draw_wide, run_wide
 from peerpressure.errors import PeerPressureError
@@ -114,19 +105,21 @@ def agents_of(model: Model, dtype: np.dtype[Any], deviation: NDArray[np.float64]
         deviation=np.atleast_1d(np.asarray(model.noise.std if deviation is None else deviation)).astype(dtype),
         adaptation_weight=np.atleast_1d(np.asarray(adaptation_weight)).astype(dtype),
         keep_isolated=model.isolated == "keep",
-        activity=activity_of(model),
     )
 
 
-def activity_of(model: Model) -> Activity:
-    """Return who updates, as the kernels read it."""
-    activation = model.activation
-    if activation is None or activation.kind != "independent":
-        # A coin of 0 is below this threshold, and no other.
-        mode = ALL if activation is None else ACTIVE_CODES[activation.kind]
-        return Activity(mode, np.ones(0 if activation is None else model.n, np.uint64))
-    # Rounded up, so that an agent of the smallest probability still updates at times.
-    return Activity(CHANCE, np.ceil(activation.values * 2.0**32).astype(np.uint64))
+def activity_of(plan: RunPlan, clock: Clock) -> Activity | None:
+    """Return who updates at the clock's steps, with buffers of its own; None where everybody does."""
+    activation, begin = plan.model.activation, clock.first - 1
+    if activation is None:
+        return None
+    mode, thresholds = ACTIVE_CODES[activation.kind], np.ones(plan.model.n, np.uint64)
+    if mode == CHANCE:
+        # Rounded up, so that an agent of the smallest probability still updates at times.
+        thresholds = np.ceil(activation.values * 2.0**32).astype(np.uint64)
+    coins, words = np.empty(CHUNK, np.uint64), np.empty((4, CHUNK // 4), np.uint64)
+    listed = plan.masks(begin, begin + clock.relief.size)
+    return Activity(mode, thresholds, listed, coins, words, np.empty(WIDTH, np.uint64))
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,6 +176,8 @@ def plan_blocks(replicates: NDArray[np.int64], agents: int, threads: int) -> Ite
     [(0, 16, 16, 0), (16, 16, 16, 16), (32, 1, 1, 32), (33, 1, 1, 33)]
     >>> list(plan_blocks(np.arange(1000), 2, 2))
     [(0, 512, 16, 0), (512, 488, 16, 512)]
+    >>> list(plan_blocks(np.arange(20), 100, 2))
+    [(0, 16, 16, 0), (16, 4, 16, 16)]
     """
     most = max(1, _NUMBERS // (agents * WIDTH))
     most_narrow = max(1, _NUMBERS // agents)
@@ -193,8 +188,10 @@ def plan_blocks(replicates: NDArray[np.int64], agents: int, threads: int) -> Ite
         row = int(begin)
         while row < end:
             rest = int(end) - row
-            # A few replicates at the end are cheaper one at a time than in a block that is mostly padding.
-            width = 1 if rest <= NARROW_UP_TO else WIDTH
+            # A few replicates at the end are cheaper one at a time than in a block that is mostly padding; in a small
+            # network by less than the second kernel takes to load or to compile.
+            narrow = rest <= NARROW_UP_TO and (row == begin or agents * WIDTH > _NUMBERS)
+            width = 1 if narrow else WIDTH
             lanes = min(layers * WIDTH if width > 1 else most_narrow, rest)
             yield int(replicates[row]), lanes, width, row
             row += lanes
@@ -272,9 +269,6 @@ class ProcessorRun:
             if block.hidden_state.size:
                 block.write(opinions if opinions.ndim == 1 else opinions[block.rows], block.hidden_state)
             self._remember(block, memory)
-            keep_all(
-                self._ledger(block, np.zeros(0, np.int64)), 0, public, block.hidden_state, block.width, block.partial
-            )
 
     def _remember(self, block: Block, memory: NDArray[Any] | None) -> None:
         """Set the memory of correlated noise: drawn where the run starts, or the one of the run that is resumed."""
@@ -303,11 +297,20 @@ class ProcessorRun:
 
     def finish(self, report: Callable[[int], None]) -> RunResult:
         """Make all steps and return what was recorded."""
+        self._record_start()
         with self._pool() as pool:
             for begin, end in self._segments():
                 self._advance(begin, end, pool)
                 report(end - self.plan.start_step)
         return self._result()
+
+    def _record_start(self) -> None:
+        nothing = np.zeros(0)
+        clock = Clock(self.plan.start_step + 1, nothing, nothing, nothing, nothing, self.plan.pace)
+        for block in self.blocks:
+            # A call without steps records the state as it is.
+            ledger = self._ledger(block, np.zeros(1, np.int64))
+            self._call(block, self._network(block), self._unchanged(0), clock, ledger, 0, self.plan.model.n)
 
     @contextlib.contextmanager
     def _pool(self) -> Iterator[Executor | None]:
@@ -335,7 +338,7 @@ class ProcessorRun:
             begin = end
 
     def _clock(self, begin: int, end: int) -> Clock:
-        return Clock(begin + 1, *self.plan.readings(begin, end), self.plan.pace, self.plan.masks(begin, end))
+        return Clock(begin + 1, *self.plan.readings(begin, end), self.plan.pace)
 
     def _slots(self, begin: int, end: int) -> NDArray[np.int64]:
         """Return where each step of a segment is recorded, −1 for nowhere; slot 0 is the start's."""
@@ -367,17 +370,21 @@ class ProcessorRun:
     def _advance_block(self, block: Block, clock: Clock, slots: NDArray[np.int64]) -> None:
         if self.drawn_by_python:
             self._draw_custom(block, clock.first)
-        # Every block changes a copy of its own: blocks run at the same time, and each starts from the segment's first
-        # network.
-        network = self._network(block) if self.temporal is None else self.temporal.copied()
-        changes = self._unchanged(clock) if self.temporal is None else self.temporal.changes
+        network, changes = self._network(block), None
+        if self.temporal is not None:
+            # Every block changes a copy of its own: blocks run at the same time, and each starts from the segment's
+            # first network.
+            network, changes = self.temporal.copied(), self.temporal.changes
         self._call(block, network, changes, clock, self._ledger(block, slots), 0, self.plan.model.n)
 
     def _network(self, block: Block) -> tuple[Graph, AgentArrays]:
+        """Return the network as it is where the segment begins."""
+        if self.temporal is not None:
+            return self.temporal.graph, self.temporal.agents
         return graph_of(self.plan.model.network, self.plan.dtype, narrow=block.width == 1), self.agents
 
-    def _unchanged(self, clock: Clock) -> Changes:
-        return no_changes(clock.relief.size, self.plan.dtype)
+    def _unchanged(self, steps: int) -> Changes | None:
+        return None if self.temporal is None else no_changes(steps, self.plan.dtype)
 
     def _draw_custom(self, block: Block, step: int) -> None:
         # The draw overwrites the memory, which the recursion still needs.
@@ -397,7 +404,7 @@ class ProcessorRun:
         network = self._network(block) if self.temporal is None else self.temporal.copied()
         for q in range(clock.relief.size):
             one = clock.part(q, q + 1)
-            same = self._unchanged(one)
+            same = self._unchanged(1)
             if self.temporal is not None:
                 self.temporal.change(network, q)
             ledger = self._ledger(block, slots[q : q + 1])
@@ -412,7 +419,7 @@ class ProcessorRun:
                 part.result()
             if slots[q] >= 0 and self.plan.keep_summaries:
                 # Here and not in the kernel, since no single call has seen all chunks.
-                reduce_summaries(ledger, slots[q], n, block.partial)
+                reduce_summaries(ledger.summaries, slots[q], n, block.partial)
 
     def _ledger(self, block: Block, slots: NDArray[np.int64]) -> SummaryArrays:
         rows = block.rows
@@ -422,16 +429,22 @@ class ProcessorRun:
         self,
         block: Block,
         network: tuple[Graph, AgentArrays],
-        changes: Changes,
+        changes: Changes | None,
         clock: Clock,
         ledger: SummaryArrays,
         begin: int,
         end: int,
     ) -> None:
-        kernel = run_wide if block.width > 1 else run_narrow
+        wide = block.width > 1
+        kernel = run_wide if wide else run_narrow
+        # What the kernels get as None they are compiled without.
+        plain = self.plan.model.adaptation is None and self.plan.pace == 1
         kernel(
-            *network, self.draw, clock, changes, ledger, block.first, begin, end,
-            block.states, block.memory, block.hidden_state, block.partial,
+            *network, self.draw, filler_of(self.draw.law, self.plan.dtype, wide=wide), clock, changes,
+            activity_of(self.plan, clock), ledger, block.first, begin, end, block.states, block.memory,
+            None if plain else block.hidden_state, block.partial,
+            # Small enough for the first-level cache; allocated here, because compiling that takes long.
+            np.empty((3, CHUNK), self.plan.dtype), np.empty((3, GROUP * block.width)),
         )  # fmt: skip
 
     def _result(self) -> RunResult:

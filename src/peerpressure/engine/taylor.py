@@ -20,11 +20,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from peerpressure.engine.arguments import CHUNK, Graph, coefficients, discard_stale_caches, keep_all
+from peerpressure.engine.arguments import Graph, SummaryArrays, coefficients, keep_all
 from peerpressure.engine.intrinsics import fma, update_row
 from peerpressure.engine.narrow import draw_narrow
-from peerpressure.engine.plan import WIDTH, RunPlan, RunResult
-from peerpressure.engine.random import U64
+from peerpressure.engine.plan import CHUNK, WIDTH, RunPlan, RunResult
+from peerpressure.engine.random import GROUP, U64
 from peerpressure.engine.runner import Block, ProcessorRun, aligned, graph_of
 from peerpressure.engine.wide import draw_wide
 
@@ -108,11 +108,15 @@ class _TaylorRun(ProcessorRun):
                 # list() waits for all blocks and raises the first error of a thread.
                 list(map(task, every) if pool is None or share else pool.map(task, every))
             if slots[q] >= 0:
-                for block in self.blocks:
-                    output = block.states[:, step & 1]
-                    keep_all(
-                        self._ledger(block, slots), slots[q], output, block.hidden_state, block.width, block.partial
-                    )
+                self._record(int(slots[q]), step)
+
+    def _record_start(self) -> None:
+        self._record(0, self.plan.start_step)
+
+    def _record(self, slot: int, step: int) -> None:
+        for block in self.blocks:
+            ledger = self._ledger(block, np.zeros(0, np.int64))
+            _keep(ledger, slot, block.states, step & 1, block.hidden_state, block.width, block.partial)
 
     def _advance_part(self, which: int, step: int, number: int, part: Part, pool: Executor | None) -> None:
         """Take one block through one part of a step."""
@@ -140,6 +144,19 @@ class _TaylorRun(ProcessorRun):
         cuts = [min(n, CHUNK * (-(-n // CHUNK) * i // threads)) for i in range(threads + 1)]
         # list() is a barrier: the next stage reads neighbours from all ranges.
         list(pool.map(lambda ends: kernel(self.graph, *rows, rest, *fields, *ends), itertools.pairwise(cuts)))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _keep(
+    ledger: SummaryArrays,
+    slot: int,
+    states: NDArray[Any],
+    parity: int,
+    hidden_state: NDArray[Any],
+    width: int,
+    partial: NDArray[np.float64],
+) -> None:
+    keep_all(ledger, slot, states, parity, hidden_state, width, partial, np.empty((3, GROUP * width)))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -243,6 +260,3 @@ def integrals(
                     once *= left[k]
                     twice *= left[k]
                 squares[gains.shape[0], i] += twice
-
-
-discard_stale_caches(_stage_wide, _stage_narrow, integrals)

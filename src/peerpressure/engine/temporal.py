@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from peerpressure.engine.arguments import Changes, Graph, discard_stale_caches
+from peerpressure.engine.arguments import Changes, Graph
 from peerpressure.engine.random import U64
 from peerpressure.networks import TemporalNetwork
 
@@ -176,6 +176,3 @@ def apply_changes(graph: Graph, degrees: NDArray[Any], changes: Changes, begin: 
     for e in range(begin, end):
         _add_up(graph, changes.sources[e], degrees)
         _add_up(graph, changes.targets[e], degrees)
-
-
-discard_stale_caches(add_up_all, apply_changes)

@@ -14,6 +14,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from peerpressure.engine.arguments import (
+    Activity,
     AgentArrays,
     Changes,
     Clock,
@@ -21,21 +22,20 @@ from peerpressure.engine.arguments import (
     SummaryArrays,
     adapted,
     coefficients,
-    discard_stale_caches,
     keep,
-    ledger_of,
-    reduce_summaries,
+    keep_all,
 )
 from peerpressure.engine.intrinsics import fma, keep_idle, prefetch, update_row
-from peerpressure.engine.plan import ALL, CHANCE, FRESH, FROZEN, LISTED, RECURRENT, STREAM_FRESH, WIDTH, Draw
-from peerpressure.engine.random import ABOVE, GROUP, U64, chosen_agent, fill_wide, toss_wide
+from peerpressure.engine.plan import CHANCE, FRESH, FROZEN, LISTED, RECURRENT, STREAM_FRESH, WIDTH, Draw
+from peerpressure.engine.random import ABOVE, GROUP, U64, chosen_agent, fill, filler_of, toss_wide
 from peerpressure.engine.temporal import apply_changes
 
 _CACHE = 2**25  # bytes of state from which it is not expected to stay in the caches
+_PART = 64  # agents of a part of a step that is computed, and then changed while it is in the nearest cache
 _LOOK_AHEAD = 16  # neighbours of the next agents to fetch early; hubs would flush the cache
 
 
-@njit(error_model="numpy")
+@njit(error_model="numpy", inline="always")
 def _prefetch_rows(graph: Graph, public: NDArray[Any], begin: int, end: int) -> None:
     """Prefetch the neighbours of the next agents; the noise of the present ones is computed meanwhile."""
     for agent in range(begin, end):
@@ -49,16 +49,20 @@ def _prefetch_rows(graph: Graph, public: NDArray[Any], begin: int, end: int) -> 
             k += U64(1)
 
 
-@njit(error_model="numpy")
+@njit(error_model="numpy", inline="always")
 def _noise_wide(
-    noise: NDArray[Any], memory: NDArray[Any], draw: Draw, agent: int, count: int, step: int, replicate: int
+    noise: NDArray[Any],
+    memory: NDArray[Any],
+    draw: Draw,
+    filler: U64,
+    agent: int,
+    count: int,
+    step: int,
+    replicate: int,
 ) -> None:
     """Bring the noise of ``count`` ≤ GROUP agents into the small buffer ``noise``."""
     if draw.mode != FROZEN:
-        fill_wide(
-            noise, count, draw.law, draw.shape, U64(agent // 2), U64(step), U64(replicate), U64(STREAM_FRESH),
-            draw.k0, draw.k1,
-        )  # fmt: skip
+        fill(noise, noise, count, filler, draw, U64(agent // 2), U64(step), U64(replicate), U64(STREAM_FRESH))
     if draw.mode != FRESH:
         number = noise.dtype.type
         carry, fresh = number(draw.carry), number(draw.fresh)
@@ -70,7 +74,7 @@ def _noise_wide(
             noise[j] = memory[base + U64(j)]
 
 
-@njit(error_model="numpy")
+@njit(error_model="numpy", inline="always")
 def _own_part(
     noise: NDArray[Any],
     offset: int,
@@ -90,58 +94,77 @@ def _own_part(
         noise[U64(offset + lane)] = fma(jitter, noise[U64(offset + lane)], own)
 
 
-@njit(error_model="numpy")
+@njit(error_model="numpy", inline="always")
 def _keep(public: NDArray[Any], output: NDArray[Any], base: int) -> None:
     """Leave the public opinion of one agent as it was."""
     for lane in range(WIDTH):
         output[U64(base + lane)] = public[U64(base + lane)]
 
 
-@njit(error_model="numpy")
-def _adapt(hidden_state: NDArray[Any], output: NDArray[Any], base: int, rate: Any) -> None:
-    """Adapt the hidden opinion of one agent to its public opinion."""
-    for lane in range(WIDTH):
-        hidden_state[U64(base + lane)] = adapted(hidden_state[U64(base + lane)], output[U64(base + lane)], rate)
+@njit(error_model="numpy", inline="always")
+def _adapt_wide(
+    agents: AgentArrays, adaptation_rate: Any, begin: int, end: int, output: NDArray[Any], hidden_state: NDArray[Any]
+) -> None:
+    """Adapt the hidden opinions of a range of agents to their public ones, those that are kept included."""
+    own_rates = agents.adaptation_weight.size > 1
+    for agent in range(begin, end if hidden_state.size else begin):
+        rate = adaptation_rate * agents.adaptation_weight[agent if own_rates else 0]
+        base = U64(agent) * U64(WIDTH)
+        for lane in range(U64(WIDTH)):
+            hidden_state[base + lane] = adapted(hidden_state[base + lane], output[base + lane], rate)
 
 
 @njit(error_model="numpy")
-def _toss_wide(
-    coins: NDArray[np.uint64],
-    agents: AgentArrays,
-    draw: Draw,
-    listed: NDArray[np.bool_],
-    chosen: NDArray[np.uint64],
-    first: int,
-    count: int,
-    step: int,
-    replicate: int,
+def _anyone_updates(
+    activity: Activity, draw: Draw, k: int, begin: int, end: int, step: int, replicate: int, agents: int
 ) -> bool:
-    """Write the coins of ``count`` ≤ GROUP agents, and return whether one of them may update."""
-    if agents.activity.mode == CHANCE:
-        toss_wide(coins, first, U64(step), U64(replicate), draw.k0, draw.k1)
+    """Return whether an agent of a range may update at the clock's step k in one of WIDTH replicates."""
+    if activity.mode == CHANCE:
         return True
+    if activity.mode == LISTED:
+        return bool(activity.listed[k, begin:end].any())
     anyone = False
-    for i in range(count):
-        for lane in range(WIDTH):
-            updates = listed[first + i] if agents.activity.mode == LISTED else chosen[lane] == U64(first + i)
-            coins[i * WIDTH + lane] = U64(0) if updates else ABOVE
-            anyone |= updates
+    for lane in range(WIDTH):
+        activity.chosen[lane] = chosen_agent(agents, U64(step), U64(replicate + lane), draw)
+        anyone |= U64(begin) <= activity.chosen[lane] < U64(end)
     return anyone
 
 
 @njit(error_model="numpy")
-def _choose_wide(agents: AgentArrays, draw: Draw, step: int, replicate: int, chosen: NDArray[np.uint64]) -> None:
-    """Write the one agent who updates in each of WIDTH replicates, where one does."""
-    if agents.activity.mode != ALL:
-        for lane in range(WIDTH):
-            chosen[lane] = chosen_agent(agents.hidden.size, U64(step), U64(replicate + lane), draw.k0, draw.k1)
+def _keep_wide(
+    activity: Activity,
+    draw: Draw,
+    k: int,
+    begin: int,
+    end: int,
+    step: int,
+    replicate: int,
+    public: NDArray[Any],
+    output: NDArray[Any],
+) -> None:
+    """Leave the public opinions of the agents of a range who do not update as they were."""
+    coins = activity.coins
+    for first in range(begin, end, GROUP):
+        count = min(GROUP, end - first)
+        if activity.mode == CHANCE:
+            toss_wide(coins, first, U64(step), U64(replicate), draw)
+        else:
+            for i in range(count):
+                for lane in range(WIDTH):
+                    chosen = activity.chosen[lane] == U64(first + i)
+                    updates = activity.listed[k, first + i] if activity.mode == LISTED else chosen
+                    coins[i * WIDTH + lane] = U64(0) if updates else ABOVE
+        for i in range(count):
+            base = U64(first + i) * U64(WIDTH)
+            keep_idle(coins, U64(i * WIDTH), activity.thresholds[first + i], public, output, base)
 
 
-@njit(error_model="numpy")
+@njit(error_model="numpy", inline="always")
 def _step_wide(
     graph: Graph,
     agents: AgentArrays,
     draw: Draw,
+    filler: U64,
     relief: Any,
     weight: Any,
     scale: Any,
@@ -153,28 +176,15 @@ def _step_wide(
     output: NDArray[Any],
     memory: NDArray[Any],
     noise: NDArray[Any],
-    listed: NDArray[np.bool_],
-    coins: NDArray[np.uint64],
-    chosen: NDArray[np.uint64],
+    past_caches: bool,
 ) -> None:
     """Make a step of the paper's model: constant hidden opinions, and no weight of an agent's own y_{t−1} on y_t."""
     per_agent = agents.deviation.size > 1
-    # Stores past the caches save the read of every line that is overwritten; a small state should stay in the caches.
-    everyone, thresholds = agents.activity.mode == ALL, agents.activity.thresholds
-    # Nor where some keep their opinions, as the output is then read again.
-    past_caches = output.nbytes > _CACHE and everyone
     for first in range(begin, end, GROUP):
         count = min(GROUP, end - first)
-        if not (everyone or _toss_wide(coins, agents, draw, listed, chosen, first, count, step, replicate)):
-            rows = slice(first * WIDTH, (first + count) * WIDTH)
-            output[rows] = public[rows]
-            # Noise with a memory runs on under those who keep their opinions.
-            if draw.mode == RECURRENT:
-                _noise_wide(noise, memory, draw, first, count, step, replicate)
-            continue
         # One group ahead, so that these loads overlap with the noise of the present group.
         _prefetch_rows(graph, public, first + GROUP, min(first + 2 * GROUP, end))
-        _noise_wide(noise, memory, draw, first, count, step, replicate)
+        _noise_wide(noise, memory, draw, filler, first, count, step, replicate)
         for i in range(count):
             agent = U64(first + i)
             if agents.keep_isolated and agents.degrees[agent] == 0:
@@ -189,19 +199,17 @@ def _step_wide(
                 public, graph.columns, graph.weights, graph.stride, U64(graph.starts[agent]), U64(graph.ends[agent]),
                 coupling_scale, jitter, drift, noise, U64(i * WIDTH), output, agent * U64(WIDTH), past_caches,
             )  # fmt: skip
-            if not everyone:
-                keep_idle(coins, U64(i * WIDTH), thresholds[agent], public, output, agent * U64(WIDTH))
 
 
-@njit(error_model="numpy")
+@njit(error_model="numpy", inline="always")
 def _step_beyond(
     graph: Graph,
     agents: AgentArrays,
     draw: Draw,
+    filler: U64,
     relief: Any,
     weight: Any,
     scale: Any,
-    adaptation_rate: Any,
     pace: Any,
     step: int,
     replicate: int,
@@ -212,21 +220,15 @@ def _step_beyond(
     memory: NDArray[Any],
     hidden_state: NDArray[Any],
     noise: NDArray[Any],
-    listed: NDArray[np.bool_],
-    coins: NDArray[np.uint64],
-    chosen: NDArray[np.uint64],
 ) -> None:
     """Make a step in which hidden opinions adapt, or of an SDE with steps shorter than 1."""
     number = public.dtype.type
     root, rest = np.sqrt(pace), number(1) - pace
-    everyone, thresholds = agents.activity.mode == ALL, agents.activity.thresholds
-    per_agent, own_rates = agents.deviation.size > 1, agents.adaptation_weight.size > 1
+    per_agent = agents.deviation.size > 1
     for first in range(begin, end, GROUP):
         count = min(GROUP, end - first)
         _prefetch_rows(graph, public, first + GROUP, min(first + 2 * GROUP, end))
-        _noise_wide(noise, memory, draw, first, count, step, replicate)
-        if not everyone:
-            _toss_wide(coins, agents, draw, listed, chosen, first, count, step, replicate)
+        _noise_wide(noise, memory, draw, filler, first, count, step, replicate)
         for i in range(count):
             agent = U64(first + i)
             gain, coupling_scale = coefficients(relief, weight, agents.stubbornness[agent], agents.degrees[agent])
@@ -237,89 +239,105 @@ def _step_beyond(
             _own_part(noise, i * WIDTH, jitter, pace * gain, agents.hidden[agent], rest, public, hidden_state, base)
             update_row(
                 public, graph.columns, graph.weights, graph.stride, U64(graph.starts[agent]), U64(graph.ends[agent]),
-                # Not past the caches: the adaptation right below reads the output again.
+                # Not past the caches: the adaptation reads the output again.
                 pace * coupling_scale, number(1), number(0), noise, U64(i * WIDTH), output, base, False,
             )  # fmt: skip
             if agents.keep_isolated and agents.degrees[agent] == 0:
                 _keep(public, output, base)
-            if not everyone:
-                keep_idle(coins, U64(i * WIDTH), thresholds[agent], public, output, base)
-            if hidden_state.size:
-                _adapt(
-                    hidden_state,
-                    output,
-                    base,
-                    adaptation_rate * agents.adaptation_weight[agent if own_rates else U64(0)],
-                )
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def run_wide(
+def run_wide(  # noqa: PLR0912 — see ``run_narrow``
     graph: Graph,
     agents: AgentArrays,
     draw: Draw,
+    filler: U64,
     clock: Clock,
-    changes: Changes,
+    changes: Changes | None,
+    activity: Activity | None,
     ledger: SummaryArrays,
     replicate: int,
     begin: int,
     end: int,
     states: NDArray[Any],
     memory: NDArray[Any],
-    hidden_state: NDArray[Any],
+    hidden_state: NDArray[Any] | None,
     partial: NDArray[np.float64],
+    buffers: NDArray[Any],
+    scratch: NDArray[np.float64],
 ) -> None:
     """Make the clock's steps for agents begin…end−1, in layers of WIDTH replicates from ``replicate`` on.
 
-    ``states`` is (layers, 2, agents·WIDTH): the state at an even time is in row 0, at an odd time in row 1.
+    ``states`` is (layers, 2, agents·WIDTH): the state at an even time is in row 0, at an odd time in row 1. ``changes``
+    is None for a constant network, ``activity`` where everybody updates, and ``hidden_state`` for the model of the
+    paper: what is None is not compiled. A clock without steps records the state in which a run starts. ``buffers``,
+    of which the noise of one group takes 1 kB, and ``scratch`` are for intermediate results.
     """
-    number = states.dtype.type
-    # One group at a time: the buffer is 1 kB and never leaves the first-level cache.
-    noise = np.zeros(GROUP * WIDTH, states.dtype)
-    coins, chosen = np.zeros(GROUP * WIDTH, np.uint64), np.zeros(WIDTH, np.uint64)
-    count, pace = agents.hidden.size, number(clock.pace)
-    plain = hidden_state.size == 0 and clock.pace == 1
-    for spell in range(changes.spells.size - 1):
-        apply_changes(graph, agents.degrees, changes, changes.cuts[spell], changes.cuts[spell + 1])
+    number, noise = states.dtype.type, buffers[0, : GROUP * WIDTH]
+    spell, q, steps = 0, 0, clock.relief.size
+    plain = hidden_state is None and activity is None
+    # Stores past the caches save the read of every line that is overwritten; a small state should stay in the caches,
+    # and so should one that is changed again.
+    past_caches, span = states[0, 0].nbytes > _CACHE and plain, max(end - begin, 1) if plain else _PART
+    if steps == 0:
+        keep_all(ledger, ledger.slots[0], states, (clock.first - 1) & 1, hidden_state, WIDTH, partial, scratch)
+    while q < steps:
+        last = steps
+        if changes is not None:
+            apply_changes(graph, agents.degrees, changes, changes.cuts[spell], changes.cuts[spell + 1])
+            last = changes.spells[spell + 1]
         for layer in range(states.shape[0]):
-            # Rows of the last layer may be fewer than WIDTH; padding is then not recorded.
-            part = ledger_of(ledger, layer, WIDTH)
-            for q in range(changes.spells[spell], changes.spells[spell + 1]):
-                step = clock.first + q
+            for k in range(q, last):
+                step = clock.first + k
                 public, output = states[layer, (step - 1) & 1], states[layer, step & 1]
-                relief, weight, scale = number(clock.relief[q]), number(clock.weight[q]), number(clock.scale[q])
+                relief, weight, scale = number(clock.relief[k]), number(clock.weight[k]), number(clock.scale[k])
                 first = replicate + layer * WIDTH
-                _choose_wide(agents, draw, step, first, chosen)
-                if plain:
-                    _step_wide(
-                        graph, agents, draw, relief, weight, scale, step, first, begin, end,
-                        public, output, memory[layer], noise, clock.listed[q], coins, chosen,
+                for part in range(begin, end, span):
+                    stop = min(part + span, end)
+                    if activity is not None:
+                        anyone = _anyone_updates(activity, draw, k, part, stop, step, first, agents.hidden.size)
+                        # Noise with a memory runs on under those who keep their opinions, and hidden ones adapt.
+                        if not anyone and draw.mode != RECURRENT and hidden_state is None:
+                            output[part * WIDTH : stop * WIDTH] = public[part * WIDTH : stop * WIDTH]
+                            continue
+                    if hidden_state is None:
+                        _step_wide(
+                            graph, agents, draw, filler, relief, weight, scale, step, first, part, stop,
+                            public, output, memory[layer], noise, past_caches,
+                        )  # fmt: skip
+                    else:
+                        _step_beyond(
+                            graph, agents, draw, filler, relief, weight, scale, number(clock.pace), step, first,
+                            part, stop, public, output, memory[layer], hidden_state[layer], noise,
+                        )  # fmt: skip
+                    if activity is not None:
+                        _keep_wide(activity, draw, k, part, stop, step, first, public, output)
+                    if hidden_state is not None:
+                        rate = number(clock.adaptation_rate[k])
+                        _adapt_wide(agents, rate, part, stop, output, hidden_state[layer])
+                if ledger.slots[k] >= 0:
+                    keep(
+                        ledger, ledger.slots[k], layer, states, step & 1, hidden_state, WIDTH, begin, end, partial,
+                        scratch,
                     )  # fmt: skip
-                else:
-                    _step_beyond(
-                        graph, agents, draw, relief, weight, scale, number(clock.adaptation_rate[q]), pace, step, first,
-                        begin, end, public, output, memory[layer], hidden_state[layer], noise, clock.listed[q], coins,
-                        chosen,
-                    )  # fmt: skip
-                if ledger.slots[q] >= 0:
-                    keep(part, ledger.slots[q], output, hidden_state[layer], WIDTH, begin, end, partial)
-                    if end - begin == count and ledger.summaries.shape[1]:
-                        reduce_summaries(part, ledger.slots[q], count, partial)
+        q = last
+        spell += 1
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def draw_wide(draw: Draw, step: int, replicate: int, stream: int, memory: NDArray[Any]) -> None:
-    """Write one draw for every agent and replicate to ``memory``, (layers, agents·WIDTH)."""
-    noise = np.zeros(GROUP * WIDTH, memory.dtype)
+def _draw_wide(draw: Draw, filler: U64, step: int, replicate: int, stream: int, memory: NDArray[Any]) -> None:
+    noise = np.empty(GROUP * WIDTH, memory.dtype)
     for layer in range(memory.shape[0]):
         for base in range(0, memory.shape[1], GROUP * WIDTH):
             size = min(noise.size, memory.shape[1] - base)
-            fill_wide(
-                noise, size // WIDTH, draw.law, draw.shape, U64(base // (2 * WIDTH)), U64(step),
-                U64(replicate + layer * WIDTH), U64(stream), draw.k0, draw.k1,
+            fill(
+                noise, noise, size // WIDTH, filler, draw, U64(base // (2 * WIDTH)), U64(step),
+                U64(replicate + layer * WIDTH), U64(stream),
             )  # fmt: skip
             for j in range(size):
                 memory[layer, base + j] = noise[j]
 
 
-discard_stale_caches(run_wide, draw_wide)
+def draw_wide(draw: Draw, step: int, replicate: int, stream: int, memory: NDArray[Any]) -> None:
+    """Write one draw for every agent and replicate to ``memory``, (layers, agents·WIDTH)."""
+    _draw_wide(draw, filler_of(draw.law, memory.dtype, wide=True), step, replicate, stream, memory)

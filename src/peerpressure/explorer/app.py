@@ -100,7 +100,7 @@ def _inference(cache: ModelCache, body: Body) -> Answer:
 
 
 def _upload(cache: ModelCache, body: Body) -> Answer:
-    return Answer(json_bytes(upload_answer(body["name"], body["data"], cache.limits)), _JSON)
+    return Answer(json_bytes(upload_answer(body["name"], body["data"], cache.limits, body["edges"])), _JSON)
 
 
 def _toml(cache: ModelCache, body: Body) -> Answer:
@@ -125,7 +125,8 @@ def _figure(cache: ModelCache, body: Body) -> Answer:
     if what not in SUBJECTS or kind not in KINDS or isinstance(time, bool) or not isinstance(time, int | float):
         rule = f"a picture must be of {', '.join(SUBJECTS)} at a time, as {' or '.join(KINDS)}"
         raise RequestError(422, message(rule, got=ascii([what, time, kind])[:80], remedy="name one of each"))
-    look = Look(time, str(body.get("colour")), body.get("log_time") is True, body.get("log_size") is True)
+    flags = (body.get(name) is True for name in ("log_time", "log_size", "zoom_colours"))
+    look = Look(time, str(body.get("colour")), *flags)
     # Other pictures do not depend on the observer.
     content = picture(cache.build(body, () if what == "observer" else _OBSERVER), what, look, kind, cache)
     return Answer(content, KINDS[kind], f"peerpressure-{what}.{kind}")
@@ -224,7 +225,8 @@ def _tab(request: Request) -> str:
 
 async def _body(request: Request, route: ApiRoute, limits: Limits) -> dict[str, Any]:
     if route.raw:
-        return {"name": request.query_params.get("name", ""), "data": await read_bytes(request, limits.upload_bytes)}
+        asked = {name: request.query_params.get(name, "") for name in ("name", "edges")}
+        return asked | {"data": await read_bytes(request, limits.upload_bytes)}
     return await read_json(request, limits.request_bytes)
 
 

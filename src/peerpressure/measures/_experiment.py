@@ -16,6 +16,7 @@ from peerpressure.privacy import Budget, Exposure, Frontier, budget, exposure, f
 from peerpressure.recovery import Estimate, NetworkEstimate, Target, recover
 from peerpressure.scenario import Scenario
 from peerpressure.scenario._scenario import Privacy
+from peerpressure.scenario._section import as_labels
 from peerpressure.sde import SDE
 from peerpressure.simulation import Record, simulate
 from peerpressure.statespace import model_of
@@ -187,18 +188,18 @@ class Experiment:
             # Even a minimum or a mean of y₀ = x₀ has no noise on it.
             sees_start=recorded and (keep.states or keep.summaries),
             runs=run.replicates if recorded else 1,
-            insiders=asked.insiders,
+            insiders=as_labels(asked.insiders),
         )
 
     @cached_property
     def frontier(self) -> Frontier | None:
-        """The cost of other noise designs; None where that takes long, or the model is extended."""
-        plain = isinstance(self.system, Model) and self.model.is_plain
+        """The cost of other noise designs; None where that takes long, or the model is not that of the paper."""
+        plain = isinstance(self.system, Model) and self.model.is_plain and self.model.network.is_simple
         if not plain or self.model.n * self.steps > MOST_COMPARED:
             return None
         asked = self.scenario.privacy or Privacy()
         horizons = np.unique(np.geomspace(1, self.steps, 5).round().astype(int))
-        terms: dict[str, Any] = {"sensitivity": asked.sensitivity, "insiders": asked.insiders}
+        terms: dict[str, Any] = {"sensitivity": asked.sensitivity, "insiders": as_labels(asked.insiders)}
         return frontier(self.model, horizons.tolist(), np.geomspace(0.1, 10, 13), **terms)
 
 
@@ -295,6 +296,9 @@ def states(run: Trajectory, most: int) -> Iterator[pd.DataFrame]:
 def summaries(experiment: Experiment) -> pd.DataFrame:
     """Return minimum, maximum, mean, spread (max − min) and max_distance (max |y_i − v|) per replicate and time.
 
+    Where closed classes or camps have values of their own, distances are those from the agents' own limits, and nan
+    unless the states of all agents are recorded.
+
     Where hidden opinions adapt and all of them are recorded, ``hidden_minimum``, ``hidden_maximum``, ``hidden_mean``
     and ``hidden_spread`` follow.
 
@@ -326,7 +330,8 @@ def summaries(experiment: Experiment) -> pd.DataFrame:
     rows, times = run.replicates.size, run.times.size
     columns: dict[str, Any] = {"replicate": np.repeat(run.replicates, times), "time": np.tile(run.times, rows)}
     for name in ("minimum", "maximum", "mean", "spread", "max_distance"):
-        columns[name] = np.asarray(getattr(run, name)).ravel()
+        values = getattr(run, name)
+        columns[name] = np.nan if values is None else values.ravel()
     hidden = run.hidden_path
     # Extremes over some of the agents would be mistaken for those of the network.
     if hidden is not None and run.agents.size == run.model.n:
@@ -350,7 +355,7 @@ def agents(experiment: Experiment) -> pd.DataFrame:
 
     model, final = experiment.model, experiment.run.final.public
     columns: dict[str, Any] = {
-        "agent": list(model.network.labels),
+        **model.network.name_columns(),
         # Whole degrees are written without a decimal point.
         "degree": model.network.degrees if model.network.is_weighted else model.network.degrees.astype(int),
         "stubbornness": model.s,
@@ -399,7 +404,8 @@ def estimates(experiment: Experiment) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        Columns ``method``, ``replicate``, ``agent``, ``hidden``, ``value``, ``std`` and ``identified``.
+        Columns ``method``, ``replicate``, ``agent``, ``hidden``, ``value``, ``std`` and ``identified``; ``topic`` after
+        ``agent`` on a network with topics.
 
     See Also
     --------
@@ -410,8 +416,8 @@ def estimates(experiment: Experiment) -> pd.DataFrame:
     --------
     >>> from peerpressure.measures import Experiment, estimates
     >>> from peerpressure.scenario import scenario_from
-    >>> noise, observe = {"law": "gaussian", "std": 0.5}, {"methods": ["kalman"]}
-    >>> parts = {"network": {"generator": "k2"}, "noise": noise, "observe": observe, "run": {"steps": 9, "seed": 1}}
+    >>> parts = {"network": {"generator": "k2"}, "noise": {"law": "gaussian", "std": 0.5}}
+    >>> parts |= {"observe": {"methods": ["kalman"]}, "run": {"steps": 9, "seed": 1}}
     >>> estimates(Experiment(scenario_from(parts))).shape
     (2, 7)
     """
@@ -422,7 +428,8 @@ def estimates(experiment: Experiment) -> pd.DataFrame:
         for method, estimate in experiment.estimates.items()
         for table in [estimate.to_dataframe()]
     ]
-    return pd.concat(parts, ignore_index=True)[["method", "replicate", "agent", "hidden", "value", "std", "identified"]]
+    names = [*experiment.model.network.name_columns([])]
+    return pd.concat(parts, ignore_index=True)[["method", "replicate", *names, "hidden", "value", "std", "identified"]]
 
 
 class NetworkCounts(NamedTuple):

@@ -31,7 +31,7 @@ class ObservedOutputs(NamedTuple):
     Attributes
     ----------
     runs : dict of str to Trajectory
-        One run for each topic, with the name "" if there are no topics.
+        One run for each topic, with the name "" if there are no topics, or the model has them itself.
     description : str
         How the file was read: separator, columns, and the steps of dates.
 
@@ -99,7 +99,8 @@ def read_outputs(
         if length is not None and step is None:
             frame = _multiples(frame, length)
         frame, clock = on_steps(frame, step, origin)
-        topics = by_topic(frame)
+        # A model with topics explains all of them at once.
+        topics = {"": frame} if model.network.topics else by_topic(frame)
         runs = {topic: Trajectory.from_dataframe(part, model) for topic, part in topics.items()}
     if length is not None:
         # Steps identify times exactly; real times follow after the check that each agent has one value per step.
@@ -190,7 +191,7 @@ def disk_needed(scenario: Scenario) -> int:
         scenario.output,
     )
     # An upper estimate before anything is simulated: a run that fills the disk would lose hours of work.
-    agents = n if keep.agents is None else len(keep.agents)
+    agents = n if keep.agents is None else scenario.graph.indices(keep.agents).size
     times = math.ceil(scenario.run.steps / keep.every) + 1
     opinions = 1 + (scenario.agents.adaptation is not None)  # public, and hidden where they adapt
     label = 1 + max(len(str(name)) for name in scenario.graph.labels)

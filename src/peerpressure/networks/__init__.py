@@ -1,17 +1,14 @@
 """Networks of agents: static and temporal networks, generators, data sets, files and connectivity."""
 
+from peerpressure.networks._classic_graphs import complete, cycle, grid, k2, path, star
 from peerpressure.networks._datasets import NAMED, RECORDED, named, recorded_contacts, recorded_groups
 from peerpressure.networks._generators import (
     GENERATORS,
     barabasi_albert,
-    complete,
-    cycle,
     erdos_renyi,
-    grid,
-    k2,
-    path,
+    followers,
     random_regular,
-    star,
+    rival_camps,
     watts_strogatz,
 )
 from peerpressure.networks._graph_files import read_attribute
@@ -59,6 +56,7 @@ __all__ = [
     "edge_markovian",
     "erdos_renyi",
     "failing_edges",
+    "followers",
     "gossip",
     "grid",
     "growing",
@@ -75,6 +73,7 @@ __all__ = [
     "recorded_contacts",
     "recorded_groups",
     "rewiring",
+    "rival_camps",
     "shortest_window",
     "star",
     "watts_strogatz",

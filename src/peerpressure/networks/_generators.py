@@ -1,4 +1,4 @@
-"""Generators of static networks: small graphs with closed forms, and random graphs.
+"""Generators of random networks, and the table of all generators of static networks.
 
 Every random generator has a ``seed``; the same seed gives the same network on every machine. A new generator is one
 function and one entry in `GENERATORS`, which declares its parameters and its size.
@@ -7,7 +7,6 @@ function and one entry in `GENERATORS`, which declares its parameters and its si
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from math import log
 from types import MappingProxyType
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from peerpressure.networks._classic_graphs import CLASSIC, MANY, up_to
 from peerpressure.networks._loops import attach, compiled
 from peerpressure.networks._network import Network
 from peerpressure.networks._sampling import Ends, random_pairs, random_regular_pairs, rewired_ring
@@ -22,197 +22,6 @@ from peerpressure.networks._validation import Generator, network_error, number_o
 from peerpressure.parameters import Parameter, Slider
 
 INTERPRETED = 20_000  # attachments up to which plain Python takes less time than importing numba
-
-
-def k2() -> Network:
-    """Return the complete graph K₂: two agents linked by one edge.
-
-    Returns
-    -------
-    Network
-        The smallest network.
-
-    See Also
-    --------
-    peerpressure.theory.two_agents : Closed forms of the model on this network.
-
-    Examples
-    --------
-    >>> from peerpressure.networks import k2
-    >>> k2()
-    Network(2 agents, 1 edge, bipartite, degree 1)
-    """
-    return path(2)
-
-
-def path(n: int) -> Network:
-    """Return the path graph: agents 0..n-1 in a line.
-
-    Parameters
-    ----------
-    n : int
-        Number of agents, at least 2.
-
-    Returns
-    -------
-    Network
-        The network, with all weights 1.
-
-    Raises
-    ------
-    NetworkError
-        If n is less than 2.
-
-    See Also
-    --------
-    cycle : The path closed to a ring.
-
-    Examples
-    --------
-    >>> from peerpressure.networks import path
-    >>> path(4)
-    Network(4 agents, 3 edges, bipartite, degrees 1–2)
-    """
-    _check("path", n=n)
-    steps = np.arange(n - 1)
-    return Network.from_edges((steps, steps + 1))
-
-
-def cycle(n: int) -> Network:
-    """Return the cycle graph: agents in a ring, bipartite exactly if n is even.
-
-    Parameters
-    ----------
-    n : int
-        Number of agents, at least 3.
-
-    Returns
-    -------
-    Network
-        The network, with all weights 1.
-
-    Raises
-    ------
-    NetworkError
-        If n is less than 3.
-
-    See Also
-    --------
-    path : The same without the closing edge.
-    watts_strogatz : A ring with more neighbours and rewired edges.
-
-    Examples
-    --------
-    >>> from peerpressure.networks import cycle
-    >>> cycle(5)
-    Network(5 agents, 5 edges, non-bipartite, degree 2)
-    """
-    _check("cycle", n=n)
-    steps = np.arange(n)
-    return Network.from_edges((steps, (steps + 1) % n))
-
-
-def complete(n: int) -> Network:
-    """Return the complete graph: an edge between any two agents.
-
-    Parameters
-    ----------
-    n : int
-        Number of agents, at least 2.
-
-    Returns
-    -------
-    Network
-        The network, with all weights 1.
-
-    Raises
-    ------
-    NetworkError
-        If n is less than 2.
-
-    See Also
-    --------
-    erdos_renyi : Each of these edges with a probability.
-
-    Examples
-    --------
-    >>> from peerpressure.networks import complete
-    >>> complete(4)
-    Network(4 agents, 6 edges, non-bipartite, degree 3)
-    """
-    _check("complete", n=n)
-    return Network.from_edges(np.triu_indices(n, 1))
-
-
-def star(n: int) -> Network:
-    """Return the star graph: agent 0 is linked with all others.
-
-    Parameters
-    ----------
-    n : int
-        Number of agents, at least 2.
-
-    Returns
-    -------
-    Network
-        The network, with all weights 1.
-
-    Raises
-    ------
-    NetworkError
-        If n is less than 2.
-
-    See Also
-    --------
-    complete : All agents are linked with each other.
-
-    Examples
-    --------
-    >>> from peerpressure.networks import star
-    >>> star(4)
-    Network(4 agents, 3 edges, bipartite, degrees 1–3)
-    """
-    _check("star", n=n)
-    leaves = np.arange(1, n)
-    return Network.from_edges((np.zeros_like(leaves), leaves))
-
-
-def grid(rows: int, columns: int) -> Network:
-    """Return a rectangular lattice with agents numbered row by row.
-
-    Parameters
-    ----------
-    rows, columns : int
-        Size of the lattice, each at least 1 and one of them at least 2.
-
-    Returns
-    -------
-    Network
-        The network, with all weights 1.
-
-    Raises
-    ------
-    NetworkError
-        If the lattice has fewer than two agents.
-
-    See Also
-    --------
-    path : A lattice of one row.
-
-    Examples
-    --------
-    >>> from peerpressure.networks import grid
-    >>> grid(2, 3)
-    Network(6 agents, 7 edges, bipartite, degrees 2–3)
-    """
-    _check("grid", rows=rows, columns=columns)
-    if rows == columns == 1:
-        raise network_error("columns must be at least 2 where rows is 1", got=1, remedy="ask for two agents or more")
-    # Edges to the right, then edges downwards.
-    place = np.arange(rows * columns).reshape(rows, columns)
-    sources = [place[:, :-1].ravel(), place[:-1].ravel()]
-    targets = [place[:, 1:].ravel(), place[1:].ravel()]
-    return Network.from_edges((np.concatenate(sources), np.concatenate(targets)))
 
 
 def erdos_renyi(n: int, p: float, *, seed: int, connected: bool = True) -> Network:
@@ -449,6 +258,111 @@ def _complement(n: int, ends: Ends) -> Ends:
     return i, j
 
 
+def followers(n: int, m: int, p: float = 0.2, *, seed: int) -> Network:
+    """Return a directed scale-free graph of accounts that follow each other, grown by preferential attachment [1]_.
+
+    The first m + 1 agents all listen to each other.  Each further agent listens to m distinct earlier ones, drawn with
+    probability proportional to their numbers of neighbours, each of whom listens back with probability p.
+
+    Parameters
+    ----------
+    n : int
+        Number of agents, at least 2.
+    m : int
+        Number of agents that each new agent listens to, at least 1 and below n.
+    p : float, default 0.2
+        Probability that an agent listens back, from 0 to 1.
+    seed : int
+        Seed of the random numbers.
+
+    Returns
+    -------
+    Network
+        The directed network, with all weights 1. It has one closed class, which contains the first m + 1 agents.
+
+    Raises
+    ------
+    NetworkError
+        If a parameter is out of range.
+    TooLargeError
+        If the edges do not fit into memory.
+
+    See Also
+    --------
+    barabasi_albert : The same with mutual edges.
+    peerpressure.theory.influence : Weight of each agent in the consensus value.
+
+    References
+    ----------
+    .. [1] Price (1976), A general theory of bibliometric and other cumulative advantage processes, J. Am. Soc. Inf.
+       Sci. 27, 292.
+
+    Examples
+    --------
+    >>> from peerpressure.networks import followers
+    >>> followers(100, 2, seed=1)
+    Network(100 agents, 251 directed edges, one closed class, degrees 2–8)
+    """
+    rng = random_generator(seed)
+    _check("followers", n=n, m=m, p=p)
+    if m >= n:
+        raise network_error(f"m must be below n = {n}", got=m, remedy="a new agent listens to m distinct earlier ones")
+    # Without the star of the first m + 1 agents, who are all linked.
+    pairs = _grown(n, m, rng).reshape(-1, 2)[m:]
+    back = pairs[rng.random(len(pairs)) < p, ::-1]
+    core = np.argwhere(~np.eye(m + 1, dtype=bool))
+    return Network.from_edges(np.concatenate([core, pairs, back]), n=n, directed=True)
+
+
+def rival_camps(n: int, degree: int, p: float = 0.0, *, seed: int) -> Network:
+    """Return a signed random regular graph of two camps: trust within a camp, distrust between the camps [1]_.
+
+    The first half of the agents is one camp.  The sign of each edge is reversed with probability p.
+
+    Parameters
+    ----------
+    n : int
+        Number of agents, at least 2.
+    degree : int
+        Number of neighbours of every agent, at least 1 and below n; n·degree must be even.
+    p : float, default 0.0
+        Probability that the sign of an edge is reversed, from 0 to 1.
+    seed : int
+        Seed of the random numbers.
+
+    Returns
+    -------
+    Network
+        The signed network, with weights 1 and −1. It is structurally balanced if p is 0.
+
+    Raises
+    ------
+    NetworkError
+        If a parameter is out of range, or the graph is not connected.
+
+    See Also
+    --------
+    random_regular : The same without signs.
+    peerpressure.Network.camps : The two camps of a balanced network.
+
+    References
+    ----------
+    .. [1] Cartwright & Harary (1956), Structural balance: a generalization of Heider's theory, Psychol. Rev. 63, 277.
+
+    Examples
+    --------
+    >>> from peerpressure.networks import rival_camps
+    >>> rival_camps(100, 4, seed=1)
+    Network(100 agents, 200 signed edges, balanced, degree 4)
+    """
+    _check("rival_camps", n=n, degree=degree, p=p)
+    sources, targets, _ = random_regular(n, degree, seed=seed).edges()
+    # A stream of its own, so that p does not change the edges.
+    reversed_ = np.random.default_rng([seed, 1]).random(sources.size) < p
+    rivals = (sources < n // 2) != (targets < n // 2)
+    return Network.from_edges((sources, targets), np.where(rivals != reversed_, -1.0, 1.0), n=n, signed=True)
+
+
 def _from_ends(n: int, ends: Ends) -> Network:
     # The callers check connectivity themselves: their messages name the parameters that make it likely.
     return Network.from_edges(ends, n=n, connected=False)
@@ -466,14 +380,6 @@ def _check(name: str, **values: Any) -> None:
     GENERATORS[name].check(**values)
 
 
-def _up_to(maximum: int, minimum: int, start: int = 100) -> Slider:
-    return Slider(minimum, maximum, start=start, log=True)
-
-
-# The largest number of agents that the explorer allows.
-_MANY = 50_000
-# 220² lattice points are just below _MANY.
-_SIDE = Slider(1, 220, start=10, log=True)
 GENERATORS: Mapping[str, Generator[Network]] = MappingProxyType(
     {
         "barabasi_albert": Generator(
@@ -482,7 +388,7 @@ GENERATORS: Mapping[str, Generator[Network]] = MappingProxyType(
             "New agents are linked with earlier ones in proportion to their degrees: a few hubs, many leaves.",
             lambda n, m: m * (n - m),
             (
-                number_of_agents(_up_to(_MANY, 3)),
+                number_of_agents(up_to(MANY, 3)),
                 Parameter(
                     "m",
                     "whole",
@@ -501,7 +407,7 @@ GENERATORS: Mapping[str, Generator[Network]] = MappingProxyType(
             "A ring of near neighbours in which some edges are rewired at random.",
             lambda n, k, p: n * k / 2,
             (
-                number_of_agents(_up_to(_MANY, 5)),
+                number_of_agents(up_to(MANY, 5)),
                 Parameter(
                     "k",
                     "whole",
@@ -529,7 +435,7 @@ GENERATORS: Mapping[str, Generator[Network]] = MappingProxyType(
             lambda n, p, **_: p * n * (n - 1) / 2,
             (
                 # The number of edges grows with n², so that fewer agents are offered than for sparse generators.
-                number_of_agents(_up_to(5_000, 3)),
+                number_of_agents(up_to(5_000, 3)),
                 Parameter(
                     "p",
                     "probability",
@@ -547,7 +453,7 @@ GENERATORS: Mapping[str, Generator[Network]] = MappingProxyType(
             "All agents have the same number of neighbours, and are otherwise linked at random.",
             lambda n, degree: n * degree / 2,
             (
-                number_of_agents(_up_to(_MANY, 4)),
+                number_of_agents(up_to(MANY, 4)),
                 Parameter(
                     "degree",
                     "whole",
@@ -560,46 +466,56 @@ GENERATORS: Mapping[str, Generator[Network]] = MappingProxyType(
             ),
             short="regular",
         ),
-        "grid": Generator(
-            grid,
-            "Lattice",
-            "A rectangular lattice in which agents have up to four neighbours; it is bipartite.",
-            lambda rows, columns: 2 * rows * columns - rows - columns,
+        "followers": Generator(
+            followers,
+            "Followers (directed)",
+            "New agents listen to earlier ones in proportion to their neighbours, and some of these listen back.",
+            lambda n, m, p=0.2: m * (n - m) * (1 + p) + m * (m + 1),
             (
-                Parameter("rows", "whole", "rows", at_least=1, slider=_SIDE),
-                Parameter("columns", "whole", "columns", at_least=1, slider=replace(_SIDE, minimum=2)),
+                number_of_agents(up_to(MANY, 3)),
+                Parameter(
+                    "m",
+                    "whole",
+                    "followed by each",
+                    "earlier agents that each new agent listens to",
+                    at_least=1,
+                    remedy="every new agent must listen to at least one other",
+                    slider=Slider(1, 20, start=2),
+                ),
+                Parameter(
+                    "p",
+                    "probability",
+                    "share listening back",
+                    "of an agent to listen back",
+                    slider=Slider(0.0, 1.0, 0.01, start=0.2),
+                ),
             ),
-            agents=lambda rows, columns: rows * columns,
         ),
-        "cycle": Generator(
-            cycle,
-            "Ring",
-            "Agents in a ring; it is bipartite if their number is even.",
-            lambda n: n,
-            (number_of_agents(_up_to(_MANY, 3), at_least=3),),
+        "rival_camps": Generator(
+            rival_camps,
+            "Rival camps (signed)",
+            "Two camps in a random regular network: trust within a camp, distrust between the camps.",
+            lambda n, degree, p=0.0: n * degree / 2,
+            (
+                number_of_agents(up_to(MANY, 4)),
+                Parameter(
+                    "degree",
+                    "whole",
+                    "neighbours",
+                    "neighbours of every agent",
+                    at_least=1,
+                    remedy="every agent needs a neighbour",
+                    slider=Slider(3, 20, start=4),
+                ),
+                Parameter(
+                    "p",
+                    "probability",
+                    "share of reversed signs",
+                    "of the sign of an edge to be reversed",
+                    slider=Slider(0.0, 1.0, 0.01, start=0.0),
+                ),
+            ),
         ),
-        "path": Generator(path, "Line", "Agents in a line.", lambda n: n - 1, (number_of_agents(_up_to(_MANY, 2)),)),
-        "star": Generator(
-            star,
-            "Star",
-            "One agent is linked with all others, who have no other neighbours.",
-            lambda n: n - 1,
-            (number_of_agents(_up_to(_MANY, 3)),),
-        ),
-        "complete": Generator(
-            complete,
-            "Complete",
-            "All agents are linked with each other.",
-            lambda n: n * (n - 1) / 2,
-            # 900 agents have 404,550 edges, within the limit of the explorer.
-            (number_of_agents(_up_to(900, 3, start=30)),),
-        ),
-        "k2": Generator(
-            k2,
-            "Two agents",
-            "Two agents linked by one edge, which the paper solves in closed form.",
-            lambda: 1,
-            agents=lambda: 2,
-        ),
+        **CLASSIC,
     }
 )

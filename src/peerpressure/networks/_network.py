@@ -20,13 +20,16 @@ from peerpressure.networks._adjacency import (
     adjacency_from_graph,
     components,
     is_connected,
+    labels_from_json,
     labels_to_json,
     reverses,
     two_colouring,
 )
 from peerpressure.networks._classes import Positions, camps, closed_classes, left_null_vector, split_by_label
+from peerpressure.networks._topics import product, topic_matrix, topic_names
 from peerpressure.networks._validation import (
     Label,
+    PairLabels,
     canonical_adjacency,
     labelled_square,
     network_error,
@@ -293,8 +296,10 @@ class Network:
         NetworkError
             If an array is missing or not valid.
         """
-        matrix, labels = adjacency_from_arrays(arrays)
+        matrix, names = adjacency_from_arrays(arrays)
         # A stored network may be of any kind; requiring more here would make some networks unreadable.
+        topics = labels_from_json(np.asarray(arrays.get("topics", []), dtype=np.str_))
+        labels = PairLabels(names or range(matrix.shape[0] // len(topics)), tuple(topics)) if topics else names
         return cls(matrix, labels, connected=False, directed=True, signed=True)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -303,15 +308,23 @@ class Network:
         Returns
         -------
         dict of str to array
-            ``indptr``, ``indices`` and ``weights`` of the adjacency matrix in CSR format, and ``labels`` as JSON text.
+            ``indptr``, ``indices`` and ``weights`` of the adjacency matrix in CSR format, and ``labels`` of the agents
+            as JSON text; ``topics`` as well if there are any.
         """
         A = self.adjacency
-        return {"indptr": A.indptr, "indices": A.indices, "weights": A.data, "labels": labels_to_json(self.labels)}
+        arrays = {"indptr": A.indptr, "indices": A.indices, "weights": A.data, "labels": labels_to_json(self.agents)}
+        return arrays | ({"topics": labels_to_json(self.topics)} if self.topics else {})
 
     @property
     def n(self) -> int:
         """Number of agents."""
         return int(self.adjacency.shape[0])
+
+    @property
+    def size(self) -> str:
+        """Number of agents, and of topics where there are any, in words."""
+        k = len(self.topics)
+        return f"{self.n // k:,} agents on {k:,} topic{'s' * (k != 1)}" if k else f"{self.n:,} agents"
 
     @property
     def edge_count(self) -> int:
@@ -446,7 +459,7 @@ class Network:
 
     @cached_property
     def _positions(self) -> dict[Label, int]:
-        return {label: i for i, label in enumerate(self.labels)}
+        return {label: i for i, label in enumerate(self.agents)}
 
     def index(self, label: Label) -> int:
         """Return the position of the agent with this label.
@@ -464,9 +477,13 @@ class Network:
         Raises
         ------
         NetworkError
-            If no agent has the label.
+            If no agent has the label, or it is that of an agent with several topics.
         """
-        return int(self.indices([label])[0])
+        found = self.indices([label])
+        if found.size > 1:
+            rule, remedy = "a label must name one topic of the agent", f"one is {(label, self.topics[0])!r}"
+            raise network_error(rule, got=repr(label), remedy=remedy)
+        return int(found[0])
 
     def indices(self, labels: Iterable[Label]) -> NDArray[np.int64]:
         """Return the positions of the agents with these labels, in the order of the labels.
@@ -474,7 +491,8 @@ class Network:
         Parameters
         ----------
         labels : iterable of hashable
-            Any of ``labels``, in any order.
+            Any of ``labels``, in any order. On a network with topics, the label of an agent stands for all of its
+            topics.
 
         Returns
         -------
@@ -493,16 +511,29 @@ class Network:
         array([1, 0])
         """
         wanted = list(labels)
+        if self.topics:
+            wanted = [pair for label in wanted for pair in self._pairs_of(label)]
         found = [self._find(label) for label in wanted]
         missing = [label for label, i in zip(wanted, found, strict=True) if i is None]
         if missing:
             raise unknown_labels(missing, self.labels)
         return np.array(found, dtype=np.int64)
 
+    def _pairs_of(self, label: Label) -> list[Label]:
+        return [label] if self._find_agent(label) is None else [(label, topic) for topic in self.topics]
+
     def _find(self, label: Label) -> int | None:
+        if not self.topics:
+            return self._find_agent(label)
+        if not isinstance(label, tuple) or len(label) != 2 or label[1] not in self.topics:
+            return None
+        agent = self._find_agent(label[0])
+        return None if agent is None else agent * len(self.topics) + self.topics.index(label[1])
+
+    def _find_agent(self, label: Label) -> int | None:
         # Default labels need no dictionary, which for a million agents is large and slow to build.
-        if isinstance(self.labels, range):
-            return position_in_range(label, self.n)
+        if isinstance(self.agents, range):
+            return position_in_range(label, len(self.agents))
         try:
             # An unhashable label cannot be in a dictionary, so it is unknown.
             return self._positions.get(label)
@@ -530,6 +561,34 @@ class Network:
         rows = np.repeat(np.arange(self.n, dtype=self.adjacency.indices.dtype), np.diff(self.adjacency.indptr))
         once = np.ones(rows.size, dtype=np.bool_) if self.directed else rows < self.adjacency.indices
         return rows[once], self.adjacency.indices[once], self.adjacency.data[once]
+
+    def pairs(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_], NDArray[np.bool_]]:
+        """Return the pairs of linked agents as drawings show them: mutual edges once, others from the listener.
+
+        Returns
+        -------
+        first, second : array of int32
+            Positions of the agents. Two agents who listen to each other with weights of different sign are two pairs.
+        one_way : array of bool
+            Whether the first listens to the second, and not the other way round.
+        negative : array of bool
+            Whether the weight is negative.
+
+        Examples
+        --------
+        >>> from peerpressure import Network
+        >>> first, second, one_way, _ = Network([[0, 1, 0], [1, 0, 0], [1, 0, 0]], directed=True).pairs()
+        >>> [*zip(first.tolist(), second.tolist(), one_way.tolist())]
+        [(0, 1, False), (2, 0, True)]
+        """
+        sources, targets, weights = self.edges()
+        negative = weights < 0
+        if not self.directed:
+            return sources, targets, np.zeros(sources.size, dtype=bool), negative
+        low, high = np.minimum(sources, targets).astype(np.int64), np.maximum(sources, targets)
+        # One number for each pair and sign.
+        _, first, count = np.unique(2 * (low * self.n + high) + negative, return_index=True, return_counts=True)
+        return sources[first], targets[first], count == 1, negative[first]
 
     def neighbours(self, i: int) -> NDArray[np.int32]:
         """Return the positions of those to whom the agent at position i listens, in increasing order.
@@ -632,6 +691,118 @@ class Network:
         matrix = csr_array(diags_array(keep) @ self.adjacency)
         return Network(matrix, self.labels, connected=False, directed=True, signed=self.signed)
 
+    def with_topics(self, topics: int | Iterable[Label], matrix: Any = None) -> Network:
+        """Return the network of all pairs (agent, topic), on which a model has opinions on several topics.
+
+        Opinions are then of shape (agents, topics), and with the topic matrix T a step is
+        Y_t = g_t ∘ (X + E_t) + C_t Y_{t−1} Tᵀ [1]_.
+
+        Parameters
+        ----------
+        topics : int or iterable of hashable
+            Number or names of the topics.
+        matrix : array_like or data frame, shape (topics, topics), optional
+            Weights T_pq with which the opinion on topic p follows what others say on topic q. The moduli of each row
+            sum to 1. By default topics are independent.
+
+        Returns
+        -------
+        Network
+            The Kronecker product A ⊗ T, whose labels are the pairs; the topics of an agent are next to each other.
+
+        Raises
+        ------
+        NetworkError
+            If names repeat, or the matrix does not fit the topics, is not finite or has another sum in a row.
+
+        See Also
+        --------
+        Network.by_topic : Arranges results by agent and topic.
+
+        References
+        ----------
+        .. [1] S. E. Parsegov, A. V. Proskurnikov, R. Tempo, N. E. Friedkin, "Novel multidimensional models of opinion
+           dynamics in social networks", IEEE Trans. Autom. Control 62 (2017).
+
+        Examples
+        --------
+        >>> from peerpressure import Model
+        >>> from peerpressure.networks import k2
+        >>> network = k2().with_topics(["tax", "rent"], [[1, 0], [0.5, 0.5]])
+        >>> network.labels[:]
+        ((0, 'tax'), (0, 'rent'), (1, 'tax'), (1, 'rent'))
+        >>> model = Model(network, hidden=[[0.2, 0.9], [0.4, 0.7]])
+        >>> network.by_topic(model.consensus_state).round(3)  # the opinions on rent follow those on tax
+        array([[0.3, 0.3],
+               [0.3, 0.3]])
+        """
+        names = topic_names(topics)
+        matrix = product(self.adjacency, topic_matrix(matrix, names))
+        return Network(matrix, PairLabels(self.labels, names), connected=False, directed=True, signed=True)
+
+    @property
+    def topics(self) -> tuple[Label, ...]:
+        """The names of the topics on a network that ``with_topics`` returned; empty on others."""
+        return self.labels.topics if isinstance(self.labels, PairLabels) else ()
+
+    @property
+    def agents(self) -> Sequence[Label]:
+        """The labels of the agents; where there are topics, those of the agents and not of the pairs."""
+        return self.labels.agents if isinstance(self.labels, PairLabels) else self.labels
+
+    def by_topic(self, values: ArrayLike | None) -> NDArray[Any]:
+        """Return values of all pairs of an agent and a topic with one axis for each of the two.
+
+        Parameters
+        ----------
+        values : array_like, shape (..., agents · topics)
+            Opinions, estimates or other values whose last axis is in the order of ``labels``.
+
+        Returns
+        -------
+        array of shape (..., agents, topics)
+            The same values; without topics, the last axis has length 1.
+
+        Raises
+        ------
+        NetworkError
+            If the last axis is not that of all pairs.
+
+        Examples
+        --------
+        >>> from peerpressure import Model, simulate
+        >>> from peerpressure.networks import path
+        >>> network = path(3).with_topics(["tax", "rent"])
+        >>> run = simulate(Model(network, hidden=[[0, 0], [0, 1], [1, 1]]), steps=10)
+        >>> network.by_topic(run.states).shape
+        (1, 11, 3, 2)
+        """
+        array = np.asarray(values)
+        if array.ndim == 0 or array.shape[-1] != self.n:
+            rule = f"the last axis must have the {self.n} values of the network"
+            raise network_error(
+                rule, got=f"shape {array.shape}", remedy="pass values of all agents, as run.states if recorded"
+            )
+        return array.reshape(*array.shape[:-1], -1, max(len(self.topics), 1))
+
+    def name_columns(self, positions: Iterable[int] | None = None) -> dict[str, list[Label]]:
+        """Return the columns that name agents in a table.
+
+        Parameters
+        ----------
+        positions : iterable of int, optional
+            The agents in the order of the rows; by default all of them.
+
+        Returns
+        -------
+        dict of str to list
+            ``agent`` with labels; where there are topics, ``agent`` and ``topic``.
+        """
+        chosen: list[Any] = list(self.labels) if positions is None else [self.labels[i] for i in positions]
+        if not self.topics:
+            return {"agent": chosen}
+        return {"agent": [agent for agent, _ in chosen], "topic": [topic for _, topic in chosen]}
+
     def _alike(self, adjacency: csr_array, labels: Iterable[Label] | None, *, connected: bool) -> Network:
         return Network(adjacency, labels, connected=connected, directed=self.directed, signed=self.signed)
 
@@ -688,7 +859,7 @@ class Network:
         kinds = {"directed": self.directed, "signed": self.signed, "weighted": self.is_weighted and not self.signed}
         edges = f"{''.join(f'{kind} ' for kind, holds in kinds.items() if holds)}edge{'s' * (self.edge_count != 1)}"
         facts = [
-            f"{self.n:,} agents",
+            self.size,
             f"{self.edge_count:,} {edges}",
             self._structure(),
             f"degree {low:.6g}" if low == high else f"degrees {low:.6g}–{high:.6g}",

@@ -183,7 +183,7 @@ class FitDiagnostics:
         """
         import pandas
 
-        w, labels = self._shown()
+        w, positions = self._shown()
         there = np.isfinite(w[0]).any(axis=0)
         below, above = agent_probabilities(w)
         p = holm(np.minimum(2 * np.minimum(below, above), 1.0))
@@ -191,7 +191,7 @@ class FitDiagnostics:
         return pandas.DataFrame(
             {
                 "replicate": np.repeat(np.arange(len(w)), count.size),
-                "agent": [labels[i] for i in np.flatnonzero(there)] * len(w),
+                **{name: own * len(w) for name, own in self._names(positions[there]).items()},
                 "count": np.tile(count, len(w)),
                 "mean": (some.sum(axis=1) / count).ravel(),
                 "size": np.sqrt(np.square(some).sum(axis=1) / count).ravel(),
@@ -219,19 +219,20 @@ class FitDiagnostics:
         """
         import pandas
 
-        w, labels = self._shown()
+        w, positions = self._shown()
         replicate, row, agent = np.nonzero(np.isfinite(w))
-        names = [labels[i] for i in agent]
-        residual = w[replicate, row, agent]
-        return pandas.DataFrame({"replicate": replicate, "time": self.times[row], "agent": names, "residual": residual})
+        columns = {"replicate": replicate, "time": self.times[row], **self._names(positions[agent])}
+        return pandas.DataFrame({**columns, "residual": w[replicate, row, agent]})
 
-    def _shown(self) -> tuple[Array, tuple[Hashable, ...]]:
-        """Return the residuals, an empty array where there are none, and the labels of their agents."""
+    def _shown(self) -> tuple[Array, NDArray[np.int64]]:
+        """Return the residuals, an empty array where there are none, and the positions of their agents."""
         w = self.residuals
         if w is None or self._found is None:
-            return np.empty((1, 1, 0)), ()
-        labels = model_of(self.system).network.labels
-        return w, tuple(labels[i] for i in self._found.agents)
+            return np.empty((1, 1, 0)), np.empty(0, dtype=np.int64)
+        return w, np.asarray(self._found.agents)
+
+    def _names(self, positions: NDArray[np.int64]) -> dict[str, list[Hashable]]:
+        return model_of(self.system).network.name_columns(positions.tolist())
 
     @property
     def log_likelihood(self) -> Array | None:

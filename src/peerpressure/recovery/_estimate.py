@@ -248,12 +248,13 @@ class Estimate:
         return found
 
     def to_dataframe(self) -> pandas.DataFrame:
-        """Return tidy rows: replicate, agent, value, std, identified.
+        """Return tidy rows: replicate, agent, topic where there are several, value, std, identified.
 
         Returns
         -------
         pandas.DataFrame
-            Columns ``replicate`` (counted from 0), ``agent``, ``value``, ``std`` and ``identified``.
+            Columns ``replicate`` (counted from 0), ``agent``, ``value``, ``std`` and ``identified``; ``topic`` after
+            ``agent`` on a network with topics.
         """
         import pandas
 
@@ -261,7 +262,7 @@ class Estimate:
         return pandas.DataFrame(
             {
                 "replicate": np.repeat(np.arange(rows), n),
-                "agent": list(self.model.network.labels) * rows,
+                **{name: labels * rows for name, labels in self.model.network.name_columns().items()},
                 "value": self.value.ravel(),
                 "std": np.tile(self.std, rows),
                 "identified": np.tile(self.identified, rows),

@@ -1,6 +1,7 @@
-"""Section [agents]: hidden opinions, stubbornness, the start of the public opinions, and adaptation.
+"""Section [agents]: hidden opinions, stubbornness, susceptibility, the start of the public opinions, and adaptation.
 
-Each is one number per agent: given as a list, drawn from a law, or read from a file.
+Each is one number per agent: given as a list, drawn from a law, or read from a file. With [topics], hidden opinions and
+the start are one number per agent and topic: a list for each agent, a law for all, or one column for each topic.
 """
 
 from __future__ import annotations
@@ -17,12 +18,15 @@ from peerpressure.networks import Network
 from peerpressure.networks._temporal import Isolated
 from peerpressure.scenario._columns import FromAttribute, FromColumn
 from peerpressure.scenario._section import (
+    AgentLabel,
     Numbers,
     OwnSeed,
     Positive,
+    Rows,
     Section,
     Share,
     alternatives,
+    as_labels,
     key_of,
     tag,
 )
@@ -49,9 +53,9 @@ class UniformDraw(Section):
             raise InvalidInputError(message(rule, got=f"{self.low:g} and {self.high:g}", remedy="exchange them"))
         return self
 
-    def values(self, network: Network, rng: np.random.Generator) -> Vector:
-        """Return one value for each agent."""
-        return rng.uniform(self.low, self.high, network.n)
+    def values(self, n: int, rng: np.random.Generator) -> Vector:
+        """Return n values."""
+        return rng.uniform(self.low, self.high, n)
 
 
 class NormalDraw(Section):
@@ -62,9 +66,9 @@ class NormalDraw(Section):
     std: Deviation = 1.0
     seed: OwnSeed = None
 
-    def values(self, network: Network, rng: np.random.Generator) -> Vector:
-        """Return one value for each agent."""
-        return rng.normal(self.mean, self.std, network.n)
+    def values(self, n: int, rng: np.random.Generator) -> Vector:
+        """Return n values."""
+        return rng.normal(self.mean, self.std, n)
 
 
 class TwoCamps(Section):
@@ -77,18 +81,18 @@ class TwoCamps(Section):
     std: Deviation = 0.0
     seed: OwnSeed = None
 
-    def values(self, network: Network, rng: np.random.Generator) -> Vector:
-        """Return one value for each agent."""
+    def values(self, n: int, rng: np.random.Generator) -> Vector:
+        """Return n values."""
         # A permutation gives exactly the rounded share, where independent draws would only on average.
-        above = rng.permutation(network.n) < round(self.share * network.n)
+        above = rng.permutation(n) < round(self.share * n)
         # Drawn after the groups, so that std does not change their members.
-        return np.where(above, self.high, self.low) + rng.normal(0.0, self.std, network.n)
+        return np.where(above, self.high, self.low) + rng.normal(0.0, self.std, n)
 
 
 def choose_draw(value: Any) -> str | None:
-    """Return the tag of the alternative: a list, a number, a word, a law or a file."""
+    """Return the tag of the alternative: a list, rows of numbers, a number, a word, a law or a file."""
     if isinstance(value, list | tuple):
-        return tag("list")
+        return tag("rows" if value and isinstance(value[0], list | tuple) else "list")
     # bool is an int too; it is tagged as a number, whose strict type then rejects it.
     if isinstance(value, int | float | str):
         return tag("word") if isinstance(value, str) else tag("number")
@@ -99,25 +103,40 @@ def choose_draw(value: Any) -> str | None:
 
 
 # Each part draws from a stream of its own, so that changing the law of one does not change the others.
-_STREAMS = {"hidden": 1, "stubbornness": 2, "start": 3, "adaptation_weight": 4, "activation": 5}
+STREAMS = {"hidden": 1, "stubbornness": 2, "start": 3, "adaptation_weight": 4, "susceptibility": 5, "activation": 6}
+# The parts with one value for each agent that a model takes under the same names.
+PARTS = ("hidden", "stubbornness", "susceptibility", "start")
 
 
-def values_of(part: Any, name: str, network: Network, seed: int, file: str | None) -> Vector | float | str:
-    """Return the values of a part of [agents]: one number for each agent, or a single number or word.
+def values_of(part: Any, name: str, network: Network, seed: int, file: str | None) -> Any:
+    """Return the values of a part of [agents]: numbers for each agent, or a single number or word.
 
     ``file`` is that of the network, if it has one.
     """
     if isinstance(part, FromAttribute):
-        return part.column(file).matched(network)[1]
-    if isinstance(part, int | float | str):
+        part = part.column(file)
+    if isinstance(part, FromColumn):
+        return part.matched(network)[1]
+    if isinstance(part, int | float | str | list):
         return part
-    if isinstance(part, list):
-        return np.array(part, dtype=np.float64)
-    # A file has no seed.
-    own = seed if isinstance(part, FromColumn) or part.seed is None else part.seed
+    # Stubbornness and adaptation are the same on all topics.
+    count = network.n if name in ("hidden", "start") else len(network.agents)
+    own = seed if part.seed is None else part.seed
     # A list of two numbers seeds a stream of its own, independent of the other parts and of the network.
-    drawn: Vector = part.values(network, np.random.default_rng([own, _STREAMS[name]]))
-    return drawn
+    return part.values(count, np.random.default_rng([own, STREAMS[name]]))
+
+
+def agent_values(agents: Agents, network: Network, seed: int, file: str | None) -> dict[str, Any]:
+    """Return the arguments of a model with one value for each agent; zealots have infinite stubbornness."""
+    parts: dict[str, Any] = {name: values_of(getattr(agents, name), name, network, seed, file) for name in PARTS}
+    if agents.activation is not None:
+        parts["activation"] = values_of(agents.activation, "activation", network, seed, file)
+    stubbornness = np.asarray(parts["stubbornness"])
+    # The model reports a list of another length.
+    if agents.zealots and stubbornness.shape in ((), (len(network.agents),), (network.n,)):
+        parts["stubbornness"] = np.repeat(stubbornness.astype(float), network.n // stubbornness.size)
+        parts["stubbornness"][network.indices(as_labels(agents.zealots))] = np.inf
+    return parts
 
 
 def _checked(formula: str) -> str:
@@ -138,7 +157,7 @@ def _choose_rate(value: Any) -> str | None:
 def _choose_weight(value: Any) -> str | None:
     chosen = choose_draw(value)
     # A normal law would leave the interval from 0 to 1.
-    return None if chosen in (tag("word"), tag("normal")) else chosen
+    return None if chosen in (tag("word"), tag("rows"), tag("normal")) else chosen
 
 
 Rate: TypeAlias = Annotated[
@@ -218,7 +237,7 @@ def _choose_hidden(value: Any) -> str | None:
 def _choose_stubbornness(value: Any) -> str | None:
     chosen = choose_draw(value)
     # Stubbornness must be positive, which a normal law or camps with a spread cannot guarantee.
-    return None if chosen in (tag("word"), tag("normal"), tag("two_camps")) else chosen
+    return None if chosen in (tag("word"), tag("rows"), tag("normal"), tag("two_camps")) else chosen
 
 
 _LAWS = ("uniform", "normal", "two_camps")
@@ -230,6 +249,7 @@ Draw: TypeAlias = (
     | Annotated[FromColumn, Tag("<file>")]
     | Annotated[FromAttribute, Tag("<attribute>")]
     | Annotated[Numbers, Tag("<list>")]
+    | Annotated[Rows, Tag("<rows>")]
 )
 Hidden: TypeAlias = Annotated[
     Draw,
@@ -261,6 +281,22 @@ Stubbornness: TypeAlias = Annotated[
 ]
 
 
+Susceptibility: TypeAlias = Annotated[
+    Annotated[Deviation, Tag("<number>")]
+    | Annotated[Annotated[list[Deviation], Field(min_length=1)], Tag("<list>")]
+    | Annotated[UniformDraw, Tag("<uniform>")]
+    | Annotated[TwoCamps, Tag("<two_camps>")]
+    | Annotated[FromColumn, Tag("<file>")]
+    | Annotated[FromAttribute, Tag("<attribute>")],
+    alternatives(
+        _choose_weight,
+        "susceptibility must be a number from 0 on, a list, a law (uniform or two_camps), a file or an attribute",
+        "for instance { law = 'two_camps', share = 0.9 }, by which 1 of 10 agents ignores the others",
+        law=("uniform", "two_camps"),
+    ),
+]
+
+
 def _choose_activation(value: Any) -> str | None:
     if isinstance(value, list | tuple) and value and isinstance(value[0], list | tuple):
         return tag("table")
@@ -288,10 +324,16 @@ ActivationSection: TypeAlias = Annotated[
 
 
 class Agents(Section):
-    """Hidden opinions, stubbornness, start, adaptation, who updates at a step, and what isolated agents show."""
+    """Opinions, stubbornness, susceptibility, zealots, start, adaptation, who updates, and the isolated."""
 
     hidden: Hidden = UniformDraw()
     stubbornness: Stubbornness = 1.0
+    susceptibility: Annotated[
+        Susceptibility, Field(description="factor of the pressure on each agent; 0 for agents who ignore all others")
+    ] = 1.0
+    zealots: Annotated[
+        Annotated[list[AgentLabel], Field(min_length=1)] | None, Field(description="agents who listen to nobody")
+    ] = None
     start: Start = "hidden"
     adaptation: Annotated[AdaptationSection | None, Field(description="constant hidden opinions if left out")] = None
     activation: Annotated[

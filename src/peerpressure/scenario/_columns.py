@@ -9,64 +9,85 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import Discriminator, Field, Tag
 
 from peerpressure.errors import InvalidInputError, did_you_mean, first_few, message
 from peerpressure.files import naming
 from peerpressure.networks import Network
 from peerpressure.networks._graph_files import GRAPHS, attribute_table, is_graph_file
 from peerpressure.parameters import texts_of
-from peerpressure.scenario._section import InputFile, Section
+from peerpressure.scenario._section import InputFile, Section, tag
 from peerpressure.tables import TextTable, places_in, read_table
 
 Vector: TypeAlias = NDArray[np.float64]
 
+
+def _one_or_more(value: Any) -> str:
+    return tag("list") if isinstance(value, list | tuple) else tag("text")
+
+
+Name: TypeAlias = Annotated[str, Field(min_length=1)]
+Names: TypeAlias = Annotated[
+    Annotated[Name, Tag(tag("text"))] | Annotated[Annotated[list[Name], Field(min_length=1)], Tag(tag("list"))],
+    Discriminator(_one_or_more),
+    Field(description="a name, or one for each topic"),
+]
 _BY = "add a column with their names, or set by = to the column that has them"
 
 
 class FromColumn(Section):
-    """A column of a table; ``by`` is the column with the names of the agents, detected if left out."""
+    """A column of a table, or one for each topic; ``by`` names the column with the agents, detected if left out."""
 
     file: Annotated[InputFile, Field(description="a table, or a graph with attributes of its nodes")]
-    column: Annotated[str, Field(min_length=1)]
+    column: Names
     by: Annotated[str | None, Field(description="the column with the names of the agents; detected if left out")] = None
 
-    def values(self, network: Network, rng: np.random.Generator) -> Vector:
-        """Return one value for each agent."""
-        return self.matched(network)[1]
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns."""
+        return [self.column] if isinstance(self.column, str) else self.column
 
     def matched(self, network: Network) -> tuple[Match, Vector]:
-        """Return the match of rows to agents, and one value for each agent in the order of the network."""
+        """Return the match of rows to agents, and the values of each agent in the order of the network.
+
+        Several columns give an array of shape (agents, columns).
+        """
         with naming(self.file, "a table of agents"):
-            if is_graph_file(self.file):
-                table, _ = attribute_table(Path(self.file), self.column)
-            else:
-                table = read_table(self.file)
-            # A table without rows cannot have a heading; ``find`` then reports the missing column.
-            table = table.headed() if table.rows else table
-            column = table.find(self.column)
-            table.check_widths()
-            match = match_agents(table, network.labels, column, self.by)
-            return match, table.taken(match.rows).numbers(column, self.column)
+            found = [self._matched(name, network) for name in self.names]
+        values = [numbers for _, numbers in found]
+        return found[0][0], values[0] if isinstance(self.column, str) else np.column_stack(values)
+
+    def _matched(self, name: str, network: Network) -> tuple[Match, Vector]:
+        if is_graph_file(self.file):
+            table, _ = attribute_table(Path(self.file), name)
+        else:
+            table = read_table(self.file)
+        # A table without rows cannot have a heading; ``find`` then reports the missing column.
+        table = table.headed() if table.rows else table
+        column = table.find(name)
+        table.check_widths()
+        match = match_agents(table, network.agents, [table.find(other) for other in self.names], self.by)
+        return match, table.taken(match.rows).numbers(column, name)
 
     def found(self, network: Network) -> str:
         """Describe which values were matched to which agents, and how."""
         match, values = self.matched(network)
-        pairs = zip(network.labels, values.tolist(), strict=True)
-        first = first_few((f"{label!r} {value:g}" for label, value in pairs), network.n)
+        rows = zip(network.agents, values.reshape(len(values), -1).tolist(), strict=True)
+        first = first_few((f"{label!r} {' '.join(f'{value:g}' for value in row)}" for label, row in rows), len(values))
         how = "in the order of the agents" if match.column is None else f"matched by {match.column!r}"
         left = (
             f"; left out, not in the network: {first_few(map(repr, match.others), len(match.others))}"
             if match.others
             else ""
         )
-        return f"{self.file}, column {self.column!r}, {how}: {first}{left}"
+        columns = f"column{'s' * (len(self.names) > 1)} {', '.join(map(repr, self.names))}"
+        return f"{self.file}, {columns}, {how}: {first}{left}"
 
 
 class FromAttribute(Section):
     """An attribute of the nodes in the file of the network."""
 
-    attribute: Annotated[str, Field(min_length=1, description="an attribute of the nodes in the file of the network")]
+    attribute: Annotated[Names, Field(description="an attribute of the nodes in the file of the network")]
 
     def column(self, file: str | None) -> FromColumn:
         """Return the same values as a column of the network's file."""
@@ -96,7 +117,7 @@ class Match:
     others: list[str]
 
 
-def match_agents(table: TextTable, labels: Sequence[Any], value: int, by: str | None = None) -> Match:
+def match_agents(table: TextTable, labels: Sequence[Any], values: Sequence[int], by: str | None = None) -> Match:
     """Match rows with agents by the column that holds the labels of the network.
 
     Rows are taken in order only if agents have no labels and the table does not number them. Rows of other names are
@@ -108,8 +129,8 @@ def match_agents(table: TextTable, labels: Sequence[Any], value: int, by: str | 
         A table with a heading.
     labels : sequence
         The labels of the network; a range if it has none.
-    value : int
-        The column of values, which has no names in it.
+    values : sequence of int
+        The columns of values, which have no names in them.
     by : str, optional
         The column of names; detected by default.
 
@@ -122,7 +143,7 @@ def match_agents(table: TextTable, labels: Sequence[Any], value: int, by: str | 
     heading, known = table.heading or (), texts_of(labels)
     if by is not None:
         return _matched(table, labels, known, table.find(by))
-    columns = {k: table.column(k) for k in range(table.width) if k != value}
+    columns = {k: table.column(k) for k in range(table.width) if k not in values}
     # Numbers under no name count rows, as R and pandas write them.
     columns = {k: texts for k, texts in columns.items() if heading[k] or not all(text.isdecimal() for text in texts)}
     named = {k for k in columns if places_in([heading[k]], ("agent",))}

@@ -16,12 +16,12 @@ from peerpressure.model import Model
 from peerpressure.networks import describe_events_file, describe_network_file
 from peerpressure.privacy import Definition
 from peerpressure.recovery import CONTINUOUS, CURRENT
-from peerpressure.scenario._agents import AdaptationTable, adaptation_of, values_of
+from peerpressure.scenario._agents import PARTS, AdaptationTable, adaptation_of, values_of
 from peerpressure.scenario._columns import FromAttribute, FromColumn
 from peerpressure.scenario._network import ContactsSection, EventsSection, NetworkFileSection
 from peerpressure.scenario._problems import Problem, ScenarioError, dotted, explain, line_of, lines_of
 from peerpressure.scenario._scenario import Scenario
-from peerpressure.scenario._section import Section, read_text
+from peerpressure.scenario._section import Section, as_labels, read_text
 from peerpressure.scenario._system import OptimalSection, ScheduleSection
 from peerpressure.theory._optimal_schedule import check_optimum
 
@@ -31,8 +31,8 @@ Check: TypeAlias = Callable[[Scenario], Any]
 
 def inconsistencies(scenario: Scenario, invalid: Collection[str] = ()) -> Iterator[tuple[Location, str]]:
     """Yield the path and the message of every part that cannot be built, except for sections with errors."""
-    # All checks below need the agents of the network.
-    if "network" in invalid:
+    # All checks below need the agents of the network, and their topics.
+    if {"network", "topics"} & set(invalid):
         return
     try:
         _ = scenario.graph
@@ -83,6 +83,19 @@ def _adaptation(scenario: Scenario) -> None:
     if found is not None:
         _model_with(scenario, adaptation=found)
         found.pace(_ends(scenario))
+
+
+def _susceptibility(scenario: Scenario) -> None:
+    given = _agents(scenario, "susceptibility")
+    # Agents of susceptibility 0 need a network that does not change.
+    _model_with(scenario, susceptibility=given, temporal_network=scenario.temporal_network)
+
+
+def _zealots(scenario: Scenario) -> None:
+    found = np.ones(scenario.graph.n)
+    # Raises for an unknown label.
+    found[scenario.graph.indices(as_labels(scenario.agents.zealots or []))] = 0
+    _model_with(scenario, susceptibility=found, temporal_network=scenario.temporal_network)
 
 
 def _activation(scenario: Scenario) -> None:
@@ -158,7 +171,7 @@ def _privacy(scenario: Scenario) -> None:
         # Errors of the agents are reported at the part that causes them.
         return
     # Raises for insiders that are no agents, and for a start computed from x₀, which reveals it before any noise.
-    Definition(model, scenario.run.steps, insiders=scenario.privacy.insiders)
+    Definition(model, scenario.run.steps, insiders=as_labels(scenario.privacy.insiders))
     if scenario.privacy.insiders and scenario.time is not None and scenario.time.continuous:
         rule = "insiders are accounted for in discrete time"
         raise InvalidInputError(message(rule, got="continuous time", remedy="remove insiders, or [time]"))
@@ -168,6 +181,8 @@ def _privacy(scenario: Scenario) -> None:
 CHECKS: dict[Location, tuple[tuple[str, ...], Check]] = {
     ("agents", "hidden"): (("agents",), lambda s: _model_with(s, hidden=_agents(s, "hidden"))),
     ("agents", "stubbornness"): (("agents",), lambda s: _model_with(s, stubbornness=_agents(s, "stubbornness"))),
+    ("agents", "susceptibility"): (("agents",), _susceptibility),
+    ("agents", "zealots"): (("agents",), _zealots),
     ("agents", "start"): (("agents",), lambda s: _model_with(s, start=_agents(s, "start"))),
     ("agents", "adaptation"): (("agents", "run"), _adaptation),
     ("agents", "activation"): (("agents", "run"), _activation),
@@ -374,7 +389,7 @@ def parse_toml(text: str, source: str) -> dict[str, Any]:
 def findings(scenario: Scenario) -> dict[str, str]:
     """Return how the files of a scenario were read and matched to agents, by the key that names each."""
     agents, given = scenario.agents, scenario.agents.adaptation
-    parts: dict[str, Any] = {name: getattr(agents, name) for name in ("hidden", "stubbornness", "start", "activation")}
+    parts: dict[str, Any] = {name: getattr(agents, name) for name in (*PARTS, "activation")}
     if isinstance(given, AdaptationTable):
         parts["adaptation.adaptation_weight"] = given.adaptation_weight
     found = {f"agents.{name}": _of_agents(part, scenario) for name, part in parts.items()}
@@ -385,7 +400,7 @@ def _of_network(scenario: Scenario) -> str | None:
     match scenario.network:
         case NetworkFileSection(file=file, direction=direction):
             text = describe_network_file(file)
-            if scenario.graph.directed:
+            if scenario.static_network.directed:
                 meaning = f"directed: the source of an edge {direction} its target".replace("listens", "listens to")
                 text = meaning if text is None else f"{text}; {meaning}"
         case EventsSection(events=file, columns=columns) | ContactsSection(contacts=file, columns=columns):
@@ -402,7 +417,8 @@ def _of_agents(part: Any, scenario: Scenario) -> str | None:
     if isinstance(part, FromColumn):
         return part.found(network)
     if isinstance(part, list):
-        # Validation has checked the length by now, hence strict.
-        pairs = zip(network.labels, part, strict=True)
-        return f"in the order of the agents: {first_few((f'{label!r} {value:g}' for label, value in pairs), network.n)}"
+        values = np.ravel(part).tolist()
+        # Values of the agents that hold for all topics are as many as the agents.
+        pairs = list(zip(network.labels if len(values) == network.n else network.agents, values, strict=True))
+        return f"in the order of the agents: {first_few((f'{label!r} {v:g}' for label, v in pairs), len(pairs))}"
     return None

@@ -14,21 +14,24 @@ from pydantic import AfterValidator, Field, Tag, model_validator
 from peerpressure.dates import origin_seconds, seconds_in
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
-from peerpressure.networks import DYNAMICS, GENERATORS, NAMED, RECORDED, TEMPORAL, Network, TemporalNetwork
+from peerpressure.networks import DYNAMICS, GENERATORS, NAMED, RECORDED, TEMPORAL, Network, TemporalNetwork, k2
 from peerpressure.noise import LAWS
 from peerpressure.recovery import METHODS, NetworkEstimate, Observation, Prior, infer_network
-from peerpressure.scenario._agents import Agents, adaptation_of, values_of
+from peerpressure.scenario._agents import Agents, adaptation_of, agent_values
 from peerpressure.scenario._network import NetworkFileSection, NetworkSection, StaticNetworkSection
 from peerpressure.scenario._section import (
+    AgentLabel,
     Count,
     Label,
     OneOrMany,
     OutputFolder,
     Positive,
+    Rows,
     Section,
     Seed,
     alternatives,
     among,
+    as_labels,
     key_of,
     tag,
 )
@@ -56,7 +59,7 @@ class RecordTable(Section):
     states: bool = True
     summaries: bool = True
     every: Count = 1
-    agents: Annotated[list[Label], Field(min_length=1)] | None = None
+    agents: Annotated[list[AgentLabel], Field(min_length=1)] | None = None
 
 
 def _choose_record(value: Any) -> str | None:
@@ -86,7 +89,15 @@ class Run(Section):
         """Return what the run records."""
         if isinstance(self.record, str):
             return as_record(self.record)
-        return Record(**self.record.model_dump())
+        asked = self.record
+        agents = None if asked.agents is None else as_labels(asked.agents)
+        return Record(asked.states, asked.summaries, asked.every, agents)
+
+
+FORMATS = ("png", "pdf", "svg")
+Format: TypeAlias = Annotated[
+    str, AfterValidator(among(FORMATS, "a format")), Field(json_schema_extra={"enum": [*FORMATS]})
+]
 
 
 class Output(Section):
@@ -94,6 +105,7 @@ class Output(Section):
 
     folder: Annotated[OutputFolder | None, Field(description="a folder beside the scenario file if left out")] = None
     figures: bool = True
+    formats: list[Format] = Field(default=["png"], min_length=1, description="of the figures")
     report: bool = True
     states: bool = False
 
@@ -166,7 +178,7 @@ class UnknownNetwork(Section):
 class Observe(Section):
     """Observer: observed agents and steps, rounding, and the methods that estimate the hidden opinions."""
 
-    agents: Annotated[list[Label], Field(min_length=1)] | None = None
+    agents: Annotated[list[AgentLabel], Field(min_length=1)] | None = None
     times: Annotated[list[Step], Field(min_length=1)] | None = None
     first_step: Step = 0
     sees_start: Annotated[bool, Field(description="observe y₀ as well, which may show the hidden opinions")] = False
@@ -185,7 +197,8 @@ class Observe(Section):
 
     def observation(self) -> Observation:
         """Return the observed agents and steps."""
-        return Observation(self.agents, self.times, self.first_step, self.sees_start, self.rounding)
+        agents = None if self.agents is None else as_labels(self.agents)
+        return Observation(agents, self.times, self.first_step, self.sees_start, self.rounding)
 
     @model_validator(mode="after")
     def _can_be_built(self) -> Observe:
@@ -207,7 +220,32 @@ class Privacy(Section):
     sensitivity: Positive = 1.0
     # A customary value: δ should be well below one over the number of agents.
     delta: Annotated[float, Field(gt=0, lt=1)] = 1e-5
-    insiders: list[Label] = Field(default=[], description="agents who tell the observer their own noise")
+    insiders: list[AgentLabel] = Field(default=[], description="agents who tell the observer their own noise")
+
+
+class Topics(Section):
+    """Several topics: opinions are then of shape (agents, topics), and labels are pairs of an agent and a topic."""
+
+    names: Annotated[list[Label], Field(min_length=1, description="numbered from 0 if left out")] | None = None
+    matrix: Annotated[
+        Rows | None,
+        Field(
+            description="weights with which the opinion on the topic of a row follows from those on all topics, with "
+            "moduli that sum to 1; independent topics if left out"
+        ),
+    ] = None
+
+    def lifted(self, network: Network) -> Network:
+        """Return the network of all pairs of an agent and a topic."""
+        if self.names is None and self.matrix is None:
+            remedy = "for instance names = ['tax', 'rent'] or matrix = [[0.8, 0.2], [0.0, 1.0]]"
+            raise InvalidInputError(message("topics must have names or a matrix", got="neither", remedy=remedy))
+        return network.with_topics(self.names or len(self.matrix or ()), self.matrix)
+
+    @model_validator(mode="after")
+    def _can_be_built(self) -> Topics:
+        self.lifted(k2())
+        return self
 
 
 class Scenario(Section):
@@ -218,8 +256,8 @@ class Scenario(Section):
 
     Attributes
     ----------
-    network, agents, pressure, noise, time : Section
-        The model; without ``time`` it runs in discrete steps.
+    network, topics, agents, pressure, noise, time : Section
+        The model; without ``topics`` there is one, and without ``time`` it runs in discrete steps.
     run : Run
         Number of steps and replicates, seed, and what is recorded.
     observe, privacy : Section, optional
@@ -239,6 +277,7 @@ class Scenario(Section):
     """
 
     network: NetworkSection
+    topics: Annotated[Topics | None, Field(description="one topic if left out")] = None
     agents: Agents = Agents()
     pressure: PressureSection = SCHEDULE_SECTIONS["linear"].model_validate({})
     noise: NoiseSection = LAW_SECTIONS["none"].model_validate({})
@@ -263,10 +302,21 @@ class Scenario(Section):
 
     @cached_property
     def graph(self) -> Network:
-        """Network, drawn from its own seed or from that of the run; the aggregate of a temporal network."""
+        """Network, drawn from its own seed or from that of the run; the aggregate of a temporal network.
+
+        With topics it is that of all pairs of an agent and a topic.
+        """
         if self.temporal_network is not None:
+            if self.topics is not None:
+                rule, remedy = "several topics need a network that does not change", "remove [topics], or its changes"
+                raise InvalidInputError(message(rule, got=repr(self.temporal_network), remedy=remedy))
             # A static section with dynamics is temporal as well, so that this case comes first.
             return self.temporal_network.aggregate
+        return self.static_network if self.topics is None else self.topics.lifted(self.static_network)
+
+    @cached_property
+    def static_network(self) -> Network:
+        """The network of the agents as its section builds it, whether it changes afterwards or has topics."""
         assert isinstance(self.network, StaticNetworkSection), "a network that does not change can be built"
         return self.network.build(self.run.seed)
 
@@ -295,11 +345,6 @@ class Scenario(Section):
 
     def _model(self, pressure: Schedule) -> Model:
         seed, network = self.run.seed, self.graph
-        parts: dict[str, Any] = {
-            name: values_of(getattr(self.agents, name), name, network, seed, self.network_file)
-            for name in ("hidden", "stubbornness", "start", "activation")
-            if getattr(self.agents, name) is not None
-        }
         adaptation = adaptation_of(self.agents.adaptation, network, seed, self.network_file)
         return Model(
             # The model takes the temporal network itself; its aggregate serves for labels.
@@ -308,7 +353,7 @@ class Scenario(Section):
             noise=self.noise.noise(),
             adaptation=adaptation,
             isolated=self.agents.isolated,
-            **parts,
+            **agent_values(self.agents, network, seed, self.network_file),
         )
 
     def system(self) -> Model | SDE:
@@ -460,6 +505,7 @@ def starter_text() -> str:
         "schedules": SCHEDULES,
         "laws": LAWS,
         "methods": METHODS,
+        "formats": FORMATS,
     }
     for family, names in tables.items():
         text = text.replace(f"<{family}>", ", ".join(names))

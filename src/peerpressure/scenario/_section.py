@@ -133,6 +133,15 @@ def _word_or_number(value: Any) -> str:
     return tag("text") if isinstance(value, str) else tag("whole number")
 
 
+def _label_or_pair(value: Any) -> str:
+    return tag("pair") if isinstance(value, list | tuple) else tag("label")
+
+
+def as_labels(given: Sequence[Any]) -> list[Any]:
+    """Return the labels of agents as a network has them, in which a pair is a tuple."""
+    return [tuple(label) if isinstance(label, list) else label for label in given]
+
+
 def _one_or_many(value: Any) -> str:
     return tag("list") if isinstance(value, list | tuple) else tag("number")
 
@@ -154,10 +163,17 @@ Label: TypeAlias = Annotated[
     # A discriminated union reports the errors of the chosen alternative only; a plain union lists those of all.
     Annotated[str, Tag(tag("text"))] | Annotated[int, Tag(tag("whole number"))], Discriminator(_word_or_number)
 ]
+# A pair of an agent and a topic is a label where there are topics.
+AgentLabel: TypeAlias = Annotated[
+    Annotated[Label, Tag(tag("label"))]
+    | Annotated[Annotated[list[Label], Field(min_length=2, max_length=2)], Tag(tag("pair"))],
+    Discriminator(_label_or_pair),
+]
 Number: TypeAlias = Annotated[
     Annotated[float, Tag(tag("number"))] | Annotated[int, Tag(tag("whole number"))], Discriminator(_whole_or_not)
 ]
 Numbers: TypeAlias = Annotated[list[float], Field(min_length=1)]
+Rows: TypeAlias = Annotated[list[Numbers], Field(min_length=1, fail_fast=True)]
 OneOrMany: TypeAlias = Annotated[
     Annotated[float, Tag(tag("number"))] | Annotated[Numbers, Tag(tag("list"))], Discriminator(_one_or_many)
 ]

@@ -75,6 +75,17 @@ def adaptation_section(words: str) -> float | str:
         return words
 
 
+def labels(words: str) -> list[int | str]:
+    """Return labels of agents from words with commas between them; whole numbers become numbers.
+
+    >>> labels("0,33"), labels("ann, bob")
+    ([0, 33], ['ann', 'bob'])
+    """
+    names = [word.strip() for word in words.split(",") if word.strip()]
+    numbers = all(name.isascii() and name.isdigit() for name in names)
+    return [int(name) if numbers else name for name in names]
+
+
 def activation_section(words: str) -> float | str:
     """Return the agents.activation of a probability, or of the word ``single``.
 

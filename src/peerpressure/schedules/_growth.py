@@ -7,7 +7,7 @@ requires) and whether Σ 1/ρ_t² diverges (noise averages out if it converges).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -257,23 +257,31 @@ def estimate_growth(pressure: Callable[[Array], Array]) -> Growth:
     tail = _find_tail(pressure)
     if tail is None:
         return _unknown("the local exponent of ρ_t does not settle within the range of doubles")
-    (far, p), (middle, p_middle) = tail.at(0), tail.at(1)
+    (_, p), (_, p_middle) = tail.at(0), tail.at(1)
     # A power law has a constant local exponent; a logarithmic factor changes it by 1/log t, far above rounding.
     is_power = abs(p - p_middle) <= 1e-9 * abs(p) + 1e-12
     horizon = np.exp(tail.u[:1])
     # Rounding gives 0.9999999999 for an exponent of 1.
     exponent = round(p, 6) + 0.0 if is_power else None
-    basis = f"estimated: the local exponent of ρ_t is {p:.6g} at t = {math.exp(far):.0e}"
     return Growth(
         bounded=_is_bounded(tail),
         reciprocal_sum_diverges=_sum_diverges(tail, 1),
         square_sum_diverges=_sum_diverges(tail, 2),
-        basis=basis + f" and {p_middle:.6g} at {math.exp(middle):.0e}",
+        basis=f"estimated from values at large t: {_growth_text(exponent, sorted((p, p_middle)), _limit(tail))}",
         exponent=exponent,
         slope=float(pressure(horizon)[0] / horizon[0]) if exponent == 1 else None,
         limit=_limit(tail),
         estimated=True,
     )
+
+
+def _growth_text(exponent: float | None, bounds: Sequence[float], limit: float | None) -> str:
+    if limit is not None:
+        return f"ρ_t tends to {limit:.4g}"
+    if exponent is not None:
+        return f"ρ_t is proportional to t^{exponent:.4g}" if exponent else "ρ_t stays bounded"
+    # One decimal place of a small exponent would hide that it is not 0.
+    return "there ρ_t grows between t^{:.3g} and t^{:.3g}".format(*bounds)
 
 
 def _unknown(why: str) -> Growth:

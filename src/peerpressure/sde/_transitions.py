@@ -310,7 +310,8 @@ def exact_transitions(sde: SDE, first: int, last: int) -> Iterator[StepLaw]:
     >>> from peerpressure import SDE, Model
     >>> from peerpressure.networks import k2
     >>> from peerpressure.sde import exact_transitions
-    >>> [(round(law.begin, 1), round(law.end, 1)) for law in exact_transitions(SDE(Model(k2(), hidden=[1, 2])), 1, 2)]
+    >>> laws = exact_transitions(SDE(Model(k2(), hidden=[1, 2])), 1, 2)
+    >>> [(round(law.begin, 1), round(law.end, 1)) for law in laws]
     [(0.0, 0.1), (0.1, 0.2)]
     """
     if isinstance(sde.pressure, Constant) and isinstance(sde.noise.time_scale, Constant):

@@ -427,8 +427,9 @@ def _is_balanced(model: Model, regime: Regime, structure: Structure, *, continuo
     # Elsewhere the start is forgotten and the limit has a closed form, so balance adds nothing.
     if (constant and regime is not Regime.FAST) or not is_proportional(model):
         return False
-    if model.network.directed and not model.network.is_strongly_connected:
-        # Transient agents follow the class only if they start on v, too, which is left to the limit.
+    if not model.network.is_strongly_connected:
+        # The mean over several components is balanced whatever each of them does. Transient agents follow their class
+        # only if they start on v, too, which is left to the limit.
         return False
     weights = [model.mode_weights, *(_swings(model) if constant and not continuous else [])]
     off = np.stack([model.x0, model.start_state]) - model.consensus_value

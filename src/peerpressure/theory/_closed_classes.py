@@ -30,9 +30,10 @@ from peerpressure.theory._stationary import fixed_point
 from peerpressure.theory._structure import SAME
 from peerpressure.theory._verdict import ClassLimit
 
-# Classes that are named with their values, and those whose values are computed at all.
+# Classes that are named with their values, and classes of several agents whose values are computed at all: each is
+# judged as a model of its own. The limit of an agent who listens to nobody is known at once.
 NAMED = 3
-MOST_CLASSES = 200
+MOST_CLASSES = 1_000
 
 
 @final
@@ -113,8 +114,10 @@ def _bounded(long_run: LongRun) -> GeneralOutcome | None:
 
 def _growing(system: Model | SDE, long_run: LongRun, noise: NoiseEffect, tolerance: float) -> GeneralOutcome | None:
     model, parts = long_run.model, _classes(long_run.model.network)
-    if len(parts) > MOST_CLASSES:
-        return None
+    several = sum(part.agents.size > 1 for part in parts)
+    if several > MOST_CLASSES:
+        too_many = Reason(ReasonCode.TOO_MANY_CLASSES, {"classes": several, "most": MOST_CLASSES})
+        return GeneralOutcome(Outcome.UNKNOWN, (too_many,))
     found = [_class_limit(system, part, long_run, tolerance) for part in parts]
     limits = [limit for limit in found if limit is not None]
     if len(limits) < len(found):
@@ -196,14 +199,22 @@ def _is_pure(model: Model, parts: list[_Class]) -> bool:
     known = np.full(model.n, np.nan)
     for part, value in zip(parts, values, strict=True):
         known[part.agents] = 0.0 if part.neutral else part.camp * value
-    sizes = np.append(values, 0.0) if any(part.neutral for part in parts) else values
+    # Sorted, with 0 for classes without balance, so that the nearest value is one of two neighbours.
+    sizes = np.sort(np.append(values, 0.0 if any(part.neutral for part in parts) else values[0]))
     state = np.abs(absorbed(model.network.adjacency, known))
-    return bool(np.all(np.abs(state[:, None] - sizes).min(axis=1) <= SAME))
+    above = np.searchsorted(sizes, state).clip(1, sizes.size - 1)
+    nearest = np.minimum(np.abs(state - sizes[above - 1]), np.abs(state - sizes[above]))
+    return bool(np.all(nearest <= SAME))
 
 
 def _named(parts: list[_Class], limits: list[ClassLimit]) -> list[Reason]:
-    reasons = []
-    for part, limit in list(zip(parts, limits, strict=True))[:NAMED]:
+    reasons, told = [], list(zip(parts, limits, strict=True))
+    single = sum(part.agents.size == 1 for part in parts)
+    if single > NAMED:
+        # One sentence for all of them; what is worth naming is the classes of several agents.
+        reasons.append(Reason(ReasonCode.SINGLE_CLASSES, {"agents": single}))
+        told = [(part, limit) for part, limit in told if part.agents.size > 1]
+    for part, limit in told[:NAMED]:
         values: dict[str, float | int] = {"agents": part.agents.size, "period": part.period}
         if limit.value is None:
             reasons.append(Reason(ReasonCode.CLASS_ROTATES, values))

@@ -275,7 +275,8 @@ def consensus_limit(model: Model | SDE, *, tolerance: float = 1e-6) -> Consensus
     >>> from peerpressure import Model, Power
     >>> from peerpressure.networks import complete, k2
     >>> from peerpressure.theory import consensus_limit
-    >>> print(consensus_limit(Model(k2(), hidden=[0.0, 1.0], stubbornness=[1.0, 3.0], pressure=2.0, adaptation=0.1)))
+    >>> adapting = Model(k2(), hidden=[0, 1], stubbornness=[1, 3], pressure=2, adaptation=0.1)
+    >>> print(consensus_limit(adapting))
     0.7273
     >>> fast = Model(complete(3), hidden=[0, 1, 5], stubbornness=[1, 2, 4], pressure=Power(2))
     >>> print(consensus_limit(fast), fast.consensus_value)

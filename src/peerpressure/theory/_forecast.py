@@ -62,8 +62,10 @@ class Settling:
     >>> from peerpressure import Gaussian, Model
     >>> from peerpressure.networks import k2
     >>> from peerpressure.theory import forecast
-    >>> forecast(Model(k2(), hidden=[0.0, 1.0], noise=Gaussian(0.1)), 100, tolerance=0.05).settling
-    Settling(tolerance=0.05, steps=100, each_other=23, value=11, step_length=None, is_bound=False, own_limits=False)
+    >>> model = Model(k2(), hidden=[0.0, 1.0], noise=Gaussian(0.1))
+    >>> settling = forecast(model, 100, tolerance=0.05).settling
+    >>> settling.each_other, settling.value
+    (23, 11)
     """
 
     tolerance: float
@@ -87,15 +89,6 @@ def usual_tolerance(model: Model | SDE) -> float | None:
     return float(f"{SHARE * np.ptp(opinions):.0e}") or None
 
 
-def target_of(model: Model) -> float | Vector:
-    """Return what distances are measured to: v, or the limit of each agent where agents come to different ones."""
-    if model.network.is_simple:
-        return model.consensus_value
-    limits = model.consensus_state
-    differ = np.ptp(limits) > 1e-12 * float(np.abs(model.x0).max())
-    return limits if differ else model.consensus_value
-
-
 class SettlingWatch:
     """Records the last steps at which agents are further apart than a tolerance, from the law of every step.
 
@@ -105,7 +98,7 @@ class SettlingWatch:
     def __init__(self, model: Model | SDE, tolerance: float, *, is_bound: bool = False) -> None:
         self.tolerance, self.is_bound = tolerance, is_bound
         self._step_length = model.step if isinstance(model, SDE) else None
-        self._target = target_of(model_of(model))
+        self._target = model_of(model).target
         # Before the start, so that agents who are always close have settled at step 0.
         self._apart = self._away = self._last = -1
 
@@ -276,7 +269,7 @@ def law_after(model: Model | SDE, steps: int, watch: SettlingWatch | None = None
         else _probed(model, steps, means, centres)
     )
     m = float(centres[0] @ means[0])
-    target = target_of(model_of(model))
+    target = model_of(model).target
     rms_distance = math.sqrt(max(float(np.mean((means[0] - target) ** 2)) + public.total, 0.0))
     spreads = zip(means, centres, [public, *hidden], strict=True)
     apart = [math.sqrt(float(np.mean((mean - w @ mean) ** 2)) + part.apart) for mean, w, part in spreads]

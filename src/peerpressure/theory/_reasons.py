@@ -62,6 +62,7 @@ class ReasonCode(StrEnum):
     ROTATING_PHASES = "rotating_phases"
     CAMPS = "camps"
     CLOSED_CLASSES = "closed_classes"
+    SINGLE_CLASSES = "single_classes"
     CLASS_LIMIT = "class_limit"
     CLASS_CAMPS = "class_camps"
     CLASS_NEUTRAL = "class_neutral"
@@ -127,6 +128,7 @@ class ReasonCode(StrEnum):
     UNKNOWN_LAW = "unknown_law"
     NETWORK_NOT_COVERED = "network_not_covered"
     ACTIVATION_NOT_COVERED = "activation_not_covered"
+    TOO_MANY_CLASSES = "too_many_classes"
     FINITE_HORIZON = "finite_horizon"
     NO_HORIZON = "no_horizon"
     NOT_COMPUTED = "not_computed"
@@ -310,6 +312,7 @@ SENTENCES: Mapping[ReasonCode, str] = {
         "Closed classes, whose agents listen to each other and to nobody else: {classes:,}. "
         "Pressure makes all other agents follow these."
     ),
+    ReasonCode.SINGLE_CLASSES: "{agents:,} of these are single agents, who listen to nobody and keep their opinions.",
     ReasonCode.CLASS_LIMIT: "A class of {agents:agents} converges to {mean:.4g}.",
     ReasonCode.CLASS_CAMPS: (
         "A class of {agents:agents} has two camps, which converge to {mean:.4g} and {opposite:.4g}."
@@ -467,6 +470,10 @@ SENTENCES: Mapping[ReasonCode, str] = {
     ReasonCode.ACTIVATION_NOT_COVERED: (
         "For asynchronous updates the long run is worked out where it is random who updates, network and hidden "
         "opinions are constant, one closed class determines all agents, and noise is bounded; here it is not known."
+    ),
+    ReasonCode.TOO_MANY_CLASSES: (
+        "The network has {classes:,} closed classes of several agents, each of which has a limit of its own; these are "
+        "computed for up to {most:,}. Ask for one component at a time."
     ),
     ReasonCode.FINITE_HORIZON: (
         "Over {steps:,} steps ρ_t goes from {first:.4g} to {last:.4g}, and the start keeps a weight of {weight:.2g} in "

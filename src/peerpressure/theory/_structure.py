@@ -129,9 +129,7 @@ def is_covered(model: Model) -> bool:
     if network.signed:
         return False
     if not network.directed:
-        # The noise of an agent who is isolated for ever is never averaged out.
-        averaged = model.noise.is_zero or model.noise.autocorrelation == 1
-        return averaged or not model.is_plain or bool(network.degrees.min())
+        return network.is_connected or not model.is_plain
     return len(network.closed_classes) == 1 and network.closed_classes[0].size > 1
 
 

@@ -143,7 +143,8 @@ class ClassLimit:
     --------
     >>> from peerpressure import Model, Network, diagnose
     >>> network = Network([[0, 1, 0], [0, 0, 0], [1, 1, 0]], directed=True)  # all follow the second agent
-    >>> [(found.agents.tolist(), found.value) for found in diagnose(Model(network, hidden=[1.0, 2.0, 4.0])).classes]
+    >>> classes = diagnose(Model(network, hidden=[1.0, 2.0, 4.0])).classes
+    >>> [(found.agents.tolist(), found.value) for found in classes]
     [([1], 2.0)]
     """
 

@@ -46,9 +46,9 @@ function makeScale(path) {
   return { css, level: (part) => (part > 0 ? (part < 1 ? Math.round(part * (LEVELS - 1)) : LEVELS - 1) : 0) };
 }
 
-// Lightness. The middle of the opinion scale is a grey that stands out from the background; the ends contrast more.
-const OPINION_LIGHTNESS = { light: { end: 0.5, middle: 0.82 }, dark: { end: 0.71, middle: 0.4 } };
-const EXPOSURE_LIGHTNESS = { light: { low: 0.9, high: 0.45 }, dark: { low: 0.32, high: 0.78 } };
+// Lightness. Grey contrasts with the background by 3 : 1 or more, and the ends contrast more.
+const OPINION_LIGHTNESS = { light: { end: 0.5, middle: 0.66 }, dark: { end: 0.72, middle: 0.53 } };
+const EXPOSURE_LIGHTNESS = { light: { low: 0.66, high: 0.42 }, dark: { low: 0.53, high: 0.8 } };
 
 /**
  * Return the scale from blue (0) over grey (½) to orange (1). Each half is a straight line in OKLab, so that equal

@@ -17,6 +17,7 @@ import { ObserverControls } from "./observer.js";
 import { listenToTabs, markPreset, showFollowed, showPresets, showTab } from "./panels.js";
 import { Clock, listenToKeys, Transport } from "./playback.js";
 import { Tools } from "./pointing.js";
+import { shapeOf } from "./run-shape.js";
 import { observerOf, reconcile } from "./scenario.js";
 import { Stage } from "./stage.js";
 import { checkedView, Store } from "./store.js";
@@ -52,6 +53,12 @@ function countAnswer(kind) {
 class Explorer {
   /** Whether a run has been shown yet. */
   #started = false;
+  /** Whether the next run is shown for the first time, and so to be looked at. */
+  #fresh = true;
+  /** Whether the next run plays by itself. */
+  #playsNext = false;
+  /** What the page chooses where the view leaves it open: not anew for each change, or axes would flip in a drag. */
+  #shape = { collapses: false, early: false };
   /** The recorded step that the curves mark. */
   #markedIndex = -1;
 
@@ -67,7 +74,7 @@ class Explorer {
     this.curves = new Curves((time) => this.clock.seekTime(time));
     this.pressure = new PressurePanel();
     this.brush = new Brush(this.stage, this.store);
-    this.transport = new Transport(this.clock, (speed) => this.store.setView({ speed }));
+    this.transport = new Transport(this.clock, (chosen) => this.store.setView(chosen));
     this.estimates = new Estimates(catalogue.methods, (index) => this.#pointAt(index));
     this.inference = new Inference({
       onSeek: (time) => this.clock.seekTime(time),
@@ -87,7 +94,7 @@ class Explorer {
     });
     this.address = new AddressWriter(() => ({
       scenario: this.store.scenario,
-      view: { ...this.store.view, time: this.clock.time },
+      view: { ...this.#shownView, time: this.clock.time },
     }));
     this.computation = new Computation(
       {
@@ -119,13 +126,16 @@ class Explorer {
     this.#closeRareGroups();
     const { limits, presets } = this.catalogue;
     const files = acceptFiles(limits.upload_bytes, (network) => this.store.setScenario("network", network));
-    new Controls(this.store, this.catalogue, { chooseFile: files.choose, drawByHand: () => this.tools.drawByHand() });
+    new Controls(this.store, this.catalogue, { files, drawByHand: () => this.tools.drawByHand() });
     listenToTabs((tab) => this.store.setView({ tab }));
     showPresets(presets, (preset) => this.#openPreset(preset));
-    this.#showView(this.store.view);
+    markPreset(null);
+    this.#showView();
     this.#listenToState();
     this.#listenToAddress();
     this.#listenToButtons();
+    // On a first visit only: a link shows what it was made to show.
+    this.#playsNext = location.hash.length < 2;
     this.computation.refresh();
   }
 
@@ -141,18 +151,20 @@ class Explorer {
   #showRun(graph, run) {
     clearRefusals();
     const newNetwork = graph !== this.stage.graph;
+    if (this.#fresh) this.#shape = shapeOf(run);
+    this.#fresh = false;
     this.stage.show(graph, run);
     this.clock.setTimes(run.arrays.times, this.#started ? this.clock.time : this.store.view.time);
     this.curves.setRun(run);
-    this.curves.setFollowed(this.stage.followed);
-    this.curves.draw();
-    showVerdict(run.header.verdict);
+    this.#showView();
+    showVerdict(run.header.verdict, run.header.class_values);
     this.#showFollowed();
     byId("network-facts").textContent = graph.header.facts.join(" · ");
     if (newNetwork) this.observer.build();
     // If opinions are drawn, the user may be holding the brush at this moment, and its settings must stay.
     if (this.tools.tool === "draw" && !this.#byHand) this.brush.reset();
-    if (!this.#started) this.#autoplay();
+    if (this.#playsNext) this.#autoplay();
+    this.#playsNext = false;
     this.#started = true;
     countAnswer("runs");
     this.address.schedule();
@@ -178,10 +190,20 @@ class Explorer {
     this.address.schedule();
   }
 
-  /** Play on a first visit, unless the system asks for reduced motion. */
+  /** Play, unless the system asks for reduced motion. */
   #autoplay() {
     const reduced = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
-    if (!reduced && location.hash.length < 2 && !this.clock.playing) this.clock.toggle();
+    if (!reduced && !this.clock.playing) this.clock.toggle();
+  }
+
+  /** The view, with what the page chooses filled in. */
+  get #shownView() {
+    const { view } = this.store;
+    return {
+      ...view,
+      logTime: view.logTime ?? this.#shape.early,
+      zoomColours: view.zoomColours ?? this.#shape.collapses,
+    };
   }
 
   /** On narrow screens, where everything is in one column, close the groups of controls that are used less. */
@@ -195,17 +217,30 @@ class Explorer {
     showFollowed(this.stage.followed, {
       hidden: this.stage.hidden,
       editable: this.#byHand,
+      zealots: this.store.scenario.agents?.zealots ?? [],
+      onZealot: (label, on) => this.#setZealot(label, on),
       onUnfollow: (label) => this.store.setView({ agents: this.store.view.agents.filter((one) => one !== label) }),
       onSet: (index, value) => this.brush.setOne(index, value),
     });
   }
 
-  /** @param {View} view */
-  #showView(view) {
+  /**
+   * Let an agent listen to nobody, or to its neighbours again.
+   * @param {import("./types.js").AgentLabel} label
+   * @param {boolean} on
+   */
+  #setZealot(label, on) {
+    const others = (this.store.scenario.agents?.zealots ?? []).filter((one) => one !== label);
+    const zealots = on ? [...others, label] : others;
+    this.store.setScenario("agents.zealots", zealots.length ? zealots : undefined);
+  }
+
+  #showView() {
+    const view = this.#shownView;
     const observing = view.tab === "observer";
     showTab(view.tab);
     this.colours.select(view.colour);
-    this.transport.setSpeed(view.speed);
+    this.transport.setSpeed({ speed: view.speed, pace: view.pace, logarithmic: view.logTime });
     byId("verdict").dataset.brief = String(observing);
     byId("log-time").setAttribute("aria-pressed", String(view.logTime));
     byId("log-size").setAttribute("aria-pressed", String(view.logSize));
@@ -213,14 +248,17 @@ class Explorer {
     this.curves.setFollowed(this.stage.followed);
     this.curves.draw();
     this.stage.marksObserved = observing;
+    this.stage.zoomed = view.zoomColours;
     this.inference.setVisible(observing);
     this.stage.setObservation(this.stage.observation);
   }
 
   /** @param {Preset} preset */
-  #openPreset({ id, state }) {
+  #openPreset(preset) {
+    const { state } = preset;
     this.#openState({ scenario: state.scenario, view: checkedView(state.view) });
-    markPreset(id);
+    this.#playsNext = true;
+    markPreset(preset);
     hideMessage();
   }
 
@@ -230,6 +268,8 @@ class Explorer {
     this.tools.reset();
     hideForecast();
     if (state.scenario !== this.store.scenario) this.computation.abandon();
+    this.#fresh = true;
+    this.#playsNext = false;
     this.store.replace(state);
     this.clock.seekTime(state.view.time);
   }
@@ -250,7 +290,7 @@ class Explorer {
       computation.refresh(onlyObserverChanged(now, before));
     });
     store.onView((now, before) => {
-      this.#showView(now);
+      this.#showView();
       if (now.agents !== before.agents) {
         this.#showFollowed();
         if (this.#started) computation.computeExact();
@@ -281,7 +321,10 @@ class Explorer {
 
   #listenToButtons() {
     const { store } = this;
-    byId("log-time").addEventListener("click", () => store.setView({ logTime: !store.view.logTime }));
+    byId("log-time").addEventListener("click", () => store.setView({ logTime: !this.#shownView.logTime }));
+    byId("zoom-colours").addEventListener("click", () => {
+      store.setView({ zoomColours: !this.#shownView.zoomColours });
+    });
     byId("log-size").addEventListener("click", () => store.setView({ logSize: !store.view.logSize }));
     byId("message-close").addEventListener("click", hideMessage);
     listenToKeys(this.clock);
@@ -295,8 +338,8 @@ class Explorer {
         return shown ? { ...store.scenario, observe: observerOf(store.scenario) } : store.scenario;
       },
       look: () => {
-        const { colour, logTime, logSize } = store.view;
-        return { time: this.clock.time, colour, log_time: logTime, log_size: logSize };
+        const { colour, logTime, logSize, zoomColours } = this.#shownView;
+        return { time: this.clock.time, colour, log_time: logTime, log_size: logSize, zoom_colours: zoomColours };
       },
       canvas: this.stage.canvas,
       link: () => this.address.write().then(() => location.href),

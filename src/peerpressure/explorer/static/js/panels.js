@@ -2,7 +2,6 @@
 
 import { FOLLOWED_COLOURS } from "./colour.js";
 import { byId, el } from "./elements.js";
-import { segmented } from "./fields.js";
 import { typeset } from "./format.js";
 
 /**
@@ -46,25 +45,31 @@ const PRESET_GROUPS = [
 ];
 
 /**
- * Show the presets as cards, one group at a time.
+ * List the presets as cards, in a drawer that lies over the page while one is chosen.
  * @param {Preset[]} presets
  * @param {(preset: Preset) => void} open
  */
 export function showPresets(presets, open) {
-  const cards = presets.map((preset) => presetCard(preset, open));
-  const groups = PRESET_GROUPS.filter(({ id }) => presets.some((preset) => preset.group === id));
-  const showGroup = (/** @type {string} */ group) => {
-    cards.forEach((card, i) => {
-      card.hidden = presets[i].group !== group;
-    });
-    byId("presets").scrollTo({ left: 0 });
+  const drawer = byId("examples", HTMLDialogElement);
+  const choose = (/** @type {Preset} */ preset) => {
+    drawer.close();
+    open(preset);
   };
-  const first = groups[0].id;
-  byId("preset-groups").append(
-    segmented({ label: "Examples", visibleLabel: false, options: groups, value: first, onChange: showGroup }),
-  );
-  byId("presets").append(...cards);
-  showGroup(first);
+  for (const { id, title } of PRESET_GROUPS) {
+    const cards = presets.filter(({ group }) => group === id).map((preset) => presetCard(preset, choose));
+    const heading = el("h3", { id: `examples-${id}` }, title);
+    byId("presets").append(el("section", { "aria-labelledby": heading.id }, heading, ...cards));
+  }
+  byId("examples-open").addEventListener("click", () => {
+    drawer.showModal();
+    drawer.querySelector(".card[aria-pressed=true]")?.scrollIntoView({ block: "nearest" });
+  });
+  byId("examples-close").addEventListener("click", () => drawer.close());
+  // Only what lies beside the drawer is the dialog itself, as its content fills it up.
+  drawer.addEventListener("click", (event) => {
+    const { right } = drawer.getBoundingClientRect();
+    if (event.target === drawer && event.clientX > right) drawer.close();
+  });
 }
 
 /**
@@ -74,20 +79,26 @@ export function showPresets(presets, open) {
 function presetCard(preset, open) {
   return el(
     "button",
-    { type: "button", class: "card", "data-preset": preset.id, title: preset.blurb, click: () => open(preset) },
+    { type: "button", class: "card", "data-preset": preset.id, click: () => open(preset) },
     el("span", { class: "card-title" }, typeset(preset.title)),
     el("span", { class: "card-blurb" }, typeset(preset.blurb)),
   );
 }
 
+const LEAD = "Agents under growing peer pressure: do they agree, on what, and can an observer tell what they hide?";
+
 /**
- * Mark the card of the preset that is shown.
- * @param {string | null} id null if the scenario is no preset, or no longer
+ * Mark the card of the preset that is shown, and say in the header what it shows.
+ * @param {Preset | null} preset null if the scenario is no preset, or no longer
  */
-export function markPreset(id) {
+export function markPreset(preset) {
   for (const card of byId("presets").querySelectorAll(".card")) {
-    card.setAttribute("aria-pressed", String(card.getAttribute("data-preset") === id));
+    card.setAttribute("aria-pressed", String(card.getAttribute("data-preset") === preset?.id));
   }
+  const lead = byId("lead");
+  if (preset) lead.replaceChildren(el("b", {}, typeset(preset.title)), ": ", typeset(preset.blurb));
+  else lead.textContent = LEAD;
+  lead.title = lead.textContent ?? "";
 }
 
 /**
@@ -96,11 +107,13 @@ export function markPreset(id) {
  * @param {FollowedAgent[]} agents
  * @param {object} options
  * @param {ArrayLike<number>} options.hidden opinions of all agents
+ * @param {AgentLabel[]} options.zealots agents who listen to nobody
+ * @param {(label: AgentLabel, on: boolean) => void} options.onZealot
  * @param {boolean} options.editable
  * @param {(label: AgentLabel) => void} options.onUnfollow
  * @param {(index: number, value: number) => void} options.onSet
  */
-export function showFollowed(agents, { hidden, editable, onUnfollow, onSet }) {
+export function showFollowed(agents, { hidden, zealots, editable, onUnfollow, onSet, onZealot }) {
   const focused = document.activeElement?.id;
   byId("followed-hint").hidden = agents.length > 0;
   byId("followed").replaceChildren(
@@ -111,12 +124,29 @@ export function showFollowed(agents, { hidden, editable, onUnfollow, onSet }) {
       input?.addEventListener("change", () => {
         if (Number.isFinite(input.valueAsNumber)) onSet(index, input.valueAsNumber);
       });
+      const isZealot = zealots.includes(label);
+      const zealot = {
+        "aria-label": `${name} listens to nobody`,
+        "aria-pressed": String(isZealot),
+        title: "A zealot listens to nobody and never changes its mind",
+        id: `zealot-${label}`,
+        click: () => onZealot(label, !isZealot),
+      };
+      const toggle = el("button", { type: "button", class: "toggle", ...zealot }, "zealot");
       const stop = { "aria-label": `Stop following ${name}`, click: () => onUnfollow(label) };
       const button = el("button", { type: "button", class: "plain", ...stop }, "×");
-      return el("li", { class: "chip followed", "data-agent": label }, swatch, el("span", {}, name), input, button);
+      return el(
+        "li",
+        { class: "chip followed", "data-agent": label },
+        swatch,
+        el("span", {}, name),
+        input,
+        toggle,
+        button,
+      );
     }),
   );
-  if (focused?.startsWith("opinion-of-")) document.getElementById(focused)?.focus();
+  if (focused && /^(opinion-of|zealot)-/.test(focused)) document.getElementById(focused)?.focus();
 }
 
 /**

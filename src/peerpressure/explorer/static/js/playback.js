@@ -9,8 +9,12 @@ export class Clock {
   times = new Float64Array([0]);
   position = 0;
   playing = false;
-  /** In the model's time per second. */
+  /** Whether time passes in proportion to itself, so that each decade takes equally long. */
+  logarithmic = false;
+  /** In the model's time per second, if not logarithmic. */
   speed = 20;
+  /** In seconds per decade, if logarithmic. */
+  pace = 3;
   #lastFrame = 0;
   /** @type {Set<() => void>} */
   #listeners = new Set();
@@ -38,6 +42,24 @@ export class Clock {
     return this.times[this.lastIndex];
   }
 
+  /** The first time after the start, from which on decades are counted. */
+  get #unit() {
+    return this.times[1] || 1;
+  }
+
+  /** How far the time shown is along the axis of time, from 0 to 1. */
+  get part() {
+    const [now, end] = [this.time / this.#unit, this.endTime / this.#unit];
+    if (!end) return 0;
+    return this.logarithmic ? Math.log1p(now) / Math.log1p(end) : now / end;
+  }
+
+  /** @param {number} part of the axis of time */
+  seekPart(part) {
+    const end = this.endTime / this.#unit;
+    this.seekTime(this.#unit * (this.logarithmic ? Math.expm1(part * Math.log1p(end)) : part * end));
+  }
+
   /**
    * Switch to another run. Playback goes on; otherwise the position becomes the one nearest to a time.
    * @param {Float64Array<ArrayBuffer>} times
@@ -51,13 +73,30 @@ export class Clock {
 
   /** @param {number} time */
   #indexAt(time) {
+    return Math.round(this.#positionAt(time));
+  }
+
+  /**
+   * Return the position of a time, between two recorded steps where it lies between theirs.
+   * @param {number} time
+   */
+  #positionAt(time) {
+    const { times } = this;
     let [low, high] = [0, this.lastIndex];
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (this.times[middle] < time) low = middle + 1;
+      if (times[middle] < time) low = middle + 1;
       else high = middle;
     }
-    return low > 0 && time - this.times[low - 1] < this.times[low] - time ? low - 1 : low;
+    if (low === 0 || time >= times[low]) return low;
+    return low - (times[low] - time) / (times[low] - times[low - 1]);
+  }
+
+  /** The time at the position, which may lie between two recorded steps. */
+  get #timeNow() {
+    const low = Math.min(Math.floor(this.position), this.lastIndex);
+    const part = this.position - low;
+    return part > 0 ? this.times[low] + part * (this.times[low + 1] - this.times[low]) : this.times[low];
   }
 
   /** @param {number} index */
@@ -99,13 +138,13 @@ export class Clock {
    */
   tick(now) {
     if (!this.playing) return;
-    // Later steps of a long run are recorded farther apart.
-    const low = Math.min(Math.floor(this.position), this.lastIndex - 1);
-    const spacing = low >= 0 ? this.times[low + 1] - this.times[low] : 1;
     // No frames come while the page is hidden; it must not jump ahead afterwards.
-    const elapsed = this.#lastFrame ? Math.min(100, now - this.#lastFrame) : 0;
+    const elapsed = this.#lastFrame ? Math.min(100, now - this.#lastFrame) / 1000 : 0;
     this.#lastFrame = now;
-    this.position = Math.min(this.lastIndex, this.position + ((elapsed / 1000) * this.speed) / spacing);
+    const [time, unit] = [this.#timeNow, this.#unit];
+    this.position = this.#positionAt(
+      this.logarithmic ? (time + unit) * 10 ** (elapsed / this.pace) - unit : time + elapsed * this.speed,
+    );
     if (this.position >= this.lastIndex) this.playing = false;
     this.#notify();
   }
@@ -115,35 +154,72 @@ export class Clock {
   }
 }
 
-// In steps per second.
+// In steps per second, and in seconds per decade.
 const SPEEDS = [2, 5, 10, 20, 50, 100, 500];
+const PACES = [10, 5, 3, 2, 1, 0.5];
+
+/**
+ * @param {number[]} values
+ * @param {number} wanted
+ */
+function nearest(values, wanted) {
+  return values.reduce((best, one) => (Math.abs(one - wanted) < Math.abs(best - wanted) ? one : best));
+}
 
 /** The buttons and the slider below the network. */
 export class Transport {
   /**
    * @param {Clock} clock
-   * @param {(speed: number) => void} onSpeed
+   * @param {(chosen: {speed: number} | {pace: number}) => void} onSpeed
    */
   constructor(clock, onSpeed) {
     this.clock = clock;
     this.range = byId("time", HTMLInputElement);
     this.speed = byId("speed", HTMLSelectElement);
-    for (const speed of SPEEDS) this.speed.append(new Option(`${speed} steps/s`, String(speed)));
     byId("play").addEventListener("click", () => clock.toggle());
     byId("to-start").addEventListener("click", () => this.#seek(0));
     byId("to-end").addEventListener("click", () => this.#seek(clock.lastIndex));
     byId("step-back").addEventListener("click", () => clock.step(-1));
     byId("step-on").addEventListener("click", () => clock.step(1));
-    this.range.addEventListener("input", () => this.#seek(Number(this.range.value)));
-    this.speed.addEventListener("change", () => onSpeed(Number(this.speed.value)));
+    this.range.addEventListener("input", () => {
+      clock.playing = false;
+      clock.seekPart(Number(this.range.value));
+    });
+    this.range.addEventListener("keydown", (event) => this.#onKey(event));
+    this.speed.addEventListener("change", () => {
+      const value = Number(this.speed.value);
+      onSpeed(clock.logarithmic ? { pace: value } : { speed: value });
+    });
+    this.#listSpeeds();
     clock.onChange(() => this.#show());
   }
 
-  /** @param {number} speed */
-  setSpeed(speed) {
-    this.clock.speed = speed;
-    const nearest = SPEEDS.reduce((best, one) => (Math.abs(one - speed) < Math.abs(best - speed) ? one : best));
-    this.speed.value = String(nearest);
+  /** @param {{speed: number, pace: number, logarithmic: boolean}} given */
+  setSpeed(given) {
+    const relisted = given.logarithmic !== this.clock.logarithmic;
+    Object.assign(this.clock, given);
+    if (relisted) this.#listSpeeds();
+    const { speed, pace, logarithmic } = given;
+    this.speed.value = String(logarithmic ? nearest(PACES, pace) : nearest(SPEEDS, speed));
+    this.#show();
+  }
+
+  #listSpeeds() {
+    const options = this.clock.logarithmic
+      ? PACES.map((pace) => new Option(`${pace} s/decade`, String(pace)))
+      : SPEEDS.map((speed) => new Option(`${speed} steps/s`, String(speed)));
+    this.speed.replaceChildren(...options);
+  }
+
+  /**
+   * Arrow keys go to the next recorded step, wherever that is along the slider.
+   * @param {KeyboardEvent} event
+   */
+  #onKey(event) {
+    const by = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1 }[event.key];
+    if (by === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+    this.clock.step(by);
+    event.preventDefault();
   }
 
   /** @param {number} index */
@@ -154,9 +230,8 @@ export class Transport {
 
   #show() {
     const { clock, range } = this;
-    range.max = String(clock.lastIndex);
-    range.value = String(clock.index);
-    range.style.setProperty("--part", String(clock.lastIndex ? clock.index / clock.lastIndex : 0));
+    range.value = String(clock.part);
+    range.style.setProperty("--part", String(clock.part));
     range.setAttribute("aria-valuetext", `step ${clock.time}`);
     const time = byId("time-shown");
     time.textContent = formatCount(clock.time);

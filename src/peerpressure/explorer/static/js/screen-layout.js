@@ -1,8 +1,9 @@
 // Where agents are on the screen, and which of them are near a point.
 
-const PADDING = 26;
-// The colour key covers the bottom of the canvas.
-const PADDING_BELOW = 64;
+// At the sides are the buttons for zoom, below is the colour key; how far tools reach down from above is measured.
+const SIDE = 50;
+const BELOW = 92;
+const GAP = 18;
 // How much a layout may be stretched to fill a canvas that is not square.
 const MAX_STRETCH = 1.3;
 const MAX_ZOOM = 40;
@@ -13,6 +14,8 @@ const CELL = 32;
 export class ScreenLayout {
   width = 1;
   height = 1;
+  /** The height that tools cover at the top. */
+  covered = 0;
   zoom = 1;
   panX = 0;
   panY = 0;
@@ -33,6 +36,10 @@ export class ScreenLayout {
     this.positions = positions;
   }
 
+  get #above() {
+    return this.covered + GAP;
+  }
+
   /**
    * Fit the layout into a box.
    * @param {number} width
@@ -41,14 +48,14 @@ export class ScreenLayout {
   fit(width, height) {
     this.width = width;
     this.height = height;
-    const halfWidth = Math.max(40, width - 2 * PADDING) / 2;
-    const halfHeight = Math.max(40, height - PADDING - PADDING_BELOW) / 2;
+    const halfWidth = Math.max(40, width - 2 * SIDE) / 2;
+    const halfHeight = Math.max(40, height - this.#above - BELOW) / 2;
     const most = MAX_STRETCH * Math.min(halfWidth, halfHeight);
     const scaleX = Math.min(halfWidth, most) * this.zoom;
     const scaleY = Math.min(halfHeight, most) * this.zoom;
     for (let i = 0; i < this.n; i += 1) {
       this.x[i] = width / 2 + this.panX + this.positions[2 * i] * scaleX;
-      this.y[i] = PADDING + halfHeight + this.panY - this.positions[2 * i + 1] * scaleY;
+      this.y[i] = this.#above + halfHeight + this.panY - this.positions[2 * i + 1] * scaleY;
     }
     this.#buildGrid();
   }
@@ -60,7 +67,7 @@ export class ScreenLayout {
   zoomBy(factor, x = this.width / 2, y = this.height / 2) {
     const zoom = Math.min(MAX_ZOOM, Math.max(1, this.zoom * factor));
     const growth = zoom / this.zoom;
-    const [centreX, centreY] = [this.width / 2, (this.height + PADDING - PADDING_BELOW) / 2];
+    const [centreX, centreY] = [this.width / 2, (this.height + this.#above - BELOW) / 2];
     this.panX = (this.panX + centreX - x) * growth + x - centreX;
     this.panY = (this.panY + centreY - y) * growth + y - centreY;
     this.zoom = zoom;

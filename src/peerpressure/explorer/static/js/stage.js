@@ -4,6 +4,7 @@ import { cssColour, currentTheme, exposureScale, FOLLOWED_COLOURS, opinionScale 
 import { byId } from "./elements.js";
 import { agentName } from "./format.js";
 import { MIN_RINGED_SIZE, NetworkView } from "./network-view.js";
+import { reachFromNowOn, rowExtremes } from "./run-shape.js";
 
 /**
  * @typedef {import("./network-view.js").BrushCircle} BrushCircle
@@ -14,20 +15,21 @@ import { MIN_RINGED_SIZE, NetworkView } from "./network-view.js";
  * @typedef {import("./types.js").NetworkAnswer} NetworkAnswer
  * @typedef {import("./types.js").ObserveAnswer} ObserveAnswer
  * @typedef {import("./types.js").RunAnswer} RunAnswer
+ *
+ * @typedef {{centre: number, half: number}} Domain the opinion in the middle of the colours, and their reach to both sides
  */
 
 /**
- * Return the labels of both ends and of the centre of the colour key, with decimals to match the range.
- * @param {number} centre
- * @param {number} half
+ * Return the ends and the centre of a range of colours as text, with decimals to match the range.
+ * @param {Domain} domain
  */
-function rangeLabels(centre, half) {
+function rangeLabels({ centre, half }) {
   const decimals = Math.min(6, Math.max(0, 1 - Math.floor(Math.log10(half))));
   const unit = 10 ** -decimals;
   // Adding 0 turns −0 into 0.
   const round = (/** @type {number} */ value) =>
     (Math.round(value / unit) * unit + 0).toFixed(decimals).replace("-", "−");
-  return [round(centre - half), `v = ${round(centre)}`, round(centre + half)];
+  return [round(centre - half), round(centre), round(centre + half)];
 }
 
 export class Stage {
@@ -53,8 +55,18 @@ export class Stage {
    * @type {(() => void) | undefined}
    */
   onPaint;
-  /** The opinions at the centre of the colour scale, and how far it reaches on both sides. */
+  /**
+   * The colours of all opinions in the run.
+   * @type {Domain}
+   */
   domain = { centre: 0, half: 1 };
+  /** Whether colours span the opinions from the time shown on, rather than all of them. */
+  zoomed = false;
+  /**
+   * How far opinions are from the centre at each time or later; made when needed.
+   * @type {{public: Float32Array | null, hidden: Float32Array | null}}
+   */
+  #reach = { public: null, hidden: null };
   #opinionScale = opinionScale(currentTheme());
   #exposureScale = exposureScale(currentTheme());
   #frame = 0;
@@ -73,13 +85,16 @@ export class Stage {
     this.store = store;
     this.clock = clock;
     this.canvas = byId("network", HTMLCanvasElement);
-    this.view = new NetworkView(this.canvas);
+    const tools = [byId("stage-tools"), byId("brush")];
+    this.view = new NetworkView(this.canvas, tools);
     this.restyle();
     clock.onChange(() => this.invalidate());
-    new ResizeObserver(() => {
+    const fitting = new ResizeObserver(() => {
       this.view.refit();
+      this.showMarks();
       this.#paint();
-    }).observe(this.canvas);
+    });
+    for (const element of [this.canvas, ...tools]) fitting.observe(element);
   }
 
   /**
@@ -92,12 +107,14 @@ export class Stage {
       this.graph = graph;
       this.#indices = new Map((graph.header.labels ?? []).map((label, i) => [label, i]));
       this.view.setGraph({ n: graph.header.n, ...graph.arrays });
+      this.showMarks();
       this.cursor = -1;
       this.observation = null;
     }
     this.run = run;
     this.preview = null;
     this.domain = this.#measure(run);
+    this.#reach = { public: null, hidden: null };
     this.#showKey();
     this.invalidate();
   }
@@ -206,11 +223,29 @@ export class Stage {
    * @param {RunAnswer} run
    */
   #measure({ header, arrays }) {
-    const centre = header.consensus_value;
+    // Camps have opposite opinions, which lie on both sides of 0.
+    const centre = header.signed ? 0 : header.consensus_value;
     let half = 0;
     for (const value of arrays.hidden) half = Math.max(half, Math.abs(value - centre));
     if (half === 0) for (const value of arrays.states) half = Math.max(half, Math.abs(value - centre));
     return { centre, half: half || 1 };
+  }
+
+  /** Show what the drawing tells apart: arrows, distrust and zealots. Arrows depend on the zoom. */
+  showMarks() {
+    const { oneWay, mutual, heads, negative, zealots } = this.view.marks;
+    const shown = {
+      arrow: oneWay && heads,
+      "no-arrow": oneWay && !heads,
+      mutual: oneWay && mutual,
+      negative,
+      zealot: zealots,
+    };
+    const key = byId("network-key");
+    for (const [name, visible] of Object.entries(shown)) {
+      /** @type {HTMLElement} */ (key.querySelector(`[data-key="${name}"]`)).hidden = !visible;
+    }
+    key.hidden = !Object.values(shown).includes(true);
   }
 
   #showKey() {
@@ -218,13 +253,65 @@ export class Stage {
     const scale = exposed ? this.#exposureScale : this.#opinionScale;
     const stops = scale.css.filter((_, level) => level % 16 === 0).join(", ");
     byId("key-bar").style.setProperty("background", `linear-gradient(to right, ${stops})`);
-    const { centre, half } = this.domain;
-    const labels = exposed ? ["nothing learned", "", "fully known"] : rangeLabels(centre, half);
-    ["key-low", "key-middle", "key-high"].forEach((id, i) => {
-      byId(id).textContent = labels[i];
-    });
+    const button = byId("zoom-colours");
+    button.hidden = exposed || !this.#varies;
+    button.setAttribute("aria-pressed", String(this.zoomed));
     const rings = !exposed && this.store.view.colour !== "hidden" && this.view.size >= MIN_RINGED_SIZE;
+    const [low, , high] = rangeLabels(this.domain);
     byId("key-note").hidden = !rings;
+    byId("key-note").textContent = this.zoomed
+      ? `fill: public opinion now · ring: hidden opinion, ${low} to ${high}`
+      : "fill: public opinion · ring: hidden opinion";
+    this.#showRange(exposed);
+  }
+
+  /** @param {boolean} exposed whether exposure is shown rather than opinions */
+  #showRange(exposed) {
+    const [low, centre, high] = rangeLabels(this.#present);
+    const labels = exposed
+      ? ["nothing learned", "", "fully known"]
+      : [low, this.#hasTarget ? `v = ${centre}` : centre, high];
+    ["key-low", "key-middle", "key-high"].forEach((id, i) => {
+      const place = byId(id);
+      if (place.textContent !== labels[i]) place.textContent = labels[i];
+    });
+  }
+
+  /** Whether all agents come to the value at the centre of the colours. */
+  get #hasTarget() {
+    return !this.run?.header.own_limits && !this.run?.header.signed;
+  }
+
+  get #byHidden() {
+    return this.store.view.colour === "hidden" || this.preview !== null;
+  }
+
+  /** Whether the opinions that are shown as fill change with time. */
+  get #varies() {
+    return !this.#byHidden || this.run?.arrays.hidden.shape.length === 2;
+  }
+
+  /**
+   * The colours at the time shown.
+   * @returns {Domain}
+   */
+  get #present() {
+    if (!this.zoomed || !this.run || !this.#varies) return this.domain;
+    const { centre, half } = this.domain;
+    const { arrays } = this.run;
+    const name = this.#byHidden ? "hidden" : "public";
+    const { low, high } =
+      name === "hidden" && !this.#reach.hidden
+        ? rowExtremes(arrays.hidden)
+        : { low: arrays.minimum, high: arrays.maximum };
+    // Rows of the first replicate come first.
+    const length = arrays.times.length;
+    const reach = this.#reach[name] ?? reachFromNowOn(low.subarray(0, length), high.subarray(0, length), centre, half);
+    this.#reach[name] = reach;
+    const { position, lastIndex } = this.clock;
+    const before = Math.min(lastIndex, Math.floor(position));
+    const after = Math.min(lastIndex, before + 1);
+    return { centre, half: reach[before] + (position - before) * (reach[after] - reach[before]) };
   }
 
   /** How much is learned about each agent, from 0 to 1; null if the network is not coloured by it. */
@@ -238,14 +325,19 @@ export class Stage {
 
   #paint() {
     if (!this.run) return;
-    const { centre, half } = this.domain;
     const exposure = this.#exposure();
-    const byHidden = this.store.view.colour === "hidden" || this.preview !== null;
+    const byHidden = this.#byHidden;
+    const partOf = (/** @type {Domain} */ { centre, half }) => {
+      return (/** @type {number} */ value) => 0.5 + (value - centre) / (2 * half);
+    };
+    this.#showRange(exposure !== null);
     this.view.draw({
       fill: exposure ?? (byHidden ? this.hidden : this.shown),
       ring: exposure || byHidden ? null : this.hidden,
       scale: exposure ? this.#exposureScale : this.#opinionScale,
-      part: exposure ? (value) => value : (value) => 0.5 + (value - centre) / (2 * half),
+      part: exposure ? (value) => value : partOf(this.#present),
+      // Hidden opinions that do not change keep their colours.
+      ringPart: partOf(this.domain),
       followed: new Map(this.followed.map(({ index }, i) => [index, cssColour(FOLLOWED_COLOURS[i])])),
       observed: this.marksObserved ? this.#observedAgents() : null,
       cursor: this.cursor,

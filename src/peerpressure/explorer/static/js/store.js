@@ -11,11 +11,13 @@
 const DEFAULT_VIEW = {
   tab: "curves",
   agents: [],
-  logTime: false,
+  logTime: null,
   logSize: false,
   colour: "public",
+  zoomColours: null,
   time: 0,
   speed: 20,
+  pace: 3,
 };
 
 /** @type {Record<keyof View, (value: unknown) => boolean>} */
@@ -23,11 +25,13 @@ const IS_VALID = {
   tab: (value) => value === "curves" || value === "observer",
   agents: (value) =>
     Array.isArray(value) && value.every((label) => typeof label === "string" || Number.isInteger(label)),
-  logTime: (value) => typeof value === "boolean",
+  logTime: (value) => value === null || typeof value === "boolean",
   logSize: (value) => typeof value === "boolean",
   colour: (value) => value === "public" || value === "hidden" || value === "exposure",
+  zoomColours: (value) => value === null || typeof value === "boolean",
   time: (value) => typeof value === "number" && Number.isFinite(value) && value >= 0,
   speed: (value) => typeof value === "number" && Number.isFinite(value) && value > 0,
+  pace: (value) => typeof value === "number" && Number.isFinite(value) && value > 0,
 };
 
 /**

@@ -15,6 +15,7 @@ export interface NetworkSection extends Section {
   generator?: string;
   named?: string;
   edges?: [number, number][];
+  directed?: boolean;
   temporal?: string;
 }
 
@@ -22,6 +23,8 @@ export interface AgentsSection extends Section {
   /** One number per agent if drawn by hand, otherwise a law to draw them from. */
   hidden?: number[] | Section;
   stubbornness?: number | number[] | LawSection;
+  /** Agents who listen to nobody. */
+  zealots?: AgentLabel[];
 }
 
 export interface LawSection extends Section {
@@ -67,12 +70,17 @@ export interface View {
   tab: "curves" | "observer";
   /** Labels of the agents that are followed. */
   agents: AgentLabel[];
-  logTime: boolean;
+  /** Null if the page chooses by the shape of the run. */
+  logTime: boolean | null;
   logSize: boolean;
   colour: "public" | "hidden" | "exposure";
+  /** Whether the colours span the opinions of the time shown. Null if the page chooses. */
+  zoomColours: boolean | null;
   time: number;
-  /** In steps of the model per second. */
+  /** In steps of the model per second, on a linear axis of time. */
   speed: number;
+  /** In seconds for a factor of ten, on a logarithmic one. */
+  pace: number;
 }
 
 export interface State {
@@ -175,13 +183,19 @@ export type NetworkAnswer = Packed<
     /** Null if agents are numbered from 0. */
     labels: AgentLabel[] | null;
     weighted: boolean;
+    directed: boolean;
   },
   {
     /** (agents, 2), within [−1, 1]. */
     positions: Float32;
     /** (edges, 2), as indices of agents. */
     edges: Uint32;
+    /** (edges), flags: 1 if only the first agent listens to the second, 2 if the weight is negative. */
+    looks: Uint32;
+    /** How much each agent listens to others. */
     degrees: Float32;
+    /** (agents), weights of the edges in both directions. */
+    sizes: Float32;
   }
 >;
 
@@ -189,6 +203,10 @@ export type NetworkAnswer = Packed<
 export interface Verdict {
   outcome: string;
   words: string;
+  /** One plain sentence on what becomes of the opinions. */
+  summary: string;
+  /** Another one on the end of the run, null without a forecast. */
+  outlook: string | null;
   /** The text of all reasons. */
   reason: string;
   reasons: { code: string; values: Record<string, number | string | null>; text: string }[];
@@ -216,6 +234,8 @@ export interface Forecast {
   disagreement_stderr: number;
   rms_distance_stderr: number;
   settling: Settling | null;
+  /** Whether distances are to the agents' own limits, where these differ, and not to v. */
+  own_limits: boolean;
 }
 
 /**
@@ -253,6 +273,11 @@ export type RunAnswer = Packed<
     n: number;
     replicates: number;
     consensus_value: number;
+    /** The values of closed classes and camps, v alone if there is one. */
+    class_values: number[];
+    /** Whether agents come to different values, so that distances are to these. */
+    own_limits: boolean;
+    signed: boolean;
     verdict: Verdict;
   },
   {
@@ -335,6 +360,9 @@ export interface PressureAnswer {
   outcome: string;
   words: string;
 }
+
+/** What an edge of a file means: by default graphs say it themselves, and edge lists are mutual. */
+export type EdgeMeaning = "" | "mutual" | "listens" | "influences";
 
 export interface UploadAnswer {
   network: NetworkSection;

@@ -1,0 +1,60 @@
+// The shape of a run as a whole, from which the page chooses how to show it.
+
+/** @typedef {import("./types.js").RunAnswer} RunAnswer */
+
+// The spread has collapsed once it stays below this share of its largest value.
+const COLLAPSED = 0.1;
+// A collapse within this share of the run takes up too little of a linear axis to be seen.
+const EARLY = 0.1;
+// States are in single precision, whose rounding must not be drawn as differences of opinion.
+const RESOLUTION = 1e-5;
+
+/**
+ * Return whether the spread collapses, and whether so early that a logarithmic axis of time shows it better.
+ * @param {RunAnswer} run
+ * @returns {{collapses: boolean, early: boolean}}
+ */
+export function shapeOf({ arrays: { times, spread_mean: spread } }) {
+  let most = 0;
+  for (const value of spread) most = Math.max(most, value);
+  let last = spread.length - 1;
+  while (last >= 0 && !(spread[last] >= COLLAPSED * most)) last -= 1;
+  const collapses = most > 0 && last < spread.length - 1;
+  return { collapses, early: collapses && times[last + 1] <= EARLY * times[times.length - 1] };
+}
+
+/**
+ * Return for each time how far opinions are from a centre at most, then or later. Distances at single times go up and
+ * down with the noise, and colours with them.
+ * @param {ArrayLike<number>} low the lowest opinion at each time
+ * @param {ArrayLike<number>} high
+ * @param {number} centre
+ * @param {number} most the range of colours without zoom, which is never exceeded
+ */
+export function reachFromNowOn(low, high, centre, most) {
+  const reach = new Float32Array(low.length);
+  let later = RESOLUTION * Math.max(most, Math.abs(centre));
+  for (let t = low.length - 1; t >= 0; t -= 1) {
+    const now = Math.max(high[t] - centre, centre - low[t]);
+    // Written so that NaN, an opinion beyond all numbers, counts as far away.
+    later = Math.max(later, now < most ? now : most);
+    reach[t] = later;
+  }
+  return reach;
+}
+
+/**
+ * Return the lowest and the highest value of each row of a matrix.
+ * @param {ArrayLike<number> & {shape: number[]}} matrix
+ */
+export function rowExtremes(matrix) {
+  const [rows, columns] = matrix.shape;
+  const [low, high] = [new Float32Array(rows).fill(Infinity), new Float32Array(rows).fill(-Infinity)];
+  for (let row = 0; row < rows; row += 1) {
+    for (let k = row * columns; k < (row + 1) * columns; k += 1) {
+      low[row] = Math.min(low[row], matrix[k]);
+      high[row] = Math.max(high[row], matrix[k]);
+    }
+  }
+  return { low, high };
+}

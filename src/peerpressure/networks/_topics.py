@@ -1,0 +1,122 @@
+"""Several topics: the network of all pairs of an agent and a topic, on which k topics are an ordinary model.
+
+With opinions X of shape (agents, topics) and a topic matrix T, a step is Y_t = g_t ∘ (X + E_t) + C_t Y_{t−1} Tᵀ. Where
+the moduli of each row of T sum to 1, that is the model on the Kronecker product A ⊗ T: a pair (i, p) listens to
+(j, q) with the weight a_ij T_pq, its degree is that of agent i, and no pair listens to itself. Engine, moments,
+verdicts and estimators need not know of topics.
+
+References
+----------
+.. [1] S. E. Parsegov, A. V. Proskurnikov, R. Tempo, N. E. Friedkin, "Novel multidimensional models of opinion dynamics
+   in social networks", IEEE Trans. Autom. Control 62 (2017).
+.. [2] M. Ye, J. Liu, L. Wang, B. D. O. Anderson, M. Cao, "Consensus and disagreement of heterogeneous belief systems in
+   influence networks", IEEE Trans. Autom. Control 65 (2020).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, kron
+
+from peerpressure.networks._validation import (
+    Label,
+    check_integer,
+    check_memory,
+    is_frame,
+    network_error,
+    validate_labels,
+)
+from peerpressure.parameters import find_labels, is_labelled, values_in_order
+
+# Rows such as three times 1/3 sum to 1 up to rounding; larger differences are mistakes.
+ROUNDING = 1e-9
+REST = (
+    "divide the row by its sum; to draw opinions towards 0, add a topic of hidden opinions 0 without noise that takes "
+    "the rest"
+)
+
+
+def topic_names(topics: int | Iterable[Label]) -> tuple[Label, ...]:
+    """Return the names of the topics, 0..k-1 if only their number is given."""
+    if isinstance(topics, int | np.integer):
+        return tuple(range(check_integer("topics", topics, least=1, remedy="give their number or their names")))
+    if isinstance(topics, str):
+        raise network_error("topics must be a number or a list of names", got=repr(topics), remedy=f"use [{topics!r}]")
+    given = tuple(topics)
+    if not given:
+        raise network_error("there must be at least one topic", got="none", remedy="name them")
+    return tuple(validate_labels(given, len(given)))
+
+
+def topic_matrix(matrix: Any, names: tuple[Label, ...]) -> NDArray[np.float64]:
+    """Return the weights T_pq with which topic p follows from topic q, the identity if None is given."""
+    k = len(names)
+    if matrix is None:
+        return np.eye(k)
+    if is_frame(matrix):
+        rows, columns = (find_labels(names, axis.tolist()) for axis in (matrix.index, matrix.columns))
+        if None in rows or None in columns or matrix.shape != (k, k):
+            got = f"rows {matrix.index.tolist()} and columns {matrix.columns.tolist()}"
+            raise network_error(f"a topic matrix must have the topics {list(names)}", got=got, remedy="name them alike")
+        matrix = matrix.to_numpy()[np.ix_(rows, columns)]  # type: ignore[arg-type]  # no None is left
+    try:
+        T = np.array(matrix.toarray() if hasattr(matrix, "toarray") else matrix)
+    except ValueError:  # rows of unequal length
+        T = np.empty(0)
+    if T.dtype.kind not in "biuf" or T.shape != (k, k) or not np.isfinite(T).all():
+        got = f"{T.dtype} of shape {T.shape}" if T.shape != (k, k) or T.dtype.kind not in "biuf" else "nan or inf in it"
+        rule = f"a topic matrix must have one finite number for each pair of the {k} topics"
+        raise network_error(rule, got=got, remedy=f"give {k} rows of {k} numbers")
+    T = T.astype(np.float64)
+    sums = np.abs(T).sum(axis=1)
+    bad = np.flatnonzero(np.abs(sums - 1) > ROUNDING)
+    if bad.size:
+        rule = "the moduli of each row of a topic matrix must sum to 1"
+        raise network_error(rule, got=f"{sums[bad[0]]:.6g} for topic {names[bad[0]]!r}", remedy=REST)
+    return T
+
+
+def product(adjacency: csr_array, T: NDArray[np.float64]) -> csr_array:
+    """Return A ⊗ T, with the topics of an agent next to each other."""
+    check_memory(adjacency.nnz * np.count_nonzero(T) / 2)
+    found = csr_array(kron(adjacency, csr_array(T), format="csr"))
+    found.sum_duplicates()
+    return found
+
+
+def over_topics(
+    values: Any, agents: Sequence[Label], topics: tuple[Label, ...], labels: Sequence[Label], *, shared: bool
+) -> Any:
+    """Return values by agent and topic in the order of the pairs; anything else as it is, for the checks of the model.
+
+    A data frame has agents as rows and topics as columns, and an array the shape (agents, topics). A mapping or series
+    is by pair or by agent. Where values may be ``shared``, one for each agent holds for all of its topics.
+    """
+    if is_frame(values):
+        values = _framed(values, agents, topics)
+    elif is_labelled(values):
+        names = [*values] if isinstance(values, Mapping) else values.index.tolist()
+        # A name that is no pair is that of an agent.
+        if find_labels(names[:1], labels) != [None]:
+            return values
+        values = values_in_order(values, agents)
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        return values
+    if array.shape == (len(agents), len(topics)):
+        return array.ravel()
+    return np.repeat(array, len(topics)) if shared and array.shape == (len(agents),) else values
+
+
+def _framed(frame: Any, agents: Sequence[Label], topics: tuple[Label, ...]) -> NDArray[Any]:
+    columns = find_labels(topics, frame.columns.tolist())
+    if None in columns:
+        missing = [topic for topic, column in zip(topics, columns, strict=True) if column is None]
+        got = f"none for {missing[0]!r} among {frame.columns.tolist()[:6]}"
+        raise network_error("a data frame must have one column for each topic", got=got, remedy="name them alike")
+    return np.column_stack([values_in_order(frame.iloc[:, column], agents) for column in columns])

@@ -1,0 +1,82 @@
+"""The verdict in a plain sentence: few numbers, rounded, and those of the library."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import peerpressure as pp
+from peerpressure.explorer.sentences import outlook, summary
+from peerpressure.networks import Network, cycle, k2, star
+from peerpressure.schedules import Constant, StretchedExponential
+from peerpressure.theory import Outcome
+
+FAST = StretchedExponential(2, 0.5)
+APART = Network(np.kron(np.eye(2), [[0, 1], [1, 0]]), connected=False)
+FOES = Network([[0, 1, 0, 0], [1, 0, -1, 0], [0, -1, 0, 1], [0, 0, 1, 0]], signed=True)
+THIRDS = [0.0, 1 / 3, 1.0]
+MODELS = {
+    Outcome.CONSENSUS: pp.Model(star(3), hidden=THIRDS),
+    Outcome.BIASED_CONSENSUS: pp.Model(cycle(3), hidden=THIRDS, stubbornness=[1, 2, 4], pressure=FAST),
+    Outcome.OSCILLATION: pp.Model(star(3), hidden=THIRDS, pressure=FAST),
+    Outcome.DISAGREEMENT: pp.Model(star(3), hidden=THIRDS, pressure=Constant(2)),
+    Outcome.CLUSTERS: pp.Model(APART, hidden=[0.0, 0.5, 0.5, 1.0]),
+    Outcome.BIPARTITE: pp.Model(FOES, hidden=[0.0, 0.5, 0.5, 1.0]),
+}
+
+
+def numbers(text: str) -> list[float]:
+    return [float(number.replace("−", "-").replace(",", "")) for number in re.findall(r"−?\d[\d.,]*\d|\d", text)]
+
+
+def test_each_outcome_is_told_with_its_numbers() -> None:
+    told = {}
+    for outcome, model in MODELS.items():
+        verdict = pp.diagnose(model)
+        assert verdict.outcome is outcome
+        text = summary(verdict, model)
+        assert len(numbers(text)) <= 3
+        told[outcome] = (numbers(text), np.asarray(pp.simulate(model, 2_001).states)[0])
+    # The law of large t, from a run without noise that is long enough.
+    found, states = told[Outcome.CONSENSUS]
+    assert found == pytest.approx([states[-1].mean()], abs=0.011)
+    found, states = told[Outcome.BIASED_CONSENSUS]
+    v = MODELS[Outcome.BIASED_CONSENSUS].consensus_value
+    assert found == pytest.approx([states[-1].mean(), v], abs=0.006)
+    found, states = told[Outcome.OSCILLATION]
+    assert sorted(found) == pytest.approx(sorted(states[-2:, 0]), abs=0.006)
+    found, states = told[Outcome.DISAGREEMENT]
+    assert found == pytest.approx([states[-1].min(), states[-1].max()], abs=0.006)
+    found, states = told[Outcome.CLUSTERS]
+    assert found == pytest.approx([2, states[-1].min(), states[-1].max()], abs=0.011)
+    found, states = told[Outcome.BIPARTITE]
+    assert found == pytest.approx([states[-1].min(), states[-1].max()], abs=0.02)
+
+
+def test_the_end_of_the_run_is_told_in_one_number() -> None:
+    model = pp.Model(k2(), hidden=[0.0, 1.0], noise=pp.Gaussian(0.5))
+    verdict = pp.diagnose(model, 1_234, advise=False)
+    assert verdict.forecast is not None
+    steps, distance = numbers(outlook(verdict) or "")
+    assert steps == 1_234
+    assert distance == pytest.approx(verdict.forecast.rms_distance, rel=0.2)
+    assert outlook(pp.diagnose(model)) is None
+
+
+@pytest.mark.parametrize(("scale", "shown"), [(1.0, "0.33"), (1e-3, "0.00033"), (1e3, "333"), (1e6, "333,333")])
+def test_decimals_follow_the_range_of_opinions(scale: float, shown: str) -> None:
+    model = pp.Model(k2(), hidden=[0.0, scale], stubbornness=[2, 1])
+    assert f"agree on {shown}, " in summary(pp.diagnose(model), model)
+
+
+def test_numbers_that_read_the_same_are_not_set_against_each_other() -> None:
+    """Where edges fail the common value is off v by less than anybody would notice."""
+    network = pp.networks.random_regular(100, 10, seed=1)
+    hidden = np.random.default_rng(1).random(100)
+    for repeat in (False, True):
+        failing = pp.networks.failing_edges(network, 0.2, 50, seed=1, repeat=repeat)
+        model = pp.Model(network, hidden, temporal_network=failing)
+        found = numbers(summary(pp.diagnose(model), model))
+        assert len(found) == len(set(found))
