@@ -27,7 +27,7 @@ import numpy as np
 
 from peerpressure.affine import coefficients, least_relief
 from peerpressure.errors import ModelError, TooLargeError, message
-from peerpressure.model import Model, Vector
+from peerpressure.model import Model, Vector, require_synchronous
 from peerpressure.noise import Noise
 from peerpressure.progress import ShouldStop, cancellable, checkpoint
 from peerpressure.schedules import Formula, Linear, Schedule, Table
@@ -70,6 +70,7 @@ class HorizonDistance:
     def __init__(
         self, model: Model, steps: int, *, know_hidden: bool = False, delayed: bool = False, agents: Any = None
     ) -> None:
+        require_synchronous(model, "the best schedule", "pass model.synchronous")
         self.model, self.steps, self.delayed, n = model, steps, delayed, model.n
         self.targets = np.arange(n) if agents is None else np.asarray(agents)
         times = np.arange(1, steps + 1)
@@ -451,7 +452,9 @@ def noise_exponent(noise: Noise) -> float:
 def tuned_line(model: Model) -> Linear:
     """Return ρ_t = κt/(1 − 2γ), or κt where noise grows too fast for any line to average it out."""
     gamma = noise_exponent(model.noise)
-    return Linear.tuned(model.network, model.s, gamma if gamma < 0.5 else 0.0)
+    line = Linear.tuned(model.network, model.s, gamma if gamma < 0.5 else 0.0)
+    # Where it is random who updates, κ is smaller.
+    return Linear(line.slope * model.kappa / model.synchronous.kappa) if model.activation is not None else line
 
 
 @final
