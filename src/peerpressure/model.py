@@ -544,6 +544,8 @@ class Model:
         array of shape (n,) or None
             The weight of an agent's own last public opinion.
         """
+        if self.isolated == "own" and self.activation is None:
+            return None
         silent = np.zeros(self.n, np.bool_) if self.isolated == "own" else self.degrees_at(t) == 0
         if self.activation is not None:
             silent |= ~self.activation.masks(t - 1, t)[0]
