@@ -13,8 +13,11 @@ from numpy.typing import NDArray
 
 import peerpressure as pp
 from peerpressure.errors import InvalidInputError, ModelError, NetworkError
+from peerpressure.explorer.models import ModelCache
+from peerpressure.explorer.protocol import Limits
 from peerpressure.networks import cycle, k2, path
 from peerpressure.privacy import budget
+from peerpressure.scenario import ScenarioError
 from peerpressure.theory import Outcome, diagnose
 from tests.general_networks import MATRICES
 
@@ -229,3 +232,23 @@ def test_shapes_that_do_not_fit() -> None:
         pp.Trajectory.from_dataframe(frame, one)
     with pytest.raises(InvalidInputError, match="topics must be ones"):
         pp.Trajectory.from_dataframe(frame.assign(topic="war"), one)
+
+
+def test_topics_and_agents_that_pass_opinions_on_in_turn() -> None:
+    # Agents listen in a circle and topics follow in a circle: pairs fall apart into three classes of three.
+    ring = np.roll(np.eye(3), 1, axis=1)
+    network = pp.Network(ring, directed=True).with_topics(3, ring)
+    hidden = np.random.default_rng(4).uniform(size=(3, 3))
+    one = pp.Model(network, hidden)
+    assert [agents.size for agents in network.closed_classes] == [3, 3, 3]
+    Y = hidden
+    for t in range(1, 20_001):
+        Y = (hidden + t * ring @ Y @ ring.T) / (1 + t)
+    np.testing.assert_allclose(network.by_topic(one.consensus_state), Y, atol=2e-4)
+    assert diagnose(one).outcome is Outcome.CLUSTERS
+
+
+def test_the_explorer_says_that_it_shows_one_topic() -> None:
+    cache = ModelCache(Limits())
+    with pytest.raises(ScenarioError, match="one topic"):
+        cache.load({"scenario": {"network": {"generator": "k2"}, "topics": {"names": ["tax", "rent"]}}})

@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from peerpressure.measures import measure_scenario
-from peerpressure.report.store import from_csv
+from peerpressure.measures import Experiment, measure_scenario, summaries
+from peerpressure.report.run import outcome_rows
+from peerpressure.scenario import parse_scenario
 from tests.cli.calling import run
 
 Captured = pytest.CaptureFixture[str]
@@ -68,16 +69,14 @@ def test_zealots_are_named_on_the_command_line(capfd: Captured) -> None:
     assert "77" in run(capfd, "diagnose", "--graph", "karate", "--zealots", "77").err
 
 
-def test_a_run_with_zealots_measures_distances_to_own_limits(capfd: Captured, tmp_path: Path) -> None:
-    file = tmp_path / "zealots.toml"
-    file.write_text(ZEALOTS)
-    assert run(capfd, "run", file, "--out", tmp_path / "out").status == 0
-    summaries = from_csv((tmp_path / "out" / "summaries.csv").read_bytes())
-    assert summaries["max_distance"].notna().all()
+def test_a_run_with_zealots_measures_distances_to_own_limits() -> None:
+    experiment = Experiment(parse_scenario(ZEALOTS))
+    table = summaries(experiment)
+    assert table["max_distance"].notna().all()
     # With zealots at 0 and 1, distances to one v would be about the half of the spread.
-    last = summaries[summaries["time"] == 30]
+    last = table[table["time"] == 30]
     assert (last["max_distance"] < 0.6 * last["spread"]).all()
-    assert "max |y − own limit|" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert "largest distance, max |y − own limit|" in dict(outcome_rows(experiment))
 
 
 @pytest.mark.parametrize(("p", "outcome"), [(0.0, "bipartite"), (0.2, "neutral")])
@@ -86,3 +85,17 @@ def test_a_sweep_over_the_signs_of_a_network(p: float, outcome: str) -> None:
     rows = {row["measure"]: row for row in measure_scenario(asked, seed=5)}
     assert rows["verdict"]["detail"] == outcome
     assert rows["max_distance"]["value"] < 0.05
+
+
+@pytest.mark.parametrize(
+    ("words", "row"),
+    [
+        (["--graph", "rival_camps:20:4"], "values of the camps  "),
+        (["--graph", "rival_camps:20:4:0.3"], "0, the neutral opinion"),
+        (["--graph", "karate", "--zealots", "0"], "the opinion of the only agent who listens to nobody"),
+        (["--graph", "karate", "--zealots", "0,33"], "closed classes  2, with the values"),
+        (["--graph", "followers:20:2"], "weighted by influence"),
+    ],
+)
+def test_values_are_explained_in_plain_words(words: list[str], row: str, capfd: Captured) -> None:
+    assert row in run(capfd, "diagnose", *words).out

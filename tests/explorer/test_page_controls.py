@@ -182,6 +182,10 @@ def test_changes_can_be_undone_and_done_again(driver: Driver) -> None:
     assert driver.scenario()["run"]["steps"] == 30
 
 
+# Names of a program, numbers as a program writes them, and the words of a proof.
+JARGON = re.compile(r"\b[a-z]+_[a-z_]+\b|\b[a-z_]+\(\)|\b\d(?:\.\d+)?e[+-]\d+|local exponent")
+
+
 def test_every_preset_opens(driver: Driver, catalogue: dict[str, Any]) -> None:
     for preset in catalogue["presets"]:
         driver.open_preset(preset["id"])

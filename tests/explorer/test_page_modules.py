@@ -52,9 +52,9 @@ def test_an_index_is_set_as_an_index_and_nothing_becomes_markup(page: Driver) ->
     shown = page.module(
         "format",
         "(() => { const p = document.createElement('p'); p.append(module.typeset(given)); return p.innerHTML })()",
-        "ρ_t = <b>x_{t+1}</b> t^-1.5 my_name",
+        "ρ_t = <b>x_{t+1}</b> t^-1.5 my_name 1e-05 2.5e+07 2e",
     )
-    assert shown == "ρ<sub>t</sub> = &lt;b&gt;x<sub>t+1</sub>&lt;/b&gt; t<sup>−1.5</sup> my_name"
+    assert shown == "ρ<sub>t</sub> = &lt;b&gt;x<sub>t+1</sub>&lt;/b&gt; t<sup>−1.5</sup> my_name 10⁻⁵ 2.5 × 10⁷ 2e"
 
 
 SPECS = [
@@ -245,6 +245,23 @@ def test_each_decade_of_a_run_plays_equally_long(page: Driver) -> None:
     assert np.count_nonzero(shown < 12) / 60 > 3
     shown = np.array(page.module("playback", PLAY, {"settings": {"speed": 20}, "times": list(range(201))}))
     assert np.count_nonzero(shown < 100) / 60 == pytest.approx(5, abs=0.1)
+
+
+def test_a_scatter_plot_has_room_for_all_error_bars(page: Driver) -> None:
+    clouds = [
+        {"truth": [0, 1], "estimate": [0.5, 3], "std": [0.25, 2]},
+        {"truth": [0, 1], "estimate": [-1, None], "std": [None, 1]},
+    ]
+    found = page.module(
+        "estimates",
+        """(() => { const numbers = list => Float64Array.from(list, one => one ?? NaN);
+            return module.commonRange(given.map(({ truth, estimate, std }) => (
+                { truth: numbers(truth), estimate: numbers(estimate), std: numbers(std) }))) })()""",
+        clouds,
+    )
+    assert found["low"] < -1
+    assert found["high"] > 5
+    assert found["high"] - found["low"] < 1.1 * 6
 
 
 def test_whoever_is_nearest_is_found(page: Driver) -> None:

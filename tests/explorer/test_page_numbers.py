@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 import peerpressure as pp
+from peerpressure.explorer.sentences import outlook, summary
 from peerpressure.scenario import Scenario
 from peerpressure.scenario._loading import scenario_from
-from tests.explorer.driving import STEPS, WIDE, Driver, Layout, fragment_of
+from tests.explorer.driving import STEPS, WIDE, Driver, Layout, fragment_of, layouts
 
 SINGLE = 2e-7  # the page gets float32
 
@@ -41,11 +42,23 @@ def test_curves_say_the_numbers_of_the_simulation_at_every_time_that_is_shown(dr
             assert driver.legend(f"{name}-mean") == near(getattr(run, name)[:, step].mean()), (name, step)
 
 
-def test_spread_and_distance_are_two_plots(driver: Driver) -> None:
+@layouts
+def test_spread_and_distance_are_two_plots_in_line(driver: Driver) -> None:
     driver.go_to(20)
     assert driver.legend("spread") != driver.legend("max_distance")
-    places = [driver.page.locator(f"#plot-{name} canvas").bounding_box() for name in ("spread", "max_distance")]
-    assert places[0] != places[1]
+    left, right = (driver.page.locator(f"#plot-{name} .u-over").bounding_box() for name in ("spread", "max_distance"))
+    assert left is not None
+    assert right is not None
+    assert left["x"] + left["width"] < right["x"]
+    assert (left["y"], left["width"], left["height"]) == (right["y"], right["width"], right["height"])
+
+
+def test_spread_and_distance_have_one_range(driver: Driver) -> None:
+    call = """module.commonRange({ spread: Object.assign(Float32Array.from([0, 4, 2, 8, 0, 3]), { shape: [2, 3] }),
+        max_distance: Object.assign(Float32Array.from([9, 1, 6, 5, 5, 5]), { shape: [2, 3] }) }, given)"""
+    expected = {(False, False): [0, 9], (True, False): [0, 6], (False, True): [1, 9], (True, True): [1, 6]}
+    for (log_time, log_size), (low, high) in expected.items():
+        assert driver.module("curves", call, {"logTime": log_time, "logSize": log_size}) == [low, high]
 
 
 def test_the_verdict_is_the_librarys(driver: Driver) -> None:
@@ -55,7 +68,13 @@ def test_the_verdict_is_the_librarys(driver: Driver) -> None:
     assert verdict.forecast is not None
     panel = driver.page.locator("#verdict")
     assert panel.get_attribute("data-outcome") == verdict.outcome.name.lower()
+    assert panel.locator("#verdict-summary").inner_text() == summary(verdict, scenario.model())
+    assert panel.locator("#verdict-outlook").inner_text() == outlook(verdict)
+    # The mathematics is shown to those who ask for it.
+    assert panel.locator("#verdict-reason").is_hidden()
+    panel.get_by_text("Why?").click()
     assert panel.locator("#verdict-reason").inner_text() == verdict.reason.replace("ρ_t", "ρt")
+    panel.get_by_text("Why?").click()
     assert driver.number('#verdict [data-key="value"]') == verdict.value
     assert driver.number('#verdict [data-key="disagreement"]') == pytest.approx(verdict.forecast.disagreement, rel=1e-9)
     assert verdict.forecast.settling is not None
@@ -124,7 +143,12 @@ def test_the_observer_makes_of_the_run_what_the_library_does(driver: Driver) -> 
         assert driver.number(f'[data-method="{method}"] [data-key="rmse"]') == pytest.approx(error, rel=1e-6)
     assert driver.page.is_visible("#plot-budget canvas")
     told = pp.privacy.budget(run.model, scenario.run.steps)
-    assert told.promise[:40] in driver.page.inner_text("#budget-text")
+    # Squares, with the same axes across and up.
+    sizes = driver.page.locator(".scatter").evaluate_all("all => all.map(one => [one.clientWidth, one.clientHeight])")
+    assert len(sizes) == 2
+    assert all(abs((width - 34 - 6) - (height - 6 - 20)) <= 1 for width, height in sizes)
+    assert f"ε = {told.epsilon:.0f}" in driver.page.inner_text("#budget-summary")
+    assert told.promise[:40] in (driver.page.text_content("#budget-text") or "")
 
 
 def test_an_unknown_network_is_inferred_as_time_goes_on(driver: Driver) -> None:

@@ -14,6 +14,7 @@ from peerpressure.networks import (
     activity_driven,
     edge_markovian,
     failing_edges,
+    gossip,
     growing,
     recorded_contacts,
     rewiring,
@@ -301,6 +302,31 @@ def test_shorthand_for_what_changes() -> None:
     for words, says in (("failing", "failing:PROBABILITY"), ("fading:1", "rewiring"), ("failing:often", "number")):
         with pytest.raises(pp.errors.InvalidInputError, match=says):
             dynamics_section(words)
+
+
+@pytest.mark.parametrize("rule", [None, "own", "keep"])
+def test_the_rule_for_isolated_agents_reaches_the_model(rule: str | None) -> None:
+    failing = RING | {"dynamics": {"kind": "failing_edges", "probability": 0.5}}
+    scenario = built(failing, agents={} if rule is None else {"isolated": rule})
+    assert scenario.model().isolated == (rule or "own")
+    assert parse_scenario(scenario.to_toml()) == scenario
+    # On a constant network everybody always has neighbours.
+    assert built(RING, agents={"isolated": "keep"}).model().isolated == "own"
+
+
+def test_gossip_keeps_unless_told_otherwise() -> None:
+    pairs = RING | {"dynamics": {"kind": "gossip", "steps": 200}}
+    scenario = built(pairs)
+    assert same(scenario.temporal_network, gossip(pp.networks.cycle(9), 200, seed=own_seed(RUN["seed"])))
+    assert scenario.model().isolated == "keep"
+    assert built(pairs, agents={"isolated": "own"}).model().isolated == "own"
+    assert dynamics_section("gossip") == {"kind": "gossip"}
+
+
+def test_rules_that_make_no_sense_are_problems() -> None:
+    assert refused(RING, agents={"isolated": "silent"})["agents.isolated"].startswith("must be 'own' or 'keep'")
+    apart = {"edges": [[0, 1], [2, 3]], "labels": ["a", "b", "c", "d", "e"], "connected": False}
+    assert "need neighbours" in refused(apart, agents={"isolated": "keep"})["agents.isolated"]
 
 
 def test_zealots_and_susceptibility_reach_the_model() -> None:

@@ -19,6 +19,7 @@ from scipy.sparse import csr_array
 
 from peerpressure.engine.plan import FRESH, LAW_CODES, STREAM_FROZEN, RunPlan, RunResult, draw_of, network_step
 from peerpressure.errors import PeerPressureError, TooLargeError, message
+from peerpressure.model import require_synchronous
 from peerpressure.noise import AR1, Frozen
 
 # A thread that sums a whole row would leave its warp waiting for the longest row; pieces bound that wait.
@@ -62,6 +63,7 @@ def run(
     if plan.model.noise.law not in LAW_CODES:
         rule = "the accelerator draws from the package's own laws"
         raise PeerPressureError(message(rule, got=str(plan.model.noise), remedy="use device='cpu' for SciPy's laws"))
+    require_synchronous(plan.model, "a step on the accelerator", "use device='cpu'")
     # A thread derives the replicate number of its counter from its position, without a table.
     if np.any(np.diff(plan.replicates) != 1):
         rule = "replicates on the accelerator must be consecutive numbers"

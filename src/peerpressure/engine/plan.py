@@ -38,6 +38,12 @@ FRESH, RECURRENT, FROZEN = range(3)
 # The counter's fourth word: fresh noise, and the draws that memory starts from. A Student draw takes two streams.
 # Streams 1 and 3 are the second ones of Student draws, so that no counter is used twice.
 STREAM_FRESH, STREAM_FROZEN = 0, 2
+# Who updates: far from the streams of noise, which an SDE takes more of.
+STREAM_ACTIVE = 2**31
+
+# Each agent updates by chance, one agent of all does, or those of a table.
+CHANCE, SINGLE, LISTED = range(3)
+ACTIVE_CODES = {"independent": CHANCE, "single": SINGLE, "table": LISTED}
 
 
 class Draw(NamedTuple):
@@ -113,6 +119,13 @@ class RunPlan:
             # A step of length h adapts by h η.
             adaptation_rate = self.pace * model.adaptation.pace(model.adaptation.rate.reading_times(times))
         return relief, weight, scale, adaptation_rate
+
+    def masks(self, begin: int, end: int) -> NDArray[np.bool_]:
+        """Return who updates at steps begin + 1…end, of shape (steps, agents), or (steps, 0) without a table."""
+        activation = self.model.activation
+        known = activation is not None and not activation.is_random
+        # A copy, because kernels are compiled once more for arrays that are read-only.
+        return activation.masks(begin, end).copy() if known else np.zeros((end - begin, 0), np.bool_)
 
     @property
     def keep_hidden(self) -> bool:

@@ -23,7 +23,7 @@ from peerpressure.explorer.protocol import (
     plain_labels,
     thinned,
 )
-from peerpressure.explorer.sentences import outlook, summary
+from peerpressure.explorer.sentences import exposed, outlook, spent, summary
 from peerpressure.measures import Experiment
 from peerpressure.model import Model
 from peerpressure.networks import Network
@@ -377,9 +377,10 @@ def _exposure(built: BuiltScenario, observation: Observation, steps: int) -> tup
     except FATAL:
         raise
     except FAILURES as error:
-        return {"text": error_text(error), "note": "", "prior_std": None}, {}
+        return {"summary": error_text(error), "text": "", "note": "", "prior_std": None}, {}
     table = found.table
-    facts = {"text": str(found), "note": found.note, "prior_std": float(np.sqrt(table["prior_variance"].mean()))}
+    prior = float(np.sqrt(table["prior_variance"].mean()))
+    facts = {"summary": exposed(found), "text": str(found), "note": found.note, "prior_std": prior}
     arrays = {
         "exposure": np.sqrt(table["posterior_variance"].to_numpy()),
         "bits": table["bits"].to_numpy(),
@@ -402,7 +403,7 @@ def _budget(built: BuiltScenario, experiment: Experiment, steps: int) -> tuple[d
     except FATAL:
         raise
     except FAILURES as error:
-        return facts | {"epsilon": None, "mu": None, "text": error_text(error)}, {}
+        return facts | {"epsilon": None, "mu": None, "summary": error_text(error), "text": ""}, {}
     last = budgets[-1]
     # An export holds every step and every replicate, whatever the observer of the scenario sees.
     exported = experiment_of(built, built.scenario.run.recording()).budget_after(built.steps, recorded=True)
@@ -414,7 +415,7 @@ def _budget(built: BuiltScenario, experiment: Experiment, steps: int) -> tuple[d
     }
     limit = "" if np.isnan(last.epsilon_limit) else f"ε, all times: {last.epsilon_limit:.3g}."
     text = " ".join([last.promise, last.definition.text, limit, warning])
-    return facts | {"epsilon": last.epsilon, "mu": last.mu, "text": text}, arrays
+    return facts | {"epsilon": last.epsilon, "mu": last.mu, "summary": spent(last, steps), "text": text}, arrays
 
 
 def _observed(model: Model, observation: Observation) -> NDArray[np.uint32]:

@@ -32,9 +32,11 @@ def script(scenario: Scenario) -> str:
     """Return a script whose ``run`` has the same states as the scenario's run."""
     # Only for these networks is one call of a public function enough.
     static = isinstance(scenario.network, LISTED) and getattr(scenario.network, "dynamics", None) is None
-    # κ is that of the network on which zealots listen to nobody, and of s divided by susceptibility.
+    # κ is that of the network on which zealots listen to nobody, of s divided by susceptibility, and of who updates.
     agents = scenario.agents
-    plain = not isinstance(scenario.pressure, TunedSection) or (agents.zealots is None and agents.susceptibility == 1)
+    plain = not isinstance(scenario.pressure, TunedSection) or (
+        agents.zealots is None and agents.activation is None and agents.susceptibility == 1
+    )
     build = _model(scenario) if static and plain else _parsed_model(scenario)
     return "\n".join([HEAD, *build, *_time(scenario), "", *_run(scenario), *_observer(scenario), ""])
 
@@ -51,7 +53,7 @@ def _model(scenario: Scenario) -> Iterator[str]:
     agents = scenario.agents
     yield f"seed = {scenario.run.seed}"
     yield from _network(scenario.network)
-    names = ("hidden", "stubbornness", "susceptibility", "start", "adaptation", "isolated")
+    names = ("hidden", "stubbornness", "susceptibility", "start", "adaptation", "activation", "isolated")
     # Defaults are written out too, so that a reader sees what can be changed.
     parts = {name: part for name in names if (part := getattr(agents, name)) is not None}
     if parts["susceptibility"] == 1:

@@ -1,4 +1,4 @@
-"""The verdict in one plain sentence with rounded numbers, and where agents are at the end of the run in another."""
+"""What is found in plain sentences with a few rounded numbers: the verdict, the end of the run, and the observer."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from peerpressure.model import Model
+from peerpressure.privacy import Budget, Exposure
 from peerpressure.theory import Outcome, ReasonCode, Verdict
 
 MEAN = "the weighted mean of their hidden opinions"
 MOST_DECIMALS = 6
+STRONG = 5  # ε beyond which a promise of privacy is weak
 LEAST_DISTANCE = 0.0001  # smaller ones are not told apart in words
 _PLAIN = {
     Outcome.OSCILLATION: "The two sides of the network keep swapping opinions, and never agree.",
@@ -45,6 +47,30 @@ def outlook(verdict: Verdict) -> str | None:
         return None
     what = "are typically {} away from it" if to_v else "typically differ from their mean by {}"
     return f"After {end} agents {what.format(_significant(distance))}."
+
+
+def exposed(found: Exposure) -> str:
+    """Return how much an observer of a run learns about hidden opinions."""
+    table = found.table
+    before = math.sqrt(table["prior_variance"].mean())
+    seen = table["seen"].to_numpy()
+    after = [
+        f"{_significant(math.sqrt(table['posterior_variance'][chosen].mean()))} for agents that it {sees}"
+        for chosen, sees in ((seen, "sees"), (~seen, "does not see"))
+        if chosen.any()
+    ]
+    who = f"{np.count_nonzero(seen):,} of {seen.size:,} agents"
+    learned = f"its typical error about a hidden opinion falls from {_significant(before)} to {' and '.join(after)}"
+    return f"An observer of {who} over {found.steps:,} steps: {learned}."
+
+
+def spent(budget: Budget, steps: int) -> str:
+    """Return the privacy that a run costs."""
+    if not math.isfinite(budget.epsilon):
+        return "The run gives hidden opinions away: no finite ε bounds what it reveals."
+    much = "little" if budget.epsilon <= 1 else "much" if budget.epsilon > STRONG else "something"
+    epsilon = f"{budget.epsilon:,.0f}" if budget.epsilon >= 10 else f"{budget.epsilon:.2g}"
+    return f"After {steps:,} steps ε = {epsilon}: the run may reveal {much} about the opinion of one agent."
 
 
 def _decimals(model: Model) -> int:

@@ -123,7 +123,7 @@ def _levels(axes: Axes, end: float, values: NDArray[np.float64]) -> None:
     for value in values.tolist():
         axes.axhline(value, color=INK, linewidth=0.7, linestyle=DOTTED, zorder=3)
         if value - last >= apart:
-            name, last = "$v$" if values.size == 1 else f"{value:.2g}", value
+            name, last = "$v$" if values.size == 1 else f"{value:.2g}".replace("-", "−"), value
             label(axes, name, (end, value), xytext=(3, 0), va="center", annotation_clip=False)
 
 

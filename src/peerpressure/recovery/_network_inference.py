@@ -179,6 +179,7 @@ def _checked(run: Trajectory, law: Noise, std: object, *, symmetric: bool) -> No
         "an SDE" if run.equation is not None
         else "hidden opinions that adapt" if model.adaptation is not None
         else "a temporal network" if model.temporal_network is not None
+        else "agents who do not update at every step" if model.activation is not None
         else "frozen noise" if law.is_frozen
         else "no noise" if law.is_zero or not law.deviations(model.n).all()
         else None

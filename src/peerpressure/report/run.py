@@ -133,7 +133,9 @@ def model_rows(experiment: Experiment) -> list[tuple[str, str]]:
     graph = repr(model.network if model.temporal_network is None else model.temporal_network)
     adapting = "" if model.adaptation is None else f", adapting by {model.adaptation}"
     rules = {"own": "show their own opinions", "keep": "keep their last public opinions"}
-    silent = [] if model.temporal_network is None else [("isolated agents", rules[model.isolated])]
+    rule = model.description().get("isolated")
+    silent = [] if rule is None else [("isolated agents", rules[rule])]
+    updates = [] if model.activation is None else [("updates", str(model.activation))]
     flow = [] if experiment.run.equation is None else [("time", experiment.run.equation)]
     return [
         ("network", graph.partition("(")[2].removesuffix(")")),
@@ -142,6 +144,7 @@ def model_rows(experiment: Experiment) -> list[tuple[str, str]]:
         ("stubbornness", number(s[0]) if np.ptp(s) == 0 else f"{number(s.min())} to {number(s.max())}"),
         ("peer pressure", str(model.pressure)),
         ("noise", str(model.noise)),
+        *updates,
         *flow,
         ("run", f"{number(asked.steps)} steps, {number(asked.replicates)} replicates, seed {asked.seed}"),
     ]

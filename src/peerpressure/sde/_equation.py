@@ -22,7 +22,7 @@ from peerpressure.adaptation import Adaptation
 from peerpressure.affine import coefficients, least_relief
 from peerpressure.errors import AdaptationError, ModelError, ScheduleError, message
 from peerpressure.layout import StateLayout
-from peerpressure.model import Model, Update, Vector
+from peerpressure.model import Model, Update, Vector, require_synchronous
 from peerpressure.networks import Network
 from peerpressure.noise import Gaussian, Noise, NoNoise
 from peerpressure.progress import checkpoint
@@ -420,6 +420,7 @@ def _check_model(model: object) -> None:
         rule = "in continuous time correlated noise is an Ornstein–Uhlenbeck process, whose autocorrelation is above 0"
         remedy = "use a coefficient between 0 and 1, or temporal='white'"
         raise ModelError(message(rule, got=model.noise, remedy=remedy))
+    require_synchronous(model, "continuous time", "use such a model in discrete time")
     for schedule in (model.pressure, model.noise.time_scale):
         _check_early_times(schedule)
     if model.adaptation is not None:

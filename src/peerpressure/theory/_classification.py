@@ -13,7 +13,7 @@ from typing import final
 
 import numpy as np
 
-from peerpressure.model import Model, Vector
+from peerpressure.model import Model, Vector, require_synchronous
 from peerpressure.networks import Network
 from peerpressure.networks._classes import phases
 from peerpressure.schedules import Constant, Formula, Growth, Table
@@ -323,6 +323,7 @@ def classify(system: Model | SDE) -> LongRun:
     <Outcome.CONSENSUS: 'consensus on v'>
     """
     given = model_of(system)
+    require_synchronous(given, "this", "diagnose has limit and rates of other models")
     growth = given.pressure.growth
     regime = regime_of(given.pressure, growth)
     # Under bounded pressure agents have no common value, and their own ones are wanted.

@@ -14,11 +14,12 @@ from peerpressure.schedules import Formula
 from peerpressure.sde import SDE
 from peerpressure.statespace import model_of, step_length
 from peerpressure.theory._advice import advice
+from peerpressure.theory._asynchronous_verdict import asynchronous_verdict
 from peerpressure.theory._classification import LongRun, Outcome, classify
 from peerpressure.theory._closed_classes import GeneralOutcome, judge
 from peerpressure.theory._departure import decide
 from peerpressure.theory._explanation import explain, pressure_reasons
-from peerpressure.theory._forecast import Forecast, forecast
+from peerpressure.theory._forecast import Forecast, forecast, is_exact, is_uncertain
 from peerpressure.theory._limits import ConsensusLimit, with_component_values
 from peerpressure.theory._moments import step_count
 from peerpressure.theory._rates import Rate, rate_of
@@ -113,6 +114,8 @@ def _check_schedules(system: Model | SDE, steps: int) -> None:
 def _diagnose(model: Model | SDE, horizon: int | None, tolerance: float | None, *, advise: bool) -> Verdict:
     if horizon is not None:
         _check_schedules(model, horizon)
+    if model_of(model).activation is not None:
+        return _asynchronous(model_of(model), horizon, tolerance)
     long_run = with_component_values(classify(model), most=_NAMED_COMPONENTS, tolerance=_TOLERANCE)
     ahead = None if horizon is None else forecast(model, horizon, tolerance=tolerance)
     covered = is_covered(long_run.model)
@@ -143,6 +146,12 @@ def _diagnose(model: Model | SDE, horizon: int | None, tolerance: float | None, 
         step=long_run.system.step if isinstance(long_run.system, SDE) else None,
         directed=long_run.model.network.directed,
     )
+
+
+def _asynchronous(model: Model, horizon: int | None, tolerance: float | None) -> Verdict:
+    """Return the verdict on a model with asynchronous updates; the forecast of a large one would take too long."""
+    known = horizon is not None and (is_exact(model, horizon) or not is_uncertain(model))
+    return asynchronous_verdict(model, forecast(model, horizon or 1, tolerance=tolerance) if known else None)
 
 
 def _with_camps(outcome: Outcome) -> Outcome:

@@ -258,7 +258,7 @@ export class Controls {
    * @param {unknown} value
    */
   #extra(path, key, value) {
-    const json = JSON.stringify(value).replaceAll('"', "").replaceAll(":", " ").replaceAll(",", ", ");
+    const json = JSON.stringify(value).replaceAll(/["{}]/g, "").replaceAll(/[:_]/g, " ").replaceAll(",", ", ");
     const text = json.length > MAX_EXTRA_LENGTH ? `${json.slice(0, MAX_EXTRA_LENGTH - 1)}…` : json;
     const click = () => this.store.setScenario(path, undefined);
     const remove = el("button", { type: "button", class: "plain", "aria-label": `Take out ${key}`, click }, "×");

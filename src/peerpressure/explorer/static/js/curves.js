@@ -51,6 +51,25 @@ function rowOf(matrix, row) {
   return /** @type {T} */ (matrix.subarray(row * length, (row + 1) * length));
 }
 
+/**
+ * Return the range of spreads and distances together.
+ * @param {Pick<RunAnswer["arrays"], "spread" | "max_distance">} measures
+ * @param {{logTime: boolean, logSize: boolean}} axes
+ * @returns {[number, number]}
+ */
+export function commonRange({ spread, max_distance: distance }, { logTime, logSize }) {
+  /** @type {[number, number]} */
+  let range = [Infinity, 0];
+  for (const matrix of [spread, distance]) {
+    for (let row = 0; row < matrix.shape[0]; row += 1) {
+      // A logarithmic axis leaves out time 0, and values of 0.
+      const visible = rowOf(matrix, row).subarray(logTime ? 1 : 0);
+      range = extend(logSize ? visible.filter((value) => value > 0) : visible, range);
+    }
+  }
+  return range;
+}
+
 /** Three plots of a run. Spread and distance never share one: they are different measures. */
 export class Curves {
   /** @type {RunAnswer | null} */
@@ -66,10 +85,10 @@ export class Curves {
 
   /** @param {(time: number) => void} onSeek */
   constructor(onSeek) {
-    this.opinions = new Plot(byId("plot-opinions"), { height: 152, label: "Opinions over time", onSeek });
-    this.spread = new Plot(byId("plot-spread"), { height: 128, label: "Spread over time", onSeek });
+    this.opinions = new Plot(byId("plot-opinions"), { height: 172, label: "Opinions over time", onSeek });
+    this.spread = new Plot(byId("plot-spread"), { height: 140, label: "Spread over time", onSeek });
     this.max_distance = new Plot(byId("plot-max_distance"), {
-      height: 128,
+      height: 140,
       label: "Largest distance to v over time",
       onSeek,
     });
@@ -100,8 +119,10 @@ export class Curves {
   draw() {
     if (!this.#run) return;
     this.#drawOpinions(this.#run);
-    this.#drawMeasure(this.#run, "spread");
-    this.#drawMeasure(this.#run, "max_distance");
+    // One range for both, so that their heights can be compared.
+    const range = commonRange(this.#run.arrays, this.#axes);
+    this.#drawMeasure(this.#run, "spread", range);
+    this.#drawMeasure(this.#run, "max_distance", range);
     const own = this.#run.header.own_limits;
     byId("distance-name").textContent = own ? "Largest distance to own limit" : "Largest distance to v";
     byId("distance-question").textContent = own ? "do all reach theirs?" : "do all agree on v?";
@@ -197,21 +218,15 @@ export class Curves {
   /**
    * @param {RunAnswer} run
    * @param {"spread" | "max_distance"} name
+   * @param {[number, number]} range
    */
-  #drawMeasure({ header, arrays }, name) {
+  #drawMeasure({ header, arrays }, name, range) {
     const { times } = arrays;
     const matrix = arrays[name];
     const rows = Array.from({ length: matrix.shape[0] }, (_, row) => rowOf(matrix, row));
     const average = arrays[`${name}_mean`];
     const several = header.replicates > 1;
     const { logTime, logSize } = this.#axes;
-    /** @type {[number, number]} */
-    let range = [Infinity, 0];
-    for (const row of rows) {
-      // A logarithmic axis leaves out time 0, and values of 0.
-      const visible = row.subarray(logTime ? 1 : 0).filter((value) => !logSize || value > 0);
-      range = extend(visible, range);
-    }
     const soft = cssColour("soft");
     this[name].show({
       x: times,

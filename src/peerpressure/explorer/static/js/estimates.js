@@ -19,30 +19,30 @@ import { Plot } from "./plot.js";
  * @typedef {{low: number, high: number}} Range
  */
 
-const HEIGHT = 186;
 const MARGIN = { left: 34, right: 6, top: 6, bottom: 20 };
 // The pointer is at an agent within this many pixels.
 const POINTER_RADIUS = 12;
 
 /**
- * Return the range of the truth and of nearly all estimates; the most extreme would squeeze the others together.
- * @param {Cloud[]} clouds
+ * Return the range of the truth and of all estimates with their error bars.
+ * @param {Pick<Cloud, "truth" | "estimate" | "std">[]} clouds
  * @returns {Range}
  */
-function commonRange(clouds) {
+export function commonRange(clouds) {
   let [low, high] = [Infinity, -Infinity];
-  /** @type {number[]} */
-  const estimates = [];
-  for (const { truth, estimate } of clouds) {
-    for (const value of truth) [low, high] = [Math.min(low, value), Math.max(high, value)];
-    for (const value of estimate) if (Number.isFinite(value)) estimates.push(value);
+  const include = (/** @type {number} */ value) => {
+    if (Number.isFinite(value)) [low, high] = [Math.min(low, value), Math.max(high, value)];
+  };
+  for (const { truth, estimate, std } of clouds) {
+    for (const value of truth) include(value);
+    for (let i = 0; i < estimate.length; i += 1) {
+      const bar = Number.isFinite(std[i]) ? std[i] : 0;
+      include(estimate[i] - bar);
+      include(estimate[i] + bar);
+    }
   }
-  estimates.sort((a, b) => a - b);
-  if (estimates.length) {
-    low = Math.min(low, estimates[Math.floor(0.01 * (estimates.length - 1))]);
-    high = Math.max(high, estimates[Math.ceil(0.99 * (estimates.length - 1))]);
-  }
-  const margin = 0.06 * (high - low || 1);
+  if (low > high) return { low: 0, high: 1 };
+  const margin = 0.04 * (high - low || 1);
   return { low: low - margin, high: high + margin };
 }
 
@@ -61,14 +61,15 @@ function roundTicks({ low, high }, count) {
   return ticks;
 }
 
-/** Estimates against the truth, with error bars. Where an estimate is right, its point is on the diagonal. */
+/**
+ * Estimates against the truth, with error bars. Both axes are alike, so that right estimates are on the diagonal, and a
+ * cloud that is higher than wide shows errors beyond the differences of opinion.
+ */
 class Scatter {
   /** @type {Cloud | null} */
   #cloud = null;
   /** @type {Range} */
-  #xRange = { low: 0, high: 1 };
-  /** @type {Range} */
-  #yRange = { low: 0, high: 1 };
+  #range = { low: 0, high: 1 };
 
   /** @param {(index: number) => void} onPoint called with the agent at the pointer, −1 for none */
   constructor(onPoint) {
@@ -80,29 +81,30 @@ class Scatter {
 
   /**
    * @param {Cloud} cloud
-   * @param {Range} yRange
+   * @param {Range} range
    * @param {string} label for screen readers
    */
-  show(cloud, yRange, label) {
+  show(cloud, range, label) {
     this.#cloud = cloud;
-    this.#yRange = yRange;
-    this.#xRange = commonRange([{ ...cloud, estimate: new Float64Array(0) }]);
+    this.#range = range;
     this.canvas.setAttribute("aria-label", label);
     this.draw();
   }
 
+  /** The side of the plot, a square. */
+  get #side() {
+    return Math.max(1, this.canvas.clientWidth - MARGIN.left - MARGIN.right);
+  }
+
   /** @param {number} value */
   #x(value) {
-    const { low, high } = this.#xRange;
-    const width = this.canvas.clientWidth - MARGIN.left - MARGIN.right;
-    return MARGIN.left + (width * (value - low)) / (high - low);
+    const { low, high } = this.#range;
+    return MARGIN.left + (this.#side * (value - low)) / (high - low);
   }
 
   /** @param {number} value */
   #y(value) {
-    const { low, high } = this.#yRange;
-    const height = HEIGHT - MARGIN.top - MARGIN.bottom;
-    return HEIGHT - MARGIN.bottom - (height * (value - low)) / (high - low);
+    return MARGIN.top + this.#side + MARGIN.left - this.#x(value);
   }
 
   /**
@@ -125,13 +127,15 @@ class Scatter {
     const width = this.canvas.clientWidth;
     if (!this.#cloud || !width) return;
     const density = window.devicePixelRatio || 1;
+    const height = this.#side + MARGIN.top + MARGIN.bottom;
+    this.canvas.style.setProperty("height", `${height}px`);
     this.canvas.width = Math.round(width * density);
-    this.canvas.height = Math.round(HEIGHT * density);
+    this.canvas.height = Math.round(height * density);
     const ctx = context2d(this.canvas);
     ctx.scale(density, density);
     this.#drawAxes(ctx, width);
     ctx.beginPath();
-    ctx.rect(MARGIN.left, MARGIN.top, width - MARGIN.left - MARGIN.right, HEIGHT - MARGIN.top - MARGIN.bottom);
+    ctx.rect(MARGIN.left, MARGIN.top, this.#side, this.#side);
     ctx.clip();
     this.#drawDiagonal(ctx);
     this.#drawPoints(ctx, this.#cloud);
@@ -143,24 +147,25 @@ class Scatter {
    * @param {number} width
    */
   #drawAxes(ctx, width) {
-    const [left, right, top, bottom] = [MARGIN.left, width - MARGIN.right, MARGIN.top, HEIGHT - MARGIN.bottom];
+    const [left, right, top] = [MARGIN.left, width - MARGIN.right, MARGIN.top];
+    const bottom = top + this.#side;
     ctx.strokeStyle = cssColour("grid");
     ctx.fillStyle = cssColour("soft");
     ctx.font = axisFont();
     ctx.lineWidth = 1;
     ctx.textAlign = "center";
     ctx.textBaseline = "top";
-    const xTicks = roundTicks(this.#xRange, Math.max(2, width / 70));
-    formatTicks(xTicks).forEach((text, i) => {
-      const x = this.#x(xTicks[i]);
+    const ticks = roundTicks(this.#range, Math.max(2, width / 36));
+    const texts = formatTicks(ticks);
+    texts.forEach((text, i) => {
+      const x = this.#x(ticks[i]);
       strokeLine(ctx, x, top, x, bottom);
       ctx.fillText(text, x, bottom + 5);
     });
     ctx.textAlign = "right";
     ctx.textBaseline = "middle";
-    const yTicks = roundTicks(this.#yRange, 5);
-    formatTicks(yTicks).forEach((text, i) => {
-      const y = this.#y(yTicks[i]);
+    texts.forEach((text, i) => {
+      const y = this.#y(ticks[i]);
       strokeLine(ctx, left, y, right, y);
       ctx.fillText(text, left - 5, y);
     });
@@ -170,7 +175,7 @@ class Scatter {
   #drawDiagonal(ctx) {
     ctx.strokeStyle = cssColour("soft");
     ctx.setLineDash([4, 3]);
-    const { low, high } = this.#xRange;
+    const { low, high } = this.#range;
     strokeLine(ctx, this.#x(low), this.#y(low), this.#x(high), this.#y(high));
     ctx.setLineDash([]);
   }
@@ -267,11 +272,9 @@ export class Estimates {
     if (!answer) return;
     const { methods, exposure } = answer.header;
     const clouds = methods.map((method) => (method.failed ? null : this.#cloud(answer, method)));
-    const yRange = commonRange(clouds.filter((cloud) => cloud !== null));
-    byId("estimates").replaceChildren(...methods.map((method, i) => this.#facet(method, clouds[i], yRange)));
-    // The rest of the text is a table of the agents most exposed, which the network shows.
-    const means = exposure.text.split("\n").slice(0, 2).join(": ");
-    byId("exposure-text").textContent = exposure.note ? `${means}. ${exposure.note}` : means;
+    const range = commonRange(clouds.filter((cloud) => cloud !== null));
+    byId("estimates").replaceChildren(...methods.map((method, i) => this.#facet(method, clouds[i], range)));
+    byId("exposure-text").replaceChildren(typeset(`${exposure.summary} ${exposure.note}`));
     this.#drawBudget(answer);
   }
 
@@ -309,9 +312,9 @@ export class Estimates {
   /**
    * @param {MethodResult} method
    * @param {Cloud | null} cloud null if the method failed
-   * @param {Range} yRange
+   * @param {Range} range
    */
-  #facet(method, cloud, yRange) {
+  #facet(method, cloud, range) {
     const title = this.methods.find(({ id }) => id === method.id)?.title ?? method.id;
     const figure = el("figure", { class: "facet", "data-method": method.id }, el("figcaption", {}, el("b", {}, title)));
     if (!cloud) {
@@ -326,14 +329,16 @@ export class Estimates {
     const error = el("output", { class: "numeral", "data-value": method.rmse, "data-key": "rmse" }, rmse);
     const expected = method.expected_rmse === null ? "" : `, expected ${formatNumber(method.expected_rmse, 3)}`;
     figure.append(scatter.canvas, el("p", { class: "blurb" }, "typical error ", error, expected));
-    scatter.show(cloud, yRange, `Estimates against the truth, ${title}: typical error ${rmse}`);
+    scatter.show(cloud, range, `Estimates against the truth, ${title}: typical error ${rmse}`);
     return figure;
   }
 
   /** @param {ObserveAnswer} answer */
   #drawBudget({ arrays, header }) {
     const { budget_times: times, budget_epsilon: epsilon } = arrays;
+    byId("budget-summary").replaceChildren(typeset(header.budget.summary));
     byId("budget-text").replaceChildren(typeset(header.budget.text));
+    byId("budget-why").hidden = !header.budget.text;
     byId("plot-budget").hidden = !times;
     if (!times || !epsilon) return;
     const values = Array.from(epsilon, (value) => (Number.isFinite(value) ? value : null));

@@ -94,11 +94,23 @@ const EXPONENT = /(?<=\p{L})\^([-−]?\d+(?:\.\d+)?)/u.source;
 const SCRIPT = new RegExp(`${SUBSCRIPT}|${EXPONENT}`, "gu");
 
 /**
- * Return text in which the index of ρ_t becomes a subscript and the exponent of t^1.5 a superscript.
+ * Return text with 1e-05 written as 10⁻⁵ and 2.5e+07 as 2.5 × 10⁷.
  * @param {string} text
+ */
+function withPowersOfTen(text) {
+  return text.replace(/(?<![\w.])(\d+(?:\.\d+)?)e([+-]?\d+)\b/g, (_, mantissa, exponent) => {
+    const power = `10${superscript(Number(exponent))}`;
+    return mantissa === "1" ? power : `${mantissa} × ${power}`;
+  });
+}
+
+/**
+ * Return text in which the index of ρ_t becomes a subscript, the exponent of t^1.5 a superscript, and 1e-05 a power.
+ * @param {string} given
  * @returns {DocumentFragment}
  */
-export function typeset(text) {
+export function typeset(given) {
+  const text = withPowersOfTen(given);
   const fragment = document.createDocumentFragment();
   let end = 0;
   for (const match of text.matchAll(SCRIPT)) {

@@ -320,8 +320,9 @@ export interface MethodResult {
 export type ObserveAnswer = Packed<
   {
     methods: MethodResult[];
-    exposure: { text: string; note: string; prior_std: number | null };
-    budget: { text: string };
+    exposure: { summary: string; text: string; note: string; prior_std: number | null };
+    /** A plain sentence, and what exactly is promised; that is empty if there is no promise. */
+    budget: { summary: string; text: string };
   },
   {
     truth: Float64;
