@@ -98,7 +98,6 @@ BAD: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({"pressure": pp.Linear(1, -0.5)}, {}, "from time 0 on"),
     ({"noise": pp.Gaussian(1.0, time_scale="log(t)")}, {}, "from time 0 on"),
     ({"noise": pp.Gaussian(1.0, time_scale=pp.Power(-0.5))}, {}, "infinite variance at once.*shift it"),
-    ({"activation": 0.5}, {}, "all agents move at all times"),
     ({}, {"step": 0.0}, "positive, finite number, got 0.0"),
     ({}, {"step": np.inf}, "positive, finite"),
     ({}, {"step": True}, "positive, finite"),

@@ -421,9 +421,6 @@ def _check_model(model: object) -> None:
         remedy = "use a coefficient between 0 and 1, or temporal='white'"
         raise ModelError(message(rule, got=model.noise, remedy=remedy))
     require_synchronous(model, "continuous time", "use such a model in discrete time")
-    if model.activation is not None:
-        rule = "in continuous time all agents move at all times"
-        raise ModelError(message(rule, got=model.activation, remedy="use asynchronous updates in discrete time"))
     for schedule in (model.pressure, model.noise.time_scale):
         _check_early_times(schedule)
     if model.adaptation is not None:
