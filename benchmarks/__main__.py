@@ -13,6 +13,7 @@ from rich.console import Console
 from . import (
     bound,
     coverage,
+    cross_check,
     explorer,
     extensions,
     filtering,
@@ -21,6 +22,7 @@ from . import (
     inference,
     latency,
     memory,
+    network_classes,
     regression,
     scaling,
     speed,
@@ -40,12 +42,14 @@ MEASUREMENTS: Mapping[str, Callable[[Settings], Section]] = {
     "threads": threads.measure,
     "explorer": explorer.measure,
     "extensions": extensions.measure,
+    "networks": network_classes.measure,
     "inference": inference.measure,
     "regression": regression.measure,
     "filtering": filtering.measure,
     "coverage": coverage.measure,
     "fit": fit_coverage.measure,
     "diagnostics": goodness_of_fit.measure,
+    "packages": cross_check.measure,
 }
 
 

@@ -1,4 +1,4 @@
-"""Draw the figure of the first page, in light and dark: ``python docs/figures.py``."""
+"""Draw the figure of the first page, in light and dark, and that of the tests of fit: ``python docs/figures.py``."""
 
 from __future__ import annotations
 
@@ -87,6 +87,17 @@ def main() -> None:
             for name, figure in draw(theme, *results).items():
                 figure.savefig(IMAGES / f"landing-{name}-{theme}.png", dpi=240, metadata={"Software": None})
     _join()
+    misfit().savefig(IMAGES / "fit-diagnostics.png", dpi=140, metadata={"Software": None})
+
+
+def misfit() -> Figure:
+    """Return residuals of Laplace noise with a memory, larger for one agent, that is read as white Gaussian noise."""
+    std = np.ones(20)
+    std[7] = 1.6
+    assumed = pp.Model(pp.networks.barabasi_albert(20, 2, seed=1), np.linspace(0, 1, 20), noise=pp.Gaussian(1.0))
+    real = pp.Model(assumed.network, assumed.hidden, noise=pp.Laplace(std, temporal=pp.AR1(0.3)))
+    found = pp.recovery.diagnose_fit(assumed, pp.simulate(real, steps=100, seed=1))
+    return pp.plotting.fit_diagnostics(found)
 
 
 def _join() -> None:

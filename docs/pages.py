@@ -119,7 +119,9 @@ def api_pages() -> Iterator[tuple[str, str]]:
     count = sum(map(len, listed.values()))
     title = "Interface in Python"
     lines = [title, "=" * len(title), "", f"All {count} public names, by namespace.", ""]
-    lines += [".. toctree::", "   :hidden:", "", *(f"   {namespace}" for namespace in listed), ""]
+    # Short names, which fit into the navigation.
+    entries = [f"   {namespace.removeprefix('peerpressure.')} <{namespace}>" for namespace in listed]
+    lines += [".. toctree::", "   :hidden:", "", *entries, ""]
     for namespace, names in listed.items():
         lines.append(f"- :doc:`{namespace}`: {NAMESPACES[namespace].lower()}")
         yield f"api/{namespace}.rst", _namespace_page(namespace, names)

@@ -34,17 +34,46 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+# Folders and files that take longest, in this order: a worker that began one of them last would work alone at the end.
+LONGEST = (
+    "tests/reproduction",
+    "tests/explorer",
+    "tests/report",
+    "tests/truth",
+    "tests/engine",
+    "tests/test_documentation.py",
+    "tests/cli",
+    "tests/plotting",
+    "tests/",
+)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep the tests of a file in one worker, as they share what is made for them, and begin with the longest."""
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        return
+    ranks = {}
+    for item in items:
+        file = item.nodeid.partition("::")[0]
+        ranks[item] = next((k for k, name in enumerate(LONGEST) if file.startswith(name)), len(LONGEST))
+        # The files of this folder share one report, which takes longer to make than to test.
+        item.add_marker(pytest.mark.xdist_group("report" if file.startswith("tests/report/") else file))
+    items.sort(key=ranks.__getitem__)
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """Debian's Chromium; elsewhere than in continuous integration one may do without."""
-    program = shutil.which("chromium") or shutil.which("chromium-browser")
-    if program is None:
-        if os.environ.get("CI"):
-            pytest.fail("no chromium on the path: pages must be opened in a browser here")
-        pytest.skip("no chromium on the path, so no page was opened in a browser")
+    """The system's Chromium, or Playwright's; elsewhere than in continuous integration one may do without."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as play:
+        names = ("chromium", "chromium-browser", "google-chrome", play.chromium.executable_path)
+        program = next(filter(None, map(shutil.which, names)), None)
+        if program is None:
+            if os.environ.get("CI"):
+                pytest.fail("no Chromium was found: pages must be opened in a browser here")
+            pytest.skip("no Chromium was found, so no page was opened in a browser")
         # No sandbox, as root has none; no network is used either way.
         browser = play.chromium.launch(executable_path=program, args=["--no-sandbox"])
         yield browser

@@ -35,16 +35,43 @@ def unit_noise(model: pp.Model, steps: int, replicate: int, seed: int) -> Array:
     return np.array(out)
 
 
+def philox(counter: tuple[int, int, int, int], seed: int) -> tuple[int, int, int, int]:
+    """Return the words of Philox-4x32-10 in plain integers."""
+    (c0, c1, c2, c3), (k0, k1) = counter, (seed % 2**32, seed >> 32)
+    for _ in range(10):
+        p0, p1 = c0 * 0xD2511F53, c2 * 0xCD9E8D57
+        c0, c1, c2, c3 = (p1 >> 32) ^ c1 ^ k0, p1 % 2**32, (p0 >> 32) ^ c3 ^ k1, p0 % 2**32
+        k0, k1 = (k0 + 0x9E3779B9) % 2**32, (k1 + 0xBB67AE85) % 2**32
+    return c0, c1, c2, c3
+
+
+def who_updates(model: pp.Model, steps: int, replicate: int, seed: int) -> NDArray[np.bool_]:
+    """Return who updates at steps 1 … T of one replicate, (steps, agents)."""
+    if model.activation is None:
+        return np.ones((steps, model.n), np.bool_)
+    if not model.activation.is_random:
+        return np.asarray(model.activation.values[:steps], np.bool_)
+    out = np.zeros((steps, model.n), np.bool_)
+    for t, row in enumerate(out, 1):
+        if model.activation.kind == "single":
+            high, low, *_ = philox((0, t, replicate, 2**31), seed)
+            row[((high << 32) + low) * model.n >> 64] = True
+            continue
+        words = np.array([philox((k, t, replicate, 2**31), seed) for k in range(-(-model.n // 4))]).ravel()
+        row[:] = words[: model.n] < np.ceil(model.activation.values * 2**32)
+    return out
+
+
 def dense_run(model: pp.Model, steps: int, replicate: int, seed: int) -> tuple[Array, Array]:
     """Return y_0 … y_T and what agents hold after each, where networks change and opinions adapt, too."""
     S, u = np.diag(model.s), unit_noise(model, steps, replicate, seed)
-    y, x = [model.start_state], [np.asarray(model.x0)]
+    y, x, active = [model.start_state], [np.asarray(model.x0)], who_updates(model, steps, replicate, seed)
     for t in range(1, steps + 1):
         A = (model.network.adjacency if model.temporal_network is None else model.temporal_network.at(t)).toarray()
         rho = float(model.pressure(t))
         xi = x[-1] + model.noise.deviations(model.n) * model.noise.scale(t) * u[t - 1]
         shown = np.linalg.solve(S + rho * np.diag(A.sum(axis=1)), S @ xi + rho * A @ y[-1])
-        y.append(np.where(A.any(axis=1) | (model.isolated == "own"), shown, y[-1]))
+        y.append(np.where(active[t - 1] & (A.any(axis=1) | (model.isolated == "own")), shown, y[-1]))
         eta = 0.0 if model.adaptation is None else model.adaptation.at(t, model.n)
         x.append(x[-1] + eta * (y[-1] - x[-1]))
     return np.array(y), np.array(x)
@@ -69,7 +96,9 @@ def joint_law(model: pp.Model, steps: int) -> tuple[Array, Array, Array]:
         for k in range(t):
             xi[:, n * (2 + k) : n * (3 + k)] += root[t - 1, k] * np.diag(sigma)
         shown = (model.s[:, None] * xi + rho * A @ y) / (model.s + rho * degrees)[:, None]
-        y = np.where((degrees[:, None] > 0) | (model.isolated == "own"), shown, y)
+        # Who updates must be known, or be everybody.
+        active = who_updates(model, t, 0, 0)[-1][:, None]
+        y = np.where(active & ((degrees[:, None] > 0) | (model.isolated == "own")), shown, y)
         x = x if model.adaptation is None else x + model.adaptation.at(t, n)[:, None] * (y - x)
         rows.append(y)
     whole = np.array(rows)

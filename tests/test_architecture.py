@@ -20,7 +20,7 @@ ROOT = Path(peerpressure.__file__).parent
 # From the ground up; a module may import from layers that stand before its own, and from its own folder.
 LAYERS = (
     ("version", "errors"),
-    ("affine", "dates", "files", "formula", "parameters", "progress", "tables"),
+    ("affine", "dates", "files", "formula", "layout", "parameters", "progress", "tables"),
     ("networks", "schedules"),
     ("noise", "adaptation"),
     ("model",),

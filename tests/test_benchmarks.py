@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks import bound, report
+from benchmarks import bound, cross_check, report
 from benchmarks.__main__ import MEASUREMENTS, arguments, main
 from benchmarks.clock import Job, costs, ratio
 from benchmarks.contenders import CONTENDERS, Run
@@ -161,3 +161,16 @@ def test_command_runs_what_is_asked_for(tmp_path: Path, monkeypatch: pytest.Monk
     assert "| us | 1.5 |" in (tmp_path / "b.md").read_text(encoding="utf-8")
     assert json.loads((tmp_path / "b.json").read_text(encoding="utf-8"))["speed"]["tables"][0]["rows"] == [["us", 1.5]]
     assert arguments([]).only == list(MEASUREMENTS)
+
+
+@pytest.mark.parametrize("name", cross_check.PEERS)
+def test_other_packages_take_the_same_steps_on_a_follower_network(name: str) -> None:
+    if not cross_check.is_installed(name):
+        pytest.skip(f"{name} is not installed in working order")
+    assert max(cross_check.differences(name, cross_check.followed())) < 1e-12
+
+
+def test_their_limits_are_ours() -> None:
+    fast, slow = cross_check.limits(cross_check.followed())
+    assert max(float(row[-1] or 0) for row in (fast, slow)) < 1e-12
+    assert abs(float(fast[1] or 0) - float(slow[1] or 0)) > 1e-3

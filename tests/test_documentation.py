@@ -42,13 +42,14 @@ NOT_RUN = {
     "pre-commit install": "changes the hooks of the repository",
     "peerpressure explore": "serves until it is interrupted; tests/explorer starts it",
     "peerpressure paper": "takes minutes; tests/cli/test_paper.py runs a short one",
+    "export ": "sets a variable of the shell",
+    "peerpressure warmup": "takes minutes; tests/cli/test_first_use.py looks at what it compiles",
     "from dask_jobqueue import": "needs a cluster",
     "from dask_kubernetes.operator import": "needs a cluster",
 }
 # Fewer steps, runs and figures show as well that a block runs.
 SHORTER = {
     "steps=1000": "steps=60",
-    "(system, steps=100": "(system, steps=5",
     "--steps 1000": "--steps 60",
     "\nn = 100 ": "\nn = 20 ",
     "steps = 1000": "steps = 20",
@@ -59,7 +60,8 @@ SHORTER = {
     "replications = 5": "replications = 1",
     "replications = 6": "replications = 1",
     "count = 4": "count = 2",
-    "figures = true\nreport = true": "figures = false\nreport = false",
+    "figures = true": "figures = false",
+    "report = true": "report = false",
     "--workers 2": "--workers 1",
 }
 # What a scenario has where a block shows a part of one.

@@ -212,3 +212,9 @@ def test_who_keeps_a_hidden_start_is_revealed() -> None:
     assert "3 agents" in account.definition.terms["start"]
     with pytest.raises(InvalidInputError, match=r"kept.*public start"):
         pp.privacy.calibrate(model_of(noise=pp.Gaussian(0.5)), 6, information=2.0)
+
+
+def test_the_rule_survives_a_saved_run(tmp_path: Any) -> None:
+    run = pp.simulate(model_of(noise=pp.Gaussian(0.3)), 8, seed=1)
+    run.save(tmp_path / "run.nc")
+    assert pp.Trajectory.load(tmp_path / "run.nc").model.isolated == "keep"

@@ -13,8 +13,11 @@ from numpy.typing import NDArray
 
 import peerpressure as pp
 from peerpressure.errors import InvalidInputError, ModelError, NetworkError
+from peerpressure.explorer.models import ModelCache
+from peerpressure.explorer.protocol import Limits
 from peerpressure.networks import cycle, k2, path
 from peerpressure.privacy import budget
+from peerpressure.scenario import ScenarioError
 from peerpressure.theory import Outcome, diagnose
 from tests.general_networks import MATRICES
 
@@ -143,6 +146,7 @@ def test_results_have_an_axis_for_topics(tmp_path: Path) -> None:
     # Some agents on some topics have both axes as well; other selections are a list of pairs.
     some = [(i, topic) for i in (4, 2) for topic in ("war", "tax")]
     assert dict(pp.simulate(one, 1, record=pp.Record(agents=some)).to_xarray().sizes)["topic"] == 2
+    assert dict(pp.simulate(one, 1, record=pp.Record(agents=[4, 2])).to_xarray().sizes)["topic"] == 3
     assert "topic" not in pp.simulate(one, 1, record=pp.Record(agents=some[:3])).to_xarray().sizes
 
 
@@ -215,6 +219,11 @@ def test_shapes_that_do_not_fit() -> None:
         pp.Model(k2(), [[0.0, 1.0], [1.0, 2.0]])
     with pytest.raises(ModelError, match="none for 'rent'"):
         pp.Model(network, pd.DataFrame({"tax": [0.0, 1.0]}))
+    np.testing.assert_array_equal(network.indices([1, (0, "rent")]), [2, 3, 1])
+    assert network.index((1, "tax")) == 2
+    for label, words in ((1, "one topic"), (2, "unknown 2"), ((0, "war"), "unknown"), ("ta", "unknown")):
+        with pytest.raises(NetworkError, match=words):
+            network.index(label)
     with pytest.raises(NetworkError, match="4 values"):
         network.by_topic([1.0, 2.0])
     one = pp.Model(network, np.zeros((2, 2)))
@@ -223,3 +232,23 @@ def test_shapes_that_do_not_fit() -> None:
         pp.Trajectory.from_dataframe(frame, one)
     with pytest.raises(InvalidInputError, match="topics must be ones"):
         pp.Trajectory.from_dataframe(frame.assign(topic="war"), one)
+
+
+def test_topics_and_agents_that_pass_opinions_on_in_turn() -> None:
+    # Agents listen in a circle and topics follow in a circle: pairs fall apart into three classes of three.
+    ring = np.roll(np.eye(3), 1, axis=1)
+    network = pp.Network(ring, directed=True).with_topics(3, ring)
+    hidden = np.random.default_rng(4).uniform(size=(3, 3))
+    one = pp.Model(network, hidden)
+    assert [agents.size for agents in network.closed_classes] == [3, 3, 3]
+    Y = hidden
+    for t in range(1, 20_001):
+        Y = (hidden + t * ring @ Y @ ring.T) / (1 + t)
+    np.testing.assert_allclose(network.by_topic(one.consensus_state), Y, atol=2e-4)
+    assert diagnose(one).outcome is Outcome.CLUSTERS
+
+
+def test_the_explorer_says_that_it_shows_one_topic() -> None:
+    cache = ModelCache(Limits())
+    with pytest.raises(ScenarioError, match="one topic"):
+        cache.load({"scenario": {"network": {"generator": "k2"}, "topics": {"names": ["tax", "rent"]}}})

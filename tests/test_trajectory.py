@@ -16,6 +16,7 @@ import pytest
 
 import peerpressure as pp
 from peerpressure.files import replacing
+from tests import general_networks
 from tests.builders import NOISES, SCHEDULES, random_model
 
 ARRAYS = ("replicates", "times", "agents", "states", "minimum", "maximum", "mean", "spread", "max_distance")
@@ -145,8 +146,10 @@ while True:
 """
 
 
-@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGKILL])
-def test_an_interrupted_process_leaves_no_half_written_run(stop: signal.Signals, tmp_path: Path) -> None:
+@pytest.mark.skipif(os.name != "posix", reason="signals as POSIX has them")
+@pytest.mark.parametrize("name", ["SIGINT", "SIGKILL"])
+def test_an_interrupted_process_leaves_no_half_written_run(name: str, tmp_path: Path) -> None:
+    stop = signal.Signals[name]
     environment = os.environ | {"PYTHONWARNINGS": "ignore"}
     with subprocess.Popen(
         [sys.executable, "-c", ENDLESS], cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -171,3 +174,22 @@ def test_an_interrupted_process_leaves_no_half_written_run(stop: signal.Signals,
     assert pp.Trajectory.load(tmp_path / "run.npz").final.step == 200
     if stop == signal.SIGINT:
         assert [path.name for path in tmp_path.iterdir()] == ["run.npz"]
+
+
+@pytest.mark.parametrize("kind", ["two classes", "silent", "balanced", "unbalanced", "disconnected", "strong"])
+def test_distances_are_to_the_limits_of_the_agents(kind: str) -> None:
+    model = general_networks.model(kind, noise=pp.Gaussian(0.1))
+    # The limits by a long recursion without noise, and not by what is tested.
+    limits = general_networks.far_state(general_networks.model(kind, pressure=pp.Linear(0.1)), kind, 20_000)
+    run = pp.simulate(model, 6, replicates=2, seed=3)
+    assert run.states is not None
+    distances = np.abs(run.states - limits).max(axis=2)
+    np.testing.assert_allclose(np.asarray(run.max_distance), distances, atol=0.02)
+    alike = kind in ("unbalanced", "strong", "silent")
+    assert isinstance(model.target, float) == alike
+    assert (pp.simulate(model, 6, record="summaries").max_distance is not None) == alike
+    assert pp.simulate(model, 6, record=pp.Record(agents=[0])).max_distance is None or alike
+    members = np.concatenate(model.network.closed_classes)
+    near = np.abs(limits[members][:, None] - model.class_values)
+    assert near.min(axis=1).max() < 0.02
+    assert near.min(axis=0).max() < 0.02

@@ -32,7 +32,7 @@ def run(
 def _one(network: Network, hidden: NDArray[np.float64], stubbornness: NDArray[np.float64], steps: int) -> list[float]:
     graph = network.to_networkx()
     theta = stubbornness / (stubbornness + network.degrees)
-    model = _configured(graph, dict(zip(graph, theta.tolist(), strict=True)))
+    model = configured(graph, dict(zip(graph, theta.tolist(), strict=True)))
     # NDlib draws the initial opinions itself and takes none, so they are put in their place afterwards.
     model.status = dict(zip(graph, hidden.tolist(), strict=True))
     model.initial_status = dict(model.status)
@@ -42,7 +42,8 @@ def _one(network: Network, hidden: NDArray[np.float64], stubbornness: NDArray[np
     return [float(model.status[agent]) for agent in graph]
 
 
-def _configured(graph: Any, theta: dict[Any, float]) -> Any:
+def configured(graph: Any, theta: dict[Any, float]) -> Any:
+    """Return NDlib's model with these weights of initial opinions; it draws the opinions themselves."""
     from ndlib.models.ModelConfig import Configuration
     from ndlib.models.opinions import FJModel
 

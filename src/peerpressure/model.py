@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from peerpressure.activation import Activation, activation_table
 from peerpressure.adaptation import Adaptation, as_adaptation
 from peerpressure.affine import adapted, coefficients, least_relief
 from peerpressure.errors import InvalidInputError, ModelError, message
@@ -54,8 +55,8 @@ class Update:
     adaptation_rate : array of shape (agents,) or None
         Where hidden opinions adapt, the rate η of each agent: x is then part of the state, and becomes x + η ∘ (y − x).
     kept : array of shape (agents,) or None
-        1 for agents who keep their public opinion, whose gain and coupling scale are 0, and 0 for all others; None
-        where nobody does.
+        1 for agents who keep their public opinion, whose gain and coupling scale are 0, and 0 for all others, or a
+        share between where the map is a mean over who does; None where nobody does.
     """
 
     gain: Vector
@@ -106,6 +107,11 @@ class Update:
         """Return Cᵀ v = Aᵀ(coupling_scale ∘ v) + kept ∘ v."""
         # The scale is applied before the product here, after it in ``couple``: diag(c) A transposed is Aᵀdiag(c).
         return self.keep(self.transposed @ (self._columns(self.coupling_scale, vector) * vector), vector)
+
+    def lazy(self, share: Vector) -> Update:
+        """Return the map of which each agent takes this share, in (0, 1], and of its old public opinion the rest."""
+        kept = 1 - share if self.kept is None else 1 - share + share * self.kept
+        return replace(self, gain=share * self.gain, coupling_scale=share * self.coupling_scale, kept=kept)
 
     def keep(self, out: Vector, before: Vector) -> Vector:
         """Add kept ∘ before to ``out``, in place, for either of shape (agents,) or (agents, batch).
@@ -163,6 +169,10 @@ class Model:
         What an agent without neighbours shows at a step of a temporal network: its own preferred opinion, or its last
         public opinion. By default the rule of the temporal network, "keep" for recorded contacts, in which a person
         without a contact expresses nothing, and for gossip.
+    activation : float, sequence of float, mapping, pandas.Series, array of shape (steps, n) or "single", default 1.0
+        Who updates at a step, while the others keep their public opinions: each agent with a probability in (0, 1], one
+        for all or one for each agent; one agent, uniformly chosen, for "single"; or the agents with a 1 in the row of
+        the step, for a table of 0 and 1.
     temporal_network : TemporalNetwork, optional
         The temporal network of which ``network`` is the aggregate. ``dataclasses.replace`` passes it on; elsewhere
         a temporal network is given as ``network``.
@@ -185,6 +195,8 @@ class Model:
         None where the network is constant.
     isolated : {"own", "keep"}
         "own" where the network is constant.
+    activation : Activation or None
+        None where everybody updates at every step.
 
     Raises
     ------
@@ -224,6 +236,7 @@ class Model:
     adaptation: Adaptation | None
     temporal_network: TemporalNetwork | None
     isolated: Isolated
+    activation: Activation | None
 
     def __init__(
         self,
@@ -237,6 +250,7 @@ class Model:
         *,
         susceptibility: float | PerAgent = 1.0,
         isolated: Isolated | None = None,
+        activation: float | PerAgent | ArrayLike | Activation | Literal["single"] | None = None,
         temporal_network: TemporalNetwork | None = None,
     ) -> None:
         # The dataclass is frozen; only the constructor sets fields.
@@ -254,6 +268,7 @@ class Model:
         keep(self, "pressure", as_schedule(pressure))
         keep(self, "noise", _checked_noise(noise, network))
         keep(self, "adaptation", _checked_adaptation(adaptation, network))
+        keep(self, "activation", self._checked_activation(activation))
         keep(self, "start", start if isinstance(start, str) else self._per_agent("start", start, one_for_all=True))
         if isinstance(start, str) and start != "hidden":
             rule = "the start must be 'hidden', one opinion for all agents, or one for each"
@@ -323,6 +338,34 @@ class Model:
         array.flags.writeable = False
         return array
 
+    def _checked_activation(self, value: Any) -> Activation | None:
+        n = self.network.n
+        if value is not None and len(self.network.agents) != n:
+            rule, remedy = "asynchronous updates are those of one topic", "leave out the activation, or the topics"
+            raise ModelError(message(rule, got=repr(self.network), remedy=remedy))
+        if isinstance(value, str) and value != "single":
+            rule = "activation must be a probability, one for each agent, 'single', or a table of 0 and 1"
+            raise ModelError(
+                message(rule, got=repr(value), remedy="leave it out where everybody updates at every step")
+            )
+        if value is None or isinstance(value, Activation):
+            found = value
+            if found is not None and found.agents != n:
+                rule, got = f"the activation must be that of the {n} agents", f"that of {found.agents}"
+                raise ModelError(message(rule, got=got, remedy="give a probability or a table for these agents"))
+        elif isinstance(value, str):
+            found = Activation("single", np.full(n, 1 / n))
+        elif not is_labelled(value) and np.ndim(value) == 2:
+            found = activation_table(value, n)
+        else:
+            found = Activation("independent", self._per_agent("activation", value, one_for_all=True))
+            bad = np.flatnonzero((found.values <= 0) | (found.values > 1))
+            if bad.size:
+                got = f"{found.values[bad[0]]:g} at agent {self.network.labels[bad[0]]!r} ({bad.size} such in all)"
+                remedy = "an agent who never updates is a zealot: give it the stubbornness inf"
+                raise ModelError(message("activation must be above 0 and at most 1", got=got, remedy=remedy))
+        return None if found is None or found.is_synchronous else found
+
     @property
     def n(self) -> int:
         """The number of agents."""
@@ -368,9 +411,12 @@ class Model:
     def mode_weights(self) -> Vector:
         """Weights π = ℓd/Σℓd of the public opinions in the consensus mode; d/Σd where the network is symmetric.
 
-        π is the stationary law of D⁻¹A, and all 0 where nobody who counts listens to anybody.
+        π is the stationary law of D⁻¹A, and all 0 where nobody who counts listens to anybody. Where agents update with
+        probabilities q, it is proportional to ℓd/q.
         """
         weights = self.network.left_null_vector * self.network.degrees
+        if self._slowness is not None:
+            weights = weights * self._slowness
         share = weights / (weights.sum() or 1.0)
         # With the sign of the camp, so that the mode is that of opposite opinions.
         return np.asarray(self.network.camps * share if self.network.signed else share)
@@ -387,16 +433,42 @@ class Model:
         return limit_state(self.network.adjacency, self.s, self.x0, signed=self.network.signed)
 
     @cached_property
+    def target(self) -> float | Vector:
+        """What distances are measured to: v, or the limit of each agent where agents come to different ones."""
+        if self.network.is_simple:
+            return self.consensus_value
+        limits = self.consensus_state
+        differ = np.ptp(limits) > 1e-12 * float(np.abs(self.x0).max())
+        return limits if differ else self.consensus_value
+
+    @cached_property
+    def class_values(self) -> Vector:
+        """The different values of the closed classes as ρ → ∞, in ascending order, and of both camps of each."""
+        if isinstance(self.target, float):
+            return np.array([self.target])
+        found = np.sort(np.concatenate([self.target[members] for members in self.network.closed_classes]))
+        # Agents of one class may differ by rounding errors.
+        return np.asarray(found[np.diff(found, prepend=-np.inf) > 1e-9 * float(np.abs(self.x0).max())])
+
+    @cached_property
     def kappa(self) -> float:
         """The ratio κ = Σs/Σd; under ρ_t = κt the consensus mode is the running mean of all preferred opinions.
 
-        On a directed network it is κ = Σℓs/Σℓd = Σ πs/d, and ∞ where nobody who counts listens to anybody.
+        On a directed network it is κ = Σℓs/Σℓd = Σ πs/d, and ∞ where nobody who counts listens to anybody. Where agents
+        update with probabilities q, it is Σℓs/Σ(ℓd/q).
         """
         ell, degrees = self.network.left_null_vector, self.network.degrees
+        if self._slowness is not None:
+            degrees = degrees * self._slowness
         if not self.network.directed:
             return float(self.s.sum() / degrees.sum()) if degrees.any() else math.inf
         total = float(ell @ degrees)
         return float(ell @ self.s) / total if total else math.inf
+
+    @property
+    def _slowness(self) -> Vector | None:
+        activation = self.activation
+        return 1 / np.asarray(activation.values) if activation is not None and activation.is_random else None
 
     def update(self, t: int) -> Update:
         """Return the affine map from time t − 1 to time t ≥ 1.
@@ -453,17 +525,28 @@ class Model:
         A = self.adjacency_at(t)
         # Networks that change are symmetric.
         transposed = self.network.transposed if self.temporal_network is None else A
-        kept = self._kept(t)
+        kept = self.kept_at(t)
         if kept is not None:
-            # Those without neighbours have a gain of 1 here, and nothing to couple with.
+            # Those without neighbours would have a gain of 1, and nothing to couple with.
             gain, coupling_scale = gain * (1 - kept), coupling_scale * (1 - kept)
         return Update(gain, coupling_scale, self.x0, A, transposed, adaptation_rate, kept)
 
-    def _kept(self, t: int) -> Vector | None:
-        """Return 1 for agents who keep their public opinion at step t, 0 for others; None where nobody does."""
-        if self.isolated == "own":
-            return None
-        silent = self.degrees_at(t) == 0
+    def kept_at(self, t: int) -> Vector | None:
+        """Return 1 for agents who keep their public opinion at step t, 0 for others; None where nobody does.
+
+        Parameters
+        ----------
+        t : int
+            Step, t ≥ 1.
+
+        Returns
+        -------
+        array of shape (n,) or None
+            The weight of an agent's own last public opinion.
+        """
+        silent = np.zeros(self.n, np.bool_) if self.isolated == "own" else self.degrees_at(t) == 0
+        if self.activation is not None:
+            silent |= ~self.activation.masks(t - 1, t)[0]
         return silent.astype(np.float64) if silent.any() else None
 
     @cached_property
@@ -503,8 +586,23 @@ class Model:
 
     @property
     def is_plain(self) -> bool:
-        """Whether this is the model of the paper: a constant network and constant hidden opinions."""
+        """Whether this is the model of the paper: constant network and hidden opinions, everybody updates."""
+        return self.is_constant and self.activation is None
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether network and hidden opinions are constant."""
         return self.temporal_network is None and self.adaptation is None
+
+    @property
+    def keeps(self) -> bool:
+        """Whether agents may keep their public opinions at some step."""
+        return self.isolated == "keep" or self.activation is not None
+
+    @cached_property
+    def synchronous(self) -> Model:
+        """The same model in which everybody updates at every step."""
+        return self if self.activation is None else replace(self, activation=None)
 
     def hamiltonian(self, t: int, public_before: ArrayLike, public: ArrayLike, preferred: ArrayLike) -> Vector:
         """Return the social energy of each agent at time t, which ``update`` minimises in the agent's own y.
@@ -552,11 +650,13 @@ class Model:
             "adaptation": None if self.adaptation is None else self.adaptation.to_dict(),
             "temporal": self.temporal_network is not None,
             "isolated": self.isolated,
+            "activation": None if self.activation is None else self.activation.kind,
         }
         network = self.network if self.temporal_network is None else self.temporal_network
         # Prefixed, because networks choose the names of their arrays themselves.
         arrays: dict[str, Any] = {f"network_{name}": values for name, values in network.arrays().items()}
-        return facts, arrays | {"opinions": self.x0, "stubbornness": self.s, "start": self.start_state}
+        arrays |= {"opinions": self.x0, "stubbornness": self.s, "start": self.start_state}
+        return facts, arrays if self.activation is None else arrays | {"activation": self.activation.values}
 
     @classmethod
     def from_parts(cls, facts: Mapping[str, Any], arrays: Mapping[str, Any]) -> Model:
@@ -575,7 +675,7 @@ class Model:
             An equal model.
         """
         network = {name.removeprefix("network_"): arrays[name] for name in arrays if name.startswith("network_")}
-        adaptation = facts["adaptation"]
+        adaptation, kind = facts["adaptation"], facts["activation"]
         return cls(
             (TemporalNetwork if facts["temporal"] else Network).from_arrays(network),
             hidden=arrays["opinions"],
@@ -585,6 +685,7 @@ class Model:
             start="hidden" if facts["start"] == "hidden" else arrays["start"],
             adaptation=None if adaptation is None else Adaptation.from_dict(adaptation),
             isolated=facts["isolated"],
+            activation=None if kind is None else Activation(kind, np.array(arrays["activation"])),
         )
 
     def description(self) -> dict[str, Any]:
@@ -593,14 +694,15 @@ class Model:
         Returns
         -------
         dict
-            Texts for the keys ``network``, ``pressure``, ``noise``, ``adaptation`` where there is one, and ``isolated``
-            where the network is temporal; the number ``consensus_value``.
+            Texts for the keys ``network``, ``pressure`` and ``noise``, ``adaptation`` and ``activation`` if any,
+            and ``isolated`` where the network is temporal; the number ``consensus_value``.
         """
         network = self.network if self.temporal_network is None else self.temporal_network
         words = {"network": repr(network), "pressure": str(self.pressure), "noise": str(self.noise)}
         adapting = {} if self.adaptation is None else {"adaptation": str(self.adaptation)}
         rule = {} if self.temporal_network is None else {"isolated": self.isolated}
-        return words | {"consensus_value": self.consensus_value} | adapting | rule
+        updating = {} if self.activation is None else {"activation": str(self.activation)}
+        return words | {"consensus_value": self.consensus_value} | adapting | rule | updating
 
     def __repr__(self) -> str:
         s = self.s
@@ -608,10 +710,18 @@ class Model:
         network = self.network if self.temporal_network is None else self.temporal_network
         moving = "" if self.adaptation is None else f", adapting by {self.adaptation}"
         silent = ", isolated agents keep their opinions" if self.isolated == "keep" else ""
+        updating = "" if self.activation is None else f", {self.activation}"
         return (
             f"Model({network!r}, hidden {self.x0.min():.4g}–{self.x0.max():.4g}{moving}, stubbornness {stubbornness}, "
-            f"{self.pressure}, {self.noise}{silent})"
+            f"{self.pressure}, {self.noise}{silent}{updating})"
         )
+
+
+def require_synchronous(model: Model, what: str, remedy: str) -> None:
+    """Raise an error for what is defined only where everybody updates at every step."""
+    if model.activation is not None:
+        rule = f"{what} is worked out where everybody updates at every step"
+        raise ModelError(message(rule, got=str(model.activation), remedy=remedy))
 
 
 def _checked_network(network: object, temporal_network: object) -> Network:

@@ -178,7 +178,9 @@ def simulate(
     if equation is None:
         return _execute(plan, begin, _engine(device), progress, should_stop)
     # An Euler step is the discrete step with a pace, so that the same kernels serve both.
-    plan = replace(plan, pace=equation.step, deviation=equation.deviations)
+    # The kernels multiply noise by √h, which for correlated noise is h.
+    pace, root = equation.step, np.sqrt(equation.step) if equation.noise.has_memory else 1.0
+    plan = replace(plan, pace=pace, deviation=root * equation.deviations)
     scheme = TaylorScheme(equation) if series else None
     run = _execute(plan, begin, _continuous(equation, scheme, device), progress, should_stop)
     error = scheme.error if scheme else None if equation.path_method == "euler" else 0.0
@@ -316,7 +318,7 @@ def _plan(
 def memory_needed(system: Model | SDE, steps: int, replicates: int, keep: Record) -> tuple[int, int]:
     """Return the bytes that a run of float64 records, and those that it works with."""
     model, chosen = model_of(system), np.arange(replicates)
-    agents = model.n if keep.agents is None else len(keep.agents)
+    agents = model.n if keep.agents is None else model.network.indices(keep.agents).size
     series = isinstance(system, SDE) and system.path_method == "taylor"
     return _sizes(
         model, chosen, np.dtype(np.float64), keep, times=steps // keep.every + 2, agents=agents, series=series
@@ -401,28 +403,36 @@ def _continuous(equation: SDE, scheme: TaylorScheme | None, device: str) -> Call
 
 def _exact(equation: SDE) -> Callable[..., RunResult]:
     """Return the engine that draws from the exact law of each step."""
+    from peerpressure.engine.plan import RunResult
     from peerpressure.sde._paths import exact_paths
 
-    def run(plan: RunPlan, start: NDArray[Any], memory: None, report: Callable[[int], None], hidden: None) -> RunResult:
+    def run(
+        plan: RunPlan,
+        start: NDArray[Any],
+        memory: NDArray[Any] | None,
+        report: Callable[[int], None],
+        hidden: NDArray[Any] | None,
+    ) -> RunResult:
         found = exact_paths(
             equation,
             plan.steps,
             replicates=plan.replicates,
             seed=plan.seed,
             start=start,
+            hidden=hidden,
+            memory=memory,
             start_step=plan.start_step,
             times=plan.times,
             # No agents instead of all where states are not recorded, which saves their memory.
             agents=plan.agents if plan.keep_states else plan.agents[:0],
             report=report,
         )
-        return replace(
-            found,
-            # Exact paths are drawn in float64, and rounded once here.
-            states=None if found.states is None or not plan.keep_states else found.states.astype(plan.dtype),
-            summaries=found.summaries if plan.keep_summaries else None,
-            final=found.final.astype(plan.dtype),
-        )
+        # Exact paths are drawn in float64, and rounded once here.
+        parts = {"states": found.states, "hidden": found.hidden} if plan.keep_states else {}
+        kept = {"final": found.final, "memory": found.memory, "final_hidden": found.final_hidden, **parts}
+        rounded = {name: None if part is None else part.astype(plan.dtype) for name, part in kept.items()}
+        nothing = {"states": None, "hidden": None, "summaries": found.summaries if plan.keep_summaries else None}
+        return RunResult(**(nothing | rounded))
 
     return run
 

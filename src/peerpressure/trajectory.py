@@ -211,10 +211,19 @@ class Trajectory:
 
     @property
     def max_distance(self) -> NDArray[np.float64] | None:
-        """The largest distance max |y_i − v| of an agent from the consensus value v; (replicates, times)."""
+        """The largest distance max |y_i − v| of an agent from the consensus value v; (replicates, times).
+
+        Where closed classes or camps have values of their own, distances are those of agents from their own limits as
+        ρ → ∞, and None unless the states of all agents are recorded.
+        """
+        v = self.model.target
+        if not isinstance(v, float):
+            if self.states is None or self.agents.size < self.model.n:
+                return None
+            # One replicate at a time, because all states may fill most of the memory.
+            return np.array([np.abs(path - v[self.agents]).max(axis=1) for path in self.states])
         if self.minimum is None or self.maximum is None:
             return None
-        v = self.model.consensus_value
         # The farthest agent is the lowest or the highest one, so that the extremes suffice and no state need be
         # recorded.
         return np.maximum(self.maximum - v, v - self.minimum)

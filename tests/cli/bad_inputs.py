@@ -267,6 +267,7 @@ CASES: Mapping[str, list[Case]] = {
         scenario(privacy="delta = 2"),
         scenario(privacy="sensitivity = 0"),
         scenario(output='figures = "yes"'),
+        scenario(output='formats = ["jpg"]'),
         scenario(output="folder = 3"),
     ],
     "Observed outputs": [

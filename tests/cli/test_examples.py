@@ -11,10 +11,12 @@ import peerpressure
 from tests.cli.calling import run
 
 EXAMPLES = sorted((Path(peerpressure.__file__).parent / "examples").glob("*.toml"))
+# Examples with data are folders.
+STUDIES = sorted((Path(peerpressure.__file__).parent / "examples").glob("*/study.toml"))
 SCENARIOS = [path for path in EXAMPLES if "[run]" in path.read_text(encoding="utf-8")]
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [*EXAMPLES, *STUDIES], ids=lambda path: f"{path.parent.name} {path.name}")
 def test_every_example_passes_the_check(path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert run(capfd, "check", path).status == 0
 

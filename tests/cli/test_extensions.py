@@ -110,6 +110,15 @@ def test_continuous_time_has_a_flag(capfd: Captured) -> None:
     assert run(capfd, "diagnose", *graph, "--continuous").json["outcome"] == "biased_consensus"
 
 
+@pytest.mark.parametrize("more", [["--adaptation", "0.1"], ["--dynamics", "failing:0.3"]], ids=lambda more: more[0])
+def test_flags_of_extensions_hold_in_continuous_time(more: list[str], capfd: Captured) -> None:
+    there = ["--graph", "cycle:7", "--noise", "gaussian:0.3", "--steps", "30", "--continuous", "--json"]
+    answer = run(capfd, "diagnose", *there, *more)
+    assert (answer.status, answer.json["outcome"]) == (0, "unknown")
+    plain = run(capfd, "diagnose", *there).json
+    assert answer.json["forecast"]["rms_distance"] != plain["forecast"]["rms_distance"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
@@ -120,6 +129,7 @@ def test_continuous_time_has_a_flag(capfd: Captured) -> None:
         (["--adaptation", "nan"], "finite"),
         (["--adaptation", "a lot"], "arithmetic"),
         (["--continuous", "--noise", "laplace:1"], "Gaussian"),
+        (["--continuous", "--adaptation", "0.1/t"], "0.1/(1 + t)"),
     ],
 )
 def test_flags_that_mean_nothing_are_refused(arguments: list[str], says: str, capfd: Captured) -> None:

@@ -5,10 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
-from peerpressure import progress
+import peerpressure
+from peerpressure import Frozen, progress
+from peerpressure.cli import warmup
 from tests.cli.calling import SMALL, process, run
 
 Captured = pytest.CaptureFixture[str]
@@ -47,7 +51,7 @@ def test_examples_are_written_with_the_files_that_they_name(tmp_path: Path, capf
         answer = run(capfd, "new", folder, "--example", name)
         assert answer.status == 0
         command = "sweep" if name == "pressure_and_noise" else "run"
-        file = folder / ("study.toml" if name == "own_data" else f"{name}.toml")
+        file = folder / ("study.toml" if (folder / "study.toml").exists() else f"{name}.toml")
         assert answer.out == f"{file}: edit it, then peerpressure {command} {file}\n"
         assert run(capfd, "check", file).status == 0
     assert {path.name for path in (tmp_path / "pressure_and_noise").iterdir()} == {
@@ -92,6 +96,26 @@ def test_compilation_is_announced_and_loading_is_not() -> None:
         outer(2)
     assert shown == first
     assert first == [progress.COMPILING, progress.COMPILING, ""]
+
+
+def test_warmup_has_a_run_of_every_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [name for name, _ in warmup._jobs()]
+    assert len(names) == len(set(names)) == 4 * (len(warmup.KINDS) + 1) + 1
+    # Other tests compile these kinds when they need them, so that the runs are only looked at here.
+    asked: list[Any] = []
+    monkeypatch.setattr(peerpressure, "simulate", lambda system, *_, **__: asked.append(system))
+    for kind in warmup.KINDS:
+        warmup._simulate(kind, 1, np.dtype(float))
+    constant, adapting, temporal, both, frozen, continuous = asked
+    assert [model.adaptation is not None for model in (constant, adapting, temporal, both)] == [
+        False,
+        True,
+        False,
+        True,
+    ]
+    assert [model.temporal_network is not None for model in (constant, temporal, both)] == [False, True, True]
+    assert isinstance(frozen.noise.temporal, Frozen)
+    assert continuous.path_method == "taylor"
 
 
 def test_a_line_of_stages_announces_compilation(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -123,12 +123,13 @@ def test_check_tells_what_it_found_in_the_files(tmp_path: Path, capfd: Captured)
 
 def test_run_writes_everything_the_file_asks_for(file: Path, capfd: Captured, tmp_path: Path) -> None:
     out = tmp_path / "deep" / "out"
+    file.write_text(f'{SMALL}[output]\nformats = ["pdf", "svg"]\n')
     answer = run(capfd, "run", file, "--out", out, "--json")
     assert (answer.status, answer.err) == (0, "")
     names = {path.name for path in out.iterdir()}
     tables = {"agents.csv", "summaries.csv", "estimates.csv", "budget.csv", "frontier.csv"}
     drawn = ("opinions", "estimates", "exposure", "exposure_map", "budget", "frontier")
-    figures = {f"{name}.{kind}" for name in drawn for kind in ("pdf", "png")}
+    figures = {f"{name}.{kind}" for name in drawn for kind in ("pdf", "svg")}
     assert names == tables | figures | {"run.nc", "verdict.json", "scenario.toml", "report.html"}
     assert {Path(name).name for name in answer.json["files"]} == names
     assert answer.json["verdict"]["outcome"] == "consensus"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,21 @@ from peerpressure.engine.plan import WIDTH
 from peerpressure.engine.runner import aligned
 
 U = np.uint64
+
+LATE_REGISTRATION = """
+import numba, numpy as np
+from numba.core.typing.typeof import typeof_impl
+import peerpressure.engine.intrinsics
+known = set(typeof_impl.registry)
+numba.njit(lambda x: x.sum())(np.ones(3))
+print(sorted(str(one) for one in set(typeof_impl.registry) - known))
+"""
+
+
+def test_nothing_is_registered_when_a_kernel_is_first_called() -> None:
+    """Two threads may make the first calls at once, and one then reads the registry while the other extends it."""
+    done = subprocess.run([sys.executable, "-c", LATE_REGISTRATION], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
 
 
 @njit

@@ -14,7 +14,7 @@ from scipy import stats
 from peerpressure import Model, simulate
 from peerpressure.engine import random, runner
 from peerpressure.engine.narrow import draw_narrow
-from peerpressure.engine.plan import LAW_CODES, STREAM_FRESH, STREAM_FROZEN, WIDTH, draw_of
+from peerpressure.engine.plan import GAUSSIAN, LAW_CODES, STREAM_FRESH, STREAM_FROZEN, WIDTH, draw_of
 from peerpressure.engine.wide import draw_wide
 from peerpressure.networks import k2
 from peerpressure.noise import Custom, Gaussian, Laplace, Noise, Rademacher, StudentT, Uniform
@@ -58,6 +58,15 @@ def _logarithms(values: NDArray[np.float64], out: NDArray[np.float64]) -> None:
 def _angles(bits: NDArray[np.uint64], out: NDArray[np.float64]) -> None:
     for i in range(bits.size):
         out[i, 0], out[i, 1] = random._octant(bits[i])
+
+
+def test_loops_of_laws_are_found_again_on_the_disk() -> None:
+    # As another process would find them: a first call stores the loop, and this one looks for it.
+    for wide in (False, True):
+        random.filler_of(GAUSSIAN, np.dtype(np.float64), wide=wide)
+        random.filler_of.__wrapped__(GAUSSIAN, np.dtype(np.float64), wide=wide)
+        assert random._COMPILED[-1].cache_hits == 1
+    assert random.filler_of(LAW_CODES["none"], np.dtype(np.float64), wide=True) == 0
 
 
 def test_the_logarithm_is_right_to_the_last_bits() -> None:

@@ -29,7 +29,7 @@ def explorer() -> Iterator[str]:
         address = re.search(r"http://127\.0\.0\.1:\d+/", at_work.stdout.readline())
         assert address is not None
         yield address[0]
-        at_work.send_signal(signal.SIGINT)
+        at_work.send_signal(signal.SIGINT if os.name == "posix" else signal.SIGTERM)
         at_work.wait(timeout=30)
 
 

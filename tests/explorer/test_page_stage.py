@@ -182,7 +182,7 @@ def test_pointing_shows_who_it_is_and_a_click_follows(driver: Driver) -> None:
     driver.page.mouse.up()
     assert driver.page.locator("#followed li").get_attribute("data-agent") == "0"
     with driver.answering("exacts"):
-        driver.page.locator("#followed button").click()
+        driver.page.locator("#followed button.plain").click()
     assert driver.page.locator("#followed li").count() == 0
 
 

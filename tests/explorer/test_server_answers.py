@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+import networkx as nx
 import numpy as np
 import pytest
 
 import peerpressure as pp
 from peerpressure.errors import CancelledError
-from peerpressure.explorer.answers import exact_answer, inference_answer, run_answer
+from peerpressure.explorer.answers import NEGATIVE, ONE_WAY, exact_answer, inference_answer, run_answer
 from peerpressure.explorer.models import ModelCache
 from peerpressure.explorer.presets import PRESETS
 from peerpressure.explorer.protocol import Limits
@@ -295,12 +297,21 @@ def test_early_gaps_leave_times_without_an_inferred_network() -> None:
         ({"noise": {"law": "none"}}, "got no noise"),
         ({"agents": {"adaptation": 0.1}}, "got hidden opinions that adapt"),
         ({"time": {"continuous": True, "step": 0.5, "method": "euler"}}, "discrete time"),
+        ({"network": {"generator": "rival_camps", "n": 6, "degree": 3}}, "no weight is negative"),
     ],
 )
 def test_where_no_network_can_be_inferred_the_library_says_why(sections: dict[str, Any], words: str) -> None:
     facts, arrays = unpack(inference_answer(ModelCache(FEW).build({"scenario": UNKNOWN | sections}), FEW))
     assert words in facts["failed"]
     assert arrays["times"].size == 0
+
+
+def test_edges_of_a_directed_network_are_true_in_either_direction() -> None:
+    # Everybody listens to the next one, so that half of the pairs are below the diagonal.
+    ring = {"edges": [[k, (k + 5) % 6] for k in range(6)], "directed": True}
+    _, arrays = unpack(inference_answer(ModelCache(FEW).build({"scenario": UNKNOWN | {"network": ring}}), FEW))
+    true = arrays["pairs"][arrays["true"] > 0].tolist()
+    assert sorted(true) == [[0, 1], [0, 5], [1, 2], [2, 3], [3, 4], [4, 5]]
 
 
 def test_unobserved_agents_have_missed_edges() -> None:
@@ -339,10 +350,57 @@ def test_a_dropped_network_comes_back_as_a_section(asker: Asker, name: str, text
     assert facts["labels"] == labels
 
 
-def test_of_a_network_in_pieces_the_largest_is_taken(asker: Asker) -> None:
+def test_a_network_in_pieces_is_kept_whole(asker: Asker) -> None:
     told = asker.http.post("api/upload", params={"name": "a.csv"}, content=b"a,b\nb,c\nx,y\n").json()
-    assert told["network"]["labels"] == ["a", "b", "c"]
-    assert "2 agents are left out" in told["facts"][-1]
+    assert told["network"]["labels"] == ["a", "b", "c", "x", "y"]
+    facts, _ = asker.packed("run", {"network": told["network"], "run": {"steps": 5}})
+    assert facts["own_limits"]
+    assert len(facts["class_values"]) == 2
+
+
+@pytest.mark.parametrize(("edges", "listens"), [("listens", [[0, 1], [2, 1]]), ("influences", [[1, 0], [1, 2]])])
+def test_a_dropped_edge_list_is_directed_if_its_edges_have_a_meaning(
+    asker: Asker, edges: str, listens: list[list[int]]
+) -> None:
+    told = asker.http.post("api/upload", params={"name": "a.csv", "edges": edges}, content=b"ann,bob\ncat,bob\n").json()
+    assert told["network"]["directed"]
+    assert told["network"]["edges"] == listens
+    _, arrays = asker.packed("network", {"network": told["network"]})
+    assert arrays["edges"].tolist() == listens
+    assert arrays["looks"].tolist() == [ONE_WAY] * 2
+    refused = asker.http.post("api/upload", params={"name": "a.csv", "edges": "both"}, content=b"a,b\n")
+    assert refused.status_code == 400
+
+
+def test_signs_and_directions_of_a_dropped_file_are_read(asker: Asker, tmp_path: Path) -> None:
+    graph = nx.DiGraph()
+    graph.add_weighted_edges_from([("ann", "bob", 1.0), ("bob", "ann", 2.0), ("cat", "ann", -1.0), ("ann", "cat", 1.0)])
+    nx.write_graphml(graph, tmp_path / "a.graphml")
+    data = (tmp_path / "a.graphml").read_bytes()
+    told = asker.http.post("api/upload", params={"name": "a.graphml"}, content=data).json()["network"]
+    assert (told["directed"], told["signed"]) == (True, True)
+    _, arrays = asker.packed("network", {"network": told})
+    drawn = [*zip(arrays["edges"].tolist(), arrays["looks"].tolist(), strict=True)]
+    # Two agents who trust and distrust each other are two edges.
+    assert sorted(drawn) == [([0, 1], 0), ([0, 2], ONE_WAY), ([2, 0], ONE_WAY | NEGATIVE)]
+    assert arrays["degrees"].tolist() == [2, 2, 1]
+    assert arrays["sizes"].tolist() == [5, 3, 2]
+    # Files without negative weights are not signed.
+    assert "signed" not in asker.http.post("api/upload", params={"name": "a.csv"}, content=b"a,b,2\n").json()["network"]
+
+
+def test_distances_are_to_own_limits_in_all_replicates(asker: Asker) -> None:
+    scenario = changed(agents={"zealots": [0, 33]}, run={"steps": 6, "replicates": 25})
+    scenario["network"] = {"named": "karate"}
+    facts, arrays = asker.packed("run", scenario)
+    _, run = library(scenario)
+    assert run.states is not None
+    distances = np.abs(run.states - run.model.consensus_state).max(axis=2)
+    assert facts["class_values"] == sorted(run.model.hidden[[0, 33]].tolist())
+    np.testing.assert_allclose(arrays["max_distance"], distances[:20], rtol=1e-6)
+    np.testing.assert_allclose(arrays["max_distance_mean"], distances.mean(axis=0), rtol=1e-6)
+    _, network = asker.packed("network", scenario)
+    assert np.flatnonzero(network["degrees"] == 0).tolist() == [0, 33]
 
 
 def test_graphml_is_read(asker: Asker, tmp_path: Any) -> None:

@@ -82,6 +82,7 @@ def _address(output: IO[str]) -> str:
 SLOW_TO_END = "import atexit, time; atexit.register(time.sleep, 100); from peerpressure.cli import main; main()"
 
 
+@pytest.mark.skipif(os.name != "posix", reason="Ctrl-C is sent by other means elsewhere")
 def test_it_serves_a_scenario_until_ctrl_c(scenario: Path) -> None:
     with started(scenario, program=("-c", SLOW_TO_END)) as (process, address):
         retrying = httpx.HTTPTransport(retries=10)

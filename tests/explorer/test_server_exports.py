@@ -315,6 +315,38 @@ def test_pictures_have_the_axes_the_colours_and_the_rings_of_the_page() -> None:
     assert ring.get_clim() == (v - half, v + half)
 
 
+def test_pictures_show_directions_distrust_and_zealots() -> None:
+    edges = [[0, 1], [1, 0], [1, 2], [2, 3], [3, 1]]
+    network = {"edges": edges, "weights": [1.0, 1.0, -1.0, 1.0, 1.0], "directed": True, "signed": True}
+    cache = ModelCache(Limits())
+    built = cache.build({"scenario": SMALL | {"network": network, "agents": {"zealots": [3]}}})
+    figure = exports._network(built, cache.drawing(built.model.network), Look(7), Limits())()
+    lines, dashed, heads, *dots, outline = figure.axes[0].collections
+    # A mutual edge, one of trust and one of distrust; of the zealot's edges only those of others are left.
+    assert len(lines.get_paths()) == 2
+    assert len(dashed.get_paths()) == 1
+    assert dashed.get_linestyle() != lines.get_linestyle()
+    assert len(heads.get_paths()) == 2
+    assert [np.shape(one.get_offsets())[0] for one in dots] == [3, 1] * 3
+    assert np.shape(outline.get_offsets())[0] == 1
+    notes = figure.axes[1].get_xlabel()
+    assert all(word in notes for word in ("listens to", "distrust", "listens to nobody"))
+
+
+def test_curves_have_the_values_of_all_classes() -> None:
+    network = {"edges": [[0, 1], [1, 0], [2, 3], [3, 2]], "directed": True, "connected": False}
+    built = ModelCache(Limits()).build({"scenario": SMALL | {"network": network}})
+    left, right = exports._curves(built, Look(), Limits())().axes
+    heights = [np.asarray(line.get_ydata(), dtype=float) for line in left.lines]
+    levels = [float(y[0]) for y in heights if np.ptp(y) == 0]
+    assert levels == built.model.class_values.tolist()
+    assert len(levels) == 2
+    assert "largest distance to own limits" in [text.get_text() for text in right.texts]
+    # Without the states there is no distance.
+    _, right = exports._curves(built, Look(), Limits(numbers=1))().axes
+    assert [text.get_text() for text in right.texts if "distance" in text.get_text()] == []
+
+
 def test_a_mistake_of_the_observer_does_not_prevent_other_pictures(asker: Asker) -> None:
     wrong = SMALL | {"observe": {"methods": ["none such"]}}
     for what, status in (("network", 200), ("observer", 422)):

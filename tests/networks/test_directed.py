@@ -12,6 +12,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import pytest
+from hypothesis import given, strategies as st
 
 from peerpressure import Network
 from peerpressure.errors import NetworkError
@@ -215,3 +216,17 @@ def test_signed_and_directed_lists_are_described(tmp_path: Path) -> None:
     file = tmp_path / "a.csv"
     file.write_text("source,target,weight\na,b,1\nb,a,-2\nb,c,1\nc,a,-1\n")
     assert "weight from 'weight'" in str(describe_network_file(file))
+
+
+@given(st.integers(2, 7), st.integers(0, 2**32))
+def test_pairs_hold_every_edge_once(n: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    A = rng.choice([-1.0, 0.0, 1.0], (n, n)) * (1 - np.eye(n))
+    network = Network(A, directed=True, signed=True, connected=False)
+    again = np.zeros((n, n))
+    for first, second, one_way, negative in zip(*network.pairs(), strict=True):
+        weight = -1.0 if negative else 1.0
+        for i, j in [(first, second)] if one_way else [(first, second), (second, first)]:
+            assert again[i, j] == 0
+            again[i, j] = weight
+    assert np.array_equal(again, A)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
+from peerpressure.errors import NetworkError
 from peerpressure.networks import (
     DYNAMICS,
     TEMPORAL,
@@ -285,3 +287,35 @@ def test_repeat_is_periodic() -> None:
         assert [network.at(t).toarray().tolist() for t in range(1, 7)] == [
             network.at(t).toarray().tolist() for t in range(601, 607)
         ]
+
+
+def test_gossip_has_one_edge_at_a_time_with_its_probability() -> None:
+    base, steps = Network.from_edges([(0, 1), (1, 2), (2, 3)], [1.0, 2.0, 0.5]), 4000
+    network = gossip(base, steps, seed=3, probabilities=[1, 2, 5])
+    found = np.array([network.at(t).toarray()[[0, 1, 2], [1, 2, 3]] for t in range(1, steps + 1)])
+    assert np.all(np.count_nonzero(found, axis=1) == 1)
+    assert np.array_equal(found.max(axis=0), [1.0, 2.0, 0.5])
+    expected = np.array([1, 2, 5]) / 8
+    error = np.sqrt(expected * (1 - expected) / steps)
+    assert np.all(np.abs((found > 0).mean(axis=0) - expected) < ERRORS * error)
+    assert network.at(steps + 1).nnz == 0
+    assert network.isolated == "keep"
+
+
+def test_the_law_of_gossip_is_kept_with_the_network() -> None:
+    base = Network.from_edges([(0, 1), (1, 2), (3, 4)], connected=False)
+    network = gossip(base, 50, seed=1, probabilities=[0.5, 0.25, 0.25])
+    part = network.largest_component()
+    for one, chances, n in ((network, [0.5, 0.25, 0.25], 5), (part, [0.5, 0.25], 3)):
+        law = TemporalNetwork.from_arrays(one.arrays()).law
+        assert law is not None
+        assert law.chances is not None
+        assert law.chances.tolist() == chances
+        assert law.isolation == pytest.approx(1 - 2 * sum(chances) / n)
+        assert one.isolated == "keep"
+
+
+@pytest.mark.parametrize("given", [[1, 2], [1, 0, 1], [1, -1, 1], [1, np.nan, 1], ["a", "b", "c"], 0.5])
+def test_probabilities_of_gossip_are_one_positive_number_for_each_edge(given: Any) -> None:
+    with pytest.raises(NetworkError, match="one positive number for each of the 3 edges"):
+        gossip(path(4), 10, seed=1, probabilities=given)

@@ -195,7 +195,7 @@ def test_it_prints_for_a_person() -> None:
     text = repr(found)
     assert text.startswith("Exposure after 5 steps to an observer of 3 of 20 agents")
     assert "and 12 more" in text
-    assert set(found.edges().columns) == {"source", "target"}
+    assert set(found.edges().columns) == {"source", "target", "one_way", "negative"}
     assert len(found.edges()) == found.model.network.edge_count
 
 

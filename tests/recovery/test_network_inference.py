@@ -24,7 +24,7 @@ from peerpressure import (
     simulate,
 )
 from peerpressure.errors import CancelledError, InvalidInputError, TooLargeError
-from peerpressure.networks import barabasi_albert, cycle, edge_markovian, watts_strogatz
+from peerpressure.networks import barabasi_albert, cycle, edge_markovian, rival_camps, watts_strogatz
 from peerpressure.recovery import _limits, average_precision, infer_network
 from peerpressure.recovery._network_fit import AgentProblem, SymmetricProblem, gradient, objective, solve
 from peerpressure.recovery._network_likelihood import Steps, sum_products
@@ -410,3 +410,17 @@ def test_tables_and_summaries_name_agents() -> None:
         found.interval("hidden", 1.5)
     with pytest.raises(InvalidInputError, match="'weight'; check the spelling"):
         found.interval("weight")  # type: ignore[arg-type]
+
+
+def test_a_network_with_distrust_is_refused() -> None:
+    model = Model(rival_camps(10, 3, seed=1), hidden=np.arange(10.0), noise=Gaussian(1.0))
+    with pytest.raises(InvalidInputError, match="no weight is negative, got Network"):
+        infer_network(simulate(model, 50), model.pressure)
+
+
+def test_directions_are_inferred() -> None:
+    ring = Network.from_edges(np.array([[k, (k + 1) % 6] for k in range(6)]), directed=True)
+    model = Model(ring, hidden=np.arange(6.0), noise=Gaussian(1.0))
+    found = infer_network(simulate(model, 400, seed=1), model.pressure)
+    assert found.average_precision(ring) == 1.0
+    assert np.array_equal(found.weights > 0, ring.adjacency.toarray() > 0)

@@ -126,10 +126,10 @@ def test_drawings_do_not_depend_on_the_number_of_processes() -> None:
     made = {name: Figure(figsize=(2, 1)) for name in ("one", "two", "three")}
     for name, figure in made.items():
         figure.subplots().plot(table["time"], table["epsilon"], label=name)
-    several = run.draw(made, files=True, pictures=True, processes=2)
-    assert several == run.draw(made, files=True, pictures=True)
+    several = run.draw(made, formats=("png", "svg"), pictures=True, processes=2)
+    assert several == run.draw(made, formats=("png", "svg"), pictures=True)
     assert list(several) == ["one", "two", "three"]
     assert run._FIGURES == {}
-    assert run.draw(made, files=False, pictures=False, processes=2)["one"] == ({}, None)
+    assert run.draw(made, formats=(), pictures=False, processes=2)["one"] == ({}, None)
     with pytest.raises(AttributeError):
-        run.draw({"none": None, "one": made["one"]}, files=True, pictures=True, processes=2)  # type: ignore[dict-item]
+        run.draw({"none": None, "one": made["one"]}, formats=("png", "svg"), pictures=True, processes=2)  # type: ignore[dict-item]

@@ -14,6 +14,7 @@ from peerpressure.networks import (
     activity_driven,
     edge_markovian,
     failing_edges,
+    gossip,
     growing,
     recorded_contacts,
     rewiring,
@@ -232,6 +233,13 @@ def test_time_that_flows_makes_a_diffusion() -> None:
     in_rounds = built(RING, time=section | {"continuous": False}, noise=noise)
     assert isinstance(in_rounds.system(), pp.Model)
     assert isinstance(built(RING).system(), pp.Model)
+    changing = RING | {"dynamics": {"kind": "failing_edges", "probability": 0.2, "steps": 3}}
+    correlated = noise | {"temporal": {"ar1": 0.5}}
+    everything = built(changing, time={"step": 0.25}, noise=correlated, agents={"adaptation": 0.1}).system()
+    assert isinstance(everything, pp.SDE)
+    assert everything.layout.has_hidden
+    assert everything.layout.has_memory
+    assert everything.model.temporal_network is not None
 
 
 @pytest.mark.parametrize(
@@ -294,3 +302,60 @@ def test_shorthand_for_what_changes() -> None:
     for words, says in (("failing", "failing:PROBABILITY"), ("fading:1", "rewiring"), ("failing:often", "number")):
         with pytest.raises(pp.errors.InvalidInputError, match=says):
             dynamics_section(words)
+
+
+@pytest.mark.parametrize("rule", [None, "own", "keep"])
+def test_the_rule_for_isolated_agents_reaches_the_model(rule: str | None) -> None:
+    failing = RING | {"dynamics": {"kind": "failing_edges", "probability": 0.5}}
+    scenario = built(failing, agents={} if rule is None else {"isolated": rule})
+    assert scenario.model().isolated == (rule or "own")
+    assert parse_scenario(scenario.to_toml()) == scenario
+    # On a constant network everybody always has neighbours.
+    assert built(RING, agents={"isolated": "keep"}).model().isolated == "own"
+
+
+def test_gossip_keeps_unless_told_otherwise() -> None:
+    pairs = RING | {"dynamics": {"kind": "gossip", "steps": 200}}
+    scenario = built(pairs)
+    assert same(scenario.temporal_network, gossip(pp.networks.cycle(9), 200, seed=own_seed(RUN["seed"])))
+    assert scenario.model().isolated == "keep"
+    assert built(pairs, agents={"isolated": "own"}).model().isolated == "own"
+    assert dynamics_section("gossip") == {"kind": "gossip"}
+
+
+def test_rules_that_make_no_sense_are_problems() -> None:
+    assert refused(RING, agents={"isolated": "silent"})["agents.isolated"].startswith("must be 'own' or 'keep'")
+    apart = {"edges": [[0, 1], [2, 3]], "labels": ["a", "b", "c", "d", "e"], "connected": False}
+    assert "need neighbours" in refused(apart, agents={"isolated": "keep"})["agents.isolated"]
+
+
+def test_zealots_and_susceptibility_reach_the_model() -> None:
+    scenario = built(RING, agents={"zealots": [2, 7], "susceptibility": [0.0, *[2.0] * 8], "stubbornness": 3.0})
+    model = scenario.model()
+    stubbornness = np.full(9, 3.0)
+    stubbornness[[2, 7]] = np.inf
+    expected = pp.Model(pp.networks.cycle(9), model.hidden, stubbornness, susceptibility=[0.0, *[2.0] * 8])
+    assert np.array_equal(model.stubbornness, expected.stubbornness)
+    assert np.array_equal(model.network.adjacency.toarray(), expected.network.adjacency.toarray())
+    assert np.flatnonzero(model.network.degrees == 0).tolist() == [0, 2, 7]
+    assert parse_scenario(scenario.to_toml()) == scenario
+
+
+@pytest.mark.parametrize(
+    ("network", "agents", "path", "words"),
+    [
+        (RING, {"zealots": [9]}, "agents.zealots", "unknown 9"),
+        (RING, {"susceptibility": [1.0]}, "agents.susceptibility", "each of the 9 agents"),
+        (RING, {"susceptibility": -1.0}, "agents.susceptibility", "at least 0"),
+        (
+            RING | {"dynamics": {"kind": "failing_edges", "probability": 0.1}},
+            {"zealots": [1]},
+            "agents.zealots",
+            "zealots need a network that does not change",
+        ),
+    ],
+)
+def test_bad_zealots_and_susceptibilities_are_refused(
+    network: dict[str, Any], agents: dict[str, Any], path: str, words: str
+) -> None:
+    assert words in refused(network, agents=agents)[path]

@@ -31,6 +31,10 @@ def test_opinions_from_lists_laws_and_tables(tmp_path: Path) -> None:
         again = parse_scenario(scenario.to_toml(), folder=tmp_path).model()
         np.testing.assert_array_equal(again.x0, model.x0)
         assert again.network.labels == model.network.labels
+    for zealots, expected in ("['bob']", [1, 1, 0, 0, 1, 1]), ("[['bob','rent']]", [1, 1, 1, 0, 1, 1]):
+        part = f"[agents]\nstubbornness=[1,2,3]\nzealots={zealots}\n"
+        degrees = parse_scenario(f"{TRIANGLE}{TOPICS}{part}").model().network.degrees
+        np.testing.assert_array_equal(degrees > 0, expected)
     drawn = parse_scenario(
         f"{TRIANGLE}[topics]\nnames=['a','b','c']\n[agents]\nstubbornness={{law='uniform',low=1,high=2}}"
     )
@@ -70,7 +74,7 @@ def test_results_name_the_topic(tmp_path: Path) -> None:
         (f"{TOPICS}[agents]\nhidden=[0.1,0.2,0.3]\n", "agents.hidden", "3 agents and 2 topics"),
         (f"{TOPICS}[agents]\nhidden=[[0.1,0.2],[0.3]]\n", "agents.hidden", "one number for each"),
         (f"[agents]\nhidden={ROWS}\n", "agents.hidden", "shape"),
-        (f"{TOPICS}[observe]\nagents=['ann']\n", "observe", "unknown 'ann'"),
+        (f"{TOPICS}[observe]\nagents=['eve']\n", "observe", "unknown 'eve'"),
         (f"{TOPICS}[observe]\nagents=[['ann','tax','rent']]\n", "observe.agents[0]", "2"),
     ],
 )

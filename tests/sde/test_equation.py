@@ -75,6 +75,7 @@ def test_method_is_chosen_by_size() -> None:
     small, large = (SDE(pp.Model(pp.networks.cycle(n), np.zeros(n))) for n in (20, 300))
     assert (small.path_method, large.path_method) == ("exact", "taylor")
     assert replace(large, method="exact").path_method == "exact"
+    assert SDE(replace(large.model, adaptation=pp.Adaptation(0.1))).path_method == "euler"
     assert "step 0.1, noise as printed, exact paths" in repr(small)
     assert "noise as in the model, euler paths" in repr(replace(small, scaling="model", method="euler"))
 
@@ -90,8 +91,9 @@ def test_it_delegates_to_its_model() -> None:
 
 BAD: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({"noise": pp.Laplace(1.0)}, {}, "must be Gaussian, got Laplace.*; take Gaussian noise"),
-    ({"noise": pp.Gaussian(1.0, temporal="frozen")}, {}, "independent from one time to the next"),
-    ({"noise": pp.Gaussian(1.0, temporal=pp.AR1(0.5))}, {}, "temporal='white'"),
+    ({"noise": pp.Gaussian(1.0, temporal=pp.AR1(-0.5))}, {}, "autocorrelation is above 0.*temporal='white'"),
+    ({"noise": pp.Gaussian(1.0, temporal=pp.AR1(0.0))}, {}, "a coefficient between 0 and 1"),
+    ({"noise": pp.Gaussian(1.0, time_scale=pp.Power(-1), temporal=pp.AR1(0.5))}, {}, r"as t\^\(−1\) does"),
     ({"pressure": "t*log(t)"}, {}, "from time 0 on.*not before t = 1.*shift it"),
     ({"pressure": pp.Linear(1, -0.5)}, {}, "from time 0 on"),
     ({"noise": pp.Gaussian(1.0, time_scale="log(t)")}, {}, "from time 0 on"),
@@ -103,7 +105,10 @@ BAD: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({}, {"scaling": "both"}, "scaling must be one of 'printed', 'model', got 'both'"),
     ({}, {"method": "heun"}, "method must be one of 'auto', 'exact', 'taylor', 'euler'"),
     ({}, {"method": "euler", "step": 1.5}, "not be longer than 1"),
-    ({"adaptation": 0.1}, {}, "hidden state must stay the same"),
+    ({"adaptation": "0.1/t"}, {}, r"a rate from 0 to 1 from time 0 on.*0\.1/\(1 \+ t\)"),
+    ({"adaptation": 0.1}, {"method": "taylor"}, "Taylor steps are for constant hidden opinions.*'exact' or 'euler'"),
+    ({"noise": pp.Gaussian(1.0, temporal="frozen")}, {"method": "taylor"}, "white noise"),
+    ({"adaptation": 0.1}, {"method": "euler", "step": 1.5}, "use method='exact'"),
 ]
 
 
@@ -112,12 +117,6 @@ def test_bad_input_is_refused(parts: dict[str, Any], options: dict[str, Any], me
     model = random_model(**parts)
     with pytest.raises(ModelError, match=message):
         SDE(model, **options)
-
-
-def test_a_network_that_changes_is_refused() -> None:
-    changing = pp.TemporalNetwork.from_snapshots([pp.networks.cycle(5), pp.networks.path(5)])
-    with pytest.raises(ModelError, match=r"the network must stay the same.*in discrete time"):
-        SDE(pp.Model(changing, np.zeros(5)))
 
 
 def test_what_is_no_model_is_refused() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -93,7 +92,7 @@ class Cluster:
     def close(self) -> None:
         """End all of it."""
         for process in (*self.workers, self.scheduler):
-            process.send_signal(signal.SIGKILL)
+            process.kill()
             process.wait()
 
     @staticmethod

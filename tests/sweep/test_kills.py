@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import signal
 import time
@@ -14,6 +15,9 @@ from peerpressure.sweep import Plan, SweepBusyError, collect, run_sweep, status
 
 from .running import csv, noisy_plan, parent, results, wait_until, workers_of
 from .units import PATH
+
+if os.name != "posix":
+    pytest.skip("signals as POSIX has them", allow_module_level=True)
 
 PLAN = noisy_plan(20, seconds=0.02)
 

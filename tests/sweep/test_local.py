@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import resource
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -29,6 +28,7 @@ def _written(folder: Path) -> dict[Path, int]:
 @contextlib.contextmanager
 def _file_limit(size: int) -> Iterator[None]:
     """Let no process started here write a larger file, which fails as a full disk does."""
+    resource = pytest.importorskip("resource")  # Unix has it
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
     try:

@@ -39,7 +39,7 @@ def deadly(parameters: dict[str, Any], seed: int) -> dict[str, Any]:
     scar = Path(parameters["scars"]) / str(len(os.listdir(parameters["scars"])))
     if parameters["a"] == 2 and int(scar.name) < parameters["lives"]:
         scar.touch()
-        os.kill(os.getpid(), signal.SIGKILL)
+        os.kill(os.getpid(), getattr(signal, "SIGKILL", signal.SIGTERM))
     return {"value": seed % 1000}
 
 

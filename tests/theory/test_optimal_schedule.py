@@ -183,3 +183,15 @@ def test_pressure_may_be_delayed() -> None:
     actual = [rms_distance(replace(model, pressure=one), 10) for one in schedules]
     np.testing.assert_allclose(actual, expected, rtol=1e-9)
     assert found.rms_distance > optimal_schedule(model, 10, know_hidden=True).rms_distance
+
+
+@pytest.mark.parametrize("know_hidden", [False, True])
+def test_agents_whose_weights_are_proportional_are_merged_without_error(know_hidden: bool) -> None:
+    rng = np.random.default_rng(1)
+    model = Model(
+        barabasi_albert(50, 2, seed=1), hidden=rng.random(50), stubbornness=rng.uniform(0.5, 2, 50), noise=Gaussian(1.0)
+    )
+    distance = HorizonDistance(model, 400, know_hidden=know_hidden, agents=np.arange(0, 50, 7))
+    log_rho = Linear(0.3).log(np.arange(1, 401))
+    # The value with its gradient follows every agent to the start.
+    assert distance.value(log_rho) == pytest.approx(distance.value_and_gradient(log_rho)[0], rel=1e-12)

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
 import pytest
 
+from peerpressure.adaptation import Adaptation
+from peerpressure.errors import InvalidInputError
 from peerpressure.model import Model
-from peerpressure.networks import Network, barabasi_albert, k2
-from peerpressure.noise import Gaussian, Noise, NoNoise
+from peerpressure.networks import Network, TemporalNetwork, barabasi_albert, k2
+from peerpressure.noise import AR1, Frozen, Gaussian, Noise, NoNoise
 from peerpressure.schedules import Constant, Linear, Power, Schedule, StretchedExponential, Table
 from peerpressure.sde import SDE
-from peerpressure.theory import Outcome, _forecast, consensus_mode, diagnose, moments
+from peerpressure.theory import Outcome, _forecast, consensus_limit, consensus_mode, diagnose, moments
+from peerpressure.theory._reasons import ReasonCode
 
 ODD, TREE = barabasi_albert(6, 2, seed=1), barabasi_albert(6, 1, seed=1)
 
@@ -106,3 +110,50 @@ def test_every_verdict_can_be_printed_and_stored(pressure: Schedule, steps: int 
     assert plain["hidden"] is plain["connectivity"] is None
     assert max(len(line) for line in str(verdict).splitlines()) <= 110
     HTMLParser().feed(verdict._repr_html_())
+
+
+@pytest.mark.parametrize("coefficient", [0.7, 0.05])
+def test_correlated_noise_has_the_long_run_variance_of_its_process(coefficient: float) -> None:
+    process = build(ODD, Linear(0.2), Gaussian(0.5, temporal=AR1(coefficient)))
+    verdict = diagnose(process)
+    assert verdict.outcome is Outcome.CONSENSUS
+    law = verdict.rate.variance
+    assert law is not None
+    assert law.constant is not None
+    found = moments(process, 1600, of=consensus_mode(process), times=[400.0, 800.0]).variance[:, 0] * [400.0, 800.0]
+    np.testing.assert_allclose(found / law.constant, 1.0, atol=0.012)
+    assert abs(found[1] / law.constant - 1) < 0.6 * abs(found[0] / law.constant - 1)
+
+
+@pytest.mark.parametrize("temporal", [AR1(0.7), AR1(0.05), Frozen()], ids=str)
+def test_limits_keep_what_correlated_noise_leaves(temporal: AR1 | Frozen) -> None:
+    process = build(ODD, Power(2), Gaussian(0.5, temporal=temporal))
+    limit = diagnose(process).consensus_limit
+    assert limit is not None
+    found = moments(process, 1600, of=consensus_mode(process), times=[400.0, 800.0])
+    # What is left falls like 1/T, which one extrapolation removes.
+    assert abs(2 * found.std[1, 0] - found.std[0, 0] - limit.std) < limit.residual
+    assert limit.residual < 2e-4
+    np.testing.assert_allclose(found.mean[1], limit.mean, atol=1e-6)
+
+
+def test_what_is_known_of_steps_only_is_said_to_be_unknown() -> None:
+    plain = build(ODD, Linear(0.2), Gaussian(0.5)).model
+    changing = TemporalNetwork.from_snapshots([ODD, TREE], period=2)
+    temporal = Model(changing, plain.x0, plain.s, plain.pressure, plain.noise)
+    for model in (replace(plain, adaptation=Adaptation(0.1)), temporal):
+        process = SDE(model, step=0.5)
+        verdict = diagnose(process, 20)
+        assert verdict.outcome is Outcome.UNKNOWN
+        assert verdict.reasons[-1].code is ReasonCode.UNKNOWN_CONTINUOUS
+        assert verdict.rate.bias is None
+        assert verdict.hidden is None
+        ahead, found = verdict.forecast, moments(process, 20, what="joint")
+        assert ahead is not None
+        assert ahead.std is not None
+        np.testing.assert_allclose(ahead.mean, found.mean[-1, :6], rtol=1e-8)
+        np.testing.assert_allclose(ahead.std, found.std[-1, :6], rtol=1e-6)
+        if ahead.hidden_mean is not None:
+            assert ahead.hidden_mean == pytest.approx(found.mean[-1, 6:].mean(), rel=1e-8)
+        with pytest.raises(InvalidInputError, match="in continuous time a consensus limit"):
+            consensus_limit(process)

@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from peerpressure.cli import check, diagnose, explore, new, paper, recover, run, sweep
+from peerpressure.cli import check, diagnose, explore, new, paper, recover, run, sweep, warmup
 from peerpressure.cli.terminal import (
     FAILURE,
     INTERRUPTED,
@@ -70,6 +70,7 @@ COMMANDS: Mapping[str, Callable[..., None]] = {
     "recover": recover.recover,
     "explore": explore.explore,
     "paper": paper.paper,
+    "warmup": warmup.warmup,
     "version": version,
 }
 # Registered in the order of the table, which is the order of the help.

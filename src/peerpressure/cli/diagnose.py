@@ -63,6 +63,13 @@ def diagnose(
             "[default: a constant network]"
         ),
     ] = None,
+    activation: Annotated[
+        str | None,
+        typer.Option(
+            help="Who updates at a step: each agent with a probability such as 0.5; or single, one agent. The others "
+            "keep their public opinions.  [default: everybody]"
+        ),
+    ] = None,
     isolated: Annotated[
         str | None,
         typer.Option(
@@ -97,7 +104,8 @@ def diagnose(
     and 1.
 
     With --adaptation hidden opinions adapt to public ones. With --dynamics the outcome depends on the joint
-    connectivity of the network over time, and on isolated agents. With --continuous time is continuous.
+    connectivity of the network over time, and on isolated agents. With --activation updates are asynchronous. With
+    --continuous time is continuous.
 
     Example: peerpressure diagnose --graph ba:100:2 --pressure t --noise gaussian:1 --steps 1000
 
@@ -119,7 +127,7 @@ def diagnose(
     given = {"graph": graph, "pressure": pressure, "noise": noise, "seed": seed, "steps": steps}
     # A flag that is not given must not override the file, so that False becomes None.
     given |= {"adaptation": adaptation, "dynamics": dynamics, "isolated": isolated, "continuous": continuous or None}
-    given |= {"direction": direction, "signed": signed or None, "zealots": zealots}
+    given |= {"direction": direction, "signed": signed or None, "zealots": zealots, "activation": activation}
     with listing_problems():
         scenario, horizon = _scenario(file, {name: value for name, value in given.items() if value is not None})
     with progress_line() as show_stage:
@@ -159,6 +167,7 @@ def _scenario(file: Path | None, given: Mapping[str, str | int]) -> tuple[Scenar
         "dynamics": ("network.dynamics", _shorthand.dynamics_section),
         "adaptation": ("agents.adaptation", _shorthand.adaptation_section),
         "zealots": ("agents.zealots", _shorthand.labels),
+        "activation": ("agents.activation", _shorthand.activation_section),
         "isolated": ("agents.isolated", str),
         "pressure": ("pressure", _shorthand.pressure_section),
         "noise": ("noise", _shorthand.noise_section),

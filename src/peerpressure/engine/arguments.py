@@ -79,6 +79,22 @@ class AgentArrays(NamedTuple):
     keep_isolated: bool
 
 
+class Activity(NamedTuple):
+    """Who updates, where not everybody does: a code of ``plan``, and where a table says so, the agents of each step.
+
+    An agent updates by chance if its coin, 32 random bits, is below ``thresholds``: q·2³², rounded up. Coins of those
+    who are chosen or listed are 0, and the thresholds 1. ``coins``, ``words`` and ``chosen`` are for intermediate
+    results.
+    """
+
+    mode: int
+    thresholds: NDArray[np.uint64]
+    listed: NDArray[np.bool_]
+    coins: NDArray[np.uint64]
+    words: NDArray[np.uint64]
+    chosen: NDArray[np.uint64]
+
+
 class Clock(NamedTuple):
     """Steps to make: the time of the first; peer pressure as weight/relief, the noise's scale and η at each.
 

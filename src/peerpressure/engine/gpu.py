@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from peerpressure.engine.plan import FRESH, LAW_CODES, STREAM_FROZEN, RunPlan, RunResult, draw_of
+from peerpressure.engine.plan import FRESH, LAW_CODES, STREAM_FROZEN, RunPlan, RunResult, draw_of, network_step
 from peerpressure.errors import PeerPressureError, TooLargeError, message
+from peerpressure.model import require_synchronous
 from peerpressure.noise import AR1, Frozen
 
 # A thread that sums a whole row would leave its warp waiting for the longest row; pieces bound that wait.
@@ -62,6 +63,7 @@ def run(
     if plan.model.noise.law not in LAW_CODES:
         rule = "the accelerator draws from the package's own laws"
         raise PeerPressureError(message(rule, got=str(plan.model.noise), remedy="use device='cpu' for SciPy's laws"))
+    require_synchronous(plan.model, "a step on the accelerator", "use device='cpu'")
     # A thread derives the replicate number of its counter from its position, without a table.
     if np.any(np.diff(plan.replicates) != 1):
         rule = "replicates on the accelerator must be consecutive numbers"
@@ -102,7 +104,7 @@ class _Run:
         self.packs = -(-size // self.lanes)
         self._refuse_if_too_large()
         self.real = plan.dtype.type
-        self.draw = draw_of(plan.model.noise, plan.seed)
+        self.draw = draw_of(plan.model.noise, plan.seed, plan.pace)
         union = plan.model.network.adjacency
         # The union over time bounds the number of edges of every step, so that the compiled types never change in a
         # run.
@@ -130,7 +132,7 @@ class _Run:
         factor = 1.0 if plan.model.adaptation is None else plan.model.adaptation.adaptation_weight
         self.factor, self.factor_stride = self._field(np.atleast_1d(np.asarray(factor))), np.int32(np.ndim(factor) > 0)
         self.adjacency: csr_array | None = None
-        self._meet(max(plan.start_step, 1))
+        self._meet(network_step(plan.start_step, plan.pace))
         self.public = self._upload(start)
         self.output = self.cupy.empty_like(self.public)
         self.memory = self._starting_memory(memory)
@@ -167,7 +169,7 @@ class _Run:
     def _refuse_if_too_large(self) -> None:
         n, width = self.plan.model.n, self.packs * self.lanes
         entries = self.plan.model.network.adjacency.nnz
-        correlated = draw_of(self.plan.model.noise, self.plan.seed).mode != FRESH
+        correlated = draw_of(self.plan.model.noise, self.plan.seed, self.plan.pace).mode != FRESH
         moving = self.plan.model.adaptation is not None
         # Two states, because a step reads one and writes the other; noise memory and hidden opinions are updated in
         # place.
@@ -252,7 +254,7 @@ class _Run:
         chosen = self.cupy.asarray(plan.agents)
         self._record(0, chosen, states, hidden_state, summaries)
         for q, (time, reading) in enumerate(zip(times, readings, strict=True)):
-            self._meet(time)
+            self._meet(network_step(time, plan.pace))
             self._step(time, *reading)
             if time in slots:
                 self._record(slots[time], chosen, states, hidden_state, summaries)

@@ -10,6 +10,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numba
+
+# numba registers these types only when it compiles for the first time, while other threads may be reading the registry
+# for a call of their own; an import is finished before any thread can call a kernel.
+import numba.experimental.function_type  # noqa: F401
+import numba.experimental.jitclass.boxing  # noqa: F401
 import numpy as np
 from llvmlite import ir
 from numba import types
@@ -144,13 +149,8 @@ class _Lanes:
         self.builder = builder
         self.number = context.get_value_type(number)
         self.vector = ir.VectorType(self.number, WIDTH)
-        is_double = number == types.float64
         # Of one number, not of the vector: the noise buffer has no more, and aligned data are loaded as fast.
-        self.alignment = 8 if is_double else 4
-        name = f"llvm.fma.v{WIDTH}f{64 if is_double else 32}"
-        self._fma = cgutils.get_or_insert_function(
-            builder.module, ir.FunctionType(self.vector, [self.vector] * 3), name
-        )
+        self.alignment = 4 if number == types.float32 else 8
 
     def zero(self) -> Any:
         return ir.Constant(self.vector, [ir.Constant(self.number, 0.0)] * WIDTH)
@@ -179,7 +179,9 @@ class _Lanes:
         instruction.set_metadata("nontemporal", self.builder.module.add_metadata([_I32(1)]))
 
     def fma(self, a: Any, b: Any, c: Any) -> Any:
-        return self.builder.call(self._fma, [a, b, c])
+        kind = ir.FunctionType(self.vector, [self.vector] * 3)
+        name = f"llvm.fma.v{WIDTH}f{8 * self.alignment}"
+        return self.builder.call(cgutils.get_or_insert_function(self.builder.module, kind, name), [a, b, c])
 
 
 @intrinsic
@@ -293,3 +295,31 @@ def update_row_plain(
         for k in range(begin, end):
             total = fma(weights[k * stride], public[columns[k] * WIDTH + lane], total)
         output[output_at + lane] = fma(coupling_scale, total, fma(jitter, noise[noise_at + lane], drift))
+
+
+@intrinsic
+def keep_idle(
+    typing_context: Any, coins: Any, coins_at: Any, threshold: Any, public: Any, output: Any, at: Any
+) -> tuple[Any, Callable[..., Any]]:
+    """Set WIDTH numbers of ``output`` from ``at`` on to those of ``public`` where a coin is not below its threshold.
+
+    ``threshold`` is one number, or an array that is read in the same places as ``public``.
+
+    In vector instructions, because half of the branches of a compiled Python loop would be mispredicted.
+    """
+    number = public.dtype
+    per_place = isinstance(threshold, types.Array)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        words, lanes = _Lanes(context, builder, types.uint64), _Lanes(context, builder, number)
+
+        def data(position: int) -> Any:
+            return context.make_array(signature.args[position])(context, builder, arguments[position]).data
+
+        bound = words.load(data(2), arguments[5]) if per_place else words.splat(arguments[2])
+        updates = builder.icmp_unsigned("<", words.load(data(0), arguments[1]), bound)
+        old, new = lanes.load(data(3), arguments[5]), lanes.load(data(4), arguments[5])
+        lanes.store(builder.select(updates, new, old), data(4), arguments[5])
+        return context.get_dummy_value()
+
+    return types.void(coins, types.uint64, threshold, public, output, types.uint64), generate

@@ -13,6 +13,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from peerpressure.engine.arguments import (
+    Activity,
     AgentArrays,
     Changes,
     Clock,
@@ -23,9 +24,9 @@ from peerpressure.engine.arguments import (
     keep,
     keep_all,
 )
-from peerpressure.engine.intrinsics import fma, prefetch_once
-from peerpressure.engine.plan import CHUNK, FRESH, FROZEN, RECURRENT, STREAM_FRESH, Draw
-from peerpressure.engine.random import U64, fill, filler_of
+from peerpressure.engine.intrinsics import fma, keep_idle, prefetch_once
+from peerpressure.engine.plan import CHANCE, CHUNK, FRESH, FROZEN, LISTED, RECURRENT, STREAM_FRESH, WIDTH, Draw
+from peerpressure.engine.random import ABOVE, U64, chosen_agent, fill, filler_of, toss_narrow
 from peerpressure.engine.temporal import apply_changes
 
 _STREAM_AHEAD = 256  # edges by which the graph is prefetched ahead of its use
@@ -86,7 +87,6 @@ def _move_beyond(
     relief: Any,
     weight: Any,
     scale: Any,
-    adaptation_rate: Any,
     pace: Any,
     first: int,
     count: int,
@@ -108,12 +108,17 @@ def _move_beyond(
         # The order of ``_own_part`` in the wide kernel, on which equal bits depend.
         own = fma(rest, public[agent], pace * gain * x)
         output[agent] = fma(pace * coupling_scale, pressure[i], fma(jitter, noise[i], own))
-        if agents.keep_isolated and agents.degrees[agent] == 0:
-            output[agent] = public[agent]
-        if hidden_state.size:
-            adaptation_weight = agents.adaptation_weight[agent if agents.adaptation_weight.size > 1 else 0]
-            # In place: only this agent reads its hidden opinion, and the noise and gain of this step have been applied.
-            hidden_state[agent] = adapted(hidden_state[agent], output[agent], adaptation_rate * adaptation_weight)
+
+
+@njit(error_model="numpy", inline="always")
+def _adapt_narrow(
+    agents: AgentArrays, adaptation_rate: Any, first: int, count: int, output: NDArray[Any], hidden_state: NDArray[Any]
+) -> None:
+    """Adapt the hidden opinions of a chunk to its public ones, those that are kept included."""
+    for agent in range(first, first + count if hidden_state.size else first):
+        adaptation_weight = agents.adaptation_weight[agent if agents.adaptation_weight.size > 1 else 0]
+        # In place: only this agent reads its hidden opinion, and the noise and gain of this step have been applied.
+        hidden_state[agent] = adapted(hidden_state[agent], output[agent], adaptation_rate * adaptation_weight)
 
 
 @njit(error_model="numpy", inline="always")
@@ -157,6 +162,34 @@ def _keep_isolated(agents: AgentArrays, first: int, count: int, public: NDArray[
                 output[agent] = public[agent]
 
 
+@njit(error_model="numpy")
+def _toss_narrow(
+    activity: Activity, draw: Draw, k: int, first: int, count: int, step: int, replicate: int, agents: int
+) -> bool:
+    """Write the coins of the agents of a chunk at the clock's step k, and return whether one of them may update."""
+    if activity.mode == CHANCE:
+        toss_narrow(activity.coins, activity.words, first, count, U64(step), U64(replicate), draw)
+        return True
+    anyone = False
+    chosen = chosen_agent(agents, U64(step), U64(replicate), draw)
+    for i in range(count):
+        updates = activity.listed[k, first + i] if activity.mode == LISTED else chosen == U64(first + i)
+        activity.coins[i] = U64(0) if updates else ABOVE
+        anyone |= updates
+    return anyone
+
+
+@njit(error_model="numpy")
+def _keep_narrow(activity: Activity, first: int, count: int, public: NDArray[Any], output: NDArray[Any]) -> None:
+    """Leave the public opinions of the agents of a chunk who do not update as they were."""
+    coins, thresholds, whole = activity.coins, activity.thresholds, count // WIDTH * WIDTH
+    for i in range(0, whole, WIDTH):
+        keep_idle(coins, U64(i), thresholds, public, output, U64(first + i))
+    for i in range(whole, count):
+        if coins[i] >= thresholds[first + i]:
+            output[first + i] = public[first + i]
+
+
 @njit(error_model="numpy", inline="always")
 def _noise_narrow(
     noise: NDArray[Any],
@@ -183,13 +216,14 @@ def _noise_narrow(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def run_narrow(
+def run_narrow(  # noqa: PLR0912 — one branch for each argument that may be None, which is decided when it is compiled
     graph: Graph,
     agents: AgentArrays,
     draw: Draw,
     filler: U64,
     clock: Clock,
     changes: Changes | None,
+    activity: Activity | None,
     ledger: SummaryArrays,
     replicate: int,
     begin: int,
@@ -203,9 +237,9 @@ def run_narrow(
 ) -> None:
     """Make the clock's steps for agents begin…end−1, one replicate a layer; ``states`` is (layers, 2, agents).
 
-    ``changes`` is None for a constant network, and ``hidden_state`` for the model of the paper: what is None is not
-    compiled. A clock without steps records the state in which a run starts. ``buffers``, (3, CHUNK), and ``scratch``
-    are for intermediate results.
+    ``changes`` is None for a constant network, ``activity`` where everybody updates, and ``hidden_state`` for the model
+    of the paper: what is None is not compiled. A clock without steps records the state in which a run starts.
+    ``buffers``, (3, CHUNK), and ``scratch`` are for intermediate results.
     """
     number, noise, pairs, pressure = states.dtype.type, buffers[0], buffers[1], buffers[2]
     spell, q, steps, pace = 0, 0, clock.relief.size, number(clock.pace)
@@ -226,6 +260,13 @@ def run_narrow(
                 relief, weight, scale = number(clock.relief[k]), number(clock.weight[k]), number(clock.scale[k])
                 for first in range(begin, end, CHUNK):
                     count = min(CHUNK, end - first)
+                    if activity is not None:
+                        size, layered = agents.hidden.size, replicate + layer
+                        anyone = _toss_narrow(activity, draw, k, first, count, step, layered, size)
+                        # Noise with a memory runs on under those who keep their opinions, and hidden ones adapt.
+                        if not anyone and draw.mode != RECURRENT and hidden_state is None:
+                            output[first : first + count] = public[first : first + count]
+                            continue
                     _noise_narrow(noise, pairs, memory[layer], draw, filler, first, count, step, replicate + layer)
                     # One test per chunk selects a loop without any test inside.
                     if changes is not None:
@@ -237,12 +278,17 @@ def run_narrow(
                     # The model of the paper has a loop of its own, without the cases of the general step.
                     if hidden_state is None:
                         _move(agents, relief, weight, scale, first, count, output, noise, pressure)
-                        _keep_isolated(agents, first, count, public, output)
                     else:
                         _move_beyond(
-                            agents, relief, weight, scale, number(clock.adaptation_rate[k]), pace, first, count,
-                            public, output, hidden_state[layer], noise, pressure,
+                            agents, relief, weight, scale, pace, first, count, public, output, hidden_state[layer],
+                            noise, pressure,
                         )  # fmt: skip
+                    _keep_isolated(agents, first, count, public, output)
+                    if activity is not None:
+                        _keep_narrow(activity, first, count, public, output)
+                    if hidden_state is not None:
+                        rate = number(clock.adaptation_rate[k])
+                        _adapt_narrow(agents, rate, first, count, output, hidden_state[layer])
                 if ledger.slots[k] >= 0:
                     keep(
                         ledger, ledger.slots[k], layer, states, step & 1, hidden_state, 1, begin, end, partial, scratch

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from peerpressure.affine import least_relief
 from peerpressure.model import Model, Vector
 from peerpressure.noise import AR1, Frozen, Noise
+from peerpressure.schedules._tables import whole_steps
 
 # Replicates that are stepped together: one gathered neighbour row is WIDTH consecutive numbers, two cache lines of
 # float64, so that a random gather costs little per replicate.
@@ -37,6 +38,12 @@ FRESH, RECURRENT, FROZEN = range(3)
 # The counter's fourth word: fresh noise, and the draws that memory starts from. A Student draw takes two streams.
 # Streams 1 and 3 are the second ones of Student draws, so that no counter is used twice.
 STREAM_FRESH, STREAM_FROZEN = 0, 2
+# Who updates: far from the streams of noise, which an SDE takes more of.
+STREAM_ACTIVE = 2**31
+
+# Each agent updates by chance, one agent of all does, or those of a table.
+CHANCE, SINGLE, LISTED = range(3)
+ACTIVE_CODES = {"independent": CHANCE, "single": SINGLE, "table": LISTED}
 
 
 class Draw(NamedTuple):
@@ -51,11 +58,12 @@ class Draw(NamedTuple):
     k1: np.uint64
 
 
-def draw_of(noise: Noise, seed: int) -> Draw:
-    """Return how the kernels draw this noise; the key is the seed itself, split in two words."""
+def draw_of(noise: Noise, seed: int, pace: float = 1.0) -> Draw:
+    """Return how the kernels draw this noise in steps of a length; the key is the seed itself, split in two words."""
     mode, carry, fresh = FRESH, 0.0, 1.0
     if isinstance(noise.temporal, AR1):
-        phi = noise.temporal.coefficient
+        # The autocorrelation over a step of the stochastic differential equation, φ^h.
+        phi = noise.temporal.coefficient if pace == 1 else noise.temporal.coefficient**pace
         # √(1 − φ²) keeps the variance at 1 for all times, given a stationary start.
         mode, carry, fresh = RECURRENT, phi, float(np.sqrt(1 - phi * phi))
     # A law of SciPy is drawn and carried by Python, also where it is AR(1): the kernels only read its memory.
@@ -63,6 +71,15 @@ def draw_of(noise: Noise, seed: int) -> Draw:
         mode = FROZEN
     key = np.uint64(seed & 0xFFFFFFFF), np.uint64(seed >> 32)
     return Draw(LAW_CODES.get(noise.law, UNIT), noise.shape, mode, carry, fresh, *key)
+
+
+def network_step(count: int, pace: float) -> int:
+    """Return the step of a temporal network that applies after so many steps of a length; 1 at the start.
+
+    >>> network_step(7, 1.0), network_step(7, 0.1), network_step(10, 0.1), network_step(11, 0.1)
+    (7, 1, 1, 2)
+    """
+    return max(count, 1) if pace == 1 else int(whole_steps(count * pace))
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,8 +114,18 @@ class RunPlan:
             # For agents who listen to nobody an infinite pressure would give 0/0.
             relief = np.maximum(relief, least_relief(self.dtype))
         scale = model.noise.scale(model.noise.time_scale.reading_times(times))
-        adaptation_rate = np.zeros(times.size) if model.adaptation is None else model.adaptation.pace(times)
+        adaptation_rate = np.zeros(times.size)
+        if model.adaptation is not None:
+            # A step of length h adapts by h η.
+            adaptation_rate = self.pace * model.adaptation.pace(model.adaptation.rate.reading_times(times))
         return relief, weight, scale, adaptation_rate
+
+    def masks(self, begin: int, end: int) -> NDArray[np.bool_]:
+        """Return who updates at steps begin + 1…end, of shape (steps, agents), or (steps, 0) without a table."""
+        activation = self.model.activation
+        known = activation is not None and not activation.is_random
+        # A copy, because kernels are compiled once more for arrays that are read-only.
+        return activation.masks(begin, end).copy() if known else np.zeros((end - begin, 0), np.bool_)
 
     @property
     def keep_hidden(self) -> bool:

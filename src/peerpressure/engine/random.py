@@ -22,7 +22,18 @@ from numba import carray, cfunc, njit, types
 from numpy.typing import NDArray
 
 from peerpressure.engine.intrinsics import bits_of_float64, call_filler, float64_from_bits, fma
-from peerpressure.engine.plan import CHUNK, GAUSSIAN, LAPLACE, RADEMACHER, STUDENT, UNIFORM, UNIT, WIDTH, Draw
+from peerpressure.engine.plan import (
+    CHUNK,
+    GAUSSIAN,
+    LAPLACE,
+    RADEMACHER,
+    STREAM_ACTIVE,
+    STUDENT,
+    UNIFORM,
+    UNIT,
+    WIDTH,
+    Draw,
+)
 
 GROUP = 8  # agents whose noise is drawn together
 HALF = 4  # the distance of the two agents that share a counter block
@@ -314,3 +325,53 @@ def fill(
     else:
         for j in range(noise.size):
             noise[j] = 0
+
+
+# Who updates. The coin of agent i is word i mod 4 of the counter (i // 4, step, replicate, STREAM_ACTIVE), and the one
+# agent of all is ⌊n·u⌋ for the u of counter 0.
+
+ABOVE = U64(2**32)  # larger than every threshold of a coin
+
+
+@njit(error_model="numpy")
+def chosen_agent(agents: int, step: Word, replicate: Word, draw: Draw) -> Word:
+    """Return one agent, uniformly chosen: ⌊n·u⌋ for u of 64 bits, without rounding."""
+    w0, w1, _, _ = philox(U64(0), step, replicate, U64(STREAM_ACTIVE), draw.k0, draw.k1)
+    return (w0 * U64(agents) + ((w1 * U64(agents)) >> _32)) >> _32
+
+
+@njit(error_model="numpy")
+def toss_wide(coins: NDArray[np.uint64], first: int, step: Word, replicate: Word, draw: Draw) -> None:
+    """Write the coins of the GROUP agents from ``first`` on, in WIDTH replicates: coins[agent·WIDTH + lane]."""
+    for half in range(2):
+        block, part = U64(first // 4 + half), coins[half * HALF * WIDTH :]
+        for lane in range(U64(WIDTH)):
+            w0, w1, w2, w3 = philox(block, step, replicate + lane, U64(STREAM_ACTIVE), draw.k0, draw.k1)
+            part[lane] = w0
+            part[U64(WIDTH) + lane] = w1
+            part[U64(2 * WIDTH) + lane] = w2
+            part[U64(3 * WIDTH) + lane] = w3
+
+
+@njit(error_model="numpy")
+def toss_narrow(
+    coins: NDArray[np.uint64],
+    words: NDArray[np.uint64],
+    first: int,
+    count: int,
+    step: Word,
+    replicate: Word,
+    draw: Draw,
+) -> None:
+    """Write the coins of ``count`` agents from ``first`` on, a multiple of 4, in one replicate: coins[agent]."""
+    blocks = U64((count + 3) // 4)
+    # Words are written in four streams so that the loop vectorises; then each agent gets its own.
+    for j in range(blocks):
+        w0, w1, w2, w3 = philox(U64(first // 4) + j, step, replicate, U64(STREAM_ACTIVE), draw.k0, draw.k1)
+        words[0, j] = w0
+        words[1, j] = w1
+        words[2, j] = w2
+        words[3, j] = w3
+    for j in range(blocks):
+        for word in range(U64(4)):
+            coins[U64(4) * j + word] = words[word, j]

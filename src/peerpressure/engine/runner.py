@@ -17,9 +17,11 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from peerpressure.engine.arguments import AgentArrays, Changes, Clock, Graph, SummaryArrays, reduce_summaries
+from peerpressure.engine.arguments import Activity, AgentArrays, Changes, Clock, Graph, SummaryArrays, reduce_summaries
 from peerpressure.engine.narrow import draw_narrow, run_narrow
 from peerpressure.engine.plan import (
+    ACTIVE_CODES,
+    CHANCE,
     CHUNK,
     FRESH,
     NARROW_UP_TO,
@@ -30,6 +32,7 @@ from peerpressure.engine.plan import (
     RunPlan,
     RunResult,
     draw_of,
+    network_step,
 )
 from peerpressure.engine.random import GROUP, filler_of
 from peerpressure.engine.temporal import EventArrays, add_up_all, apply_changes, copy_of, no_changes, roomy_graph
@@ -104,6 +107,20 @@ def agents_of(model: Model, dtype: np.dtype[Any], deviation: NDArray[np.float64]
         adaptation_weight=np.atleast_1d(np.asarray(adaptation_weight)).astype(dtype),
         keep_isolated=model.isolated == "keep",
     )
+
+
+def activity_of(plan: RunPlan, clock: Clock) -> Activity | None:
+    """Return who updates at the clock's steps, with buffers of its own; None where everybody does."""
+    activation, begin = plan.model.activation, clock.first - 1
+    if activation is None:
+        return None
+    mode, thresholds = ACTIVE_CODES[activation.kind], np.ones(plan.model.n, np.uint64)
+    if mode == CHANCE:
+        # Rounded up, so that an agent of the smallest probability still updates at times.
+        thresholds = np.ceil(activation.values * 2.0**32).astype(np.uint64)
+    coins, words = np.empty(CHUNK, np.uint64), np.empty((4, CHUNK // 4), np.uint64)
+    listed = plan.masks(begin, begin + clock.relief.size)
+    return Activity(mode, thresholds, listed, coins, words, np.empty(WIDTH, np.uint64))
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,7 +250,7 @@ class ProcessorRun:
         self, plan: RunPlan, start: NDArray[Any], memory: NDArray[Any] | None, hidden_state: NDArray[Any] | None
     ) -> None:
         self.plan = plan
-        self.draw = draw_of(plan.model.noise, plan.seed)
+        self.draw = draw_of(plan.model.noise, plan.seed, plan.pace)
         noise = plan.model.noise
         # SciPy's laws are transformed by Python, so that their noise is written to memory before each step.
         self.drawn_by_python = self.draw.law == UNIT and not isinstance(noise.temporal, Frozen)
@@ -424,8 +441,9 @@ class ProcessorRun:
         # What the kernels get as None they are compiled without.
         plain = self.plan.model.adaptation is None and self.plan.pace == 1
         kernel(
-            *network, self.draw, filler_of(self.draw.law, self.plan.dtype, wide=wide), clock, changes, ledger,
-            block.first, begin, end, block.states, block.memory, None if plain else block.hidden_state, block.partial,
+            *network, self.draw, filler_of(self.draw.law, self.plan.dtype, wide=wide), clock, changes,
+            activity_of(self.plan, clock), ledger, block.first, begin, end, block.states, block.memory,
+            None if plain else block.hidden_state, block.partial,
             # Small enough for the first-level cache; allocated here, because compiling that takes long.
             np.empty((3, CHUNK), self.plan.dtype), np.empty((3, GROUP * block.width)),
         )  # fmt: skip
@@ -458,8 +476,8 @@ class _Temporal:
     def __init__(self, plan: RunPlan, agents: AgentArrays) -> None:
         network = plan.model.temporal_network
         assert network is not None
-        self.events = EventArrays(network, plan.dtype)
-        self.graph = roomy_graph(network, max(plan.start_step, 1), plan.dtype)
+        self.events = EventArrays(network, plan.dtype, plan.pace)
+        self.graph = roomy_graph(network, network_step(plan.start_step, plan.pace), plan.dtype)
         self.agents = agents._replace(degrees=np.empty_like(agents.degrees))
         # Summed by the code that sums after a change, so that a resumed run has the degrees of an uninterrupted one.
         add_up_all(self.graph, self.agents.degrees)

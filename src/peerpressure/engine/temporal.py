@@ -13,8 +13,10 @@ from numba import njit
 from numpy.typing import NDArray
 
 from peerpressure.engine.arguments import Changes, Graph
+from peerpressure.engine.plan import network_step
 from peerpressure.engine.random import U64
 from peerpressure.networks import TemporalNetwork
+from peerpressure.schedules._tables import whole_steps
 
 
 def roomy_graph(network: TemporalNetwork, t: int, dtype: np.dtype[Any]) -> Graph:
@@ -53,11 +55,15 @@ def no_changes(steps: int, dtype: np.dtype[Any]) -> Changes:
 
 
 class EventArrays:
-    """A temporal network's changes in the order of a run, repeated if they are periodic."""
+    """A temporal network's changes in the order of a run, repeated if they are periodic.
 
-    def __init__(self, network: TemporalNetwork, dtype: np.dtype[Any]) -> None:
+    ``pace`` is the length of a step of the run: 1 in discrete time, and at most that in continuous time.
+    """
+
+    def __init__(self, network: TemporalNetwork, dtype: np.dtype[Any], pace: float = 1.0) -> None:
         self.network = network
         self.dtype = dtype
+        self.pace = pace
         # Events at step 1 are part of the network with which a run starts.
         later = network.event_times > 1
         times = network.event_times[later]
@@ -88,8 +94,17 @@ class EventArrays:
 
     def _met(self, begin: int, end: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return which events occur in steps begin + 1…end, and at which step each."""
+        if self.pace != 1:
+            index, when = self._met_by_network(network_step(begin, self.pace), network_step(end, self.pace))
+            # The first of the run's steps that ends in the event's step.
+            steps = np.arange(begin + 1, end + 1)
+            ends = whole_steps(steps * np.float64(self.pace))
+            return index, steps[np.searchsorted(ends, when)]
         # A run from step 0 starts with the network of step 1, which its first step then has already.
-        begin = max(begin, 1)
+        return self._met_by_network(max(begin, 1), end)
+
+    def _met_by_network(self, begin: int, end: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return which events occur in steps begin + 1…end of the network, and at which step each."""
         period = self.network.period
         if period is None:
             first, last = np.searchsorted(self.times, [begin, end], side="right")

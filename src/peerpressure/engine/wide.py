@@ -14,6 +14,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from peerpressure.engine.arguments import (
+    Activity,
     AgentArrays,
     Changes,
     Clock,
@@ -24,12 +25,13 @@ from peerpressure.engine.arguments import (
     keep,
     keep_all,
 )
-from peerpressure.engine.intrinsics import fma, prefetch, update_row
-from peerpressure.engine.plan import FRESH, FROZEN, RECURRENT, STREAM_FRESH, WIDTH, Draw
-from peerpressure.engine.random import GROUP, U64, fill, filler_of
+from peerpressure.engine.intrinsics import fma, keep_idle, prefetch, update_row
+from peerpressure.engine.plan import CHANCE, FRESH, FROZEN, LISTED, RECURRENT, STREAM_FRESH, WIDTH, Draw
+from peerpressure.engine.random import ABOVE, GROUP, U64, chosen_agent, fill, filler_of, toss_wide
 from peerpressure.engine.temporal import apply_changes
 
 _CACHE = 2**25  # bytes of state from which it is not expected to stay in the caches
+_PART = 64  # agents of a part of a step that is computed, and then changed while it is in the nearest cache
 _LOOK_AHEAD = 16  # neighbours of the next agents to fetch early; hubs would flush the cache
 
 
@@ -100,10 +102,61 @@ def _keep(public: NDArray[Any], output: NDArray[Any], base: int) -> None:
 
 
 @njit(error_model="numpy", inline="always")
-def _adapt(hidden_state: NDArray[Any], output: NDArray[Any], base: int, rate: Any) -> None:
-    """Adapt the hidden opinion of one agent to its public opinion."""
+def _adapt_wide(
+    agents: AgentArrays, adaptation_rate: Any, begin: int, end: int, output: NDArray[Any], hidden_state: NDArray[Any]
+) -> None:
+    """Adapt the hidden opinions of a range of agents to their public ones, those that are kept included."""
+    own_rates = agents.adaptation_weight.size > 1
+    for agent in range(begin, end if hidden_state.size else begin):
+        rate = adaptation_rate * agents.adaptation_weight[agent if own_rates else 0]
+        base = U64(agent) * U64(WIDTH)
+        for lane in range(U64(WIDTH)):
+            hidden_state[base + lane] = adapted(hidden_state[base + lane], output[base + lane], rate)
+
+
+@njit(error_model="numpy")
+def _anyone_updates(
+    activity: Activity, draw: Draw, k: int, begin: int, end: int, step: int, replicate: int, agents: int
+) -> bool:
+    """Return whether an agent of a range may update at the clock's step k in one of WIDTH replicates."""
+    if activity.mode == CHANCE:
+        return True
+    if activity.mode == LISTED:
+        return bool(activity.listed[k, begin:end].any())
+    anyone = False
     for lane in range(WIDTH):
-        hidden_state[U64(base + lane)] = adapted(hidden_state[U64(base + lane)], output[U64(base + lane)], rate)
+        activity.chosen[lane] = chosen_agent(agents, U64(step), U64(replicate + lane), draw)
+        anyone |= U64(begin) <= activity.chosen[lane] < U64(end)
+    return anyone
+
+
+@njit(error_model="numpy")
+def _keep_wide(
+    activity: Activity,
+    draw: Draw,
+    k: int,
+    begin: int,
+    end: int,
+    step: int,
+    replicate: int,
+    public: NDArray[Any],
+    output: NDArray[Any],
+) -> None:
+    """Leave the public opinions of the agents of a range who do not update as they were."""
+    coins = activity.coins
+    for first in range(begin, end, GROUP):
+        count = min(GROUP, end - first)
+        if activity.mode == CHANCE:
+            toss_wide(coins, first, U64(step), U64(replicate), draw)
+        else:
+            for i in range(count):
+                for lane in range(WIDTH):
+                    chosen = activity.chosen[lane] == U64(first + i)
+                    updates = activity.listed[k, first + i] if activity.mode == LISTED else chosen
+                    coins[i * WIDTH + lane] = U64(0) if updates else ABOVE
+        for i in range(count):
+            base = U64(first + i) * U64(WIDTH)
+            keep_idle(coins, U64(i * WIDTH), activity.thresholds[first + i], public, output, base)
 
 
 @njit(error_model="numpy", inline="always")
@@ -123,11 +176,10 @@ def _step_wide(
     output: NDArray[Any],
     memory: NDArray[Any],
     noise: NDArray[Any],
+    past_caches: bool,
 ) -> None:
     """Make a step of the paper's model: constant hidden opinions, and no weight of an agent's own y_{t−1} on y_t."""
     per_agent = agents.deviation.size > 1
-    # Stores past the caches save the read of every line that is overwritten; a small state should stay in the caches.
-    past_caches = output.nbytes > _CACHE
     for first in range(begin, end, GROUP):
         count = min(GROUP, end - first)
         # One group ahead, so that these loads overlap with the noise of the present group.
@@ -158,7 +210,6 @@ def _step_beyond(
     relief: Any,
     weight: Any,
     scale: Any,
-    adaptation_rate: Any,
     pace: Any,
     step: int,
     replicate: int,
@@ -173,7 +224,7 @@ def _step_beyond(
     """Make a step in which hidden opinions adapt, or of an SDE with steps shorter than 1."""
     number = public.dtype.type
     root, rest = np.sqrt(pace), number(1) - pace
-    per_agent, own_rates = agents.deviation.size > 1, agents.adaptation_weight.size > 1
+    per_agent = agents.deviation.size > 1
     for first in range(begin, end, GROUP):
         count = min(GROUP, end - first)
         _prefetch_rows(graph, public, first + GROUP, min(first + 2 * GROUP, end))
@@ -188,28 +239,22 @@ def _step_beyond(
             _own_part(noise, i * WIDTH, jitter, pace * gain, agents.hidden[agent], rest, public, hidden_state, base)
             update_row(
                 public, graph.columns, graph.weights, graph.stride, U64(graph.starts[agent]), U64(graph.ends[agent]),
-                # Not past the caches: the adaptation right below reads the output again.
+                # Not past the caches: the adaptation reads the output again.
                 pace * coupling_scale, number(1), number(0), noise, U64(i * WIDTH), output, base, False,
             )  # fmt: skip
             if agents.keep_isolated and agents.degrees[agent] == 0:
                 _keep(public, output, base)
-            if hidden_state.size:
-                _adapt(
-                    hidden_state,
-                    output,
-                    base,
-                    adaptation_rate * agents.adaptation_weight[agent if own_rates else U64(0)],
-                )
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def run_wide(
+def run_wide(  # noqa: PLR0912 — see ``run_narrow``
     graph: Graph,
     agents: AgentArrays,
     draw: Draw,
     filler: U64,
     clock: Clock,
     changes: Changes | None,
+    activity: Activity | None,
     ledger: SummaryArrays,
     replicate: int,
     begin: int,
@@ -224,12 +269,16 @@ def run_wide(
     """Make the clock's steps for agents begin…end−1, in layers of WIDTH replicates from ``replicate`` on.
 
     ``states`` is (layers, 2, agents·WIDTH): the state at an even time is in row 0, at an odd time in row 1. ``changes``
-    is None for a constant network, and ``hidden_state`` for the model of the paper: what is None is not compiled. A
-    clock without steps records the state in which a run starts. ``buffers``, of which the noise of one group takes
-    1 kB, and ``scratch`` are for intermediate results.
+    is None for a constant network, ``activity`` where everybody updates, and ``hidden_state`` for the model of the
+    paper: what is None is not compiled. A clock without steps records the state in which a run starts. ``buffers``,
+    of which the noise of one group takes 1 kB, and ``scratch`` are for intermediate results.
     """
     number, noise = states.dtype.type, buffers[0, : GROUP * WIDTH]
     spell, q, steps = 0, 0, clock.relief.size
+    plain = hidden_state is None and activity is None
+    # Stores past the caches save the read of every line that is overwritten; a small state should stay in the caches,
+    # and so should one that is changed again.
+    past_caches, span = states[0, 0].nbytes > _CACHE and plain, max(end - begin, 1) if plain else _PART
     if steps == 0:
         keep_all(ledger, ledger.slots[0], states, (clock.first - 1) & 1, hidden_state, WIDTH, partial, scratch)
     while q < steps:
@@ -243,17 +292,29 @@ def run_wide(
                 public, output = states[layer, (step - 1) & 1], states[layer, step & 1]
                 relief, weight, scale = number(clock.relief[k]), number(clock.weight[k]), number(clock.scale[k])
                 first = replicate + layer * WIDTH
-                if hidden_state is None:
-                    _step_wide(
-                        graph, agents, draw, filler, relief, weight, scale, step, first, begin, end,
-                        public, output, memory[layer], noise,
-                    )  # fmt: skip
-                else:
-                    _step_beyond(
-                        graph, agents, draw, filler, relief, weight, scale, number(clock.adaptation_rate[k]),
-                        number(clock.pace), step, first, begin, end, public, output, memory[layer],
-                        hidden_state[layer], noise,
-                    )  # fmt: skip
+                for part in range(begin, end, span):
+                    stop = min(part + span, end)
+                    if activity is not None:
+                        anyone = _anyone_updates(activity, draw, k, part, stop, step, first, agents.hidden.size)
+                        # Noise with a memory runs on under those who keep their opinions, and hidden ones adapt.
+                        if not anyone and draw.mode != RECURRENT and hidden_state is None:
+                            output[part * WIDTH : stop * WIDTH] = public[part * WIDTH : stop * WIDTH]
+                            continue
+                    if hidden_state is None:
+                        _step_wide(
+                            graph, agents, draw, filler, relief, weight, scale, step, first, part, stop,
+                            public, output, memory[layer], noise, past_caches,
+                        )  # fmt: skip
+                    else:
+                        _step_beyond(
+                            graph, agents, draw, filler, relief, weight, scale, number(clock.pace), step, first,
+                            part, stop, public, output, memory[layer], hidden_state[layer], noise,
+                        )  # fmt: skip
+                    if activity is not None:
+                        _keep_wide(activity, draw, k, part, stop, step, first, public, output)
+                    if hidden_state is not None:
+                        rate = number(clock.adaptation_rate[k])
+                        _adapt_wide(agents, rate, part, stop, output, hidden_state[layer])
                 if ledger.slots[k] >= 0:
                     keep(
                         ledger, ledger.slots[k], layer, states, step & 1, hidden_state, WIDTH, begin, end, partial,

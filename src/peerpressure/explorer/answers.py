@@ -26,6 +26,7 @@ from peerpressure.explorer.protocol import (
 from peerpressure.explorer.sentences import exposed, outlook, spent, summary
 from peerpressure.measures import Experiment
 from peerpressure.model import Model
+from peerpressure.networks import Network
 from peerpressure.privacy import exposure
 from peerpressure.progress import checkpoint
 from peerpressure.recovery import Estimate, NetworkEstimate, Observation, recover
@@ -50,8 +51,10 @@ from peerpressure.trajectory import SUMMARIES
 Array: TypeAlias = NDArray[Any]
 Arrays: TypeAlias = dict[str, Array]
 
+ONE_WAY, NEGATIVE = 1, 2  # flags of an edge
 MAX_EDGES = 60_000  # a drawing with more lines shows every k-th of them
 MAX_CURVES = 20  # replicates shown one by one
+MAX_VALUES = 40  # of closed classes, each a line in the plot of opinions
 MAX_NAMED = 20  # agents whose exact moments are shown one by one
 MAX_PRESSURES = 240  # points of the plot of ρ_t
 MIN_TIMES = 8  # a curve with fewer points shows nothing
@@ -68,9 +71,7 @@ FAILURES = (PeerPressureError, ArithmeticError, ValueError)
 def network_answer(model: Model, places: Drawing) -> bytes:
     """Return positions, edges and degrees, with facts about the network."""
     network = model.network
-    sources, targets, _ = network.edges()
-    edges = np.stack([sources, targets], axis=1).astype(np.uint32)
-    shown = edges[:: -(-len(edges) // MAX_EDGES)]
+    shown, looks = drawn_edges(network)
     facts: dict[str, Any] = {
         "n": network.n,
         "edge_count": network.edge_count,
@@ -80,9 +81,24 @@ def network_answer(model: Model, places: Drawing) -> bytes:
         "connected": network.is_connected,
         "bipartite": network.is_bipartite,
         "weighted": network.is_weighted,
+        "directed": network.directed,
         "kappa": model.kappa,
     }
-    return pack(facts, {"positions": places, "edges": shown, "degrees": network.degrees.astype(np.float32)})
+    arrays = {"positions": places, "edges": shown, "looks": looks, "degrees": network.degrees.astype(np.float32)}
+    return pack(facts, arrays | {"sizes": drawn_sizes(network).astype(np.float32)})
+
+
+def drawn_sizes(network: Network) -> NDArray[np.float64]:
+    """Return the sums of weights by which agents are drawn larger: on a directed network those of both directions."""
+    return np.asarray(network.mutual.sum(axis=1)) if network.directed else network.degrees
+
+
+def drawn_edges(network: Network) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+    """Return the pairs that are drawn, and flags of each: whether it goes one way, and whether it is negative."""
+    first, second, one_way, negative = network.pairs()
+    looks = ONE_WAY * one_way + NEGATIVE * negative
+    step = max(1, -(-first.size // MAX_EDGES))
+    return np.stack([first, second], axis=1)[::step].astype(np.uint32), looks[::step].astype(np.uint32)
 
 
 # The verdict
@@ -205,6 +221,9 @@ def run_answer(built: BuiltScenario, limits: Limits) -> bytes:
         "steps": built.steps,
         "replicates": built.scenario.run.replicates,
         "consensus_value": model.consensus_value,
+        "class_values": model.class_values[:MAX_VALUES].tolist(),
+        "own_limits": not isinstance(model.target, float),
+        "signed": model.network.signed,
         "verdict": verdict_facts(built, limits),
         "every": thinning.every,
         "dense": thinning.dense,
@@ -225,12 +244,17 @@ def _run_arrays(built: BuiltScenario, thinning: Thinning) -> Arrays:
     model, count, length = built.model, built.scenario.run.replicates, thinning.times.size
     # Batches bound the memory: only sums over replicates are kept of all but the first.
     size = max(MAX_CURVES, BATCH // max(model.n, length))
+    if not isinstance(model.target, float):
+        # Distances to the agents' own limits need all states of a batch.
+        size = max(1, BATCH // (model.n * length))
     found = _first_batch(built, range(min(size, count)), thinning)
     # Sums, not means of batches, because the last batch may be smaller.
     sums = {name: found[name].sum(axis=0) for name in ("spread", "max_distance")}
     for begin in range(size, count, size):
         more = recorded(built, range(begin, min(begin + size, count)), thinning, SUMMARIES)
         sums = {name: total + more[name].sum(axis=0) for name, total in sums.items()}
+        curves = min(MAX_CURVES, count) - len(found["spread"])
+        found |= {name: np.concatenate([found[name], more[name][: max(curves, 0)]]) for name in SUMMARIES}
     arrays = {name: found[name][:MAX_CURVES] for name in SUMMARIES}
     arrays |= {f"{name}_mean": total / count for name, total in sums.items()}
     arrays |= {"states": found["states"][0], "stubbornness": model.stubbornness}
@@ -252,7 +276,9 @@ def _first_batch(built: BuiltScenario, rows: range, thinning: Thinning) -> Array
 
 def recorded(built: BuiltScenario, rows: Sequence[int], thinning: Thinning, names: Sequence[str]) -> Arrays:
     """Return the named parts of a run of these replicates, (replicates, times, …), at the times shown."""
-    seed, keep = built.scenario.run.seed, Record(states="states" in names, summaries="spread" in names)
+    # Distances to limits of their own are those of states.
+    states = "states" in names or ("max_distance" in names and not isinstance(built.model.target, float))
+    seed, keep = built.scenario.run.seed, Record(states=states, summaries="spread" in names)
     # Two runs: every step at first, then with a stride; the second continues the first with the same random numbers.
     run = simulate(built.system, thinning.dense, rows, seed=seed, record=keep)
     found: Arrays = {name: np.asarray(getattr(run, name)) for name in ("times", *names)}
@@ -480,7 +506,8 @@ def _compared(built: BuiltScenario, found: Mapping[int, NetworkEstimate], failed
         # The larger of both directions; an edge has weights in both.
         weights[k][picked] = np.maximum(one.weights, one.weights.T)
         confidence[k][picked] = np.fmax(one.confidence, one.confidence.T)
-    true = network.adjacency.toarray() > 0
+    # Of a directed network one direction suffices.
+    true = network.mutual.toarray() > 0
     i, j = np.nonzero(np.triu(true | (weights > 0).any(axis=0), 1))
     return InferredEdges(
         np.array([*found], dtype=np.float64),

@@ -100,7 +100,7 @@ def _inference(cache: ModelCache, body: Body) -> Answer:
 
 
 def _upload(cache: ModelCache, body: Body) -> Answer:
-    return Answer(json_bytes(upload_answer(body["name"], body["data"], cache.limits)), _JSON)
+    return Answer(json_bytes(upload_answer(body["name"], body["data"], cache.limits, body["edges"])), _JSON)
 
 
 def _toml(cache: ModelCache, body: Body) -> Answer:
@@ -225,7 +225,8 @@ def _tab(request: Request) -> str:
 
 async def _body(request: Request, route: ApiRoute, limits: Limits) -> dict[str, Any]:
     if route.raw:
-        return {"name": request.query_params.get("name", ""), "data": await read_bytes(request, limits.upload_bytes)}
+        asked = {name: request.query_params.get(name, "") for name in ("name", "edges")}
+        return asked | {"data": await read_bytes(request, limits.upload_bytes)}
     return await read_json(request, limits.request_bytes)
 
 

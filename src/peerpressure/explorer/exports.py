@@ -14,7 +14,10 @@ import numpy as np
 from peerpressure.errors import message
 from peerpressure.explorer.answers import (
     FAILURES,
-    MAX_EDGES,
+    NEGATIVE,
+    ONE_WAY,
+    drawn_edges,
+    drawn_sizes,
     experiment_of,
     first_replicate,
     inferred_edges,
@@ -26,6 +29,7 @@ from peerpressure.explorer.layout import Drawing
 from peerpressure.explorer.models import BuiltScenario, ModelCache
 from peerpressure.explorer.protocol import FATAL, Limits, RequestError
 from peerpressure.measures import estimates, summaries
+from peerpressure.model import Model
 from peerpressure.progress import checkpoint
 from peerpressure.report.store import to_csv
 from peerpressure.simulation import Record, simulate
@@ -136,11 +140,14 @@ def _curves(built: BuiltScenario, look: Look, limits: Limits) -> Callable[[], Fi
     replicates = built.scenario.run.replicates
     remedy = "take fewer replicates"
     limits.check("rows", replicates * MIN_TIMES, what="replicates × times of a picture", remedy=remedy, where="run")
-    every = -(-built.steps // min(MAX_TIMES, limits.rows // replicates))
+    times = min(MAX_TIMES, limits.rows // replicates)
+    every = -(-built.steps // times)
     # An odd stride, so that an oscillation between two sides is seen.
-    experiment = experiment_of(built, Record(states=False, every=every | 1))
-    table, v = summaries(experiment), built.model.consensus_value
-    return partial(run.opinions, table, v, log_time=look.log_time, log_size=look.log_size)
+    # Distances to the agents' own limits need the states; where these are too many, the picture goes without.
+    states = not isinstance(built.model.target, float) and replicates * times * built.model.n <= limits.numbers
+    experiment = experiment_of(built, Record(states=states, every=every | 1))
+    table = summaries(experiment)
+    return partial(run.opinions, table, built.model.class_values, log_time=look.log_time, log_size=look.log_size)
 
 
 def _observer(built: BuiltScenario, limits: Limits) -> Callable[[], Figure]:
@@ -197,29 +204,37 @@ def _network(built: BuiltScenario, places: Drawing, look: Look, limits: Limits) 
     final = simulate(built.system, step, seed=built.scenario.run.seed, record="final").final
     public, hidden = final.public[0], model.hidden if final.hidden is None else final.hidden[0]
     # The colours of all times: centred on v, and as wide as the hidden opinions, or as the start.
-    v = model.consensus_value
+    v = centre_of(model)
     half = max(float(np.abs(model.hidden - v).max()) or float(np.abs(model.start_state - v).max()), 1e-9)
-    sources, targets, _ = model.network.edges()
-    ends = np.stack([sources, targets], axis=1)
+    # The same edges as on the page.
+    ends, looks = drawn_edges(model.network)
     by_hidden = look.colour == "hidden"
     zoomed = look.zoom_colours and (not by_hidden or final.hidden is not None)
     present = _reach(built, "hidden" if by_hidden else "public", step, half, limits) if zoomed else half
     return partial(
         coloured_network,
         places,
-        # The same thinning as on the page.
-        ends[:: -(-len(ends) // MAX_EDGES)],
-        model.network.degrees,
+        ends,
+        drawn_sizes(model.network),
         hidden if by_hidden else public,
         None if by_hidden or model.n > MOST_RINGED else hidden,
         (v, present, half),
         ("hidden opinion" if by_hidden else "public opinion, in a ring of the hidden one") + f", $t$ = {step * pace:g}",
+        one_way=looks & ONE_WAY > 0,
+        negative=looks & NEGATIVE > 0,
+        zealots=model.network.degrees == 0,
+        centre_name="" if model.network.signed or not isinstance(model.target, float) else "$v$",
     )
+
+
+def centre_of(model: Model) -> float:
+    """Return the opinion at the centre of the colours: v, or 0 between camps, whose opinions are opposite."""
+    return 0.0 if model.network.signed else model.consensus_value
 
 
 def _reach(built: BuiltScenario, opinions: str, step: int, most: float, limits: Limits) -> float:
     """Return how far opinions of the first replicate are from v at most, from a step on, as on the page."""
-    v, thinning = built.model.consensus_value, shown_times(built, limits)
+    v, thinning = centre_of(built.model), shown_times(built, limits)
     found = recorded(built, [0], thinning, ["states", "hidden"] if opinions == "hidden" else SUMMARIES)
     values = found["hidden"] if opinions == "hidden" else np.stack([found["minimum"], found["maximum"]], axis=-1)
     later = np.abs(values[0, np.searchsorted(thinning.times, step) :] - v)

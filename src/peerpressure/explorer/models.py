@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias, final
+from typing import Any, TypeAlias, cast, final
 
 import numpy as np
 from cachetools import LRUCache, cached
@@ -20,8 +20,10 @@ from peerpressure.explorer.layout import Drawing, drawing
 from peerpressure.explorer.protocol import Limits, RequestError, json_bytes, plain_labels
 from peerpressure.model import Model
 from peerpressure.networks import Network, TemporalNetwork, read_network
+from peerpressure.networks._adjacency import Direction
 from peerpressure.progress import checkpoint
 from peerpressure.scenario import Problem, Scenario, ScenarioError
+from peerpressure.scenario._agents import PARTS, values_of
 from peerpressure.scenario._columns import FromAttribute, FromColumn
 from peerpressure.scenario._loading import inconsistencies
 from peerpressure.scenario._network import NetworkFileSection
@@ -41,7 +43,6 @@ ENTRY = 1_000  # bytes that an entry takes besides its arrays
 MAX_PROBLEMS = 1_000  # wording more of them would take seconds
 # Text formats only: archives and binary arrays can hold far more than their size suggests.
 SUFFIXES = (".csv", ".tsv", ".txt", ".edges", ".edgelist", ".graphml")
-_PER_AGENT = ("hidden", "stubbornness", "start")
 
 
 @final
@@ -224,16 +225,16 @@ def _check_law(noise: Any) -> None:
 # Networks and scenarios from files
 
 
-def upload_answer(name: str, data: bytes, limits: Limits) -> dict[str, Any]:
-    """Return the network in an uploaded file as a section of a scenario, with facts about it."""
-    network = _read_upload(name, data)
-    largest = network.largest_component()
-    limits.check("agents", largest.n, what="the number of agents", remedy="take a part of it", where="network")
-    limits.check("edges", largest.edge_count, what="the number of edges", remedy="take a part of it", where="network")
-    facts = network_facts(largest)
-    if largest.n < network.n:
-        facts.append(f"the largest of several components; {network.n - largest.n:,} agents are left out")
-    return {"network": network_section(largest), "facts": facts}
+def upload_answer(name: str, data: bytes, limits: Limits, edges: str = "") -> dict[str, Any]:
+    """Return the network in an uploaded file as a section of a scenario, with facts about it.
+
+    ``edges`` says whether the source of an edge "listens" to its target, "influences" it, or both are "mutual"; by
+    default graphs say it themselves, and edge lists are mutual.
+    """
+    network = _read_upload(name, data, edges)
+    limits.check("agents", network.n, what="the number of agents", remedy="take a part of it", where="network")
+    limits.check("edges", network.edge_count, what="the number of edges", remedy="take a part of it", where="network")
+    return {"network": network_section(network), "facts": network_facts(network)}
 
 
 def network_facts(network: Network) -> list[str]:
@@ -253,7 +254,7 @@ def network_section(network: Network) -> dict[str, Any]:
     return section if labels is None else section | {"labels": labels}
 
 
-def _read_upload(name: str, data: bytes) -> Network:
+def _read_upload(name: str, data: bytes, edges: str) -> Network:
     """Read uploaded bytes from a temporary file; of the name that came with them only a known suffix is used."""
     # The name is not used as a path: it may contain separators, or be the name of a device.
     suffix = next((known for known in SUFFIXES if name.lower().endswith(known)), None)
@@ -266,12 +267,21 @@ def _read_upload(name: str, data: bytes) -> Network:
         file = Path(folder) / f"network{suffix}"
         file.write_bytes(data)
         try:
-            # Components are allowed here, since the largest one is taken, and the facts state how many agents are left
-            # out.
-            return read_network(file, connected=False)
+            # Read as signed, since negative weights need no permission here; the network is unless it has some.
+            found = _read(file, edges, signed=True)
+            return found if found.adjacency.data.min(initial=0) < 0 else _read(file, edges, signed=False)
         except (NetworkError, FileFormatError) as error:
             # The temporary path means nothing to the user, and is not for them to know.
             raise RequestError(422, str(error).replace(str(file), shown)) from None
+
+
+def _read(file: Path, edges: str, *, signed: bool) -> Network:
+    if edges not in ("", "mutual", "listens", "influences"):
+        rule, remedy = "edges must be mutual, or their sources must listen or influence", "leave it out"
+        raise RequestError(400, message(rule, got=ascii(edges[:20]), remedy=remedy))
+    directed = {"": None, "mutual": False}.get(edges, True)
+    direction = cast(Direction, edges if directed else "listens")
+    return read_network(file, connected=False, signed=signed, directed=directed, direction=direction)
 
 
 def page_state(scenario: Scenario, limits: Limits) -> dict[str, Any]:
@@ -281,10 +291,11 @@ def page_state(scenario: Scenario, limits: Limits) -> dict[str, Any]:
     data = scenario.model_dump(exclude_none=True, exclude={"output": True, "run": {"record"}})
     if isinstance(scenario.network, NetworkFileSection):
         data["network"] = network_section(scenario.graph)
-    model = scenario.model()
-    for name in _PER_AGENT:
-        if isinstance(getattr(scenario.agents, name), FromColumn | FromAttribute):
-            data["agents"][name] = np.asarray(getattr(model, name)).tolist()
+    for name in PARTS:
+        part = getattr(scenario.agents, name)
+        if isinstance(part, FromColumn | FromAttribute):
+            found = values_of(part, name, scenario.graph, scenario.run.seed, scenario.network_file)
+            data["agents"][name] = np.asarray(found).tolist()
     # The scenario is validated as if it came from the page, so that the page never opens in a state that it cannot
     # send.
     ModelCache(limits).load({"scenario": data})

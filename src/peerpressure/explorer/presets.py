@@ -49,6 +49,8 @@ DRAWN: dict[str, Any] = {
     "hidden": dict(zip(("law", "low", "high"), ("uniform", *printed.HIDDEN_RANGE), strict=True)),
     "stubbornness": dict(zip(("law", "low", "high"), ("uniform", *printed.STUBBORNNESS_RANGE), strict=True)),
 }
+# The officers of the karate club think 0 and 1, the others are undecided.
+KARATE = [0.0, *[0.5] * 32, 1.0]
 LINEAR = {"kind": "linear", "slope": 1.0}
 FAST = {"kind": "stretched_exponential", "base": 2.0, "exponent": 0.5}
 TUNED = {"kind": "tuned"}
@@ -248,6 +250,46 @@ EXTENSIONS: tuple[Preset, ...] = (
             "run": {"steps": 200, "replicates": 10, "seed": SEED},
         },
         LOG_LOG,
+    ),
+    Preset(
+        "followers",
+        "Followers",
+        "extensions",
+        "Arrows point to those who are listened to. Only the leaders, who listen to nobody else, decide on the value.",
+        {
+            "network": {"generator": "followers", "n": 60, "m": 2, "p": 0.05, "seed": SEED},
+            "agents": DRAWN,
+            "pressure": LINEAR,
+            "noise": gaussian(0.2),
+            "run": {"steps": 200, "replicates": 10, "seed": SEED},
+        },
+    ),
+    Preset(
+        "rival-camps",
+        "Rival camps",
+        "extensions",
+        "Dashed edges are distrust. Two camps come to opposite opinions; reverse some signs, and all come to 0.",
+        {
+            "network": {"generator": "rival_camps", "n": 40, "degree": 4, "p": 0.0, "seed": SEED},
+            "agents": DRAWN | {"hidden": [0.7 - 0.4 * (k % 3) if k < 20 else -0.5 + 0.4 * (k % 3) for k in range(40)]},
+            "pressure": LINEAR,
+            "noise": gaussian(0.2),
+            "run": {"steps": 200, "replicates": 10, "seed": SEED},
+        },
+    ),
+    Preset(
+        "zealots",
+        "Two zealots",
+        "extensions",
+        "Two members of the karate club, drawn as squares, listen to nobody; all others end up between them.",
+        {
+            "network": {"named": "karate"},
+            "agents": DRAWN | {"hidden": KARATE, "zealots": [0, 33]},
+            "pressure": LINEAR,
+            "noise": gaussian(0.2),
+            "run": {"steps": 200, "replicates": 10, "seed": SEED},
+        },
+        {"agents": [0, 33]},
     ),
     Preset(
         "continuous-time",

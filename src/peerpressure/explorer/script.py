@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pprint import pformat
 from typing import Any
 
 from peerpressure.noise import Noise
 from peerpressure.scenario import Scenario
-from peerpressure.scenario._agents import AdaptationTable, NormalDraw, TwoCamps, UniformDraw
+from peerpressure.scenario._agents import STREAMS, AdaptationTable, NormalDraw, TwoCamps, UniformDraw
 from peerpressure.scenario._network import GeneratedNetworkSection, InlineNetworkSection, NamedNetworkSection
 from peerpressure.scenario._scenario import GaussianPrior, Observe, Run, UniformPrior, UnknownNetwork
 from peerpressure.scenario._system import OptimalSection, ScheduleSection, TunedSection
@@ -23,8 +23,6 @@ import numpy as np
 
 import peerpressure as pp
 '''
-# The random stream that a scenario draws each part from; the script must use the same numbers to repeat the run.
-STREAMS: Mapping[str, int] = {"hidden": 1, "stubbornness": 2, "start": 3, "adaptation_weight": 4}
 LISTED = (GeneratedNetworkSection, NamedNetworkSection, InlineNetworkSection)
 _WIDTH = 110
 _OBSERVATION = ("agents", "times", "first_step", "sees_start", "rounding")
@@ -34,7 +32,12 @@ def script(scenario: Scenario) -> str:
     """Return a script whose ``run`` has the same states as the scenario's run."""
     # Only for these networks is one call of a public function enough.
     static = isinstance(scenario.network, LISTED) and getattr(scenario.network, "dynamics", None) is None
-    build = _model(scenario) if static else _parsed_model(scenario)
+    # κ is that of the network on which zealots listen to nobody, of s divided by susceptibility, and of who updates.
+    agents = scenario.agents
+    plain = not isinstance(scenario.pressure, TunedSection) or (
+        agents.zealots is None and agents.activation is None and agents.susceptibility == 1
+    )
+    build = _model(scenario) if static and plain else _parsed_model(scenario)
     return "\n".join([HEAD, *build, *_time(scenario), "", *_run(scenario), *_observer(scenario), ""])
 
 
@@ -50,11 +53,16 @@ def _model(scenario: Scenario) -> Iterator[str]:
     agents = scenario.agents
     yield f"seed = {scenario.run.seed}"
     yield from _network(scenario.network)
-    names = ("hidden", "stubbornness", "start", "adaptation", "isolated")
+    names = ("hidden", "stubbornness", "susceptibility", "start", "adaptation", "activation", "isolated")
     # Defaults are written out too, so that a reader sees what can be changed.
     parts = {name: part for name in names if (part := getattr(agents, name)) is not None}
+    if parts["susceptibility"] == 1:
+        del parts["susceptibility"]
     for name, part in parts.items():
         yield from _part(name, part)
+    if agents.zealots is not None:
+        yield "stubbornness = np.array(np.broadcast_to(stubbornness, network.n), dtype=float)"
+        yield f"stubbornness[network.indices({_literal(agents.zealots)})] = np.inf  # zealots listen to nobody"
     laws = [f"pressure={_pressure(scenario)}", f"noise={_noise(scenario.noise.noise())}"]
     yield _call("model = pp.Model", ["network", *(f"{name}={name}" for name in parts), *laws], lines=True)
     if isinstance(scenario.pressure, OptimalSection):

@@ -296,6 +296,9 @@ def states(run: Trajectory, most: int) -> Iterator[pd.DataFrame]:
 def summaries(experiment: Experiment) -> pd.DataFrame:
     """Return minimum, maximum, mean, spread (max − min) and max_distance (max |y_i − v|) per replicate and time.
 
+    Where closed classes or camps have values of their own, distances are those from the agents' own limits, and nan
+    unless the states of all agents are recorded.
+
     Where hidden opinions adapt and all of them are recorded, ``hidden_minimum``, ``hidden_maximum``, ``hidden_mean``
     and ``hidden_spread`` follow.
 
@@ -327,7 +330,8 @@ def summaries(experiment: Experiment) -> pd.DataFrame:
     rows, times = run.replicates.size, run.times.size
     columns: dict[str, Any] = {"replicate": np.repeat(run.replicates, times), "time": np.tile(run.times, rows)}
     for name in ("minimum", "maximum", "mean", "spread", "max_distance"):
-        columns[name] = np.asarray(getattr(run, name)).ravel()
+        values = getattr(run, name)
+        columns[name] = np.nan if values is None else values.ravel()
     hidden = run.hidden_path
     # Extremes over some of the agents would be mistaken for those of the network.
     if hidden is not None and run.agents.size == run.model.n:

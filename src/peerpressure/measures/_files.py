@@ -191,7 +191,7 @@ def disk_needed(scenario: Scenario) -> int:
         scenario.output,
     )
     # An upper estimate before anything is simulated: a run that fills the disk would lose hours of work.
-    agents = n if keep.agents is None else len(keep.agents)
+    agents = n if keep.agents is None else scenario.graph.indices(keep.agents).size
     times = math.ceil(scenario.run.steps / keep.every) + 1
     opinions = 1 + (scenario.agents.adaptation is not None)  # public, and hidden where they adapt
     label = 1 + max(len(str(name)) for name in scenario.graph.labels)

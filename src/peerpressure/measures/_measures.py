@@ -68,8 +68,8 @@ def spread(experiment: Experiment) -> Values:
 
 
 def max_distance(experiment: Experiment) -> Values:
-    """Largest distance of a public opinion from the consensus value at the end."""
-    off = experiment.run.final.public - experiment.model.consensus_state
+    """Largest distance of a public opinion from the consensus value, or from the own limit, at the end."""
+    off = experiment.run.final.public - experiment.model.target
     return _by_replicate(np.abs(off).max(axis=1))
 
 

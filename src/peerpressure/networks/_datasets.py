@@ -124,7 +124,8 @@ def recorded_contacts(
 
     Wearable sensors recorded every 20 seconds which people faced each other within 1.5 m.  The data were collected and
     published by the SocioPatterns collaboration, sociopatterns.org.  The weight of an edge is the number of records of
-    the pair in a step.
+    the pair in a step.  In a step without a contact agents keep their public opinions, unless a model says otherwise
+    (``isolated``): that is the case in 40 % to 89 % of five-minute steps, nights left out.
 
     Parameters
     ----------

@@ -29,6 +29,7 @@ from peerpressure.networks._classes import Positions, camps, closed_classes, lef
 from peerpressure.networks._topics import product, topic_matrix, topic_names
 from peerpressure.networks._validation import (
     Label,
+    PairLabels,
     canonical_adjacency,
     labelled_square,
     network_error,
@@ -69,8 +70,6 @@ class Network:
         The labels in the order of the rows; ``range(n)`` by default.
     directed, signed : bool
         Whether the matrix is not symmetric, and whether a weight is negative; both are facts, not permissions.
-    topics : tuple
-        Names of the topics on a network that `with_topics` returned, empty on others.
 
     Raises
     ------
@@ -101,7 +100,6 @@ class Network:
     labels: Sequence[Label]
     directed: bool
     signed: bool
-    topics: tuple[Label, ...]
 
     def __init__(
         self,
@@ -120,7 +118,6 @@ class Network:
         # A matrix that is symmetric after all is not directed, and gives the same results as without the permission.
         object.__setattr__(self, "directed", directed and not _is_symmetric(checked))
         object.__setattr__(self, "signed", bool(checked.nnz and checked.data.min() < 0))
-        object.__setattr__(self, "topics", ())
         if connected:
             check_connected(self)
             self.__dict__["is_connected"] = True  # fills the cached property
@@ -299,10 +296,11 @@ class Network:
         NetworkError
             If an array is missing or not valid.
         """
-        matrix, labels = adjacency_from_arrays(arrays)
+        matrix, names = adjacency_from_arrays(arrays)
         # A stored network may be of any kind; requiring more here would make some networks unreadable.
-        network = cls(matrix, labels, connected=False, directed=True, signed=True)
-        return network._about(tuple(labels_from_json(np.asarray(arrays.get("topics", []), dtype=np.str_)) or ()))
+        topics = labels_from_json(np.asarray(arrays.get("topics", []), dtype=np.str_))
+        labels = PairLabels(names or range(matrix.shape[0] // len(topics)), tuple(topics)) if topics else names
+        return cls(matrix, labels, connected=False, directed=True, signed=True)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the network as plain arrays that ``np.savez`` stores without pickle.
@@ -310,11 +308,11 @@ class Network:
         Returns
         -------
         dict of str to array
-            ``indptr``, ``indices`` and ``weights`` of the adjacency matrix in CSR format, and ``labels`` as JSON text;
-            ``topics`` as well if there are any.
+            ``indptr``, ``indices`` and ``weights`` of the adjacency matrix in CSR format, and ``labels`` of the agents
+            as JSON text; ``topics`` as well if there are any.
         """
         A = self.adjacency
-        arrays = {"indptr": A.indptr, "indices": A.indices, "weights": A.data, "labels": labels_to_json(self.labels)}
+        arrays = {"indptr": A.indptr, "indices": A.indices, "weights": A.data, "labels": labels_to_json(self.agents)}
         return arrays | ({"topics": labels_to_json(self.topics)} if self.topics else {})
 
     @property
@@ -461,7 +459,7 @@ class Network:
 
     @cached_property
     def _positions(self) -> dict[Label, int]:
-        return {label: i for i, label in enumerate(self.labels)}
+        return {label: i for i, label in enumerate(self.agents)}
 
     def index(self, label: Label) -> int:
         """Return the position of the agent with this label.
@@ -479,9 +477,13 @@ class Network:
         Raises
         ------
         NetworkError
-            If no agent has the label.
+            If no agent has the label, or it is that of an agent with several topics.
         """
-        return int(self.indices([label])[0])
+        found = self.indices([label])
+        if found.size > 1:
+            rule, remedy = "a label must name one topic of the agent", f"one is {(label, self.topics[0])!r}"
+            raise network_error(rule, got=repr(label), remedy=remedy)
+        return int(found[0])
 
     def indices(self, labels: Iterable[Label]) -> NDArray[np.int64]:
         """Return the positions of the agents with these labels, in the order of the labels.
@@ -489,7 +491,8 @@ class Network:
         Parameters
         ----------
         labels : iterable of hashable
-            Any of ``labels``, in any order.
+            Any of ``labels``, in any order. On a network with topics, the label of an agent stands for all of its
+            topics.
 
         Returns
         -------
@@ -508,16 +511,29 @@ class Network:
         array([1, 0])
         """
         wanted = list(labels)
+        if self.topics:
+            wanted = [pair for label in wanted for pair in self._pairs_of(label)]
         found = [self._find(label) for label in wanted]
         missing = [label for label, i in zip(wanted, found, strict=True) if i is None]
         if missing:
             raise unknown_labels(missing, self.labels)
         return np.array(found, dtype=np.int64)
 
+    def _pairs_of(self, label: Label) -> list[Label]:
+        return [label] if self._find_agent(label) is None else [(label, topic) for topic in self.topics]
+
     def _find(self, label: Label) -> int | None:
+        if not self.topics:
+            return self._find_agent(label)
+        if not isinstance(label, tuple) or len(label) != 2 or label[1] not in self.topics:
+            return None
+        agent = self._find_agent(label[0])
+        return None if agent is None else agent * len(self.topics) + self.topics.index(label[1])
+
+    def _find_agent(self, label: Label) -> int | None:
         # Default labels need no dictionary, which for a million agents is large and slow to build.
-        if isinstance(self.labels, range):
-            return position_in_range(label, self.n)
+        if isinstance(self.agents, range):
+            return position_in_range(label, len(self.agents))
         try:
             # An unhashable label cannot be in a dictionary, so it is unknown.
             return self._positions.get(label)
@@ -545,6 +561,34 @@ class Network:
         rows = np.repeat(np.arange(self.n, dtype=self.adjacency.indices.dtype), np.diff(self.adjacency.indptr))
         once = np.ones(rows.size, dtype=np.bool_) if self.directed else rows < self.adjacency.indices
         return rows[once], self.adjacency.indices[once], self.adjacency.data[once]
+
+    def pairs(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_], NDArray[np.bool_]]:
+        """Return the pairs of linked agents as drawings show them: mutual edges once, others from the listener.
+
+        Returns
+        -------
+        first, second : array of int32
+            Positions of the agents. Two agents who listen to each other with weights of different sign are two pairs.
+        one_way : array of bool
+            Whether the first listens to the second, and not the other way round.
+        negative : array of bool
+            Whether the weight is negative.
+
+        Examples
+        --------
+        >>> from peerpressure import Network
+        >>> first, second, one_way, _ = Network([[0, 1, 0], [1, 0, 0], [1, 0, 0]], directed=True).pairs()
+        >>> [*zip(first.tolist(), second.tolist(), one_way.tolist())]
+        [(0, 1, False), (2, 0, True)]
+        """
+        sources, targets, weights = self.edges()
+        negative = weights < 0
+        if not self.directed:
+            return sources, targets, np.zeros(sources.size, dtype=bool), negative
+        low, high = np.minimum(sources, targets).astype(np.int64), np.maximum(sources, targets)
+        # One number for each pair and sign.
+        _, first, count = np.unique(2 * (low * self.n + high) + negative, return_index=True, return_counts=True)
+        return sources[first], targets[first], count == 1, negative[first]
 
     def neighbours(self, i: int) -> NDArray[np.int32]:
         """Return the positions of those to whom the agent at position i listens, in increasing order.
@@ -645,8 +689,7 @@ class Network:
         keep = np.ones(self.n)
         keep[np.asarray(agents, dtype=np.int64)] = 0.0
         matrix = csr_array(diags_array(keep) @ self.adjacency)
-        network = Network(matrix, self.labels, connected=False, directed=True, signed=self.signed)
-        return network._about(self.topics)
+        return Network(matrix, self.labels, connected=False, directed=True, signed=self.signed)
 
     def with_topics(self, topics: int | Iterable[Label], matrix: Any = None) -> Network:
         """Return the network of all pairs (agent, topic), on which a model has opinions on several topics.
@@ -686,7 +729,7 @@ class Network:
         >>> from peerpressure import Model
         >>> from peerpressure.networks import k2
         >>> network = k2().with_topics(["tax", "rent"], [[1, 0], [0.5, 0.5]])
-        >>> network.labels
+        >>> network.labels[:]
         ((0, 'tax'), (0, 'rent'), (1, 'tax'), (1, 'rent'))
         >>> model = Model(network, hidden=[[0.2, 0.9], [0.4, 0.7]])
         >>> network.by_topic(model.consensus_state).round(3)  # the opinions on rent follow those on tax
@@ -694,20 +737,18 @@ class Network:
                [0.3, 0.3]])
         """
         names = topic_names(topics)
-        T = topic_matrix(matrix, names)
-        labels = [(agent, topic) for agent in self.labels for topic in names]
-        found = Network(product(self.adjacency, T), labels, connected=False, directed=True, signed=True)
-        return found._about(names)
+        matrix = product(self.adjacency, topic_matrix(matrix, names))
+        return Network(matrix, PairLabels(self.labels, names), connected=False, directed=True, signed=True)
 
-    def _about(self, topics: tuple[Label, ...]) -> Self:
-        # A new network is not yet shared, so that it may still be changed.
-        object.__setattr__(self, "topics", topics)
-        return self
+    @property
+    def topics(self) -> tuple[Label, ...]:
+        """The names of the topics on a network that ``with_topics`` returned; empty on others."""
+        return self.labels.topics if isinstance(self.labels, PairLabels) else ()
 
     @property
     def agents(self) -> Sequence[Label]:
         """The labels of the agents; where there are topics, those of the agents and not of the pairs."""
-        return tuple(self.name_columns(range(0, self.n, len(self.topics)))["agent"]) if self.topics else self.labels
+        return self.labels.agents if isinstance(self.labels, PairLabels) else self.labels
 
     def by_topic(self, values: ArrayLike | None) -> NDArray[Any]:
         """Return values of all pairs of an agent and a topic with one axis for each of the two.

@@ -111,6 +111,9 @@ def read_contacts(
 ) -> TemporalNetwork:
     r"""Read a temporal network from a list of contacts: time stamp, source, target and optionally weight.
 
+    An agent without a contact in a step keeps its public opinion, unless a model says otherwise: ``isolated`` is
+    "keep".
+
     Parameters
     ----------
     path : str or path-like

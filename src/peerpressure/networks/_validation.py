@@ -74,10 +74,36 @@ def check_memory(edges: float) -> None:
 # Labels
 
 
+@final
+@dataclass(frozen=True)
+class PairLabels(Sequence[Label]):
+    """All pairs of an agent and a topic as labels, with the topics of an agent next to each other.
+
+    >>> list(PairLabels(["ann", "bob"], ("tax", "rent")))
+    [('ann', 'tax'), ('ann', 'rent'), ('bob', 'tax'), ('bob', 'rent')]
+    """
+
+    # Made when they are asked for: millions of tuples would take longer than the network itself.
+    agents: Sequence[Label]
+    topics: tuple[Label, ...]
+
+    def __len__(self) -> int:
+        return len(self.agents) * len(self.topics)
+
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, slice):
+            return tuple(self[i] for i in range(*place.indices(len(self))))
+        # As for a list, negative places count from the end, and others are an IndexError, which ends an iteration.
+        agent, topic = divmod(range(len(self))[place], len(self.topics))
+        return self.agents[agent], self.topics[topic]
+
+
 def validate_labels(labels: Iterable[Label] | None, n: int) -> Sequence[Label]:
     """Return one distinct label per agent: a tuple, or ``range(n)`` if the labels are 0..n-1."""
     if labels is None or (isinstance(labels, range) and labels == range(n)):
         return range(n)
+    if isinstance(labels, PairLabels) and len(labels) == n:
+        return labels
     names = _as_python(labels)
     if len(names) != n:
         got = f"{len(names)} labels for {n} agents"

@@ -410,7 +410,7 @@ def _residuals_over_time(axes: Axes, residuals: pd.DataFrame) -> None:
     label(axes, "size", last, xytext=(3, 0), va="center", color=RED, annotation_clip=False)
     axes.axhline(0, color=INK, linewidth=0.5, linestyle=DOTTED)
     axes.set_xlabel("time $t$")
-    axes.set_ylabel("standardised residual $w_t$")
+    axes.set_ylabel("standardised residual $\\zeta_t$")
 
 
 def _by_agent(axes: Axes, agents: pd.DataFrame) -> None:
@@ -429,7 +429,7 @@ def _by_agent(axes: Axes, agents: pd.DataFrame) -> None:
     axes.margins(y=0.15)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlabel("tested agents, in the order of the network")
-    axes.set_ylabel("root mean square of $w_t$")
+    axes.set_ylabel("root mean square of $\\zeta_t$")
 
 
 def _by_lag(axes: Axes, lags: pd.DataFrame, count: int) -> None:
@@ -441,7 +441,7 @@ def _by_lag(axes: Axes, lags: pd.DataFrame, count: int) -> None:
     axes.margins(x=0.15, y=0.25)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlabel("lag, in observed steps")
-    axes.set_ylabel("autocorrelation of $w_t$")
+    axes.set_ylabel("autocorrelation of $\\zeta_t$")
 
 
 def _by_law(axes: Axes, ordered: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> None:

@@ -12,7 +12,7 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection, PathCollection
+from matplotlib.collections import LineCollection, PathCollection, PolyCollection
 from matplotlib.colors import LinearSegmentedColormap, Normalize
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
@@ -44,6 +44,8 @@ ROOM = 9.5  # free points around the name
 LEAST_SIDE = 0.25  # of a picture's height to its width, where all agents lie on a line
 MOST_NAMED = 20  # agents whose names fit on a map
 LONGEST_NAME = 14  # letters of a name on a map
+MOST_HEADS = 2_000  # arrows of edges that go one way
+HEAD = 4.0  # points from the tip of an arrow to its base
 RASTER = 3_000  # dots and lines from which a vector picture contains them as an image
 # Least distance of names at the ends of curves, as a share of the axis.
 _GAP = 0.062
@@ -119,13 +121,20 @@ def layout(agents: int, ends: NDArray[np.int64]) -> Places:
     net.add_nodes_from(range(agents))
     net.add_edges_from(ends.tolist())
     # Deterministic, starting from a circle; force-directed layouts start from random positions.
-    found = nx.kamada_kawai_layout(net)
+    found = nx.kamada_kawai_layout(net, dist=_distances(net))
     places = np.array([found[agent] for agent in range(agents)])
     centred = places - places.mean(axis=0)
     # Principal axes: the direction of largest extent becomes horizontal, which suits a wide column.
     _, _, axes = np.linalg.svd(centred, full_matrices=False)
     rotated: Places = centred @ axes.T
     return rotated
+
+
+def _distances(net: nx.Graph) -> dict[int, dict[int, float]]:
+    """Return the distances between all nodes; components are two steps further apart than the longest path."""
+    found = dict(nx.all_pairs_shortest_path_length(net))
+    far = 2 + max(max(row.values()) for row in found.values())
+    return {one: {other: row.get(other, far) for other in net} for one, row in found.items()}
 
 
 @styled
@@ -137,10 +146,17 @@ def coloured_network(
     rings: NDArray[Any] | None,
     scale: tuple[float, float, float],
     name: str,
+    *,
+    one_way: NDArray[Any] | None = None,
+    negative: NDArray[Any] | None = None,
+    zealots: NDArray[Any] | None = None,
+    centre_name: str = "$v$",
 ) -> Figure:
     """Draw agents as dots, sized by degree and coloured by a value, within rings coloured by another one.
 
     ``scale`` holds the value at the centre of the colours, and how far they reach on both sides: in dots, and in rings.
+    Edges that go ``one_way`` have arrowheads at the agent that is listened to, ``negative`` ones are dashed, and
+    ``zealots``, who listen to nobody, are squares.
     """
     centre, half, ring_half = scale
     # The layout is centred at 0; agents on a line have extent 0 in one direction and would give an empty figure.
@@ -151,28 +167,34 @@ def coloured_network(
     many = len(places) + len(ends) > RASTER
     # The more edges there are, the lighter each is drawn, so that agents stay visible.
     lightness = min(1.0, (300 / len(ends)) ** 0.5)
-    lines = LineCollection(
-        list(places[ends]), colors=GREY, linewidths=0.15 + 0.35 * lightness, alpha=0.05 + 0.65 * lightness, zorder=1
-    )
-    lines.set_rasterized(many)
-    axes.add_collection(lines)
     # Relative to the mean degree, with hubs limited, and smaller where there are many agents.
-    areas = np.clip(degrees / degrees.mean(), 0.5, 8.0) * min(30.0, 1.0 + 2_000 / len(places))
+    areas = np.clip(degrees / (degrees.mean() or 1.0), 0.5, 8.0) * min(30.0, 1.0 + 2_000 / len(places))
+    width, alpha = 0.15 + 0.35 * lightness, 0.05 + 0.65 * lightness
+    # Points per unit of the layout, and the radii of the dots in its units.
+    points = 72 * ONE_COLUMN / (2 * frame[0])
+    for lines in edge_lines(places, ends, np.sqrt(1.3 * areas) / 2 / points, points, width, one_way, negative):
+        lines.set(rasterized=many, alpha=alpha if lines.get_alpha() is None else lines.get_alpha())
+        axes.add_collection(lines)
+    squares = np.zeros(len(places), dtype=bool) if zealots is None else np.asarray(zealots, dtype=bool)
 
     def fill(colours: NDArray[Any] | str, share: float, reach: float = half) -> PathCollection:
         # Noise can move opinions out of the limits of the colour bar; values beyond them take the colours of its ends.
-        norm = None if isinstance(colours, str) else Normalize(centre - reach, centre + reach)
-        return axes.scatter(
-            places[:, 0],
-            places[:, 1],
-            s=share * areas,
-            c=colours,
-            norm=norm,
-            cmap=None if norm is None else _diverging(),
-            linewidths=0,
-            zorder=2,
-            rasterized=many,
-        )
+        plain = isinstance(colours, str)
+        norm = None if plain else Normalize(centre - reach, centre + reach)
+        for shape, group in [(shape, group) for shape, group in (("o", ~squares), ("s", squares)) if group.any()]:
+            drawn = axes.scatter(
+                places[group, 0],
+                places[group, 1],
+                s=share * areas[group],
+                c=colours if isinstance(colours, str) else colours[group],
+                norm=norm,
+                cmap=None if plain else _diverging(),
+                marker=shape,
+                linewidths=0,
+                zorder=2,
+                rasterized=many,
+            )
+        return drawn
 
     if rings is None:
         fill("white", 1.15)
@@ -181,6 +203,16 @@ def coloured_network(
         fill(rings, 1.3, ring_half)
         fill("white", 0.9)
         dots = fill(values, 0.68)
+    if squares.any():
+        axes.scatter(
+            places[squares, 0],
+            places[squares, 1],
+            s=1.5 * areas[squares],
+            marker="s",
+            facecolors="none",
+            edgecolors=INK,
+            linewidths=0.9,
+        )
     axes.set_aspect("equal")
     axes.set_xlim(-frame[0], frame[0])
     axes.set_ylim(-frame[1], frame[1])
@@ -190,10 +222,54 @@ def coloured_network(
     # The ends of a narrow range must not read the same.
     digits = 3 + max(0, math.floor(math.log10(max(abs(centre), half) / half)))
     low, middle, high = (f"{value:.{digits}g}" for value in ticks)
-    bar.ax.set_xticklabels([low, f"$v$ = {middle}", high])
-    bar.set_label(name, labelpad=1)
+    bar.ax.set_xticklabels([low, f"{centre_name} = {middle}" if centre_name else middle, high])
+    notes = {
+        r"$\rightarrow$ listens to": one_way is not None and np.any(one_way),
+        "dashed: distrust": negative is not None and np.any(negative),
+        "square: listens to nobody": squares.any(),
+    }
+    bar.set_label("\n".join([name, *(["; ".join(note for note, has in notes.items() if has)])]).strip(), labelpad=1)
     bar.outline.set_visible(False)
     return figure
+
+
+def edge_lines(
+    places: NDArray[Any],
+    ends: NDArray[Any],
+    radii: NDArray[Any],
+    points: float,
+    width: float,
+    one_way: NDArray[Any] | None = None,
+    negative: NDArray[Any] | None = None,
+) -> list[LineCollection | PolyCollection]:
+    """Return the lines of edges, dashed where these are negative, and arrowheads at the second ends of one-way ones.
+
+    ``radii`` are those of the agents in units of the layout, ``points`` the points per unit, and ``width`` that of
+    the lines in points. More than ``MOST_HEADS`` arrows are left out.
+    """
+    distrust = np.zeros(len(ends), dtype=bool) if negative is None else np.asarray(negative, dtype=bool)
+    found: list[LineCollection | PolyCollection] = [
+        LineCollection(list(places[ends[~distrust]]), colors=GREY, linewidths=width, zorder=1)
+    ]
+    if distrust.any():
+        # Dashes have gaps, so that they are drawn darker.
+        dashes = {"colors": RED, "linewidths": max(width, 0.5), "linestyles": (0, (3.5, 2.0)), "alpha": 0.9}
+        found.append(LineCollection(list(places[ends[distrust]]), zorder=1, **dashes))
+    headed = np.zeros(len(ends), dtype=bool) if one_way is None else np.asarray(one_way, dtype=bool)
+    if headed.any() and headed.sum() <= MOST_HEADS:
+        colours = np.where(distrust[headed], RED, INK)
+        heads = _arrowheads(places[ends[headed]], radii[ends[headed, 1]], HEAD / points)
+        found.append(PolyCollection(list(heads), facecolors=list(colours), linewidths=0, alpha=0.8, zorder=1.5))
+    return found
+
+
+def _arrowheads(lines: NDArray[Any], radii: NDArray[Any], length: float) -> NDArray[Any]:
+    """Return triangles, (edges, 3, 2), whose tips are beside the dots at the second ends."""
+    start, end = lines[:, 0].astype(np.float64), lines[:, 1].astype(np.float64)
+    along = (end - start) / np.maximum(np.hypot(*(end - start).T), 1e-12)[:, None]
+    tip = end - along * radii[:, None]
+    base, side = tip - length * along, 0.36 * length * along[:, ::-1] * (-1, 1)
+    return np.stack([tip, base + side, base - side], axis=1)
 
 
 def _diverging() -> LinearSegmentedColormap:
@@ -224,16 +300,21 @@ _CONES_TO_RGB = np.array(
 def exposure(agents: pd.DataFrame, edges: pd.DataFrame) -> Figure:
     """Draw the network with agents coloured by posterior over prior variance; observed agents are ringed.
 
-    ``agents`` is the table of an exposure, one row per agent, and ``edges`` has positions ``source``, ``target``.
+    ``agents`` is the table of an exposure, one row per agent, and ``edges`` has positions ``source``, ``target``, and
+    columns ``one_way`` and ``negative`` where these occur.
     """
     ends = edges[["source", "target"]].to_numpy()
     places = layout(len(agents), ends)
     width, height = np.ptp(places, axis=0)
     figure = Figure(figsize=(ONE_COLUMN, 0.6 + ONE_COLUMN * min(max(height / width, 0.3), 1.2)))
     axes = figure.add_subplot()
-    axes.add_collection(LineCollection(list(places[ends]), colors=GREY, linewidths=0.5, zorder=1))
     observed = agents["seen"].to_numpy(dtype=bool)
     size = 38.0 if len(agents) <= 60 else 2300 / len(agents)
+    points = 72 * ONE_COLUMN / (1.1 * width)
+    radii = np.sqrt(np.where(observed, 2.6, 1.1) * size) / 2 / points
+    looks = {name: edges[name].to_numpy() for name in ("one_way", "negative") if name in edges}
+    for lines in edge_lines(places, ends, radii, points, 0.5, **looks):
+        axes.add_collection(lines)
     axes.scatter(
         places[observed, 0],
         places[observed, 1],

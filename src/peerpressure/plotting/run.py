@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from peerpressure.plotting.style import (
     BLUE,
@@ -31,6 +31,7 @@ MOST_PATHS = 30  # replicates drawn one by one
 MOST_PANELS = 3
 MOST_DOTS = 2_000  # agents drawn one by one
 MOST_TIMES = 250  # more are not visible
+MOST_LEVELS = 10  # values of classes with their names beside the axes
 MOST_STEPS = 240  # drawn one by one; longer runs are drawn in bins of several steps
 
 Numbers: TypeAlias = NDArray[np.int64]
@@ -38,19 +39,25 @@ Numbers: TypeAlias = NDArray[np.int64]
 
 @styled
 def opinions(
-    summaries: pd.DataFrame, v: float, *, log_time: bool | None = None, log_size: bool | None = None
+    summaries: pd.DataFrame, values: ArrayLike, *, log_time: bool | None = None, log_size: bool | None = None
 ) -> Figure:
     """Show the range of public opinions over time, and their spread and largest distance to v.
 
-    Spread is max − min over agents, and the largest distance is max |y_i − v|. Axes are logarithmic where that suits
-    the numbers, unless it is said for time and for sizes.
+    ``values`` is v, or the values of closed classes and camps, of which the agents' own limits are mixtures. Spread is
+    max − min over agents, and the largest distance is max |y_i − v|, or that to the own limits. Axes are logarithmic
+    where that suits the numbers, unless it is said for time and for sizes.
     """
     figure = Figure(figsize=(TWO_COLUMNS, 2.5))
     left, right = figure.subplots(1, 2)
     shown = _thinned(summaries)
-    _range(left, shown, ("minimum", "maximum", "mean"), BLUE, v)
+    _range(left, shown, ("minimum", "maximum", "mean"), BLUE, values)
     left.set_ylabel("public opinion $y_t$")
-    _fall(right, shown, {"spread": ("spread", BLUE), "max_distance": ("largest distance to $v$", TEAL)}, log_size)
+    curves = {"spread": ("spread", BLUE)}
+    # Without recorded states there is no distance to the agents' own limits.
+    if summaries["max_distance"].notna().any():
+        target = "$v$" if np.size(values) == 1 else "own limits"
+        curves["max_distance"] = (f"largest distance to {target}", TEAL)
+    _fall(right, shown, curves, log_size)
     for axes in (left, right):
         _time_axis(axes, shown["time"], log_time)
     panel(left, "a", "public opinions")
@@ -59,12 +66,15 @@ def opinions(
 
 
 @styled
-def hidden(summaries: pd.DataFrame, v: float) -> Figure:
-    """Show the range of hidden opinions over time, and the spread of hidden and of public opinions."""
+def hidden(summaries: pd.DataFrame, values: ArrayLike) -> Figure:
+    """Show the range of hidden opinions over time, and the spread of hidden and of public opinions.
+
+    ``values`` is v, or the values of closed classes and camps.
+    """
     figure = Figure(figsize=(TWO_COLUMNS, 2.5))
     left, right = figure.subplots(1, 2)
     shown = _thinned(summaries)
-    _range(left, shown, ("hidden_minimum", "hidden_maximum", "hidden_mean"), TEAL, v)
+    _range(left, shown, ("hidden_minimum", "hidden_maximum", "hidden_mean"), TEAL, values)
     left.set_ylabel("hidden opinion $x_{t+1}$")
     _fall(right, shown, {"hidden_spread": ("hidden opinions", TEAL), "spread": ("public opinions", BLUE)})
     right.set_ylabel("spread, max − min")
@@ -87,7 +97,7 @@ def _thinned(summaries: pd.DataFrame) -> pd.DataFrame:
     return later[later["time"].isin(times[wanted.clip(max=times.size - 1)])]
 
 
-def _range(axes: Axes, summaries: pd.DataFrame, columns: tuple[str, str, str], colour: str, v: float) -> None:
+def _range(axes: Axes, summaries: pd.DataFrame, columns: tuple[str, str, str], colour: str, values: ArrayLike) -> None:
     """Draw the band from lowest to highest agent, and the mean of every replicate."""
     lowest, highest, mean = columns
     # The mean over replicates of the extremes, not the extremes over all replicates, which grow with their number.
@@ -98,12 +108,23 @@ def _range(axes: Axes, summaries: pd.DataFrame, columns: tuple[str, str, str], c
     for replicate, path in list(summaries.groupby("replicate"))[:MOST_PATHS]:
         # One path stands out, so that a single run can be followed among the others.
         axes.plot(path["time"], path[mean], color=RED, linewidth=0.6, alpha=0.9 if replicate == 0 else 0.35)
-    axes.axhline(v, color=INK, linewidth=0.7, linestyle=DOTTED, zorder=3)
-    label(axes, "$v$", (float(middle.index[-1]), v), xytext=(3, 0), va="center", annotation_clip=False)
+    _levels(axes, float(middle.index[-1]), np.atleast_1d(np.asarray(values, dtype=np.float64)))
     # The names stand in the margins, which no curve reaches.
     axes.margins(y=0.14)
     axes.text(0.02, 0.985, "highest and lowest", transform=axes.transAxes, color=colour, va="top")
     axes.text(0.98, 0.015, "means", transform=axes.transAxes, color=RED, ha="right", va="bottom")
+
+
+def _levels(axes: Axes, end: float, values: NDArray[np.float64]) -> None:
+    """Mark v by a line, or each value of closed classes and camps by its own."""
+    # Names that would overlap are left out; the lines of many classes are still a picture of where they are.
+    apart = np.ptp(values) / MOST_LEVELS
+    last = -np.inf
+    for value in values.tolist():
+        axes.axhline(value, color=INK, linewidth=0.7, linestyle=DOTTED, zorder=3)
+        if value - last >= apart:
+            name, last = "$v$" if values.size == 1 else f"{value:.2g}".replace("-", "−"), value
+            label(axes, name, (end, value), xytext=(3, 0), va="center", annotation_clip=False)
 
 
 def _fall(axes: Axes, summaries: pd.DataFrame, curves: Mapping[str, tuple[str, str]], log: bool | None = None) -> None:

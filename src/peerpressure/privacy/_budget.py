@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from peerpressure.model import Model
 from peerpressure.noise import Gaussian
@@ -23,6 +24,7 @@ from peerpressure.recovery._least_squares import divide
 from peerpressure.schedules import Constant, Table
 from peerpressure.sde import SDE
 from peerpressure.sde._equation import FIRST_TIME
+from peerpressure.sde._moments import schedules_of
 from peerpressure.statespace import System, with_model
 
 if TYPE_CHECKING:
@@ -211,7 +213,8 @@ def budget(
     For an observer of some agents, and in continuous time, I is the diagonal of the Fisher information of the
     state-space model; noise that insiders know has variance 0. An SDE on a finer grid reveals more. The limit for an
     observer of all agents at all times is I = ∫ dt/(σ_i scale_t)² with σ_i the deviation of `SDE.deviations` (s²T/σ²
-    for the printed equation), and ∞ where y₀ = x₀.
+    for the printed equation), and ∞ where y₀ = x₀. Where opinions adapt at a rate η, dt becomes e^(−2ηt) dt; correlated
+    noise has I = (1 + θT/2)/σ_i². Where it is not known, as for schedules with either, the limit is nan.
 
     References
     ----------
@@ -291,11 +294,31 @@ def _grid_limits(definition: Definition, sde: SDE, delta: float) -> Columns:
     limit = np.full(sde.n, np.inf)
     # A start that is hidden is the limit of public opinions as t → 0, and without noise.
     if not isinstance(sde.model.start, str):
-        limit = (
-            definition.runs * divide(math.sqrt(_inverse_square(sde, sde.time(definition.steps))), sde.deviations) ** 2
-        )
+        end = sde.time(definition.steps)
+        whole = _inverse_square(sde, end) if sde.is_plain else _extended_limit(sde, end)
+        limit = definition.runs * divide(np.sqrt(whole), sde.deviations) ** 2
     mu = definition.sensitivity * np.sqrt(limit)
     return {"information_limit": limit, "epsilon_limit": epsilon_of(mu, delta)}
+
+
+def _extended_limit(sde: SDE, end: float) -> float | NDArray[np.float64]:
+    """Return the information at unit deviation where opinions adapt, the network changes or noise is correlated.
+
+    An observer at all times knows the drift up to π x₀ + ε, with π the share of x₀ that adaptation has left. White
+    noise gives ∫ π² dt, and an Ornstein–Uhlenbeck process 1 + θT/2, the information about its mean. Closed forms are
+    for constant rates and scales; nan elsewhere.
+    """
+    at, (_, *others) = sde.layout, schedules_of(sde)
+    if at.states == at.agents:
+        return _inverse_square(sde, end)
+    if not all(isinstance(schedule, Constant) for schedule in others) or (at.has_hidden and at.has_memory):
+        return math.nan
+    unit = divide(1.0, sde.noise_scale(1.0)) ** 2
+    if at.has_memory:
+        return float(unit * (1 + sde.reversion * end / 2))
+    rate = 2 * end * sde.linear_drift(1.0).adaptation_rate
+    kept = np.divide(-np.expm1(-rate), rate, out=np.ones(sde.n), where=rate > 0)
+    return np.asarray(unit * end * kept)
 
 
 def _inverse_square(sde: SDE, end: float) -> float:

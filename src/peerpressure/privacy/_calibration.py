@@ -212,7 +212,7 @@ def _check_attainable(now: Budget) -> None:
         rule = "no noise hides an opinion from who sees y₀ = x₀"
         raise InvalidInputError(message(rule, got="sees_start=True", remedy="give the model a public start"))
     if shows_start(now.model).any():
-        rule = "no noise hides an opinion from who sees it kept: y₀ = x₀ of agents without neighbours at step 1"
+        rule = "no noise hides an opinion from who sees it kept: y₀ = x₀ of agents who do not update at step 1"
         raise InvalidInputError(message(rule, got="start='hidden'", remedy="give the model a public start"))
     if leaks_at_first_step(now.model) and now.definition.insiders:
         rule = "no noise hides an opinion from insiders who hear y₀ = x₀ of their neighbours"

@@ -15,7 +15,7 @@ from typing import TypeAlias, TypedDict, final
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.errors import InvalidInputError, message
+from peerpressure.errors import InvalidInputError, ModelError, message
 from peerpressure.model import Model
 from peerpressure.noise import Gaussian
 from peerpressure.privacy._gaussian_privacy import positive
@@ -102,6 +102,7 @@ class Definition:
 
     def __post_init__(self) -> None:
         require_independent_start(self.system)
+        _require_known_updates(model_of(self.system))
         inside = _labels(self.insiders, "insiders")
         look = as_observation(self.observed)
         # The checks of labels are those of an observation.
@@ -242,6 +243,14 @@ def has_grid(system: System) -> bool:
     return not isinstance(system, Model) and system.path_method != "euler"
 
 
+def _require_known_updates(model: Model) -> None:
+    if model.activation is not None and model.activation.is_random:
+        rule = "a budget is that of everybody, or of a table of who updates"
+        # Given the masks, which do not depend on opinions, fewer preferred opinions are released than by everybody.
+        remedy = "pass model.synchronous, which bounds it from above where the start is public, or give a table"
+        raise ModelError(message(rule, got=str(model.activation), remedy=remedy))
+
+
 def start_term(system: System, *, sees_start: bool = False) -> str:
     """Return what an account assumes about y₀, in words."""
     if not initial_state(system).starts_from_hidden:
@@ -255,8 +264,8 @@ def start_term(system: System, *, sees_start: bool = False) -> str:
     shown = int(np.count_nonzero(shows_start(system)))
     if shown:
         return (
-            f"y₀ = x₀ is not observed, but {shown:,} agents without neighbours keep it at step 1, which reveals their "
-            "hidden opinions; a public start avoids that."
+            f"y₀ = x₀ is not observed, but kept at step 1 by {shown:,} agents, which reveals their hidden opinions; a "
+            "public start avoids that."
         )
     if not leaks_at_first_step(system):
         return "y₀ = x₀ is not observed, and no agent responds to it at step 1."

@@ -88,12 +88,13 @@ class Exposure:
         Returns
         -------
         pandas.DataFrame
-            Columns ``source`` and ``target``, one row for each edge.
+            Columns ``source`` and ``target``, and whether the edge goes ``one_way`` and is ``negative``; one row for
+            each pair of agents.
         """
         import pandas as pd
 
-        source, target, _ = self.model.network.edges()
-        return pd.DataFrame({"source": source, "target": target})
+        source, target, one_way, negative = self.model.network.pairs()
+        return pd.DataFrame({"source": source, "target": target, "one_way": one_way, "negative": negative})
 
     def __repr__(self) -> str:
         return exposure_text(self)

@@ -181,7 +181,7 @@ def release(
     # In place: `own_shifts` returns a fresh array.
     own[0] *= first
     profile[0] *= first
-    if model.isolated == "keep":
+    if model.keeps:
         own = _without_kept(model, own)
     # Row i has the neighbours that respond to agent i.
     leak = sparse.csr_array((n, n))

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 from peerpressure.errors import InvalidInputError, did_you_mean, message
 from peerpressure.model import Model
 from peerpressure.progress import ShouldStop, cancellable
+from peerpressure.recovery._activity import given_who_updated, who_updated
 from peerpressure.recovery._current import CURRENT, checked_target, current
 from peerpressure.recovery._diagnostics import FitDiagnostics
 from peerpressure.recovery._estimate import Covariance, Estimate, Target, known_estimate, with_rounding_error
@@ -117,6 +118,7 @@ __all__ = [
     "kalman_smoother",
     "outputs_of",
     "recover",
+    "who_updated",
 ]
 
 
@@ -133,7 +135,8 @@ def recover(
     """Estimate the hidden opinions from what is observed of a run.
 
     The observer knows network, stubbornness, peer pressure, how opinions adapt and the law of the noise, but not x₀;
-    the model's own hidden opinions are never used, except to compare with. A run that continues another is read as one
+    the model's own hidden opinions are never used, except to compare with. Where it is random who updates, the observer
+    sees who does, and the estimate is the exact one given that. A run that continues another is read as one
     that began at step 0 and is observed from where its record begins.
 
     Parameters
@@ -197,6 +200,7 @@ def _recover(
     target: Target,
 ) -> Estimate:
     _check_method(model, method)
+    model = given_who_updated(model, trajectory, observation)
     which = checked_target(target)
     prior = None if prior is None else prior.in_order(model.network.labels)
     data = outputs_of(model, trajectory, observation)
@@ -207,9 +211,7 @@ def _recover(
         return replace(found, target=which, diagnostics=diagnostics_of(model, data))
 
     def estimator(seen: Outputs) -> Estimate:
-        return (
-            current(model_of(model), seen, method, prior) if follows else METHODS[method].estimate(model, seen, prior)
-        )
+        return current(model, seen, method, prior) if follows else METHODS[method].estimate(model, seen, prior)
 
     # A likelihood is maximised replicate by replicate, so copies would multiply the work, and to a tolerance far above
     # rounding errors.

@@ -7,7 +7,6 @@ x_{T+1} tends to 0 with π_T even where that of x₀ does not. A new method is o
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, TypeAlias
@@ -21,21 +20,24 @@ from peerpressure.model import Model
 from peerpressure.recovery._estimate import Covariance, Estimate, Target, known_estimate
 from peerpressure.recovery._innovations import innovations
 from peerpressure.recovery._inversion import adopted_part, check_complete
-from peerpressure.recovery._kalman import run_filter
+from peerpressure.recovery._kalman import last_step
 from peerpressure.recovery._least_squares import SymmetricOperator
 from peerpressure.recovery._limits import PARTIAL_LIMIT, SHARE_TOLERANCE
 from peerpressure.recovery._observation import Outputs
 from peerpressure.recovery._prior import Prior
-from peerpressure.statespace import retained, state_layout
+from peerpressure.statespace import System, model_of, retained, state_layout
 
 Array: TypeAlias = NDArray[np.float64]
 TARGETS = ("initial", "current")
 
 
-def current_by_innovations(model: Model, data: Outputs, prior: Prior | None = None) -> Estimate:
+def current_by_innovations(system: System, data: Outputs, prior: Prior | None = None) -> Estimate:
     """Return π_T x̂₀ + k_T from complete outputs, with covariance π_T Cov(x̂₀) π_T."""
     check_complete(data)
-    free = data.seen.free.size
+    if not isinstance(system, Model):
+        # Between the observed times of an equation, opinions adapt to what is not seen.
+        return replace(current_by_filter(system, data, prior), method="innovations")
+    model, free = system, data.seen.free.size
     initial = innovations(model, data, prior) if free else known_estimate(model, data, "innovations")
     share = np.broadcast_to(retained(model, data.seen.last)[-1], (model.n,))
     # With nothing of x₀ left, the adopted part is the whole opinion and is known exactly.
@@ -50,15 +52,16 @@ def current_by_innovations(model: Model, data: Outputs, prior: Prior | None = No
     )
 
 
-def current_by_filter(model: Model, data: Outputs, prior: Prior | None = None) -> Estimate:
+def current_by_filter(system: System, data: Outputs, prior: Prior | None = None) -> Estimate:
     """Return the filter's posterior of x_{T+1}, from any outputs."""
+    model = model_of(system)
     if model.n > PARTIAL_LIMIT:
         rule = f"current opinions are filtered from partial outputs for at most {PARTIAL_LIMIT:,} agents"
         remedy = "use complete outputs with method='innovations', which takes millions"
         raise TooLargeError(message(rule, got=f"{model.n:,}", remedy=remedy))
-    last = deque(run_filter(model, data, prior), maxlen=1)[0]
+    last = last_step(system, data, prior)
     solution = last.information.solve()
-    hidden = last.state.posterior(solution.posterior).part(state_layout(model).hidden)
+    hidden = last.state.posterior(solution.posterior).part(state_layout(system).hidden)
     # Directions of x₀ that are not determined may shrink to 0 in x_{T+1}, so the rank is counted again.
     lost = int(np.linalg.matrix_rank(hidden.null_space, tol=SHARE_TOLERANCE)) if hidden.null_space.size else 0
     return Estimate(
@@ -72,18 +75,18 @@ def current_by_filter(model: Model, data: Outputs, prior: Prior | None = None) -
     )
 
 
-CURRENT: Mapping[str, Callable[[Model, Outputs, Prior | None], Estimate]] = {
+CURRENT: Mapping[str, Callable[[System, Outputs, Prior | None], Estimate]] = {
     "innovations": current_by_innovations,
     "kalman": current_by_filter,
 }
 
 
-def current(model: Model, data: Outputs, method: str, prior: Prior | None) -> Estimate:
+def current(system: System, data: Outputs, method: str, prior: Prior | None) -> Estimate:
     """Return the estimate of the hidden opinions after the last observed step."""
     if method not in CURRENT:
         rule = f"hidden opinions after the last step are estimated by {' or '.join(CURRENT)}"
         raise InvalidInputError(message(rule, got=repr(method), remedy="use method='kalman', or target='initial'"))
-    return replace(CURRENT[method](model, data, prior), target="current")
+    return replace(CURRENT[method](system, data, prior), target="current")
 
 
 def checked_target(value: object) -> Target:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,9 +15,8 @@ from peerpressure.errors import InvalidInputError, TooLargeError, message
 from peerpressure.model import Model
 from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.recovery._estimate import Covariance
-from peerpressure.recovery._innovations import Complete, check_dense, complete, step_by_step
+from peerpressure.recovery._innovations import Complete, check_dense, complete, gathered
 from peerpressure.recovery._inversion import is_invertible, legible_steps, weights_of
-from peerpressure.recovery._kalman import run_filter
 from peerpressure.recovery._least_squares import SymmetricOperator, conjugate_gradients, identify, solve
 from peerpressure.recovery._limits import DENSE_LIMIT, PARTIAL_LIMIT, SHARE_TOLERANCE, few_threads
 from peerpressure.recovery._observation import Observation, Outputs, ResolvedObservation
@@ -226,13 +224,9 @@ def _of_partial(system: System, seen: ResolvedObservation) -> Information:
     blank = Outputs(seen, np.zeros((1, *shape)), np.ones(shape, dtype=bool), known, np.zeros(1, dtype=np.int64))
     blank_system = with_model(system, blank_model)
     # Complete outputs in discrete time have been dealt with, where they can be inverted.
-    if blank.complete and not isinstance(system, Model):
-        gathered = step_by_step(blank_system, blank)
-    else:
-        # maxlen=1 discards earlier steps as they are produced.
-        gathered = deque(run_filter(blank_system, blank, None), maxlen=1)[0].information
-    E, A = gathered.about_hidden()
-    posterior = gathered.solve().posterior.part(slice(0, system.n))
+    known_so_far = gathered(blank_system, blank)
+    E, A = known_so_far.about_hidden()
+    posterior = known_so_far.solve().posterior.part(slice(0, system.n))
     return Information(model, A.T @ A, _touched(E), posterior.covariance, posterior.identified)
 
 

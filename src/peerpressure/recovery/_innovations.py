@@ -27,7 +27,7 @@ from peerpressure.model import Model, Vector
 from peerpressure.recovery._estimate import Covariance, Estimate, estimate_from
 from peerpressure.recovery._information_state import InformationState, estimate_of, prior_information
 from peerpressure.recovery._inversion import Inverted, check_complete, invert, is_invertible, shows_start
-from peerpressure.recovery._kalman import kalman
+from peerpressure.recovery._kalman import kalman, last_step
 from peerpressure.recovery._least_squares import (
     SymmetricOperator,
     TimeWeights,
@@ -42,7 +42,7 @@ from peerpressure.recovery._limits import DENSE_LIMIT, NEGLIGIBLE
 from peerpressure.recovery._observation import Outputs
 from peerpressure.recovery._prior import Prior
 from peerpressure.sde import SDE
-from peerpressure.statespace import System, initial_state, model_of, transitions
+from peerpressure.statespace import System, initial_state, model_of, state_layout, transitions
 
 Array: TypeAlias = NDArray[np.float64]
 NAME = "innovations"
@@ -219,7 +219,7 @@ def innovations(system: System, data: Outputs, prior: Prior | None = None) -> Es
     """
     check_complete(data)
     if isinstance(system, SDE):
-        return estimate_of(system.model, data, NAME, step_by_step(system, data, prior))
+        return estimate_of(system.model, data, NAME, gathered(system, data, prior))
     model = system
     if not is_invertible(model):
         return replace(kalman(model, data, prior), method=NAME)
@@ -336,6 +336,18 @@ def _iterative(problem: Complete, found: Inverted, data: Outputs, prior: Prior |
     covariance: Covariance = known.restrict(SymmetricOperator(free.size, invert))
     quality: dict[str, Any] = {"identified": known.identified, "rank": known.rank, "condition": condition}
     return estimate_from(problem.model, data, NAME, value.T, covariance, note=known.note, **quality)
+
+
+def gathered(system: System, data: Outputs, prior: Prior | None = None) -> InformationState:
+    """Return what outputs tell that are dealt with step by step.
+
+    Complete outputs are inverted where they are the whole state. Between the observed times of an equation, hidden
+    opinions that adapt and correlated noise move on in ways that outputs do not determine, and the filter follows them.
+    """
+    at = state_layout(system)
+    if data.complete and at.states == at.agents and model_of(system).isolated == "own":
+        return step_by_step(system, data, prior)
+    return last_step(system, data, prior).information
 
 
 def step_by_step(system: System, data: Outputs, prior: Prior | None = None) -> InformationState:

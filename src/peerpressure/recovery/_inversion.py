@@ -50,7 +50,7 @@ def is_invertible(model: Model) -> bool:
     Agents who keep their public opinions show no preferred ones. With white noise these steps are left out; with other
     noise they would leave gaps of a different length for each agent.
     """
-    return model.isolated == "own" or not model.noise.autocorrelation
+    return not model.keeps or not model.noise.autocorrelation
 
 
 def shows_start(model: Model) -> NDArray[np.bool_]:
@@ -76,7 +76,7 @@ def weights_of(model: Model, legible: NDArray[np.int64]) -> TimeWeights:
     # Inverting step 1 needs y_0. If y_0 = x₀ is hidden, step 1 becomes a separate row that involves neighbours.
     times = legible[legible > 1] if initial_state(model).starts_from_hidden else legible
     share = retained(model, int(times.max(initial=1)) - 1)[times - 1]
-    if model.isolated == "keep" and times.size:
+    if model.keeps and times.size:
         # What is kept tells nothing: x₀ has no share in it.
         share = share * np.array([model.update(int(t)).gain > 0 for t in times])
     return time_weights(model.noise, times, share)

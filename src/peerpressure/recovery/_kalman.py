@@ -224,6 +224,12 @@ def run_filter(system: System, data: Outputs, prior: Prior | None) -> Iterator[F
         yield FilterStep(t, step, predicted, corrections, state, information, agents[: 0 if noise else None])
 
 
+def last_step(system: System, data: Outputs, prior: Prior | None) -> FilterStep:
+    """Return the filter at the last observed step."""
+    # The deque drops earlier steps, so that memory does not grow with time.
+    return deque(run_filter(system, data, prior), maxlen=1)[0]
+
+
 def _noisy_facts(corrections: tuple[Correction, ...], width: int, last_digit: float) -> Vector:
     """Return v_b x₀ = v_a + N(0, f), divided by √f, as augmented rows, leaving out what is lost in the last digits."""
     legible = [c for c in corrections if c.variance > (_LEGIBLE_DIGITS * last_digit) ** 2]
@@ -346,9 +352,7 @@ def kalman(system: System, data: Outputs, prior: Prior | None = None) -> Estimat
     """
     if isinstance(system, Model) and system.n > FILTER_LIMIT:
         return sparse_estimate(system, data, prior, "kalman")
-    # Only the last step is needed; the deque drops earlier ones so that memory does not grow with time.
-    last = deque(run_filter(system, data, prior), maxlen=1)[0]
-    return estimate_of(model_of(system), data, "kalman", last.information)
+    return estimate_of(model_of(system), data, "kalman", last_step(system, data, prior).information)
 
 
 def kalman_filter(model: System, data: Outputs, prior: Prior | None = None) -> StatePath:

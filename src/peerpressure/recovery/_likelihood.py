@@ -12,7 +12,7 @@ from scipy import sparse
 
 from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError, TooLargeError, message
-from peerpressure.model import Model, Vector
+from peerpressure.model import Model, Vector, require_synchronous
 from peerpressure.noise import Gaussian
 from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.recovery._estimate import Estimate, estimate_from
@@ -117,6 +117,7 @@ def fit(
     if not 0 < level < 1:
         rule = "a level must lie strictly between 0 and 1"
         raise InvalidInputError(message(rule, got=level, remedy="for instance 0.95"))
+    require_synchronous(model, "the likelihood of unknown parameters", "recover x₀ with parameters that are known")
     with cancellable(should_stop), few_threads(model.n):
         what, design, samples = _prepared(model, data, unknown, pieces)
         found: list[Found | None] = []

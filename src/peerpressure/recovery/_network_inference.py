@@ -65,7 +65,8 @@ def infer_network(
     The observer knows peer pressure and when opinions were public, but neither the network nor stubbornness, hidden
     opinions or, by default, the size of the noise. Network and hidden opinions of ``run.model`` are not used. Weights
     and hidden opinions are the maximum of their joint likelihood, one convex problem for each agent, restricted to
-    the edges that the penalty selects.
+    the edges that the penalty selects. Weights are assumed not to be negative: a network with distrust cannot be
+    inferred. They may differ in the two directions of a pair, as on a directed network.
 
     Parameters
     ----------
@@ -104,8 +105,8 @@ def infer_network(
     Raises
     ------
     InvalidInputError
-        If the run is not of this model (adaptation, a temporal network, continuous time, frozen noise), has too few
-        successive steps, or does not observe all agents.
+        If the run is not of this model (adaptation, a temporal or signed network, continuous time, frozen noise), has
+        too few successive steps, or does not observe all agents.
     TooLargeError
         If the matrices do not fit into memory, or a symmetric fit has too many edges.
 
@@ -178,6 +179,7 @@ def _checked(run: Trajectory, law: Noise, std: object, *, symmetric: bool) -> No
         "an SDE" if run.equation is not None
         else "hidden opinions that adapt" if model.adaptation is not None
         else "a temporal network" if model.temporal_network is not None
+        else "agents who do not update at every step" if model.activation is not None
         else "frozen noise" if law.is_frozen
         else "no noise" if law.is_zero or not law.deviations(model.n).all()
         else None
@@ -186,6 +188,11 @@ def _checked(run: Trajectory, law: Noise, std: object, *, symmetric: bool) -> No
         rule = "a network is inferred in discrete time, from constant weights and hidden opinions and fresh noise"
         remedy = "there is no inference for such runs; of noise, only the law is used unless std='known'"
         raise InvalidInputError(message(rule, got=wrong, remedy=remedy))
+    if model.network.signed:
+        # The degrees of the likelihood are sums of weights, which for signed ones are those of absolute values.
+        rule = "a network is inferred under the assumption that no weight is negative"
+        remedy = "there is no inference of distrust; recover estimates hidden opinions where the network is known"
+        raise InvalidInputError(message(rule, got=repr(model.network), remedy=remedy))
     if law.autocorrelation and not isinstance(law, Gaussian):
         rule = "AR(1) noise must be Gaussian for its network to be inferred"
         raise InvalidInputError(message(rule, got=str(law), remedy="use white noise of this law, or Gaussian AR(1)"))

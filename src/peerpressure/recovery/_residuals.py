@@ -69,7 +69,7 @@ def residuals(system: System, data: Outputs) -> Residuals | None:
     # Inversion is fast and loses nothing from complete outputs; from others it leaves out agents with a neighbour that
     # is not observed, so that it is used only where the filter takes too long.
     whole = data.complete and data.seen.free.size in (0, model.n) and bool((noise_deviations(model, data) > 0).all())
-    whole = whole and model.isolated == "own"
+    whole = whole and not model.keeps
     if inverts and (whole or model.n > FILTER_LIMIT):
         return series_residuals(model, data)
     if model.n > FILTER_LIMIT:

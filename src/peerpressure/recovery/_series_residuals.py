@@ -113,7 +113,7 @@ def _with_law(model: Model, data: Outputs, found: Residuals) -> Residuals:
     cut = isinstance(model.noise, Uniform) and from_hidden and data.seen.free.size
     if model.noise.autocorrelation or large or cut or not (data.complete and deviations.all()):
         return found
-    if model.isolated == "keep":
+    if model.keeps:
         # Outputs that are kept have no density.
         return found
     estimate = likelihood(model, data) if data.seen.free.size else None

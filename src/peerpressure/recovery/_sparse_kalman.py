@@ -159,7 +159,7 @@ class SparseStates:
         # Whitening would make rows reach two adopted parts back, and the carriers rotate only one step at a time.
         elif noise.autocorrelation and state_layout(self.model).has_hidden:
             rule, got = "partial outputs of a large network whose opinions adapt need white noise", str(noise)
-        elif self.model.isolated == "keep":
+        elif self.model.keeps:
             rule, got = "partial outputs of a large network need noise in all of them", "agents who keep their opinions"
         if rule:
             remedy = "use complete outputs with method='innovations', or a smaller network"

@@ -7,12 +7,12 @@ import math
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, final
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, final
 
 import matplotlib as mpl
 import numpy as np
@@ -27,6 +27,7 @@ from peerpressure.privacy import Budget
 from peerpressure.progress import deaf_children
 from peerpressure.report.html import Column, HtmlTable, Image, image, number, table, templates
 from peerpressure.report.store import PART, Content, publish, to_csv, write_csv
+from peerpressure.scenario._scenario import FORMATS
 from peerpressure.theory._reasons import with_deviation
 from peerpressure.theory._verdict import heading, rows as verdict_rows
 from peerpressure.version import __version__
@@ -46,25 +47,30 @@ class Drawing(NamedTuple):
     picture: Image | None
 
 
+_Job: TypeAlias = tuple[str, tuple[str, ...], bool]
 # Figures of a process that draws: inherited as they are, because figures take long to pickle.
 _FIGURES: dict[str, Figure] = {}
 
 
-def draw(figures: Mapping[str, Figure], *, files: bool, pictures: bool, processes: int = 1) -> dict[str, Drawing]:
+def draw(
+    figures: Mapping[str, Figure], *, formats: Sequence[str], pictures: bool, processes: int = 1
+) -> dict[str, Drawing]:
     """Return the drawings of figures by name; their bytes do not depend on the number of processes.
 
     Parameters
     ----------
     figures : mapping of str to Figure
         The figures.
-    files, pictures : bool
-        Whether PDF and PNG, and pictures for a page are asked for.
+    formats : sequence of {"png", "pdf", "svg"}
+        The formats of the files.
+    pictures : bool
+        Whether pictures for a page are asked for.
     processes : int, default 1
         Processes that draw at the same time; on systems other than Linux there is one. Callers with threads of their
         own, such as servers, should leave it.
     """
     count = min(processes, len(figures)) if sys.platform == "linux" else 1
-    jobs = [(name, files, pictures) for name in figures]
+    jobs = [(name, tuple(formats), pictures) for name in figures]
     # Set before the processes are copied, which then have the figures without any transfer.
     _FIGURES.update(figures)
     try:
@@ -75,7 +81,7 @@ def draw(figures: Mapping[str, Figure], *, files: bool, pictures: bool, processe
         _FIGURES.clear()
 
 
-def _in_copies(jobs: list[tuple[str, bool, bool]], count: int) -> Iterator[tuple[str, Drawing]]:
+def _in_copies(jobs: list[_Job], count: int) -> Iterator[tuple[str, Drawing]]:
     with ProcessPoolExecutor(count, mp_context=get_context("fork")) as pool:
         # Copies are made when the first job is submitted; Ctrl-C ends them through this process.
         with deaf_children():
@@ -84,10 +90,10 @@ def _in_copies(jobs: list[tuple[str, bool, bool]], count: int) -> Iterator[tuple
             yield future.result()
 
 
-def _draw(job: tuple[str, bool, bool]) -> tuple[str, Drawing]:
-    name, files, pictures = job
+def _draw(job: _Job) -> tuple[str, Drawing]:
+    name, formats, pictures = job
     figure = settled(_FIGURES[name])
-    made = {kind: render(figure, kind) for kind in ("pdf", "png")} if files else {}
+    made = {kind: render(figure, kind) for kind in formats}
     return name, Drawing(made, image(figure) if pictures else None)
 
 
@@ -114,9 +120,9 @@ MARKS = ("run.nc", "verdict.json")
 TABLES = ("agents", "summaries", "network", "estimates", "inferred_network", "budget", "frontier", "states")
 FIGURES = ("opinions", "hidden", "network", "estimates", "exposure", "exposure_map", "budget", "frontier")
 # All names that a run can write but need not; those of an earlier run are removed.
-OWN = frozenset(
-    [*(f"{name}.csv" for name in TABLES), *(f"{name}.{kind}" for name in FIGURES for kind in ("pdf", "png"))]
-) | {"report.html"}
+OWN = frozenset([*(f"{name}.csv" for name in TABLES), *(f"{name}.{kind}" for name in FIGURES for kind in FORMATS)]) | {
+    "report.html"
+}
 
 
 def model_rows(experiment: Experiment) -> list[tuple[str, str]]:
@@ -127,7 +133,9 @@ def model_rows(experiment: Experiment) -> list[tuple[str, str]]:
     graph = repr(model.network if model.temporal_network is None else model.temporal_network)
     adapting = "" if model.adaptation is None else f", adapting by {model.adaptation}"
     rules = {"own": "show their own opinions", "keep": "keep their last public opinions"}
-    silent = [] if model.temporal_network is None else [("isolated agents", rules[model.isolated])]
+    rule = model.description().get("isolated")
+    silent = [] if rule is None else [("isolated agents", rules[rule])]
+    updates = [] if model.activation is None else [("updates", str(model.activation))]
     flow = [] if experiment.run.equation is None else [("time", experiment.run.equation)]
     return [
         ("network", graph.partition("(")[2].removesuffix(")")),
@@ -136,6 +144,7 @@ def model_rows(experiment: Experiment) -> list[tuple[str, str]]:
         ("stubbornness", number(s[0]) if np.ptp(s) == 0 else f"{number(s.min())} to {number(s.max())}"),
         ("peer pressure", str(model.pressure)),
         ("noise", str(model.noise)),
+        *updates,
         *flow,
         ("run", f"{number(asked.steps)} steps, {number(asked.replicates)} replicates, seed {asked.seed}"),
     ]
@@ -143,11 +152,12 @@ def model_rows(experiment: Experiment) -> list[tuple[str, str]]:
 
 def outcome_rows(experiment: Experiment) -> list[tuple[str, str]]:
     """Return measures of the final state, over replicates."""
-    final, v = experiment.run.final.public, experiment.model.consensus_value
+    final, v = experiment.run.final.public, experiment.model.target
+    measured = "y − v" if isinstance(v, float) else "y − own limit"
     values = {
         "mean": final.mean(axis=1),
         "spread, max − min": np.ptp(final, axis=1),
-        "largest distance, max |y − v|": np.abs(final - v).max(axis=1),
+        f"largest distance, max |{measured}|": np.abs(final - v).max(axis=1),
     }
     hidden = experiment.run.final.hidden
     if hidden is not None:
@@ -220,7 +230,8 @@ class Picture:
 CAPTIONS: Mapping[str, str] = {
     "opinions": "Left, the highest and the lowest public opinion (mean over replicates), the mean over agents of "
     "every replicate, and the consensus value v (dotted). Right, spread max − min and largest distance max |y − v|: "
-    "median and interquartile range over replicates.",
+    "median and interquartile range over replicates. Where closed classes or camps have values of their own, these are "
+    "dotted, and distances are to the agents' own limits.",
     "hidden": "Left, the highest and the lowest hidden opinion after each step (mean over replicates), the mean over "
     "agents of every replicate, and the consensus value v (dotted). Right, the spread of hidden and of public "
     "opinions: median and interquartile range over replicates.",
@@ -242,7 +253,7 @@ CAPTIONS: Mapping[str, str] = {
 
 def figures(experiment: Experiment, tables: Mapping[str, pd.DataFrame]) -> dict[str, Figure]:
     """Return the figures of a run, by name."""
-    made, v = {}, experiment.model.consensus_value
+    made, v = {}, experiment.model.class_values
     if "summaries" in tables:
         made["opinions"] = run.opinions(tables["summaries"], v)
         # The column exists only where hidden opinions adapt.
@@ -338,7 +349,8 @@ def run_files(
         progress("drawing")
         # Figures before files: an error in a figure occurs before anything is written.
         made = figures(experiment, tables)
-        drawn = draw(made, files=asked.figures, pictures=asked.report, processes=processes)
+        formats = asked.formats if asked.figures else ()
+        drawn = draw(made, formats=formats, pictures=asked.report, processes=processes)
         files |= {f"{name}.{kind}": data for name, one in drawn.items() for kind, data in one.files.items()}
         pictures = {name: one.picture for name, one in drawn.items() if one.picture is not None}
         if asked.report:

@@ -18,7 +18,7 @@ from peerpressure.networks import Network
 from peerpressure.networks._temporal import Isolated
 from peerpressure.scenario._columns import FromAttribute, FromColumn
 from peerpressure.scenario._section import (
-    Label,
+    AgentLabel,
     Numbers,
     OwnSeed,
     Positive,
@@ -26,6 +26,7 @@ from peerpressure.scenario._section import (
     Section,
     Share,
     alternatives,
+    as_labels,
     key_of,
     tag,
 )
@@ -102,7 +103,7 @@ def choose_draw(value: Any) -> str | None:
 
 
 # Each part draws from a stream of its own, so that changing the law of one does not change the others.
-_STREAMS = {"hidden": 1, "stubbornness": 2, "start": 3, "adaptation_weight": 4, "susceptibility": 5}
+STREAMS = {"hidden": 1, "stubbornness": 2, "start": 3, "adaptation_weight": 4, "susceptibility": 5, "activation": 6}
 # The parts with one value for each agent that a model takes under the same names.
 PARTS = ("hidden", "stubbornness", "susceptibility", "start")
 
@@ -122,17 +123,19 @@ def values_of(part: Any, name: str, network: Network, seed: int, file: str | Non
     count = network.n if name in ("hidden", "start") else len(network.agents)
     own = seed if part.seed is None else part.seed
     # A list of two numbers seeds a stream of its own, independent of the other parts and of the network.
-    return part.values(count, np.random.default_rng([own, _STREAMS[name]]))
+    return part.values(count, np.random.default_rng([own, STREAMS[name]]))
 
 
 def agent_values(agents: Agents, network: Network, seed: int, file: str | None) -> dict[str, Any]:
     """Return the arguments of a model with one value for each agent; zealots have infinite stubbornness."""
     parts: dict[str, Any] = {name: values_of(getattr(agents, name), name, network, seed, file) for name in PARTS}
+    if agents.activation is not None:
+        parts["activation"] = values_of(agents.activation, "activation", network, seed, file)
     stubbornness = np.asarray(parts["stubbornness"])
     # The model reports a list of another length.
-    if agents.zealots and stubbornness.shape in ((), (network.n,)):
-        parts["stubbornness"] = np.array(np.broadcast_to(stubbornness, network.n))
-        parts["stubbornness"][network.indices(agents.zealots)] = np.inf
+    if agents.zealots and stubbornness.shape in ((), (len(network.agents),), (network.n,)):
+        parts["stubbornness"] = np.repeat(stubbornness.astype(float), network.n // stubbornness.size)
+        parts["stubbornness"][network.indices(as_labels(agents.zealots))] = np.inf
     return parts
 
 
@@ -294,8 +297,34 @@ Susceptibility: TypeAlias = Annotated[
 ]
 
 
+def _choose_activation(value: Any) -> str | None:
+    if isinstance(value, list | tuple) and value and isinstance(value[0], list | tuple):
+        return tag("table")
+    chosen = choose_draw(value)
+    # These laws would leave the interval from 0 to 1.
+    return None if chosen in (tag("normal"), tag("two_camps")) else chosen
+
+
+Probability: TypeAlias = Annotated[float, Field(gt=0, le=1)]
+ActivationSection: TypeAlias = Annotated[
+    Annotated[Probability, Tag("<number>")]
+    | Annotated[Literal["single"], Tag("<word>")]
+    | Annotated[Annotated[list[Probability], Field(min_length=1)], Tag("<list>")]
+    | Annotated[Annotated[list[list[Literal[0, 1]]], Field(min_length=1)], Tag("<table>")]
+    | Annotated[UniformDraw, Tag("<uniform>")]
+    | Annotated[FromColumn, Tag("<file>")]
+    | Annotated[FromAttribute, Tag("<attribute>")],
+    alternatives(
+        _choose_activation,
+        "activation must be a probability, 'single', a list, a table of 0 and 1, a uniform law, a file or an attribute",
+        "for instance 0.5: each agent updates in every second step on average, and otherwise keeps its public opinion",
+        law=["uniform"],
+    ),
+]
+
+
 class Agents(Section):
-    """Opinions, stubbornness, susceptibility, zealots, start, adaptation, and what isolated agents show."""
+    """Opinions, stubbornness, susceptibility, zealots, start, adaptation, who updates, and the isolated."""
 
     hidden: Hidden = UniformDraw()
     stubbornness: Stubbornness = 1.0
@@ -303,10 +332,14 @@ class Agents(Section):
         Susceptibility, Field(description="factor of the pressure on each agent; 0 for agents who ignore all others")
     ] = 1.0
     zealots: Annotated[
-        Annotated[list[Label], Field(min_length=1)] | None, Field(description="agents who listen to nobody")
+        Annotated[list[AgentLabel], Field(min_length=1)] | None, Field(description="agents who listen to nobody")
     ] = None
     start: Start = "hidden"
     adaptation: Annotated[AdaptationSection | None, Field(description="constant hidden opinions if left out")] = None
+    activation: Annotated[
+        ActivationSection | None,
+        Field(description="who updates at a step, by chance or from a table of steps; everybody if left out"),
+    ] = None
     isolated: Annotated[
         Isolated | None,
         Field(

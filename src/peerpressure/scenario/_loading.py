@@ -71,6 +71,9 @@ def _pressure(scenario: Scenario) -> None:
         if scenario.time is not None and scenario.time.continuous:
             rule = "the optimal schedule is that of discrete steps"
             raise InvalidInputError(message(rule, got="continuous time", remedy="leave out [time], or take 'tuned'"))
+        if scenario.agents.activation is not None:
+            rule = "the optimal schedule is worked out where everybody updates at every step"
+            raise InvalidInputError(message(rule, got="agents.activation", remedy="leave that out, or take 'tuned'"))
         # Only its size is checked here: to compute it takes as long as a run.
         check_optimum(_model_with(scenario), scenario.run.steps)
 
@@ -91,13 +94,15 @@ def _susceptibility(scenario: Scenario) -> None:
 def _zealots(scenario: Scenario) -> None:
     found = np.ones(scenario.graph.n)
     # Raises for an unknown label.
-    found[scenario.graph.indices(scenario.agents.zealots or [])] = 0
+    found[scenario.graph.indices(as_labels(scenario.agents.zealots or []))] = 0
     _model_with(scenario, susceptibility=found, temporal_network=scenario.temporal_network)
 
 
-def _isolated(scenario: Scenario) -> None:
-    if scenario.temporal_network is None:
-        _model_with(scenario, isolated=scenario.agents.isolated)
+def _activation(scenario: Scenario) -> None:
+    if scenario.agents.activation is not None:
+        found = _model_with(scenario, activation=_agents(scenario, "activation")).activation
+        if found is not None and not found.is_random:
+            found.masks(0, scenario.run.steps)
 
 
 def _time(scenario: Scenario) -> None:
@@ -175,7 +180,8 @@ CHECKS: dict[Location, tuple[tuple[str, ...], Check]] = {
     ("agents", "zealots"): (("agents",), _zealots),
     ("agents", "start"): (("agents",), lambda s: _model_with(s, start=_agents(s, "start"))),
     ("agents", "adaptation"): (("agents", "run"), _adaptation),
-    ("agents", "isolated"): (("agents",), _isolated),
+    ("agents", "activation"): (("agents", "run"), _activation),
+    ("agents", "isolated"): (("agents",), lambda s: _model_with(s, isolated=s.agents.isolated)),
     ("pressure",): (("pressure", "run", "time"), _pressure),
     ("noise", "std"): (("noise",), lambda s: _model_with(s, noise=s.noise.noise())),
     ("noise", "time_scale"): (("noise", "run"), lambda s: s.noise.noise().scale(_ends(s))),
@@ -378,7 +384,7 @@ def parse_toml(text: str, source: str) -> dict[str, Any]:
 def findings(scenario: Scenario) -> dict[str, str]:
     """Return how the files of a scenario were read and matched to agents, by the key that names each."""
     agents, given = scenario.agents, scenario.agents.adaptation
-    parts: dict[str, Any] = {name: getattr(agents, name) for name in PARTS}
+    parts: dict[str, Any] = {name: getattr(agents, name) for name in (*PARTS, "activation")}
     if isinstance(given, AdaptationTable):
         parts["adaptation.adaptation_weight"] = given.adaptation_weight
     found = {f"agents.{name}": _of_agents(part, scenario) for name, part in parts.items()}

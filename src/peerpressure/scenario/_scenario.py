@@ -94,11 +94,18 @@ class Run(Section):
         return Record(asked.states, asked.summaries, asked.every, agents)
 
 
+FORMATS = ("png", "pdf", "svg")
+Format: TypeAlias = Annotated[
+    str, AfterValidator(among(FORMATS, "a format")), Field(json_schema_extra={"enum": [*FORMATS]})
+]
+
+
 class Output(Section):
     """Folder and kinds of results; ``states`` adds a table of all public opinions, which can be long."""
 
     folder: Annotated[OutputFolder | None, Field(description="a folder beside the scenario file if left out")] = None
     figures: bool = True
+    formats: list[Format] = Field(default=["png"], min_length=1, description="of the figures")
     report: bool = True
     states: bool = False
 
@@ -498,6 +505,7 @@ def starter_text() -> str:
         "schedules": SCHEDULES,
         "laws": LAWS,
         "methods": METHODS,
+        "formats": FORMATS,
     }
     for family, names in tables.items():
         text = text.replace(f"<{family}>", ", ".join(names))

@@ -86,6 +86,15 @@ def labels(words: str) -> list[int | str]:
     return [int(name) if numbers else name for name in names]
 
 
+def activation_section(words: str) -> float | str:
+    """Return the agents.activation of a probability, or of the word ``single``.
+
+    >>> activation_section("0.5"), activation_section("single")
+    (0.5, 'single')
+    """
+    return adaptation_section(words)
+
+
 def noise_section(words: str) -> dict[str, Any]:
     """Return the [noise] of a law with its parameters, of which the first is the standard deviation.
 

@@ -18,6 +18,17 @@ from peerpressure.schedules._growth import Growth, growth_of
 _ROUNDING = 1e-12  # relative error of a time up to which it counts as the whole number below it
 
 
+def whole_steps(t: ArrayLike) -> Array:
+    """Return the steps k with k − 1 < t ≤ k to which real times belong, from 1 on.
+
+    >>> whole_steps(np.array([0.0, 0.3, 100 * 0.07])).tolist()
+    [1.0, 1.0, 7.0]
+    """
+    times = np.asarray(t, dtype=np.float64)
+    # A product such as 100·0.07 is a rounding error above the whole number 7.
+    return np.maximum(np.ceil(times - _ROUNDING * np.maximum(times, 1.0)), 1.0)
+
+
 @final
 @dataclass(frozen=True, eq=False)
 class Table(Schedule):
@@ -101,8 +112,7 @@ class Table(Schedule):
 
     def reading_times(self, t: Array) -> Array:
         """Return t rounded up to a whole number, since ρ_k applies from time k − 1 to k."""
-        # A product such as 100·0.07 is a rounding error above the whole number 7.
-        return np.maximum(np.ceil(t - _ROUNDING * np.maximum(t, 1.0)), 1.0)
+        return whole_steps(t)
 
     def log_pressure(self, t: Array) -> Array:
         """Return the logarithm of the value in the table."""

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Vector
 from peerpressure.sde._equation import SDE
-from peerpressure.sde._moments import checked_weights, gaussian_path, moments_at, moments_of, real_times
+from peerpressure.sde._moments import checked_weights, moments_at, moments_of, real_times, state_path
 
 # Share of the largest eigenvalue up to which one counts as 0: the covariance is known to some 1e-11 of it, and a law
 # along a direction below that would be one of the solver's errors.
@@ -293,6 +293,7 @@ def projection(
 #     E[W(b − B y) | z] = α + Γ (z − μ),   μ = W m,   α = W(b − B m),   Γ = −W B P Wᵀ (W P Wᵀ)⁻¹.
 #
 # The others enter through E[y | z], which is linear in z because the law is Gaussian, with the exact covariance P.
+# Hidden opinions that adapt are further entries of y in it, with weights 0 in W.
 # Where z is all there is, Γ is −B and nothing is averaged over. The noise of z is W G, of which a grid needs
 # independent axes.
 
@@ -309,7 +310,7 @@ class Drift(NamedTuple):
 @final
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """The joint law of y and z = W y at one time: the mean of y, and cov(y, z) of shape (agents, axes)."""
+    """The joint law of the state and z = W y at one time: the mean of the state, and cov(state, z), (states, axes)."""
 
     sde: SDE
     rows: Vector
@@ -319,23 +320,25 @@ class Seen:
 
     def density(self, names: tuple[Hashable, ...]) -> GaussianDensity:
         """Return the exact density of z."""
-        return GaussianDensity(self.time, names, self.rows @ self.mean, self.rows @ self.cross)
+        public = self.sde.layout.public
+        return GaussianDensity(self.time, names, self.rows @ self.mean[public], self.rows @ self.cross[public])
 
     def drift(self) -> Drift:
         """Return the coefficients of z's own equation."""
-        W = self.rows
+        W = np.zeros((len(self.rows), self.mean.size))
+        W[:, self.sde.layout.public] = self.rows
         B, b = self.sde.drift(self.time)
         # W P Wᵀ is symmetric, so that Γ from the right is a solve with the transpose; no inverse is formed.
         slope = -np.linalg.solve(W @ self.cross, (W @ (B @ self.cross)).T).T
-        noise = W * self.sde.noise_size(self.time)
+        noise = self.rows * self.sde.noise_size(self.time)
         return Drift(W @ (b - B @ self.mean), slope, W @ self.mean, 0.5 * np.sum(noise**2, axis=1))
 
 
 def seen_at(sde: SDE, rows: Vector, times: Vector) -> list[Seen]:
     """Return the joint law of y and z = W y at each of the increasing times."""
-    laws = zip(times, gaussian_path(sde, times), strict=True)
+    laws, public = zip(times, state_path(sde, times), strict=True), sde.layout.public
     # Only cov(y, z) is kept: covariances of all agents at all times would not fit into memory.
-    return [Seen(sde, rows, float(t), mean, covariance @ rows.T) for t, (mean, covariance) in laws]
+    return [Seen(sde, rows, float(t), mean, covariance[:, public] @ rows.T) for t, (mean, covariance) in laws]
 
 
 def require_independent_axes(rows: Vector) -> None:

@@ -3,27 +3,32 @@
     dy = (S + ρD)⁻¹[S(x₀ − y) − ρLy] dt + G_t dw = (g ∘ x₀ + C y − y) dt + G_t dw
 
 The drift is one step of the discrete model at pressure ρ(t) minus the state. The physics therefore stays in
-``affine.py``, and an Euler step of length 1 is the discrete model.
+``affine.py``, and an Euler step of length 1 is the discrete model. Hidden opinions that adapt and correlated noise are
+further parts of a linear state (``_linear_drift``); a temporal network changes its coefficients at whole times.
 """
 
 from __future__ import annotations
 
 import math
 import numbers
-from dataclasses import dataclass
-from typing import Literal, TypeAlias, final
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal, TypeAlias, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from peerpressure.adaptation import Adaptation
 from peerpressure.affine import coefficients, least_relief
-from peerpressure.errors import ModelError, ScheduleError, message
-from peerpressure.model import Model, Update, Vector
+from peerpressure.errors import AdaptationError, ModelError, ScheduleError, message
+from peerpressure.layout import StateLayout
+from peerpressure.model import Model, Update, Vector, require_synchronous
 from peerpressure.networks import Network
 from peerpressure.noise import Gaussian, Noise, NoNoise
 from peerpressure.progress import checkpoint
-from peerpressure.schedules import Schedule, Table
+from peerpressure.schedules import Constant, Schedule, Table
+from peerpressure.schedules._tables import whole_steps
+from peerpressure.sde._linear_drift import LinearDrift
 
 Scaling: TypeAlias = Literal["printed", "model"]
 Method: TypeAlias = Literal["auto", "exact", "taylor", "euler"]
@@ -40,12 +45,16 @@ EARLY_TIMES = np.geomspace(1e-6, 1.0, 61)
 class SDE:
     """The model in continuous time: dy = (b_t − B_t y) dt + G_t dw with B_t = I − C_t and b_t = g_t ∘ x₀.
 
-    A table of pressures has the value ρ_k from time k − 1 to time k.
+    Hidden opinions that adapt follow dx = η_t ∘ (y − x) dt and take the place of x₀. AR(1) noise of coefficient φ
+    becomes an Ornstein–Uhlenbeck process with the same autocorrelation φ^|t − t′|, for real times: G_t dw becomes
+    G_t u dt with du = −θ u dt + √(2θ) dw and θ = −log φ. Frozen noise is the case θ = 0. A table of pressures, or of
+    other numbers, has its k-th value from time k − 1 to time k, and a temporal network the edges of step k. Agents who
+    keep their opinion while they are isolated have dy = 0 then.
 
     Parameters
     ----------
     model : Model
-        A model with a constant network, constant hidden opinions, and white Gaussian noise or none.
+        A model with Gaussian noise (white, frozen, or AR(1) with φ > 0) or none.
     step : float, default 0.1
         The interval h between recorded times, which is also the length of Euler's steps.
     scaling : {"printed", "model"}, default "printed"
@@ -55,7 +64,8 @@ class SDE:
         "taylor" sums the stochastic Taylor series over parts of a step, chosen so that mean and variance are right to
         about 0.1 %; the run states its estimate of the error. "euler" is Euler–Maruyama with steps of at most 1, each
         with the coefficients of its end: an error of first order in the step, which is not estimated. "auto" is exact
-        for up to 200 agents and "taylor" beyond.
+        for up to 200 agents and beyond "taylor", or "euler" where opinions adapt, the network changes or noise is
+        correlated: the series is for constant hidden opinions, one network and white noise.
 
     Raises
     ------
@@ -83,6 +93,7 @@ class SDE:
     step: float = 0.1
     scaling: Scaling = "printed"
     method: Method = "auto"
+    _only_step: ClassVar[int | None] = None
 
     def __post_init__(self) -> None:
         _check_model(self.model)
@@ -91,10 +102,14 @@ class SDE:
         _check_word(
             "method", self.method, ("auto", "exact", "taylor", "euler"), "'auto' chooses by the number of agents"
         )
+        if self.method == "taylor" and not self.is_plain:
+            rule = "Taylor steps are for constant hidden opinions, a network that does not change and white noise"
+            raise ModelError(message(rule, got=repr(self.model), remedy="use method='exact' or 'euler'"))
         # Eigenvalues of B lie in [0, 2], so that 1 − hλ leaves [−1, 1] for h > 1.
         if self.path_method == "euler" and self.step > 1:
             rule = "an Euler step must not be longer than 1, where the scheme becomes unstable"
-            raise ModelError(message(rule, got=f"{self.step:g}", remedy="use method='taylor', or a step of at most 1"))
+            remedy = f"use method='{'taylor' if self.is_plain else 'exact'}', or a step of at most 1"
+            raise ModelError(message(rule, got=f"{self.step:g}", remedy=remedy))
 
     @property
     def n(self) -> int:
@@ -103,7 +118,7 @@ class SDE:
 
     @property
     def network(self) -> Network:
-        """The network, the same at all times."""
+        """The network, or the aggregate of one that changes."""
         return self.model.network
 
     @property
@@ -118,7 +133,7 @@ class SDE:
 
     @property
     def noise(self) -> Noise:
-        """The noise; its standard deviation is that of w over one unit of time."""
+        """The noise; its standard deviation is that of w over one unit of time, or of u at any time if correlated."""
         return self.model.noise
 
     @property
@@ -145,8 +160,31 @@ class SDE:
     def path_method(self) -> Literal["exact", "taylor", "euler"]:
         """How paths are drawn, with "auto" resolved."""
         if self.method == "auto":
-            return "exact" if self.n <= LARGEST_AUTO else "taylor"
+            beyond: Literal["taylor", "euler"] = "taylor" if self.is_plain else "euler"
+            return "exact" if self.n <= LARGEST_AUTO else beyond
         return self.method
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether this is the equation of the paper: one network, constant hidden opinions and white noise."""
+        return self.model.is_plain and not self.noise.has_memory
+
+    @property
+    def is_steady(self) -> bool:
+        """Whether nothing but the state depends on time."""
+        rate = None if self.model.adaptation is None else self.model.adaptation.rate
+        schedules = (self.pressure, self.noise.time_scale, *(() if rate is None else (rate,)))
+        return self.model.temporal_network is None and all(isinstance(each, Constant) for each in schedules)
+
+    @property
+    def layout(self) -> StateLayout:
+        """Which entries of the state are public opinions, hidden ones that adapt, and memory of the noise."""
+        return StateLayout(self.n, has_hidden=self.model.adaptation is not None, has_memory=self.noise.has_memory)
+
+    @property
+    def reversion(self) -> float:
+        """The rate θ = −log φ at which correlated noise reverts to 0: 0 where it is frozen, ∞ where it is white."""
+        return -math.log(self.noise.autocorrelation) if self.noise.has_memory else math.inf
 
     def time(self, k: int) -> float:
         """Return the time k·h at the end of step k.
@@ -197,6 +235,56 @@ class SDE:
         """
         return self.noise.scale(self.noise.time_scale.reading_times(np.asarray(t, dtype=np.float64)))
 
+    def adaptation_pace(self, t: ArrayLike) -> Vector:
+        """Return the common factor of the rates of adaptation, at one time or several.
+
+        Parameters
+        ----------
+        t : float or array_like of float
+            Times, t ≥ 0.
+
+        Returns
+        -------
+        array of float
+            Rates from 0 to 1, in the shape of ``t``; 0 where hidden opinions are constant.
+        """
+        times, adaptation = np.asarray(t, dtype=np.float64), self.model.adaptation
+        if adaptation is None:
+            return np.zeros_like(times)
+        return adaptation.pace(adaptation.rate.reading_times(times))
+
+    def network_step(self, t: float) -> int:
+        """Return the step k whose network applies at time t, k − 1 < t ≤ k.
+
+        Parameters
+        ----------
+        t : float
+            Time, t ≥ 0.
+
+        Returns
+        -------
+        int
+            Step of the temporal network, from 1 on.
+        """
+        return int(whole_steps(t)) if self._only_step is None else self._only_step
+
+    def on_network(self, k: int) -> SDE:
+        """Return the equation with the network of step k at all times, for the stretch of time in which it applies.
+
+        Parameters
+        ----------
+        k : int
+            Step of the temporal network, from 1 on.
+
+        Returns
+        -------
+        SDE
+            The same equation otherwise.
+        """
+        found = replace(self)
+        object.__setattr__(found, "_only_step", k)
+        return found
+
     def update(self, t: float) -> Update:
         """Return the discrete model's affine map at the pressure of a real time t.
 
@@ -208,15 +296,25 @@ class SDE:
         Returns
         -------
         Update
-            Gain g and coupling C.
+            Gain g and coupling C, with the rate of adaptation where hidden opinions adapt.
         """
         # Solvers evaluate the equation here only, so that each of them can be cancelled.
         checkpoint()
-        gain, coupling_scale = coefficients(*self.homogeneous(t), self.s, self.network.degrees)
-        return Update(gain, coupling_scale, self.x0, self.network.adjacency, self.network.transposed)
+        model, k, transposed, rate = self.model, 1, self.network.transposed, None
+        if model.temporal_network is not None:
+            k = self.network_step(t)
+            transposed = model.adjacency_at(k)
+        if model.adaptation is not None:
+            rate = model.adaptation.adaptation_weights(self.n) * float(self.adaptation_pace(t))
+        gain, coupling_scale = coefficients(*self.homogeneous(t), self.s, model.degrees_at(k))
+        kept = model.kept_at(k)
+        if kept is not None:
+            # dy = 0 for those who keep their opinion, without noise.
+            gain, coupling_scale = gain * (1 - kept), coupling_scale * (1 - kept)
+        return Update(gain, coupling_scale, self.x0, model.adjacency_at(k), transposed, rate, kept)
 
-    def drift(self, t: float) -> tuple[sparse.csr_array, Vector]:
-        """Return the matrix B = I − C and the vector b = g ∘ x₀ of the drift b − B y at time t.
+    def linear_drift(self, t: float) -> LinearDrift:
+        """Return the drift of the whole state at time t.
 
         Parameters
         ----------
@@ -225,16 +323,45 @@ class SDE:
 
         Returns
         -------
-        matrix : scipy.sparse.csr_array of shape (n, n)
-            Matrix B.
-        vector : array of shape (n,)
-            Vector b, in units of opinion per unit of time.
+        LinearDrift
+            The drift as an operator, with the weights of noise and hidden opinions.
         """
         update = self.update(t)
-        return sparse.csr_array(sparse.eye_array(self.n, format="csr") - update.coupling), update.gain * self.x0
+        return LinearDrift(self.layout, update, self.noise_size(t, update), self.reversion)
 
-    def rate(self, t: float, public: Vector) -> Vector:
-        """Return the drift b − B y at time t, for states of shape (agents,) or (agents, batch).
+    def drift(self, t: float) -> tuple[sparse.csr_array, Vector]:
+        """Return the matrix B and the vector b of the drift b − B z of the state at time t.
+
+        Where the state is y, that is B = I − C and b = g ∘ x₀.
+
+        Parameters
+        ----------
+        t : float
+            Time, t ≥ 0.
+
+        Returns
+        -------
+        matrix : scipy.sparse.csr_array of shape (states, states)
+            Matrix B.
+        vector : array of shape (states,)
+            Vector b, in units of opinion per unit of time.
+        """
+        at, drift = self.layout, self.linear_drift(t)
+        update, vector = drift.update, np.zeros(at.states)
+        vector[at.public] = drift.hidden_weight * self.x0
+        one = sparse.eye_array(self.n, format="csr")
+        blocks: list[list[Any]] = [[one - update.coupling]]
+        if at.has_hidden:
+            rate = sparse.diags_array(drift.adaptation_rate)
+            blocks = [[*blocks[0], -sparse.diags_array(update.gain)], [-rate, rate]]
+        if at.has_memory:
+            rows = [[*row, None] for row in blocks]
+            rows[0][-1] = -sparse.diags_array(drift.noise_weight)
+            blocks = [*rows, [*[None] * len(blocks), drift.reversion * one]]
+        return sparse.csr_array(sparse.block_array(blocks, format="csr")), vector
+
+    def rate(self, t: float, public: Vector, hidden: Vector | None = None) -> Vector:
+        """Return the drift of y at time t without noise, for states of shape (agents,) or (agents, batch).
 
         Parameters
         ----------
@@ -242,13 +369,15 @@ class SDE:
             Time, t ≥ 0.
         public : array of shape (n,) or (n, batch)
             Public opinions y.
+        hidden : array of shape (n,) or (n, batch), optional
+            Hidden opinions, x₀ by default.
 
         Returns
         -------
         array
             Opinion per unit of time, in the shape of ``public``.
         """
-        return np.asarray(self.update(t)(public) - public)
+        return np.asarray(self.update(t)(public, hidden=hidden) - public)
 
     @property
     def deviations(self) -> Vector:
@@ -270,7 +399,7 @@ class SDE:
         Returns
         -------
         array of shape (n,)
-            Standard deviation of each agent's noise over one unit of time.
+            Standard deviation of each agent's noise over one unit of time; of correlated noise, the weight of u.
         """
         gain = (update or self.update(t)).gain
         return np.asarray(gain * self.deviations * self.noise_scale(t))
@@ -287,16 +416,27 @@ def _check_model(model: object) -> None:
     if not isinstance(model.noise, (Gaussian, NoNoise)):
         rule = "in continuous time the noise is Brownian motion, so the model's noise must be Gaussian"
         raise ModelError(message(rule, got=model.noise, remedy="take Gaussian noise or none"))
-    if model.noise.has_memory:
-        rule = "in continuous time noise must be independent from one time to the next"
-        raise ModelError(message(rule, got=model.noise, remedy="use temporal='white'"))
-    for word, change in (("network", model.temporal_network), ("hidden state", model.adaptation)):
-        if change is not None:
-            rule = f"in continuous time the {word} must stay the same"
-            raise ModelError(message(rule, got=change, remedy="use such a model in discrete time"))
+    if model.noise.has_memory and model.noise.autocorrelation <= 0:
+        rule = "in continuous time correlated noise is an Ornstein–Uhlenbeck process, whose autocorrelation is above 0"
+        remedy = "use a coefficient between 0 and 1, or temporal='white'"
+        raise ModelError(message(rule, got=model.noise, remedy=remedy))
+    require_synchronous(model, "continuous time", "use such a model in discrete time")
     for schedule in (model.pressure, model.noise.time_scale):
         _check_early_times(schedule)
-    _check_first_noise(model.noise.time_scale)
+    if model.adaptation is not None:
+        _check_early_rates(model.adaptation)
+    _check_first_noise(model.noise)
+
+
+def _check_early_rates(adaptation: Adaptation) -> None:
+    if isinstance(adaptation.rate, Table):
+        return
+    try:
+        adaptation.pace(EARLY_TIMES)
+    except AdaptationError as error:
+        rule = "in continuous time opinions adapt at a rate from 0 to 1 from time 0 on"
+        got = f"{adaptation}, of which {str(error).split(', got ', 1)[-1].split(';')[0]}"
+        raise ModelError(message(rule, got=got, remedy="shift it, as in 0.1/(1 + t)")) from error
 
 
 def _check_early_times(schedule: Schedule) -> None:
@@ -311,12 +451,14 @@ def _check_early_times(schedule: Schedule) -> None:
         raise ModelError(message(rule, got=str(error).split(", got ", 1)[-1].split(";")[0], remedy=remedy)) from error
 
 
-def _check_first_noise(time_scale: Schedule) -> None:
-    # ∫ t^(−2γ) dt diverges at 0 from γ = ½ on. The margin absorbs the rounding error of the estimated γ.
-    if steepness(time_scale) >= 0.5 - 1e-6:
-        rule = "in continuous time noise must not gather an infinite variance at once, as t^(−½) does"
-        got = f"a factor {time_scale.formula_text} over time"
-        raise ModelError(message(rule, got=got, remedy="shift it, as in (1 + t)^(−½)"))
+def _check_first_noise(noise: Noise) -> None:
+    # ∫ t^(−2γ) dt diverges at 0 from γ = ½ on, and ∫ t^(−γ) dt, by which correlated noise acts, from γ = 1 on. The
+    # margin absorbs the rounding error of the estimated γ.
+    power, limit = ("−1", 1.0) if noise.has_memory else ("−½", 0.5)
+    if steepness(noise.time_scale) >= limit - 1e-6:
+        rule = f"in continuous time noise must not gather an infinite variance at once, as t^({power}) does"
+        got = f"a factor {noise.time_scale.formula_text} over time"
+        raise ModelError(message(rule, got=got, remedy=f"shift it, as in (1 + t)^({power})"))
 
 
 def steepness(time_scale: Schedule) -> float:

@@ -16,7 +16,7 @@ from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Vector
 from peerpressure.sde._densities import Drift, GaussianDensity, Seen, projection, require_independent_axes, seen_at
 from peerpressure.sde._equation import SDE
-from peerpressure.sde._moments import real_times
+from peerpressure.sde._moments import real_times, smooth_pieces
 
 # Standard deviations from the mean to the edges: 2e-9 of a Gaussian law is beyond.
 REACH = 6.0
@@ -370,7 +370,7 @@ def solve_density(
     Raises
     ------
     InvalidInputError
-        If a time, an agent, a weight or the grid is not valid, or the law is degenerate.
+        If a time, an agent, a weight or the grid is not valid, the law is degenerate, or noise is correlated.
 
     See Also
     --------
@@ -393,10 +393,15 @@ def solve_density(
     if when[0] == 0:
         rule = "a density starts after time 0, when all is still known"
         raise InvalidInputError(message(rule, got="t = 0", remedy="begin at t = 0.1, or later"))
+    if sde.noise.has_memory:
+        rule = "a grid needs noise that diffuses opinions; correlated noise moves them smoothly"
+        raise InvalidInputError(message(rule, got=sde.noise, remedy="use exact_density, which has no such limit"))
     names, rows = projection(sde, agents, weights)
     rows = np.eye(sde.n) if rows is None else rows
     require_independent_axes(rows)
-    steps = _steps(when, time_step)
+    # Cut where tables and networks jump, so that the middle of a step stands for all of it.
+    jumps = [b for _, b, _ in smooth_pieces(sde, when[0], when[-1])][:-1]
+    steps = _steps(np.union1d(when, jumps), time_step)
     # Ends and middles of all steps, in turn.
     seen = seen_at(sde, rows, np.sort(np.concatenate([steps, (steps[1:] + steps[:-1]) / 2])))
     laws = [law.density(names) for law in seen[::2]]

@@ -1,8 +1,8 @@
 """Exact moments of the SDE: ordinary differential equations of mean, covariance and transition matrix.
 
-The law is Gaussian: m′ = b − B m and P′ = −BP − PBᵀ + GGᵀ. Columns Y that start from the identity obey Y′ = −BY, and
-give the transition matrix. Eigenvalues of B lie in [0, 2], so that nothing here is stiff, and an explicit method of
-order 8 with error control is fast and precise.
+The law is Gaussian: m′ = b − B m and P′ = −BP − PBᵀ + GGᵀ, for the state of public opinions, hidden ones that adapt and
+the memory of correlated noise (``_linear_drift``). Eigenvalues of B of public opinions lie in [0, 2], so that nothing
+here is stiff, and an explicit method of order 8 with error control is fast and precise.
 """
 
 from __future__ import annotations
@@ -17,9 +17,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import solve_continuous_lyapunov
 
+from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError, PeerPressureError, message
+from peerpressure.layout import StateLayout
 from peerpressure.model import Vector
-from peerpressure.schedules import Constant, Table
+from peerpressure.networks import TemporalNetwork
+from peerpressure.schedules import Constant, Schedule, Table
 from peerpressure.sde._equation import FIRST_TIME, SDE, steepness
 
 TOLERANCE = 1e-11  # of one step, as a share of each number; a whole run keeps 1e-8 and better
@@ -30,10 +33,7 @@ NEGLIGIBLE = 1e-12  # absolute tolerance, as a share of the typical size of a qu
 @final
 @dataclass(frozen=True, eq=False)
 class Flow:
-    """Columns (agents, columns) and covariance (agents, agents) at one time, centred on the consensus value.
-
-    The last column is a mean, driven by the hidden opinions; the others obey the homogeneous equation.
-    """
+    """Mean (states, 1) and covariance (states, states) of the state at one time, centred on the consensus value."""
 
     columns: Vector
     covariance: Vector
@@ -53,15 +53,17 @@ def real_times(times: ArrayLike, *, least: float = 0.0) -> Vector:
 
 
 def smooth_pieces(sde: SDE, begin: float, end: float) -> Iterator[tuple[float, float, SDE]]:
-    """Cut a stretch of time where tables jump; each piece comes with an equation whose tables are constants."""
-    if not any(isinstance(schedule, Table) for schedule in (sde.pressure, sde.noise.time_scale)):
+    """Cut a stretch of time where tables and networks jump; each piece comes with an equation in which they do not."""
+    network, tables = sde.model.temporal_network, any(isinstance(schedule, Table) for schedule in schedules_of(sde))
+    if network is None and not tables:
         if end > begin:
             yield begin, end, sde
         return
     # Otherwise rounding would leave pieces of length 1e-15 beside the jumps, each with a solver of its own.
     # FIRST_TIME is no rounding error of 0, where noise that it avoids would be infinite.
     first, last = begin if begin <= FIRST_TIME else _on_whole(begin), _on_whole(end)
-    inner = (float(k) for k in range(math.floor(first) + 1, math.ceil(last)))
+    whole = range(math.floor(first) + 1, math.ceil(last))
+    inner = (float(k) for k in whole if tables or network is None or _changes_after(network, k))
     for a, b in itertools.pairwise([first, *inner, last]):
         if b > a:
             # Read in the middle, where rounding of the ends cannot choose the neighbouring entry. Without the cut,
@@ -69,31 +71,54 @@ def smooth_pieces(sde: SDE, begin: float, end: float) -> Iterator[tuple[float, f
             yield a, b, _with_constants(sde, (a + b) / 2)
 
 
+def schedules_of(sde: SDE) -> Iterator[Schedule]:
+    """Yield all that depends on time in a formula or a table."""
+    yield from (sde.pressure, sde.noise.time_scale)
+    if sde.model.adaptation is not None:
+        yield sde.model.adaptation.rate
+
+
+def _changes_after(network: TemporalNetwork, k: int) -> bool:
+    """Whether the network of step k + 1 has events, and so may differ from that of step k."""
+    step = k + 1 if network.period is None else k % network.period + 1
+    place = int(np.searchsorted(network.change_times, step))
+    # Where a period begins, the last network gives way to the first, whether or not that has events.
+    return step == 1 or (place < network.change_times.size and int(network.change_times[place]) == step)
+
+
 def _on_whole(t: float) -> float:
     return float(round(t)) if abs(t - round(t)) < ROUNDING else t
 
 
 def _with_constants(sde: SDE, t: float) -> SDE:
-    """Return the equation with the tables' values at time t as constants."""
-    model, noise = sde.model, sde.noise
+    """Return the equation with the tables' values and the network of time t as constants."""
+    model, noise, adaptation = sde.model, sde.noise, sde.model.adaptation
     if isinstance(noise.time_scale, Table):
         noise = replace(noise, time_scale=Constant(float(sde.noise_scale(t))))
     pressure = model.pressure
     if isinstance(pressure, Table):
         pressure = Constant(float(pressure(pressure.reading_times(np.array(t)))))
-    return replace(sde, model=replace(model, pressure=pressure, noise=noise))
+    if adaptation is not None and isinstance(adaptation.rate, Table):
+        # Not 0, which would remove hidden opinions from the state.
+        pace = max(float(sde.adaptation_pace(t)), np.finfo(np.float64).tiny)
+        adaptation = Adaptation(Constant(pace), adaptation.adaptation_weight)
+    parts: dict[str, Any] = {"pressure": pressure, "noise": noise, "adaptation": adaptation}
+    # A model is not made anew for every change of the network.
+    changed = any(isinstance(schedule, Table) for schedule in schedules_of(sde))
+    found = replace(sde, model=replace(model, **parts)) if changed else sde
+    return found if model.temporal_network is None else found.on_network(sde.network_step(t))
 
 
 def solve_flow(sde: SDE, flow: Flow, begin: float, times: Vector) -> Iterator[Flow]:
     """Solve for the flow from ``begin`` on and yield it at each of the increasing times."""
-    shape, n = flow.columns.shape, sde.n
+    shape, states = flow.columns.shape, sde.layout.states
     if begin == 0 and (gathered := first_noise(sde)).any():
         if times[0] == 0:
             yield flow
         # The integrand is infinite at 0, so that the solver starts a little later, from the exact integral up to there.
         # The columns change by O(FIRST_TIME) in that interval, which is within the tolerance.
         begin, times = FIRST_TIME, times[times > 0]
-        flow = Flow(flow.columns, flow.covariance + np.diag(gathered))
+        flow = _after_first(sde.layout, flow, gathered)
         if not times.size:
             return
     # Without noise there is no covariance to carry along.
@@ -102,7 +127,7 @@ def solve_flow(sde: SDE, flow: Flow, begin: float, times: Vector) -> Iterator[Fl
 
     def unpack(values: Vector) -> Flow:
         columns = values[: flow.columns.size].reshape(shape)
-        rest = values[flow.columns.size :].reshape(n, n) if carried else np.zeros((n, n))
+        rest = values[flow.columns.size :].reshape(states, states) if carried else np.zeros((states, states))
         return Flow(columns, rest)
 
     tolerance = _tolerance(sde, flow, (begin, float(times[-1])), carried=carried)
@@ -113,34 +138,50 @@ def solve_flow(sde: SDE, flow: Flow, begin: float, times: Vector) -> Iterator[Fl
 def first_noise(sde: SDE) -> Vector:
     """Return the variance of the noise up to FIRST_TIME, where its scale grows without bound towards time 0.
 
-    With a scale like t^(−γ) that is ∫ G² dt = t G²/(1 − 2γ). It is 0 for all other noise, which needs no such care.
+    With a scale like t^(−γ) that is ∫ G² dt = t G²/(1 − 2γ); of correlated noise it is the weight ∫ G dt = t G/(1 − γ)
+    of u. It is 0 for all other noise, which needs no such care.
     """
     gamma = steepness(sde.noise.time_scale)
     if gamma == 0 or sde.noise.is_zero:
         return np.zeros(sde.n)
-    return np.asarray(FIRST_TIME / (1 - 2 * gamma) * sde.noise_size(FIRST_TIME) ** 2)
+    size = sde.noise_size(FIRST_TIME)
+    if sde.noise.has_memory:
+        return np.asarray(FIRST_TIME / (1 - gamma) * size)
+    return np.asarray(FIRST_TIME / (1 - 2 * gamma) * size**2)
+
+
+def _after_first(at: StateLayout, flow: Flow, gathered: Vector) -> Flow:
+    """Return the flow at FIRST_TIME, from that at time 0 and what ``first_noise`` has gathered."""
+    columns, covariance = flow.columns.copy(), flow.covariance.copy()
+    if not at.has_memory:
+        np.einsum("ii->i", covariance[at.public, at.public])[...] += gathered
+        return Flow(columns, covariance)
+    columns[at.public] += gathered[:, None] * columns[at.memory]
+    # (I + E) P (I + E)ᵀ with E the weights of u in y.
+    covariance[at.public] += gathered[:, None] * covariance[at.memory]
+    covariance[:, at.public] += gathered * covariance[:, at.memory]
+    return Flow(columns, covariance)
 
 
 def _rate(sde: SDE, shape: tuple[int, ...], *, carried: bool) -> Callable[[float, Vector], Vector]:
-    """Return the right-hand side for the flat state of columns and covariance."""
-    n, size = sde.n, shape[0] * shape[1]
+    """Return the right-hand side for the flat state of mean and covariance."""
+    n, states, size = sde.n, sde.layout.states, shape[0] * shape[1]
     centred = sde.x0 - sde.centre
 
     def rate(t: float, flat: Vector) -> Vector:
-        update = sde.update(t)
+        drift = sde.linear_drift(t)
         out = np.empty_like(flat)
         # Views into the flat vectors of the solver; nothing is copied.
         columns, moved = flat[:size].reshape(shape), out[:size].reshape(shape)
-        np.subtract(update.couple(columns), columns, out=moved)
-        # Only the last column, the mean, is driven; the others give the transition matrix.
-        moved[:, -1] += update.gain * centred
+        moved[...] = drift.forward(columns)
+        moved[:n, -1] += drift.hidden_weight * centred
         if carried:
-            covariance, spread = flat[size:].reshape(n, n), out[size:].reshape(n, n)
+            covariance, spread = flat[size:].reshape(states, states), out[size:].reshape(states, states)
             # P is symmetric, so that PBᵀ is the transpose of BP: one sparse product instead of two, and a derivative
             # that is symmetric to the bit, which keeps P so.
-            half = update.couple(covariance) - covariance
+            half = drift.forward(covariance)
             np.add(half, half.T, out=spread)
-            spread.flat[:: n + 1] += sde.noise_size(t, update) ** 2
+            np.einsum("ii->i", spread[drift.driven, drift.driven])[...] += drift.diffusion**2
         return out
 
     return rate
@@ -155,11 +196,19 @@ def _tolerance(sde: SDE, flow: Flow, ends: tuple[float, float], *, carried: bool
     columns[:, -1] *= max(opinions, float(np.abs(flow.columns[:, -1]).max())) or 1.0
     if not carried:
         return columns.ravel()
-    begin, end = ends
+    at, (begin, end) = sde.layout, ends
     # Not at the start itself, where a noise scale may be 0 or very large.
     noise = float(sde.noise_size(begin + min(1.0, (end - begin) / 2)).max())
-    size = max(noise**2, float(flow.covariance.max())) or 1.0
-    return np.concatenate([columns.ravel(), np.full(sde.n**2, NEGLIGIBLE * size)])
+    if at.has_memory:
+        # Correlated noise acts in proportion to time.
+        noise *= min(1.0, end - begin)
+    size = max(noise**2, float(flow.covariance[: at.memory.start, : at.memory.start].max())) or 1.0
+    covariance = np.full(flow.covariance.shape, NEGLIGIBLE * size)
+    # The memory of the noise has unit variance.
+    covariance[at.memory] = NEGLIGIBLE * math.sqrt(size)
+    covariance[:, at.memory] = NEGLIGIBLE * math.sqrt(size)
+    covariance[at.memory, at.memory] = NEGLIGIBLE
+    return np.concatenate([columns.ravel(), covariance.ravel()])
 
 
 def integrate(
@@ -220,12 +269,14 @@ BLOCK = 2**20
 
 
 def adjoint_moments(sde: SDE, weights: Vector, times: Vector) -> tuple[Vector, Vector, Vector]:
-    """Return mean and variance (times, sums) and the last covariance (sums, sums) of the sums cᵀy.
+    """Return mean and variance (times, sums) and the last covariance (sums, sums) of the sums cᵀy, or cᵀy + kᵀx.
 
     From λ = c at the time asked for, λ′ = Bᵀλ is solved back to time 0. Then the mean is λ(0)·y₀ + ∫ λ·b dt, and the
     covariance of two sums ∫ (Gλ)·(Gλ̃) dt.
     """
-    parts = [_run_block(sde, weights, block) for block in _blocks(weights.size, times)]
+    rows = np.zeros((len(weights), sde.layout.states))
+    rows[:, : weights.shape[1]] = weights
+    parts = [_run_block(sde, rows, block) for block in _blocks(rows.size, times)]
     mean = np.concatenate([mean for mean, _ in parts])
     covariances = np.concatenate([covariance for _, covariance in parts])
     return mean, np.einsum("tii->ti", covariances), covariances[-1]
@@ -233,33 +284,51 @@ def adjoint_moments(sde: SDE, weights: Vector, times: Vector) -> tuple[Vector, V
 
 def _run_block(sde: SDE, weights: Vector, times: Vector) -> tuple[Vector, Vector]:
     """Solve for all times of a block in one backward pass; later ones start first, earlier ones join when reached."""
-    k, n, v = *weights.shape, sde.centre
-    state = np.empty((0, k, n + 1 + k))
-    # State of one sum: its adjoint λ (agents), the integral for its mean (1), and those for its covariances (sums).
+    (k, size), v, at = weights.shape, sde.centre, sde.layout
+    state = np.empty((0, k, size + 1 + k))
+    # State of one sum: its adjoint λ (states), the integral for its mean (1), and those for its covariances (sums).
     fresh = np.concatenate([weights, np.zeros((k, 1 + k))], axis=1)[None]
     gathered = first_noise(sde)
     last = FIRST_TIME if gathered.any() else 0.0
     for begin, end in itertools.pairwise([*times[times > 0][::-1], last]):
         state = _back_to(sde, np.concatenate([state, fresh]), begin, end)
-    # The variance up to FIRST_TIME, which the pass leaves out because the noise is unbounded there.
-    state[..., n + 1 :] += np.einsum("tan,n,tbn->tab", state[..., :n], gathered, state[..., :n])
+    # The noise up to FIRST_TIME, which the pass leaves out because it is unbounded there.
+    public = state[..., at.public]
+    if at.has_memory:
+        state[..., at.memory] += gathered * public
+    else:
+        state[..., size + 1 :] += np.einsum("tan,n,tbn->tab", public, gathered, public)
     if times[0] == 0:
         state = np.concatenate([state, fresh])
     state = state[::-1]
-    adjoint, mean, covariance = state[..., :n], state[..., n], state[..., n + 1 :]
+    adjoint, mean, covariance = state[..., :size], state[..., size], state[..., size + 1 :]
+    if at.has_memory and not sde.noise.is_zero:
+        # Correlated noise starts from its stationary law, of unit variance.
+        covariance = covariance + np.einsum("tan,tbn->tab", adjoint[..., at.memory], adjoint[..., at.memory])
     # Everything is centred on the consensus value, which the sum of the weights multiplies.
-    return mean + adjoint @ (sde.start_state - v) + v * weights.sum(axis=1), covariance
+    return mean + adjoint @ start_of(sde) + v * weights.sum(axis=1), covariance
+
+
+def start_of(sde: SDE) -> Vector:
+    """Return the mean of the state at time 0, (states,), centred on the consensus value."""
+    at, start = sde.layout, np.zeros(sde.layout.states)
+    start[at.public] = sde.start_state - sde.centre
+    if at.has_hidden:
+        start[at.hidden] = sde.x0 - sde.centre
+    return start
 
 
 def _back_to(sde: SDE, state: Vector, begin: float, end: float) -> Vector:
-    n = sde.n
+    at = sde.layout
+    n, opinions = at.states, float(np.ptp(np.concatenate([sde.x0, sde.start_state]))) or 1.0
     tolerance = np.full(state.shape, NEGLIGIBLE)
     # The transition matrix is substochastic, so that |λ|₁ does not grow backwards in time: it bounds the means and,
     # squared, the covariances.
-    size = np.abs(state[..., :n]).sum(axis=2).max()
-    opinions = float(np.ptp(np.concatenate([sde.x0, sde.start_state]))) or 1.0
+    size = np.abs(state[..., : at.memory.start]).sum(axis=2).max()
+    noise = float(sde.noise_size(begin).max()) * (min(1.0, begin - end) if at.has_memory else 1.0) or 1.0
+    tolerance[..., at.memory] *= noise
     tolerance[..., n] *= size * opinions
-    tolerance[..., n + 1 :] *= size**2 * (float(sde.noise_size(begin).max()) ** 2 or 1.0)
+    tolerance[..., n + 1 :] *= size**2 * noise**2
     # Weights may be so small that their squares underflow, and a tolerance of 0 has no meaning.
     tolerance = np.maximum(tolerance, np.finfo(np.float64).tiny)
 
@@ -272,16 +341,16 @@ def _back_to(sde: SDE, state: Vector, begin: float, end: float) -> Vector:
 
 def _adjoint_rate(sde: SDE, t: float, state: Vector) -> Vector:
     """Return the rate of change, with growing t, of adjoints, means and covariances."""
-    n, update = sde.n, sde.update(t)
-    adjoint = state[..., :n]
+    drift, size = sde.linear_drift(t), sde.layout.states
+    adjoint = state[..., :size]
     # One sparse product for the adjoints of all sums and times.
-    rows = adjoint.reshape(-1, n)
+    rows = adjoint.reshape(-1, size)
     out = np.empty_like(state)
-    out[..., :n] = adjoint - update.couple_adjoint(np.ascontiguousarray(rows.T)).T.reshape(adjoint.shape)
+    out[..., :size] = -drift.adjoint(np.ascontiguousarray(rows.T)).T.reshape(adjoint.shape)
     # The solver goes backwards in time, so that the integrals accumulate with a minus sign.
-    out[..., n] = -(adjoint @ (update.gain * (sde.x0 - sde.centre)))
-    noisy = adjoint * sde.noise_size(t, update)
-    out[..., n + 1 :] = -np.einsum("tan,tbn->tab", noisy, noisy)
+    out[..., size] = -(adjoint[..., : sde.n] @ (drift.hidden_weight * (sde.x0 - sde.centre)))
+    noisy = adjoint[..., drift.driven] * drift.diffusion
+    out[..., size + 1 :] = -np.einsum("tan,tbn->tab", noisy, noisy)
     return out
 
 
@@ -293,7 +362,7 @@ def _blocks(size: int, times: Vector) -> Iterator[Vector]:
 
 # Moments of all agents or of weighted sums, for any times.
 
-# The solver keeps some twenty matrices of this size, 160 MB, and a unit of time takes a second.
+# Entries of the state. The solver keeps some twenty matrices of this size, 160 MB, and a unit of time takes a second.
 LARGEST_COVARIANCE = 1_000
 
 
@@ -337,7 +406,7 @@ def moments_at(sde: SDE, times: ArrayLike) -> GaussianMoments:
     Parameters
     ----------
     sde : SDE
-        The equation, of up to 1,000 agents.
+        The equation, of up to 1,000 agents; 500 where opinions adapt or noise is correlated, and 333 where both.
     times : float or array_like of float
         Increasing times from 0 on.
 
@@ -349,7 +418,7 @@ def moments_at(sde: SDE, times: ArrayLike) -> GaussianMoments:
     Raises
     ------
     InvalidInputError
-        If times are not increasing, or there are more than 1,000 agents.
+        If times are not increasing, or there are too many agents.
 
     See Also
     --------
@@ -387,7 +456,7 @@ def moments_of(sde: SDE, weights: ArrayLike, times: ArrayLike) -> GaussianMoment
     sde : SDE
         The equation.
     weights : array_like of shape (sums, n) or (n,)
-        Weights c of each sum.
+        Weights c of each sum; (sums, 2n) with those of the hidden opinions behind the ones of the public opinions.
     times : float or array_like of float
         Increasing times from 0 on.
 
@@ -414,15 +483,20 @@ def moments_of(sde: SDE, weights: ArrayLike, times: ArrayLike) -> GaussianMoment
     >>> moments_of(SDE(Model(cycle(1001), hidden=range(1001))), np.full(1001, 1 / 1001), 5.0).mean.round(9)
     array([[500.]])
     """
-    when, rows = real_times(times), checked_weights(sde, weights)
+    when, rows = real_times(times), checked_weights(sde, weights, hidden=True)
+    # Constant hidden opinions are no part of the state, and their sum is known.
+    constant = np.zeros(len(rows))
+    if rows.shape[1] > sde.n and not sde.layout.has_hidden:
+        rows, constant = rows[:, : sde.n], rows[:, sde.n :] @ sde.x0
     # The adjoint costs sums × times vectors, the covariance n of them.
-    if sde.n > LARGEST_COVARIANCE or rows.shape[0] * when.size <= sde.n:
-        return GaussianMoments(*adjoint_moments(sde, rows, when))
+    if sde.layout.states > LARGEST_COVARIANCE or rows.shape[0] * when.size <= sde.n:
+        found, variance, covariance = adjoint_moments(sde, rows, when)
+        return GaussianMoments(constant + found, variance, covariance)
     mean, variance = np.empty((2, when.size, rows.shape[0]))
     covariance = np.zeros((rows.shape[0], rows.shape[0]))
-    for i, (own, full) in enumerate(gaussian_path(sde, when)):
-        covariance = rows @ full @ rows.T
-        mean[i], variance[i] = rows @ own, np.diag(covariance)
+    for i, (own, full) in enumerate(state_path(sde, when)):
+        covariance = rows @ full[: rows.shape[1], : rows.shape[1]] @ rows.T
+        mean[i], variance[i] = constant + rows @ own[: rows.shape[1]], np.diag(covariance)
     return GaussianMoments(mean, np.maximum(variance, 0.0), covariance)
 
 
@@ -432,7 +506,7 @@ def gaussian_path(sde: SDE, times: Vector) -> Iterator[tuple[Vector, Vector]]:
     Parameters
     ----------
     sde : SDE
-        The equation, of up to 1,000 agents.
+        The equation, of as many agents as ``moments_at`` takes.
     times : array of float
         Increasing times from 0 on.
 
@@ -446,7 +520,7 @@ def gaussian_path(sde: SDE, times: Vector) -> Iterator[tuple[Vector, Vector]]:
     Raises
     ------
     InvalidInputError
-        If there are more than 1,000 agents.
+        If there are too many agents.
 
     See Also
     --------
@@ -463,24 +537,37 @@ def gaussian_path(sde: SDE, times: Vector) -> Iterator[tuple[Vector, Vector]]:
     >>> [float(mean[0].round(4)) for mean, _ in gaussian_path(sde, np.array([1.0, 20.0]))]
     [1.259, 1.3333]
     """
-    n, v = sde.n, sde.centre
-    if n > LARGEST_COVARIANCE:
-        rule = f"the covariance of all agents is worked out for up to {LARGEST_COVARIANCE:,} of them"
+    for mean, covariance in state_path(sde, times):
+        yield mean[: sde.n], covariance[: sde.n, : sde.n]
+
+
+def state_path(sde: SDE, times: Vector) -> Iterator[tuple[Vector, Vector]]:
+    """Yield mean and covariance of the whole state at each of the times."""
+    at, v = sde.layout, sde.centre
+    if at.states > LARGEST_COVARIANCE:
+        most = LARGEST_COVARIANCE * at.agents // at.states
+        rule = f"the covariance of all agents is worked out for up to {most:,} of them"
         remedy = "ask for some weighted sums of agents with moments_of"
-        raise InvalidInputError(message(rule, got=f"{n:,}", remedy=remedy))
+        raise InvalidInputError(message(rule, got=f"{at.agents:,}", remedy=remedy))
     # Centred, because the distance to consensus may be far below the magnitude of v.
-    start = Flow((sde.start_state - v)[:, None], np.zeros((n, n)))
+    start = Flow(start_of(sde)[:, None], np.zeros((at.states, at.states)))
+    if not sde.noise.is_zero:
+        # Correlated noise starts from its stationary law.
+        np.einsum("ii->i", start.covariance[at.memory, at.memory])[...] = 1.0
     for flow in solve_flow(sde, start, 0.0, times):
-        yield flow.columns[:, 0] + v, flow.covariance
+        mean = flow.columns[:, 0] + v
+        mean[at.memory] = 0.0
+        yield mean, flow.covariance
 
 
-def checked_weights(sde: SDE, weights: ArrayLike) -> Vector:
-    """Return weights as rows with one finite number for each agent."""
+def checked_weights(sde: SDE, weights: ArrayLike, *, hidden: bool = False) -> Vector:
+    """Return weights as rows with one finite number for each agent, or two where ``hidden`` opinions may follow."""
     try:
         rows = np.atleast_2d(np.asarray(weights, dtype=np.float64))
     except (TypeError, ValueError):
         rows = np.zeros((0, 0))
-    if rows.ndim != 2 or rows.shape[1] != sde.n or not np.all(np.isfinite(rows)):
+    sizes = (sde.n, 2 * sde.n) if hidden else (sde.n,)
+    if rows.ndim != 2 or rows.shape[1] not in sizes or not np.all(np.isfinite(rows)):
         rule = f"weights must be rows of {sde.n} finite numbers, one for each agent"
         got = f"shape {rows.shape}" if rows.size else repr(weights)[:80]
         raise InvalidInputError(message(rule, got=got, remedy="for instance np.eye(n)[[0]] for the first agent"))
@@ -495,7 +582,7 @@ def stationary(sde: SDE, t: float) -> tuple[Vector, Vector]:
 
     The mean is the fixed point (S + ρL)⁻¹S x₀. The covariance solves BP + PBᵀ = GGᵀ: with M = S + ρD, the matrix
     M^½ B M^(−½) is symmetric, and in its eigenvectors with eigenvalues λ the solution is a division by λ_i + λ_j. On a
-    directed network it takes a Schur decomposition of B.
+    directed network, and where noise is correlated, it takes a Schur decomposition of B.
 
     Parameters
     ----------
@@ -531,15 +618,19 @@ def stationary(sde: SDE, t: float) -> tuple[Vector, Vector]:
     array([[0.1667, 0.0833],
            [0.0833, 0.1667]])
     """
-    if sde.n > LARGEST_COVARIANCE:
-        rule = f"a stationary covariance is worked out for up to {LARGEST_COVARIANCE:,} agents"
+    at = sde.layout
+    if at.states > LARGEST_COVARIANCE:
+        rule = f"a stationary covariance is worked out for up to {LARGEST_COVARIANCE * at.agents // at.states:,} agents"
         raise InvalidInputError(message(rule, got=f"{sde.n:,}", remedy="use moments_of at late times"))
+    if at.has_hidden:
+        rule = "hidden opinions that adapt have no stationary law: noise moves what agents agree on for ever"
+        raise InvalidInputError(message(rule, got=sde.model.adaptation, remedy="use moments_at at late times"))
     B, b = sde.drift(t)
-    if sde.network.directed:
-        return _directed_stationary(sde, t, B.toarray(), b)
+    if sde.network.directed or at.has_memory:
+        return _general_stationary(sde, t, B.toarray(), b)
     relief, weight = sde.homogeneous(t)
     # M in homogeneous coordinates; the common factor relief cancels in every product below.
-    root = np.sqrt(relief * sde.s + weight * sde.network.degrees)
+    root = np.sqrt(relief * sde.s + weight * sde.model.degrees_at(sde.network_step(t)))
     # Symmetric up to rounding; eigh reads one triangle only, so that both are averaged.
     values, vectors = np.linalg.eigh(_symmetric(B.toarray() * np.outer(root, 1 / root)))
     _require_stationary(sde, t, float(values[0]))
@@ -553,11 +644,17 @@ def stationary(sde: SDE, t: float) -> tuple[Vector, Vector]:
     return v + vectors @ centred / root, _symmetric(covariance / np.outer(root, root))
 
 
-def _directed_stationary(sde: SDE, t: float, B: Vector, b: Vector) -> tuple[Vector, Vector]:
-    _require_stationary(sde, t, float(np.linalg.eigvals(B).real.min()))
-    v = sde.centre
-    mean = v + np.linalg.solve(B, b - v * B.sum(axis=1))
-    return mean, _symmetric(solve_continuous_lyapunov(B, np.diag(sde.noise_size(t) ** 2)))
+def _general_stationary(sde: SDE, t: float, B: Vector, b: Vector) -> tuple[Vector, Vector]:
+    n, v, drift = sde.n, sde.centre, sde.linear_drift(t)
+    _require_stationary(sde, t, float(np.linalg.eigvals(B[:n, :n]).real.min()))
+    mean = v + np.linalg.solve(B[:n, :n], b[:n] - v * B[:n, :n].sum(axis=1))
+    if sde.noise.is_frozen:
+        # Frozen draws are constants of unit variance, to which public opinions respond.
+        response = np.linalg.solve(B[:n, :n], np.diag(drift.noise_weight))
+        return mean, _symmetric(response @ response.T)
+    noise = np.zeros(sde.layout.states)
+    noise[drift.driven] = drift.diffusion**2
+    return mean, _symmetric(solve_continuous_lyapunov(B, np.diag(noise)))[:n, :n]
 
 
 def _symmetric(matrix: Vector) -> Vector:

@@ -1,8 +1,9 @@
-"""The exact law of a step: y at a later time given y at an earlier one is Gaussian, with a mean linear in it.
+"""The exact law of a step: the state at a later time given an earlier one is Gaussian, with a mean linear in it.
 
 With Φ(s) the matrix that takes a state at time s to the end of the step, the law is F = Φ(begin), M = ∫ Φ diag(g) ds
 for the hidden opinions and Q = ∫ Φ G² Φᵀ ds for the noise. Over a piece of length h that ends at b, Φ = e^(−hu) Y with
-u = (b − s)/h and Y′ = h Y C(u). A polynomial through its values at Gauss's nodes stands for C, so that the terms of
+u = (b − s)/h and Y′ = h Y C(u). Where hidden opinions adapt or noise is correlated, C stands for the whole drift of the
+state plus the identity. A polynomial through its values at Gauss's nodes stands for C, so that the terms of
 Taylor's series of Y follow from one another by one sparse product each; the integrals are Gauss's. Pieces are halved
 until the polynomials of C, g and G² are right between the nodes.
 
@@ -27,9 +28,9 @@ from numpy.polynomial.legendre import leggauss
 
 from peerpressure.affine import coefficients
 from peerpressure.errors import InvalidInputError, TooLargeError, message
+from peerpressure.layout import StateLayout
 from peerpressure.model import Vector
 from peerpressure.progress import checkpoint
-from peerpressure.schedules import Constant
 from peerpressure.sde._equation import FIRST_TIME, SDE
 from peerpressure.sde._moments import first_noise, real_times, smooth_pieces
 
@@ -55,19 +56,21 @@ _AT_CHECKS = np.array(
 @final
 @dataclass(frozen=True, eq=False)
 class StepLaw:
-    """The law of a state given an earlier one, y_end | y_begin ~ N(F y_begin + M x₀, Q), for a step of any length.
+    """The law of a state given an earlier one, z_end | z_begin ~ N(F z_begin + M x₀, Q), for a step of any length.
+
+    The state z is y, followed by hidden opinions where they adapt (M is 0 then) and by the memory of correlated noise.
 
     Attributes
     ----------
     begin, end : float
         Times at which the step begins and ends.
-    matrix : array of shape (n, n)
+    matrix : array of shape (states, states)
         Matrix F.
-    hidden : array of shape (n, n)
+    hidden : array of shape (states, n)
         Matrix M.
-    shift : array of shape (n,)
+    shift : array of shape (states,)
         The product M x₀.
-    covariance : array of shape (n, n)
+    covariance : array of shape (states, states)
         Covariance Q.
 
     See Also
@@ -139,7 +142,7 @@ class StepLaw:
         )
 
     def __repr__(self) -> str:
-        return f"StepLaw(t = {self.begin:g} to {self.end:g}, {self.shift.size} agents)"
+        return f"StepLaw(t = {self.begin:g} to {self.end:g}, {self.hidden.shape[1]} agents)"
 
 
 def transition(sde: SDE, begin: float, end: float) -> StepLaw:
@@ -178,34 +181,46 @@ def transition(sde: SDE, begin: float, end: float) -> StepLaw:
     array([1.259, 1.741])
     """
     real_times([begin, end])
-    n, v = sde.n, sde.centre
-    _require_memory(n)
-    F, M, Q = np.eye(n), np.zeros((n, n)), np.zeros((n, n))
+    at, v = sde.layout, sde.centre
+    _require_memory(sde)
+    F, M, Q = np.eye(at.states), np.zeros((at.states, at.agents)), np.zeros((at.states, at.states))
     first = begin
     if begin == 0 and (gathered := first_noise(sde)).any():
         # Noise is infinite at 0, and so the pieces start a little later, from its exact integral up to there. F and M
         # change by O(FIRST_TIME) meanwhile, which is a rounding error.
-        first, Q = FIRST_TIME, np.diag(gathered)
+        first = FIRST_TIME
+        if at.has_memory:
+            F[at.public, at.memory] += np.diag(gathered)
+        else:
+            Q[at.public, at.public] += np.diag(gathered)
     for a, b, smooth in smooth_pieces(sde, first, end):
         for piece in _pieces(smooth, a, b):
             later, driven, spread = _law(smooth, piece)
             F, M, Q = later @ F, later @ M + driven, later @ Q @ later.T + spread
+    if sde.noise.is_frozen:
+        # Frozen draws stay as they are, to the bit, so that a run can be resumed.
+        F[at.memory, at.memory] = np.eye(at.agents)
     # Centred on the consensus value, which has the weight that the start has lost: a common offset of all opinions must
     # not add rounding errors.
-    shift = M @ (sde.x0 - v) + v * (1.0 - F.sum(axis=1))
+    shift = M @ (sde.x0 - v) + v * (1.0 - F[:, : at.memory.start].sum(axis=1))
+    shift[at.memory] = 0.0
     return StepLaw(begin, end, F, M, shift, Q)
 
 
 class _Piece(NamedTuple):
-    """A piece of a step with coefficients at the nodes, coupling, gain and squared noise, (nodes, agents) each.
+    """A piece of a step with coefficients at the nodes, coupling, gain, noise and adaptation, (nodes, agents) each.
 
+    ``noise`` is G² where noise is white and G where it is correlated; ``rate`` is empty where opinions are constant.
     ``totals`` are the integrals of these over the piece, and ``errors`` those of what polynomials miss at the checks.
+    ``step`` is that of the network.
     """
 
+    step: int
     length: float
     coupling: Vector
     gain: Vector
     noise: Vector
+    rate: Vector
     totals: Vector
     errors: Vector
 
@@ -213,7 +228,9 @@ class _Piece(NamedTuple):
 def _pieces(sde: SDE, begin: float, end: float) -> Iterator[_Piece]:
     """Cut a stretch of time into pieces with smooth coefficients."""
     whole = _sampled(sde, begin, end).totals
-    count = max(1, math.ceil((end - begin) / LONGEST))
+    # Correlated noise reverts at a rate of its own, which may be above those of opinions.
+    fastest = max(1.0, sde.reversion / 2) if sde.noise.has_memory else 1.0
+    count = max(1, math.ceil((end - begin) * fastest / LONGEST))
     # A stack, the earliest piece on top.
     pending = [(a, b, 0) for a, b in itertools.pairwise(np.linspace(begin, end, count + 1).tolist())][::-1]
     while pending:
@@ -232,58 +249,109 @@ def _sampled(sde: SDE, begin: float, end: float) -> _Piece:
     h, count = end - begin, _NODES.size
     times = end - h * np.concatenate([_NODES, _CHECKS])
     relief, weight = (values[:, None] for values in sde.homogeneous(times))
-    gain, coupling = coefficients(relief, weight, sde.s, sde.network.degrees)
-    noise = np.square(gain * sde.deviations * sde.noise_scale(times)[:, None])
+    k = sde.network_step((begin + end) / 2)
+    degrees, kept = sde.model.degrees_at(k), sde.model.kept_at(k)
+    gain, coupling = coefficients(relief, weight, sde.s, degrees)
+    if kept is not None:
+        gain, coupling = gain * (1 - kept), coupling * (1 - kept)
+    size = gain * sde.deviations * sde.noise_scale(times)[:, None]
+    noise = size if sde.noise.has_memory else np.square(size)
     # A row of C sums to at most 1, which is its scale. Gain and noise are compared with themselves, since their ratio
     # decides what is known of x₀.
-    each = np.stack([coupling * sde.network.degrees, gain, noise])
+    each = np.stack([coupling * degrees, gain, noise])
+    rate = np.empty((0, sde.n))
+    if sde.model.adaptation is not None:
+        rate = sde.adaptation_pace(times)[:, None] * sde.model.adaptation.adaptation_weights(sde.n)
+        each = np.concatenate([each, rate[None]])
     totals = h * (_WEIGHTS @ each[:, :count])
     totals[0] = h
     errors = h * np.abs(_AT_CHECKS @ each[:, :count] - each[:, count:]).max(axis=1)
-    return _Piece(h, coupling[:count], gain[:count], noise[:count], totals, errors)
+    return _Piece(k, h, coupling[:count], gain[:count], noise[:count], rate[:count], totals, errors)
 
 
 def _law(sde: SDE, piece: _Piece) -> tuple[Vector, Vector, Vector]:
     """Return F, M and Q of a piece."""
-    h, n = piece.length, sde.n
-    terms = np.array(_taylor_terms(sde, piece)).reshape(-1, n * n)
+    h, at = piece.length, sde.layout
+    terms = np.array(_taylor_terms(sde, piece)).reshape(-1, at.states**2)
     # Φᵀ at the nodes and at the beginning, in one product.
     powers = np.vander(np.append(_NODES, 1.0), len(terms), increasing=True)
-    paths = ((np.exp(-h * np.append(_NODES, 1.0))[:, None] * powers) @ terms).reshape(-1, n, n)
+    paths = ((np.exp(-h * np.append(_NODES, 1.0))[:, None] * powers) @ terms).reshape(-1, at.states, at.states)
     weights, paths, F = h * _WEIGHTS, paths[:-1], np.ascontiguousarray(paths[-1].T)
-    M = np.einsum("k,kj,kji->ij", weights, piece.gain, paths)
-    if not piece.noise.any():
-        return F, M, np.zeros((n, n))
+    M = np.zeros((at.states, at.agents))
+    if not at.has_hidden:
+        M = np.einsum("k,kj,kji->ij", weights, piece.gain, paths[:, at.public])
+    noise, driven = piece.noise, at.public
+    if at.has_memory:
+        noise, driven = np.full_like(piece.noise, 2 * sde.reversion), at.memory
+    if not noise.any():
+        return F, M, np.zeros_like(F)
     # Q as a sum of squares, which is symmetric to the bit and never negative.
-    root = (paths * np.sqrt(weights[:, None] * piece.noise)[:, :, None]).reshape(-1, n)
+    root = (paths[:, driven] * np.sqrt(weights[:, None] * noise)[:, :, None]).reshape(-1, at.states)
     return F, M, root.T @ root
 
 
 def _taylor_terms(sde: SDE, piece: _Piece) -> list[Vector]:
     """Return the terms of Yᵀ as a series in u: (m + 1) Y_{m+1} = h Σ_k Y_{m−k} C_k with C = Σ C_k u^k."""
-    # Applied to differences, because coefficients of an inverse are large and alternate in sign.
-    coefficient = piece.length * (_INTERPOLATION @ (piece.coupling - piece.coupling[0]))
-    coefficient[0] += piece.length * piece.coupling[0]
-    # Where pressure hardly changes, the higher ones are rounding errors.
-    coefficient = coefficient[: 1 + int(np.flatnonzero(np.abs(coefficient).max(axis=1) > LAST_TERM)[-1:].sum())]
-    terms = [np.eye(sde.n)]
-    while len(terms) < 2 or max(np.abs(term).max() for term in terms[-2:]) > LAST_TERM:
+    at, h = sde.layout, piece.length
+    # Rows of C sum to at most 1; other coefficients are compared with themselves.
+    coupling, noise = _polynomial(piece.coupling, h, 1.0), _polynomial(piece.noise, h, h * piece.noise.max())
+    gain = _polynomial(piece.gain, h, h * piece.gain.max())
+    rate = _polynomial(piece.rate, h, h * piece.rate.max()) if at.has_hidden else piece.rate
+    model, transposed = sde.model, sde.network.transposed
+    if model.temporal_network is not None:
+        transposed = model.adjacency_at(piece.step)
+    kept = model.kept_at(piece.step)
+    terms = [np.eye(at.states)]
+    sizes = [_block_sizes(at, terms[0])]
+
+    def mixed(coefficient: Vector, block: slice) -> Vector:
+        return np.asarray(sum(c[:, None] * term[block] for c, term in zip(coefficient, terms[::-1], strict=False)))
+
+    # Block by block, because what a small gain or noise leaves in another part of the state has a scale of its own.
+    while len(terms) < 2 or np.any(np.maximum(*sizes[-2:]) > LAST_TERM * np.max(sizes, axis=0)):
+        term = np.empty_like(terms[0])
         # Cᵀ = Aᵀ diag(scale).
-        mixed = sum(scale[:, None] * term for scale, term in zip(coefficient, terms[::-1], strict=False))
-        terms.append(np.asarray(sde.network.transposed @ mixed) / len(terms))
+        term[at.public] = transposed @ mixed(coupling, at.public)
+        if kept is not None:
+            term[at.public] += h * kept[:, None] * terms[-1][at.public]
+        if at.has_hidden:
+            adapted = mixed(rate, at.hidden)
+            term[at.public] += adapted
+            term[at.hidden] = mixed(gain, at.public) + h * terms[-1][at.hidden] - adapted
+        if at.has_memory:
+            term[at.memory] = mixed(noise, at.public) + h * (1 - sde.reversion) * terms[-1][at.memory]
+        terms.append(term / len(terms))
+        sizes.append(_block_sizes(at, terms[-1]))
     return terms
 
 
-def _require_memory(n: int) -> None:
+def _polynomial(values: Vector, length: float, size: float) -> Vector:
+    """Return the coefficients in u of h times a polynomial through values at the nodes, up to the last of some size."""
+    # Applied to differences, because coefficients of an inverse are large and alternate in sign.
+    coefficient = length * (_INTERPOLATION @ (values - values[0]))
+    coefficient[0] += length * values[0]
+    # Where pressure hardly changes, the higher ones are rounding errors.
+    kept = np.flatnonzero(np.abs(coefficient).max(axis=1) > LAST_TERM * size)
+    return np.asarray(coefficient[: 1 + int(kept[-1:].sum())])
+
+
+def _block_sizes(at: StateLayout, matrix: Vector) -> Vector:
+    """Return the largest modulus in each of the blocks that the parts of the state make of a matrix."""
+    parts = at.states // at.agents
+    return np.asarray(np.abs(matrix).reshape(parts, at.agents, parts, at.agents).max(axis=(1, 3)))
+
+
+def _require_memory(sde: SDE) -> None:
     """Raise where the dense matrices of an exact step do not fit."""
     import psutil
 
     # Up to twenty terms of a series, the matrices at the nodes, and copies of either.
-    needed, free = 20 * 2 * 8 * n * (n + 1), psutil.virtual_memory().available
+    at = sde.layout
+    needed, free = 20 * 2 * 8 * at.states * (at.states + 1), psutil.virtual_memory().available
     if needed > free:
         rule = f"the exact law of a step must fit in memory, of which {free / 1e9:.3g} GB is free"
-        got = f"{needed / 1e9:.3g} GB for {n:,} agents"
-        raise TooLargeError(message(rule, got=got, remedy="use method='taylor'"))
+        got = f"{needed / 1e9:.3g} GB for {at.agents:,} agents"
+        raise TooLargeError(message(rule, got=got, remedy=f"use method='{'taylor' if sde.is_plain else 'euler'}'"))
 
 
 def exact_transitions(sde: SDE, first: int, last: int) -> Iterator[StepLaw]:
@@ -314,7 +382,7 @@ def exact_transitions(sde: SDE, first: int, last: int) -> Iterator[StepLaw]:
     >>> [(round(law.begin, 1), round(law.end, 1)) for law in laws]
     [(0.0, 0.1), (0.1, 0.2)]
     """
-    if isinstance(sde.pressure, Constant) and isinstance(sde.noise.time_scale, Constant):
+    if sde.is_steady:
         # Nothing changes from step to step, and so the first one's law serves all.
         # The same object each time: callers recognise it by identity and keep what they derive from it.
         same = transition(sde, 0.0, sde.step)
@@ -405,8 +473,7 @@ class TaylorScheme:
         positive = ratios[ratios > 0]
         ends = (float(positive.min()), float(positive.max())) if positive.size else (1.0, 1.0)
         self.ratios = np.geomspace(*ends, SAMPLES)
-        steady = isinstance(sde.pressure, Constant) and isinstance(sde.noise.time_scale, Constant)
-        self._same: list[Part] | None = [] if steady else None
+        self._same: list[Part] | None = [] if sde.is_steady else None
 
     def parts(self, k: int) -> Iterator[Part]:
         """Yield the parts of step k, which depend on the equation and on k only.

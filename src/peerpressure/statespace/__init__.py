@@ -19,7 +19,8 @@ where noise is white, u_t = w_t is no part of the state. A step of the `SDE` has
 
 from __future__ import annotations
 
-from peerpressure.statespace._operators import DenseTransition, InitialState, ModelTransition, StateLayout, Transition
+from peerpressure.layout import StateLayout
+from peerpressure.statespace._operators import DenseTransition, InitialState, ModelTransition, Transition
 from peerpressure.statespace._systems import (
     KEPT_NUMBERS,
     LARGEST_SDE,

@@ -10,61 +10,11 @@ from typing import Any, final
 
 import numpy as np
 
+from peerpressure.layout import StateLayout
 from peerpressure.model import Update, Vector
 
 # SciPy multiplies a sparse matrix with few columns more slowly than column by column.
 FEW_COLUMNS = 8
-
-
-@final
-@dataclass(frozen=True)
-class StateLayout:
-    """Which entries of the state z are public opinions, hidden opinions and noise memory.
-
-    Parameters
-    ----------
-    agents : int
-        Number n of agents; public opinions are the first n entries.
-    has_hidden : bool, default False
-        Whether n hidden opinions follow.
-    has_memory : bool, default False
-        Whether n numbers of noise memory come last.
-
-    See Also
-    --------
-    state_layout : The layout of a system.
-
-    Examples
-    --------
-    >>> from peerpressure.statespace import StateLayout
-    >>> layout = StateLayout(3, has_hidden=True)
-    >>> layout.states, layout.public, layout.hidden
-    (6, slice(0, 3, None), slice(3, 6, None))
-    """
-
-    agents: int
-    has_hidden: bool = False
-    has_memory: bool = False
-
-    @cached_property
-    def states(self) -> int:
-        """The number of entries of z."""
-        return self.agents * (1 + self.has_hidden + self.has_memory)
-
-    @cached_property
-    def public(self) -> slice:
-        """The entries of y_t."""
-        return slice(0, self.agents)
-
-    @cached_property
-    def hidden(self) -> slice:
-        """The entries of x_{t+1}; empty where hidden opinions are no part of the state."""
-        return slice(self.agents, self.agents * (1 + self.has_hidden))
-
-    @cached_property
-    def memory(self) -> slice:
-        """The entries of u_t; empty where noise is white."""
-        return slice(self.hidden.stop, self.states)
 
 
 class Transition(ABC):
@@ -101,7 +51,7 @@ class Transition(ABC):
 
     @property
     def draws(self) -> int:
-        """The number of entries of w_t: 0 where noise is frozen, else one per agent."""
+        """The number of entries of w_t: 0 where noise is frozen, one per agent in discrete time."""
         return self.layout.agents
 
     @abstractmethod
@@ -413,12 +363,18 @@ class ModelTransition(Transition):
 @final
 @dataclass(frozen=True, eq=False)
 class DenseTransition(Transition):
-    """One step y_t = F y_{t−1} + B x₀ + G w_t with dense matrices: a step of the SDE.
+    """One step z_t = F z_{t−1} + B x₀ + G w_t with dense matrices: a step of the SDE.
 
     Parameters
     ----------
-    matrix, hidden_matrix, noise_root : array of shape (agents, agents)
-        The matrices F, B and G.
+    layout : StateLayout
+        The layout of z.
+    matrix : array of shape (states, states)
+        The matrix F.
+    hidden_matrix : array of shape (states, agents)
+        The matrix B.
+    noise_root : array of shape (states, draws)
+        The matrix G.
 
     See Also
     --------
@@ -427,55 +383,71 @@ class DenseTransition(Transition):
     Examples
     --------
     >>> import numpy as np
-    >>> from peerpressure.statespace import DenseTransition
-    >>> step = DenseTransition(0.5 * np.eye(2), 0.5 * np.eye(2), 0.1 * np.eye(2))
+    >>> from peerpressure.statespace import DenseTransition, StateLayout
+    >>> step = DenseTransition(StateLayout(2), 0.5 * np.eye(2), 0.5 * np.eye(2), 0.1 * np.eye(2))
     >>> step.forward(np.array([1.0, 2.0])), step.noise_std
     (array([0.5, 1. ]), array([0.1, 0.1]))
     """
 
+    layout: StateLayout
     matrix: Vector
     hidden_matrix: Vector
     noise_root: Vector
-    layout: StateLayout = field(init=False)
     noise_std: Vector = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "layout", StateLayout(self.matrix.shape[0]))
+        object.__setattr__(self, "noise_std", self._spread[self.layout.public])
+
+    @cached_property
+    def _spread(self) -> Vector:
+        """Standard deviations of y and x given z_{t−1} without its noise memory, which has unit variance."""
+        opinions = slice(0, self.layout.memory.start)
         # Rows of a root of the covariance: their norms are the standard deviations.
-        object.__setattr__(self, "noise_std", np.linalg.norm(self.noise_root, axis=1))
+        root = np.concatenate([self.matrix[opinions, self.layout.memory], self.noise_root[opinions]], axis=1)
+        return np.asarray(np.linalg.norm(root, axis=1))
+
+    @property
+    def draws(self) -> int:
+        """The number of entries of w_t, up to that of z."""
+        return int(self.noise_root.shape[1])
 
     def forward(self, columns: Vector, hidden: Vector | None = None, noise: Vector | None = None) -> Vector:
-        """Return F Z + B X + G W for Z, X and W of shape (agents, m)."""
-        out = self.matrix @ columns
+        """Return F Z + B X + G W for Z (states, m), X (agents, m) and W (draws, m)."""
+        size = columns.shape[0]
+        out = self._matrix(size) @ columns
         for matrix, values in ((self.hidden_matrix, hidden), (self.noise_root, noise)):
             if values is not None:
-                out += matrix @ values
+                out += matrix[:size] @ values
         return np.asarray(out)
 
     def adjoint(self, columns: Vector) -> Vector:
-        """Return Fᵀ Z for Z (agents, m)."""
-        return np.asarray(self.matrix.T @ columns)
+        """Return Fᵀ Z for Z (states, m)."""
+        return np.asarray(self._matrix(columns.shape[0]).T @ columns)
+
+    def _matrix(self, size: int) -> Vector:
+        # Columns may leave out the noise memory, which is decided by their length.
+        return self.matrix if size == self.layout.states else self.matrix[:size, :size]
 
     def hidden_adjoint(self, columns: Vector) -> Vector:
         """Return Bᵀ Z, (agents, m)."""
-        return np.asarray(self.hidden_matrix.T @ columns)
+        return np.asarray(self.hidden_matrix[: columns.shape[0]].T @ columns)
 
     def noise_adjoint(self, columns: Vector) -> Vector:
-        """Return Gᵀ Z, (agents, m)."""
-        return np.asarray(self.noise_root.T @ columns)
+        """Return Gᵀ Z, (draws, m)."""
+        return np.asarray(self.noise_root[: columns.shape[0]].T @ columns)
 
     def hidden_input(self) -> Vector:
-        """Return B, (agents, agents)."""
+        """Return B, (states, agents)."""
         return self.hidden_matrix
 
     def noise_input(self) -> Vector:
-        """Return G, (agents, agents)."""
+        """Return G, (states, draws)."""
         return self.noise_root
 
     def spread_bound(self, bound: Vector) -> Vector:
-        """Return a bound on the std of y after the step, from one before it."""
+        """Return a bound on the std of y and x after the step, from one before it; noise memory left out."""
         # Standard deviations are subadditive whatever the correlations, so that this is a bound.
-        return np.asarray(self.noise_std + np.abs(self.matrix) @ bound)
+        return np.asarray(self._spread + np.abs(self._matrix(bound.size)) @ bound)
 
 
 @final

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TypeAlias
@@ -11,11 +10,13 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from peerpressure.errors import ModelError, TooLargeError, message
+from peerpressure.layout import StateLayout
 from peerpressure.model import Model, Vector
 from peerpressure.networks import Network
 from peerpressure.progress import checkpoint
 from peerpressure.sde import SDE, StepLaw, exact_transitions
-from peerpressure.statespace._operators import DenseTransition, InitialState, ModelTransition, StateLayout, Transition
+from peerpressure.sde._paths import euler_map
+from peerpressure.statespace._operators import DenseTransition, InitialState, ModelTransition, Transition
 
 System: TypeAlias = Model | SDE
 
@@ -198,7 +199,7 @@ def state_layout(system: System, *, hidden: bool = False) -> StateLayout:
     system : Model or SDE
         The system.
     hidden : bool, default False
-        Whether to include hidden opinions even where they are constant; an SDE never includes them.
+        Whether to include hidden opinions even where they are constant; an SDE includes them only where they adapt.
 
     Returns
     -------
@@ -218,8 +219,9 @@ def state_layout(system: System, *, hidden: bool = False) -> StateLayout:
     StateLayout(agents=2, has_hidden=False, has_memory=True)
     """
     model = model_of(system)
-    # The SDE has constant hidden opinions by definition, which enter through B.
-    adapts = model.adaptation is not None or (hidden and isinstance(system, Model))
+    if isinstance(system, SDE):
+        return system.layout
+    adapts = model.adaptation is not None or hidden
     return StateLayout(model.n, has_hidden=adapts, has_memory=model.noise.has_memory)
 
 
@@ -464,7 +466,11 @@ _kept_steps: WeakKeyDictionary[Network, tuple[object, dict[int, DenseTransition]
 
 def _kept(sde: SDE) -> dict[int, DenseTransition]:
     """Return the steps that are kept for an equation, by number, to which more may be added."""
-    likeness = (sde.step, sde.scaling, sde.path_method, sde.s.tobytes(), sde.pressure.to_dict(), sde.noise)
+    model = sde.model
+    settings = (sde.step, sde.scaling, sde.path_method)
+    # A temporal network has an aggregate of its own, so that its steps need no further sign.
+    parts = (sde.s.tobytes(), sde.pressure.to_dict(), sde.noise, model.adaptation, model.temporal_network is None)
+    likeness = (settings, parts)
     found = _kept_steps.get(sde.network)
     if found is None or found[0] != likeness:
         found = _kept_steps[sde.network] = (likeness, {})
@@ -472,8 +478,9 @@ def _kept(sde: SDE) -> dict[int, DenseTransition]:
 
 
 def _sde_transitions(sde: SDE, last: int, first: int) -> Iterator[DenseTransition]:
-    if sde.n > LARGEST_SDE:
-        rule = f"in continuous time outputs can be judged for at most {LARGEST_SDE:,} agents"
+    if sde.layout.states > LARGEST_SDE:
+        most = LARGEST_SDE * sde.n // sde.layout.states
+        rule = f"in continuous time outputs can be judged for at most {most:,} agents"
         raise TooLargeError(message(rule, got=f"{sde.n:,}", remedy="look at a part of the network"))
     # An observer passes over the steps more than once, and making one takes some ten matrix products.
     kept, made = _kept(sde), None
@@ -486,7 +493,7 @@ def _sde_transitions(sde: SDE, last: int, first: int) -> Iterator[DenseTransitio
         else:
             made = made or _made_transitions(sde, last, k)
             step = next(made)
-            if 3 * sde.n**2 * k <= 2 * KEPT_NUMBERS:
+            if 3 * sde.layout.states**2 * k <= 2 * KEPT_NUMBERS:
                 # By number: several threads may make the same steps.
                 kept[k] = step
         yield step
@@ -500,14 +507,17 @@ def _made_transitions(sde: SDE, last: int, first: int) -> Iterator[DenseTransiti
     for law in exact_transitions(sde, first, last):
         # Where nothing changes in time, one law serves all steps.
         if known is None or law is not known[0]:
-            known = law, DenseTransition(law.matrix, law.hidden, law.root)
+            # Frozen noise has no draws after the start.
+            root = law.root[:, :0] if sde.noise.is_frozen else law.root
+            known = law, DenseTransition(sde.layout, law.matrix, law.hidden, root)
         yield known[1]
 
 
 def _euler_transition(sde: SDE, k: int) -> DenseTransition:
     """Return Euler's step, by whose law paths drawn with that method are read."""
-    h, one = sde.step, np.eye(sde.n)
-    update = sde.update(sde.time(k))
     # Independent between agents in a step of Euler; a longer, exact step correlates them through the coupling.
-    noise = math.sqrt(h) * sde.noise_size(sde.time(k), update)
-    return DenseTransition((1 - h) * one + h * update.couple(one), np.diag(h * update.gain), np.diag(noise))
+    at, n = sde.layout, sde.n
+    nothing = np.zeros((at.states, n))
+    hidden = nothing if at.has_hidden else euler_map(sde, k, nothing, hidden=np.eye(n))
+    noise = nothing[:, :0] if sde.noise.is_frozen else euler_map(sde, k, nothing, noise=np.eye(n))
+    return DenseTransition(at, euler_map(sde, k, np.eye(at.states)), hidden, noise)

@@ -13,7 +13,7 @@ from typing import final
 
 import numpy as np
 
-from peerpressure.model import Model, Vector
+from peerpressure.model import Model, Vector, require_synchronous
 from peerpressure.networks import Network
 from peerpressure.networks._classes import phases
 from peerpressure.schedules import Constant, Formula, Growth, Table
@@ -129,8 +129,18 @@ class LongRun:
 
     @property
     def phi(self) -> float:
-        """The coefficient φ of the noise in time: 0 for white noise, 1 for noise drawn once."""
-        return self.model.noise.autocorrelation
+        """The coefficient φ of the noise in time: 0 for white noise, 1 for noise drawn once.
+
+        In continuous time that of AR(1) noise whose mean over a long time varies as much: (1 + φ)/(1 − φ) = 2/θ.
+        """
+        phi, system = self.model.noise.autocorrelation, self.system
+        if not isinstance(system, SDE) or phi in (0.0, 1.0):
+            return phi
+        return (2 - system.reversion) / (2 + system.reversion)
+
+    def network_step(self, steps: int) -> int:
+        """Return the step of the network that so many steps of the system lead to."""
+        return self.system.network_step(self.system.time(steps)) if isinstance(self.system, SDE) else steps
 
     @property
     def noise_grows(self) -> bool:
@@ -313,6 +323,7 @@ def classify(system: Model | SDE) -> LongRun:
     <Outcome.CONSENSUS: 'consensus on v'>
     """
     given = model_of(system)
+    require_synchronous(given, "this", "diagnose has limit and rates of other models")
     growth = given.pressure.growth
     regime = regime_of(given.pressure, growth)
     # Under bounded pressure agents have no common value, and their own ones are wanted.

@@ -23,6 +23,7 @@ from scipy.integrate import simpson
 
 from peerpressure.model import Vector
 from peerpressure.progress import checkpoint
+from peerpressure.sde import SDE
 from peerpressure.theory._classification import LongRun
 from peerpressure.theory._recurrence import AbsoluteProbability
 from peerpressure.theory._regime import LATE, Regime
@@ -188,7 +189,13 @@ def _euler(terms: Vector) -> float:
 
 
 def _left_by_memory(long_run: LongRun, omega: AbsoluteProbability, tail: Tail, phi: float) -> float:
-    """Return Σ φ^(k−1) c_{T+k} for the weights c of the noise of later steps: what its memory at T + 1 still adds."""
+    """Return Σ φ^(k−1) c_{T+k} for the weights c of the noise of later steps: what its memory at T + 1 still adds.
+
+    In continuous time it is ∫ e^(−θt) c_{T+t} dt, which is c/θ as c hardly changes meanwhile.
+    """
+    if isinstance(long_run.system, SDE):
+        weight = float(_rates(long_run, omega.kappa, np.array([tail.time]))["to_hidden"][0]) * tail.keep
+        return weight * float(long_run.model.noise.scale(tail.time)) / long_run.system.reversion
     times = tail.time + 1 + np.arange(MEMORY)
     gained = np.log1p(omega.kappa * long_run.model.pressure.reciprocal(times))
     # m of step T + k keeps more of its weight than that of step T, but never more than 1.

@@ -294,6 +294,9 @@ def consensus_limit(model: Model | SDE, *, tolerance: float = 1e-6) -> Consensus
 def _no_limit(long_run: LongRun) -> InvalidInputError:
     remedy = "use moments(model, steps) for a finite run"
     if long_run.outcome is Outcome.UNKNOWN:
+        if long_run.continuous and not long_run.model.is_plain:
+            rule = "in continuous time a consensus limit is known for one network and constant hidden opinions"
+            return InvalidInputError(message(rule, got=repr(long_run.model)[:120], remedy=remedy))
         rule = "a consensus limit needs schedules of known growth"
         got = f"{long_run.model.pressure} ({long_run.growth.basis}); the outcome is not known"
         remedy = f"give schedules in closed form, such as Power(1.5), or {remedy}"

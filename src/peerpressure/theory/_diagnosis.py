@@ -14,11 +14,12 @@ from peerpressure.schedules import Formula
 from peerpressure.sde import SDE
 from peerpressure.statespace import model_of, step_length
 from peerpressure.theory._advice import advice
+from peerpressure.theory._asynchronous_verdict import asynchronous_verdict
 from peerpressure.theory._classification import LongRun, Outcome, classify
 from peerpressure.theory._closed_classes import GeneralOutcome, judge
 from peerpressure.theory._departure import decide
 from peerpressure.theory._explanation import explain, pressure_reasons
-from peerpressure.theory._forecast import Forecast, forecast
+from peerpressure.theory._forecast import Forecast, forecast, is_exact, is_uncertain
 from peerpressure.theory._limits import ConsensusLimit, with_component_values
 from peerpressure.theory._moments import step_count
 from peerpressure.theory._rates import Rate, rate_of
@@ -113,6 +114,8 @@ def _check_schedules(system: Model | SDE, steps: int) -> None:
 def _diagnose(model: Model | SDE, horizon: int | None, tolerance: float | None, *, advise: bool) -> Verdict:
     if horizon is not None:
         _check_schedules(model, horizon)
+    if model_of(model).activation is not None:
+        return _asynchronous(model_of(model), horizon, tolerance)
     long_run = with_component_values(classify(model), most=_NAMED_COMPONENTS, tolerance=_TOLERANCE)
     ahead = None if horizon is None else forecast(model, horizon, tolerance=tolerance)
     covered = is_covered(long_run.model)
@@ -143,6 +146,12 @@ def _diagnose(model: Model | SDE, horizon: int | None, tolerance: float | None, 
         step=long_run.system.step if isinstance(long_run.system, SDE) else None,
         directed=long_run.model.network.directed,
     )
+
+
+def _asynchronous(model: Model, horizon: int | None, tolerance: float | None) -> Verdict:
+    """Return the verdict on a model with asynchronous updates; the forecast of a large one would take too long."""
+    known = horizon is not None and (is_exact(model, horizon) or not is_uncertain(model))
+    return asynchronous_verdict(model, forecast(model, horizon or 1, tolerance=tolerance) if known else None)
 
 
 def _with_camps(outcome: Outcome) -> Outcome:
@@ -185,6 +194,7 @@ def _connectivity(long_run: LongRun, horizon: int | None) -> Connectivity | None
     if temporal_network is None:
         return None
     law = structure.law
+    horizon = None if horizon is None else long_run.network_step(horizon)
     # Joint connectivity is that of the record, if a random process goes on after it.
     horizon = temporal_network.span if horizon is None and law is not None else horizon
     usual, broken = _usual_window(temporal_network, horizon)
@@ -219,7 +229,8 @@ def _usual_window(network: TemporalNetwork, horizon: int | None) -> tuple[int | 
 
 
 def _hidden(long_run: LongRun, limit: ConsensusLimit | None) -> HiddenOutcome | None:
-    if long_run.structure.constant_opinions:
+    # Half-lives and information are those of steps.
+    if long_run.structure.constant_opinions or long_run.continuous:
         return None
     # One step is enough: half-life and information do not depend on how many are asked for.
     kept = retention(long_run.model, 1)

@@ -119,7 +119,10 @@ def _random_network(law: NetworkLaw, long_run: LongRun) -> Reasons:
 def _beyond_record(long_run: LongRun, horizon: int | None) -> Reasons:
     """Say that steps beyond the record of a random process are not those of the process."""
     network = long_run.model.temporal_network
-    if horizon is None or network is None or network.law is None or horizon <= network.last_change:
+    if horizon is None or network is None or network.law is None:
+        return []
+    horizon = long_run.network_step(horizon)
+    if horizon <= network.last_change:
         return []
     return [_reason(ReasonCode.BEYOND_RECORD, steps=horizon, t=network.last_change)]
 
@@ -379,6 +382,8 @@ def _variance_per_step(long_run: LongRun) -> float | None:
 
 def _unknown(long_run: LongRun, horizon: int | None, weight: float | None) -> Reasons:
     code, opinions = ReasonCode.UNKNOWN_GROWTH, long_run.structure.opinions
+    if long_run.regime is not Regime.UNKNOWN and long_run.continuous and not long_run.model.is_plain:
+        return [Reason(ReasonCode.UNKNOWN_CONTINUOUS)]
     if long_run.regime is not Regime.UNKNOWN and not is_covered(long_run.model):
         classes = len(long_run.model.network.closed_classes)
         return [_reason(ReasonCode.NETWORK_NOT_COVERED, classes=classes)]

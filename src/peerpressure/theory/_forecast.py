@@ -13,9 +13,10 @@ from peerpressure.model import Model, Vector
 from peerpressure.parameters import Parameter
 from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.sde import SDE
-from peerpressure.sde._moments import NEGLIGIBLE, gaussian_path, integrate
+from peerpressure.sde._moments import NEGLIGIBLE, integrate, start_of, state_path
 from peerpressure.simulation import simulate
-from peerpressure.statespace import initial_state, model_of, model_transitions, state_layout
+from peerpressure.statespace import initial_state, model_of, state_layout
+from peerpressure.theory._asynchronous import averaged_transitions
 from peerpressure.theory._moments import LARGEST_COVARIANCE, consensus_mode, forward_moments, moments, step_count
 from peerpressure.theory._reasons import Reason, ReasonCode
 
@@ -88,15 +89,6 @@ def usual_tolerance(model: Model | SDE) -> float | None:
     return float(f"{SHARE * np.ptp(opinions):.0e}") or None
 
 
-def target_of(model: Model) -> float | Vector:
-    """Return what distances are measured to: v, or the limit of each agent where agents come to different ones."""
-    if model.network.is_simple:
-        return model.consensus_value
-    limits = model.consensus_state
-    differ = np.ptp(limits) > 1e-12 * float(np.abs(model.x0).max())
-    return limits if differ else model.consensus_value
-
-
 class SettlingWatch:
     """Records the last steps at which agents are further apart than a tolerance, from the law of every step.
 
@@ -106,7 +98,7 @@ class SettlingWatch:
     def __init__(self, model: Model | SDE, tolerance: float, *, is_bound: bool = False) -> None:
         self.tolerance, self.is_bound = tolerance, is_bound
         self._step_length = model.step if isinstance(model, SDE) else None
-        self._target = target_of(model_of(model))
+        self._target = model_of(model).target
         # Before the start, so that agents who are always close have settled at step 0.
         self._apart = self._away = self._last = -1
 
@@ -267,7 +259,7 @@ def law_after(model: Model | SDE, steps: int, watch: SettlingWatch | None = None
     """Return the forecast, with settling times if the law of each step is to be watched."""
     n, v = model_of(model).n, model.consensus_value
     # Means alone are the whole law without noise, and bound distances from below with it.
-    alone = model_of(model).noise.is_zero or (watch is not None and watch.is_bound)
+    alone = not is_random(model) or (watch is not None and watch.is_bound)
     means, start_weight = _means(model, steps, watch if alone else None)
     centres = [consensus_mode(model).weights, *([np.full(n, 1 / n)] * (len(means) - 1))]
     exact = is_exact(model, steps)
@@ -277,7 +269,7 @@ def law_after(model: Model | SDE, steps: int, watch: SettlingWatch | None = None
         else _probed(model, steps, means, centres)
     )
     m = float(centres[0] @ means[0])
-    target = target_of(model_of(model))
+    target = model_of(model).target
     rms_distance = math.sqrt(max(float(np.mean((means[0] - target) ** 2)) + public.total, 0.0))
     spreads = zip(means, centres, [public, *hidden], strict=True)
     apart = [math.sqrt(float(np.mean((mean - w @ mean) ** 2)) + part.apart) for mean, w, part in spreads]
@@ -303,7 +295,7 @@ def law_after(model: Model | SDE, steps: int, watch: SettlingWatch | None = None
 
 def _settling_watch(model: Model | SDE, steps: int, tolerance: float | None) -> SettlingWatch | Reason:
     """Return what finds the settling times, or why they are not computed."""
-    noisy = not model_of(model).noise.is_zero
+    noisy = is_random(model)
     distance = usual_tolerance(model) if tolerance is None else float(tolerance)
     if distance is None:
         return Reason(ReasonCode.SETTLING_NO_RANGE)
@@ -339,10 +331,10 @@ def _means(model: Model | SDE, steps: int, watch: SettlingWatch | None) -> tuple
         # The fresh noise of a step is independent of all before, so that its variance is part of the covariance.
         phi, fresh = model.noise.autocorrelation, np.zeros(n)
         deviations = model.noise.deviations(n) * math.sqrt((1 - phi) * (1 + phi))
-        following = model_transitions(model, range(1, steps + 1), layout=at)
+        following = averaged_transitions(model, range(1, steps + 1), at)
         for t in range(steps + 1):
             if t > 0:
-                step = next(following)
+                step = next(following).averaged
                 state = step.forward(state, hidden=hidden)
                 fresh = (step.update.gain * deviations * model.noise.scale(t)) ** 2
             if watch is not None:
@@ -356,20 +348,24 @@ def _times(sde: SDE, first: int, last: int) -> Vector:
 
 
 def mean_flow(sde: SDE, times: Vector) -> Iterator[Vector]:
-    """Yield the mean public opinions at each time, and the weights of a start of 1 in them, shape (agents, 2)."""
-    v, shape = sde.centre, (sde.n, 2)
+    """Yield the mean opinions at each time, and the weights of a start of 1 in them, shape (opinions, 2).
+
+    Hidden opinions follow the public ones where they adapt.
+    """
+    v, n, size = sde.centre, sde.n, sde.layout.memory.start
+    shape = (size, 2)
 
     def rate_of(piece: SDE) -> Callable[[float, Vector], Vector]:
         def rate(t: float, flat: Vector) -> Vector:
-            update, now = piece.update(t), flat.reshape(shape)
-            moved = update.couple(now) - now
-            moved[:, 0] += update.gain * (sde.x0 - v)
+            drift = piece.linear_drift(t)
+            moved = drift.forward(flat.reshape(shape))
+            moved[:n, 0] += drift.hidden_weight * (sde.x0 - v)
             return np.asarray(moved.ravel())
 
         return rate
 
     # Centred on v, because the distance to consensus may be far below its magnitude.
-    first = np.stack([sde.start_state - v, np.ones(sde.n)], axis=1)
+    first = np.stack([start_of(sde)[:size], np.arange(size) < n], axis=1)
     scale = NEGLIGIBLE * np.maximum(np.abs(first).max(axis=0), [float(np.ptp(sde.x0)), 0.0])
     tolerance = np.broadcast_to(np.where(scale > 0, scale, NEGLIGIBLE), shape).ravel()
     for flat in integrate(sde, rate_of, first.ravel(), 0.0, times, tolerance):
@@ -397,17 +393,28 @@ class _Spread:
         return self.apart + 2 * self.common - self.shared
 
 
+def is_uncertain(model: Model | SDE) -> bool:
+    """Whether it is random who updates, for which the covariance has no adjoint."""
+    activation = model_of(model).activation
+    return activation is not None and activation.is_random
+
+
+def is_random(model: Model | SDE) -> bool:
+    """Whether states are random: by noise, or by who updates."""
+    return is_uncertain(model) or not model_of(model).noise.is_zero
+
+
 def is_exact(model: Model | SDE, steps: int) -> bool:
     """Whether a forecast computes the whole covariance; otherwise it estimates its trace."""
     opinions = state_layout(model).memory.start
     fits = opinions <= LARGEST_COVARIANCE and _dense_work(model, steps) <= MOST_WORK
     # Continuous time takes some dozen evaluations for a unit of time, and n² numbers in each.
-    return model_of(model).noise.is_zero or opinions <= SMALL or (fits and not isinstance(model, SDE))
+    return not is_random(model) or opinions <= SMALL or (fits and not isinstance(model, SDE))
 
 
 def forecast_work(model: Model | SDE, steps: int) -> float:
     """Return about how many multiplications a forecast takes."""
-    if model_of(model).noise.is_zero:
+    if not is_random(model):
         return 2 * _row_work(model, steps)
     probed = 1.5 * _probes(model, steps) * _row_work(model, steps)
     return _dense_work(model, steps) if is_exact(model, steps) else probed
@@ -432,17 +439,18 @@ def _covariances(
 ) -> list[_Spread]:
     """Read the parts off the covariance of all agents: Var(y_i − m) = P_ii − 2(Pw)_i + wᵀPw."""
     n = model.n
-    if model_of(model).noise.is_zero:
+    if not is_random(model):
         return [_Spread(0.0, 0.0, 0.0, variance=np.zeros(n)) for _ in means]
     if isinstance(model, SDE):
         first = steps if watch is None else 0
         for t, (mean, found) in zip(
-            range(first, steps + 1), gaussian_path(model, _times(model, first, steps)), strict=True
+            range(first, steps + 1), state_path(model, _times(model, first, steps)), strict=True
         ):
             if watch is not None:
-                watch(t, mean, found)
+                watch(t, mean[:n], found[:n, :n])
     else:
-        found = forward_moments(model, np.array([steps]), hidden=len(means) > 1, watch=watch).covariance
+        public = None if watch is None else lambda t, mean, P: watch(t, mean[:n], P[:n, :n])
+        found = forward_moments(model, np.array([steps]), hidden=len(means) > 1, watch=public).covariance
     spreads = []
     for k, w in enumerate(centres):
         P = found[k * n : (k + 1) * n, k * n : (k + 1) * n]

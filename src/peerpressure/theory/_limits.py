@@ -20,7 +20,7 @@ from peerpressure.model import Model, Vector
 from peerpressure.noise import NoNoise
 from peerpressure.progress import checkpoint
 from peerpressure.sde import SDE
-from peerpressure.sde._moments import moments_of
+from peerpressure.sde._moments import adjoint_moments as weighted_moments
 from peerpressure.simulation import simulate
 from peerpressure.statespace import initial_state, state_layout, transition, with_model
 from peerpressure.theory._classification import LongRun, Outcome, is_proportional
@@ -317,7 +317,7 @@ def _mean_states(system: Model | SDE, times: Iterable[float]) -> Iterator[tuple[
     state, t = (start.offset + start.forward(hidden=system.x0))[: at.memory.start], 0
     for T in times:
         if isinstance(system, SDE):
-            yield next(mean_flow(system, np.array([T])))[:, 0], system.x0
+            yield next(mean_flow(system, np.array([T])))[:n, 0], system.x0
         elif T <= BY_HAND:
             while t < T:
                 t += 1
@@ -360,8 +360,10 @@ def _covariances(long_run: LongRun, component: Component, sums: dict[float, Cons
     system, n = long_run.system, long_run.model.n
     for T, conserved in sums.items():
         if isinstance(system, SDE):
-            # Hidden opinions of an SDE are constant and have no variance.
-            found = moments_of(system, conserved.weights[:, :n], T).covariance
+            # Constant hidden opinions have no variance; the memory of the noise has a weight for what it still adds.
+            memory = np.zeros((len(conserved.weights), 0)) if conserved.carry is None else conserved.carry
+            weights = np.concatenate([conserved.weights[:, :n], memory], axis=1)
+            found = weighted_moments(system, weights, np.array([T]))[2]
         else:
             found = adjoint_moments(system, conserved.weights, np.array([int(T)]), conserved.carry).covariance
         covariance, order = found + np.diag(conserved.variance), _next_order(long_run, component, T)

@@ -20,6 +20,7 @@ from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.sde import SDE
 from peerpressure.sde._moments import moments_at, moments_of
 from peerpressure.statespace import initial_state, model_of, model_transitions, state_layout
+from peerpressure.theory._asynchronous import averaged_transitions
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -428,9 +429,10 @@ def forward_moments(
 
         P_t = M P_{t−1} Mᵀ + N Nᵀ + (φ M R_{t−1} Nᵀ + its transpose),  R_t = N + φ M R_{t−1},
 
-    which is a third of the work of carrying u as a part of the state. ``hidden`` asks for hidden opinions behind the
-    public ones, even where they are constant. ``watch`` is called with each step, and the mean and covariance of the
-    public opinions after it.
+    which is a third of the work of carrying u as a part of the state. Where it is random who updates, M, B and N are
+    averages, and chance adds to P what ``_asynchronous`` says. ``hidden`` asks for hidden opinions behind the
+    public ones, even where they are constant. ``watch`` is called with each step, and the mean and covariance after it
+    of what is asked for.
     """
     start, n, phi = initial_state(model, hidden=hidden), model.n, model.noise.autocorrelation
     at = start.layout
@@ -441,10 +443,11 @@ def forward_moments(
     means, variances = np.empty((times.size, kept)), np.empty((times.size, kept))
     slots = {int(time): slot for slot, time in enumerate(times)}
     last = int(times[-1])
-    steps = model_transitions(model, range(1, last + 1), layout=at)
+    steps = averaged_transitions(model, range(1, last + 1), at)
     for t in range(last + 1):
         if t > 0:
-            step = next(steps)
+            taken = next(steps)
+            step, by_chance = taken.averaged, taken.added_by_chance(mean, P, R, model.x0)
             mean = step.forward(mean, hidden=model.x0)
             # P is symmetric, so that two products from the left are one from either side.
             # Contiguous, because the sparse product would otherwise copy the transposed view anyway.
@@ -459,8 +462,11 @@ def forward_moments(
                 cross = (R[:, None, :] * N).reshape(size, size)
                 P += cross + cross.T
                 np.einsum("aii->ai", R.reshape(parts, n, n))[...] += N
+            if by_chance is not None:
+                reaches = taken.reaches
+                P.reshape(parts, n, parts, n)[...] += np.einsum("ai,ij,bj->aibj", reaches, by_chance, reaches)
         if watch is not None:
-            watch(t, mean[:n], P[:n, :n])
+            watch(t, mean[:kept], P[:kept, :kept])
         if t in slots:
             means[slots[t]], variances[slots[t]] = mean[:kept], np.diag(P)[:kept]
     return Sums(means, variances, P[:kept, :kept])
@@ -472,6 +478,7 @@ What: TypeAlias = Literal["public", "hidden", "joint"]
 
 # A full covariance of this size takes 32 MB, and a step of it some 50 ms.
 LARGEST_COVARIANCE = 2_000
+_TABLE = "simulate instead, or give a table of who updates as the activation, for which there are functionals"
 
 
 @final
@@ -595,7 +602,7 @@ def moments(
         functionals.
     what : {"public", "hidden", "joint"}, default "public"
         Public opinions y_t, hidden opinions x_{t+1} after step t, or both, public ones first; functionals then have
-        2·agents weights. Hidden opinions of an ``SDE`` are constant.
+        2·agents weights.
     should_stop : callable, optional
         Called at every step; the work is cancelled if it returns True.
 
@@ -642,32 +649,62 @@ def _discrete(model: Model, steps: int, of: Functionals | None, times: ArrayLike
         if what == "hidden":
             # Functionals of hidden opinions are functionals of the joint state with weight 0 on the public part.
             weights = np.concatenate([np.zeros_like(weights), weights], axis=1)
-        found = moments_of_sums(model, weights, chosen)
+        found = _sums(model, weights, chosen)
         return Moments(chosen, names, found.mean, found.variance, found.covariance)
     at = state_layout(model, hidden=what != "public")
     # The limit counts entries of the state; with hidden opinions there are two per agent.
-    _check_size(model.n, LARGEST_COVARIANCE * model.n // at.memory.start)
+    remedy = "ask for functionals, for instance of=consensus_mode(model), which work for any number"
+    if model.activation is not None and model.activation.is_random:
+        remedy = _TABLE
+    _check_size(model.n, LARGEST_COVARIANCE * model.n // at.memory.start, remedy)
     chosen = _chosen(times, steps, default=np.arange(steps + 1))
     found = forward_moments(model, chosen, hidden=what != "public")
-    labels: tuple[Hashable, ...] = tuple(model.network.labels)
-    if what == "joint":
-        labels = (*(("public", label) for label in labels), *(("hidden", label) for label in labels))
     kept = slice(model.n, None) if what == "hidden" else slice(None)
-    return Moments(chosen, labels, found.mean[:, kept], found.variance[:, kept], found.covariance[kept, kept])
+    return Moments(
+        chosen, _labels(model, what), found.mean[:, kept], found.variance[:, kept], found.covariance[kept, kept]
+    )
+
+
+def _sums(model: Model, weights: Vector, times: Times) -> Sums:
+    """Return the moments of sums by the adjoint, or from the covariance of all agents where chance adds to it."""
+    if model.activation is None or not model.activation.is_random:
+        return moments_of_sums(model, weights, times)
+    wide = weights.shape[1] > model.n
+    at = state_layout(model, hidden=wide)
+    _check_size(model.n, LARGEST_COVARIANCE * model.n // at.memory.start, _TABLE)
+    asked, found = {int(time): slot for slot, time in enumerate(times)}, np.empty((2, times.size, len(weights)))
+
+    def watch(t: int, mean: Vector, P: Vector) -> None:
+        if t in asked:
+            found[:, asked[t]] = weights @ mean, np.einsum("ki,ij,kj->k", weights, P, weights, optimize=True)
+
+    last = forward_moments(model, times, hidden=wide, watch=watch)
+    return Sums(found[0], found[1], weights @ last.covariance @ weights.T)
 
 
 def _continuous(sde: SDE, steps: int, of: Functionals | None, times: ArrayLike | None, what: What) -> Moments:
-    if what != "public":
-        rule = "in continuous time hidden opinions are constant, and moments are those of what is public"
-        raise InvalidInputError(message(rule, got=repr(what), remedy="leave it out; x₀ is the model's hidden"))
     end = sde.time(steps)
     if times is not None:
         chosen = real_times(times, most=end)
     else:
         chosen = np.array([sde.time(k) for k in range(steps + 1)]) if of is None else np.array([end])
-    names, weights = (tuple(sde.network.labels), None) if of is None else stacked(sde, of)
-    found = moments_at(sde, chosen) if weights is None else moments_of(sde, weights, chosen)
+    if of is None:
+        names, weights = _labels(sde, what), np.eye(2 * sde.n if what == "joint" else sde.n)
+    else:
+        names, weights = stacked(sde, of, agents=2 * sde.n if what == "joint" else sde.n)
+    if of is None and what == "public":
+        found = moments_at(sde, chosen)
+    else:
+        weights = np.concatenate([np.zeros_like(weights), weights], axis=1) if what == "hidden" else weights
+        found = moments_of(sde, weights, chosen)
     return Moments(chosen, names, found.mean, found.variance, found.covariance)
+
+
+def _labels(system: Model | SDE, what: What) -> tuple[Hashable, ...]:
+    labels: tuple[Hashable, ...] = tuple(system.network.labels)
+    if what != "joint":
+        return labels
+    return (*(("public", label) for label in labels), *(("hidden", label) for label in labels))
 
 
 def _chosen(times: ArrayLike | None, steps: int, *, default: Times) -> Times:
@@ -680,8 +717,7 @@ def _chosen(times: ArrayLike | None, steps: int, *, default: Times) -> Times:
     return chosen
 
 
-def _check_size(n: int, most: int) -> None:
+def _check_size(n: int, most: int, remedy: str) -> None:
     if n > most:
         rule = f"moments of every agent are computed for up to {most:,} agents here"
-        remedy = "ask for functionals, for instance of=consensus_mode(model), which work for any number"
         raise InvalidInputError(message(rule, got=f"{n:,}", remedy=remedy))

@@ -65,12 +65,7 @@ def plain_words(verdict: Verdict, width: int = WIDTH) -> str:
                                  as root mean squares over agents and noise, exact, up to
                                  step 100
     """
-    weights = "influence" if verdict.directed else "stubbornness"
-    rows: Rows = [("v", f"{verdict.value:.4g}, the mean of hidden opinions weighted by {weights}")]
-    # Several classes have a value each.
-    if verdict.classes:
-        values = [f"{each.value:.4g}" for each in verdict.classes if each.value is not None]
-        rows = [("closed classes", f"{len(verdict.classes):,}, with the values {first_few(values, len(values))}")]
+    rows: Rows = [_value_row(verdict)]
     rows.append(("peer pressure", f"{verdict.pressure} at step t"))
     limit, ahead = verdict.consensus_limit, verdict.forecast
     if verdict.outcome in (Outcome.BIASED_CONSENSUS, Outcome.OSCILLATION) and limit is not None:
@@ -84,6 +79,21 @@ def plain_words(verdict: Verdict, width: int = WIDTH) -> str:
     if verdict.estimated and verdict.outcome is not Outcome.UNKNOWN:
         sentence += " This is estimated from values at large t, not proved."
     return "\n".join([heading(verdict), *textwrap.wrap(sentence, width), "", *table(rows, width)])
+
+
+def _value_row(verdict: Verdict) -> tuple[str, str]:
+    """Return v, or the values of classes and camps where there is no common one."""
+    values = [f"{each.value:.4g}" for each in verdict.classes if each.value is not None]
+    if len(verdict.classes) > 1:
+        return "closed classes", f"{len(verdict.classes):,}, with the values {first_few(values, len(values))}"
+    if verdict.outcome is Outcome.BIPARTITE:
+        return "values of the camps", f"{verdict.value:.4g} and {-verdict.value:.4g}"
+    if verdict.classes and verdict.classes[0].agents.size == 1:
+        return "v", f"{values[0]}, the opinion of the only agent who listens to nobody"
+    if verdict.outcome is Outcome.NEUTRAL:
+        return "v", "0, the neutral opinion"
+    weights = "influence" if verdict.directed else "stubbornness"
+    return "v", f"{verdict.value:.4g}, the mean of hidden opinions weighted by {weights}"
 
 
 def _progress(verdict: Verdict) -> Rows:

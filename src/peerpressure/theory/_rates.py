@@ -95,7 +95,7 @@ def influence(model: Model | SDE) -> Vector:
     Raises
     ------
     ModelError
-        If the network changes, or hidden opinions adapt.
+        If the network changes, hidden opinions adapt, or a table says who updates.
 
     See Also
     --------
@@ -115,7 +115,8 @@ def influence(model: Model | SDE) -> Vector:
     array([0.25, 0.75, 0.  ])
     """
     found = model_of(model)
-    if not found.is_plain:
+    listed = found.activation is not None and not found.activation.is_random
+    if not found.is_constant or listed:
         rule = "influence is defined for one network and constant hidden opinions"
         raise ModelError(message(rule, got=repr(found)[:120], remedy="see consensus_limit(model)"))
     weights = found.opinion_weights * (found.network.camps if found.network.signed else 1)

@@ -35,6 +35,9 @@ class ReasonCode(StrEnum):
     ALL_ISOLATED = "all_isolated"
     INTERMITTENTLY_ISOLATED = "intermittently_isolated"
     INTERMITTENTLY_SILENT = "intermittently_silent"
+    ACTIVATION = "activation"
+    ACTIVATION_RATE = "activation_rate"
+    ACTIVATION_TABLE = "activation_table"
     ADAPTATION_FADES = "adaptation_fades"
     DETACHED = "detached"
     ADAPTATION_LASTS = "adaptation_lasts"
@@ -48,6 +51,7 @@ class ReasonCode(StrEnum):
     NOISE_AVERAGES = "noise_averages"
     NOISE_AVERAGES_SLOWLY = "noise_averages_slowly"
     NOISE_MEMORY = "noise_memory"
+    ACTIVATION_AVERAGES = "activation_averages"
     ALMOST_SURELY = "almost_surely"
     MEAN_SQUARE_ONLY = "mean_square_only"
     MEAN_SQUARE = "mean_square"
@@ -67,6 +71,7 @@ class ReasonCode(StrEnum):
     SILENT_NOISE = "silent_noise"
     CONTINUOUS_DAMPING = "continuous_damping"
     LIMIT = "limit"
+    RANDOM_LIMIT = "random_limit"
     LIMIT_IS_V = "limit_is_v"
     LIMIT_UNRESOLVED = "limit_unresolved"
     SIDES_AGREE = "sides_agree"
@@ -121,7 +126,9 @@ class ReasonCode(StrEnum):
     UNKNOWN_NOISE = "unknown_noise"
     UNKNOWN_ADAPTATION = "unknown_adaptation"
     UNKNOWN_LAW = "unknown_law"
+    UNKNOWN_CONTINUOUS = "unknown_continuous"
     NETWORK_NOT_COVERED = "network_not_covered"
+    ACTIVATION_NOT_COVERED = "activation_not_covered"
     TOO_MANY_CLASSES = "too_many_classes"
     FINITE_HORIZON = "finite_horizon"
     NO_HORIZON = "no_horizon"
@@ -251,6 +258,12 @@ SENTENCES: Mapping[ReasonCode, str] = {
         "Isolated at times: {agents:agents}, without a neighbour in {share:.0%} of the steps. "
         "An isolated agent keeps its last public opinion."
     ),
+    ReasonCode.ACTIVATION: ("Updates are asynchronous: {activation}, and the others keep their public opinions."),
+    ReasonCode.ACTIVATION_RATE: (
+        "The common value moves at the rate κ = {kappa:.4g}, which would be {synchronous:.4g} if everybody updated. "
+        "No oscillation lasts."
+    ),
+    ReasonCode.ACTIVATION_TABLE: "Who updates is given for {steps:,} steps, and for no later one.",
     ReasonCode.ADAPTATION_FADES: "Hidden opinions adapt ever less, so that a part of each stays for ever.",
     ReasonCode.DETACHED: (
         "Pressure vanishes so fast that agents adapt to each other by a finite amount, and then each to itself alone."
@@ -274,6 +287,9 @@ SENTENCES: Mapping[ReasonCode, str] = {
         "where one step has σ̄ = {sigma:.3g}."
     ),
     ReasonCode.NOISE_MEMORY: "AR(1) memory multiplies the variance by {factor:.3g}.",
+    ReasonCode.ACTIVATION_AVERAGES: (
+        "Chance in who updates moves the common value ever less, as noise does, and averages out in mean square."
+    ),
     ReasonCode.ALMOST_SURELY: "Agents converge almost surely.",
     ReasonCode.MEAN_SQUARE_ONLY: (
         "Agents converge in mean square but not almost surely: fluctuations of a given size recur for ever, "
@@ -320,6 +336,10 @@ SENTENCES: Mapping[ReasonCode, str] = {
         "In continuous time the difference between the two sides of the network fades like e^(−2t)."
     ),
     ReasonCode.LIMIT: "All agents converge to {mean:to {digit}}{std:±.2g}, while v = {v:to {digit}}.",
+    ReasonCode.RANDOM_LIMIT: (
+        "In each run all agents come to one value, which depends on who updates when: {mean:to {digit}}{std:±.2g} over "
+        "the runs, while v = {v:to {digit}}."
+    ),
     ReasonCode.LIMIT_IS_V: (
         "All the same, all agents converge to v = {v:.6g}: what the limit keeps of the start is at most {bound:.1g}."
     ),
@@ -443,10 +463,18 @@ SENTENCES: Mapping[ReasonCode, str] = {
     ReasonCode.UNKNOWN_ADAPTATION: (
         "How hidden opinions adapt at late times is not known, and so the outcome is not either."
     ),
+    ReasonCode.UNKNOWN_CONTINUOUS: (
+        "The results on adaptation and on networks that change are those of discrete time; in continuous time the "
+        "outcome is not known. Forecasts are exact."
+    ),
     ReasonCode.UNKNOWN_LAW: "For this process no result is known, and so the outcome is not known either.",
     ReasonCode.NETWORK_NOT_COVERED: (
         "On a network with negative weights or several closed classes of agents, here {classes:,}, no result is known "
         "for hidden opinions that adapt, noise that grows or pressure that varies in step with the network."
+    ),
+    ReasonCode.ACTIVATION_NOT_COVERED: (
+        "For asynchronous updates the long run is worked out where it is random who updates, network and hidden "
+        "opinions are constant, one closed class determines all agents, and noise is bounded; here it is not known."
     ),
     ReasonCode.TOO_MANY_CLASSES: (
         "The network has {classes:,} closed classes of several agents, each of which has a limit of its own; these are "

@@ -398,7 +398,12 @@ def fluctuation(long_run: LongRun) -> Fluctuation | None:
     rho, scale = model.pressure.growth.limit, model.noise.time_scale.growth.limit
     known = rho is not None and scale is not None and math.isfinite(rho) and math.isfinite(scale)
     known = known and long_run.structure.constant_opinions
-    if not known or networks is None or networks.count > 1 or (long_run.continuous and phi not in (0.0, 1.0)):
+    if (
+        not known
+        or networks is None
+        or networks.count > 1
+        or (long_run.continuous and model.noise.autocorrelation not in (0.0, 1.0))
+    ):
         return None
     # What is kept for ever depends on the steps before.
     if np.any(networks.kept):

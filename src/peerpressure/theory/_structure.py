@@ -143,10 +143,13 @@ def period_of(model: Model) -> int:
 def structure_of(model: Model, regime: Regime, *, continuous: bool = False) -> Structure:
     """Return the long-run structure of a model under a pressure of this regime."""
     law = None if model.temporal_network is None else model.temporal_network.law
-    if law is not None:
+    if law is not None and not continuous:
         return _random_structure(model, law, regime)
     networks, opinions, keeps = recurrent_networks(model), opinion_regime(model), model.isolated == "keep"
     if networks is None or regime is Regime.UNKNOWN or opinions.lasting is None or not is_covered(model):
+        return Structure((), networks, opinions, keeps=keeps)
+    if continuous and not model.is_plain:
+        # Classes of steps are those of discrete time; between whole times agents also hear one another indirectly.
         return Structure((), networks, opinions, keeps=keeps)
     # The common case needs no graph search: a connected network has one class, or two if it is bipartite and pressure
     # is high.

@@ -334,7 +334,7 @@ def slows_down(e: Evidence) -> Finding:
     larger = float(large["constant"] / small["constant"])
     verdict: Verdict = CONFIRMED if bias - std > OTHER_RATE else CORRECTED if larger > 1 + LARGER_CONSTANT else REFUTED
     times = e.noise.hitting_times.set_index("noise")["time"]
-    reached = f"{times.iloc[0]:.0e} steps at σ₀ = {small['noise']:g} and {times.iloc[-1]:.0e} at {large['noise']:g}"
+    first, last = f"{times.iloc[0]:.0e} steps at σ₀ = {small['noise']:g}", f"{times.iloc[-1]:.0e} at {large['noise']:g}"
     near = float(e.noise.hitting_times["distance"].iloc[0])
     return Finding(
         claim,
@@ -344,8 +344,8 @@ def slows_down(e: Evidence) -> Finding:
         verdict,
         f"The exponent does not depend on the noise (bias {bias:.3f}, standard deviation {std:.3f}), but the constant "
         f"grows {larger:.3g}-fold. Because the exponent is small, the time to come within {near:g} of v grows from "
-        f"{reached} (extrapolated): the effect on time is large, not slight."
+        f"{first} to {last} (extrapolated): the effect on time is large, not slight."
         if verdict == CORRECTED
         else f"The exponents are {bias:.3f} of the bias and {std:.3f} of the standard deviation, and the constant "
-        f"grows {larger:.3g}-fold; the distance {near:g} is reached after {reached}.",
+        f"grows {larger:.3g}-fold; the distance {near:g} is reached after {first} and {last}.",
     )

@@ -83,10 +83,11 @@ export async function ask(path, question, signal) {
 /**
  * Have the server read a network file.
  * @param {File} file
+ * @param {import("./types.js").EdgeMeaning} edges
  * @returns {Promise<UploadAnswer>}
  */
-export async function upload(file) {
-  const path = `/api/upload?name=${encodeURIComponent(file.name)}`;
+export async function upload(file, edges) {
+  const path = `/api/upload?${new URLSearchParams({ name: file.name, edges })}`;
   const response = await post(path, await file.arrayBuffer(), { type: "application/octet-stream" });
   return response.json();
 }

@@ -52,7 +52,7 @@ export function onlyObserverChanged(now, before) {
  * @param {Pick<Scenario, "network" | "run" | "agents">} scenario
  */
 function networkKey({ network, run, agents }) {
-  return JSON.stringify([network, run.seed, agents?.stubbornness]);
+  return JSON.stringify([network, run.seed, agents?.stubbornness, agents?.susceptibility, agents?.zealots]);
 }
 
 /**

@@ -14,6 +14,16 @@ import { networkForm, omit, stubbornnessForm, taggedForm, temporalForm } from ".
  * @typedef {"network" | "agents" | "pressure" | "noise" | "run"} Group
  */
 
+const EDGES = [
+  {
+    id: "",
+    title: "As the file says",
+    blurb: "Graphs say whether edges go one way; those of an edge list are mutual.",
+  },
+  { id: "listens", title: "Source listens to target", blurb: "As in a list of who follows whom." },
+  { id: "influences", title: "Source influences target", blurb: "As in a list of who is followed by whom." },
+  { id: "mutual", title: "Both listen to each other" },
+];
 const BY_HAND = {
   id: "by_hand",
   title: "Drawn by hand",
@@ -44,7 +54,7 @@ export class Controls {
   /**
    * @param {Store} store
    * @param {Catalogue} catalogue
-   * @param {{chooseFile: () => void, drawByHand: () => void}} actions
+   * @param {{files: ReturnType<typeof import("./files.js").acceptFiles>, drawByHand: () => void}} actions
    */
   constructor(store, catalogue, actions) {
     this.store = store;
@@ -79,7 +89,8 @@ export class Controls {
     const section = this.store.scenario.network;
     const form = networkForm(this.catalogue);
     const ownOptions = form.ownOptions(section);
-    const file = { id: "choose-file", click: this.actions.chooseFile };
+    const file = { id: "choose-file", click: this.actions.files.choose };
+    const meaning = this.#edgeMeaning();
     return [
       choiceField({
         label: "Who listens to whom",
@@ -88,12 +99,28 @@ export class Controls {
         chosen: form.read(section),
         onChange: (choice) => {
           const own = ownOptions.some(({ id }) => id === choice.id);
+          meaning?.toggleAttribute("hidden", !own);
           this.#write("network", own ? section : form.write(choice, this.store.scenario.network));
         },
       }),
       el("button", { type: "button", class: "quiet wide", ...file }, "Open or drop an edge list or GraphML file"),
+      meaning,
       this.#extras("network", form.extras(section)),
     ];
+  }
+
+  /** The question what an edge of the file that is shown means; null if the network is from no file. */
+  #edgeMeaning() {
+    const { files } = this.actions;
+    const edges = files.edgesOf(this.store.scenario.network);
+    if (edges === null) return null;
+    return choiceField({
+      label: "An edge of the file",
+      path: "network.direction",
+      options: EDGES,
+      chosen: { id: edges, values: {} },
+      onChange: ({ id }) => files.read(/** @type {import("./types.js").EdgeMeaning} */ (id)),
+    });
   }
 
   #agents() {

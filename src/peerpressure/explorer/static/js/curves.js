@@ -19,6 +19,8 @@ import { fillBand, Plot, strokeCurve } from "./plot.js";
  * @property {(index: number) => number} valueAt the value at a recorded step
  */
 
+// Values of closed classes with their numbers in the legend.
+const MAX_TARGETS = 4;
 // Half the width of the bands, in standard deviations.
 const BAND = 2;
 
@@ -121,6 +123,9 @@ export class Curves {
     const range = commonRange(this.#run.arrays, this.#axes);
     this.#drawMeasure(this.#run, "spread", range);
     this.#drawMeasure(this.#run, "max_distance", range);
+    const own = this.#run.header.own_limits;
+    byId("distance-name").textContent = own ? "Largest distance to own limit" : "Largest distance to v";
+    byId("distance-question").textContent = own ? "do all reach theirs?" : "do all agree on v?";
     this.mark(this.#index);
   }
 
@@ -151,7 +156,7 @@ export class Curves {
 
   /** @param {RunAnswer} run */
   #drawOpinions({ header, arrays }) {
-    const { n, consensus_value: v } = header;
+    const { n, class_values: values } = header;
     const { times, states } = arrays;
     const [top, middle, bottom] = [rowOf(arrays.maximum, 0), rowOf(arrays.mean, 0), rowOf(arrays.minimum, 0)];
     const followed = this.#followed.map(({ index, label, name }, i) => ({
@@ -160,7 +165,7 @@ export class Curves {
       label,
       name,
     }));
-    const [low, high] = extend(bottom, extend(top, [v, v]));
+    const [low, high] = extend(bottom, extend(top, [values[0], values[values.length - 1]]));
     const exact = this.#exact;
     const soft = cssColour("soft");
     this.opinions.show({
@@ -171,7 +176,12 @@ export class Curves {
       lines: [
         { values: top, colour: soft, width: 1 },
         { values: bottom, colour: soft, width: 1 },
-        { values: Float32Array.from(times, () => v), colour: cssColour("target"), width: 1.5, dash: [5, 4] },
+        ...values.map((v) => ({
+          values: Float32Array.from(times, () => v),
+          colour: cssColour("target"),
+          width: values.length > 8 ? 0.75 : 1.5,
+          dash: [5, 4],
+        })),
         { values: middle, colour: cssColour("ink"), width: 1.75 },
         ...followed.map(({ values, colour }) => ({ values, colour: cssColour(colour), width: 1.5 })),
       ],
@@ -189,7 +199,13 @@ export class Curves {
       { key: "maximum", label: "max", colour: "soft", valueAt: (t) => top[t] },
       { key: "mean", label: "mean", colour: "ink", valueAt: (t) => middle[t] },
       { key: "minimum", label: "min", colour: "soft", valueAt: (t) => bottom[t] },
-      { key: "target", label: "target v", colour: "target", dashed: true, valueAt: () => v },
+      ...values.slice(0, MAX_TARGETS).map((v, k) => ({
+        key: k ? `target-${k}` : "target",
+        label: k ? "" : values.length > 1 ? "targets" : "target v",
+        colour: "target",
+        dashed: true,
+        valueAt: () => v,
+      })),
       ...followed.map(({ values, colour, label, name }) => ({
         key: `agent-${label}`,
         label: name,

@@ -126,7 +126,7 @@ class Explorer {
     this.#closeRareGroups();
     const { limits, presets } = this.catalogue;
     const files = acceptFiles(limits.upload_bytes, (network) => this.store.setScenario("network", network));
-    new Controls(this.store, this.catalogue, { chooseFile: files.choose, drawByHand: () => this.tools.drawByHand() });
+    new Controls(this.store, this.catalogue, { files, drawByHand: () => this.tools.drawByHand() });
     listenToTabs((tab) => this.store.setView({ tab }));
     showPresets(presets, (preset) => this.#openPreset(preset));
     markPreset(null);
@@ -157,7 +157,7 @@ class Explorer {
     this.clock.setTimes(run.arrays.times, this.#started ? this.clock.time : this.store.view.time);
     this.curves.setRun(run);
     this.#showView();
-    showVerdict(run.header.verdict);
+    showVerdict(run.header.verdict, run.header.class_values);
     this.#showFollowed();
     byId("network-facts").textContent = graph.header.facts.join(" · ");
     if (newNetwork) this.observer.build();
@@ -217,9 +217,22 @@ class Explorer {
     showFollowed(this.stage.followed, {
       hidden: this.stage.hidden,
       editable: this.#byHand,
+      zealots: this.store.scenario.agents?.zealots ?? [],
+      onZealot: (label, on) => this.#setZealot(label, on),
       onUnfollow: (label) => this.store.setView({ agents: this.store.view.agents.filter((one) => one !== label) }),
       onSet: (index, value) => this.brush.setOne(index, value),
     });
+  }
+
+  /**
+   * Let an agent listen to nobody, or to its neighbours again.
+   * @param {import("./types.js").AgentLabel} label
+   * @param {boolean} on
+   */
+  #setZealot(label, on) {
+    const others = (this.store.scenario.agents?.zealots ?? []).filter((one) => one !== label);
+    const zealots = on ? [...others, label] : others;
+    this.store.setScenario("agents.zealots", zealots.length ? zealots : undefined);
   }
 
   #showView() {

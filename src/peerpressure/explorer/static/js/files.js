@@ -6,6 +6,7 @@ import { plural } from "./format.js";
 import { hideMessage, showMessage } from "./messages.js";
 
 /**
+ * @typedef {import("./types.js").EdgeMeaning} EdgeMeaning
  * @typedef {import("./types.js").NetworkSection} NetworkSection
  * @typedef {import("./types.js").Scenario} Scenario
  */
@@ -34,9 +35,17 @@ async function reportingRefusals(action) {
 export function acceptFiles(maxBytes, onNetwork) {
   const input = byId("file", HTMLInputElement);
   const cover = byId("drop-cover");
+  /**
+   * The file that is shown, how its edges were read, and the section that came of it.
+   * @type {{file: File, edges: EdgeMeaning, network: NetworkSection} | null}
+   */
+  let opened = null;
 
-  /** @param {File} file */
-  async function open(file) {
+  /**
+   * @param {File} file
+   * @param {EdgeMeaning} [edges]
+   */
+  async function open(file, edges = "") {
     if (file.size > maxBytes) {
       const [limit, size] = [plural(maxBytes, "byte"), plural(file.size, "byte")];
       const remedy = "peerpressure run reads larger ones";
@@ -44,7 +53,8 @@ export function acceptFiles(maxBytes, onNetwork) {
       return;
     }
     await reportingRefusals(async () => {
-      const { network, facts } = await upload(file);
+      const { network, facts } = await upload(file, edges);
+      opened = { file, edges, network };
       onNetwork(network);
       showMessage(`${file.name}: ${facts.join(", ")}`);
     });
@@ -72,7 +82,13 @@ export function acceptFiles(maxBytes, onNetwork) {
     // Otherwise choosing the same file again would be no change.
     input.value = "";
   });
-  return { choose: () => input.click() };
+  return {
+    choose: () => input.click(),
+    /** How the edges of the network shown were read; null if it is not from a file opened on this page. */
+    edgesOf: (/** @type {NetworkSection} */ network) => (opened?.network === network ? opened.edges : null),
+    /** Read the same file again, with another meaning of its edges. */
+    read: (/** @type {EdgeMeaning} */ edges) => opened && open(opened.file, edges),
+  };
 }
 
 /**

@@ -14,12 +14,22 @@ import { ScreenLayout } from "./screen-layout.js";
  * @property {number} width
  * @property {number[]} dash
  * @property {number} alpha
+ * @property {boolean} [heads] whether arrowheads show who is listened to
  *
  * @typedef {object} Graph
  * @property {number} n
  * @property {Float32Array} positions
  * @property {Uint32Array} edges
- * @property {Float32Array} degrees
+ * @property {Uint32Array} looks flags of the edges: ONE_WAY, NEGATIVE
+ * @property {Float32Array} degrees 0 for agents who listen to nobody
+ * @property {Float32Array} sizes weights of the edges in both directions
+ *
+ * @typedef {object} NetworkMarks what the drawing tells apart, for its legend
+ * @property {boolean} oneWay whether some agents listen without being listened to
+ * @property {boolean} mutual whether others listen to each other, on the same network
+ * @property {boolean} heads whether arrows are drawn, for which dots must be large enough
+ * @property {boolean} negative
+ * @property {boolean} zealots whether some agents listen to nobody
  *
  * @typedef {object} BrushCircle
  * @property {number} x
@@ -43,12 +53,48 @@ const TURN = 2 * Math.PI;
 const MAX_DISCS = 6_000;
 // Smaller dots have no room for a ring.
 export const MIN_RINGED_SIZE = 4.2;
+// Smaller dots, those of some 1,500 agents on a desk, have no room for arrowheads; nor have this many edges.
+const MIN_HEADED_SIZE = 2.5;
+const MAX_HEADS = 8_000;
+// Flags of an edge.
+const ONE_WAY = 1;
+const NEGATIVE = 2;
 // Browsers stroke one path of many thousand lines slowly; some hundred at a time are fast.
 const EDGES_PER_PATH = 500;
 
+/**
+ * Return the edges of a network by their flags.
+ * @param {Graph} graph
+ * @returns {Map<number, Uint32Array>}
+ */
+function byLook({ edges, looks }) {
+  const kinds = new Set(looks);
+  // Most networks have one kind, which need not be copied.
+  if (kinds.size <= 1) return new Map([...kinds].map((look) => [look, edges]));
+  const pick = (/** @type {number} */ look) => edges.filter((_, k) => looks[k >> 1] === look);
+  return new Map([...kinds].sort().map((look) => [look, pick(look)]));
+}
+
 export class NetworkView {
   /** @type {Graph} */
-  graph = { n: 0, positions: new Float32Array(0), edges: new Uint32Array(0), degrees: new Float32Array(0) };
+  graph = {
+    n: 0,
+    positions: new Float32Array(0),
+    edges: new Uint32Array(0),
+    looks: new Uint32Array(0),
+    degrees: new Float32Array(0),
+    sizes: new Float32Array(0),
+  };
+  /**
+   * The network's own edges, those that are drawn alike together.
+   * @type {Map<number, Uint32Array>}
+   */
+  #byLook = new Map();
+  /**
+   * The agents who listen to nobody, drawn as squares.
+   * @type {Set<number>}
+   */
+  #zealots = new Set();
   layout = new ScreenLayout([], 0);
   /** The typical radius of an agent, before its degree is taken into account. */
   size = 0;
@@ -78,6 +124,8 @@ export class NetworkView {
     const sameSize = graph.n === this.graph.n;
     const { zoom, panX, panY } = this.layout;
     this.graph = graph;
+    this.#byLook = byLook(graph);
+    this.#zealots = new Set([...graph.degrees.keys()].filter((i) => graph.degrees[i] === 0));
     // Groups of edges refer to the network before.
     this.#edgeGroups = null;
     this.layout = new ScreenLayout(graph.positions, graph.n);
@@ -104,12 +152,12 @@ export class NetworkView {
    * @param {number} height
    */
   #measure(width, height) {
-    const { n, degrees } = this.graph;
+    const { n, sizes } = this.graph;
     const room = Math.sqrt((width * height) / Math.max(1, n));
     this.size = Math.min(11, Math.max(0.9, 0.185 * room)) * Math.min(3, Math.sqrt(this.layout.zoom));
     let most = 1;
-    for (const degree of degrees) most = Math.max(most, degree);
-    this.#radii = Float32Array.from(degrees, (degree) => this.size * (0.78 + 0.75 * Math.sqrt(degree / most)));
+    for (const size of sizes) most = Math.max(most, size);
+    this.#radii = Float32Array.from(sizes, (size) => this.size * (0.78 + 0.75 * Math.sqrt(size / most)));
   }
 
   /** @param {EdgeGroup[] | null} groups null for the network's own edges */
@@ -124,15 +172,80 @@ export class NetworkView {
     ctx.clearRect(0, 0, this.#edgeLayer.width, this.#edgeLayer.height);
     const density = window.devicePixelRatio || 1;
     ctx.setTransform(density, 0, 0, density, 0, 0);
-    for (const group of this.#edgeGroups ?? [this.#ownEdges()]) this.#strokeEdges(ctx, group);
+    for (const group of this.#edgeGroups ?? this.#ownEdges()) {
+      this.#strokeEdges(ctx, group);
+      if (group.heads) this.#fillHeads(ctx, group);
+    }
   }
 
-  /** @returns {EdgeGroup} */
+  /**
+   * What the drawing tells apart.
+   * @returns {NetworkMarks}
+   */
+  get marks() {
+    const looks = [...this.#byLook.keys()];
+    const has = (/** @type {number} */ flag) => looks.some((look) => (look & flag) !== 0);
+    return {
+      oneWay: has(ONE_WAY),
+      mutual: looks.some((look) => (look & ONE_WAY) === 0),
+      heads: this.#hasHeads,
+      negative: has(NEGATIVE),
+      zealots: this.#zealots.size > 0,
+    };
+  }
+
+  get #hasHeads() {
+    const ends = [...this.#byLook].filter(([look]) => look & ONE_WAY).map(([, edges]) => edges.length);
+    // Of a network that is zoomed in, about this share is in sight.
+    const visible = ends.reduce((sum, length) => sum + length, 0) / 2 / this.layout.zoom ** 2;
+    return this.size >= MIN_HEADED_SIZE && visible <= MAX_HEADS;
+  }
+
+  /** @returns {EdgeGroup[]} */
   #ownEdges() {
-    const { edges } = this.graph;
-    const crowd = edges.length / 2 / this.layout.zoom;
+    const crowd = this.graph.edges.length / 2 / this.layout.zoom;
     const alpha = Math.min(1, Math.max(0.06, 12 / Math.sqrt(crowd + 1)));
-    return { kind: "own", edges, colour: "edge", width: crowd < 400 ? 1.1 : 0.7, dash: [], alpha };
+    const width = crowd < 400 ? 1.1 : 0.7;
+    return [...this.#byLook].map(([look, edges]) => ({
+      kind: "own",
+      edges,
+      heads: (look & ONE_WAY) !== 0 && this.#hasHeads,
+      width,
+      // Distrust differs in colour and line, and stays visible among many other edges.
+      ...(look & NEGATIVE
+        ? { colour: "bad", dash: [4, 3], alpha: Math.min(1, 2 * alpha) }
+        : { colour: "edge", dash: [], alpha }),
+    }));
+  }
+
+  /**
+   * Fill arrowheads at the second ends of edges, beside the dots.
+   * @param {CanvasRenderingContext2D} ctx
+   * @param {EdgeGroup} group
+   */
+  #fillHeads(ctx, { edges, colour, alpha }) {
+    const { x, y, width, height } = this.layout;
+    const length = Math.min(9, 3.5 + 0.6 * this.size);
+    ctx.globalAlpha = Math.min(1, 2 * alpha);
+    // Pale lines need darker heads to be seen at all.
+    ctx.fillStyle = cssColour(colour === "edge" ? "soft" : colour);
+    ctx.beginPath();
+    for (let k = 0; k < edges.length; k += 2) {
+      const [from, to] = [edges[k], edges[k + 1]];
+      const apart = Math.hypot(x[to] - x[from], y[to] - y[from]);
+      const hidden = x[to] < 0 || x[to] > width || y[to] < 0 || y[to] > height;
+      if (hidden || apart < this.#radii[to] + length) continue;
+      const [dx, dy] = [(x[to] - x[from]) / apart, (y[to] - y[from]) / apart];
+      const tip = this.#radii[to] + 1.2;
+      const [tipX, tipY] = [x[to] - tip * dx, y[to] - tip * dy];
+      const [baseX, baseY] = [tipX - length * dx, tipY - length * dy];
+      const half = 0.36 * length;
+      ctx.moveTo(tipX, tipY);
+      ctx.lineTo(baseX - half * dy, baseY + half * dx);
+      ctx.lineTo(baseX + half * dy, baseY - half * dx);
+      ctx.closePath();
+    }
+    ctx.fill();
   }
 
   /**
@@ -176,6 +289,7 @@ export class NetworkView {
       this.#fillAll(cssColour("stage"), 1.2);
     }
     this.#fillByValue(fill, look, ring ? -3.1 : 0);
+    if (this.#zealots.size) this.#outline(this.#zealots, cssColour("ink"), 0.8, 1.5);
     if (observed) this.#outline(observed, cssColour("ink"), 2.6, 1.3);
     for (const [i, colour] of followed) this.#outline([i], colour, 4.2, 2.4);
     if (cursor >= 0) this.#outline([cursor], cssColour("ink"), 7.2, 1.6);
@@ -230,9 +344,7 @@ export class NetworkView {
       for (const i of agents) ctx.rect(x[i] - side / 2, y[i] - side / 2, side, side);
     } else {
       for (const i of agents) {
-        const radius = Math.max(0.8, this.#radii[i] + grow);
-        ctx.moveTo(x[i] + radius, y[i]);
-        ctx.arc(x[i], y[i], radius, 0, TURN);
+        this.#trace(ctx, i, Math.max(0.8, this.#radii[i] + grow));
       }
     }
     ctx.fill();
@@ -246,16 +358,29 @@ export class NetworkView {
    */
   #outline(agents, colour, grow, lineWidth) {
     const ctx = this.context;
-    const { x, y } = this.layout;
     ctx.strokeStyle = colour;
     ctx.lineWidth = lineWidth;
     ctx.beginPath();
-    for (const i of agents) {
-      const radius = this.#radii[i] + grow;
-      ctx.moveTo(x[i] + radius, y[i]);
-      ctx.arc(x[i], y[i], radius, 0, TURN);
-    }
+    for (const i of agents) this.#trace(ctx, i, this.#radii[i] + grow);
     ctx.stroke();
+  }
+
+  /**
+   * Add the outline of an agent to the path: a disc, or a square for a zealot.
+   * @param {CanvasRenderingContext2D} ctx
+   * @param {number} i
+   * @param {number} radius
+   */
+  #trace(ctx, i, radius) {
+    const { x, y } = this.layout;
+    if (this.#zealots.has(i)) {
+      // As large as the disc.
+      const side = radius * Math.sqrt(Math.PI);
+      ctx.rect(x[i] - side / 2, y[i] - side / 2, side, side);
+      return;
+    }
+    ctx.moveTo(x[i] + radius, y[i]);
+    ctx.arc(x[i], y[i], radius, 0, TURN);
   }
 
   /** @param {BrushCircle} brush */

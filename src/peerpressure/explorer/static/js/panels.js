@@ -107,11 +107,13 @@ export function markPreset(preset) {
  * @param {FollowedAgent[]} agents
  * @param {object} options
  * @param {ArrayLike<number>} options.hidden opinions of all agents
+ * @param {AgentLabel[]} options.zealots agents who listen to nobody
+ * @param {(label: AgentLabel, on: boolean) => void} options.onZealot
  * @param {boolean} options.editable
  * @param {(label: AgentLabel) => void} options.onUnfollow
  * @param {(index: number, value: number) => void} options.onSet
  */
-export function showFollowed(agents, { hidden, editable, onUnfollow, onSet }) {
+export function showFollowed(agents, { hidden, zealots, editable, onUnfollow, onSet, onZealot }) {
   const focused = document.activeElement?.id;
   byId("followed-hint").hidden = agents.length > 0;
   byId("followed").replaceChildren(
@@ -122,12 +124,29 @@ export function showFollowed(agents, { hidden, editable, onUnfollow, onSet }) {
       input?.addEventListener("change", () => {
         if (Number.isFinite(input.valueAsNumber)) onSet(index, input.valueAsNumber);
       });
+      const isZealot = zealots.includes(label);
+      const zealot = {
+        "aria-label": `${name} listens to nobody`,
+        "aria-pressed": String(isZealot),
+        title: "A zealot listens to nobody and never changes its mind",
+        id: `zealot-${label}`,
+        click: () => onZealot(label, !isZealot),
+      };
+      const toggle = el("button", { type: "button", class: "toggle", ...zealot }, "zealot");
       const stop = { "aria-label": `Stop following ${name}`, click: () => onUnfollow(label) };
       const button = el("button", { type: "button", class: "plain", ...stop }, "×");
-      return el("li", { class: "chip followed", "data-agent": label }, swatch, el("span", {}, name), input, button);
+      return el(
+        "li",
+        { class: "chip followed", "data-agent": label },
+        swatch,
+        el("span", {}, name),
+        input,
+        toggle,
+        button,
+      );
     }),
   );
-  if (focused?.startsWith("opinion-of-")) document.getElementById(focused)?.focus();
+  if (focused && /^(opinion-of|zealot)-/.test(focused)) document.getElementById(focused)?.focus();
 }
 
 /**

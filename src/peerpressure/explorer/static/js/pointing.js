@@ -81,6 +81,7 @@ class Pointing {
   #showZoom() {
     const { view } = this.stage;
     view.refit();
+    this.stage.showMarks();
     this.stage.canvas.dataset.zoomed = String(view.layout.zoom > 1);
     this.stage.invalidate();
   }
@@ -184,8 +185,9 @@ class Pointing {
   #showCard() {
     const { cursor, run, graph, shown, hidden } = this.stage;
     this.card.hidden = cursor < 0 || !run || !graph;
-    if (this.card.hidden) return;
-    this.degreeTerm.textContent = graph?.header.weighted ? "weight of links" : FACTS.degree;
+    if (this.card.hidden || !graph) return;
+    const { directed, weighted } = graph.header;
+    this.degreeTerm.textContent = weighted ? "weight of links" : directed ? "listens to" : FACTS.degree;
     const name = agentName(this.stage.labelOf(cursor));
     this.cardName.textContent = name;
     if (this.#byKeyboard) {

@@ -23,6 +23,8 @@ const NETWORK_KEYS = [
   "weighted",
   "largest_component",
   "connected",
+  "directed",
+  "signed",
   "seed",
 ];
 

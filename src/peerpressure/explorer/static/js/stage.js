@@ -91,6 +91,7 @@ export class Stage {
     clock.onChange(() => this.invalidate());
     const fitting = new ResizeObserver(() => {
       this.view.refit();
+      this.showMarks();
       this.#paint();
     });
     for (const element of [this.canvas, ...tools]) fitting.observe(element);
@@ -106,6 +107,7 @@ export class Stage {
       this.graph = graph;
       this.#indices = new Map((graph.header.labels ?? []).map((label, i) => [label, i]));
       this.view.setGraph({ n: graph.header.n, ...graph.arrays });
+      this.showMarks();
       this.cursor = -1;
       this.observation = null;
     }
@@ -221,11 +223,29 @@ export class Stage {
    * @param {RunAnswer} run
    */
   #measure({ header, arrays }) {
-    const centre = header.consensus_value;
+    // Camps have opposite opinions, which lie on both sides of 0.
+    const centre = header.signed ? 0 : header.consensus_value;
     let half = 0;
     for (const value of arrays.hidden) half = Math.max(half, Math.abs(value - centre));
     if (half === 0) for (const value of arrays.states) half = Math.max(half, Math.abs(value - centre));
     return { centre, half: half || 1 };
+  }
+
+  /** Show what the drawing tells apart: arrows, distrust and zealots. Arrows depend on the zoom. */
+  showMarks() {
+    const { oneWay, mutual, heads, negative, zealots } = this.view.marks;
+    const shown = {
+      arrow: oneWay && heads,
+      "no-arrow": oneWay && !heads,
+      mutual: oneWay && mutual,
+      negative,
+      zealot: zealots,
+    };
+    const key = byId("network-key");
+    for (const [name, visible] of Object.entries(shown)) {
+      /** @type {HTMLElement} */ (key.querySelector(`[data-key="${name}"]`)).hidden = !visible;
+    }
+    key.hidden = !Object.values(shown).includes(true);
   }
 
   #showKey() {
@@ -248,11 +268,18 @@ export class Stage {
   /** @param {boolean} exposed whether exposure is shown rather than opinions */
   #showRange(exposed) {
     const [low, centre, high] = rangeLabels(this.#present);
-    const labels = exposed ? ["nothing learned", "", "fully known"] : [low, `v = ${centre}`, high];
+    const labels = exposed
+      ? ["nothing learned", "", "fully known"]
+      : [low, this.#hasTarget ? `v = ${centre}` : centre, high];
     ["key-low", "key-middle", "key-high"].forEach((id, i) => {
       const place = byId(id);
       if (place.textContent !== labels[i]) place.textContent = labels[i];
     });
+  }
+
+  /** Whether all agents come to the value at the centre of the colours. */
+  get #hasTarget() {
+    return !this.run?.header.own_limits && !this.run?.header.signed;
   }
 
   get #byHidden() {

@@ -15,6 +15,7 @@ export interface NetworkSection extends Section {
   generator?: string;
   named?: string;
   edges?: [number, number][];
+  directed?: boolean;
   temporal?: string;
 }
 
@@ -22,6 +23,8 @@ export interface AgentsSection extends Section {
   /** One number per agent if drawn by hand, otherwise a law to draw them from. */
   hidden?: number[] | Section;
   stubbornness?: number | number[] | LawSection;
+  /** Agents who listen to nobody. */
+  zealots?: AgentLabel[];
 }
 
 export interface LawSection extends Section {
@@ -180,13 +183,19 @@ export type NetworkAnswer = Packed<
     /** Null if agents are numbered from 0. */
     labels: AgentLabel[] | null;
     weighted: boolean;
+    directed: boolean;
   },
   {
     /** (agents, 2), within [−1, 1]. */
     positions: Float32;
     /** (edges, 2), as indices of agents. */
     edges: Uint32;
+    /** (edges), flags: 1 if only the first agent listens to the second, 2 if the weight is negative. */
+    looks: Uint32;
+    /** How much each agent listens to others. */
     degrees: Float32;
+    /** (agents), weights of the edges in both directions. */
+    sizes: Float32;
   }
 >;
 
@@ -225,6 +234,8 @@ export interface Forecast {
   disagreement_stderr: number;
   rms_distance_stderr: number;
   settling: Settling | null;
+  /** Whether distances are to the agents' own limits, where these differ, and not to v. */
+  own_limits: boolean;
 }
 
 /**
@@ -262,6 +273,11 @@ export type RunAnswer = Packed<
     n: number;
     replicates: number;
     consensus_value: number;
+    /** The values of closed classes and camps, v alone if there is one. */
+    class_values: number[];
+    /** Whether agents come to different values, so that distances are to these. */
+    own_limits: boolean;
+    signed: boolean;
     verdict: Verdict;
   },
   {
@@ -345,6 +361,9 @@ export interface PressureAnswer {
   outcome: string;
   words: string;
 }
+
+/** What an edge of a file means: by default graphs say it themselves, and edge lists are mutual. */
+export type EdgeMeaning = "" | "mutual" | "listens" | "influences";
 
 export interface UploadAnswer {
   network: NetworkSection;

@@ -28,8 +28,10 @@ const HEADINGS = {
 const FACTS = {
   value: [
     "target v",
-    "the mean of hidden opinions, weighted by stubbornness: v = Σ s x₀ / Σ s if links have no direction",
+    "the mean of hidden opinions, weighted by influence: v = Σ s x₀ / Σ s if links have no direction",
   ],
+  classes: ["targets", "values of the closed classes, which listen to nobody outside; others end in between"],
+  camps: ["targets", "values of the two camps"],
   disagreement: ["disagreement at t = …", "root mean square distance of agents to their common value"],
   rms_distance: ["distance to v at t = …", "root mean square distance of agents to v"],
   each_other: ["close to each other", "two agents, as a root mean square over pairs and noise; exact, up to t = …"],
@@ -38,6 +40,8 @@ const FACTS = {
   variance: ["variance over time", "how much the agents' common value differs from run to run"],
   disagreement_rate: ["disagreement over time", "how fast the agents' opinions approach each other"],
 };
+
+const MAX_VALUES = 3;
 
 // What depends on the forecast, which takes longer to compute than the rest.
 const FORECAST_PARTS = ["disagreement", "rms_distance", "each_other", "near_value"]
@@ -64,14 +68,15 @@ function powerLaw(law) {
  * @param {Node | string | null} shown null hides the fact
  * @param {number | null} [value] in full precision
  * @param {number} [end] of the run
+ * @param {boolean} [own] whether agents have limits of their own in place of v
  */
-function setFact(key, shown, value = null, end = 0) {
+function setFact(key, shown, value = null, end = 0, own = false) {
   const list = byId("verdict-facts");
   if (!list.childElementCount) list.append(...Object.entries(FACTS).map(([name, [, hint]]) => factRow(name, hint)));
   const row = /** @type {HTMLElement} */ (list.querySelector(`[data-fact=${key}]`));
   const [term, output] = /** @type {HTMLElement[]} */ ([...row.children]);
-  term.textContent = FACTS[key][0].replace("…", formatCount(end));
-  term.title = FACTS[key][1].replace("…", formatCount(end));
+  term.textContent = FACTS[key][0].replace("…", formatCount(end)).replace("to v", own ? "to own limit" : "to v");
+  term.title = FACTS[key][1].replace("…", formatCount(end)).replace("to v", own ? "to their own limits" : "to v");
   output.replaceChildren(shown ?? "");
   output.dataset.value = String(value);
   row.hidden = shown === null;
@@ -91,8 +96,9 @@ function factRow(name, hint) {
  * Show a verdict, except for its forecast. That takes longer to compute, and until `showForecast` brings it, the
  * previous one stays in a paler colour.
  * @param {Verdict} verdict
+ * @param {number[]} values of closed classes and camps
  */
-export function showVerdict({ outcome, words, estimated, summary, reason, value, rates }) {
+export function showVerdict({ outcome, words, estimated, summary, reason, value, rates }, values) {
   const panel = byId("verdict");
   panel.dataset.outcome = outcome;
   const text = (HEADINGS[outcome] ?? capitalise(words)) + (estimated ? ", it seems" : "");
@@ -101,7 +107,15 @@ export function showVerdict({ outcome, words, estimated, summary, reason, value,
   if (heading.textContent !== text) heading.textContent = text;
   byId("verdict-summary").textContent = summary;
   byId("verdict-reason").replaceChildren(typeset(reason));
-  setFact("value", formatNumber(value, 4), value);
+  const list = values
+    .slice(0, MAX_VALUES)
+    .map((one) => formatNumber(one, 3))
+    .concat(values.length > MAX_VALUES ? ["…"] : [])
+    .join(", ");
+  const opposite = values.length === 2 && values[0] === -values[1];
+  setFact("value", values.length > 1 ? null : formatNumber(values[0] ?? value, 4), values[0] ?? value);
+  setFact("classes", values.length > 1 && !opposite ? list : null);
+  setFact("camps", opposite ? `±${formatNumber(values[1], 3)}` : null);
   setFact("bias", powerLaw(rates.bias));
   setFact("variance", powerLaw(rates.variance));
   setFact("disagreement_rate", powerLaw(rates.disagreement));
@@ -116,16 +130,17 @@ export function showVerdict({ outcome, words, estimated, summary, reason, value,
  */
 export function showForecast(verdict, end, onUse) {
   const forecast = verdict?.forecast;
+  const own = forecast?.own_limits;
   const outlook = byId("verdict-outlook");
   outlook.textContent = verdict?.outlook ?? "";
   outlook.hidden = !verdict?.outlook;
   outlook.classList.remove("stale");
   for (const key of /** @type {const} */ (["disagreement", "rms_distance"])) {
-    setFact(key, forecast ? estimate(forecast[key], forecast[`${key}_stderr`]) : null, forecast?.[key], end);
+    setFact(key, forecast ? estimate(forecast[key], forecast[`${key}_stderr`]) : null, forecast?.[key], end, own);
   }
   const settling = forecast?.settling;
   setFact("each_other", settling ? since(settling.each_other, settling) : null, settling?.each_other, end);
-  setFact("near_value", settling ? since(settling.value, settling) : null, settling?.value, end);
+  setFact("near_value", settling ? since(settling.value, settling) : null, settling?.value, end, own);
   showAdvice(verdict?.advice?.suggestions[0], verdict?.advice?.rms_distance ?? null, onUse);
 }
 

@@ -1,0 +1,94 @@
+"""``peerpressure warmup``: compile all kernels now, so that no later run has to."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from peerpressure.cli.terminal import progress_line, show
+
+if TYPE_CHECKING:
+    import numpy as np
+
+# Kinds of runs with kernels of their own.
+KINDS: Final = ("constant", "adapting", "temporal", "temporal, adapting", "frozen noise", "continuous time")
+
+
+def warmup() -> None:
+    """Compile the kernels of all kinds of runs, which takes about a minute.
+
+    A run compiles what it needs when it is first needed, in a few seconds, and stores it for later ones. This command
+    stores all of it, for the image of a container or the shared folder of a cluster. What is stored already is only
+    loaded.
+
+    Kernels are stored beside the package, or in the folder that the environment variable NUMBA_CACHE_DIR names, for
+    this kind of processor and this version of numba. Set it where the folder of the package is not writable, for this
+    command and for those that follow.
+
+    Example: NUMBA_CACHE_DIR=/opt/kernels peerpressure warmup
+    """
+    begun = time.perf_counter()
+    with progress_line() as show_stage:
+        show_stage("loading")
+        from peerpressure.engine.arguments import reduce_summaries
+
+        jobs = list(_jobs())
+        for done, (name, job) in enumerate(jobs):
+            show_stage(f"compiling: {name} ({done + 1} of {len(jobs)})")
+            job()
+    folder, took = reduce_summaries.stats.cache_path, time.perf_counter() - begun
+    show(f"Kernels of {len(jobs)} kinds of runs are in {folder} ({took:.0f} s)")
+
+
+def _jobs() -> Iterator[tuple[str, Callable[[], object]]]:
+    """Give a small run of each kind, with its name."""
+    import numpy as np
+
+    from peerpressure.engine.plan import WIDTH
+
+    for dtype in (np.dtype(np.float64), np.dtype(np.float32)):
+        for replicates in (1, WIDTH):
+            what = f"{'many replicates' if replicates > 1 else 'one replicate'}, {dtype}"
+            for kind in KINDS:
+                yield f"{kind}, {what}", partial(_simulate, kind, replicates, dtype)
+            yield f"laws of noise, {what}", partial(_compile_laws, dtype, wide=replicates > 1)
+    yield "large networks", _compile_large
+
+
+def _simulate(kind: str, replicates: int, dtype: np.dtype[Any]) -> None:
+    from peerpressure import SDE, Frozen, Gaussian, Model, TemporalNetwork, simulate
+    from peerpressure.networks import path, star
+
+    model = Model(
+        TemporalNetwork.from_snapshots([path(4), star(4)]) if "temporal" in kind else path(4),
+        hidden=[0.0, 1.0, 2.0, 3.0],
+        noise=Gaussian(1.0, temporal=Frozen()) if kind == "frozen noise" else Gaussian(1.0),
+        adaptation=0.1 if "adapting" in kind else None,
+    )
+    system = SDE(model, method="taylor") if kind == "continuous time" else model
+    simulate(system, 2, replicates, dtype=dtype, threads=1)
+
+
+def _compile_laws(dtype: np.dtype[Any], *, wide: bool) -> None:
+    from peerpressure.engine.plan import LAW_CODES, UNIT
+    from peerpressure.engine.random import filler_of
+
+    for law in (*LAW_CODES.values(), UNIT):
+        filler_of(law, dtype, wide=wide)
+
+
+def _compile_large() -> None:
+    """Compile what only large networks need: sums over threads, generators, windows and the explorer's drawing."""
+    import numpy as np
+
+    from peerpressure.engine.arguments import reduce_summaries
+    from peerpressure.explorer.layout import drawing
+    from peerpressure.networks import TemporalNetwork, barabasi_albert, cycle, joint_connectivity
+    from peerpressure.networks._generators import INTERPRETED
+
+    reduce_summaries(np.zeros((1, 1, 3)), np.int64(0), 1, np.zeros((1, 3, 1)))
+    network = barabasi_albert(INTERPRETED, 1, seed=1)
+    joint_connectivity(TemporalNetwork.from_snapshots([network, network]), window=1)
+    drawing(cycle(5))

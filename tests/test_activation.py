@@ -1,0 +1,266 @@
+"""Asynchronous updates: who updates in the engine, exact moments over who does, declarations, scenarios."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import peerpressure as pp
+from peerpressure.errors import ModelError
+from peerpressure.scenario import parse_scenario
+from tests.builders import NOISES, N, random_model, temporal_network
+from tests.oracles import Array, dense_run, who_updates
+
+RNG = np.random.default_rng(7)
+ACTIVATIONS: dict[str, Any] = {
+    "half": 0.5,
+    "each": RNG.uniform(0.05, 1.0, N),
+    "single": "single",
+    "table": RNG.random((30, N)) < 0.4,
+}
+SEED = 2**40 + 3
+
+
+@pytest.mark.parametrize("noise", ["none", "gaussian", "custom", "frozen", "ar1", "ar1 custom"])
+@pytest.mark.parametrize("kind", ACTIVATIONS)
+def test_engine_is_the_dense_recursion_with_the_same_masks(kind: str, noise: str) -> None:
+    model = random_model(noise=NOISES[noise], activation=ACTIVATIONS[kind])
+    wide = pp.simulate(model, 12, replicates=18, seed=SEED)
+    for replicate in (0, 15, 17):
+        expected, _ = dense_run(model, 12, replicate, SEED)
+        assert wide.states is not None
+        np.testing.assert_allclose(wide.states[replicate], expected, rtol=0, atol=1e-13)
+    assert wide.states is not None
+    # One replicate alone goes through another kernel, and has the same bits.
+    alone = pp.simulate(model, 12, replicates=[17], seed=SEED)
+    np.testing.assert_array_equal(alone.states, wide.states[17:])
+
+
+@pytest.mark.parametrize("kind", ACTIVATIONS)
+def test_adaptation_moves_towards_kept_opinions_on_changing_networks(kind: str) -> None:
+    model = random_model(noise=NOISES["ar1"], activation=ACTIVATIONS[kind], adaptation=0.3)
+    for each in (model, replace(model, network=temporal_network(), isolated="keep")):
+        run = pp.simulate(each, 9, replicates=6, seed=SEED)
+        assert run.states is not None
+        assert run.hidden is not None
+        public, hidden = dense_run(each, 9, 4, SEED)
+        np.testing.assert_allclose(run.states[4], public, rtol=0, atol=1e-13)
+        np.testing.assert_allclose(run.hidden[4], hidden, rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("kind", ACTIVATIONS)
+def test_threads_batches_and_restarts_do_not_change_a_run(kind: str) -> None:
+    model = random_model(noise=NOISES["ar1"], activation=ACTIVATIONS[kind])
+    whole = pp.simulate(model, 20, replicates=21, seed=SEED, threads=1)
+    shared = pp.simulate(model, 20, replicates=21, seed=SEED, threads=3)
+    half = pp.simulate(model, 11, replicates=21, seed=SEED)
+    rest = pp.simulate(model, 9, start=half.final, replicates=21, seed=SEED)
+    assert whole.states is not None
+    assert rest.states is not None
+    np.testing.assert_array_equal(whole.states, shared.states)
+    np.testing.assert_array_equal(whole.states[:, 11:], rest.states)
+
+
+def test_large_networks_share_agents_among_threads_and_skip_idle_chunks() -> None:
+    n = 110_000
+    network = pp.networks.cycle(n)
+    hidden = np.random.default_rng(0).random(n)
+    for activation in (0.3, "single"):
+        model = pp.Model(network, hidden, noise=pp.Gaussian(1.0), activation=activation)
+        one, two = (pp.simulate(model, 3, seed=5, threads=count, record="all").states for count in (1, 2))
+        np.testing.assert_array_equal(one, two)
+        assert one is not None
+        updated = (one[0, 1:] != one[0, :-1]).mean(axis=1)
+        np.testing.assert_allclose(updated, 1 / n if activation == "single" else 0.3, atol=0.005)
+
+
+def test_noise_is_that_of_the_synchronous_model_and_frequencies_are_the_probabilities() -> None:
+    model = random_model(noise=pp.Gaussian(0.5), pressure=0.0, activation=ACTIVATIONS["each"])
+    runs = pp.simulate(model, 400, replicates=16, seed=1).states
+    synchronous = pp.simulate(model.synchronous, 400, replicates=16, seed=1).states
+    assert runs is not None
+    assert synchronous is not None
+    updated = runs[:, 1:] != runs[:, :-1]
+    # Without pressure an update shows the opinion with its noise.
+    np.testing.assert_array_equal(runs[:, 1:][updated], synchronous[:, 1:][updated])
+    q = ACTIVATIONS["each"]
+    z = (updated.mean(axis=(0, 1)) - q) / np.sqrt(q * (1 - q) / 6400)
+    assert np.abs(z).max() < 4.5
+    single = random_model(pressure=0.0, noise=pp.Gaussian(0.5), activation="single")
+    chosen = np.concatenate([who_updates(single, 400, k, 1) for k in range(3)])
+    assert (chosen.sum(axis=1) == 1).all()
+    assert chosen.mean(axis=0).max() < 2.2 / N
+
+
+def test_float32_has_the_same_masks() -> None:
+    model = random_model(noise=pp.Gaussian(0.5), activation=0.5)
+    double, single = (
+        pp.simulate(model, 15, replicates=18, seed=2, dtype=kind).states for kind in ("float64", "float32")
+    )
+    assert double is not None
+    assert single is not None
+    np.testing.assert_allclose(single, double, rtol=0, atol=1e-5)
+
+
+# Moments.
+
+
+def mixture(model: pp.Model, steps: int) -> tuple[Array, Array]:
+    """Return mean and covariance of (y_T, x_{T+1}) by a sum over all masks of all steps."""
+    n, phi, activation = model.n, model.noise.autocorrelation, model.activation
+    assert activation is not None
+    options = [(np.eye(n)[i], 1 / n) for i in range(n)]
+    if activation.kind == "independent":
+        every = itertools.product([0.0, 1.0], repeat=n)
+        q = np.asarray(activation.values)
+        options = [(np.array(mask), float(np.prod(np.where(mask, q, 1 - q)))) for mask in every]
+    A, one, draw = model.network.adjacency.toarray(), np.eye(n), np.sqrt(1 - phi**2)
+    parts = [(1.0, np.concatenate([model.start_state, model.x0, np.zeros(n)]), np.diag([0.0] * 2 * n + [1.0] * n))]
+    for t in range(1, steps + 1):
+        rho, d = float(model.pressure(t)), A.sum(axis=1)
+        g, C = model.s / (model.s + rho * d), (rho / (model.s + rho * d))[:, None] * A
+        sigma = g * model.noise.deviations(n) * float(model.noise.scale(t))
+        eta = np.diag(np.zeros(n) if model.adaptation is None else model.adaptation.at(t, n))
+        following = []
+        for mask, chance in options:
+            B, F, G = np.diag(mask), np.zeros((3 * n, 3 * n)), np.zeros((3 * n, n))
+            F[:n] = np.hstack([one - B + B @ C, B * g, phi * B * sigma])
+            F[n : 2 * n] = eta @ F[:n]
+            F[n : 2 * n, n : 2 * n] += one - eta
+            F[2 * n :, 2 * n :] = phi * one
+            G[:n], G[2 * n :] = draw * B * sigma, draw * one
+            G[n : 2 * n] = eta @ G[:n]
+            following += [(w * chance, F @ mean, F @ P @ F.T + G @ G.T) for w, mean, P in parts]
+        parts = following
+    mean = sum((w * m for w, m, _ in parts), np.zeros(3 * n))
+    second = sum((w * (P + np.outer(m - mean, m - mean)) for w, m, P in parts), np.zeros((3 * n, 3 * n)))
+    return mean[: 2 * n], second[: 2 * n, : 2 * n]
+
+
+@pytest.mark.parametrize("noise", ["none", "gaussian", "ar1", "frozen", "scaled over time"])
+@pytest.mark.parametrize("activation", [0.4, [0.2, 0.7, 1.0], "single"])
+@pytest.mark.parametrize("adaptation", [None, 0.2])
+def test_moments_are_those_of_the_mixture_over_all_masks(activation: Any, adaptation: Any, noise: str) -> None:
+    network = pp.Network([[0, 1, 0.5], [0.3, 0, 0], [0.8, 0.2, 0]], directed=True)
+    parts = {"noise": NOISES[noise], "activation": activation, "adaptation": adaptation, "start": [1.0, -1.0, 0.3]}
+    model = pp.Model(network, [0.0, 1.0, 3.0], [0.5, 1.0, 2.0], "0.5*t", **parts)
+    steps = 4 if activation == "single" else 3
+    mean, P = mixture(model, steps)
+    found = pp.moments(model, steps, what="joint")
+    np.testing.assert_allclose(found.mean[-1], mean, atol=1e-13)
+    np.testing.assert_allclose(found.covariance, P, atol=1e-13)
+    weights = np.random.default_rng(0).normal(size=(2, 6))
+    sums = pp.moments(model, steps, of=weights, what="joint", times=[1, steps])
+    np.testing.assert_allclose(sums.covariance, weights @ P @ weights.T, atol=1e-12)
+    np.testing.assert_allclose(sums.variance[-1], np.diag(weights @ P @ weights.T), atol=1e-12)
+    np.testing.assert_allclose(sums.mean[-1], weights @ mean, atol=1e-12)
+
+
+def test_moments_of_a_table_are_those_of_its_run() -> None:
+    model = random_model(activation=ACTIVATIONS["table"])
+    np.testing.assert_allclose(pp.moments(model, 30).mean, dense_run(model, 30, 0, 0)[0], atol=1e-13)
+    noisy = replace(model, noise=pp.Gaussian(1.0))
+    both = pp.moments(noisy, 30).covariance, pp.moments(noisy, 30, of=np.eye(N)).covariance
+    np.testing.assert_allclose(*both, atol=1e-14)
+
+
+def test_moments_of_large_networks_are_refused_where_it_is_random_who_updates() -> None:
+    model = pp.Model(pp.networks.cycle(2_001), np.zeros(2_001), activation=0.5)
+    for of in (None, pp.theory.consensus_mode(model)):
+        with pytest.raises(pp.errors.InvalidInputError, match="table of who updates"):
+            pp.moments(model, 3, of=of)
+
+
+# Declarations.
+
+
+def test_everybody_is_none_and_models_survive_their_parts() -> None:
+    assert random_model(activation=1.0).activation is None
+    assert random_model(activation=np.ones(N)).activation is None
+    for value in ACTIVATIONS.values():
+        model = random_model(activation=value)
+        again = pp.Model.from_parts(*model.parts())
+        assert again.activation == model.activation
+        assert str(model.activation) in repr(model)
+        assert model.description()["activation"] == str(model.activation)
+        assert replace(model, pressure=2.0).activation == model.activation
+
+
+def test_probabilities_are_matched_by_label() -> None:
+    network = pp.Network.from_edges([("a", "b"), ("b", "c")])
+    model = pp.Model(network, {"a": 1.0, "b": 2.0, "c": 3.0}, activation={"c": 0.3, "a": 0.1, "b": 0.2})
+    assert model.activation is not None
+    np.testing.assert_array_equal(model.activation.values, [0.1, 0.2, 0.3])
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (0.0, "above 0 and at most 1, got 0"),
+        (1.5, "above 0 and at most 1, got 1.5"),
+        (float("nan"), "activation must be finite"),
+        ([0.5, 0.5], "one number for each of the 23 agents, got 2 numbers"),
+        ("everyone", "'single', or a table of 0 and 1, got 'everyone'"),
+        (np.ones((3, 4)), r"a column for each of the 23 agents, got shape \(3, 4\)"),
+        (np.full((3, N), 0.5), "must hold 0 and 1, got .*0.5.* at step 1"),
+        (pp.Model(pp.networks.k2(), [0, 1], activation=0.5).activation, "that of the 23 agents, got that of 2"),
+    ],
+)
+def test_errors_name_rule_and_value(value: Any, words: str) -> None:
+    with pytest.raises(ModelError, match=words):
+        random_model(activation=value)
+
+
+def test_what_needs_the_map_of_a_step_says_so() -> None:
+    model = random_model(activation=0.5, noise=pp.Gaussian(1.0), start=0.0)
+    calls = [
+        lambda: model.update(1),
+        lambda: pp.SDE(model),
+        lambda: pp.privacy.budget(model, 5),
+        lambda: pp.recovery.information(model, 5),
+        lambda: pp.theory.optimal_schedule(model, 5),
+        lambda: pp.theory.consensus_rate(model),
+    ]
+    for call in calls:
+        with pytest.raises(ModelError, match=r"got each agent updates with probability 0\.5"):
+            call()
+    with pytest.raises(ModelError, match="table of 30 steps, got step 31"):
+        pp.simulate(random_model(activation=ACTIVATIONS["table"]), 31)
+
+
+# Scenarios.
+
+
+@pytest.mark.parametrize(
+    "value", ["0.5", "'single'", "[0.5, 1.0]", "[[1, 0], [0, 1], [1, 1]]", "{ law = 'uniform', low = 0.2, high = 0.4 }"]
+)
+def test_scenarios_say_who_updates(value: str, tmp_path: Path) -> None:
+    scenario = parse_scenario(f"[network]\ngenerator = 'k2'\n[agents]\nactivation = {value}\n[run]\nsteps = 3")
+    model = scenario.model()
+    assert model.activation is not None
+    assert parse_scenario(scenario.to_toml()).model().activation == model.activation
+    run = pp.simulate(model, 3, seed=1)
+    run.save(tmp_path / "run.npz")
+    assert pp.Trajectory.load(tmp_path / "run.npz").model.activation == model.activation
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [("1.5", "at most 1"), ("'both'", "single"), ("[[1, 0]]", "table of 1 steps, got step 3"), ("true", "activation")],
+)
+def test_scenarios_report_wrong_activations(value: str, words: str) -> None:
+    with pytest.raises(pp.errors.PeerPressureError, match=words):
+        parse_scenario(f"[network]\ngenerator = 'k2'\n[agents]\nactivation = {value}\n[run]\nsteps = 3")
+
+
+def test_tuned_pressure_follows_the_slower_rate() -> None:
+    text = "[network]\ngenerator = 'k2'\n[agents]\nactivation = 'single'\n[pressure]\nkind = 'tuned'\n[run]\nsteps = 3"
+    model = parse_scenario(text).model()
+    assert isinstance(model.pressure, pp.Linear)
+    assert model.pressure.slope == pytest.approx(model.kappa)
+    assert model.kappa == pytest.approx(model.synchronous.kappa / 2)
