@@ -59,13 +59,13 @@ def scenario(agents: int, steps: int = 200, replicates: int = 20, **more: Any) -
 
 
 @contextlib.contextmanager
-def explorer() -> Iterator[str]:
-    """Give the address of a running explorer."""
+def started() -> Iterator[tuple[str, int]]:
+    """Give the address and the process of a running explorer."""
     command = [sys.executable, "-m", "peerpressure", "explore", "--no-browser", "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
-            yield re.findall(r"http://\S+/", process.stdout.readline())[0]
+            yield re.findall(r"http://\S+/", process.stdout.readline())[0], process.pid
         finally:
             process.terminate()
 
@@ -123,7 +123,7 @@ def _whole(address: str, moves: int) -> list[float] | None:
 
 def measure(settings: Settings) -> Section:
     moves = max(20, settings.latency_calls // 3)
-    with explorer() as address:
+    with started() as (address, _):
         transport = httpx.HTTPTransport(retries=20)
         with httpx.Client(base_url=address, timeout=120, transport=transport) as client:
             _asked(client, "observe", _louder(2, 100))

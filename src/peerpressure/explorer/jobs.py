@@ -16,6 +16,7 @@ from typing import Any, TypeAlias, TypeVar, final
 import numpy as np
 
 from peerpressure.errors import CancelledError, message
+from peerpressure.explorer.memory import give_back
 from peerpressure.explorer.protocol import Limits, RequestError, SupersededError, TimeLimitError
 from peerpressure.progress import cancellable
 
@@ -154,6 +155,8 @@ class JobQueue:
     def _leave(self, _: Future[Any]) -> None:
         with self._lock:
             self._pending -= 1
+        # The answer is on its way already, and is not delayed.
+        give_back()
 
 
 def _run(token: CancellationToken, work: Callable[[], Result]) -> Result:

@@ -29,7 +29,7 @@ from peerpressure.scenario._loading import inconsistencies
 from peerpressure.scenario._network import NetworkFileSection
 from peerpressure.scenario._problems import dotted, explain
 from peerpressure.scenario._system import OptimalSection
-from peerpressure.schedules import Schedule
+from peerpressure.schedules import Schedule, Table
 from peerpressure.sde import SDE
 from peerpressure.statespace import model_of, step_length
 from peerpressure.theory._optimal_schedule import pass_work
@@ -38,8 +38,8 @@ Networks: TypeAlias = tuple[Network, TemporalNetwork | None]
 
 # Sections that a page may leave out while its user is still choosing.
 DEFAULTS: Mapping[str, Any] = {"run": {"steps": 1}}
-NETWORK_BYTES, DRAWING_BYTES = 64 * 2**20, 16 * 2**20  # kept between requests
-SCHEDULES = 32  # optimal ones that are kept, tables of a run's length
+NETWORK_BYTES, DRAWING_BYTES, SCHEDULE_BYTES = 64 * 2**20, 16 * 2**20, 16 * 2**20  # kept between requests
+ENTRY = 1_000  # bytes that an entry takes besides its arrays
 MAX_PROBLEMS = 1_000  # wording more of them would take seconds
 # Text formats only: archives and binary arrays can hold far more than their size suggests.
 SUFFIXES = (".csv", ".tsv", ".txt", ".edges", ".edgelist", ".graphml")
@@ -86,8 +86,8 @@ class ModelCache:
         self._networks: Callable[[Scenario], Networks] = cached(networks, key=_network_key, lock=threading.Lock())(
             lambda scenario: (scenario.graph, scenario.temporal_network)
         )
-        drawings: LRUCache[bytes, Drawing] = LRUCache(DRAWING_BYTES, getsizeof=lambda places: places.nbytes + 1_000)
-        schedules: LRUCache[bytes, Schedule] = LRUCache(SCHEDULES)
+        drawings: LRUCache[bytes, Drawing] = LRUCache(DRAWING_BYTES, getsizeof=lambda places: places.nbytes + ENTRY)
+        schedules: LRUCache[bytes, Schedule] = LRUCache(SCHEDULE_BYTES, getsizeof=_schedule_bytes)
         self._schedule: Callable[[Scenario], Schedule] = cached(schedules, key=_model_key, lock=threading.Lock())(
             lambda scenario: scenario.schedule
         )
@@ -144,12 +144,22 @@ def _network_key(scenario: Scenario) -> bytes:
     # The length of the run matters only to a network that changes in its steps.
     changing = getattr(section, "dynamics", section) is not None
     # The seed of the run is part of the key even if the network has a seed of its own, which only costs a second build.
-    return json_bytes([section.model_dump(), run.seed, run.steps if changing else None])
+    return _digest([section.model_dump(), run.seed, run.steps if changing else None])
 
 
 def _model_key(scenario: Scenario) -> bytes:
     sections = scenario.model_dump(include={"network", "agents", "pressure", "noise"})
-    return json_bytes([sections, scenario.run.seed, scenario.run.steps])
+    return _digest([sections, scenario.run.seed, scenario.run.steps])
+
+
+def _digest(parts: Any) -> bytes:
+    # Sections with lists of edges are as large as the networks themselves, and would be kept with them.
+    return hashlib.blake2b(json_bytes(parts), digest_size=16).digest()
+
+
+def _schedule_bytes(schedule: Schedule) -> int:
+    # An optimal schedule is a table of the run's length.
+    return ENTRY + (schedule.values.nbytes if isinstance(schedule, Table) else 0)
 
 
 def _network_bytes(built: Networks) -> int:
@@ -157,7 +167,7 @@ def _network_bytes(built: Networks) -> int:
     A = network.adjacency
     # Four columns of events and the spells of their edges.
     events = 0 if temporal_network is None else 5 * temporal_network.event_times.nbytes
-    return int(A.data.nbytes + A.indices.nbytes + A.indptr.nbytes + 64 * network.n + events)
+    return int(A.data.nbytes + A.indices.nbytes + A.indptr.nbytes + 64 * network.n + events + ENTRY)
 
 
 def _edges_digest(network: Network) -> bytes:

@@ -18,6 +18,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from peerpressure.errors import PeerPressureError, message
+from peerpressure.explorer.memory import keep_little
 from peerpressure.explorer.protocol import error_body, json_bytes
 
 if TYPE_CHECKING:
@@ -271,6 +272,7 @@ def serve(app: Starlette, listening: socket.socket, when_ready: Callable[[], Non
             app.state.queue.close()
             await super().shutdown(sockets)
 
+    keep_little()
     _start_watchdog()
     with contextlib.suppress(KeyboardInterrupt):
         Server(configuration(app)).run(sockets=[listening])
