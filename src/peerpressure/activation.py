@@ -100,8 +100,9 @@ class Activation:
         return np.asarray(self.values[begin:end], dtype=np.bool_)
 
     def __eq__(self, other: object) -> bool:
-        same = isinstance(other, Activation) and self.kind == other.kind
-        return same and np.array_equal(self.values, other.values)
+        if not isinstance(other, Activation):
+            return NotImplemented
+        return self.kind == other.kind and np.array_equal(self.values, other.values)
 
     def __hash__(self) -> int:
         return hash((self.kind, self.values.shape))

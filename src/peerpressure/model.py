@@ -468,7 +468,8 @@ class Model:
     @property
     def _slowness(self) -> Vector | None:
         activation = self.activation
-        return 1 / np.asarray(activation.values) if activation is not None and activation.is_random else None
+        known = activation is None or not activation.is_random
+        return None if known else 1 / np.asarray(activation.values, dtype=np.float64)
 
     def update(self, t: int) -> Update:
         """Return the affine map from time t − 1 to time t ≥ 1.

@@ -73,7 +73,7 @@ def test_a_table_has_exact_information_and_budget() -> None:
     by_hand = masks.sum(axis=0) / 0.25
     np.testing.assert_allclose(information(model, 12).matrix.diagonal(), by_hand)
     budget = pp.privacy.budget(model, 12)
-    np.testing.assert_allclose(budget.information, by_hand)
+    assert budget.information == pytest.approx(by_hand.max())
     # The dense law of all outputs, from which the information of agent 0 alone follows, too.
     from_hidden, _, P = joint_law(model, 12)
     slope = from_hidden[1:].reshape(-1, 8)[:, 0]
