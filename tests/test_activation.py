@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -44,7 +45,8 @@ def test_engine_is_the_dense_recursion_with_the_same_masks(kind: str, noise: str
 @pytest.mark.parametrize("kind", ACTIVATIONS)
 def test_adaptation_moves_towards_kept_opinions_on_changing_networks(kind: str) -> None:
     static = random_model(noise=NOISES["ar1"], activation=ACTIVATIONS[kind], adaptation=0.3)
-    model = replace(static, network=temporal_network(), isolated="keep")
+    aggregate, changing = temporal_network().aggregate, temporal_network()
+    model = replace(static, network=aggregate, temporal_network=changing, isolated="keep")
     run = pp.simulate(model, 9, replicates=6, seed=SEED)
     assert run.states is not None
     assert run.hidden is not None
@@ -188,7 +190,7 @@ def test_everybody_is_none_and_models_survive_their_parts() -> None:
         assert again.activation == model.activation
         assert str(model.activation) in repr(model)
         assert model.description()["activation"] == str(model.activation)
-        assert replace(model, pressure=2.0).activation == model.activation
+        assert replace(model, pressure=pp.Constant(2.0)).activation == model.activation
 
 
 def test_probabilities_are_matched_by_label() -> None:
@@ -218,7 +220,7 @@ def test_errors_name_rule_and_value(value: Any, words: str) -> None:
 
 def test_what_needs_the_map_of_a_step_says_so() -> None:
     model = random_model(activation=0.5, noise=pp.Gaussian(1.0), start=0.0)
-    calls = [
+    calls: list[Callable[[], object]] = [
         lambda: model.update(1),
         lambda: pp.SDE(model),
         lambda: pp.privacy.budget(model, 5),

@@ -65,9 +65,14 @@ class Activation:
         return self.is_random and bool(np.all(self.values == 1))
 
     @property
+    def probabilities(self) -> Vector:
+        """The probability q of each agent to update at a step, where that is random; shape (agents,)."""
+        return np.asarray(self.values, dtype=np.float64)
+
+    @property
     def pairs(self) -> Vector:
         """The probability E[m_i m_j] that two agents update at the same step, shape (agents, agents)."""
-        q = np.asarray(self.values, dtype=np.float64)
+        q = self.probabilities
         together = np.zeros((q.size, q.size)) if self.kind == "single" else np.outer(q, q)
         np.fill_diagonal(together, q)
         return together

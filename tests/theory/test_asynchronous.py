@@ -26,7 +26,7 @@ def recursion(model: pp.Model, steps: int) -> dict[int, tuple[float, float, floa
     """Return bias, variance of the weighted mean with π/q, and spread of the means, at the last three octaves."""
     A, s, x, n = model.network.adjacency.toarray(), model.s, model.x0, model.n
     assert model.activation is not None
-    q, d = np.asarray(model.activation.values), A.sum(axis=1)
+    q, d = model.activation.probabilities, A.sum(axis=1)
     masks = np.diag(q) - 1 / n**2 if model.activation.kind == "single" else np.diag(q * (1 - q))
     values, vectors = np.linalg.eig((A / d[:, None]).T)
     pi = np.real(vectors[:, np.argmax(values.real)])
@@ -53,7 +53,7 @@ def recursion(model: pp.Model, steps: int) -> dict[int, tuple[float, float, floa
 def test_value_and_exponents_are_those_of_the_recursion(activation: Any, ratio: float) -> None:
     rng = np.random.default_rng(1)
     given = rng.uniform(0.2, 0.9, N) if activation == "each" else activation
-    parts = {"activation": given, "noise": pp.Gaussian(SIGMA)}
+    parts: dict[str, Any] = {"activation": given, "noise": pp.Gaussian(SIGMA)}
     base = pp.Model(directed_network(), rng.random(N), rng.uniform(0.5, 2.0, N), **parts)
     model = pp.Model(base.network, base.hidden, base.s, pp.Linear(base.kappa / ratio), **parts)
     steps = 3_000

@@ -130,7 +130,8 @@ class HorizonDistance:
         if self._phi or self.model.adaptation is not None:
             return self._backward(g, c)[0]
         # Far from the horizon all agents weigh the past alike, but for a factor: one of them then stands for all.
-        W, factors, near, noise, variance = self._units(), np.ones((1, 1)), 0.0, np.zeros((0, 0)), 0.0
+        near: Vector | float = 0.0
+        W, factors, noise, variance = self._units(), np.ones((1, 1)), np.zeros((0, 0)), 0.0
         H, last = np.zeros_like(W), self.steps
         while last:
             first = max(0, last - min(self._segment, _TOGETHER))
