@@ -468,7 +468,7 @@ class Model:
     @property
     def _slowness(self) -> Vector | None:
         activation = self.activation
-        return 1 / np.asarray(activation.values) if activation is not None and activation.is_random else None
+        return None if activation is None or not activation.is_random else 1 / activation.probabilities
 
     def update(self, t: int) -> Update:
         """Return the affine map from time t − 1 to time t ≥ 1.
