@@ -87,6 +87,18 @@ def test_kept_opinions_equal_the_processors(replicates: int, adaptation: float |
 
 
 @needs_device
+@pytest.mark.parametrize("replicates", [1, 33])
+@pytest.mark.parametrize("adaptation", [None, 0.1])
+@pytest.mark.parametrize("activation", [0.3, np.linspace(0.1, 1.0, 300), "single", np.eye(300)[np.arange(40) % 7] > 0])
+def test_asynchronous_updates_equal_the_processors(activation: Any, adaptation: float | None, replicates: int) -> None:
+    model = random_model(300, noise=NOISES["ar1"], activation=activation, adaptation=adaptation)
+    here = pp.simulate(model, 40, replicates=replicates, seed=5)
+    there = pp.simulate(model, 40, replicates=replicates, seed=5, device="gpu")
+    np.testing.assert_allclose(there.final.public, here.final.public, rtol=1e-11, atol=1e-12)
+    assert np.abs(here.final.public - model.start_state).max() > 0
+
+
+@needs_device
 @pytest.mark.parametrize("scaling", ["printed", "model"])
 @pytest.mark.parametrize("replicates", [1, 33])
 def test_euler_steps_equal_the_processors(scaling: Any, replicates: int) -> None:

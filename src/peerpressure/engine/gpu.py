@@ -17,9 +17,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from peerpressure.engine.plan import FRESH, LAW_CODES, STREAM_FROZEN, RunPlan, RunResult, draw_of, network_step
+from peerpressure.engine.plan import (
+    ACTIVE_CODES,
+    FRESH,
+    LAW_CODES,
+    STREAM_FROZEN,
+    RunPlan,
+    RunResult,
+    coin_thresholds,
+    draw_of,
+    network_step,
+)
 from peerpressure.errors import PeerPressureError, TooLargeError, message
-from peerpressure.model import require_synchronous
 from peerpressure.noise import AR1, Frozen
 
 # A thread that sums a whole row would leave its warp waiting for the longest row; pieces bound that wait.
@@ -63,7 +72,6 @@ def run(
     if plan.model.noise.law not in LAW_CODES:
         rule = "the accelerator draws from the package's own laws"
         raise PeerPressureError(message(rule, got=str(plan.model.noise), remedy="use device='cpu' for SciPy's laws"))
-    require_synchronous(plan.model, "a step on the accelerator", "use device='cpu'")
     # A thread derives the replicate number of its counter from its position, without a table.
     if np.any(np.diff(plan.replicates) != 1):
         rule = "replicates on the accelerator must be consecutive numbers"
@@ -125,12 +133,17 @@ class _Run:
             threads=_THREADS,
             beyond=int(self.beyond),
             keep_isolated=int(plan.model.isolated == "keep"),
+            active=0 if plan.model.activation is None else 1 + ACTIVE_CODES[plan.model.activation.kind],
         )
         self.s, self.hidden = self._field(plan.model.s), self._field(plan.model.x0)
         deviation = np.atleast_1d(np.asarray(plan.model.noise.std if plan.deviation is None else plan.deviation))
         self.deviation, self.deviation_stride = self._field(deviation), np.int32(deviation.size > 1)
         factor = 1.0 if plan.model.adaptation is None else plan.model.adaptation.adaptation_weight
         self.factor, self.factor_stride = self._field(np.atleast_1d(np.asarray(factor))), np.int32(np.ndim(factor) > 0)
+        # One number that no kernel reads where everybody updates.
+        everybody = plan.model.activation is None
+        self.thresholds = self.cupy.asarray(np.zeros(1, np.uint64) if everybody else coin_thresholds(plan.model))
+        self.listed = self.cupy.zeros(1, np.uint8)
         self.adjacency: csr_array | None = None
         self._meet(network_step(plan.start_step, plan.pace))
         self.public = self._upload(start)
@@ -236,7 +249,7 @@ class _Run:
             *self._size(), graph.starts, *edges, graph.piece_starts, self.sums, self.s, self.degrees, self.hidden,
             self.deviation, self.deviation_stride, self.public, self.output, self.memory,
             real(relief), real(weight), real(scale), *law, *clock, *self._key(),
-            *self._arguments_beyond(adaptation_rate),
+            *self._arguments_beyond(adaptation_rate), self.thresholds, self.listed,
         )  # fmt: skip
         self._launch("step", self._threads(), arguments)
         # Exchanged only after the launch: a step that wrote in place would mix times t − 1 and t between neighbours.
@@ -255,6 +268,8 @@ class _Run:
         self._record(0, chosen, states, hidden_state, summaries)
         for q, (time, reading) in enumerate(zip(times, readings, strict=True)):
             self._meet(network_step(time, plan.pace))
+            if plan.model.activation is not None and not plan.model.activation.is_random:
+                self.listed = self.cupy.asarray(plan.masks(time - 1, time)[0].astype(np.uint8))
             self._step(time, *reading)
             if time in slots:
                 self._record(slots[time], chosen, states, hidden_state, summaries)

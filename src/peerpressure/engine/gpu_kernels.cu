@@ -5,6 +5,7 @@
 //   THREADS in a block
 //   STRIDE  1 if each edge has its weight, 0 if one weight serves all
 //   KEEP_ISOLATED  1 if agents of degree 0 keep their public opinions
+//   ACTIVE  who updates, while all others keep their public opinions: EVERYBODY, or the codes of plan.py plus 1
 // The noise is the processor's own, to rounding: the same counters, the same transforms; see random.py.
 
 typedef unsigned int word;
@@ -14,6 +15,7 @@ struct alignas(sizeof(REAL) * LANES) Pack { REAL lane[LANES]; };
 
 enum Law { NONE, GAUSSIAN, LAPLACE, UNIFORM, STUDENT, RADEMACHER };
 enum Mode { FRESH, RECURRENT, FROZEN };
+enum Active { EVERYBODY, CHANCE, SINGLE, LISTED };
 
 __device__ __forceinline__ uint4 philox(uint4 c, word k0, word k1) {
 #pragma unroll
@@ -137,6 +139,22 @@ __device__ __forceinline__ void share_draws(
 #endif
 }
 
+// Whether an agent updates in one replicate; see the end of random.py.
+__device__ __forceinline__ bool updates(
+    word agent, word agents, word time, word replicate, word k0, word k1, const wide_word* __restrict__ thresholds,
+    const unsigned char* __restrict__ listed) {
+    if (ACTIVE == CHANCE) {
+        uint4 w = philox(make_uint4(agent / 4, time, replicate, 0x80000000u), k0, k1);
+        word coin = agent % 4 < 2 ? (agent % 4 ? w.y : w.x) : (agent % 4 == 2 ? w.z : w.w);
+        return coin < thresholds[agent];
+    }
+    if (ACTIVE == SINGLE) {
+        uint4 w = philox(make_uint4(0, time, replicate, 0x80000000u), k0, k1);
+        return agent == (word)(((wide_word)w.x * agents + (((wide_word)w.y * agents) >> 32)) >> 32);
+    }
+    return ACTIVE == EVERYBODY || listed[agent];
+}
+
 // One thread takes one agent in LANES replicates; consecutive threads take the two agents of a counter block. As
 // many resident threads as possible hide the latency of the gathers better than more registers would.
 extern "C" __global__ void __launch_bounds__(THREADS, 2048 / THREADS) step(
@@ -152,6 +170,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2048 / THREADS) step(
     , Pack* __restrict__ opinions, int moving, const REAL* __restrict__ adaptation_weight, int adaptation_weight_stride,
     REAL adaptation_rate, REAL pace
 #endif
+    // Read only where not everybody updates.
+    , const wide_word* __restrict__ thresholds, const unsigned char* __restrict__ listed
     ) {
     INDEX thread = (INDEX)blockIdx.x * blockDim.x + threadIdx.x;
     word half = thread & 1;
@@ -194,6 +214,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2048 / THREADS) step(
         REAL drift = fma(rest, before.lane[l], pace * gain * opinion.lane[l]);
         next.lane[l] = fma(pace * coupling, total.lane[l], fma(jitter, noise[l], drift));
         if (KEEP_ISOLATED && degrees[agent] == 0) next.lane[l] = before.lane[l];
+        if (!updates(agent, agents, time, replicate + pack * LANES + l, k0, k1, thresholds, listed))
+            next.lane[l] = before.lane[l];
         opinion.lane[l] += rate * (next.lane[l] - opinion.lane[l]);
     }
     if (moving) opinions[place] = opinion;
@@ -202,6 +224,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2048 / THREADS) step(
 #pragma unroll
     for (int l = 0; l < LANES; ++l) next.lane[l] = fma(coupling, total.lane[l], fma(jitter, noise[l], drift));
     if (KEEP_ISOLATED && degrees[agent] == 0) next = y[place];
+    if (ACTIVE != EVERYBODY) {
+        Pack before = y[place];
+#pragma unroll
+        for (int l = 0; l < LANES; ++l)
+            if (!updates(agent, agents, time, replicate + pack * LANES + l, k0, k1, thresholds, listed))
+                next.lane[l] = before.lane[l];
+    }
 #endif
     output[place] = next;
 }

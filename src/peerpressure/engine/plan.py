@@ -46,6 +46,15 @@ CHANCE, SINGLE, LISTED = range(3)
 ACTIVE_CODES = {"independent": CHANCE, "single": SINGLE, "table": LISTED}
 
 
+def coin_thresholds(model: Model) -> NDArray[np.uint64]:
+    """Return q·2³² for each agent, below which 32 random bits let it update; 1 where who updates is no chance."""
+    activation = model.activation
+    if activation is None or ACTIVE_CODES[activation.kind] != CHANCE:
+        return np.ones(model.n, np.uint64)
+    # Rounded up, so that an agent of the smallest probability still updates at times.
+    return np.asarray(np.ceil(activation.values * 2.0**32).astype(np.uint64))
+
+
 class Draw(NamedTuple):
     """How noise is made: the law and its shape, how it is carried through time, and the key of the seed."""
 

@@ -21,7 +21,6 @@ from peerpressure.engine.arguments import Activity, AgentArrays, Changes, Clock,
 from peerpressure.engine.narrow import draw_narrow, run_narrow
 from peerpressure.engine.plan import (
     ACTIVE_CODES,
-    CHANCE,
     CHUNK,
     FRESH,
     NARROW_UP_TO,
@@ -31,6 +30,7 @@ from peerpressure.engine.plan import (
     WIDTH,
     RunPlan,
     RunResult,
+    coin_thresholds,
     draw_of,
     network_step,
 )
@@ -114,10 +114,7 @@ def activity_of(plan: RunPlan, clock: Clock) -> Activity | None:
     activation, begin = plan.model.activation, clock.first - 1
     if activation is None:
         return None
-    mode, thresholds = ACTIVE_CODES[activation.kind], np.ones(plan.model.n, np.uint64)
-    if mode == CHANCE:
-        # Rounded up, so that an agent of the smallest probability still updates at times.
-        thresholds = np.ceil(activation.values * 2.0**32).astype(np.uint64)
+    mode, thresholds = ACTIVE_CODES[activation.kind], coin_thresholds(plan.model)
     coins, words = np.empty(CHUNK, np.uint64), np.empty((4, CHUNK // 4), np.uint64)
     listed = plan.masks(begin, begin + clock.relief.size)
     return Activity(mode, thresholds, listed, coins, words, np.empty(WIDTH, np.uint64))
