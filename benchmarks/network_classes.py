@@ -51,7 +51,7 @@ def kinds(agents: int) -> dict[str, Model]:
     return {
         "symmetric": model(symmetric),
         "directed": model(_turned(symmetric.adjacency, rng)),
-        "disconnected": model(Network(block_diag([half, half], format="csr"), connected=False)),
+        "disconnected": model(Network(block_diag([half, half], format="csr"))),
         "zealots": model(symmetric, zealots),
         "susceptibility": model(symmetric, susceptibility=rng.uniform(0.5, 2.0, agents)),
         f"{TOPICS} topics": model(few.with_topics(TOPICS)),
@@ -65,7 +65,7 @@ def _turned(adjacency: csr_array, rng: np.random.Generator) -> Network:
     turned = csr_array(adjacency[:, rng.permutation(adjacency.shape[0])]).tocoo()
     kept = turned.row != turned.col  # nobody listens to itself
     matrix = csr_array((turned.data[kept], (turned.row[kept], turned.col[kept])), shape=turned.shape)
-    return Network(matrix, connected=False, directed=True)
+    return Network(matrix, directed=True)
 
 
 def _weighted(network: Network, weights: Vector) -> Network:

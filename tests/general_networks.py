@@ -73,7 +73,7 @@ MATRICES: dict[str, Array] = {
 
 def network(kind: str) -> pp.Network:
     """Return one of the networks."""
-    return pp.Network(MATRICES[kind], connected=False, directed=True, signed=True)
+    return pp.Network(MATRICES[kind], directed=True, signed=True)
 
 
 def model(kind: str, seed: int = 0, **parts: Any) -> pp.Model:

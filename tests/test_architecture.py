@@ -22,7 +22,7 @@ LAYERS = (
     ("version", "errors"),
     ("affine", "dates", "files", "formula", "layout", "parameters", "progress", "tables"),
     ("networks", "schedules"),
-    ("noise", "adaptation"),
+    ("noise", "adaptation", "activation"),
     ("model",),
     ("engine", "storage", "trajectory"),
     ("sde",),

@@ -138,7 +138,7 @@ def test_other_rules_are_errors(rule: Any) -> None:
 
 
 def test_agents_who_never_have_neighbours_cannot_keep() -> None:
-    network = pp.Network.from_edges([(0, 1)], n=3, connected=False)
+    network = pp.Network.from_edges([(0, 1)], n=3)
     with pytest.raises(ModelError, match=r"need neighbours at some step.*agent 2"):
         pp.Model(network, [0, 1, 2], isolated="keep")
 

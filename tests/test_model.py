@@ -134,7 +134,7 @@ def test_bad_models_are_refused_by_name(parts: dict[str, Any], says: str) -> Non
 
 
 def test_each_piece_of_a_network_has_a_value_of_its_own() -> None:
-    pieces = pp.Network.from_edges([(0, 1), (2, 3)], connected=False)
+    pieces = pp.Network.from_edges([(0, 1), (2, 3)])
     model = pp.Model(pieces, hidden=[0.0, 1.0, 2.0, 4.0], stubbornness=[1.0, 3.0, 1.0, 1.0])
     np.testing.assert_allclose(model.consensus_state, [0.75, 0.75, 3.0, 3.0])
     assert pp.diagnose(model).outcome is pp.theory.Outcome.CLUSTERS

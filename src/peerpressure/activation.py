@@ -65,9 +65,14 @@ class Activation:
         return self.is_random and bool(np.all(self.values == 1))
 
     @property
+    def probabilities(self) -> Vector:
+        """The probability q of each agent to update at a step, where that is random; shape (agents,)."""
+        return np.asarray(self.values, dtype=np.float64)
+
+    @property
     def pairs(self) -> Vector:
         """The probability E[m_i m_j] that two agents update at the same step, shape (agents, agents)."""
-        q = np.asarray(self.values, dtype=np.float64)
+        q = self.probabilities
         together = np.zeros((q.size, q.size)) if self.kind == "single" else np.outer(q, q)
         np.fill_diagonal(together, q)
         return together
@@ -100,8 +105,9 @@ class Activation:
         return np.asarray(self.values[begin:end], dtype=np.bool_)
 
     def __eq__(self, other: object) -> bool:
-        same = isinstance(other, Activation) and self.kind == other.kind
-        return same and np.array_equal(self.values, other.values)
+        if not isinstance(other, Activation):
+            return NotImplemented
+        return self.kind == other.kind and np.array_equal(self.values, other.values)
 
     def __hash__(self) -> int:
         return hash((self.kind, self.values.shape))

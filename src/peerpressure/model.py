@@ -468,7 +468,7 @@ class Model:
     @property
     def _slowness(self) -> Vector | None:
         activation = self.activation
-        return 1 / np.asarray(activation.values) if activation is not None and activation.is_random else None
+        return None if activation is None or not activation.is_random else 1 / activation.probabilities
 
     def update(self, t: int) -> Update:
         """Return the affine map from time t − 1 to time t ≥ 1.
@@ -544,6 +544,8 @@ class Model:
         array of shape (n,) or None
             The weight of an agent's own last public opinion.
         """
+        if self.isolated == "own" and self.activation is None:
+            return None
         silent = np.zeros(self.n, np.bool_) if self.isolated == "own" else self.degrees_at(t) == 0
         if self.activation is not None:
             silent |= ~self.activation.masks(t - 1, t)[0]

@@ -45,7 +45,7 @@ def test_distrust_is_read_drawn_and_told_of(driver: Driver) -> None:
         driver.page.set_input_files("#file", {"name": "feud.csv", "mimeType": "text/csv", "buffer": FEUD})
     assert marks(driver) == ["negative"]
     assert driver.page.inner_text("#verdict-heading") == "Two camps with opposite opinions"
-    assert driver.page.inner_text("[data-key=camps]").startswith("±")
+    assert str(driver.page.text_content("[data-key=camps]")).startswith("±")
     assert "own limit" in driver.page.inner_text("#distance-name")
 
 

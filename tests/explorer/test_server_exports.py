@@ -334,7 +334,7 @@ def test_pictures_show_directions_distrust_and_zealots() -> None:
 
 
 def test_curves_have_the_values_of_all_classes() -> None:
-    network = {"edges": [[0, 1], [1, 0], [2, 3], [3, 2]], "directed": True, "connected": False}
+    network = {"edges": [[0, 1], [1, 0], [2, 3], [3, 2]], "directed": True}
     built = ModelCache(Limits()).build({"scenario": SMALL | {"network": network}})
     left, right = exports._curves(built, Look(), Limits())().axes
     heights = [np.asarray(line.get_ydata(), dtype=float) for line in left.lines]

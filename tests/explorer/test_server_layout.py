@@ -99,7 +99,7 @@ def test_large_networks_are_drawn_by_their_pivots(monkeypatch: pytest.MonkeyPatc
 
 
 def test_pieces_that_do_not_hang_together_are_drawn_apart() -> None:
-    network = pp.Network.from_edges([(0, 1), (1, 2), (0, 2), (3, 4), (4, 5), (3, 5)], connected=False)
+    network = pp.Network.from_edges([(0, 1), (1, 2), (0, 2), (3, 4), (4, 5), (3, 5)])
     places = drawing(network)
     between = np.linalg.norm(places[:3].mean(axis=0) - places[3:].mean(axis=0))
     within = max(np.linalg.norm(places[i] - places[j]) for i, j in ((0, 1), (1, 2), (3, 4), (4, 5)))

@@ -14,7 +14,7 @@ from peerpressure.schedules import Constant, StretchedExponential
 from peerpressure.theory import Outcome
 
 FAST = StretchedExponential(2, 0.5)
-APART = Network(np.kron(np.eye(2), [[0, 1], [1, 0]]), connected=False)
+APART = Network(np.kron(np.eye(2), [[0, 1], [1, 0]]))
 FOES = Network([[0, 1, 0, 0], [1, 0, -1, 0], [0, -1, 0, 1], [0, 0, 1, 0]], signed=True)
 THIRDS = [0.0, 1 / 3, 1.0]
 MODELS = {

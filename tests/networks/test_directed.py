@@ -31,7 +31,7 @@ def random_digraph(seed: int, n: int = 9, m: int = 16) -> nx.DiGraph:
 
 
 def directed(A: Any, **options: Any) -> Network:
-    return Network(np.asarray(A, dtype=float), connected=False, directed=True, **options)
+    return Network(np.asarray(A, dtype=float), directed=True, **options)
 
 
 def test_row_i_holds_whom_i_listens_to() -> None:
@@ -129,7 +129,7 @@ def test_stored_and_pickled_networks_keep_directions_and_signs() -> None:
 @pytest.mark.parametrize("seed", range(12))
 def test_classes_components_and_periods_agree_with_networkx(seed: int) -> None:
     graph = random_digraph(seed, m=[6, 10, 14, 20][seed % 4])
-    network = Network.from_networkx(graph, connected=False)
+    network = Network.from_networkx(graph)
     attracting = {frozenset(part) for part in nx.attracting_components(graph)}
     assert {frozenset(part.tolist()) for part in network.closed_classes} == attracting
     assert {frozenset(part.tolist()) for part in network.components()} == {
@@ -145,7 +145,7 @@ def test_classes_components_and_periods_agree_with_networkx(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_left_null_vector_and_absorption(seed: int) -> None:
-    network = Network.from_networkx(random_digraph(seed, m=14), connected=False)
+    network = Network.from_networkx(random_digraph(seed, m=14))
     ell, L = network.left_null_vector, network.laplacian.toarray()
     np.testing.assert_allclose(ell @ L, 0, atol=1e-12)
     known = np.full(network.n, np.nan)
@@ -185,7 +185,7 @@ def test_camps_of_balanced_and_unbalanced_components() -> None:
     ring[0, 1] = ring[1, 0] = -1
     both = np.block([[ring, np.zeros((6, 6))], [np.zeros((6, 6)), ring * 0]])
     both[6:, 6:] = np.abs(ring) * np.outer(camps, camps)
-    mixed = Network(both, signed=True, connected=False)
+    mixed = Network(both, signed=True)
     assert not mixed.is_balanced
     np.testing.assert_array_equal(mixed.camps, [0] * 6 + camps.tolist())
 
@@ -222,7 +222,7 @@ def test_signed_and_directed_lists_are_described(tmp_path: Path) -> None:
 def test_pairs_hold_every_edge_once(n: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     A = rng.choice([-1.0, 0.0, 1.0], (n, n)) * (1 - np.eye(n))
-    network = Network(A, directed=True, signed=True, connected=False)
+    network = Network(A, directed=True, signed=True)
     again = np.zeros((n, n))
     for first, second, one_way, negative in zip(*network.pairs(), strict=True):
         weight = -1.0 if negative else 1.0

@@ -113,7 +113,7 @@ AMBIGUOUS: dict[str, tuple[str, list[str]]] = {
     "thousands or decimals, by points": ("Anna;Bernd;1.500\nBernd;Carla;950\n", ["'1.500' on line 1", "thousands"]),
     "a heading in another language": (
         "Quelle,Ziel\nAnna,Bernd\nBernd,Carla\n",
-        ["2 components", "line 1 is a heading"],
+        ["'Quelle' and 'Ziel'", "source and target"],
     ),
     "thousands or decimals": ("Anna\tBernd\t1,500\nBernd\tCarla\t2,000\n", ["'1,500'", "thousands"]),
     "a weight by another name": ("source,target,kg\nAnna,Bernd,1.5\n", ["'kg'", "weight"]),

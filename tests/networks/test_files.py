@@ -120,7 +120,7 @@ def test_integer_labels_become_numbers(tmp_path: Path) -> None:
     assert read_text(tmp_path, "id1 id2\n3 1\n1 2\n").labels == (1, 2, 3)
     assert read_text(tmp_path, "03 01\n01 2\n").labels == ("03", "01", "2")
     assert not read_text(tmp_path, "1 2 7\n", weight=None).is_weighted
-    assert read_text(tmp_path, "1 2\n3 4\n", connected=False).n == 4
+    assert read_text(tmp_path, "1 2\n3 4\n").n == 4
 
 
 def test_numpy_edges(tmp_path: Path) -> None:
@@ -160,7 +160,6 @@ MALFORMED: dict[str, tuple[str, str | bytes, list[str]]] = {
     "conflict": (".txt", "a b 1\nb c\nb a 2\n", ["line 3", "'b' and 'a'", "1.0 on line 1", "keep one"]),
     "open quote": (".csv", 'a,b\n"b,c\n', ["quote"]),
     "not UTF-8": (".txt", b"a b\n\xff\xc3\xa4 c\n", ["0xff on line 2", "UTF-8"]),
-    "in pieces": (".txt", "a b\nc d\n", ["2 components", "connected=False"]),
     "entity bomb": (".graphml", BOMB, ["DOCTYPE", "remove"]),
     "entity bomb in UTF-16": (".graphml", BOMB.encode("utf-16"), ["DOCTYPE"]),
     "not XML": (".graphml", "a b\n", [".graphml", "suffix"]),
@@ -241,7 +240,7 @@ UNWRITABLE: list[tuple[str, Network, str]] = [
     (".graphml", k2().relabelled(["a\x00", "b"]), "relabelled"),
     (".mtx", k2().relabelled("ab"), "holds no labels.*relabelled"),
     (".npy", k2().relabelled("ab"), "holds no labels"),
-    (".txt", Network.from_edges([(0, 1)], n=3, connected=False), "neighbours, got 2; write .npz"),
+    (".txt", Network.from_edges([(0, 1)], n=3), "neighbours, got 2; write .npz"),
 ]
 
 

@@ -13,8 +13,10 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, strategies as st
 
+from peerpressure import Model, diagnose
 from peerpressure.errors import NetworkError, PeerPressureError
 from peerpressure.networks import Network, TemporalNetwork, cycle, k2, named, path
+from peerpressure.theory import Outcome
 from tests.networks.strategies import WORDS, edge_table, networks, same, sparse_random_graph
 
 LABELS = st.recursive(
@@ -26,7 +28,7 @@ LABELS = st.recursive(
 
 def test_network_repr() -> None:
     assert repr(named("karate")) == "Network(34 agents, 78 edges, non-bipartite, degrees 1–17)"
-    two = Network.from_edges([(0, 1), (2, 3)], connected=False)
+    two = Network.from_edges([(0, 1), (2, 3)])
     assert repr(two) == "Network(4 agents, 2 edges, bipartite, degree 1, 2 components)"
 
 
@@ -168,7 +170,7 @@ def test_properties_match_dense_algebra(network: Network) -> None:
 @pytest.mark.parametrize("seed", range(60))
 def test_sides_and_components_agree_with_networkx(seed: int) -> None:
     graph = sparse_random_graph(12, 3 + seed % 12, seed)
-    network = Network.from_networkx(graph, connected=False)
+    network = Network.from_networkx(graph)
     assert network.is_connected == nx.is_connected(graph)
     assert network.is_bipartite == nx.is_bipartite(graph)
     if network.sides is not None:
@@ -184,9 +186,20 @@ def test_sides_of_a_path_of_a_million_agents() -> None:
     assert np.array_equal(sides, np.arange(10**6) % 2 == 1)
 
 
+def test_components_and_isolated_agents_are_networks() -> None:
+    for network in (
+        Network.from_edges([("a", "b"), ("c", "d")], labels=["a", "b", "c", "d", "e"]),
+        Network.from_networkx(nx.Graph({"a": ["b"], "c": ["d"], "e": []}), weight=None),
+        Network(np.kron(np.diag([1.0, 1.0, 0.0]), 1 - np.eye(2))[:5, :5], labels="abcde"),
+    ):
+        assert [component.size for component in network.components()] == [2, 2, 1]
+        assert not network.is_connected
+        assert diagnose(Model(network, np.arange(5.0))).outcome is Outcome.CLUSTERS
+
+
 def test_largest_component_keeps_labels() -> None:
     pairs = [("x", "y"), ("a", "b"), ("b", "c")]
-    network = Network.from_edges(pairs, labels=["x", "isolated", "y", "a", "b", "c"], connected=False)
+    network = Network.from_edges(pairs, labels=["x", "isolated", "y", "a", "b", "c"])
     assert network.largest_component().labels == ("a", "b", "c")
     assert not network.is_connected
 
@@ -236,7 +249,7 @@ def test_from_edges_takes_positions_in_arrays_and_labels_elsewhere() -> None:
     assert Network.from_edges((["c", "a"], ["a", "b"])).labels == ("c", "a", "b")
     assert Network.from_edges(np.array([["c", "a"], ["a", "b"]])).labels == ("c", "a", "b")
     assert Network.from_edges([((0, 0), (0, 1))]).labels == ((0, 0), (0, 1))
-    assert Network.from_edges([(0, 1)], n=3, connected=False).n == 3
+    assert Network.from_edges([(0, 1)], n=3).n == 3
 
 
 def test_symmetric_digraphs_and_consistent_multigraphs_are_accepted() -> None:

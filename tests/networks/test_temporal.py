@@ -140,7 +140,7 @@ def test_snapshots_may_be_disconnected() -> None:
     network = TemporalNetwork([2], [0], [1], labels=["a", "b", "c"])
     assert network.at(1).nnz == 0
     assert network.change_times.tolist() == [2]
-    assert same(network.snapshot(2), Network.from_edges([("a", "b")], labels=["a", "b", "c"], connected=False))
+    assert same(network.snapshot(2), Network.from_edges([("a", "b")], labels=["a", "b", "c"]))
 
 
 @settings(max_examples=60, deadline=None)

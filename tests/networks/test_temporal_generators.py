@@ -303,7 +303,7 @@ def test_gossip_has_one_edge_at_a_time_with_its_probability() -> None:
 
 
 def test_the_law_of_gossip_is_kept_with_the_network() -> None:
-    base = Network.from_edges([(0, 1), (1, 2), (3, 4)], connected=False)
+    base = Network.from_edges([(0, 1), (1, 2), (3, 4)])
     network = gossip(base, 50, seed=1, probabilities=[0.5, 0.25, 0.25])
     part = network.largest_component()
     for one, chances, n in ((network, [0.5, 0.25, 0.25], 5), (part, [0.5, 0.25], 3)):

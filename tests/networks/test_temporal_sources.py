@@ -74,8 +74,8 @@ def test_snapshots_match_agents_by_label() -> None:
     graphs[3].add_node("d")
     network = TemporalNetwork.from_snapshots(graphs, times=[1, 4, 6, 7])
     assert network.labels == ("a", "b", "c", "d")
-    assert same(network.snapshot(3), Network.from_edges([("a", "b")], labels="abcd", connected=False))
-    assert same(network.snapshot(5), Network.from_edges([("b", "c")], labels="abcd", connected=False))
+    assert same(network.snapshot(3), Network.from_edges([("a", "b")], labels="abcd"))
+    assert same(network.snapshot(5), Network.from_edges([("b", "c")], labels="abcd"))
     assert network.at(6).nnz == network.at(7).nnz == 0
 
 

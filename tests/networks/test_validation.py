@@ -74,12 +74,6 @@ CASES: dict[str, tuple[Callable[[], object], list[str]]] = {
     ),
     "infinite": (matrix(changed((1, 2, np.inf)), NAMES), ["inf between 'bob' and 'cat'"]),
     "overflowing sum": (edges([("a", "b"), ("b", "c")], [1e308, 1e308]), ["finite", "divide"]),
-    "no neighbour": (matrix(changed((0, 1, 0), (1, 0, 0)), NAMES), ["none for 'ann'", "connected=False"]),
-    "in pieces": (graph(SPLIT), ["2 components of sizes 3, 2", "connected=False", "largest_component()"]),
-    "many alone": (
-        matrix(sp.coo_array(([1.0, 1], ([0, 1], [1, 0])), shape=(9, 9))),
-        ["none for 2, 3, 4 and 4 more (7 in all)"],
-    ),
     "repeated label": (matrix(PATH, ["ann", "bob", "ann"]), ["repeated 'ann'", "label of its own"]),
     "too few labels": (matrix(PATH, ["ann"]), ["1 labels for 3 agents", "every agent"]),
     "label not hashable": (matrix(PATH, [[], [], []]), ["hashable", "tuples"]),

@@ -158,7 +158,7 @@ def test_white_noise_does() -> None:
     "law", [pp.Gaussian, pp.Laplace, pp.StudentT, pp.noise.Uniform, pp.noise.Rademacher], ids=lambda law: law.__name__
 )
 def test_an_agent_isolated_at_first_has_a_budget(law: type[pp.noise.Noise]) -> None:
-    first = pp.Network.from_edges([(0, 1)], n=3, connected=False)
+    first = pp.Network.from_edges([(0, 1)], n=3)
     network = pp.TemporalNetwork.from_snapshots([first, pp.networks.path(3)])
     table = budget(pp.Model(network, [0.0, 1.0, 2.0], noise=law(2.0, temporal="frozen")), 4).table
     assert not table.isna().any().any()

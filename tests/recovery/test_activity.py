@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -42,7 +43,8 @@ def test_estimates_are_the_exact_ones_given_who_updated(temporal: Any, start: An
     for other in found[1:]:
         np.testing.assert_allclose(other.value, found[0].value, atol=1e-7)
         np.testing.assert_allclose(other.std, found[0].std, rtol=1e-6, atol=1e-7)
-    table = pp.recover(replace(model, activation=masks), run)
+    given = model_of(masks, start=start, noise=model.noise)
+    table = pp.recover(given, run)
     np.testing.assert_array_equal(table.value, found[0].value)
     if start == 0.0 and temporal == "white":
         # Each update shows one preferred opinion.
@@ -73,7 +75,7 @@ def test_a_table_has_exact_information_and_budget() -> None:
     by_hand = masks.sum(axis=0) / 0.25
     np.testing.assert_allclose(information(model, 12).matrix.diagonal(), by_hand)
     budget = pp.privacy.budget(model, 12)
-    np.testing.assert_allclose(budget.information, by_hand)
+    assert budget.information == pytest.approx(by_hand.max())
     # The dense law of all outputs, from which the information of agent 0 alone follows, too.
     from_hidden, _, P = joint_law(model, 12)
     slope = from_hidden[1:].reshape(-1, 8)[:, 0]
@@ -85,7 +87,7 @@ def test_who_updated_needs_all_outputs_and_noise_with_a_density() -> None:
     model = model_of(0.5)
     run = pp.simulate(model, 10, replicates=3)
     one = pp.simulate(model, 10)
-    cases = [
+    cases: list[tuple[Callable[[], object], str]] = [
         (lambda: pp.recover(model, run), "one at a time"),
         (lambda: pp.recover(model, one, observation=pp.Observation(agents=[0, 1])), "exact outputs of all agents"),
         (lambda: pp.recover(model, one, observation=pp.Observation(rounding=0.1)), "exact outputs of all agents"),

@@ -25,6 +25,7 @@ CHECKED += [
     ("directed", "all"),
     ("signed", "some agents"),
     ("zealot", "all"),
+    ("keep", "gaps"),
 ]
 
 

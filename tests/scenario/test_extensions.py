@@ -250,8 +250,6 @@ def test_time_that_flows_makes_a_diffusion() -> None:
         ({"time": {"stepp": 0.1}}, "time.stepp", "did you mean 'step'?"),
         ({"time": {"step": 2.0, "method": "euler"}}, "time", "at most 1"),
         ({"time": {}, "noise": {"law": "laplace"}}, "time", "Gaussian"),
-        ({"time": {}, "noise": {"law": "gaussian", "temporal": "frozen"}}, "time", "white"),
-        ({"time": {}, "agents": {"adaptation": 0.1}}, "time", "hidden state"),
         ({"time": {}, "pressure": {"formula": "t*log(t)"}}, "time", "before t = 1"),
         ({"time": {}, "observe": {"methods": ["kalman", "ols"]}}, "observe.methods", "got ols"),
         (
@@ -325,7 +323,7 @@ def test_gossip_keeps_unless_told_otherwise() -> None:
 
 def test_rules_that_make_no_sense_are_problems() -> None:
     assert refused(RING, agents={"isolated": "silent"})["agents.isolated"].startswith("must be 'own' or 'keep'")
-    apart = {"edges": [[0, 1], [2, 3]], "labels": ["a", "b", "c", "d", "e"], "connected": False}
+    apart = {"edges": [[0, 1], [2, 3]], "labels": ["a", "b", "c", "d", "e"]}
     assert "need neighbours" in refused(apart, agents={"isolated": "keep"})["agents.isolated"]
 
 

@@ -26,7 +26,7 @@ def recursion(model: pp.Model, steps: int) -> dict[int, tuple[float, float, floa
     """Return bias, variance of the weighted mean with π/q, and spread of the means, at the last three octaves."""
     A, s, x, n = model.network.adjacency.toarray(), model.s, model.x0, model.n
     assert model.activation is not None
-    q, d = np.asarray(model.activation.values), A.sum(axis=1)
+    q, d = model.activation.probabilities, A.sum(axis=1)
     masks = np.diag(q) - 1 / n**2 if model.activation.kind == "single" else np.diag(q * (1 - q))
     values, vectors = np.linalg.eig((A / d[:, None]).T)
     pi = np.real(vectors[:, np.argmax(values.real)])
@@ -49,15 +49,14 @@ def recursion(model: pp.Model, steps: int) -> dict[int, tuple[float, float, floa
     return out
 
 
-@pytest.mark.parametrize("activation", [0.3, "each", "single"])
-@pytest.mark.parametrize("ratio", [0.4, 2.0])
+@pytest.mark.parametrize(("activation", "ratio"), [(0.3, 2.0), ("each", 0.25), ("single", 2.0)])
 def test_value_and_exponents_are_those_of_the_recursion(activation: Any, ratio: float) -> None:
     rng = np.random.default_rng(1)
     given = rng.uniform(0.2, 0.9, N) if activation == "each" else activation
-    parts = {"activation": given, "noise": pp.Gaussian(SIGMA)}
+    parts: dict[str, Any] = {"activation": given, "noise": pp.Gaussian(SIGMA)}
     base = pp.Model(directed_network(), rng.random(N), rng.uniform(0.5, 2.0, N), **parts)
     model = pp.Model(base.network, base.hidden, base.s, pp.Linear(base.kappa / ratio), **parts)
-    steps = 6_000
+    steps = 3_000
     found = recursion(model, steps)
     measured = np.log2(np.abs(np.divide(found[steps // 2], found[steps])))
     verdict = pp.diagnose(model)
@@ -74,8 +73,7 @@ def test_value_and_exponents_are_those_of_the_recursion(activation: Any, ratio: 
     np.testing.assert_allclose([exact.mean[0, 0] - model.consensus_value, exact.variance[0, 0]], short[:2], rtol=1e-9)
 
 
-@pytest.mark.parametrize("pressure", [pp.Power(2.0), pp.Power(1.5)])
-@pytest.mark.parametrize("noise", [pp.NoNoise(), pp.Gaussian(0.5)])
+@pytest.mark.parametrize(("pressure", "noise"), [(pp.Power(2.0), pp.NoNoise()), (pp.Power(1.5), pp.Gaussian(0.5))])
 def test_fast_pressure_has_a_random_limit_and_no_oscillation(pressure: Any, noise: Any) -> None:
     model = pp.Model(pp.networks.path(4), [0.0, 1.0, 0.2, 0.9], pressure=pressure, noise=noise, activation=0.5)
     assert pp.diagnose(model.synchronous).outcome is Outcome.OSCILLATION
@@ -84,16 +82,16 @@ def test_fast_pressure_has_a_random_limit_and_no_oscillation(pressure: Any, nois
     assert verdict.outcome is Outcome.BIASED_CONSENSUS
     assert ReasonCode.RANDOM_LIMIT in [reason.code for reason in verdict.reasons]
     assert limit is not None
-    count = 4_000
-    final = pp.simulate(model, 3_000, replicates=count, seed=2, record="final").final.public
-    assert np.ptp(final, axis=1).max() < 2e-3
+    count = 2_000
+    final = pp.simulate(model, 600, replicates=count, seed=2, record="final").final.public
+    assert np.ptp(final, axis=1).max() < 5e-3
     values = final.mean(axis=1)
-    left = model.kappa * float(np.sum(1 / np.arange(3_001.0, 3e5) ** pressure.exponent))
+    left = model.kappa * float(np.sum(1 / np.arange(601.0, 6e5) ** pressure.exponent))
     assert abs(values.mean() - limit.mean) < 4 * values.std() / np.sqrt(count) + left
     assert values.std() == pytest.approx(limit.std, rel=4 / np.sqrt(2 * count) + left)
     # The exact mean of a longer run is closer to the limit.
-    late = pp.moments(model, 9_000, of=pp.theory.consensus_mode(model))
-    tail = model.kappa * float(np.sum(1 / np.arange(9_001.0, 9e5) ** pressure.exponent))
+    late = pp.moments(model, 3_000, of=pp.theory.consensus_mode(model))
+    tail = model.kappa * float(np.sum(1 / np.arange(3_001.0, 3e6) ** pressure.exponent))
     assert late.mean[0, 0] == pytest.approx(limit.mean, abs=tail + limit.residual)
     assert late.std[0, 0] == pytest.approx(limit.std, abs=tail + limit.residual)
 
@@ -118,10 +116,12 @@ def test_frozen_noise_camps_and_equal_opinions() -> None:
     assert verdict.outcome is Outcome.BIASED_CONSENSUS
     assert verdict.consensus_limit is not None
     assert verdict.consensus_limit.std == pytest.approx(1 / np.sqrt(3))
-    signed = pp.Model(pp.Network([[0, -1, 1], [-1, 0, 0], [1, 0, 0]], signed=True), [1, -2, 0.5], activation="single")
+    signed = pp.Model(
+        pp.Network([[0, -1, 1], [-1, 0, 0], [1, 0, 0]], signed=True), [1, -2, 0.5], pressure="t/20", activation="single"
+    )
     assert pp.diagnose(signed).outcome is Outcome.BIPARTITE
-    late = pp.simulate(signed, 40_000, seed=1, record="final").final.public[0]
-    np.testing.assert_allclose(late, signed.consensus_value * np.array([1, -1, 1]), atol=0.02)
+    late = pp.simulate(signed, 20_000, seed=1, record="final").final.public[0]
+    np.testing.assert_allclose(late, signed.consensus_value * np.array([1, -1, 1]), atol=0.01)
     assert pp.diagnose(pp.Model(pp.networks.k2(), [1, 1], activation=0.5)).outcome is Outcome.CONSENSUS
 
 

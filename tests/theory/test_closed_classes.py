@@ -219,7 +219,7 @@ def test_what_is_not_covered_is_unknown() -> None:
 
 
 def test_isolated_agents_keep_showing_their_noise() -> None:
-    pieces = pp.Network.from_edges([(0, 1), (1, 2), (0, 2)], n=4, connected=False)
+    pieces = pp.Network.from_edges([(0, 1), (1, 2), (0, 2)], n=4)
     one = pp.Model(pieces, [0.0, 1.0, 2.0, 5.0])
     assert diagnose(one).outcome is Outcome.CLUSTERS
     noisy = diagnose(replace(one, noise=pp.Gaussian(0.5)))
@@ -247,7 +247,7 @@ TRIANGLES: Array = np.asarray(np.kron(np.eye(2), np.ones((3, 3)) - np.eye(3)), d
     ],
 )
 def test_components_agree_only_if_their_values_do(hidden: Any, start: Any, pressure: Any, outcome: Outcome) -> None:
-    one = pp.Model(pp.Network(TRIANGLES, connected=False), hidden, pressure=pressure, start=start)
+    one = pp.Model(pp.Network(TRIANGLES), hidden, pressure=pressure, start=start)
     verdict = diagnose(one)
     assert verdict.outcome is outcome
     y = stepped(TRIANGLES, one, np.asarray(one.start_state, dtype=np.float64), 1, 20_000)
@@ -263,7 +263,7 @@ def test_agents_who_follow_nobody_may_be_many() -> None:
     A = np.zeros((sources + followers, sources + followers))
     for i in range(sources, sources + followers):
         A[i, rng.choice(sources, size=3, replace=False)] = 1.0
-    one = pp.Model(pp.Network(A, directed=True, connected=False), rng.uniform(0, 1, len(A)))
+    one = pp.Model(pp.Network(A, directed=True), rng.uniform(0, 1, len(A)))
     verdict = diagnose(one)
     assert verdict.outcome is Outcome.DISAGREEMENT
     assert values(verdict, ReasonCode.SINGLE_CLASSES) == {"agents": sources}
@@ -274,7 +274,7 @@ def test_agents_who_follow_nobody_may_be_many() -> None:
 
 def test_too_many_classes_are_named_as_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_closed_classes, "MOST_CLASSES", 1)
-    verdict = diagnose(pp.Model(pp.Network(TRIANGLES, connected=False), np.arange(6.0)))
+    verdict = diagnose(pp.Model(pp.Network(TRIANGLES), np.arange(6.0)))
     assert verdict.outcome is Outcome.UNKNOWN
     assert values(verdict, ReasonCode.TOO_MANY_CLASSES) == {"classes": 2, "most": 1}
 
@@ -308,7 +308,7 @@ def test_random_networks_come_to_where_the_recursion_does(seed: int) -> None:
     rng = np.random.default_rng(seed)
     A = random_matrix(rng)
     n = int(A.shape[0])
-    network = pp.Network(A, directed=True, signed=True, connected=False)
+    network = pp.Network(A, directed=True, signed=True)
     one = pp.Model(network, rng.uniform(-1, 1, size=n), rng.uniform(0.3, 2.0, size=n), pressure=pp.Power(0.5))
     L = np.diag(np.abs(A).sum(axis=1)) - A
     limit = np.linalg.solve(np.diag(one.s) + 1e7 * L, one.s * one.x0)

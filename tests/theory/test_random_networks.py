@@ -170,7 +170,7 @@ def test_a_law_is_stored_with_its_network() -> None:
 
 def test_a_component_keeps_the_law_of_its_edges() -> None:
     triangle = Network.from_edges([(0, 1), (1, 2), (2, 0)])
-    apart = Network.from_edges([(0, 1), (1, 2), (2, 0), (3, 4)], connected=False)
+    apart = Network.from_edges([(0, 1), (1, 2), (2, 0), (3, 4)])
     part, whole = failing_edges(apart, 0.5, 200, seed=1).largest_component(), failing_edges(triangle, 0.5, 200, seed=1)
     verdicts = [diagnose(Model(network, HIDDEN[:3], noise=Gaussian(0.1))) for network in (part, whole)]
     assert [verdict.outcome for verdict in verdicts] == [Outcome.DISAGREEMENT] * 2

@@ -123,9 +123,10 @@ class RunPlan:
     def masks(self, begin: int, end: int) -> NDArray[np.bool_]:
         """Return who updates at steps begin + 1…end, of shape (steps, agents), or (steps, 0) without a table."""
         activation = self.model.activation
-        known = activation is not None and not activation.is_random
+        if activation is None or activation.is_random:
+            return np.zeros((end - begin, 0), np.bool_)
         # A copy, because kernels are compiled once more for arrays that are read-only.
-        return activation.masks(begin, end).copy() if known else np.zeros((end - begin, 0), np.bool_)
+        return activation.masks(begin, end).copy()
 
     @property
     def keep_hidden(self) -> bool:

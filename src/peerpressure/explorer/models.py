@@ -249,7 +249,6 @@ def network_section(network: Network) -> dict[str, Any]:
     if network.is_weighted:
         section["weights"] = weights.tolist()
     section |= {name: True for name in ("directed", "signed") if getattr(network, name)}
-    section |= {} if network.is_connected else {"connected": False}
     labels = plain_labels(network.labels)
     return section if labels is None else section | {"labels": labels}
 
@@ -281,7 +280,7 @@ def _read(file: Path, edges: str, *, signed: bool) -> Network:
         raise RequestError(400, message(rule, got=ascii(edges[:20]), remedy=remedy))
     directed = {"": None, "mutual": False}.get(edges, True)
     direction = cast(Direction, edges if directed else "listens")
-    return read_network(file, connected=False, signed=signed, directed=directed, direction=direction)
+    return read_network(file, signed=signed, directed=directed, direction=direction)
 
 
 def page_state(scenario: Scenario, limits: Limits) -> dict[str, Any]:

@@ -87,7 +87,6 @@ def _network(section: Any) -> Iterator[str]:
             more = {name: value for name in ("weights", "labels") if (value := getattr(section, name)) is not None}
             given = [f"{name}={_literal(value)}" for name, value in more.items()]
             given += [f"{name}=True" for name in ("directed", "signed") if getattr(section, name)]
-            given += [] if section.connected else ["connected=False"]
             given += [] if section.direction == "listens" else [f"direction={section.direction!r}"]
             yield _call("network = pp.Network.from_edges", [f"np.array({_literal(section.edges)})", *given], lines=True)
 

@@ -365,7 +365,7 @@ def rival_camps(n: int, degree: int, p: float = 0.0, *, seed: int) -> Network:
 
 def _from_ends(n: int, ends: Ends) -> Network:
     # The callers check connectivity themselves: their messages name the parameters that make it likely.
-    return Network.from_edges(ends, n=n, connected=False)
+    return Network.from_edges(ends, n=n)
 
 
 def _require_connected(network: Network, asked: str, remedy: str) -> Network:

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, diags_array
 
-from peerpressure.errors import first_few
 from peerpressure.networks._adjacency import (
     Direction,
     Edges,
@@ -54,8 +53,6 @@ class Network:
         replaced by the mean.
     labels : iterable of hashable, optional
         One distinct label per agent; by default those of the data frame, else 0..n-1.
-    connected : bool, default True
-        If False, the graph may have several (weakly) connected components or isolated agents.
     directed : bool, default False
         Whether a_ij and a_ji may differ: a_ij is the weight with which agent i listens to agent j.
     signed : bool, default False
@@ -74,8 +71,8 @@ class Network:
     Raises
     ------
     NetworkError
-        If the matrix is not square, a weight is not finite, an agent has a self-loop, labels repeat, the graph is not
-        connected although ``connected`` is True, or it is asymmetric or has a negative weight without the permission.
+        If the matrix is not square, a weight is not finite, an agent has a self-loop, labels repeat, or it is
+        asymmetric or has a negative weight without the permission.
 
     See Also
     --------
@@ -106,7 +103,6 @@ class Network:
         adjacency: Any,
         labels: Iterable[Label] | None = None,
         *,
-        connected: bool = True,
         directed: bool = False,
         signed: bool = False,
     ) -> None:
@@ -118,9 +114,6 @@ class Network:
         # A matrix that is symmetric after all is not directed, and gives the same results as without the permission.
         object.__setattr__(self, "directed", directed and not _is_symmetric(checked))
         object.__setattr__(self, "signed", bool(checked.nnz and checked.data.min() < 0))
-        if connected:
-            check_connected(self)
-            self.__dict__["is_connected"] = True  # fills the cached property
 
     @classmethod
     def from_networkx(
@@ -128,7 +121,6 @@ class Network:
         graph: Any,
         weight: str | None = "weight",
         *,
-        connected: bool = True,
         signed: bool = False,
         direction: Direction = "listens",
     ) -> Self:
@@ -141,8 +133,6 @@ class Network:
             Vertices of igraph are labelled by their attribute ``name`` if they have one.
         weight : str or None, default "weight"
             Edge attribute that holds the weights; edges without it have weight 1.  None sets all weights to 1.
-        connected : bool, default True
-            If False, the graph may have several connected components.
         signed : bool, default False
             Whether weights may be negative.
         direction : {"listens", "influences"}, default "listens"
@@ -156,7 +146,7 @@ class Network:
         Raises
         ------
         NetworkError
-            If the graph has loops, negative weights without ``signed``, or no edges, or is not connected.
+            If the graph has loops, or negative weights without ``signed``.
 
         Examples
         --------
@@ -170,7 +160,7 @@ class Network:
         matrix, labels = adjacency_from_graph(graph, weight)
         directed = graph.is_directed()
         matrix = matrix.T if reverses(direction, directed=directed) else matrix
-        return cls(matrix, labels, connected=connected, directed=directed, signed=signed)
+        return cls(matrix, labels, directed=directed, signed=signed)
 
     @classmethod
     def from_scipy(
@@ -178,7 +168,6 @@ class Network:
         matrix: Any,
         labels: Iterable[Label] | None = None,
         *,
-        connected: bool = True,
         directed: bool = False,
         signed: bool = False,
     ) -> Self:
@@ -190,8 +179,6 @@ class Network:
             Weights of the edges, with a zero diagonal.
         labels : iterable of hashable, optional
             One distinct label per agent; by default 0..n-1.
-        connected : bool, default True
-            If False, the graph may have several connected components.
         directed : bool, default False
             Whether the matrix may be asymmetric.
         signed : bool, default False
@@ -205,7 +192,7 @@ class Network:
         Raises
         ------
         NetworkError
-            If the matrix is not valid as an adjacency matrix, or the graph not connected.
+            If the matrix is not valid as an adjacency matrix.
 
         Examples
         --------
@@ -214,7 +201,7 @@ class Network:
         >>> Network.from_scipy(coo_array([[0, 1], [1, 0]]))
         Network(2 agents, 1 edge, bipartite, degree 1)
         """
-        return cls(matrix, labels, connected=connected, directed=directed, signed=signed)
+        return cls(matrix, labels, directed=directed, signed=signed)
 
     @classmethod
     def from_edges(
@@ -224,7 +211,6 @@ class Network:
         labels: Iterable[Label] | None = None,
         n: int | None = None,
         *,
-        connected: bool = True,
         directed: bool = False,
         signed: bool = False,
         direction: Direction = "listens",
@@ -244,8 +230,6 @@ class Network:
             their first appearance.
         n : int, optional
             Number of agents, for edges by position if the last agents are isolated.
-        connected : bool, default True
-            If False, the graph may have several connected components.
         directed : bool, default False
             Whether an edge goes from its source to its target only.
         signed : bool, default False
@@ -262,7 +246,7 @@ class Network:
         ------
         NetworkError
             If an edge is a loop, is given twice with different weights, or has a negative weight; if labels do not fit
-            the edges, or the graph is not connected. An edge of weight 0 is left out.
+            the edges. An edge of weight 0 is left out.
 
         Examples
         --------
@@ -275,7 +259,7 @@ class Network:
         """
         matrix, names = adjacency_from_edges(edges, weights, labels, n, directed=directed)
         matrix = matrix.T if reverses(direction, directed=directed) else matrix
-        return cls(matrix, names, connected=connected, directed=directed, signed=signed)
+        return cls(matrix, names, directed=directed, signed=signed)
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Any]) -> Self:
@@ -300,7 +284,7 @@ class Network:
         # A stored network may be of any kind; requiring more here would make some networks unreadable.
         topics = labels_from_json(np.asarray(arrays.get("topics", []), dtype=np.str_))
         labels = PairLabels(names or range(matrix.shape[0] // len(topics)), tuple(topics)) if topics else names
-        return cls(matrix, labels, connected=False, directed=True, signed=True)
+        return cls(matrix, labels, directed=True, signed=True)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the network as plain arrays that ``np.savez`` stores without pickle.
@@ -369,7 +353,7 @@ class Network:
         Examples
         --------
         >>> from peerpressure import Network
-        >>> Network.from_edges([(0, 3), (1, 2), (2, 4)], connected=False).components()
+        >>> Network.from_edges([(0, 3), (1, 2), (2, 4)]).components()
         [array([1, 2, 4]), array([0, 3])]
         """
         count, member = components(self.adjacency)
@@ -627,7 +611,7 @@ class Network:
         Examples
         --------
         >>> from peerpressure import Network
-        >>> Network.from_edges([("a", "b"), ("b", "c"), ("d", "e")], connected=False).largest_component().labels
+        >>> Network.from_edges([("a", "b"), ("b", "c"), ("d", "e")]).largest_component().labels
         ('a', 'b', 'c')
         """
         if self.is_connected:
@@ -660,10 +644,8 @@ class Network:
         return self._picked(picked)
 
     def _picked(self, rows: NDArray[Any]) -> Network:
-        # Fewer rows than agents are one component, which is connected.
         names = [self.labels[i] for i in rows.tolist()]
-        connected = len(rows) < self.n or self.is_connected
-        return self._alike(self.adjacency[rows][:, rows], names, connected=connected)
+        return self._alike(self.adjacency[rows][:, rows], names)
 
     def silenced(self, agents: ArrayLike) -> Network:
         """Return the network in which some agents listen to nobody, while others still listen to them.
@@ -689,7 +671,7 @@ class Network:
         keep = np.ones(self.n)
         keep[np.asarray(agents, dtype=np.int64)] = 0.0
         matrix = csr_array(diags_array(keep) @ self.adjacency)
-        return Network(matrix, self.labels, connected=False, directed=True, signed=self.signed)
+        return Network(matrix, self.labels, directed=True, signed=self.signed)
 
     def with_topics(self, topics: int | Iterable[Label], matrix: Any = None) -> Network:
         """Return the network of all pairs (agent, topic), on which a model has opinions on several topics.
@@ -738,7 +720,7 @@ class Network:
         """
         names = topic_names(topics)
         matrix = product(self.adjacency, topic_matrix(matrix, names))
-        return Network(matrix, PairLabels(self.labels, names), connected=False, directed=True, signed=True)
+        return Network(matrix, PairLabels(self.labels, names), directed=True, signed=True)
 
     @property
     def topics(self) -> tuple[Label, ...]:
@@ -803,8 +785,8 @@ class Network:
             return {"agent": chosen}
         return {"agent": [agent for agent, _ in chosen], "topic": [topic for _, topic in chosen]}
 
-    def _alike(self, adjacency: csr_array, labels: Iterable[Label] | None, *, connected: bool) -> Network:
-        return Network(adjacency, labels, connected=connected, directed=self.directed, signed=self.signed)
+    def _alike(self, adjacency: csr_array, labels: Iterable[Label] | None) -> Network:
+        return Network(adjacency, labels, directed=self.directed, signed=self.signed)
 
     def relabelled(self, labels: Iterable[Label] | None) -> Network:
         """Return the same network with other labels; None gives 0..n-1.
@@ -824,7 +806,7 @@ class Network:
         NetworkError
             If labels are too few, too many, or not distinct.
         """
-        return self._alike(self.adjacency, labels, connected=self.is_connected)
+        return self._alike(self.adjacency, labels)
 
     def to_networkx(self) -> Any:
         """Return a NetworkX graph with the labels as nodes, and ``weight`` on edges if any differs from 1.
@@ -876,22 +858,6 @@ class Network:
             count = len(self.closed_classes)
             return "one closed class" if count == 1 else f"{count:,} closed classes"
         return "bipartite" if self.is_bipartite else "non-bipartite"
-
-
-CONNECT = "connected=False accepts components, each of which comes to a value of its own; largest_component() takes one"
-
-
-def check_connected(network: Network, remedy: str = CONNECT) -> None:
-    """Raise if an agent is isolated or the graph has several (weakly) connected components."""
-    adjacency, labels = network.mutual, network.labels
-    isolated = np.flatnonzero(np.diff(adjacency.indptr) == 0)
-    if isolated.size:
-        got = f"none for {first_few((repr(labels[i]) for i in isolated.tolist()), len(isolated))}"
-        raise network_error("every agent must have a neighbour", got=got, remedy=remedy)
-    if not is_connected(adjacency):
-        count, member = components(adjacency)
-        got = f"{count} components of sizes {first_few(np.sort(np.bincount(member))[::-1], count)}"
-        raise network_error("a network must be connected", got=got, remedy=remedy)
 
 
 def check_undirected(network: Network) -> Network:

@@ -165,12 +165,12 @@ class NetworkLaw:
         """
         if self.chances is not None and self.pairs is not None:
             i, _, _ = self.pairs.edges()
-            inside = Network(self.pairs.adjacency[agents][:, agents], connected=False)
+            inside = Network(self.pairs.adjacency[agents][:, agents])
             # Agents are in order, and so are the edges between them.
             return self.of_single_edges(self.generator, inside, self.chances[np.isin(i, agents)])
         if self.presence is None:
             return self
-        pairs = None if self.pairs is None else Network(self.pairs.adjacency[agents][:, agents], connected=False)
+        pairs = None if self.pairs is None else Network(self.pairs.adjacency[agents][:, agents])
         return replace(self, pairs=pairs, isolation=_isolation(pairs, agents.size, self.presence))
 
     @property
@@ -218,7 +218,7 @@ class NetworkLaw:
             pairs = None
             if _EDGES[0] in arrays:
                 i, j, weights = (np.asarray(arrays[name]) for name in _EDGES)
-                pairs = Network.from_edges((i, j), weights, n=n, connected=False)
+                pairs = Network.from_edges((i, j), weights, n=n)
             chances = np.asarray(arrays[_CHANCES]) if _CHANCES in arrays else None
             return cls(pairs=pairs, chances=chances, **{name: facts[name] for name in _FACTS})
         except (KeyError, TypeError, ValueError) as error:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
 
-from peerpressure.errors import FileFormatError, NetworkError, did_you_mean, message
+from peerpressure.errors import FileFormatError, did_you_mean, message
 from peerpressure.files import naming, read_bytes
 from peerpressure.networks._adjacency import Direction, labels_from_json, reverses
 from peerpressure.networks._edge_lists import parse_edges
@@ -33,7 +33,6 @@ class Reading(NamedTuple):
     """How a file is to be read: the arguments of ``read_network``, ``directed`` being None where the file decides."""
 
     weight: str | None
-    connected: bool
     directed: bool | None
     signed: bool
     direction: Direction
@@ -42,17 +41,16 @@ class Reading(NamedTuple):
         """Return the network of a matrix, which is directed only if that is asked for."""
         directed = bool(self.directed)
         matrix = matrix.T if reverses(self.direction, directed=directed) else matrix
-        found = Network(matrix, labels, connected=self.connected, directed=directed, signed=self.signed)
+        found = Network(matrix, labels, directed=directed, signed=self.signed)
         if self.weight is not None or not found.is_weighted:
             return found
-        return Network(found.adjacency != 0, found.labels, connected=self.connected, directed=directed)
+        return Network(found.adjacency != 0, found.labels, directed=directed)
 
     def edges(self, ends: Any, weights: Any) -> Network:
         """Return the network of a list of edges, which is directed only if that is asked for."""
         return Network.from_edges(
             ends,
             None if self.weight is None else weights,
-            connected=self.connected,
             directed=bool(self.directed),
             signed=self.signed,
             direction=self.direction,
@@ -65,7 +63,6 @@ Reader = Callable[[Path, Reading], Network]
 def read_network(
     path: str | PathLike[str],
     *,
-    connected: bool = True,
     weight: str | None = "weight",
     directed: bool | None = None,
     signed: bool = False,
@@ -80,8 +77,6 @@ def read_network(
         GraphML (``.graphml``), GEXF (``.gexf``), GML (``.gml``), Pajek (``.net``), Matrix Market (``.mtx``), each also
         with ``.gz``, a NumPy array (``.npy``: an adjacency matrix, or edges in two or three columns) or a SciPy sparse
         matrix (``.npz``).
-    connected : bool, default True
-        If False, the graph may have several connected components.
     weight : str or None, default "weight"
         Name of the edge attribute in GraphML, GEXF and GML, where other usual names are accepted as well; None sets all
         weights to 1, in every format.
@@ -132,7 +127,11 @@ def read_network(
         # Each parser has its own, mostly unhelpful, error for an empty file.
         if file.stat().st_size == 0:
             raise _format_error("a network file must not be empty", "0 bytes", "write the network again")
-        return reader(file, Reading(weight, connected, directed, signed, direction))
+        found = reader(file, Reading(weight, directed, signed, direction))
+        # Agents without any edge are a model, too, but hardly what somebody stored as a network.
+        if not found.adjacency.nnz:
+            raise _format_error("a network file must have edges", f"{found.n} agents and none", "check what was saved")
+        return found
 
 
 def describe_network_file(path: str | PathLike[str]) -> str | None:
@@ -206,14 +205,14 @@ def _format_error(rule: str, got: object, remedy: str) -> FileFormatError:
 
 def _read_edge_list(file: Path, how: Reading) -> Network:
     edges = parse_edges(read_table(file, "an edge"), directed=bool(how.directed), signed=how.signed)
-    try:
-        return how.edges((edges.sources, edges.targets), edges.weights)
-    except NetworkError as error:
-        # Two words that occur nowhere else are an edge of its own, or names of columns that are not known.
-        first, others = {edges.sources[0], edges.targets[0]}, {*edges.sources[1:], *edges.targets[1:]}
-        if not edges.headed and first.isdisjoint(others) and len(others) > 2:
-            raise NetworkError(f"{error}; if line 1 is a heading, name its columns source and target") from None
-        raise
+    # Two words that occur nowhere else are a component of their own, or names of columns that are not known.
+    first, others = [edges.sources[0], edges.targets[0]], {*edges.sources[1:], *edges.targets[1:]}
+    words = all(isinstance(name, str) and not name.isnumeric() for name in first)
+    if not edges.headed and words and others and others.isdisjoint(first):
+        got = f"{first[0]!r} and {first[1]!r}, which occur nowhere else"
+        remedy = "name the columns source and target; if it is an edge, put a line with these names above it"
+        raise _format_error("it must be clear whether line 1 is a heading", got, remedy)
+    return how.edges((edges.sources, edges.targets), edges.weights)
 
 
 # Graphs of other programs
@@ -221,9 +220,7 @@ def _read_edge_list(file: Path, how: Reading) -> Network:
 
 def _read_graph(file: Path, how: Reading) -> Network:
     found = read_graph(file, how.weight)
-    network = Network.from_networkx(
-        found.graph, found.weight, connected=how.connected, signed=how.signed, direction=how.direction
-    )
+    network = Network.from_networkx(found.graph, found.weight, signed=how.signed, direction=how.direction)
     # The check of symmetry, with its message, where the caller wants an undirected network.
     return network if how.directed is not False else how.network(network.adjacency, network.labels)
 

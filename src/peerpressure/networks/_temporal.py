@@ -412,7 +412,7 @@ class TemporalNetwork:
         Network
             All agents, with the edges of this step.
         """
-        return Network(self.at(t), self.labels, connected=False)
+        return Network(self.at(t), self.labels)
 
     def _step(self, t: int) -> StepNetwork:
         # Steps count from 1, so step P + 1 of a periodic network is step 1 again.
@@ -442,7 +442,7 @@ class TemporalNetwork:
         means = np.bincount(spells.pair, self.weights * share, minlength=spells.i.size)
         # A mean that underflows to 0 would remove the edge.
         means = np.maximum(means, np.nextafter(0, 1))
-        return Network.from_edges((spells.i, spells.j), means, labels=self.labels, n=self.n, connected=False)
+        return Network.from_edges((spells.i, spells.j), means, labels=self.labels, n=self.n)
 
     def index(self, label: Label) -> int:
         """Return the position of the agent with this label.

@@ -131,11 +131,11 @@ def model_rows(experiment: Experiment) -> list[tuple[str, str]]:
     s, x = model.s, model.x0
     # The text inside the brackets of the representation, without the name of the class.
     graph = repr(model.network if model.temporal_network is None else model.temporal_network)
-    adapting = "" if model.adaptation is None else f", adapting by {model.adaptation}"
+    words = model.description()
+    adapting = f", adapting by {words['adaptation']}" if "adaptation" in words else ""
     rules = {"own": "show their own opinions", "keep": "keep their last public opinions"}
-    rule = model.description().get("isolated")
-    silent = [] if rule is None else [("isolated agents", rules[rule])]
-    updates = [] if model.activation is None else [("updates", str(model.activation))]
+    silent = [("isolated agents", rules[words["isolated"]])] if "isolated" in words else []
+    updates = [("updates", words["activation"])] if "activation" in words else []
     flow = [] if experiment.run.equation is None else [("time", experiment.run.equation)]
     return [
         ("network", graph.partition("(")[2].removesuffix(")")),

@@ -356,7 +356,7 @@ def bridged_network(seed: int, intervals: Sequence[tuple[int, int]], *, members:
     """Return persistent groups with bridges between them in every third step of these intervals."""
     inside = [barabasi_albert(members, 2, seed=stream(seed, f"group {g}")).adjacency for g in range(GROUPS)]
     # The groups on their own are disconnected, which ``Network`` rejects by default.
-    persistent = Network(sparse.block_diag(inside, format="csr"), connected=False)
+    persistent = Network(sparse.block_diag(inside, format="csr"))
     # Bridges connect the last agents of the groups, which have low degree.
     pairs = [
         ((a + 1) * members - 1 - k, (b + 1) * members - 1 - k)

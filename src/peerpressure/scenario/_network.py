@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 from pydantic import AfterValidator, Field
 
-from peerpressure.files import naming
 from peerpressure.networks import (
     DYNAMICS,
     GENERATORS,
@@ -25,7 +24,6 @@ from peerpressure.networks import (
     recorded_contacts,
 )
 from peerpressure.networks._adjacency import Direction
-from peerpressure.networks._network import check_connected
 from peerpressure.scenario._section import (
     Count,
     InputFile,
@@ -142,12 +140,6 @@ class StaticNetworkSection(Section):
         return 0, 0.0
 
 
-def _connected(network: Network, remedy: str) -> Network:
-    """Return a connected network; the remedy is in words of the scenario file, not of Python."""
-    check_connected(network, remedy)
-    return network
-
-
 class GeneratedNetworkSection(StaticNetworkSection):
     """A generated network; ``generator`` names it, and the other keys are its parameters."""
 
@@ -181,7 +173,6 @@ Weights: TypeAlias = Annotated[list[float], Field(min_length=1, fail_fast=True)]
 Directed: TypeAlias = Annotated[bool, Field(description="edges go from their source to their target only")]
 Signed: TypeAlias = Annotated[bool, Field(description="weights may be negative, for distrust")]
 Meaning: TypeAlias = Annotated[Direction, Field(description="the source of a directed edge listens, or influences")]
-Pieces: TypeAlias = Annotated[bool, Field(description="false allows several components, each with its own value")]
 
 
 class InlineNetworkSection(StaticNetworkSection):
@@ -193,21 +184,18 @@ class InlineNetworkSection(StaticNetworkSection):
     directed: Directed = False
     signed: Signed = False
     direction: Meaning = "listens"
-    connected: Pieces = True
 
     def build(self, seed: int) -> Network:
         """Return the network with these edges."""
         # An integer array holds positions, also if labels are given.
-        found = Network.from_edges(
+        return Network.from_edges(
             np.array(self.edges),
             self.weights,
             self.labels,
-            connected=False,
             directed=self.directed,
             signed=self.signed,
             direction=self.direction,
         )
-        return _connected(found, "join them by further edges, or set connected = false") if self.connected else found
 
     def _constant_size(self) -> tuple[int, float]:
         # Positions count from 0; agents without edges beyond the last one cannot be written in this form.
@@ -223,22 +211,17 @@ class NetworkFileSection(StaticNetworkSection):
     directed: Annotated[Directed | None, Field(description="by default as the file says")] = None
     signed: Signed = False
     direction: Meaning = "listens"
-    connected: Pieces = True
 
     def build(self, seed: int) -> Network:
         """Return the network in the file."""
         found = read_network(
             self.file,
             weight="weight" if self.weighted else None,
-            connected=False,
             directed=self.directed,
             signed=self.signed,
             direction=self.direction,
         )
-        if self.largest_component or not self.connected:
-            return found.largest_component() if self.largest_component else found
-        with naming(self.file, "a network file"):
-            return _connected(found, "set largest_component = true to keep the largest one, or connected = false")
+        return found.largest_component() if self.largest_component else found
 
 
 class NamedNetworkSection(StaticNetworkSection):

@@ -67,7 +67,7 @@ def averaged_transitions(model: Model, times: range, layout: StateLayout) -> Ite
     if activation is None or not activation.is_random:
         yield from (AveragedStep(step, step, None) for step in model_transitions(model, times, layout=layout))
         return
-    q = np.asarray(activation.values)
+    q = activation.probabilities
     masks = activation.pairs - np.outer(q, q)
     for step in model_transitions(model.synchronous, times, layout=layout):
         yield AveragedStep(replace(step, update=step.update.lazy(q), noise_std=q * step.noise_std), step, masks)

@@ -377,7 +377,7 @@ def without_signs(model: Model) -> Model:
     y_i ↦ camp_i y_i makes all weights positive and leaves the steps as they are, with x₀ and noise multiplied likewise.
     """
     network, camps = model.network, model.network.camps
-    positive = Network(abs(network.adjacency), network.labels, connected=False, directed=True)
+    positive = Network(abs(network.adjacency), network.labels, directed=True)
     start = model.start if isinstance(model.start, str) else camps * model.start
     return replace(model, network=positive, hidden=camps * model.hidden, start=start)
 
