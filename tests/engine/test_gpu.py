@@ -10,6 +10,7 @@ import pytest
 import peerpressure as pp
 from peerpressure.engine import gpu
 from tests.builders import KINDS, NOISES, extended_model, random_model
+from tests.general_networks import MATRICES, model as general_model
 
 
 def _has_device() -> bool:
@@ -61,6 +62,28 @@ def test_extensions_equal_the_processors(kind: str, name: str, replicates: int) 
     first = pp.simulate(model, 13, replicates=replicates, seed=5, device="gpu")
     rest = pp.simulate(model, 27, replicates=replicates, seed=5, device="gpu", start=first)
     np.testing.assert_array_equal(rest.final.public, there.final.public)
+
+
+@needs_device
+@pytest.mark.parametrize("kind", MATRICES)
+@pytest.mark.parametrize("replicates", [1, 33])
+def test_directed_and_signed_networks_equal_the_processors(kind: str, replicates: int) -> None:
+    model = general_model(kind, noise=NOISES["gaussian"])
+    here = pp.simulate(model, 40, replicates=replicates, seed=5)
+    there = pp.simulate(model, 40, replicates=replicates, seed=5, device="gpu")
+    np.testing.assert_allclose(there.final.public, here.final.public, rtol=1e-11, atol=1e-12)
+
+
+@needs_device
+@pytest.mark.parametrize("replicates", [1, 33])
+@pytest.mark.parametrize("adaptation", [None, 0.1])
+def test_kept_opinions_equal_the_processors(replicates: int, adaptation: float | None) -> None:
+    pairs = pp.networks.gossip(pp.networks.cycle(12), 300, seed=3)
+    model = pp.Model(pairs, np.linspace(0, 1, 12), noise=NOISES["gaussian"], adaptation=adaptation)
+    assert model.isolated == "keep"
+    here = pp.simulate(model, 40, replicates=replicates, seed=5)
+    there = pp.simulate(model, 40, replicates=replicates, seed=5, device="gpu")
+    np.testing.assert_allclose(there.final.public, here.final.public, rtol=1e-11, atol=1e-12)
 
 
 @needs_device
