@@ -63,6 +63,11 @@ def test_the_end_of_the_run_is_told_in_one_number() -> None:
     assert steps == 1_234
     assert distance == pytest.approx(verdict.forecast.rms_distance, rel=0.2)
     assert outlook(pp.diagnose(model)) is None
+    # Groups that end apart are not told to miss a value that is none of theirs.
+    verdict = pp.diagnose(MODELS[Outcome.CLUSTERS], 50, advise=False)
+    assert verdict.forecast is not None
+    assert verdict.forecast.own_limits
+    assert numbers(outlook(verdict) or "")[1] == pytest.approx(verdict.forecast.rms_distance, rel=0.2)
 
 
 @pytest.mark.parametrize(("scale", "shown"), [(1.0, "0.33"), (1e-3, "0.00033"), (1e3, "333"), (1e6, "333,333")])

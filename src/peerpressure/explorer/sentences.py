@@ -41,11 +41,13 @@ def outlook(verdict: Verdict) -> str | None:
     if ahead is None:
         return None
     end = f"{ahead.steps:,} steps" if verdict.step is None else f"a time of {ahead.steps * verdict.step:,.4g}"
-    to_v = verdict.outcome is Outcome.CONSENSUS and not ahead.own_limits
-    distance = ahead.rms_distance if to_v else ahead.disagreement
+    distance, what = ahead.disagreement, "typically differ from their mean by {}"
+    if ahead.own_limits:
+        distance, what = ahead.rms_distance, "are typically {} away from where they end"
+    elif verdict.outcome is Outcome.CONSENSUS:
+        distance, what = ahead.rms_distance, "are typically {} away from it"
     if not math.isfinite(distance):
         return None
-    what = "are typically {} away from it" if to_v else "typically differ from their mean by {}"
     return f"After {end} agents {what.format(_significant(distance))}."
 
 

@@ -141,7 +141,8 @@ export function showForecast(verdict, end, onUse) {
   const settling = forecast?.settling;
   setFact("each_other", settling ? since(settling.each_other, settling) : null, settling?.each_other, end);
   setFact("near_value", settling ? since(settling.value, settling) : null, settling?.value, end, own);
-  showAdvice(verdict?.advice?.suggestions[0], verdict?.advice?.rms_distance ?? null, onUse);
+  const target = own ? "their limits" : "v";
+  showAdvice(verdict?.advice?.suggestions[0], verdict?.advice?.rms_distance ?? null, target, onUse);
 }
 
 /**
@@ -173,14 +174,15 @@ export function hideForecast() {
 /**
  * @param {Suggestion | undefined} best undefined if there is nothing to recommend
  * @param {number | null} now the RMS distance as it is
+ * @param {string} target what distances are to
  * @param {(section: PressureSection) => void} onUse
  */
-function showAdvice(best, now, onUse) {
+function showAdvice(best, now, target, onUse) {
   const place = byId("verdict-advice");
   place.hidden = !best;
   place.classList.remove("stale");
   if (!best) return;
-  const text = el("p", {}, typeset(adviceText(best, now)));
+  const text = el("p", {}, typeset(adviceText(best, now, target)));
   const click = () => onUse(best.section);
   const button = el("button", { type: "button", class: "primary", id: "use-advice", click }, "Use it");
   button.title = best.text;
@@ -198,9 +200,10 @@ const ADVISED = {
 /**
  * @param {Suggestion} best
  * @param {number | null} now
+ * @param {string} target
  */
-function adviceText(best, now) {
-  const distances = `${formatNumber(best.rms_distance, 2)} from v instead of ${formatNumber(now, 2)}`;
+function adviceText(best, now, target) {
+  const distances = `${formatNumber(best.rms_distance, 2)} from ${target} instead of ${formatNumber(now, 2)}`;
   const after = best.outcome ? ` In the long run: ${HEADINGS[best.outcome] ?? best.outcome}.` : "";
   return `At the end of this run agents would be ${distances} under ${ADVISED[best.name]}.${after}`;
 }
