@@ -239,7 +239,6 @@ def test_continuous_moments_match_simulation(process: SDE) -> None:
         ({"times": []}, "from 0 to 2"),
         ({"times": [np.nan]}, "from 0 to 2"),
         ({"times": "late"}, "real times"),
-        ({"what": "hidden"}, "hidden opinions are constant"),
     ],
 )
 def test_bad_questions_in_continuous_time_are_refused(process: SDE, arguments: dict[str, Any], message: str) -> None:

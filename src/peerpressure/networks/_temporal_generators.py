@@ -383,7 +383,7 @@ def gossip(network: Network, steps: int, *, seed: int, probabilities: ArrayLike 
     --------
     >>> from peerpressure.networks import cycle, gossip
     >>> gossip(cycle(100), 50, seed=1)
-    TemporalNetwork(100 agents, 36 pairs, 100 changes over 1…51, on average 0.9804 edges)
+    TemporalNetwork(100 agents, 40 pairs, 99 changes over 1…51, on average 0.9804 edges)
     """
     edges = _check_network(network).edge_count
     DYNAMICS["gossip"].check(steps=steps, edges=edges)

@@ -117,7 +117,6 @@ def fit(
     if not 0 < level < 1:
         rule = "a level must lie strictly between 0 and 1"
         raise InvalidInputError(message(rule, got=level, remedy="for instance 0.95"))
-    require_synchronous(model, "the likelihood of unknown parameters", "recover x₀ with parameters that are known")
     with cancellable(should_stop), few_threads(model.n):
         what, design, samples = _prepared(model, data, unknown, pieces)
         found: list[Found | None] = []
@@ -141,6 +140,7 @@ def _prepared(
     """Return the unknowns, what replicates share, and the replicates."""
     # The names are checked before the outputs are read.
     unknowns(model, unknown, data.seen.times[:0])
+    require_synchronous(model, "the likelihood of unknown parameters", "recover x₀ with parameters that are known")
     if not (unknown or data.seen.free.size):
         remedy = "name a parameter, for instance unknown=('std',)"
         raise InvalidInputError(message("something must be unknown", got="a start that shows all", remedy=remedy))
