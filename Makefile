@@ -17,7 +17,7 @@ MINUTES ?= 15
 CASES ?= 1000
 SEED ?= 1
 
-.PHONY: help paper explore test lint types tests lowest coverage search truth browser bench docs pictures constraints clean
+.PHONY: help paper explore test kernels lint types tests lowest coverage search truth browser bench docs pictures constraints clean
 .DEFAULT_GOAL := help
 
 help:
@@ -40,7 +40,13 @@ paper: $(VENV)/.ready-base
 explore: $(VENV)/.ready-base
 	$(BIN)/peerpressure explore
 
-test: lint types tests
+# Types are checked on one core. On the other one kernels are compiled, which each process of tests would do for itself.
+test: $(VENV)/.ready-test $(VENV)/.ready-js
+	@$(MAKE) --no-print-directory --jobs 2 kernels lint types
+	@$(MAKE) --no-print-directory tests
+
+kernels: $(VENV)/.ready-test
+	$(BIN)/peerpressure warmup
 
 lint: $(VENV)/.ready-test $(VENV)/.ready-js
 	$(BIN)/ruff check .
