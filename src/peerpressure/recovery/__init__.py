@@ -14,19 +14,23 @@ from typing import Any, NamedTuple, TypeAlias
 from peerpressure.errors import InvalidInputError, did_you_mean, message
 from peerpressure.model import Model
 from peerpressure.progress import ShouldStop, cancellable
-from peerpressure.recovery._activity import given_who_updated, who_updated
 from peerpressure.recovery._current import CURRENT, checked_target, current
 from peerpressure.recovery._diagnostics import FitDiagnostics
 from peerpressure.recovery._estimate import Covariance, Estimate, Target, known_estimate, with_rounding_error
 from peerpressure.recovery._information import Information, information
-from peerpressure.recovery._innovations import innovations
-from peerpressure.recovery._inversion import invert, is_invertible
+from peerpressure.recovery._innovations import innovations, invert, is_invertible
 from peerpressure.recovery._kalman import kalman, kalman_filter, kalman_smoother
 from peerpressure.recovery._likelihood import fit, likelihood
 from peerpressure.recovery._limits import few_threads
-from peerpressure.recovery._network_estimate import NetworkEstimate, average_precision
-from peerpressure.recovery._network_inference import infer_network
-from peerpressure.recovery._observation import Observation, Outputs, ResolvedObservation, outputs_of
+from peerpressure.recovery._network_inference import NetworkEstimate, average_precision, infer_network
+from peerpressure.recovery._observation import (
+    Observation,
+    Outputs,
+    ResolvedObservation,
+    given_who_updated,
+    outputs_of,
+    who_updated,
+)
 from peerpressure.recovery._prior import Prior
 from peerpressure.recovery._regression import gls, ols, snapshot, wls
 from peerpressure.recovery._residuals import diagnose_fit, diagnostics_of

@@ -18,8 +18,7 @@ from scipy import sparse
 from peerpressure.errors import InvalidInputError, TooLargeError, message
 from peerpressure.model import Model
 from peerpressure.recovery._estimate import Covariance, Estimate, Target, known_estimate
-from peerpressure.recovery._innovations import innovations
-from peerpressure.recovery._inversion import adopted_part, check_complete
+from peerpressure.recovery._innovations import adopted_part, check_complete, innovations
 from peerpressure.recovery._kalman import last_step
 from peerpressure.recovery._least_squares import SymmetricOperator
 from peerpressure.recovery._limits import PARTIAL_LIMIT, SHARE_TOLERANCE

@@ -33,9 +33,9 @@ from peerpressure.reproduction._convergence import (
     biased_consensus,
     contraction_products,
     convergence,
+    noise_levels,
     tuning,
 )
-from peerpressure.reproduction._noise_levels import noise_levels
 from peerpressure.reproduction._regression import residuals, two_agents_recovery
 from peerpressure.reproduction._sweep import Comparison, shared_graph_sweep, size_effect, sweep_ba
 from peerpressure.reproduction._temporal import temporal_networks

@@ -22,8 +22,7 @@ from peerpressure.theory._classification import Outcome, is_proportional, withou
 from peerpressure.theory._forecast import Forecast
 from peerpressure.theory._limits import ConsensusLimit
 from peerpressure.theory._moments import forward_moments
-from peerpressure.theory._onset import Law
-from peerpressure.theory._rates import Rate, mode_noise
+from peerpressure.theory._rates import Law, Rate, mode_noise
 from peerpressure.theory._reasons import Reason, ReasonCode, shown_digit
 from peerpressure.theory._regime import NoiseEffect, Regime, noise_adds_up, noise_effect, noise_is_estimated, regime_of
 from peerpressure.theory._stationary import fixed_point
