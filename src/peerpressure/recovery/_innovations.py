@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from peerpressure.errors import InvalidInputError, TooLargeError, message
-from peerpressure.model import Model, Update, Vector
+from peerpressure.model import Model, Vector
 from peerpressure.noise import Custom, Gaussian, Noise
 from peerpressure.recovery._estimate import Covariance, Estimate, estimate_from
 from peerpressure.recovery._information_state import InformationState, estimate_of, prior_information
@@ -47,6 +47,7 @@ from peerpressure.recovery._prior import Prior
 from peerpressure.schedules import Constant
 from peerpressure.sde import SDE
 from peerpressure.statespace import System, initial_state, model_of, retained, state_layout, transitions
+from peerpressure.step import Update
 
 # Inversion of the update: preferred opinions ξ_t = (y_t − C_t y_{t−1})/g_t = x_t + ε_t from observed outputs.
 #

@@ -17,7 +17,7 @@ from peerpressure.schedules import Constant, Formula, Table
 from peerpressure.sde import SDE
 from peerpressure.statespace import model_of, step_length
 from peerpressure.theory._advice import advice
-from peerpressure.theory._asynchronous_verdict import asynchronous_verdict
+from peerpressure.theory._asynchronous import asynchronous_verdict
 from peerpressure.theory._classification import LongRun, Outcome, classify
 from peerpressure.theory._closed_classes import GeneralOutcome, judge
 from peerpressure.theory._conserved import late_scale

@@ -16,10 +16,11 @@ from scipy.sparse.linalg import eigs
 
 from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.model import Model, Update, Vector
+from peerpressure.model import Model, Vector
 from peerpressure.progress import checkpoint
 from peerpressure.schedules import Table
 from peerpressure.statespace import discrete_model
+from peerpressure.step import Update
 from peerpressure.theory._moments import step_count, whole_times
 
 # Contraction: the factor by which one step, or all steps so far, shrink the distance between two states.
