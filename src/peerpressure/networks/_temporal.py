@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from peerpressure.errors import NetworkError, message
-from peerpressure.networks._adjacency import components
+from peerpressure.networks._classes import components
 from peerpressure.networks._events import (
     COLUMNS,
     Binning,

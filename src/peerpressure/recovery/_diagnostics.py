@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from peerpressure.errors import InvalidInputError
-from peerpressure.recovery._limits import few_threads
+from peerpressure.recovery._least_squares import few_threads
 from peerpressure.recovery._observation import Outputs
 from peerpressure.statespace import System, model_of, step_length
 

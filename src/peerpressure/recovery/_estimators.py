@@ -19,9 +19,9 @@ from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.recovery._estimate import Covariance, Estimate, Target, known_estimate, with_rounding_error
 from peerpressure.recovery._innovations import adopted_part, check_complete, innovations, invert, is_invertible
 from peerpressure.recovery._kalman import kalman, last_step
-from peerpressure.recovery._least_squares import SymmetricOperator
+from peerpressure.recovery._least_squares import SymmetricOperator, few_threads
 from peerpressure.recovery._likelihood import likelihood
-from peerpressure.recovery._limits import PARTIAL_LIMIT, SHARE_TOLERANCE, few_threads
+from peerpressure.recovery._limits import PARTIAL_LIMIT, SHARE_TOLERANCE
 from peerpressure.recovery._observation import (
     Observation,
     Outputs,

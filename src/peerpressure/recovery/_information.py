@@ -24,8 +24,8 @@ from peerpressure.recovery._innovations import (
     legible_steps,
     weights_of,
 )
-from peerpressure.recovery._least_squares import SymmetricOperator, conjugate_gradients, identify, solve
-from peerpressure.recovery._limits import DENSE_LIMIT, PARTIAL_LIMIT, SHARE_TOLERANCE, few_threads
+from peerpressure.recovery._least_squares import SymmetricOperator, conjugate_gradients, few_threads, identify, solve
+from peerpressure.recovery._limits import DENSE_LIMIT, PARTIAL_LIMIT, SHARE_TOLERANCE
 from peerpressure.recovery._observation import Observation, Outputs, ResolvedObservation
 from peerpressure.statespace import System, initial_state, model_of, with_model
 

@@ -19,7 +19,8 @@ from peerpressure.recovery._estimate import Estimate, estimate_from
 from peerpressure.recovery._innovations import ObservedSteps, innovations, observed_steps, own_series
 from peerpressure.recovery._joint_fit import FitDesign, ProfileLikelihood, Sample
 from peerpressure.recovery._kalman import kalman
-from peerpressure.recovery._limits import FIT_NUMBERS, few_threads
+from peerpressure.recovery._least_squares import few_threads
+from peerpressure.recovery._limits import FIT_NUMBERS
 from peerpressure.recovery._observation import Outputs
 from peerpressure.recovery._prior import Prior, update
 from peerpressure.recovery._profile_intervals import Found, fit_replicate

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from peerpressure.progress import deaf_children
-from peerpressure.recovery._limits import one_thread
+from peerpressure.recovery._least_squares import one_thread
 from peerpressure.reproduction import printed
 from peerpressure.reproduction._adaptation import forgetting, two_timescales
 from peerpressure.reproduction._beyond import (

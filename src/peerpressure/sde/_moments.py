@@ -39,14 +39,14 @@ class Flow:
     covariance: Vector
 
 
-def real_times(times: ArrayLike, *, least: float = 0.0) -> Vector:
-    """Return times as a vector of increasing real numbers from ``least`` on."""
-    rule = f"times must be increasing real numbers from {least:g} on"
+def real_times(times: ArrayLike) -> Vector:
+    """Return times as a vector of increasing real numbers from 0 on."""
+    rule = "times must be increasing real numbers from 0 on"
     try:
         given = np.atleast_1d(np.asarray(times, dtype=np.float64))
     except (TypeError, ValueError):
         given = np.full(1, np.nan)
-    legal = given.ndim == 1 and given.size and np.all(np.isfinite(given)) and np.all(given >= least)
+    legal = given.ndim == 1 and given.size and np.all(np.isfinite(given)) and np.all(given >= 0)
     if not legal or np.any(np.diff(given) <= 0):
         raise InvalidInputError(message(rule, got=repr(times)[:80], remedy="for instance np.linspace(0.5, 10, 20)"))
     return given
