@@ -74,7 +74,7 @@ def test_the_picture_of_the_network_is_the_screen_with_twice_the_pixels(
     differs = apart(picture, seen[80:-95], 1, 81)
     assert differs.mean() < 1.5
     assert (differs > 60).mean() < 0.004
-    assert (np.abs(seen[80:-95] - seen[0, -1]).max(axis=2) > 60).mean() > 0.02
+    assert (np.abs(seen[80:-95] - seen[0, -1]).max(axis=2) > 60).mean() > 0.01
     # The key at the bottom, with its colours and its numbers, is part of it.
     key = np.abs(picture[-180:, :500] - picture[-1, -1]).max(axis=2)
     assert (key > 60).mean() > 0.03
@@ -111,8 +111,9 @@ def test_the_animation_goes_from_the_start_to_the_end(driver: Driver, tmp_path: 
         animation.seek(count - 1)
         last = np.asarray(animation.convert("RGB"), dtype=float)
     assert last.shape == end.shape
-    assert np.abs(last - end).mean() < 3
-    assert np.abs(first - last).mean() > 3
+    # But for the fewer colours of a GIF.
+    assert np.abs(first - end).mean() > 2 * np.abs(last - end).mean()
+    assert np.abs(last - end).max(axis=2).mean() < 3
 
 
 def test_a_recording_can_be_cancelled(driver: Driver) -> None:

@@ -61,7 +61,8 @@ class SecondNetwork {
   constructor(stage) {
     this.stage = stage;
     this.canvas = byId("network-a", HTMLCanvasElement);
-    this.view = new NetworkView(this.canvas, stage.view.tools);
+    const nameOf = (/** @type {number} */ index) => String(this.#graph?.header.labels?.[index] ?? index);
+    this.view = new NetworkView(this.canvas, stage.view.tools, nameOf);
     this.#look = stage.look;
     new ResizeObserver(() => this.#refit()).observe(this.canvas);
     setDrawing(this.canvas, (scale) => this.view.picture(scale, { ...this.#look, cursor: -1 }));
@@ -74,7 +75,7 @@ class SecondNetwork {
     if (graph === this.#graph) return;
     this.#graph = graph;
     this.#alike = { beside: null, answer: false };
-    this.view.setGraph({ n: graph.header.n, ...graph.arrays });
+    this.view.setGraph({ n: graph.header.n, exact: graph.header.exact, ...graph.arrays });
   }
 
   get #sharesLayout() {

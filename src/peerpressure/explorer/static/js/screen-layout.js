@@ -1,7 +1,7 @@
 // Where agents are on the screen, and which of them are near a point.
 
 // At the sides are the buttons for zoom, below is the colour key; how far tools reach down from above is measured.
-const SIDE = 50;
+export const SIDE = 50;
 // On a canvas as narrow as half of a stage, the network needs all the width there is.
 const [NARROW, NARROW_SIDE] = [330, 20];
 export const BELOW = 92;
@@ -23,6 +23,11 @@ export class ScreenLayout {
   zoom = 1;
   panX = 0;
   panY = 0;
+  /** Pixels per unit of the positions without zoom, the smaller of both directions. */
+  scale = 1;
+  // The extents of the positions, from the middle.
+  #reachX = 1e-9;
+  #reachY = 1e-9;
   // The agents in cell c are #members[#starts[c]] up to #members[#starts[c + 1] − 1].
   #columns = 1;
   #rows = 1;
@@ -32,9 +37,15 @@ export class ScreenLayout {
   /**
    * @param {ArrayLike<number>} positions n pairs within [−1, 1]
    * @param {number} n
+   * @param {boolean} [exact] whether both directions have the same scale
    */
-  constructor(positions, n) {
+  constructor(positions, n, exact = false) {
     this.n = n;
+    this.stretch = exact ? 1 : MAX_STRETCH;
+    for (let i = 0; i < n; i += 1) {
+      this.#reachX = Math.max(this.#reachX, Math.abs(positions[2 * i]));
+      this.#reachY = Math.max(this.#reachY, Math.abs(positions[2 * i + 1]));
+    }
     this.x = new Float32Array(n);
     this.y = new Float32Array(n);
     this.positions = positions;
@@ -54,9 +65,10 @@ export class ScreenLayout {
     this.height = height;
     const halfWidth = Math.max(40, width - 2 * (width < NARROW ? NARROW_SIDE : SIDE)) / 2;
     const halfHeight = Math.max(40, height - this.#above - this.below) / 2;
-    const most = MAX_STRETCH * Math.min(halfWidth, halfHeight);
-    const scaleX = Math.min(halfWidth, most) * this.zoom;
-    const scaleY = Math.min(halfHeight, most) * this.zoom;
+    const [mostX, mostY] = [halfWidth / this.#reachX, halfHeight / this.#reachY];
+    this.scale = Math.min(mostX, mostY);
+    const scaleX = Math.min(mostX, this.stretch * this.scale) * this.zoom;
+    const scaleY = Math.min(mostY, this.stretch * this.scale) * this.zoom;
     for (let i = 0; i < this.n; i += 1) {
       this.x[i] = width / 2 + this.panX + this.positions[2 * i] * scaleX;
       this.y[i] = this.#above + halfHeight + this.panY - this.positions[2 * i + 1] * scaleY;
