@@ -288,7 +288,7 @@ class Explorer {
     showTab(view.tab);
     this.colours.select(view.colour);
     this.transport.setSpeed({ speed: view.speed, pace: view.pace, logarithmic: view.logTime });
-    byId("verdict").dataset.brief = String(observing);
+    for (const id of ["verdict", "verdict-a"]) byId(id).dataset.brief = String(observing);
     byId("log-time").setAttribute("aria-pressed", String(view.logTime));
     byId("log-size").setAttribute("aria-pressed", String(view.logSize));
     this.curves.setAxes(view);
