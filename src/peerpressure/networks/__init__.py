@@ -20,7 +20,13 @@ from peerpressure.networks._joint_connectivity import (
 )
 from peerpressure.networks._network import Network
 from peerpressure.networks._network_law import NetworkLaw
-from peerpressure.networks._readers import describe_network_file, read_network
+from peerpressure.networks._readers import (
+    describe_events_file,
+    describe_network_file,
+    read_contacts,
+    read_events,
+    read_network,
+)
 from peerpressure.networks._temporal import TemporalNetwork
 from peerpressure.networks._temporal_generators import (
     DYNAMICS,
@@ -32,7 +38,6 @@ from peerpressure.networks._temporal_generators import (
     growing,
     rewiring,
 )
-from peerpressure.networks._temporal_readers import describe_events_file, read_contacts, read_events
 from peerpressure.networks._validation import Generator
 from peerpressure.networks._writers import write_events, write_network
 
