@@ -12,12 +12,12 @@ from markupsafe import Markup
 
 from peerpressure.plotting import FIGURES
 from peerpressure.plotting.sweep import outliers
+from peerpressure.report.formulas import formula
 from peerpressure.report.html import (
     Column,
     Form,
     HtmlTable,
     Image,
-    formula,
     matching,
     number,
     pick,
