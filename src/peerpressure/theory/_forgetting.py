@@ -9,8 +9,6 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from scipy.integrate import cumulative_simpson, simpson
-from scipy.interpolate import CubicSpline
 from scipy.sparse import csgraph
 from scipy.sparse.linalg import eigs
 
@@ -399,6 +397,9 @@ def _later(adaptation: Adaptation, factors: Array, left: Array, done: int) -> tu
 
     Shares are exp(−Λ) with Λ = −Σ log(1 − η_t), a sum that is an integral by the midpoint rule, over log t.
     """
+    # Imported here, since it takes long to load and few adaptations need it.
+    from scipy.integrate import cumulative_simpson
+
     lives, squares = np.full(factors.size, math.inf), np.zeros(factors.size)
     squares[factors == 0] = math.inf
     open_ended = np.flatnonzero((factors > 0) & (left > GONE))
@@ -420,6 +421,8 @@ def _later(adaptation: Adaptation, factors: Array, left: Array, done: int) -> tu
 
 def _first_below_half(left: float, sums: Array, log_t: Array) -> float:
     """Return the first step after which less than one half is left, where that is after the followed steps."""
+    from scipy.interpolate import CubicSpline
+
     needed = math.log(2 * left)
     if needed < 0 or not sums[-1] > needed:
         return math.inf
@@ -433,6 +436,8 @@ def _first_below_half(left: float, sums: Array, log_t: Array) -> float:
 
 def _sum_of_squares(adaptation: Adaptation, factor: float, sums: Array, log_t: Array) -> float:
     """Return the sum of exp(−2Λ) over later steps: ∞ where it diverges, nan where that is not known."""
+    from scipy.integrate import simpson
+
     exponent, times = adaptation.rate.growth.exponent, np.exp(log_t)
     terms = np.exp(-2 * sums)
     # Where η ~ c/t, terms fall like t^(−2c), and the sum over all t converges for 2c > 1.
