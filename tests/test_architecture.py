@@ -20,9 +20,9 @@ ROOT = Path(peerpressure.__file__).parent
 # From the ground up; a module may import from layers that stand before its own, and from its own folder.
 LAYERS = (
     ("version", "errors"),
-    ("affine", "dates", "files", "formula", "layout", "parameters", "progress", "tables"),
+    ("affine", "dates", "files", "formula", "parameters", "progress", "tables"),
     ("networks", "schedules"),
-    ("noise", "adaptation", "activation"),
+    ("noise", "adaptation", "activation", "step"),
     ("model",),
     ("engine", "storage", "trajectory"),
     ("sde",),

@@ -14,14 +14,8 @@ from peerpressure.model import Model, Vector
 from peerpressure.networks import Network, TemporalNetwork, barabasi_albert, cycle
 from peerpressure.noise import Gaussian
 from peerpressure.schedules import Constant, Formula, Linear, Power
-from peerpressure.theory import (
-    _contraction,
-    contraction,
-    contraction_product,
-    fixed_point,
-    ideal_deviation,
-)
-from peerpressure.theory._contraction import log_contraction
+from peerpressure.theory import _forgetting, contraction, contraction_product, fixed_point, ideal_deviation
+from peerpressure.theory._forgetting import log_contraction
 
 from .changing import CHANGING, mean_path
 
@@ -113,7 +107,7 @@ def test_disagreement_fades_by_the_exact_factor(network: Network | TemporalNetwo
 def test_large_networks_are_left_to_a_few_eigenvalues(monkeypatch: pytest.MonkeyPatch) -> None:
     model = build(barabasi_albert(40, 2, seed=1), Constant(2.0), Adaptation(0.3))
     dense = contraction(model, 1, exact=True)
-    monkeypatch.setattr(_contraction, "DENSE", 10)
+    monkeypatch.setattr(_forgetting, "DENSE", 10)
     assert contraction(model, 1, exact=True) == pytest.approx(float(dense), rel=1e-9)
 
 

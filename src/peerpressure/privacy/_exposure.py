@@ -16,8 +16,7 @@ from peerpressure.privacy._definition import Observed, as_observation, has_grid,
 from peerpressure.privacy._release import require_independent_start
 from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.recovery import METHODS, Estimate, Observation, Prior, outputs_of
-from peerpressure.recovery._least_squares import SymmetricOperator
-from peerpressure.recovery._limits import few_threads
+from peerpressure.recovery._least_squares import SymmetricOperator, few_threads
 from peerpressure.statespace import System, initial_state, model_of, step_length, transitions, with_model
 from peerpressure.theory._moments import step_count
 from peerpressure.trajectory import State, Trajectory

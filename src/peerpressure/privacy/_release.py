@@ -23,7 +23,7 @@ from scipy import sparse
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model, Vector
 from peerpressure.noise import Gaussian, Noise
-from peerpressure.recovery._inversion import shows_start
+from peerpressure.recovery._innovations import shows_start
 from peerpressure.recovery._least_squares import Whitening, divide, innovation_std
 from peerpressure.schedules import Table
 from peerpressure.statespace import System, model_of, retained

@@ -33,14 +33,8 @@ from peerpressure.recovery._information_state import (
     masks_of,
     prior_information,
 )
-from peerpressure.recovery._limits import (
-    FILTER_LIMIT,
-    NEGLIGIBLE,
-    NOISE_TOLERANCE,
-    PATH_BYTES,
-    WRONG_DIGITS,
-    few_threads,
-)
+from peerpressure.recovery._least_squares import few_threads
+from peerpressure.recovery._limits import FILTER_LIMIT, NEGLIGIBLE, NOISE_TOLERANCE, PATH_BYTES, WRONG_DIGITS
 from peerpressure.recovery._observation import Outputs
 from peerpressure.recovery._prior import Prior
 from peerpressure.recovery._sparse_kalman import sparse_estimate

@@ -1,7 +1,7 @@
 """Exact moments of the SDE: ordinary differential equations of mean, covariance and transition matrix.
 
 The law is Gaussian: m′ = b − B m and P′ = −BP − PBᵀ + GGᵀ, for the state of public opinions, hidden ones that adapt and
-the memory of correlated noise (``_linear_drift``). Eigenvalues of B of public opinions lie in [0, 2], so that nothing
+the memory of correlated noise (``LinearDrift``). Eigenvalues of B of public opinions lie in [0, 2], so that nothing
 here is stiff, and an explicit method of order 8 with error control is fast and precise.
 """
 
@@ -19,11 +19,11 @@ from scipy.linalg import solve_continuous_lyapunov
 
 from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError, PeerPressureError, message
-from peerpressure.layout import StateLayout
 from peerpressure.model import Vector
 from peerpressure.networks import TemporalNetwork
 from peerpressure.schedules import Constant, Schedule, Table
 from peerpressure.sde._equation import FIRST_TIME, SDE, steepness
+from peerpressure.step import StateLayout
 
 TOLERANCE = 1e-11  # of one step, as a share of each number; a whole run keeps 1e-8 and better
 ROUNDING = 1e-9  # difference up to which a time counts as a whole number, as 100·0.07 does as 7
@@ -39,14 +39,14 @@ class Flow:
     covariance: Vector
 
 
-def real_times(times: ArrayLike, *, least: float = 0.0) -> Vector:
-    """Return times as a vector of increasing real numbers from ``least`` on."""
-    rule = f"times must be increasing real numbers from {least:g} on"
+def real_times(times: ArrayLike) -> Vector:
+    """Return times as a vector of increasing real numbers from 0 on."""
+    rule = "times must be increasing real numbers from 0 on"
     try:
         given = np.atleast_1d(np.asarray(times, dtype=np.float64))
     except (TypeError, ValueError):
         given = np.full(1, np.nan)
-    legal = given.ndim == 1 and given.size and np.all(np.isfinite(given)) and np.all(given >= least)
+    legal = given.ndim == 1 and given.size and np.all(np.isfinite(given)) and np.all(given >= 0)
     if not legal or np.any(np.diff(given) <= 0):
         raise InvalidInputError(message(rule, got=repr(times)[:80], remedy="for instance np.linspace(0.5, 10, 20)"))
     return given

@@ -28,11 +28,11 @@ from numpy.polynomial.legendre import leggauss
 
 from peerpressure.affine import coefficients
 from peerpressure.errors import InvalidInputError, TooLargeError, message
-from peerpressure.layout import StateLayout
 from peerpressure.model import Vector
 from peerpressure.progress import checkpoint
 from peerpressure.sde._equation import FIRST_TIME, SDE
 from peerpressure.sde._moments import first_noise, real_times, smooth_pieces
+from peerpressure.step import StateLayout
 
 if TYPE_CHECKING:
     from peerpressure.engine.taylor import Part

@@ -10,8 +10,8 @@ from typing import Any, final
 
 import numpy as np
 
-from peerpressure.layout import StateLayout
-from peerpressure.model import Update, Vector
+from peerpressure.model import Vector
+from peerpressure.step import StateLayout, Update
 
 # SciPy multiplies a sparse matrix with few columns more slowly than column by column.
 FEW_COLUMNS = 8
@@ -448,6 +448,54 @@ class DenseTransition(Transition):
         """Return a bound on the std of y and x after the step, from one before it; noise memory left out."""
         # Standard deviations are subadditive whatever the correlations, so that this is a bound.
         return np.asarray(self._spread + np.abs(self._matrix(bound.size)) @ bound)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class AveragedStep:
+    """A step: ``averaged`` over who updates, and ``synchronous``, as it is for those who do.
+
+    With the change δ_t = g_t ∘ (x + ε_t) + C_t y_{t−1} − y_{t−1} of those who update, and masks m_t of mean q that are
+    independent of it, y_t = (y_{t−1} + q ∘ δ_t) + (m_t − q) ∘ δ_t. The first part is an affine map with the gain q ∘ g,
+    the coupling QC and the share 1 − q of the old opinion; the second has mean 0, is uncorrelated with everything of
+    the past, and has the covariance Cov(m) ∘ E[δδᵀ].
+
+    ``masks`` is the covariance of the masks, (agents, agents); None where it is known who updates, and both are one.
+    """
+
+    averaged: ModelTransition
+    synchronous: ModelTransition
+    masks: Vector | None
+
+    def added_by_chance(self, mean: Vector, P: Vector, R: Vector, hidden: Vector) -> Vector | None:
+        """Return the covariance that the masks add to the public opinions, Cov(m) ∘ E[δδᵀ], (agents, agents).
+
+        ``mean`` and ``P`` are the mean and covariance of the state before the step, and ``R`` its covariance with the
+        noise memory.
+        """
+        if self.masks is None:
+            return None
+        n, N, phi = len(self.masks), self.synchronous.noise_std, self.synchronous.phi
+        expected = self._change(mean, hidden)
+        found = self._change(np.ascontiguousarray(self._change(P).T))
+        if R.size:
+            cross = phi * self._change(R) * N
+            found += cross + cross.T
+        found[np.diag_indices(n)] += N**2
+        found += np.outer(expected, expected)
+        found *= self.masks
+        return found
+
+    def _change(self, columns: Vector, hidden: Vector | None = None) -> Vector:
+        n = self.synchronous.layout.agents
+        return np.asarray(self.synchronous.forward(columns, hidden=hidden)[:n] - columns[:n])
+
+    @property
+    def reaches(self) -> Vector:
+        """The weights of an agent's own y_t in y_t and, where that is in the state, x_{t+1}; (1 or 2, agents)."""
+        rate, n = self.averaged.update.adaptation_rate, self.averaged.layout.agents
+        later = [] if not self.averaged.layout.has_hidden else [np.zeros(n) if rate is None else rate]
+        return np.stack([np.ones(n), *later])
 
 
 @final

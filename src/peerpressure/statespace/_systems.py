@@ -10,13 +10,13 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from peerpressure.errors import ModelError, TooLargeError, message
-from peerpressure.layout import StateLayout
 from peerpressure.model import Model, Vector
 from peerpressure.networks import Network
 from peerpressure.progress import checkpoint
 from peerpressure.sde import SDE, StepLaw, exact_transitions
 from peerpressure.sde._paths import euler_map
-from peerpressure.statespace._operators import DenseTransition, InitialState, ModelTransition, Transition
+from peerpressure.statespace._operators import AveragedStep, DenseTransition, InitialState, ModelTransition, Transition
+from peerpressure.step import StateLayout
 
 System: TypeAlias = Model | SDE
 
@@ -338,6 +338,18 @@ def model_transitions(
         for update, scale in zip(model.updates(block), model.noise.scale(block), strict=True):
             # The gain is applied to ε as to x: noise is part of the preferred opinion.
             yield ModelTransition(layout, update, update.gain * (std * scale), phi)
+
+
+def averaged_transitions(model: Model, times: range, layout: StateLayout) -> Iterator[AveragedStep]:
+    """Yield the steps of any model that lead to these times, averaged over who updates where that is random."""
+    activation = model.activation
+    if activation is None or not activation.is_random:
+        yield from (AveragedStep(step, step, None) for step in model_transitions(model, times, layout=layout))
+        return
+    q = activation.probabilities
+    masks = activation.pairs - np.outer(q, q)
+    for step in model_transitions(model.synchronous, times, layout=layout):
+        yield AveragedStep(replace(step, update=step.update.lazy(q), noise_std=q * step.noise_std), step, masks)
 
 
 def transition_table(model: Model, last: int) -> Callable[[int], ModelTransition]:

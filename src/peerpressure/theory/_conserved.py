@@ -19,7 +19,6 @@ from typing import TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.integrate import simpson
 
 from peerpressure.model import Vector
 from peerpressure.progress import checkpoint
@@ -94,6 +93,8 @@ def conserved_at(long_run: LongRun, component: Component, times: Sequence[float]
 
 def _adapting_sum(long_run: LongRun, omega: AbsoluteProbability, t: int) -> Conserved:
     """Return the sum that is conserved at the pressure and the rate of step t."""
+    from scipy.integrate import simpson
+
     model, adaptation = long_run.model, long_run.model.adaptation
     assert adaptation is not None
     factors = adaptation.adaptation_weights(model.n)
@@ -305,6 +306,8 @@ def _roughness(long_run: LongRun, kappa: float) -> float:
     """Return the relative error of integrals over log t that stand for sums over steps; 0 if the rates are smooth."""
     if long_run.continuous:
         return 0.0
+    from scipy.integrate import simpson
+
     steps = np.arange(HEAD // 2 + 1.0, HEAD + 1.0, dtype=np.float64)
     summed = float(_rates(long_run, kappa, steps)["to_hidden"].sum())
     log_t = np.linspace(math.log(HEAD / 2 + 0.5), math.log(HEAD + 0.5), 513)

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.integrate import cumulative_simpson
 
 from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError, message
@@ -231,6 +230,9 @@ def _noise_scale(model: Model, times: Vector) -> Vector:
 
 
 def _integral(values: Vector, x: Vector) -> Vector:
+    # Imported here: it takes longer to load than most models to diagnose, which do not need it.
+    from scipy.integrate import cumulative_simpson
+
     return np.asarray(cumulative_simpson(values, x=x, initial=0.0))
 
 

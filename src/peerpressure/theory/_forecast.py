@@ -16,7 +16,7 @@ from peerpressure.sde import SDE
 from peerpressure.sde._moments import NEGLIGIBLE, integrate, start_of, state_path
 from peerpressure.simulation import simulate
 from peerpressure.statespace import initial_state, model_of, state_layout
-from peerpressure.theory._asynchronous import averaged_transitions
+from peerpressure.statespace._systems import averaged_transitions
 from peerpressure.theory._moments import LARGEST_COVARIANCE, consensus_mode, forward_moments, moments, step_count
 from peerpressure.theory._reasons import Reason, ReasonCode
 

@@ -20,7 +20,7 @@ from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.sde import SDE
 from peerpressure.sde._moments import moments_at, moments_of
 from peerpressure.statespace import initial_state, model_of, model_transitions, state_layout
-from peerpressure.theory._asynchronous import averaged_transitions
+from peerpressure.statespace._systems import averaged_transitions
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -430,7 +430,7 @@ def forward_moments(
         P_t = M P_{t−1} Mᵀ + N Nᵀ + (φ M R_{t−1} Nᵀ + its transpose),  R_t = N + φ M R_{t−1},
 
     which is a third of the work of carrying u as a part of the state. Where it is random who updates, M, B and N are
-    averages, and chance adds to P what ``_asynchronous`` says. ``hidden`` asks for hidden opinions behind the
+    averages, and chance adds to P what ``AveragedStep`` says. ``hidden`` asks for hidden opinions behind the
     public ones, even where they are constant. ``watch`` is called with each step, and the mean and covariance after it
     of what is asked for.
     """

@@ -30,7 +30,7 @@ from scipy.sparse import csgraph
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs
 
 from peerpressure.model import Model, Vector
-from peerpressure.networks._adjacency import odd_depths
+from peerpressure.networks._classes import odd_depths
 from peerpressure.progress import checkpoint
 from peerpressure.theory._regime import LATE
 
