@@ -235,6 +235,7 @@ export class Tour {
     );
     byId("message").after(panel);
     byId("tour-back").textContent = "Back";
+    byId("tour-next").textContent = "Next";
     return panel;
   }
 
