@@ -23,6 +23,7 @@ from . import (
     latency,
     memory,
     network_classes,
+    peers,
     regression,
     scaling,
     speed,
@@ -35,6 +36,7 @@ from .settings import FULL, QUICK, Settings
 
 MEASUREMENTS: Mapping[str, Callable[[Settings], Section]] = {
     "speed": speed.measure,
+    "peers": peers.measure,
     "bound": bound.measure,
     "latency": latency.measure,
     "memory": memory.measure,
