@@ -73,9 +73,9 @@ def _library(folder: Path, **definitions: object) -> Any:
     source = re.sub(r'asm\("rcp.*', "inverse = estimate(1 / b);", kernel_source())
     source = re.sub(r'asm\("rsqrt.*', "inverse = estimate(1 / sqrt(x));", source)
     (folder / "kernels.cpp").write_text(STAND_INS + source + DRIVER, encoding="utf-8")
-    common = {"edge": "word", "threads": 128, "blocks": 12, "ahead": 2, "stride": 0, "active": -1}
-    rest = dict.fromkeys(("keep_isolated", "moving", "partial"), 0)
-    options = [f"-D{name.upper()}={value}" for name, value in (common | rest | definitions).items()]
+    sizes = {"threads": 128, "blocks": 12, "ahead": 2, "hub_packs": 2, "hub_slices": 48}
+    plain = dict.fromkeys(("stride", "keep_isolated", "moving", "partial"), 0) | {"edge": "word", "active": -1}
+    options = [f"-D{name.upper()}={value}" for name, value in (sizes | plain | definitions).items()]
     command = [COMPILER, "-std=c++17", "-ffp-contract=off", "-w", "-shared", "-fPIC", *options]
     subprocess.run([*command, "kernels.cpp", "-o", "kernels.so"], cwd=folder, check=True)
     return ctypes.CDLL(str(folder / "kernels.so"))

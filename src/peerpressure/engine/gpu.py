@@ -38,9 +38,12 @@ from peerpressure.noise import AR1, Frozen
 _THREADS = 128
 _BLOCKS = {4: 12, 8: 10}
 _AHEAD = 2
+_HUB_PACKS = 2
+_HUB_SLICES = 48  # with the packs, at most the threads of the smallest block that is used
 _TOGETHER = 32  # threads side by side that share an agent, and replicates that are transposed at a time
 _SEGMENT = 64  # steps between two checks of progress and Ctrl-C
 _PARTS = 512  # partial summaries, enough to keep the whole device busy
+_ROWS = 32  # of threads in each of them
 
 
 def _cupy() -> Any:
@@ -173,6 +176,8 @@ class Device:
             threads=_THREADS,
             blocks=_BLOCKS[size],
             ahead=_AHEAD,
+            hub_packs=_HUB_PACKS,
+            hub_slices=_HUB_SLICES,
             law=self.draw.law,
             mode=self.draw.mode,
             active=-1 if model.activation is None else ACTIVE_CODES[model.activation.kind],
@@ -287,15 +292,16 @@ class DeviceRun:
             self.plan.dtype.type(draw.shape), np.uint32(time), np.uint32(self.plan.replicates[0]),
             np.uint32(STREAM_FROZEN), *self._key(),
         )  # fmt: skip
-        self._launch("draw", -(-self.network.pairs // self.down), arguments)
+        self._launch("draw", -(-self.network.pairs // self.down), self.down, arguments)
         return drawn
 
     def _key(self) -> tuple[np.uint32, np.uint32]:
         return np.uint32(self.device.draw.k0), np.uint32(self.device.draw.k1)
 
-    def _launch(self, name: str, blocks: int, arguments: tuple[Any, ...]) -> None:
+    def _launch(self, name: str, blocks: int, down: int, arguments: tuple[Any, ...]) -> None:
+        """Start blocks of threads: ``across`` packs of ``down`` agents or pairs, and as often as there are packs."""
         grid = (blocks, -(-self.packs // self.across))
-        self.module.get_function(name)(grid, (self.across, self.down), arguments)
+        self.module.get_function(name)(grid, (self.across, down), arguments)
 
     def step(self, time: int, relief: float, weight: float, scale: float, adaptation_rate: float) -> None:
         """Make one step."""
@@ -309,7 +315,8 @@ class DeviceRun:
             self.opinions, self.device.adaptation_weight, real(adaptation_rate), real(self.plan.pace),
             self.device.thresholds, self.listed,
         )  # fmt: skip
-        self._launch("step", network.hubs + -(-(network.pairs - network.hubs) // self.down), arguments)
+        blocks = network.hubs * -(-self.across // _HUB_PACKS) + -(-(network.pairs - network.hubs) // self.down)
+        self._launch("step", blocks, self.down, arguments)
         # Exchanged only after the launch: a step that wrote in place would mix times t − 1 and t between neighbours.
         self.public, self.output = self.output, self.public
 
@@ -353,7 +360,7 @@ class DeviceRun:
             # On the device until the end: a copy would wait for it at every record.
             sizes = (np.uint32(self.plan.model.n), np.uint32(self.packs))
             parts = (self.partial, self.finished, self.summaries[slot])
-            self._launch("summarise", _PARTS, (*sizes, self.network.slots, self.public, *parts))
+            self._launch("summarise", _PARTS, _ROWS, (*sizes, self.network.slots, self.public, *parts))
 
     def _results(self, result: RunResult) -> None:
         # Its memory is needed to transpose.

@@ -3,6 +3,8 @@
 //   LANES   replicates of one thread, 1 or as many as 16 bytes contain
 //   EDGE    an integer that counts the edges: 32 bits where they suffice
 //   THREADS in a block, at most, and BLOCKS on a multiprocessor, at least
+//   HUB_PACKS, HUB_SLICES  packs of a hub in a block, and threads that share the row: the same for any number of packs,
+//           so that the sums of a replicate do not depend on the others
 //   AHEAD   rows of neighbours of each agent that are under way at a time
 //   STRIDE  1 if each edge has its weight, 0 if one weight serves all
 //   LAW, MODE  of the noise, and ACTIVE, who updates while all others keep their public opinions: codes of plan.py
@@ -220,19 +222,18 @@ __device__ __forceinline__ void sum_rows(
     }
 }
 
-// Adds the sums of the threads that share a pack, in a fixed order; the first of them gets the total.
-__device__ __forceinline__ Pack add_up(Pack part) {
-    __shared__ Pack parts[THREADS];
-    word place = threadIdx.y * blockDim.x + threadIdx.x;
+// Adds the sums of the threads of a hub that share a pack, in a fixed order; the first of them gets the total.
+__device__ __forceinline__ Pack add_up(Pack part, word slice, word thread) {
+    __shared__ Pack parts[HUB_PACKS * HUB_SLICES];
     __syncthreads();
-    parts[place] = part;
-    for (word size = blockDim.y; size > 1;) {
+    if (slice < HUB_SLICES) parts[thread] = part;
+    for (word size = HUB_SLICES; size > 1;) {
         word half = (size + 1) / 2;
         __syncthreads();
-        if (threadIdx.y + half < size) {
+        if (slice + half < size) {
 #pragma unroll
-            for (int l = 0; l < LANES; ++l) part.lane[l] += parts[place + half * blockDim.x].lane[l];
-            parts[place] = part;
+            for (int l = 0; l < LANES; ++l) part.lane[l] += parts[thread + half * HUB_PACKS].lane[l];
+            parts[thread] = part;
         }
         size = half;
     }
@@ -257,7 +258,7 @@ __device__ __forceinline__ bool updates(
     return listed[agent];
 }
 
-// A thread takes the two agents of a pair in LANES replicates; the first ``hubs`` pairs have a block of threads each.
+// A thread takes the two agents of a pair in LANES replicates; the first ``hubs`` pairs have blocks of threads each.
 // BLOCKS on a multiprocessor hide the latency of the gathers; more would leave too few registers for a thread.
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) step(
     word agents, word pairs, word hubs, word packs, const EDGE* __restrict__ starts, const EDGE* __restrict__ ends,
@@ -269,20 +270,28 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) step(
     Pack* __restrict__ opinions, const real* __restrict__ adaptation_weight, real adaptation_rate, real pace,
     // Read only where not everybody updates.
     const wide_word* __restrict__ thresholds, const unsigned char* __restrict__ listed) {
-    word pack = blockIdx.y * blockDim.x + threadIdx.x;
-    bool hub = blockIdx.x < hubs;
-    word pair = hub ? blockIdx.x : hubs + (blockIdx.x - hubs) * blockDim.y + threadIdx.y;
-    bool inside = pair < pairs && pack < packs;
+    word thread = threadIdx.y * blockDim.x + threadIdx.x, slice = 0, column = threadIdx.x, pair;
+    word hub_blocks = (blockDim.x + HUB_PACKS - 1) / HUB_PACKS;
+    bool hub = blockIdx.x < hubs * hub_blocks;
+    if (hub) {
+        pair = blockIdx.x / hub_blocks;
+        slice = thread / HUB_PACKS;
+        column = blockIdx.x % hub_blocks * HUB_PACKS + thread % HUB_PACKS;
+    } else {
+        pair = hubs + (blockIdx.x - hubs * hub_blocks) * blockDim.y + threadIdx.y;
+    }
+    word pack = blockIdx.y * blockDim.x + column;
+    bool inside = pair < pairs && pack < packs && column < blockDim.x && slice < HUB_SLICES;
     // No thread of a hub's block leaves before its barriers.
     if (!inside && !hub) return;
     Pack total[2] = {};
     if (inside) {
-        EDGE first[2] = {starts[2 * pair], starts[2 * pair + 1]}, last[2] = {ends[2 * pair], ends[2 * pair + 1]};
-        if (hub) first[0] += threadIdx.y, first[1] += threadIdx.y;
-        sum_rows(total, y, columns, weights, first, last, hub ? blockDim.y : 1, packs, pack);
+        EDGE first[2] = {starts[2 * pair] + slice, starts[2 * pair + 1] + slice};
+        EDGE last[2] = {ends[2 * pair], ends[2 * pair + 1]};
+        sum_rows(total, y, columns, weights, first, last, hub ? HUB_SLICES : 1, packs, pack);
     }
-    if (hub) total[0] = add_up(total[0]), total[1] = add_up(total[1]);
-    if (!inside || (hub && threadIdx.y)) return;
+    if (hub) total[0] = add_up(total[0], slice, thread), total[1] = add_up(total[1], slice, thread);
+    if (!inside || slice) return;
 
     word block = counters[pair];
     size_t place[2] = {(size_t)(2 * pair) * packs + pack, (size_t)(2 * pair + 1) * packs + pack};
@@ -354,55 +363,60 @@ __device__ __forceinline__ Summary joined(Summary a, Summary b) {
 
 // Joins the summaries of the threads that share a pack, in a fixed order; the first of them gets the result.
 __device__ __forceinline__ Summary join_all(Summary own) {
-    __shared__ Summary parts[THREADS];
+    __shared__ Summary parts[32 * 32];
     word place = threadIdx.y * blockDim.x + threadIdx.x;
     __syncthreads();
     parts[place] = own;
-    for (word size = blockDim.y; size > 1;) {
-        word half = (size + 1) / 2;
+    for (word half = blockDim.y / 2; half; half /= 2) {
         __syncthreads();
-        if (threadIdx.y + half < size) parts[place] = own = joined(own, parts[place + half * blockDim.x]);
-        size = half;
+        if (threadIdx.y < half) parts[place] = own = joined(own, parts[place + half * blockDim.x]);
     }
     return own;
 }
 
 // Minimum, maximum and mean over agents. The block that finishes last joins the parts of all blocks, in a fixed order.
-extern "C" __global__ void summarise(
+extern "C" __global__ void __launch_bounds__(32 * 32) summarise(
     word agents, word packs, const word* __restrict__ slots, const Pack* __restrict__ y, Summary* __restrict__ parts,
     word* __restrict__ finished, Summary* __restrict__ result) {
     __shared__ bool is_last;
     word pack = blockIdx.y * blockDim.x + threadIdx.x;
+    bool inside = pack < packs, first = threadIdx.x == 0 && threadIdx.y == 0;
+    size_t width = (size_t)packs * LANES, place = (size_t)pack * LANES;
     const double infinity = __longlong_as_double(0x7FF0000000000000ll);
-    const Summary none = {infinity, -infinity, 0};
-    Summary own[LANES];
-    for (int l = 0; l < LANES; ++l) own[l] = none;
-    if (pack < packs)
-        for (wide_word i = blockIdx.x * blockDim.y + threadIdx.y; i < agents; i += gridDim.x * blockDim.y) {
+    Pack low, high;
+    double sum[LANES] = {};
+#pragma unroll
+    for (int l = 0; l < LANES; ++l) low.lane[l] = infinity, high.lane[l] = -infinity;
+    if (inside)
+#pragma unroll 4
+        for (word i = blockIdx.x * blockDim.y + threadIdx.y; i < agents; i += gridDim.x * blockDim.y) {
             Pack row = y[(size_t)slots[i] * packs + pack];
 #pragma unroll
-            for (int l = 0; l < LANES; ++l) own[l] = joined(own[l], {row.lane[l], row.lane[l], row.lane[l]});
+            for (int l = 0; l < LANES; ++l) {
+                low.lane[l] = fmin(low.lane[l], row.lane[l]);
+                high.lane[l] = fmax(high.lane[l], row.lane[l]);
+                sum[l] += row.lane[l];
+            }
         }
-    size_t width = (size_t)packs * LANES;
+#pragma unroll
     for (int l = 0; l < LANES; ++l) {
-        own[l] = join_all(own[l]);
-        if (threadIdx.y == 0 && pack < packs) parts[blockIdx.x * width + pack * LANES + l] = own[l];
+        Summary own = join_all({low.lane[l], high.lane[l], sum[l]});
+        if (inside && threadIdx.y == 0) parts[blockIdx.x * width + place + l] = own;
     }
     __threadfence();
     __syncthreads();
-    if (threadIdx.x == 0 && threadIdx.y == 0) is_last = atomicAdd(finished + blockIdx.y, 1u) == gridDim.x - 1;
+    if (first) is_last = atomicAdd(finished + blockIdx.y, 1u) == gridDim.x - 1;
     __syncthreads();
     if (!is_last) return;
     for (int l = 0; l < LANES; ++l) {
-        Summary all = none;
-        if (pack < packs)
-            for (word i = threadIdx.y; i < gridDim.x; i += blockDim.y)
-                all = joined(all, parts[i * width + pack * LANES + l]);
+        Summary all = {infinity, -infinity, 0};
+        for (word i = threadIdx.y; inside && i < gridDim.x; i += blockDim.y)
+            all = joined(all, parts[i * width + place + l]);
         all = join_all(all);
         all.sum /= agents;
-        if (threadIdx.y == 0 && pack < packs) result[pack * LANES + l] = all;
+        if (inside && threadIdx.y == 0) result[place + l] = all;
     }
-    if (threadIdx.x == 0 && threadIdx.y == 0) finished[blockIdx.y] = 0;
+    if (first) finished[blockIdx.y] = 0;
 }
 
 // Sets the weights of pairs of agents, in both directions, where they stand in the rows of all neighbours over time.

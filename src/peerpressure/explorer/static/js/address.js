@@ -3,6 +3,7 @@
 import { ask, Refusal } from "./api.js";
 import { showMessage } from "./messages.js";
 import { checkedView } from "./store.js";
+import { tourStep } from "./tour.js";
 
 /**
  * @typedef {import("./types.js").State} State
@@ -72,9 +73,11 @@ export async function decodeState(fragment) {
  */
 export async function initialState(fallback) {
   const first = { scenario: fallback.scenario, view: checkedView(fallback.view), other: fallback.other };
-  if (location.hash.length < 2) return first;
+  // A step of the tour is shown over what was there before.
+  const fragment = tourStep(location.hash) ? (history.state?.before ?? "") : location.hash;
+  if (fragment.length < 2) return first;
   try {
-    const state = await decodeState(location.hash);
+    const state = await decodeState(fragment);
     // The controls can show every scenario that the server accepts.
     for (const scenario of [state.scenario, state.other]) if (scenario) await ask("/api/pressure", { scenario });
     return state;
@@ -100,6 +103,10 @@ function entryOf({ scenario, view: { time, speed, pace, ...chosen }, other = nul
 /** Keeps the address up to date with the state, with an entry in the browser's history for each settled change. */
 export class AddressWriter {
   #timer = 0;
+  /**
+   * Null while another address is being opened.
+   * @type {string | null}
+   */
   #written = location.hash;
   /** What the current entry stands for. */
   #entry = "";
@@ -138,15 +145,24 @@ export class AddressWriter {
     if (this.canRedo) history.forward();
   }
 
+  /** Write nothing until the state in the address has been opened. */
+  opening() {
+    window.clearTimeout(this.#timer);
+    this.#written = null;
+  }
+
   /**
    * Take note of a state that was opened from an entry of the history.
    * @param {State} state
    */
   opened(state) {
-    window.clearTimeout(this.#timer);
+    this.opening();
     this.#entry = entryOf(state);
     this.#written = location.hash;
   }
+
+  /** Whether changes stay out of the address. */
+  paused = false;
 
   /** Write the address shortly after the last change: browsers limit how often a page may do so. */
   schedule() {
@@ -155,6 +171,7 @@ export class AddressWriter {
   }
 
   async write() {
+    if (this.paused) return;
     if (document.querySelector(HELD)) {
       this.schedule();
       return;
@@ -162,7 +179,7 @@ export class AddressWriter {
     const entry = entryOf(this.chosen());
     const fragment = await encodeState(this.shown());
     // The user may have gone to another entry, whose state is about to be opened.
-    if (location.hash !== this.#written) return;
+    if (location.hash !== this.#written || this.paused) return;
     if (fragment === null) {
       showMessage("This scenario is too large for an address. Download it as TOML to share it.");
     } else if (fragment !== this.#written) this.#enter(entry, fragment);

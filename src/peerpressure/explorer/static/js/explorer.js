@@ -22,6 +22,7 @@ import { shapeOf } from "./run-shape.js";
 import { observerOf, reconcile } from "./scenario.js";
 import { Stage } from "./stage.js";
 import { checkedView, Store } from "./store.js";
+import { Tour, tourStep } from "./tour.js";
 import { hideForecast, shortHeading, showForecast, showVerdict } from "./verdict.js";
 
 /**
@@ -119,6 +120,11 @@ class Explorer {
         countAnswer("comparisons");
       },
     });
+    this.tour = new Tour(this, {
+      address: this.address,
+      open: (opened) => this.#openState(opened),
+      current: () => ({ ...chosen(), view: { ...this.store.view, time: this.clock.time } }),
+    });
     this.computation = new Computation(
       {
         scenario: () => this.store.scenario,
@@ -158,6 +164,7 @@ class Explorer {
     this.#listenToState();
     this.#listenToAddress();
     this.#listenToButtons();
+    if (tourStep(location.hash)) this.tour.begin(tourStep(location.hash));
     // On a first visit only: a link shows what it was made to show, also one that the server was started with.
     const { view } = this.catalogue.default;
     this.#playsNext = location.hash.length < 2 && !(view instanceof Object && "time" in view);
@@ -324,11 +331,10 @@ class Explorer {
     this.clock.seekTime(state.view.time);
   }
 
-  /**
-   * Open the state of the address, after going back or forth or to another address.
-   */
+  /** Open the state of the address, after going back or forth or to another address. */
   async #openAddress() {
     const { hash } = location;
+    this.address.opening();
     hideMessage();
     const state = await initialState(this.catalogue.default);
     // Somebody may be faster than the answer.
@@ -339,6 +345,7 @@ class Explorer {
     const other = JSON.stringify(state.other) === JSON.stringify(this.store.other) ? this.store.other : state.other;
     this.#openState({ ...state, other, ...(same && { scenario: this.store.scenario }) });
     this.#showChanges();
+    if (tourStep(hash)) this.tour.begin(tourStep(hash));
   }
 
   #showChanges() {
@@ -385,7 +392,10 @@ class Explorer {
 
   #listenToAddress() {
     window.addEventListener("hashchange", () => {
-      if (!this.address.wrote(location.hash)) this.#openAddress();
+      const touring = this.tour.isActive;
+      if (this.tour.follow(location.hash)) return;
+      // After a tour even the address from before it has to be opened.
+      if (touring || !this.address.wrote(location.hash)) this.#openAddress();
     });
     this.address.onEntry = () => this.#showChanges();
     byId("undo").addEventListener("click", () => this.address.undo());
