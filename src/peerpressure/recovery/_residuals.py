@@ -43,6 +43,7 @@ from peerpressure.recovery._limits import (
     CONTRADICTION,
     DENSE_LIMIT,
     FILTER_LIMIT,
+    INVERTED_DIGITS,
     LAW_NUMBERS,
     NEGLIGIBLE,
     PATH_BYTES,
@@ -65,8 +66,6 @@ from peerpressure.trajectory import Trajectory
 Function: TypeAlias = Callable[[Array], Array]
 # Rounding errors of a residual above this part of its noise would be tested instead of the noise.
 _LOST = 0.1
-# Units in the last place by which the inversion of an update may be off.
-_DIGITS = 64
 # Points of the grid: the density of x₀ soon becomes narrow beside that of the noise, so that fewer are enough later.
 _POINTS, _LATER_POINTS, _LATER = 129, 33, 8
 # Probability left out on either side of the first grid, and of those that follow.
@@ -182,7 +181,7 @@ def _whitened(model: Model, data: Outputs) -> Whitened:
     r = own_series(model, seen)
     sigma = model.noise.scale(seen.times)[:, None] * model.noise.deviations(n)
     gains = np.array([model.update(int(t)).gain for t in seen.times]).reshape(sigma.shape)
-    lost = _DIGITS * float(np.finfo(data.values.dtype).eps) * (1 + np.abs(seen.public).max(initial=0.0))
+    lost = INVERTED_DIGITS * float(np.finfo(data.values.dtype).eps) * (1 + np.abs(seen.public).max(initial=0.0))
     lost = np.divide(lost, gains, out=np.full(gains.shape, np.inf), where=gains > 0)
     present = seen.present & (sigma > 0) & (lost <= _LOST * sigma)
     sigma = np.where(present, sigma, 1.0)
