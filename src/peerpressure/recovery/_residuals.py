@@ -45,6 +45,7 @@ from peerpressure.recovery._limits import (
     FILTER_LIMIT,
     INVERTED_DIGITS,
     LAW_NUMBERS,
+    LEGIBLE_DIGITS,
     NEGLIGIBLE,
     PATH_BYTES,
     RESIDUAL_NUMBERS,
@@ -474,8 +475,6 @@ class _Density:
 
 # Residuals by the best method for the outputs.
 
-# Units in the last place of the outputs that an innovation must exceed to be more than a rounding error.
-_LEGIBLE_DIGITS = 1000
 # Noise narrower than this part of the spacing of rounded outputs leaves rounding errors that depend on the values.
 _NARROW = 0.75
 # Residuals of rounded outputs that an agent must have to be tested.
@@ -575,7 +574,7 @@ def _rows(system: System, data: Outputs) -> Iterator[FilteredRows]:
         if step.t in row_of:
             row, width = row_of[step.t], step.information.n + data.known.shape[0]
             last_digit = float(np.finfo(data.values.dtype).eps) * float(np.abs(np.nan_to_num(data.at(row))).max())
-            kept = [c for c in step.corrections if c.variance > (_LEGIBLE_DIGITS * last_digit) ** 2]
+            kept = [c for c in step.corrections if c.variance > (LEGIBLE_DIGITS * last_digit) ** 2]
             variance = np.array([c.variance for c in kept])
             facts = np.array([np.concatenate([c.slope, c.constant]) for c in kept]).reshape(len(kept), width)
             slope, values = np.split(facts / np.sqrt(variance)[:, None], [step.information.n], axis=1)
