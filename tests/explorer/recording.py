@@ -99,7 +99,7 @@ def main() -> None:
         windows, schemes = chosen.window or [*WINDOWS], chosen.scheme or ["light", "dark"]
         try:
             for name, driver in pages(browser, address[0], windows, schemes):
-                for what, record in (("tour", record_tour), ("views", record_views)):
+                for what, record in (("views", record_views), ("tour", record_tour)):
                     if chosen.only in (None, what):
                         record(driver, chosen.folder / f"{what}-{name}")
                 driver.check()

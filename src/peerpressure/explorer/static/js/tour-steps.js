@@ -59,7 +59,7 @@ const START = {
   pressure: { kind: "power", exponent: 0, scale: 1 },
   noise: { law: "gaussian", std: 0.5 },
   run: { steps: 100, replicates: 10, seed: 1 },
-  observe: { methods: ["ols", "innovations"] },
+  observe: { methods: ["innovations", "ols"] },
 };
 const CAMPS = Array.from({ length: MEMBERS }, (_, i) => (INNER_CIRCLE.includes(i) ? 1 : 0));
 /** @type {PressureSection} */

@@ -235,6 +235,7 @@ export class Tour {
     );
     byId("message").after(panel);
     byId("tour-back").textContent = "Back";
+    byId("tour-next").textContent = "Next";
     return panel;
   }
 
@@ -289,7 +290,8 @@ export class Tour {
   /** @param {Element | null | undefined} place */
   #bringIntoSight(place) {
     // On a narrow screen the panel covers the lower part of the window.
-    place?.scrollIntoView({ block: window.matchMedia(WIDE).matches ? "nearest" : "start", behavior: "instant" });
+    const wide = place?.closest(".controls") ? "center" : "nearest";
+    place?.scrollIntoView({ block: window.matchMedia(WIDE).matches ? wide : "start", behavior: "instant" });
   }
 
   /** @param {boolean} on whether the outcome is hidden */
