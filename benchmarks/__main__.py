@@ -11,6 +11,7 @@ from pathlib import Path
 from rich.console import Console
 
 from . import (
+    accelerator,
     bound,
     coverage,
     cross_check,
@@ -23,6 +24,7 @@ from . import (
     latency,
     memory,
     network_classes,
+    peers,
     regression,
     scaling,
     speed,
@@ -35,6 +37,7 @@ from .settings import FULL, QUICK, Settings
 
 MEASUREMENTS: Mapping[str, Callable[[Settings], Section]] = {
     "speed": speed.measure,
+    "peers": peers.measure,
     "bound": bound.measure,
     "latency": latency.measure,
     "memory": memory.measure,
@@ -50,6 +53,7 @@ MEASUREMENTS: Mapping[str, Callable[[Settings], Section]] = {
     "fit": fit_coverage.measure,
     "diagnostics": goodness_of_fit.measure,
     "packages": cross_check.measure,
+    "accelerator": accelerator.measure,
 }
 
 

@@ -49,7 +49,7 @@ def run(
     check_folder(folder)
     from peerpressure.engine.plan import available_threads
     from peerpressure.measures import Experiment, check_room
-    from peerpressure.recovery._limits import few_threads
+    from peerpressure.recovery._least_squares import few_threads
     from peerpressure.report.drawing import elsewhere
     from peerpressure.report.run import may_be_written, order_figures, run_files, write_run
 

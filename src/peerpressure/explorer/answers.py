@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.errors import CancelledError, PeerPressureError, message
-from peerpressure.explorer.layout import Drawing
+from peerpressure.explorer.layout import Drawing, dot_radii
 from peerpressure.explorer.models import BuiltScenario, network_facts
 from peerpressure.explorer.protocol import (
     FATAL,
@@ -24,6 +24,7 @@ from peerpressure.explorer.protocol import (
     thinned,
 )
 from peerpressure.explorer.sentences import exposed, outlook, spent, summary
+from peerpressure.explorer.shapes import shape_of
 from peerpressure.measures import Experiment
 from peerpressure.model import Model
 from peerpressure.networks import Network
@@ -70,7 +71,7 @@ FAILURES = (PeerPressureError, ArithmeticError, ValueError)
 
 
 def network_answer(model: Model, places: Drawing) -> bytes:
-    """Return positions, edges and degrees, with facts about the network."""
+    """Return positions, radii, edges and degrees, with facts about the network."""
     network = model.network
     shown, looks = drawn_edges(network)
     facts: dict[str, Any] = {
@@ -84,9 +85,10 @@ def network_answer(model: Model, places: Drawing) -> bytes:
         "weighted": network.is_weighted,
         "directed": network.directed,
         "kappa": model.kappa,
+        "exact": shape_of(network) is not None,
     }
     arrays = {"positions": places, "edges": shown, "looks": looks, "degrees": network.degrees.astype(np.float32)}
-    return pack(facts, arrays | {"sizes": drawn_sizes(network).astype(np.float32)})
+    return pack(facts, arrays | {"radii": dot_radii(places, drawn_sizes(network))})
 
 
 def drawn_sizes(network: Network) -> NDArray[np.float64]:

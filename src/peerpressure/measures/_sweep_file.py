@@ -14,8 +14,7 @@ from pydantic import AfterValidator, Field, ValidationError, model_validator
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.measures._measures import MEASURES, with_fields
 from peerpressure.scenario import Problem, Scenario, ScenarioError, load_scenario
-from peerpressure.scenario._loading import parse_toml, read_as
-from peerpressure.scenario._problems import explain, line_of, lines_of
+from peerpressure.scenario._loading import explain, line_of, lines_of, parse_toml, read_as
 from peerpressure.scenario._section import (
     Count,
     InputFile,

@@ -1,15 +1,10 @@
-"""Tolerances, size limits and threads of recovery, in one place.
+"""Tolerances and size limits of recovery, in one place.
 
 Tolerances are relative: to the largest weight, singular value or standard deviation of the same kind. Sizes are counted
 in agents unless a name says otherwise, and anything larger raises `TooLargeError` before memory is allocated.
 """
 
 from __future__ import annotations
-
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
-from functools import cache
-from typing import Any
 
 # Tolerances.
 
@@ -77,36 +72,3 @@ COPIED_NUMBERS = 2**27
 RESIDUAL_NUMBERS = 2**24
 # Outputs that are compared with a law that is not Gaussian, each by an integral.
 LAW_NUMBERS = 2**15
-
-
-# Threads of linear algebra: small matrices are faster on one.
-#
-# NumPy and SciPy bring a library of linear algebra each, with threads of its own that wait for work by spinning. A
-# filter calls both in turn on small matrices, and the threads of one then hold up those of the other: by a factor of
-# four on two cores.
-
-
-@contextmanager
-def few_threads(agents: int) -> Iterator[None]:
-    """Do linear algebra on one thread in this block, if there are so few agents that more would be slower.
-
-    The number is that of the process. If several threads of Python are in such blocks, that of the first one holds.
-    """
-    with nullcontext() if agents > FILTER_LIMIT else one_thread():
-        yield
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Do linear algebra on one thread in this block."""
-    with _controller().limit(limits=1, user_api="blas"):
-        yield
-
-
-@cache
-def _controller() -> Any:
-    # SciPy's library must be loaded to be found.
-    import scipy.linalg  # noqa: F401
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()

@@ -1,7 +1,8 @@
 // The network on a canvas. Edges are drawn once, on a layer of their own; agents are drawn in every frame.
 
 import { cssColour } from "./colour.js";
-import { context2d } from "./elements.js";
+import { axisFont, context2d } from "./elements.js";
+import { placedNames } from "./labels.js";
 import { ScreenLayout } from "./screen-layout.js";
 
 /**
@@ -22,7 +23,8 @@ import { ScreenLayout } from "./screen-layout.js";
  * @property {Uint32Array} edges
  * @property {Uint32Array} looks flags of the edges: ONE_WAY, NEGATIVE
  * @property {Float32Array} degrees 0 for agents who listen to nobody
- * @property {Float32Array} sizes weights of the edges in both directions
+ * @property {Float32Array} radii of the dots, in units of the positions
+ * @property {boolean} exact whether the positions must not be stretched
  *
  * @typedef {object} NetworkMarks what the drawing tells apart, for its legend
  * @property {boolean} oneWay whether some agents listen without being listened to
@@ -51,11 +53,18 @@ import { ScreenLayout } from "./screen-layout.js";
 const TURN = 2 * Math.PI;
 // Larger networks are drawn with squares, which the browser fills much faster than discs.
 const MAX_DISCS = 6_000;
+// Typical radii, without zoom.
+const MIN_SIZE = 0.9;
+const MAX_SIZE = 13;
+// Dots with these radii would touch; this share leaves a gap between them.
+const FILLED = 0.72;
 // Smaller dots have no room for a ring.
 export const MIN_RINGED_SIZE = 4.2;
 // Smaller dots, those of some 1,500 agents on a desk, have no room for arrowheads; nor have this many edges.
 const MIN_HEADED_SIZE = 2.5;
 const MAX_HEADS = 8_000;
+// Opacity below which lines are drawn in an exact grey.
+const PALE = 0.2;
 // Flags of an edge.
 const ONE_WAY = 1;
 const NEGATIVE = 2;
@@ -83,7 +92,8 @@ export class NetworkView {
     edges: new Uint32Array(0),
     looks: new Uint32Array(0),
     degrees: new Float32Array(0),
-    sizes: new Float32Array(0),
+    radii: new Float32Array(0),
+    exact: false,
   };
   /**
    * The network's own edges, those that are drawn alike together.
@@ -96,10 +106,12 @@ export class NetworkView {
    */
   #zealots = new Set();
   layout = new ScreenLayout([], 0);
-  /** The typical radius of an agent, before its degree is taken into account. */
+  /** The typical radius of a dot. */
   size = 0;
   #radii = new Float32Array(0);
   #edgeLayer = document.createElement("canvas");
+  /** @type {import("./labels.js").PlacedName[]} */
+  #names = [];
   /**
    * What is drawn in place of the network's own edges, the lowest first.
    * @type {EdgeGroup[] | null}
@@ -109,10 +121,12 @@ export class NetworkView {
   /**
    * @param {HTMLCanvasElement} canvas
    * @param {HTMLElement[]} tools that lie over its top
+   * @param {(index: number) => string} nameOf an agent
    */
-  constructor(canvas, tools) {
+  constructor(canvas, tools, nameOf) {
     this.canvas = canvas;
     this.tools = tools;
+    this.nameOf = nameOf;
     this.context = context2d(canvas);
   }
 
@@ -128,7 +142,7 @@ export class NetworkView {
     this.#zealots = new Set([...graph.degrees.keys()].filter((i) => graph.degrees[i] === 0));
     // Groups of edges refer to the network before.
     this.#edgeGroups = null;
-    this.layout = new ScreenLayout(graph.positions, graph.n);
+    this.layout = new ScreenLayout(graph.positions, graph.n, graph.exact);
     if (sameSize) Object.assign(this.layout, { zoom, panX, panY });
     this.refit();
   }
@@ -143,21 +157,30 @@ export class NetworkView {
     }
     this.layout.covered = Math.max(0, ...this.tools.map(({ offsetTop, offsetHeight }) => offsetTop + offsetHeight));
     this.layout.fit(width, height);
-    this.#measure(width, height);
+    this.#measure();
     this.drawEdges();
+    this.#placeNames();
   }
 
-  /**
-   * @param {number} width
-   * @param {number} height
-   */
-  #measure(width, height) {
-    const { n, sizes } = this.graph;
-    const room = Math.sqrt((width * height) / Math.max(1, n));
-    this.size = Math.min(11, Math.max(0.9, 0.185 * room)) * Math.min(3, Math.sqrt(this.layout.zoom));
-    let most = 1;
-    for (const size of sizes) most = Math.max(most, size);
-    this.#radii = Float32Array.from(sizes, (size) => this.size * (0.78 + 0.75 * Math.sqrt(size / most)));
+  #measure() {
+    const { radii } = this.graph;
+    const { scale, zoom } = this.layout;
+    const typical = radii.slice().sort()[radii.length >> 1];
+    // Zoomed in, dots grow less than the distances between them.
+    this.size = Math.min(MAX_SIZE, Math.max(MIN_SIZE, FILLED * typical * scale)) * Math.min(3, Math.sqrt(zoom));
+    this.#radii = radii.map((radius) => (this.size * radius) / typical);
+  }
+
+  #placeNames() {
+    this.context.font = axisFont();
+    const widthOf = (/** @type {string} */ text) => this.context.measureText(text).width;
+    this.#names = placedNames(this.layout, this.#radii, this.nameOf, widthOf);
+  }
+
+  /** Follow the layout, which was moved. */
+  moved() {
+    this.drawEdges();
+    this.#placeNames();
   }
 
   /** @param {EdgeGroup[] | null} groups null for the network's own edges */
@@ -204,7 +227,8 @@ export class NetworkView {
   /** @returns {EdgeGroup[]} */
   #ownEdges() {
     const crowd = this.graph.edges.length / 2 / this.layout.zoom;
-    const alpha = Math.min(1, Math.max(0.06, 12 / Math.sqrt(crowd + 1)));
+    // Paler than in proportion to their number: where many edges meet, at hubs, they add up.
+    const alpha = Math.min(1, Math.max(0.03, (150 / (crowd + 1)) ** 0.7));
     const width = crowd < 400 ? 1.1 : 0.7;
     return [...this.#byLook].map(([look, edges]) => ({
       kind: "own",
@@ -214,7 +238,7 @@ export class NetworkView {
       // Distrust differs in colour and line, and stays visible among many other edges.
       ...(look & NEGATIVE
         ? { colour: "bad", dash: [4, 3], alpha: Math.min(1, 2 * alpha) }
-        : { colour: "edge", dash: [], alpha }),
+        : { colour: alpha < PALE ? "edge-pale" : "edge", dash: [], alpha }),
     }));
   }
 
@@ -228,7 +252,7 @@ export class NetworkView {
     const length = Math.min(9, 3.5 + 0.6 * this.size);
     ctx.globalAlpha = Math.min(1, 2 * alpha);
     // Pale lines need darker heads to be seen at all.
-    ctx.fillStyle = cssColour(colour === "edge" ? "soft" : colour);
+    ctx.fillStyle = cssColour(colour.startsWith("edge") ? "soft" : colour);
     ctx.beginPath();
     for (let k = 0; k < edges.length; k += 2) {
       const [from, to] = [edges[k], edges[k + 1]];
@@ -293,6 +317,7 @@ export class NetworkView {
     if (observed) this.#outline(observed, cssColour("ink"), 2.6, 1.3);
     for (const [i, colour] of followed) this.#outline([i], colour, 4.2, 2.4);
     if (cursor >= 0) this.#outline([cursor], cssColour("ink"), 7.2, 1.6);
+    if (this.#names.length) this.#drawNames();
     if (brush) this.#drawBrush(brush);
   }
 
@@ -340,8 +365,10 @@ export class NetworkView {
     ctx.fillStyle = colour;
     ctx.beginPath();
     if (this.graph.n > MAX_DISCS) {
-      const side = Math.max(1.6, 1.7 * this.size);
-      for (const i of agents) ctx.rect(x[i] - side / 2, y[i] - side / 2, side, side);
+      for (const i of agents) {
+        const side = 1.8 * this.#radii[i];
+        ctx.rect(x[i] - side / 2, y[i] - side / 2, side, side);
+      }
     } else {
       for (const i of agents) {
         this.#trace(ctx, i, Math.max(0.8, this.#radii[i] + grow));
@@ -381,6 +408,21 @@ export class NetworkView {
     }
     ctx.moveTo(x[i] + radius, y[i]);
     ctx.arc(x[i], y[i], radius, 0, TURN);
+  }
+
+  #drawNames() {
+    const ctx = this.context;
+    ctx.font = axisFont();
+    ctx.textBaseline = "middle";
+    ctx.lineJoin = "round";
+    ctx.lineWidth = 3;
+    // A halo, as edges pass below.
+    ctx.strokeStyle = cssColour("stage");
+    ctx.fillStyle = cssColour("ink");
+    for (const { text, x, y } of this.#names) {
+      ctx.strokeText(text, x, y);
+      ctx.fillText(text, x, y);
+    }
   }
 
   /** @param {BrushCircle} brush */

@@ -86,7 +86,7 @@ export class Stage {
     this.clock = clock;
     this.canvas = byId("network", HTMLCanvasElement);
     const tools = [byId("stage-tools"), byId("brush")];
-    this.view = new NetworkView(this.canvas, tools);
+    this.view = new NetworkView(this.canvas, tools, (index) => String(this.labelOf(index)));
     this.restyle();
     clock.onChange(() => this.invalidate());
     const fitting = new ResizeObserver(() => {
@@ -106,7 +106,7 @@ export class Stage {
     if (graph !== this.graph) {
       this.graph = graph;
       this.#indices = new Map((graph.header.labels ?? []).map((label, i) => [label, i]));
-      this.view.setGraph({ n: graph.header.n, ...graph.arrays });
+      this.view.setGraph({ n: graph.header.n, exact: graph.header.exact, ...graph.arrays });
       this.showMarks();
       this.cursor = -1;
       this.observation = null;

@@ -184,6 +184,8 @@ export type NetworkAnswer = Packed<
     labels: AgentLabel[] | null;
     weighted: boolean;
     directed: boolean;
+    /** Whether the positions are those of a well-known shape, such as a lattice. */
+    exact: boolean;
   },
   {
     /** (agents, 2), within [−1, 1]. */
@@ -194,8 +196,8 @@ export type NetworkAnswer = Packed<
     looks: Uint32;
     /** How much each agent listens to others. */
     degrees: Float32;
-    /** (agents), weights of the edges in both directions. */
-    sizes: Float32;
+    /** (agents), of the dots, in units of the positions. */
+    radii: Float32;
   }
 >;
 
