@@ -16,7 +16,7 @@ from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
 from peerpressure.recovery._diagnostics import FitDiagnostics
 from peerpressure.recovery._least_squares import SymmetricOperator
-from peerpressure.recovery._limits import COPIED_AGENTS, COPIED_NUMBERS, DENSE_LIMIT, NEGLIGIBLE_ERROR
+from peerpressure.recovery._limits import COPIED_AGENTS, COPIED_NUMBERS, DENSE_LIMIT, NEGLIGIBLE_ERROR, WRONG_DIGITS
 from peerpressure.recovery._observation import Outputs
 from peerpressure.statespace import state_layout
 from peerpressure.step import Array
@@ -31,8 +31,6 @@ SHOWN = 6
 # Perturbed copies of the first replicate: a standard deviation from eight samples is accurate to 1/√16, a quarter, and
 # since replicates share the factorisation, copies cost little.
 _COPIES = 8
-# Last digits by which an output is moved: those that simulation and estimation lose between them.
-_DIGITS = 8.0
 # Standard errors are enlarged by this many measured ones.
 _SAFETY = 3.0
 # Of a large network, only estimates that claim more digits than this are measured.
@@ -385,7 +383,7 @@ def with_copies(data: Outputs) -> Outputs:
     # Fixed seed, so that a result is reproducible; random signs, because errors of one sign could cancel in
     # differences.
     signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(_COPIES, *data.values.shape[1:]))
-    digits = _DIGITS * np.finfo(data.values.dtype).eps
+    digits = WRONG_DIGITS * np.finfo(data.values.dtype).eps
     # Relative perturbations: rounding errors are proportional to the value, and an exact 0 stays 0.
     copies = (data.values[:1] * (1 + digits * signs)).astype(data.values.dtype)
     return replace(
