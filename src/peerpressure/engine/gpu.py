@@ -37,7 +37,6 @@ from peerpressure.noise import AR1, Frozen
 # it needs for numbers of 4 or 8 bytes.
 _THREADS = 128
 _BLOCKS = {4: 12, 8: 10}
-_AHEAD = 2
 _HUB_PACKS = 2
 _HUB_SLICES = 48  # with the packs, at most the threads of the smallest block that is used
 _TOGETHER = 32  # threads side by side that share an agent, and replicates that are transposed at a time
@@ -175,7 +174,6 @@ class Device:
             stride=0 if self.uniform else 1,
             threads=_THREADS,
             blocks=_BLOCKS[size],
-            ahead=_AHEAD,
             hub_packs=_HUB_PACKS,
             hub_slices=_HUB_SLICES,
             law=self.draw.law,
