@@ -241,11 +241,14 @@ __device__ __forceinline__ Pack add_up(Pack part, word slice, word thread) {
     return part;
 }
 
+// The agent of a half of a counter block: i and i + 4 share one.
+__device__ __forceinline__ word agent_of(word block, word half) { return (block / 4) * 8 + block % 4 + 4 * half; }
+
 // Whether an agent updates in one replicate; see the end of random.py.
 __device__ __forceinline__ bool updates(
     word block, word half, word agents, word time, word replicate, word k0, word k1,
     const wide_word* __restrict__ thresholds, const unsigned char* __restrict__ listed) {
-    word agent = (block / 4) * 8 + block % 4 + 4 * half;
+    word agent = agent_of(block, half);
     if (ACTIVE == EVERYBODY || agent >= agents) return true;
     if (ACTIVE == CHANCE) {
         uint4 w = philox(make_uint4(agent / 4, time, replicate, 0x80000000u), k0, k1);
@@ -377,8 +380,8 @@ __device__ __forceinline__ Summary join_all(Summary own) {
 
 // Minimum, maximum and mean over agents. The block that finishes last joins the parts of all blocks, in a fixed order.
 extern "C" __global__ void __launch_bounds__(32 * 32) summarise(
-    word agents, word packs, const word* __restrict__ slots, const Pack* __restrict__ y, Summary* __restrict__ parts,
-    word* __restrict__ finished, Summary* __restrict__ result) {
+    word agents, word pairs, word packs, const word* __restrict__ counters, const Pack* __restrict__ y,
+    Summary* __restrict__ parts, word* __restrict__ finished, Summary* __restrict__ result) {
     __shared__ bool is_last;
     word pack = blockIdx.y * blockDim.x + threadIdx.x;
     bool inside = pack < packs, first = threadIdx.x == 0 && threadIdx.y == 0;
@@ -390,10 +393,12 @@ extern "C" __global__ void __launch_bounds__(32 * 32) summarise(
     for (int l = 0; l < LANES; ++l) low.lane[l] = infinity, high.lane[l] = -infinity;
     if (inside)
 #pragma unroll 4
-        for (word i = blockIdx.x * blockDim.y + threadIdx.y; i < agents; i += gridDim.x * blockDim.y) {
-            Pack row = y[(size_t)slots[i] * packs + pack];
+        for (word slot = blockIdx.x * blockDim.y + threadIdx.y; slot < 2 * pairs; slot += gridDim.x * blockDim.y) {
+            // Read in any case: a load that waits for another is late.
+            Pack row = y[(size_t)slot * packs + pack];
+            bool somebody = agent_of(counters[slot / 2], slot % 2) < agents;
 #pragma unroll
-            for (int l = 0; l < LANES; ++l) {
+            for (int l = 0; somebody && l < LANES; ++l) {
                 low.lane[l] = fmin(low.lane[l], row.lane[l]);
                 high.lane[l] = fmax(high.lane[l], row.lane[l]);
                 sum[l] += row.lane[l];
