@@ -13,7 +13,8 @@ from markupsafe import Markup
 
 import peerpressure.report
 from peerpressure.plotting import ANIMATIONS, FIGURES
-from peerpressure.report.html import MOST_VECTOR_BYTES, Image, image, moving_image, typeset
+from peerpressure.report.html import Image, typeset
+from peerpressure.report.pictures import MOST_VECTOR_BYTES, image, moving_image
 from peerpressure.reproduction import printed
 from peerpressure.reproduction._page import REFERENCES, SECTIONS, TABLES, VERDICTS, Provenance, page
 

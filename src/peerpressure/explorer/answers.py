@@ -31,6 +31,7 @@ from peerpressure.networks import Network
 from peerpressure.privacy import exposure
 from peerpressure.progress import checkpoint
 from peerpressure.recovery import Estimate, NetworkEstimate, Observation, recover
+from peerpressure.report.run import recorded_epsilon
 from peerpressure.scenario._scenario import Observe, Privacy
 from peerpressure.simulation import Record, simulate
 from peerpressure.statespace import state_layout
@@ -393,8 +394,6 @@ def _exposure(built: BuiltScenario, observation: Observation, steps: int) -> tup
 
 def _budget(built: BuiltScenario, experiment: Experiment, steps: int) -> tuple[dict[str, Any], Arrays]:
     """Return the privacy budget against an observer of all agents, at the last step and over time."""
-    from peerpressure.report.run import recorded_epsilon  # imports Matplotlib, which a run does without
-
     terms = built.scenario.privacy or Privacy()
     facts: dict[str, Any] = {"sensitivity": terms.sensitivity, "delta": terms.delta}
     count = CONTINUOUS_HORIZONS if built.continuous else HORIZONS

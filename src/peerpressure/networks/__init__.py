@@ -1,14 +1,19 @@
 """Networks of agents: static and temporal networks, generators, data sets, files and connectivity."""
 
-from peerpressure.networks._classic_graphs import complete, cycle, grid, k2, path, star
 from peerpressure.networks._datasets import NAMED, RECORDED, named, recorded_contacts, recorded_groups
 from peerpressure.networks._generators import (
     GENERATORS,
     barabasi_albert,
+    complete,
+    cycle,
     erdos_renyi,
     followers,
+    grid,
+    k2,
+    path,
     random_regular,
     rival_camps,
+    star,
     watts_strogatz,
 )
 from peerpressure.networks._graph_files import read_attribute

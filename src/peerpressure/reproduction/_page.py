@@ -15,12 +15,12 @@ from markupsafe import Markup
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.plotting import FIGURES
 from peerpressure.plotting.sweep import outliers
+from peerpressure.report.formulas import formula
 from peerpressure.report.html import (
     Column,
     Form,
     HtmlTable,
     Image,
-    formula,
     matching,
     number,
     pick,

@@ -199,6 +199,8 @@ def explain(error: ValidationError, root: type[Section], lines: dict[tuple[str |
             path, text = [*path, unknown[0]], unknown[1]
         else:
             text = _message(detail, root)
+        # The path already names what the rule is about.
+        text = text.removeprefix(f"{path[-1]} ") if path else text
         found.append(Problem(path=dotted(path), message=text, line=line_of(path, lines)))
     # Problems without a line come first; sorted is stable, so that those of one line keep their order.
     return sorted(found, key=lambda problem: problem.line or 0)

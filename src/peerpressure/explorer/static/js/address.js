@@ -3,6 +3,7 @@
 import { ask, Refusal } from "./api.js";
 import { showMessage } from "./messages.js";
 import { checkedView } from "./store.js";
+import { tourStep } from "./tour.js";
 
 /**
  * @typedef {import("./types.js").State} State
@@ -72,9 +73,11 @@ export async function decodeState(fragment) {
  */
 export async function initialState(fallback) {
   const first = { scenario: fallback.scenario, view: checkedView(fallback.view) };
-  if (location.hash.length < 2) return first;
+  // A step of the tour is shown over what was there before.
+  const fragment = tourStep(location.hash) ? (history.state?.before ?? "") : location.hash;
+  if (fragment.length < 2) return first;
   try {
-    const state = await decodeState(location.hash);
+    const state = await decodeState(fragment);
     // The controls can show every scenario that the server accepts.
     await ask("/api/pressure", { scenario: state.scenario });
     return state;
@@ -111,6 +114,9 @@ export class AddressWriter {
     this.#written = location.hash;
   }
 
+  /** Whether changes stay out of the address. */
+  paused = false;
+
   /** Write the address shortly after the last change: browsers limit how often a page may do so. */
   schedule() {
     window.clearTimeout(this.#timer);
@@ -118,6 +124,7 @@ export class AddressWriter {
   }
 
   async write() {
+    if (this.paused) return;
     if (document.querySelector(HELD)) {
       this.schedule();
       return;
@@ -125,7 +132,7 @@ export class AddressWriter {
     const state = this.current();
     const fragment = await encodeState(state);
     // The user may have gone to another entry, whose state is about to be opened.
-    if (location.hash !== this.#written) return;
+    if (location.hash !== this.#written || this.paused) return;
     if (fragment === null) {
       showMessage("This scenario is too large for an address. Download it as TOML to share it.");
     } else if (fragment !== this.#written) {

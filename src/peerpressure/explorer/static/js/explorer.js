@@ -21,6 +21,7 @@ import { shapeOf } from "./run-shape.js";
 import { observerOf, reconcile } from "./scenario.js";
 import { Stage } from "./stage.js";
 import { checkedView, Store } from "./store.js";
+import { Tour, tourStep } from "./tour.js";
 import { hideForecast, showForecast, showVerdict } from "./verdict.js";
 
 /**
@@ -96,6 +97,11 @@ class Explorer {
       scenario: this.store.scenario,
       view: { ...this.#shownView, time: this.clock.time },
     }));
+    this.tour = new Tour(this, {
+      address: this.address,
+      open: (opened) => this.#openState(opened),
+      current: () => ({ scenario: this.store.scenario, view: { ...this.store.view, time: this.clock.time } }),
+    });
     this.computation = new Computation(
       {
         scenario: () => this.store.scenario,
@@ -134,6 +140,7 @@ class Explorer {
     this.#listenToState();
     this.#listenToAddress();
     this.#listenToButtons();
+    if (tourStep(location.hash)) this.tour.begin(tourStep(location.hash));
     // On a first visit only: a link shows what it was made to show.
     this.#playsNext = location.hash.length < 2;
     this.computation.refresh();
@@ -311,11 +318,15 @@ class Explorer {
 
   #listenToAddress() {
     window.addEventListener("hashchange", async () => {
-      if (this.address.wrote(location.hash)) return;
+      const touring = this.tour.isActive;
+      if (this.tour.follow(location.hash)) return;
+      // After a tour even the address from before it has to be opened.
+      if (!touring && this.address.wrote(location.hash)) return;
       hideMessage();
       const state = await initialState(this.catalogue.default);
       this.address.opened(state);
       this.#openState(state);
+      if (tourStep(location.hash)) this.tour.begin(tourStep(location.hash));
     });
   }
 

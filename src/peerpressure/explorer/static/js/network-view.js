@@ -63,6 +63,8 @@ export const MIN_RINGED_SIZE = 4.2;
 // Smaller dots, those of some 1,500 agents on a desk, have no room for arrowheads; nor have this many edges.
 const MIN_HEADED_SIZE = 2.5;
 const MAX_HEADS = 8_000;
+// Opacity below which lines are drawn in an exact grey.
+const PALE = 0.2;
 // Flags of an edge.
 const ONE_WAY = 1;
 const NEGATIVE = 2;
@@ -236,7 +238,7 @@ export class NetworkView {
       // Distrust differs in colour and line, and stays visible among many other edges.
       ...(look & NEGATIVE
         ? { colour: "bad", dash: [4, 3], alpha: Math.min(1, 2 * alpha) }
-        : { colour: "edge", dash: [], alpha }),
+        : { colour: alpha < PALE ? "edge-pale" : "edge", dash: [], alpha }),
     }));
   }
 
@@ -250,7 +252,7 @@ export class NetworkView {
     const length = Math.min(9, 3.5 + 0.6 * this.size);
     ctx.globalAlpha = Math.min(1, 2 * alpha);
     // Pale lines need darker heads to be seen at all.
-    ctx.fillStyle = cssColour(colour === "edge" ? "soft" : colour);
+    ctx.fillStyle = cssColour(colour.startsWith("edge") ? "soft" : colour);
     ctx.beginPath();
     for (let k = 0; k < edges.length; k += 2) {
       const [from, to] = [edges[k], edges[k + 1]];
