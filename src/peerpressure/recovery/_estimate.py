@@ -100,6 +100,8 @@ class Estimate:
     target : {"initial", "current"}
         Whether x₀ is estimated, or the hidden opinions after the last observed step; these differ only where opinions
         adapt.
+    replicates : array of int, (replicates,), or None
+        The numbers of the replicates, as the run has them; None if they are counted from 0.
     exact_interval : callable or None
         Function of a level that returns the ends of exact intervals, where the errors are not Gaussian.
 
@@ -128,6 +130,7 @@ class Estimate:
     homoskedastic_covariance: Array | None = None
     note: str = ""
     target: Target = "initial"
+    replicates: NDArray[np.int64] | None = None
     exact_interval: Callable[[float], tuple[Array, Array]] | None = None
 
     @cached_property
@@ -251,15 +254,16 @@ class Estimate:
         Returns
         -------
         pandas.DataFrame
-            Columns ``replicate`` (counted from 0), ``agent``, ``value``, ``std`` and ``identified``; ``topic`` after
-            ``agent`` on a network with topics.
+            Columns ``replicate`` (its number in the run), ``agent``, ``value``, ``std`` and ``identified``; ``topic``
+            after ``agent`` on a network with topics.
         """
         import pandas
 
         rows, n = self.value.shape
+        numbers = np.arange(rows) if self.replicates is None else self.replicates
         return pandas.DataFrame(
             {
-                "replicate": np.repeat(np.arange(rows), n),
+                "replicate": np.repeat(numbers, n),
                 **{name: labels * rows for name, labels in self.model.network.name_columns().items()},
                 "value": self.value.ravel(),
                 "std": np.tile(self.std, rows),
