@@ -137,7 +137,6 @@ def test_a_problem_belongs_to_the_axis_of_its_field_and_names_it_once(folder: Pa
     assert told["noise.law"].message.startswith("noise.law: must be one of gaussian")
 
 
-
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
