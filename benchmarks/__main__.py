@@ -24,6 +24,7 @@ from . import (
     latency,
     memory,
     network_classes,
+    peers,
     regression,
     scaling,
     speed,
@@ -36,6 +37,7 @@ from .settings import FULL, QUICK, Settings
 
 MEASUREMENTS: Mapping[str, Callable[[Settings], Section]] = {
     "speed": speed.measure,
+    "peers": peers.measure,
     "bound": bound.measure,
     "latency": latency.measure,
     "memory": memory.measure,

@@ -193,6 +193,17 @@ def test_no_two_classes_have_one_name() -> None:
     assert not {name: files for name, files in homes.items() if len(files) > 1}
 
 
+def test_the_page_on_architecture_names_the_modules_of_large_packages() -> None:
+    page = (ROOT.parents[1] / "docs" / "development" / "architecture.md").read_text(encoding="utf-8")
+    sections = re.findall(r"### Inside `(\w+)`\n(.*?)(?=\n#)", page, re.DOTALL)
+    assert {package for package, _ in sections} == {"networks", "theory", "recovery"}
+    for package, section in sections:
+        modules = {path.stem for path in (ROOT / package).glob("*.py")} - {"__init__"}
+        first_column = re.findall(r"^\|(.*?)\|", section, re.MULTILINE)
+        named = {name for cell in first_column for name in re.findall(r"`(\w+)`", cell)}
+        assert named == modules, package
+
+
 def test_coverage_leaves_out_what_numba_compiles() -> None:
     """Counters of lines in a function that numba compiles keep it from being compiled."""
     settings = tomllib.loads((ROOT.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["slipcover"]

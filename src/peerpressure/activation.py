@@ -12,8 +12,8 @@ from peerpressure.errors import ModelError, message
 from peerpressure.networks import Network
 from peerpressure.networks._topics import per_agent
 from peerpressure.parameters import is_labelled
+from peerpressure.step import Array
 
-Vector: TypeAlias = NDArray[np.float64]
 Masks: TypeAlias = NDArray[np.bool_]
 Kind: TypeAlias = Literal["independent", "single", "table"]
 
@@ -47,7 +47,7 @@ class Activation:
     """
 
     kind: Kind
-    values: Vector | Masks
+    values: Array | Masks
 
     def __post_init__(self) -> None:
         self.values.flags.writeable = False
@@ -68,12 +68,12 @@ class Activation:
         return self.is_random and bool(np.all(self.values == 1))
 
     @property
-    def probabilities(self) -> Vector:
+    def probabilities(self) -> Array:
         """The probability q of each agent to update at a step, where that is random; shape (agents,)."""
         return np.asarray(self.values, dtype=np.float64)
 
     @property
-    def pairs(self) -> Vector:
+    def pairs(self) -> Array:
         """The probability E[m_i m_j] that two agents update at the same step, shape (agents, agents)."""
         q = self.probabilities
         together = np.zeros((q.size, q.size)) if self.kind == "single" else np.outer(q, q)

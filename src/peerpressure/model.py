@@ -28,9 +28,8 @@ from peerpressure.networks._topics import per_agent
 from peerpressure.noise import Noise, NoNoise, noise_from_dict
 from peerpressure.progress import checkpoint
 from peerpressure.schedules import Linear, Schedule, as_schedule, schedule_from_dict
-from peerpressure.step import Update
+from peerpressure.step import Array, Update
 
-Vector: TypeAlias = NDArray[np.float64]
 # A mapping or a series of pandas is matched by label, everything else taken in the order of the agents.
 PerAgent: TypeAlias = Sequence[float] | Sequence[Sequence[float]] | NDArray[Any] | Mapping[Any, Any]
 
@@ -133,11 +132,11 @@ class Model:
     """
 
     network: Network
-    hidden: Vector
-    stubbornness: Vector
+    hidden: Array
+    stubbornness: Array
     pressure: Schedule
     noise: Noise
-    start: Vector | Literal["hidden"]
+    start: Array | Literal["hidden"]
     adaptation: Adaptation | None
     temporal_network: TemporalNetwork | None
     isolated: Isolated
@@ -185,7 +184,7 @@ class Model:
             remedy = "an agent with no weight on its own opinion has no part in the average; use a small positive value"
             raise ModelError(message("stubbornness must be positive", got=got, remedy=remedy))
 
-    def _own_weight(self, stubbornness: float | PerAgent, susceptibility: float | PerAgent) -> Vector:
+    def _own_weight(self, stubbornness: float | PerAgent, susceptibility: float | PerAgent) -> Array:
         """Return s/b, ∞ for zealots: multiplying s and the pressure on an agent by one factor changes nothing."""
         s = self._per_agent("stubbornness", stubbornness, one_for_all=True, infinite=True)
         if isinstance(susceptibility, float | int) and susceptibility == 1:
@@ -196,7 +195,7 @@ class Model:
             remedy = "0 is for agents who ignore all others; distrust is a negative weight in the network"
             raise ModelError(message("susceptibility must not be negative", got=got, remedy=remedy))
         with np.errstate(divide="ignore"):
-            found: Vector = s / b
+            found: Array = s / b
         found.flags.writeable = False
         return found
 
@@ -215,7 +214,7 @@ class Model:
 
     def _per_agent(
         self, name: str, value: float | PerAgent, *, one_for_all: bool = False, infinite: bool = False
-    ) -> Vector:
+    ) -> Array:
         network = self.network
         names = network.agents, network.topics, network.labels
         return per_agent(name, value, *names, one_for_all=one_for_all, infinite=infinite)
@@ -226,17 +225,17 @@ class Model:
         return self.network.n
 
     @property
-    def x0(self) -> Vector:
+    def x0(self) -> Array:
         """The initial hidden opinions, by their symbol in equations."""
         return self.hidden
 
     @property
-    def s(self) -> Vector:
+    def s(self) -> Array:
         """The stubbornness of each agent, by its symbol in equations."""
         return self.stubbornness
 
     @property
-    def start_state(self) -> Vector:
+    def start_state(self) -> Array:
         """The public opinions at time 0."""
         return self.hidden if isinstance(self.start, str) else self.start
 
@@ -255,14 +254,14 @@ class Model:
         return float(weights @ self.x0 / weights.sum())
 
     @cached_property
-    def opinion_weights(self) -> Vector:
+    def opinion_weights(self) -> Array:
         """Weights ℓs of the opinions in the consensus value, up to their scale; s where the network is symmetric."""
         weights = self.network.left_null_vector * self.s if self.network.directed else self.s
         # Scaled to at most 1, so that Σ s x₀ does not overflow where v itself is finite.
         return np.asarray(weights / weights.max())
 
     @cached_property
-    def mode_weights(self) -> Vector:
+    def mode_weights(self) -> Array:
         """Weights π = ℓd/Σℓd of the public opinions in the consensus mode; d/Σd where the network is symmetric.
 
         π is the stationary law of D⁻¹A, and all 0 where nobody who counts listens to anybody. Where agents update with
@@ -276,7 +275,7 @@ class Model:
         return np.asarray(self.network.camps * share if self.network.signed else share)
 
     @cached_property
-    def consensus_state(self) -> Vector:
+    def consensus_state(self) -> Array:
         """The limit of the fixed point as ρ → ∞, shape (agents,): v for all agents of one closed class.
 
         With several closed classes, each has a value of its own, and other agents a mixture of these. On a signed
@@ -287,7 +286,7 @@ class Model:
         return limit_state(self.network.adjacency, self.s, self.x0, signed=self.network.signed)
 
     @cached_property
-    def target(self) -> float | Vector:
+    def target(self) -> float | Array:
         """What distances are measured to: v, or the limit of each agent where agents come to different ones."""
         if self.network.is_simple:
             return self.consensus_value
@@ -296,7 +295,7 @@ class Model:
         return limits if differ else self.consensus_value
 
     @cached_property
-    def class_values(self) -> Vector:
+    def class_values(self) -> Array:
         """The different values of the closed classes as ρ → ∞, in ascending order, and of both camps of each."""
         if isinstance(self.target, float):
             return np.array([self.target])
@@ -320,7 +319,7 @@ class Model:
         return float(ell @ self.s) / total if total else math.inf
 
     @property
-    def _slowness(self) -> Vector | None:
+    def _slowness(self) -> Array | None:
         activation = self.activation
         return None if activation is None or not activation.is_random else 1 / activation.probabilities
 
@@ -363,14 +362,14 @@ class Model:
             As from :meth:`update`.
         """
         reliefs, weights = self.pressure.homogeneous(times)
-        rates: Iterator[Vector | None] = repeat(None)
+        rates: Iterator[Array | None] = repeat(None)
         if self.adaptation is not None:
             factors = self.adaptation.adaptation_weights(self.n)
             rates = (factors * pace for pace in self.adaptation.pace(times).tolist())
         for t, relief, weight, rate in zip(times, reliefs, weights, rates, strict=False):
             yield self._update(t, relief, weight, rate)
 
-    def _update(self, t: int, relief: Vector, weight: Vector, adaptation_rate: Vector | None) -> Update:
+    def _update(self, t: int, relief: Array, weight: Array, adaptation_rate: Array | None) -> Update:
         checkpoint()  # every computation reads a model step by step, so that here each can be cancelled
         if self.has_silent_steps:
             # An agent may listen to nobody at this step, for which relief 0 would give 0/0.
@@ -385,7 +384,7 @@ class Model:
             gain, coupling_scale = gain * (1 - kept), coupling_scale * (1 - kept)
         return Update(gain, coupling_scale, self.x0, A, transposed, adaptation_rate, kept)
 
-    def kept_at(self, t: int) -> Vector | None:
+    def kept_at(self, t: int) -> Array | None:
         """Return 1 for agents who keep their public opinion at step t, 0 for others; None where nobody does.
 
         Parameters
@@ -425,7 +424,7 @@ class Model:
         """
         return self.network.adjacency if self.temporal_network is None else self.temporal_network.at(t)
 
-    def degrees_at(self, t: int) -> Vector:
+    def degrees_at(self, t: int) -> Array:
         """Return the degrees (sums of weights) of step t.
 
         Parameters
@@ -460,7 +459,7 @@ class Model:
         """The same model in which everybody updates at every step."""
         return self if self.activation is None else replace(self, activation=None)
 
-    def hamiltonian(self, t: int, public_before: ArrayLike, public: ArrayLike, preferred: ArrayLike) -> Vector:
+    def hamiltonian(self, t: int, public_before: ArrayLike, public: ArrayLike, preferred: ArrayLike) -> Array:
         """Return the social energy of each agent at time t, which ``update`` minimises in the agent's own y.
 
         H_i = ½ s_i (ξ_i − y_i)² + ½ ρ_t Σ_j |w_ij| (±y_j,before − y_i)², with − where the weight is negative.
@@ -614,7 +613,7 @@ def _checked_rule(rule: object, network: Network, temporal_network: TemporalNetw
     return "own"
 
 
-def _per_pair(values: float | Vector, network: Network) -> float | Vector:
+def _per_pair(values: float | Array, network: Network) -> float | Array:
     """Return values of the agents for each of their topics."""
     k = len(network.topics)
     return np.repeat(values, k) if k > 1 and np.shape(values) == (network.n // k,) else values

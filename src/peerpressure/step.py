@@ -16,7 +16,7 @@ from scipy import sparse
 
 from peerpressure.affine import adapted
 
-Vector: TypeAlias = NDArray[np.float64]
+Array: TypeAlias = NDArray[np.float64]
 
 
 @final
@@ -43,13 +43,13 @@ class Update:
         share between where the map is a mean over who does; None where nobody does.
     """
 
-    gain: Vector
-    coupling_scale: Vector
-    preferred: Vector
+    gain: Array
+    coupling_scale: Array
+    preferred: Array
     adjacency: sparse.csr_array
     transposed: sparse.csr_array
-    adaptation_rate: Vector | None = None
-    kept: Vector | None = None
+    adaptation_rate: Array | None = None
+    kept: Array | None = None
 
     @property
     def coupling(self) -> sparse.csr_array:
@@ -66,7 +66,7 @@ class Update:
         A = self.adjacency
         return replace(self, adjacency=abs(A), transposed=abs(self.transposed)) if A.nnz and A.data.min() < 0 else self
 
-    def __call__(self, public: Vector, noise: Vector | float = 0.0, hidden: Vector | None = None) -> Vector:
+    def __call__(self, public: Array, noise: Array | float = 0.0, hidden: Array | None = None) -> Array:
         """Return the next public opinions, for states of shape (agents,) or (agents, batch).
 
         ``hidden`` has the hidden opinions of this step in the same shape, where they adapt.
@@ -74,7 +74,7 @@ class Update:
         preferred = self._columns(self.preferred, public) if hidden is None else hidden
         return self._columns(self.gain, public) * (preferred + noise) + self.couple(public)
 
-    def adapt(self, hidden: Vector, public: Vector) -> Vector:
+    def adapt(self, hidden: Array, public: Array) -> Array:
         """Return the hidden opinions after a step with these public ones."""
         return (
             hidden
@@ -82,22 +82,22 @@ class Update:
             else adapted(hidden, public, self._columns(self.adaptation_rate, public))
         )
 
-    def couple(self, public: Vector) -> Vector:
+    def couple(self, public: Array) -> Array:
         """Return C y for y of shape (agents,) or (agents, batch)."""
         # C is never formed: scaling the product costs n operations, scaling the matrix one per edge and step.
         return self.keep(self._columns(self.coupling_scale, public) * (self.adjacency @ public), public)
 
-    def couple_adjoint(self, vector: Vector) -> Vector:
+    def couple_adjoint(self, vector: Array) -> Array:
         """Return Cᵀ v = Aᵀ(coupling_scale ∘ v) + kept ∘ v."""
         # The scale is applied before the product here, after it in ``couple``: diag(c) A transposed is Aᵀdiag(c).
         return self.keep(self.transposed @ (self._columns(self.coupling_scale, vector) * vector), vector)
 
-    def lazy(self, share: Vector) -> Update:
+    def lazy(self, share: Array) -> Update:
         """Return the map of which each agent takes this share, in (0, 1], and of its old public opinion the rest."""
         kept = 1 - share if self.kept is None else 1 - share + share * self.kept
         return replace(self, gain=share * self.gain, coupling_scale=share * self.coupling_scale, kept=kept)
 
-    def keep(self, out: Vector, before: Vector) -> Vector:
+    def keep(self, out: Array, before: Array) -> Array:
         """Add kept ∘ before to ``out``, in place, for either of shape (agents,) or (agents, batch).
 
         The diagonal part of C, which is its own transpose: the same for a step and for its adjoint.
@@ -107,7 +107,7 @@ class Update:
         return np.asarray(out)
 
     @staticmethod
-    def _columns(values: Vector, like: Vector) -> Vector:
+    def _columns(values: Array, like: Array) -> Array:
         return values[:, None] if like.ndim == 2 else values
 
     def __repr__(self) -> str:

@@ -10,10 +10,11 @@ import pytest
 
 from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError, ModelError
-from peerpressure.model import Model, Vector
+from peerpressure.model import Model
 from peerpressure.networks import Network, TemporalNetwork, barabasi_albert, cycle
 from peerpressure.noise import Gaussian
 from peerpressure.schedules import Constant, Formula, Linear, Power
+from peerpressure.step import Array
 from peerpressure.theory import _forgetting, contraction, contraction_product, fixed_point, ideal_deviation
 from peerpressure.theory._forgetting import log_contraction
 
@@ -29,7 +30,7 @@ def build(network: Network | TemporalNetwork, pressure: object, rate: Adaptation
     return Model(network, rng.normal(size=n), rng.uniform(0.5, 2, n), pressure, adaptation=rate)  # type: ignore[arg-type]
 
 
-def step(model: Model, t: int, y: Vector, x: Vector) -> tuple[Vector, Vector]:
+def step(model: Model, t: int, y: Array, x: Array) -> tuple[Array, Array]:
     update = model.update(t)
     shown = update(y, hidden=x)
     return shown, update.adapt(x, shown)

@@ -14,9 +14,9 @@ from scipy import fft
 from scipy.special import erfcx, ndtr
 
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.model import Vector
 from peerpressure.noise import Custom, Gaussian, Laplace, Noise, NoNoise, Rademacher, StudentT, Uniform
 from peerpressure.privacy._release import Release
+from peerpressure.step import Array
 
 # Gaussian differential privacy: how well two normal laws with shifted means can be distinguished.
 #
@@ -33,7 +33,7 @@ _HALVINGS = 200
 _LEAST_LOG = -745.0
 
 
-def log_delta(mu: ArrayLike, epsilon: ArrayLike) -> Vector:
+def log_delta(mu: ArrayLike, epsilon: ArrayLike) -> Array:
     """Return log δ at this ε, accurate in both tails, −∞ for μ = 0.
 
     With a = μ/2 − ε/μ and b = a − μ both terms share the factor e^(−a²/2):
@@ -59,7 +59,7 @@ def log_delta(mu: ArrayLike, epsilon: ArrayLike) -> Vector:
     return out
 
 
-def delta_of(mu: ArrayLike, epsilon: ArrayLike) -> Vector:
+def delta_of(mu: ArrayLike, epsilon: ArrayLike) -> Array:
     """Return the smallest δ for which μ-Gaussian privacy is (ε, δ)-private.
 
     Parameters
@@ -92,7 +92,7 @@ def delta_of(mu: ArrayLike, epsilon: ArrayLike) -> Vector:
     return np.exp(np.maximum(log_delta(mu, epsilon), _LEAST_LOG))
 
 
-def epsilon_of(mu: ArrayLike, delta: float) -> Vector:
+def epsilon_of(mu: ArrayLike, delta: float) -> Array:
     """Return the smallest ε for which μ-Gaussian privacy is (ε, δ)-private; inf for μ = inf.
 
     Parameters
@@ -175,7 +175,7 @@ def mu_of(epsilon: float, delta: float) -> float:
     return float(high - down)
 
 
-def epsilon_of_zcdp(rho: ArrayLike, delta: float) -> Vector:
+def epsilon_of_zcdp(rho: ArrayLike, delta: float) -> Array:
     """Return the ε of the simple conversion from ρ-zCDP, ρ + 2√(ρ log(1/δ)), which is never too small.
 
     Parameters
@@ -234,7 +234,7 @@ def positive(value: float, name: str) -> float:
     return float(value)
 
 
-def _falling_root(function: Callable[[Vector], Vector], high: Vector) -> Vector:
+def _falling_root(function: Callable[[Array], Array], high: Array) -> Array:
     """Return where falling functions on [0, high] first are ≤ 0, by bisection of all of them at once."""
     low, high = np.zeros_like(high), high.copy()
     for _ in range(_HALVINGS):
@@ -267,19 +267,19 @@ _SMALLEST, _LARGEST = 2**12, 2**20
 LEAST_DELTA = 1e-8
 
 
-def basic(a: Vector, counts: Vector) -> float:
+def basic(a: Array, counts: Array) -> float:
     """Return Σ a, the pure ε: losses can all be at their largest together."""
     return float(a @ counts)
 
 
-def advanced(a: Vector, counts: Vector, delta: float) -> float:
+def advanced(a: Array, counts: Array, delta: float) -> float:
     """Return ε = Σ a tanh(a/2) + √(2 log(1/δ) Σ a²), for any pure private releases (Kairouz, Oh and Viswanath 2015)."""
     if not np.isfinite(a).all():
         return math.inf
     return float(counts @ (a * np.tanh(a / 2)) + math.sqrt(2 * math.log(1 / delta) * (counts @ a**2)))
 
 
-def epsilon_between(a: Vector, counts: Vector, delta: float) -> tuple[float, float]:
+def epsilon_between(a: Array, counts: Array, delta: float) -> tuple[float, float]:
     """Return two bounds of the smallest ε at this δ for releases moved by ``a``, each ``counts`` times.
 
     They hold up to rounding in the transforms; for δ below 1e-8 they are 0 and what composition gives.
@@ -312,7 +312,7 @@ def _one_release(a: float, delta: float) -> float:
     return max(a + 2 * math.log1p(-delta), 0.0)
 
 
-def _summed(a: Vector, counts: Vector, doubt: float) -> tuple[Vector, Vector, float]:
+def _summed(a: Array, counts: Array, doubt: float) -> tuple[Array, Array, float]:
     """Return the summed loss on a grid, its masses, and how far it may be off with probability 1 − doubt."""
     total, spread = float(counts.sum()), math.sqrt(float(counts @ a**2))
     # Losses lie in [−a, a], which bounds how far their sum is from its mean with probability 1 − doubt.
@@ -337,7 +337,7 @@ def _summed(a: Vector, counts: Vector, doubt: float) -> tuple[Vector, Vector, fl
     return (first + np.arange(size)) * width, np.maximum(masses, 0.0), cells * width
 
 
-def _on_grid(a: float, width: float, size: int) -> Vector:
+def _on_grid(a: float, width: float, size: int) -> Array:
     """Return the masses of one release's loss on the grid 0, w, 2w, …, wrapped around, with its mean kept."""
     masses = np.zeros(size)
     inner = np.arange(math.ceil(-a / width), math.floor(a / width) + 1) * width
@@ -357,7 +357,7 @@ def _on_grid(a: float, width: float, size: int) -> Vector:
     return masses
 
 
-def _centre(pieces: Vector) -> Vector:
+def _centre(pieces: Array) -> Array:
     """Return where in an interval of this length the mass of the density ∝ e^(ℓ/2) has its mean, between 0 and 1."""
     # Series for short pieces, where −1/expm1 and 2/x are large and cancel; its error is of order x³.
     small = pieces < 1e-2
@@ -365,7 +365,7 @@ def _centre(pieces: Vector) -> Vector:
     return np.where(small, 0.5 + pieces / 24, -1 / np.expm1(-safe / 2) - 2 / safe)
 
 
-def _epsilon_at(losses: Vector, masses: Vector, delta: float) -> float:
+def _epsilon_at(losses: Array, masses: Array, delta: float) -> float:
     """Return the smallest ε at which E(1 − e^(ε−L))₊ is at most δ, for a loss on a grid.
 
     Between two grid points δ(ε) = M − e^ε·N, with M = Σ p and N = Σ p e^(−ℓ) over the losses above ε.
@@ -392,7 +392,7 @@ def _epsilon_at(losses: Vector, masses: Vector, delta: float) -> float:
 # A promise is valid for every pair of opinions at most Δ apart. Fisher information is not one: it describes how well an
 # observer can estimate on average, without a bound on the worst case.
 
-Columns: TypeAlias = dict[str, Vector]
+Columns: TypeAlias = dict[str, Array]
 
 
 @final
@@ -418,7 +418,7 @@ def _gaussian(moved: Release, sensitivity: float, delta: float, noise: Noise) ->
 def _laplace(moved: Release, sensitivity: float, delta: float, noise: Noise) -> Columns:
     """Account for Laplace noise draw by draw; ``epsilon_low`` is a bound from below where the shifts are exact."""
 
-    def account(values: Vector, counts: Vector) -> tuple[float, ...]:
+    def account(values: Array, counts: Array) -> tuple[float, ...]:
         # Laplace noise of unit std has scale 1/√2.
         a = math.sqrt(2) * sensitivity * values
         bounds = epsilon_between(a, counts, delta)
@@ -432,7 +432,7 @@ def _student(moved: Release, sensitivity: float, delta: float, noise: Noise) -> 
     """Account for Student's t, whose loss at a shift h is at most (ν + 1) arsinh(h/(2√(ν − 2)))."""
     df = noise.shape
 
-    def account(values: Vector, counts: Vector) -> tuple[float, ...]:
+    def account(values: Array, counts: Array) -> tuple[float, ...]:
         a = (df + 1) * np.arcsinh(sensitivity * values / (2 * math.sqrt(df - 2)))
         simple, strong = basic(a, counts), advanced(a, counts, delta)
         return simple, strong, min(simple, strong)
@@ -444,7 +444,7 @@ def _student(moved: Release, sensitivity: float, delta: float, noise: Noise) -> 
 def _uniform(moved: Release, sensitivity: float, delta: float, noise: Noise) -> Columns:
     """Account for bounded noise: with probability Π(1 − hΔ/2√3) nothing is revealed, else everything ε counts."""
 
-    def account(values: Vector, counts: Vector) -> tuple[float]:
+    def account(values: Array, counts: Array) -> tuple[float]:
         # Uniform noise of unit std has width 2√3; outside of the overlap one of the two opinions is impossible.
         overlap = np.maximum(1 - sensitivity * values / (2 * math.sqrt(3)), 0.0)
         with np.errstate(divide="ignore"):
@@ -465,7 +465,7 @@ def _unknown(moved: Release, sensitivity: float, delta: float, noise: Noise) -> 
     return {"epsilon": np.where(moved.squares > 0, np.nan, 0.0)}
 
 
-def _each_agent(moved: Release, account: Callable[[Vector, Vector], tuple[float, ...]]) -> Vector:
+def _each_agent(moved: Release, account: Callable[[Array, Array], tuple[float, ...]]) -> Array:
     """Return the accounts of all agents, (numbers, agents), each distinct list of moves being computed once."""
     found: dict[bytes, tuple[float, ...]] = {}
     rows = []

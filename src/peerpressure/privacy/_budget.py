@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.model import Model, Vector
+from peerpressure.model import Model
 from peerpressure.noise import Gaussian, Noise
 from peerpressure.privacy._accounting import (
     Columns,
@@ -45,6 +45,7 @@ from peerpressure.sde import SDE
 from peerpressure.sde._equation import FIRST_TIME
 from peerpressure.sde._moments import schedules_of
 from peerpressure.statespace import System, state_layout, with_model
+from peerpressure.step import Array
 from peerpressure.theory import OptimalSchedule, optimal_schedule
 from peerpressure.theory._forecast import mode_error
 
@@ -426,7 +427,7 @@ class Calibration:
     """
 
     model: Model
-    std: float | Vector
+    std: float | Array
     budget: Budget
     error: float
     optimum: OptimalSchedule | None = None
@@ -590,7 +591,7 @@ def _searched(now: Budget, target: float) -> float:
     moved = shifts_of(definition, safe_factor(model.noise))
     protected = ~definition.is_insider
 
-    def epsilons(some: Release, factor: float) -> Vector:
+    def epsilons(some: Release, factor: float) -> Array:
         # So many times more noise is the same as opinions so many times closer.
         return promise.account(some, definition.sensitivity / factor, now.delta, model.noise)["epsilon"]
 
@@ -607,7 +608,7 @@ def _searched(now: Budget, target: float) -> float:
     return factor
 
 
-def _least_factor(epsilons: Callable[[float], Vector], target: float, guess: float) -> float:
+def _least_factor(epsilons: Callable[[float], Array], target: float, guess: float) -> float:
     """Return the least factor with all ε ≤ target, to a relative error of 1e-9, from above."""
     low = high = guess
     while epsilons(high).max() > target:

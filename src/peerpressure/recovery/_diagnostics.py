@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, final
+from typing import TYPE_CHECKING, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from peerpressure.errors import InvalidInputError
 from peerpressure.recovery._least_squares import few_threads
 from peerpressure.recovery._observation import Outputs
 from peerpressure.statespace import System, model_of, step_length
+from peerpressure.step import Array
 
 if TYPE_CHECKING:
     import pandas
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 # .. [4] Marsaglia, G. & Marsaglia, J. (2004), Evaluating the Anderson–Darling distribution. Journal of Statistical
 #    Software 9.
 
-Array: TypeAlias = NDArray[np.float64]
 # Lags that are tested together.
 LAGS = 5
 # Residuals, or pairs of them, below which the approximate tests are not used.

@@ -19,11 +19,11 @@ from peerpressure.recovery._least_squares import SymmetricOperator
 from peerpressure.recovery._limits import COPIED_AGENTS, COPIED_NUMBERS, DENSE_LIMIT, NEGLIGIBLE_ERROR
 from peerpressure.recovery._observation import Outputs
 from peerpressure.statespace import state_layout
+from peerpressure.step import Array
 
 if TYPE_CHECKING:
     import pandas
 
-Array: TypeAlias = NDArray[np.float64]
 Rows: TypeAlias = list[tuple[str, str]]
 Target: TypeAlias = Literal["initial", "current"]
 # Agents listed when an estimate is printed.

@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from peerpressure.errors import InvalidInputError, TooLargeError, did_you_mean, message
@@ -32,9 +31,9 @@ from peerpressure.recovery._prior import Prior
 from peerpressure.recovery._regression import gls, ols, snapshot, wls
 from peerpressure.recovery._residuals import diagnostics_of
 from peerpressure.statespace import System, model_of, retained, state_layout, transitions
+from peerpressure.step import Array
 from peerpressure.trajectory import Trajectory
 
-Array: TypeAlias = NDArray[np.float64]
 TARGETS = ("initial", "current")
 # Every method takes a model; those of CONTINUOUS take an SDE as well.
 Method: TypeAlias = Callable[[Any, Outputs, Prior | None], Estimate]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeAlias, final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,8 +28,7 @@ from peerpressure.recovery._least_squares import SymmetricOperator, conjugate_gr
 from peerpressure.recovery._limits import DENSE_LIMIT, PARTIAL_LIMIT, SHARE_TOLERANCE
 from peerpressure.recovery._observation import Observation, Outputs, ResolvedObservation
 from peerpressure.statespace import System, initial_state, model_of, with_model
-
-Array: TypeAlias = NDArray[np.float64]
+from peerpressure.step import Array
 
 
 @final

@@ -18,14 +18,14 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeAlias, final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from peerpressure.errors import InvalidInputError, TooLargeError, message
-from peerpressure.model import Model, Vector
+from peerpressure.model import Model
 from peerpressure.noise import Custom, Gaussian, Noise
 from peerpressure.recovery._estimate import Covariance, Estimate, estimate_from
 from peerpressure.recovery._information_state import InformationState, estimate_of, prior_information
@@ -47,14 +47,13 @@ from peerpressure.recovery._prior import Prior
 from peerpressure.schedules import Constant
 from peerpressure.sde import SDE
 from peerpressure.statespace import System, initial_state, model_of, retained, state_layout, transitions
-from peerpressure.step import Update
+from peerpressure.step import Array, Update
 
 # Inversion of the update: preferred opinions ξ_t = (y_t − C_t y_{t−1})/g_t = x_t + ε_t from observed outputs.
 #
 # Where hidden opinions adapt, x_t = π_{t−1} x₀ + k_{t−1}: the part k that an agent has adopted follows from its own
 # outputs and is subtracted, which leaves the agent's own series r_t = ξ_t − k_{t−1} = π_{t−1} x₀ + ε_t.
 
-Array: TypeAlias = NDArray[np.float64]
 # Units in the last place by which y_t − C_t y_{t−1} may be off: simulation and inversion each sum over neighbours, and
 # dividing by the gain amplifies the error. 64 is generous, since a wrong error message is worse than a missed one.
 _LOST_DIGITS = 64
@@ -139,7 +138,7 @@ def invert(model: Model, data: Outputs) -> Inverted:
     return Inverted(weights, mean, first, following)
 
 
-def _quotient(values: Array, gain: Vector) -> Array:
+def _quotient(values: Array, gain: Array) -> Array:
     """Return values (n, replicates) over the gain, 0 where that is 0."""
     each = gain[:, None]
     return np.divide(values, each, out=np.zeros(values.shape), where=each > 0)
@@ -281,11 +280,11 @@ class ObservedSteps:
     """
 
     times: NDArray[np.int64]
-    public: Vector
-    around: Vector
-    adopted: Vector
-    degrees: Vector
-    share: Vector
+    public: Array
+    around: Array
+    adopted: Array
+    degrees: Array
+    share: Array
     present: NDArray[np.bool_]
 
 
@@ -315,7 +314,7 @@ def observed_steps(model: Model, data: Outputs) -> ObservedSteps:
     return ObservedSteps(times, y, a, k, degrees, share, present)
 
 
-def own_series(model: Model, seen: ObservedSteps) -> Vector:
+def own_series(model: Model, seen: ObservedSteps) -> Array:
     """Return r_t = ξ_t − k_{t−1} = π_{t−1} x₀ + ε_t, (replicates, T, n), 0 where it cannot be known."""
     out = np.zeros_like(seen.public)
     for row, t in enumerate(seen.times):
@@ -327,7 +326,7 @@ def own_series(model: Model, seen: ObservedSteps) -> Vector:
     return out
 
 
-def _adopted(model: Model, known: Mapping[int, Vector], times: NDArray[np.int64], shape: tuple[int, ...]) -> Vector:
+def _adopted(model: Model, known: Mapping[int, Array], times: NDArray[np.int64], shape: tuple[int, ...]) -> Array:
     """Return k_{t−1} of the steps, (T, n, replicates), NaN once an output that was adopted is not observed."""
     if not state_layout(model).has_hidden:
         return np.broadcast_to(0.0, shape)
@@ -344,14 +343,14 @@ def _adopted(model: Model, known: Mapping[int, Vector], times: NDArray[np.int64]
     return out
 
 
-def _start(model: Model, data: Outputs) -> Vector:
+def _start(model: Model, data: Outputs) -> Array:
     """Return y₀, (n, replicates), NaN where it is not known."""
     if initial_state(model).starts_from_hidden:
         return np.asarray(data.known.T)
     return np.repeat(model.start_state[:, None], data.known.shape[0], axis=1)
 
 
-def _everyone(model: Model, data: Outputs, row: int) -> Vector:
+def _everyone(model: Model, data: Outputs, row: int) -> Array:
     state = np.full((model.n, data.known.shape[0]), np.nan)
     state[data.seen.agents] = data.at(row).T
     return state
@@ -678,7 +677,7 @@ def step_by_step(system: System, data: Outputs, prior: Prior | None = None) -> I
         # From the second step on y_{k−1} is observed and moves to the right-hand side; in the first, y_0 may depend on
         # x₀.
         slope = step.forward(slope_before, np.eye(n)) if not row else step.hidden_input()
-        public: Vector = data.at(row).T
+        public: Array = data.at(row).T
         facts = np.concatenate([slope, public - step.forward(before)], axis=1)
         # Noise is correlated between agents but not between steps, so each step is whitened separately.
         information = information.condition(*separate_noise(facts, step.noise_input(), n))

@@ -33,11 +33,11 @@ from peerpressure.recovery._limits import (
     SHARE_TOLERANCE,
     WRONG_DIGITS,
 )
+from peerpressure.step import Array
 
 # Whitening, and the best average of an agent's own series r_t = p_t x₀ + ε_t. The share p_t of x₀ in the series is 1
 # where hidden opinions are constant, and falls where they adapt.
 
-Array: TypeAlias = NDArray[np.float64]
 Times: TypeAlias = NDArray[np.int64]
 
 

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError, TooLargeError, message
-from peerpressure.model import Model, Vector, require_synchronous
+from peerpressure.model import Model, require_synchronous
 from peerpressure.noise import Gaussian, Noise, Rademacher, StudentT, Uniform
 from peerpressure.progress import ShouldStop, cancellable, checkpoint
 from peerpressure.recovery._estimate import Estimate, estimate_from
@@ -26,6 +26,7 @@ from peerpressure.recovery._prior import Prior, update
 from peerpressure.recovery._profile_intervals import Found, fit_replicate
 from peerpressure.recovery._unknowns import LikelihoodFit, UnknownParameter, Unknowns, adaptation_of, unknowns
 from peerpressure.schedules import Constant
+from peerpressure.step import Array
 
 # Maximum likelihood of a constant observed with noise, ξ_t = x₀ + σ_t u_t, for each law of u, and exact intervals.
 #
@@ -34,7 +35,7 @@ from peerpressure.schedules import Constant
 # maximised numerically.
 
 Present: TypeAlias = NDArray[np.bool_]
-Location: TypeAlias = tuple[Vector, Vector]
+Location: TypeAlias = tuple[Array, Array]
 # The reweighting converges linearly, slowest for few degrees of freedom.
 _STUDENT_ITERATIONS = 500
 # Dividing by small gains leaves rounding errors in ξ_t. A violation of the support by less than this fraction of the
@@ -44,7 +45,7 @@ _ROUNDING = 1e-3
 _GOLDEN = (np.sqrt(5) - 1) / 2
 
 
-def laplace(xi: Vector, sigma: Vector, present: Present, noise: Noise) -> Location:
+def laplace(xi: Array, sigma: Array, present: Present, noise: Noise) -> Location:
     """Return the median weighted by 1/σ_t; its asymptotic variance 1/Σ(2/σ_t²) is half that of the mean."""
     weight = np.where(present, 1 / sigma, 0.0)
     # Missing entries are sorted too. Their weight is 0, so the cumulative sum never crosses one half at one of them.
@@ -61,7 +62,7 @@ def laplace(xi: Vector, sigma: Vector, present: Present, noise: Noise) -> Locati
     return ends[:, 0] / 2, 1 / (2 * weight**2).sum(axis=0)
 
 
-def uniform(xi: Vector, sigma: Vector, present: Present, noise: Noise) -> Location:
+def uniform(xi: Array, sigma: Array, present: Present, noise: Noise) -> Location:
     """Return the middle of the x₀ that are possible, max(ξ_t − √3σ_t) ≤ x₀ ≤ min(ξ_t + √3σ_t).
 
     Its variance is ½/λ² · T²/((T+1)(T+2)) with λ = Σ 1/(2√3σ_t): exact for equal σ_t, where it is the midrange, and
@@ -81,7 +82,7 @@ def uniform(xi: Vector, sigma: Vector, present: Present, noise: Noise) -> Locati
     return (low + high) / 2, count**2 / ((count + 1) * (count + 2)) / (2 * rate**2)
 
 
-def student(xi: Vector, sigma: Vector, present: Present, noise: Noise) -> Location:
+def student(xi: Array, sigma: Array, present: Present, noise: Noise) -> Location:
     """Return the fixed point x = Σ wξ/Σ w, w = (ν+1)/((ν + z²)b²), z = (ξ − x)/b, with variance (ν+3)/((ν+1)Σ b⁻²).
 
     b = σ√((ν−2)/ν) is the scale of Student's law. Started from the median, the iteration climbs to a maximum.
@@ -103,7 +104,7 @@ def student(xi: Vector, sigma: Vector, present: Present, noise: Noise) -> Locati
     return x, (nu + 3) / (nu + 1) / precision.sum(axis=0)
 
 
-def rademacher(xi: Vector, sigma: Vector, present: Present, noise: Noise) -> Location:
+def rademacher(xi: Array, sigma: Array, present: Present, noise: Noise) -> Location:
     """Return the one x₀ from which every ξ_t is exactly σ_t away; known without error once two steps differ.
 
     While all signs are the same, x₀ may be on either side of them, and their place is returned. That happens with
@@ -128,7 +129,7 @@ def rademacher(xi: Vector, sigma: Vector, present: Present, noise: Noise) -> Loc
     return value, np.where(alike, size**2 * 2.0 ** (1 - present.sum(axis=0)), 0.0)
 
 
-def numerical(xi: Vector, sigma: Vector, present: Present, noise: Noise) -> Location:
+def numerical(xi: Array, sigma: Array, present: Present, noise: Noise) -> Location:
     """Return the maximum found by a grid and a golden section, with variance 1/(i·Σσ_t⁻²), i the law's information.
 
     The law must have a density on the whole line: where it ends in a jump, no such variance holds.
@@ -141,7 +142,7 @@ def numerical(xi: Vector, sigma: Vector, present: Present, noise: Noise) -> Loca
     # The law is used in standardised form; the frozen SciPy law may have any location and scale.
     mean, deviation = float(law.mean()), float(law.std())
 
-    def fit(x: Vector) -> Vector:
+    def fit(x: Array) -> Array:
         z = mean + deviation * (xi - x[:, None]) / sigma
         return np.asarray(np.where(present, law.logpdf(z), 0.0).sum(axis=1))
 
@@ -152,7 +153,7 @@ def numerical(xi: Vector, sigma: Vector, present: Present, noise: Noise) -> Loca
     return value, 1 / (noise.fisher_information() * np.where(present, sigma**-2.0, 0.0).sum(axis=0))
 
 
-def _best_cell(fit: Callable[[Vector], Vector], low: Vector, high: Vector, cells: int = 16) -> tuple[Vector, Vector]:
+def _best_cell(fit: Callable[[Array], Array], low: Array, high: Array, cells: int = 16) -> tuple[Array, Array]:
     # The likelihood of an arbitrary law need not be unimodal; golden section by itself could find a lesser maximum.
     grid = np.array([low + (high - low) * share for share in np.linspace(0, 1, cells + 1)])
     best = np.argmax([fit(x) for x in grid], axis=0)[None]
@@ -160,7 +161,7 @@ def _best_cell(fit: Callable[[Vector], Vector], low: Vector, high: Vector, cells
     return ends[0], ends[1]
 
 
-def _golden(fit: Callable[[Vector], Vector], low: Vector, high: Vector) -> Vector:
+def _golden(fit: Callable[[Array], Array], low: Array, high: Array) -> Array:
     # 0.618⁴⁰ ≈ 4e-9 of a cell, far below the standard error. Both points are evaluated in each iteration, since reuse
     # would differ between the columns of the arrays.
     for _ in range(40):
@@ -177,7 +178,7 @@ def _refuse_impossible(law: str, agent: int) -> None:
     raise InvalidInputError(message(rule, got=got, remedy=remedy))
 
 
-LOCATIONS: Mapping[str, Callable[[Vector, Vector, Present, Noise], Location]] = {
+LOCATIONS: Mapping[str, Callable[[Array, Array, Present, Noise], Location]] = {
     "laplace": laplace,
     "uniform": uniform,
     "student": student,
@@ -204,14 +205,14 @@ class LocationInterval:
     """
 
     noise: Noise
-    xi: Vector
-    sigma: Vector
+    xi: Array
+    sigma: Array
     present: Present
-    value: Vector
-    std: Vector
+    value: Array
+    std: Array
     place: NDArray[np.int64]
 
-    def __call__(self, level: float) -> tuple[Vector, Vector]:
+    def __call__(self, level: float) -> tuple[Array, Array]:
         """Return the ends, (replicates, n) each."""
         low, high = (
             self.value - np.where(np.isinf(self.std), np.inf, 0),
@@ -220,7 +221,7 @@ class LocationInterval:
         low[:, self.place], high[:, self.place] = self._ends(level)
         return low, high
 
-    def _ends(self, level: float) -> tuple[Vector, Vector]:
+    def _ends(self, level: float) -> tuple[Array, Array]:
         if isinstance(self.noise, Uniform):
             half = np.sqrt(3) * self.sigma
             least = np.where(self.present, self.xi - half, -np.inf).max(axis=1)
@@ -246,8 +247,8 @@ class LocationInterval:
         return low.reshape(value.shape), high.reshape(value.shape)
 
     def _quantiles(
-        self, xi: Vector, agents: NDArray[np.int64], centre: Vector, std: Vector, level: float
-    ) -> tuple[Vector, Vector]:
+        self, xi: Array, agents: NDArray[np.int64], centre: Array, std: Array, level: float
+    ) -> tuple[Array, Array]:
         """Return both ends for some series, (T, k), from the distribution function on a grid."""
         u = np.linspace(-1, 1, _POINTS)[:, None] * np.arcsinh(_REACH)
         x = centre + std * np.sinh(u)
@@ -425,7 +426,7 @@ def _design(what: Unknowns, seen: ObservedSteps, known: NDArray[np.bool_]) -> Fi
     return FitDesign(seen.times - 1, scale, used & settled, follows & settled, seen.degrees, ~known & settled)
 
 
-def _settled(what: Unknowns, used: Present, known: Present, pull: Vector) -> Present:
+def _settled(what: Unknowns, used: Present, known: Present, pull: Array) -> Present:
     """Return which agents have enough steps for their own unknowns, (n,), after checking their total."""
     steps = used.sum(axis=0)
     own = (~known).astype(int) + ("stubbornness" in what) + ("agent_std" in what)

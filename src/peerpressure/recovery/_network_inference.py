@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
 from peerpressure.errors import InvalidInputError, TooLargeError, message
-from peerpressure.model import Vector
 from peerpressure.networks import Network
 from peerpressure.noise import Gaussian, Noise
 from peerpressure.progress import ShouldStop, cancellable
@@ -41,6 +40,7 @@ from peerpressure.recovery._network_likelihood import (
 )
 from peerpressure.recovery._observation import Observation, outputs_of
 from peerpressure.schedules import Schedule, as_schedule
+from peerpressure.step import Array
 from peerpressure.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -109,15 +109,15 @@ class NetworkEstimate:
     """
 
     labels: tuple[Hashable, ...]
-    weights: Vector
-    std: Vector
-    confidence: Vector
-    hidden: Vector
-    hidden_std: Vector
-    noise_std: Vector
-    scale_std: Vector
-    goodness_of_fit: Vector
-    penalty: Vector
+    weights: Array
+    std: Array
+    confidence: Array
+    hidden: Array
+    hidden_std: Array
+    noise_std: Array
+    scale_std: Array
+    goodness_of_fit: Array
+    penalty: Array
     steps: Index
     log_likelihood: float
     symmetric: bool
@@ -129,12 +129,12 @@ class NetworkEstimate:
         return np.isfinite(self.scale_std)
 
     @property
-    def relative_weights(self) -> Vector:
+    def relative_weights(self) -> Array:
         """Shares w_ij/Σ_j w_ij, which do not depend on the scale; 0 for an agent that listens to nobody."""
         total = self.weights.sum(axis=1, keepdims=True)
         return self.weights / np.where(total > 0, total, 1.0)
 
-    def interval(self, of: Literal["weights", "hidden", "noise_std"], level: float = 0.95) -> tuple[Vector, Vector]:
+    def interval(self, of: Literal["weights", "hidden", "noise_std"], level: float = 0.95) -> tuple[Array, Array]:
         """Return the lower and upper ends of confidence intervals; those of weights and σ are never negative.
 
         Parameters
@@ -170,7 +170,7 @@ class NetworkEstimate:
         return np.maximum(low, 0.0) if of == "weights" else low, value + z * error
 
     @property
-    def ranking(self) -> Vector:
+    def ranking(self) -> Array:
         """Scores (n, n) that order the pairs: by weight, and by confidence where the weight is 0."""
         # An unselected pair ranks below every selected one.
         return self.weights + 1e-9 * self._largest * np.nan_to_num(self.confidence)
@@ -309,7 +309,7 @@ def infer_network(
     noise: Noise | None = None,
     std: Deviations = "common",
     symmetric: bool = False,
-    stubbornness: float | Sequence[float] | Vector = 1.0,
+    stubbornness: float | Sequence[float] | Array = 1.0,
     penalty: Penalty = "bic",
     candidates: ArrayLike | Network | None = None,
     observation: Observation | None = None,
@@ -474,7 +474,7 @@ def _checked_penalty(penalty: object) -> Penalty:
     return float(penalty)
 
 
-def _checked_stubbornness(value: ArrayLike, n: int) -> Vector:
+def _checked_stubbornness(value: ArrayLike, n: int) -> Array:
     s = np.broadcast_to(np.asarray(value, dtype=np.float64), (n,)) if np.size(value) in (1, n) else np.zeros(n)
     if not (np.isfinite(s).all() and (s > 0).all()):
         rule = f"stubbornness must be positive, one for all or for each of the {n} observed agents"
@@ -575,7 +575,7 @@ class _Task:
     steps: Steps
     groups: list[ProductSums]
     allowed: Mask
-    deviation: Vector
+    deviation: Array
     std: Deviations
     penalty: Penalty
     excess: float
@@ -596,7 +596,7 @@ class _Task:
         return found
 
     @cached_property
-    def scales(self) -> tuple[Vector, Vector]:
+    def scales(self) -> tuple[Array, Array]:
         """The τ_i of each agent and the information about it, 0 where it is known or lost."""
         if self.std == "known":
             return 1 / self.deviation, np.zeros(self.deviation.size)
@@ -606,7 +606,7 @@ class _Task:
         return factor / self.deviation, information * self.deviation**2
 
     @property
-    def scale_std(self) -> Vector:
+    def scale_std(self) -> Array:
         """The standard error of log τ_i, infinite where it is lost."""
         tau, information = self.scales
         if self.std == "known":
@@ -639,7 +639,7 @@ def _directed(task: _Task) -> NetworkEstimate:
     return _result(task, weights, std, confidence(value, error, spare), hidden, penalties, likelihood)
 
 
-def _symmetric(task: _Task, stubbornness: Vector) -> NetworkEstimate:
+def _symmetric(task: _Task, stubbornness: Array) -> NetworkEstimate:
     n = len(task.allowed)
     tau, scale = task.scales
     # τ_i σ_i is the same for all agents, since deviations are known up to one factor.
@@ -669,7 +669,7 @@ def _symmetric(task: _Task, stubbornness: Vector) -> NetworkEstimate:
 
 
 def _result(
-    task: _Task, weights: Vector, std: Vector, sure: Vector, hidden: Vector, penalty: Vector, likelihood: float
+    task: _Task, weights: Array, std: Array, sure: Array, hidden: Array, penalty: Array, likelihood: float
 ) -> NetworkEstimate:
     lost = np.isinf(task.scale_std)
     # Without information about the scale a weight may be any multiple of the estimate.
@@ -690,7 +690,7 @@ def _result(
     )  # fmt: skip
 
 
-def _hidden(task: _Task, i: int, covariance: Vector, w: Vector, support: Index) -> Vector:
+def _hidden(task: _Task, i: int, covariance: Array, w: Array, support: Index) -> Array:
     group, at = task.places[i]
     # An opinion that is known takes part with its value and has no error.
     if not group.free:

@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
 from peerpressure.statespace import System, discrete_model, model_of, step_length
+from peerpressure.step import Array
 from peerpressure.trajectory import Trajectory
 
 Positions: TypeAlias = NDArray[np.int64]
-Array: TypeAlias = NDArray[np.float64]
 # Times are multiples of the step computed in floating point; this fraction of a step is far above their rounding error
 # and far below a step.
 _TIME_TOLERANCE = 1e-6

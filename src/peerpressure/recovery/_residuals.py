@@ -52,6 +52,7 @@ from peerpressure.recovery._observation import Observation, Outputs, outputs_of
 from peerpressure.recovery._regression import stacked
 from peerpressure.recovery._sparse_kalman import SparseStates, eliminate, sparse_estimate
 from peerpressure.statespace import System, initial_state, model_of, retained
+from peerpressure.step import Array
 from peerpressure.trajectory import Trajectory
 
 # Residuals from each agent's own series r_t = π_{t−1} x₀ + ε_t, which needs the outputs of its neighbours.
@@ -61,7 +62,6 @@ from peerpressure.trajectory import Trajectory
 # probability of an output below b_t is the mean of F(b_t − a_t x₀) over it. In a location family these probabilities
 # are exactly independent and uniform.
 
-Array: TypeAlias = NDArray[np.float64]
 Function: TypeAlias = Callable[[Array], Array]
 # Rounding errors of a residual above this part of its noise would be tested instead of the noise.
 _LOST = 0.1

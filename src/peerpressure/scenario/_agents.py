@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
 
 from peerpressure.adaptation import Adaptation
@@ -38,11 +37,10 @@ from peerpressure.scenario._section import (
 )
 from peerpressure.scenario._system import AnySchedule, ScheduleSection, choose_schedule
 from peerpressure.schedules import Schedule
+from peerpressure.step import Array
 from peerpressure.tables import TextTable, places_in, read_table
 
 # Values of agents from columns of tables and attributes of graphs, matched with the agents by their labels.
-
-Vector: TypeAlias = NDArray[np.float64]
 
 
 def _one_or_more(value: Any) -> str:
@@ -70,7 +68,7 @@ class FromColumn(Section):
         """The names of the columns."""
         return [self.column] if isinstance(self.column, str) else self.column
 
-    def matched(self, network: Network) -> tuple[Match, Vector]:
+    def matched(self, network: Network) -> tuple[Match, Array]:
         """Return the match of rows to agents, and the values of each agent in the order of the network.
 
         Several columns give an array of shape (agents, columns).
@@ -80,7 +78,7 @@ class FromColumn(Section):
         values = [numbers for _, numbers in found]
         return found[0][0], values[0] if isinstance(self.column, str) else np.column_stack(values)
 
-    def _matched(self, name: str, network: Network) -> tuple[Match, Vector]:
+    def _matched(self, name: str, network: Network) -> tuple[Match, Array]:
         if is_graph_file(self.file):
             table, _ = attribute_table(Path(self.file), name)
         else:
@@ -253,7 +251,7 @@ class UniformDraw(Section):
             raise InvalidInputError(message(rule, got=f"{self.low:g} and {self.high:g}", remedy="exchange them"))
         return self
 
-    def values(self, n: int, rng: np.random.Generator) -> Vector:
+    def values(self, n: int, rng: np.random.Generator) -> Array:
         """Return n values."""
         return rng.uniform(self.low, self.high, n)
 
@@ -266,7 +264,7 @@ class NormalDraw(Section):
     std: Deviation = 1.0
     seed: OwnSeed = None
 
-    def values(self, n: int, rng: np.random.Generator) -> Vector:
+    def values(self, n: int, rng: np.random.Generator) -> Array:
         """Return n values."""
         return rng.normal(self.mean, self.std, n)
 
@@ -281,7 +279,7 @@ class TwoCamps(Section):
     std: Deviation = 0.0
     seed: OwnSeed = None
 
-    def values(self, n: int, rng: np.random.Generator) -> Vector:
+    def values(self, n: int, rng: np.random.Generator) -> Array:
         """Return n values."""
         # A permutation gives exactly the rounded share, where independent draws would only on average.
         above = rng.permutation(n) < round(self.share * n)

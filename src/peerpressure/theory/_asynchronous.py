@@ -16,8 +16,9 @@ from typing import final
 
 import numpy as np
 
-from peerpressure.model import Model, Vector
+from peerpressure.model import Model
 from peerpressure.schedules import Constant
+from peerpressure.step import Array
 from peerpressure.theory._classification import Outcome, is_proportional, without_signs
 from peerpressure.theory._forecast import Forecast
 from peerpressure.theory._limits import ConsensusLimit
@@ -42,7 +43,7 @@ class _LongRun:
     outcome: Outcome
     reasons: tuple[Reason, ...]
     limit: ConsensusLimit | None = None
-    state: Vector | None = None
+    state: Array | None = None
 
 
 def asynchronous_verdict(model: Model, ahead: Forecast | None) -> Verdict:

@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 
 from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.model import Model, Vector
+from peerpressure.model import Model
 from peerpressure.parameters import Parameter
 from peerpressure.sde import SDE
+from peerpressure.step import Array
 from peerpressure.theory._classification import LongRun, Outcome, classify
 from peerpressure.theory._limits import ConsensusLimit, component_limit, limit_of, noise_is_in_the_way
 from peerpressure.theory._moments import adjoint_moments
@@ -225,11 +226,11 @@ def _tail(model: Model, omega: AbsoluteProbability) -> tuple[float, float]:
     return float(kept[0]), sigma * added
 
 
-def _noise_scale(model: Model, times: Vector) -> Vector:
+def _noise_scale(model: Model, times: Array) -> Array:
     return np.zeros_like(times) if model.noise.is_zero else np.asarray(model.noise.time_scale.pressure(times))
 
 
-def _integral(values: Vector, x: Vector) -> Vector:
+def _integral(values: Array, x: Array) -> Array:
     # Imported here: it takes longer to load than most models to diagnose, which do not need it.
     from scipy.integrate import cumulative_simpson
 
@@ -342,10 +343,10 @@ class ConsensusLimitCurve:
     (array([0.75, 0.72]), 0.75)
     """
 
-    rates: Vector
-    mean: Vector
-    std: Vector
-    residual: Vector
+    rates: Array
+    mean: Array
+    std: Array
+    residual: Array
     consensus_value: float
 
     def to_dataframe(self) -> pd.DataFrame:

@@ -10,12 +10,13 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.model import Model, Vector
+from peerpressure.model import Model
 from peerpressure.networks import NetworkLaw, TemporalNetwork, joint_connectivity, shortest_window
 from peerpressure.progress import ShouldStop, cancellable, checkpoint
 from peerpressure.schedules import Constant, Formula, Table
 from peerpressure.sde import SDE
 from peerpressure.statespace import model_of, step_length
+from peerpressure.step import Array
 from peerpressure.theory._advice import advice
 from peerpressure.theory._asynchronous import asynchronous_verdict
 from peerpressure.theory._classification import LongRun, Outcome, classify
@@ -504,7 +505,7 @@ def _disagreement(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
     return [mean_states] if omega is None else [mean_states, _fluctuation(long_run)]
 
 
-def _stationary_states(long_run: LongRun) -> Vector | None:
+def _stationary_states(long_run: LongRun) -> Array | None:
     """Return the mean public opinions under bounded pressure, where only constant opinions matter."""
     structure, networks = long_run.structure, long_run.structure.networks
     # The record of a random network is one of many; its stationary mean is that of the law.

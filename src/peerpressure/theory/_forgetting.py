@@ -14,11 +14,11 @@ from scipy.sparse.linalg import eigs
 
 from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.model import Model, Vector
+from peerpressure.model import Model
 from peerpressure.progress import checkpoint
 from peerpressure.schedules import Table
 from peerpressure.statespace import discrete_model
-from peerpressure.step import Update
+from peerpressure.step import Array, Update
 from peerpressure.theory._moments import step_count, whole_times
 
 # Contraction: the factor by which one step, or all steps so far, shrink the distance between two states.
@@ -81,7 +81,7 @@ DENSE = 300
 LANCZOS_ITERATIONS = 300
 
 
-def contraction(model: Model, t: ArrayLike, *, exact: bool = False) -> Vector:
+def contraction(model: Model, t: ArrayLike, *, exact: bool = False) -> Array:
     """Return the factor by which step t contracts the distance between two states.
 
     Parameters
@@ -121,7 +121,7 @@ def contraction(model: Model, t: ArrayLike, *, exact: bool = False) -> Vector:
     return np.exp(log_contraction(model, t, exact=exact))
 
 
-def log_contraction(model: Model, t: ArrayLike, *, exact: bool = False) -> Vector:
+def log_contraction(model: Model, t: ArrayLike, *, exact: bool = False) -> Array:
     """Return log α_t, or the log of the spectral radius, precise even where the factor rounds to 1.
 
     >>> from peerpressure.networks import k2
@@ -138,7 +138,7 @@ def log_contraction(model: Model, t: ArrayLike, *, exact: bool = False) -> Vecto
     return np.array(logs, dtype=np.float64).reshape(times.shape)
 
 
-def contraction_product(model: Model, steps: int, *, log: bool = False) -> Vector:
+def contraction_product(model: Model, steps: int, *, log: bool = False) -> Array:
     """Return Π_{k≤t} α_k for t = 1…steps, which tends to 0 exactly when Σ 1/ρ_t diverges.
 
     Parameters
@@ -240,7 +240,7 @@ def _log_of_one_minus(distance: float, factor: float) -> float:
     return float(np.log1p(-distance) if distance < 0.5 else np.log(factor))
 
 
-def _top(matrix: sparse.csr_array, start: Vector) -> tuple[float, Vector]:
+def _top(matrix: sparse.csr_array, start: Array) -> tuple[float, Array]:
     """Return the largest eigenvalue of a symmetric matrix and its unit eigenvector.
 
     The start is the eigenvector at infinite pressure.
@@ -304,9 +304,9 @@ class Retention:
     array([1.   , 0.9  , 0.81 , 0.729])
     """
 
-    share: Vector
-    half_life: Vector
-    information: Vector
+    share: Array
+    half_life: Array
+    information: Array
 
     def __repr__(self) -> str:
         low, high = self.half_life.min(), self.half_life.max()
@@ -359,7 +359,7 @@ def retention(model: Model, steps: int) -> Retention:
     return Retention(share[:, which], lives[which], totals[which])
 
 
-def _followed(adaptation: Adaptation, factors: Vector, steps: int) -> tuple[Vector, Vector, Vector]:
+def _followed(adaptation: Adaptation, factors: Array, steps: int) -> tuple[Array, Array, Array]:
     """Return shares, half-lives and sums of squares for every factor, shapes (steps + 1, factors) and (factors,)."""
     share = np.ones((steps + 1, factors.size))
     lives, squares, left = np.full(factors.size, math.inf), np.zeros(factors.size), np.ones(factors.size)
@@ -382,7 +382,7 @@ def _followed(adaptation: Adaptation, factors: Vector, steps: int) -> tuple[Vect
     return share, np.minimum(lives, later), squares + rest
 
 
-def _rates(adaptation: Adaptation, steps: int, factors: int) -> Vector:
+def _rates(adaptation: Adaptation, steps: int, factors: int) -> Array:
     """Return the common rates of the steps to follow, or of those asked for if later ones are not legal."""
     known = adaptation.rate.values.size if isinstance(adaptation.rate, Table) else FARTHEST
     try:
@@ -392,7 +392,7 @@ def _rates(adaptation: Adaptation, steps: int, factors: int) -> Vector:
         return adaptation.pace(np.arange(1, steps + 1))
 
 
-def _later(adaptation: Adaptation, factors: Vector, left: Vector, done: int) -> tuple[Vector, Vector]:
+def _later(adaptation: Adaptation, factors: Array, left: Array, done: int) -> tuple[Array, Array]:
     """Return half-lives and sums of squared shares, from the steps after those that were followed.
 
     Shares are exp(−Λ) with Λ = −Σ log(1 − η_t), a sum that is an integral by the midpoint rule, over log t.
@@ -419,7 +419,7 @@ def _later(adaptation: Adaptation, factors: Vector, left: Vector, done: int) -> 
     return lives, squares
 
 
-def _first_below_half(left: float, sums: Vector, log_t: Vector) -> float:
+def _first_below_half(left: float, sums: Array, log_t: Array) -> float:
     """Return the first step after which less than one half is left, where that is after the followed steps."""
     from scipy.interpolate import CubicSpline
 
@@ -434,7 +434,7 @@ def _first_below_half(left: float, sums: Vector, log_t: Vector) -> float:
     return float(math.floor(found) + 1) if found < FARTHEST_LIFE else math.inf
 
 
-def _sum_of_squares(adaptation: Adaptation, factor: float, sums: Vector, log_t: Vector) -> float:
+def _sum_of_squares(adaptation: Adaptation, factor: float, sums: Array, log_t: Array) -> float:
     """Return the sum of exp(−2Λ) over later steps: ∞ where it diverges, nan where that is not known."""
     from scipy.integrate import simpson
 

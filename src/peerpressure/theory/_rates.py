@@ -28,11 +28,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.errors import ModelError, message
-from peerpressure.model import Model, Vector
+from peerpressure.model import Model
 from peerpressure.noise import NoNoise
 from peerpressure.schedules import Linear, Power, Schedule
 from peerpressure.sde import SDE
 from peerpressure.statespace import discrete_model, model_of
+from peerpressure.step import Array
 from peerpressure.theory._classification import LongRun, Outcome, classify, is_proportional, steady_sums
 from peerpressure.theory._moments import consensus_mode, moments, step_count
 from peerpressure.theory._regime import NoiseEffect, Regime
@@ -113,10 +114,10 @@ class Law:
 class ModePath:
     """Bias and variance of the consensus mode over time, and the pressures; all of shape (times,)."""
 
-    t: Vector
-    reciprocal: Vector
-    bias: Vector
-    variance: Vector
+    t: Array
+    reciprocal: Array
+    bias: Array
+    variance: Array
 
     def onset(self, law: Law, *, of: str) -> float:
         """Return the time from which a law holds, ∞ where it does not set in within the range of doubles."""
@@ -147,7 +148,7 @@ class ModePath:
         return found if now > 0 and math.isfinite(found) else None
 
 
-def _after(off: NDArray[np.bool_], t: Vector) -> float:
+def _after(off: NDArray[np.bool_], t: Array) -> float:
     """Return the first time from which nothing is off."""
     if not np.any(off):
         return 1.0
@@ -180,7 +181,7 @@ def mode_path(model: Model, kappa: float, lag: float, sigma: float) -> ModePath:
     return ModePath(t, inverse, _path_bias(model, forgotten, target), noise**2 if frozen else noise)
 
 
-def _path_bias(model: Model, forgotten: Vector, target: Vector) -> Vector:
+def _path_bias(model: Model, forgotten: Array, target: Array) -> Array:
     """Return the bias: exact for the first steps, in which agents have not come close, and by the recursion after."""
     w, v, state = model.mode_weights, model.consensus_value, model.start_state
     exact = np.empty(EXACT_STEPS - 1)
@@ -190,7 +191,7 @@ def _path_bias(model: Model, forgotten: Vector, target: Vector) -> Vector:
     return np.concatenate([exact, _driven(exact[-1], forgotten[exact.size :], target[exact.size :])])
 
 
-def _driven(value: float, forgotten: Vector, target: Vector) -> Vector:
+def _driven(value: float, forgotten: Array, target: Array) -> Array:
     """Return x with x_k = x_{k−1} + forgotten_k (target_k − x_{k−1})."""
     path = []
     # Plain numbers, which are faster than arrays in a loop of single steps.
@@ -227,7 +228,7 @@ def spectral_gaps(model: Model) -> tuple[float, float]:
     return max(gap, 1e-15), max(float(stiffness), 1e-300)
 
 
-def _directed_gaps(A: Vector, d: Vector, s: Vector) -> tuple[float, float]:
+def _directed_gaps(A: Array, d: Array, s: Array) -> tuple[float, float]:
     """Return the same of a directed network with one closed class, whose period has all eigenvalues of modulus 1."""
     moduli = np.abs(np.linalg.eigvals(A / d[:, None]))
     gap = 1.0 - float(moduli[moduli < 1 - 1e-9].max(initial=0.0))
@@ -272,7 +273,7 @@ def mode_noise(model: Model) -> float:
     return float(np.linalg.norm(weights * model.noise.deviations(model.n)) / weights.sum())
 
 
-def influence(model: Model | SDE) -> Vector:
+def influence(model: Model | SDE) -> Array:
     """Return the weight of each agent's hidden opinion in the consensus value.
 
     Opinions count by stubbornness s and by how much others listen to the agent: with π the stationary law of the chain

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.errors import first_few
-from peerpressure.model import Vector
 from peerpressure.schedules import Table
+from peerpressure.step import Array
 from peerpressure.theory._advice import Advice, Suggestion
 from peerpressure.theory._classification import Outcome
 from peerpressure.theory._departure import Departure
@@ -285,7 +285,7 @@ class Verdict:
     connectivity: Connectivity | None = None
     step: float | None = None
     classes: tuple[ClassLimit, ...] = ()
-    limits: Vector | None = None
+    limits: Array | None = None
     directed: bool = False
 
     @property
