@@ -56,9 +56,10 @@ def _varied(given: Mapping[str, Any], rng: random.Random) -> dict[str, Any]:
 WATCH = """() => { window.tasks = [];
   new PerformanceObserver((list) => tasks.push(...list.getEntries().map((one) => one.duration)))
     .observe({ type: "longtask" }) }"""
-# Move a slider, choose an option, or press a button: any that can be seen.
+# Move a slider, choose an option, or press a button: any that can be seen, or is in a menu or a drawer.
 ACT = """([kind, part]) => {
-  const seen = [...document.querySelectorAll(kind)].filter((one) => one.checkVisibility() && !one.disabled);
+  const seen = [...document.querySelectorAll(kind)].filter((one) =>
+    !one.disabled && (one.checkVisibility() || one.matches(".card, #share-menu *")));
   const one = seen[Math.floor(part * seen.length)];
   if (!one) return;
   const rest = (part * seen.length) % 1;

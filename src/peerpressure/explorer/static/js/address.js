@@ -103,6 +103,10 @@ function entryOf({ scenario, view: { time, speed, pace, ...chosen }, other = nul
 /** Keeps the address up to date with the state, with an entry in the browser's history for each settled change. */
 export class AddressWriter {
   #timer = 0;
+  /**
+   * Null while another address is being opened.
+   * @type {string | null}
+   */
   #written = location.hash;
   /** What the current entry stands for. */
   #entry = "";
@@ -141,12 +145,18 @@ export class AddressWriter {
     if (this.canRedo) history.forward();
   }
 
+  /** Write nothing until the state in the address has been opened. */
+  opening() {
+    window.clearTimeout(this.#timer);
+    this.#written = null;
+  }
+
   /**
    * Take note of a state that was opened from an entry of the history.
    * @param {State} state
    */
   opened(state) {
-    window.clearTimeout(this.#timer);
+    this.opening();
     this.#entry = entryOf(state);
     this.#written = location.hash;
   }

@@ -154,6 +154,10 @@ export class Comparison {
     byId("comparison-end").addEventListener("click", () => this.#end());
     byId("comparison-swap").addEventListener("click", () => this.#swap());
     store.onOther(() => this.refresh());
+    store.onView((now, before) => {
+      // What is learned about the agents of A is only computed to be shown.
+      if (store.other && now.colour !== before.colour && now.colour === "exposure") this.refresh();
+    });
   }
 
   restyle() {

@@ -106,11 +106,6 @@ class Explorer {
     const chosen = () => ({ scenario: this.store.scenario, view: this.store.view, other: this.store.other });
     const shown = () => ({ ...chosen(), view: { ...this.#shownView, time: this.clock.time } });
     this.address = new AddressWriter(chosen, shown);
-    this.tour = new Tour(this, {
-      address: this.address,
-      open: (opened) => this.#openState(opened),
-      current: () => ({ ...chosen(), view: { ...this.store.view, time: this.clock.time } }),
-    });
     this.comparison = new Comparison({
       store: this.store,
       stage: this.stage,
@@ -124,6 +119,11 @@ class Explorer {
         if (this.#started) this.address.schedule();
         countAnswer("comparisons");
       },
+    });
+    this.tour = new Tour(this, {
+      address: this.address,
+      open: (opened) => this.#openState(opened),
+      current: () => ({ ...chosen(), view: { ...this.store.view, time: this.clock.time } }),
     });
     this.computation = new Computation(
       {
@@ -295,7 +295,7 @@ class Explorer {
     showTab(view.tab);
     this.colours.select(view.colour);
     this.transport.setSpeed({ speed: view.speed, pace: view.pace, logarithmic: view.logTime });
-    byId("verdict").dataset.brief = String(observing);
+    for (const id of ["verdict", "verdict-a"]) byId(id).dataset.brief = String(observing);
     byId("log-time").setAttribute("aria-pressed", String(view.logTime));
     byId("log-size").setAttribute("aria-pressed", String(view.logSize));
     this.curves.setAxes(view);
@@ -331,11 +331,10 @@ class Explorer {
     this.clock.seekTime(state.view.time);
   }
 
-  /**
-   * Open the state of the address, after going back or forth or to another address.
-   */
+  /** Open the state of the address, after going back or forth or to another address. */
   async #openAddress() {
     const { hash } = location;
+    this.address.opening();
     hideMessage();
     const state = await initialState(this.catalogue.default);
     // Somebody may be faster than the answer.

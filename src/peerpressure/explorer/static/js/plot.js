@@ -158,6 +158,7 @@ export class Plot {
       const width = 1.5 * scale * uPlot.pxRatio;
       ctx.fillRect(chart.valToPos(this.#time, "x", true), bbox.top, width, bbox.height);
     }
+    chart.destroy();
     return ctx.canvas;
   }
 
