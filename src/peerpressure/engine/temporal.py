@@ -39,6 +39,7 @@ def roomy_graph(network: TemporalNetwork, t: int, dtype: np.dtype[Any]) -> Graph
         weights=weights,
         stride=np.uint64(1),
         order=np.zeros(0, np.uint16),
+        sums=np.zeros(0, dtype),
     )
 
 

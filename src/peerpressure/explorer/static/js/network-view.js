@@ -3,7 +3,7 @@
 import { cssColour } from "./colour.js";
 import { axisFont, context2d } from "./elements.js";
 import { placedNames } from "./labels.js";
-import { ScreenLayout } from "./screen-layout.js";
+import { BELOW, ScreenLayout } from "./screen-layout.js";
 
 /**
  * @typedef {import("./colour.js").Scale} Scale
@@ -118,6 +118,18 @@ export class NetworkView {
    */
   #edgeGroups = null;
 
+  /** The height that is left free at the bottom. */
+  below = BELOW;
+  /** Pixels of the canvas for each pixel of the page. */
+  #density = window.devicePixelRatio || 1;
+  /** Whether the edge layer has changed since the last picture. */
+  #redrawn = true;
+  /**
+   * The layers of the last picture.
+   * @type {{canvas: HTMLCanvasElement, edges: HTMLCanvasElement, density: number} | null}
+   */
+  #layers = null;
+
   /**
    * @param {HTMLCanvasElement} canvas
    * @param {HTMLElement[]} tools that lie over its top
@@ -128,6 +140,39 @@ export class NetworkView {
     this.tools = tools;
     this.nameOf = nameOf;
     this.context = context2d(canvas);
+  }
+
+  /**
+   * Draw a frame on a canvas of its own, as it is on the screen but with more pixels.
+   * @param {number} density
+   * @param {Look} look
+   */
+  picture(density, look) {
+    const screen = { canvas: this.canvas, edges: this.#edgeLayer, density: this.#density };
+    const { clientWidth, clientHeight } = screen.canvas;
+    const [width, height] = [Math.round(clientWidth * density), Math.round(clientHeight * density)];
+    const known = this.#layers?.canvas.width === width && this.#layers.canvas.height === height;
+    if (!known) {
+      const [canvas, edges] = [document.createElement("canvas"), document.createElement("canvas")];
+      for (const layer of [canvas, edges]) Object.assign(layer, { width, height });
+      this.#layers = { canvas, edges, density };
+    }
+    const layers = /** @type {typeof screen} */ (this.#layers);
+    this.#drawOn(layers);
+    // Frames of an animation have their edges in common.
+    if (this.#redrawn || !known) this.drawEdges();
+    this.#redrawn = false;
+    this.draw(look);
+    this.#drawOn(screen);
+    return layers.canvas;
+  }
+
+  /** @param {{canvas: HTMLCanvasElement, edges: HTMLCanvasElement, density: number}} layers */
+  #drawOn({ canvas, edges, density }) {
+    this.canvas = canvas;
+    this.context = context2d(canvas);
+    this.#edgeLayer = edges;
+    this.#density = density;
   }
 
   /**
@@ -150,12 +195,14 @@ export class NetworkView {
   /** Adapt to the canvas's size and to the zoom. */
   refit() {
     const { clientWidth: width, clientHeight: height } = this.canvas;
-    const density = window.devicePixelRatio || 1;
+    this.#density = window.devicePixelRatio || 1;
     for (const layer of [this.canvas, this.#edgeLayer]) {
-      layer.width = Math.max(1, Math.round(width * density));
-      layer.height = Math.max(1, Math.round(height * density));
+      layer.width = Math.max(1, Math.round(width * this.#density));
+      layer.height = Math.max(1, Math.round(height * this.#density));
     }
-    this.layout.covered = Math.max(0, ...this.tools.map(({ offsetTop, offsetHeight }) => offsetTop + offsetHeight));
+    const { top } = this.canvas.getBoundingClientRect();
+    this.layout.covered = Math.max(0, ...this.tools.map((tool) => tool.getBoundingClientRect().bottom - top));
+    this.layout.below = this.below;
     this.layout.fit(width, height);
     this.#measure();
     this.drawEdges();
@@ -193,8 +240,8 @@ export class NetworkView {
     const ctx = context2d(this.#edgeLayer);
     ctx.setTransform(1, 0, 0, 1, 0, 0);
     ctx.clearRect(0, 0, this.#edgeLayer.width, this.#edgeLayer.height);
-    const density = window.devicePixelRatio || 1;
-    ctx.setTransform(density, 0, 0, density, 0, 0);
+    ctx.setTransform(this.#density, 0, 0, this.#density, 0, 0);
+    this.#redrawn = true;
     for (const group of this.#edgeGroups ?? this.#ownEdges()) {
       this.#strokeEdges(ctx, group);
       if (group.heads) this.#fillHeads(ctx, group);
@@ -298,11 +345,10 @@ export class NetworkView {
    */
   draw(look) {
     const ctx = this.context;
-    const density = window.devicePixelRatio || 1;
     ctx.setTransform(1, 0, 0, 1, 0, 0);
     ctx.clearRect(0, 0, this.canvas.width, this.canvas.height);
     ctx.drawImage(this.#edgeLayer, 0, 0);
-    ctx.setTransform(density, 0, 0, density, 0, 0);
+    ctx.setTransform(this.#density, 0, 0, this.#density, 0, 0);
     const { fill, observed, followed, cursor, brush } = look;
     if (fill.length !== this.graph.n) return;
     const ring = this.size >= MIN_RINGED_SIZE && this.graph.n <= MAX_DISCS ? look.ring : null;

@@ -2,6 +2,8 @@
 
 // At the sides are the buttons for zoom, below is the colour key; how far tools reach down from above is measured.
 export const SIDE = 50;
+// On a canvas as narrow as half of a stage, the network needs all the width there is.
+const [NARROW, NARROW_SIDE] = [330, 20];
 export const BELOW = 92;
 const GAP = 18;
 // How much a layout may be stretched to fill a canvas that is not square.
@@ -16,6 +18,8 @@ export class ScreenLayout {
   height = 1;
   /** The height that tools cover at the top. */
   covered = 0;
+  /** The height that is left free at the bottom. */
+  below = BELOW;
   zoom = 1;
   panX = 0;
   panY = 0;
@@ -59,8 +63,8 @@ export class ScreenLayout {
   fit(width, height) {
     this.width = width;
     this.height = height;
-    const halfWidth = Math.max(40, width - 2 * SIDE) / 2;
-    const halfHeight = Math.max(40, height - this.#above - BELOW) / 2;
+    const halfWidth = Math.max(40, width - 2 * (width < NARROW ? NARROW_SIDE : SIDE)) / 2;
+    const halfHeight = Math.max(40, height - this.#above - this.below) / 2;
     const [mostX, mostY] = [halfWidth / this.#reachX, halfHeight / this.#reachY];
     this.scale = Math.min(mostX, mostY);
     const scaleX = Math.min(mostX, this.stretch * this.scale) * this.zoom;
@@ -79,7 +83,7 @@ export class ScreenLayout {
   zoomBy(factor, x = this.width / 2, y = this.height / 2) {
     const zoom = Math.min(MAX_ZOOM, Math.max(1, this.zoom * factor));
     const growth = zoom / this.zoom;
-    const [centreX, centreY] = [this.width / 2, (this.height + this.#above - BELOW) / 2];
+    const [centreX, centreY] = [this.width / 2, (this.height + this.#above - this.below) / 2];
     this.panX = (this.panX + centreX - x) * growth + x - centreX;
     this.panY = (this.panY + centreY - y) * growth + y - centreY;
     this.zoom = zoom;

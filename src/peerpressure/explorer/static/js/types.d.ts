@@ -86,12 +86,15 @@ export interface View {
 export interface State {
   scenario: Scenario;
   view: View;
+  /** The scenario that is compared with, if any. */
+  other?: Scenario | null;
 }
 
 /** A state from outside the page. Its view may lack keys or hold values of a wrong type. */
 export interface UncheckedState {
   scenario: Scenario;
   view: unknown;
+  other?: Scenario | null;
 }
 
 /** An agent that is followed, in the network shown. */
