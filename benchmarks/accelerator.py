@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 import peerpressure as pp
 from peerpressure.engine import gpu
 
+from .network_classes import kinds
 from .sections import Cell, Section, Table, Target, count
 from .settings import FULL, Settings
 from .workload import workload
@@ -19,6 +21,7 @@ from .workload import workload
 REPLICATES = 32
 STEPS = 1_000  # of a whole call
 BATCH = 50  # steps between two readings of the device's clock
+PRECISIONS = ("float32", "float64")
 SPAN, SHARE = 200, 0.001  # steps after which a temporal network repeats, and edges that fail at each of them
 
 TEXT = f"""\
@@ -26,7 +29,7 @@ Picoseconds per agent-step on an NVIDIA device, of the kernels by events on the 
 {STEPS:,} steps, set-up and copies included. The bound is the time that the bytes of one step take at the device's copy
 bandwidth if every gathered neighbour's row is read from memory; rows of hubs stay in its cache, so that a fraction
 above 1 is possible. All cases of a table are interleaved. In the temporal network 1 in {1 / SHARE:,.0f} edges fails at
-every step.
+every step; the other models are those of the section on kinds of networks, with agents in random order.
 """
 
 
@@ -47,20 +50,25 @@ def _seconds(cupy: Any, work: Callable[[], object]) -> float:
     return float(cupy.cuda.get_elapsed_time(begin, end)) * 1e-3
 
 
-def _steps(agents: int, replicates: int, dtype: str) -> Callable[[], None]:
+def _steps(model: pp.Model, replicates: int, dtype: str) -> Callable[[], None]:
     """Return a function that makes BATCH steps on the device, without waiting for them."""
     from peerpressure.simulation import Record, _plan
 
-    model = workload(agents).model
     nothing = Record(states=False, summaries=False)
-    plan = _plan(model, 1, np.arange(replicates), 1, nothing, 0, np.dtype(dtype), None)
+    plan = _plan(model, 1, np.arange(replicates), 1, nothing, 0, np.dtype(dtype), None, device="gpu")
     run = gpu.DeviceRun(gpu.Device(plan), plan, model.start_state, None, None)
 
     def work() -> None:
         for t in range(1, BATCH + 1):
-            run.step(t, 1 / t, 1.0, 1.0, 0.0)
+            run.step(t, 1 / t, 1.0, 1.0, 0.1)
 
     return work
+
+
+def _interleaved(cupy: Any, works: dict[Any, Callable[[], None]], rounds: int) -> dict[Any, NDArray[np.float64]]:
+    """Return the seconds of a step of each case in each round, after one that compiles and warms up."""
+    times = np.array([[_seconds(cupy, work) / BATCH for work in works.values()] for _ in range(rounds + 1)])
+    return dict(zip(works, times[1:].T, strict=True))
 
 
 def _bytes(agents: int, replicates: int, dtype: str) -> float:
@@ -71,29 +79,49 @@ def _bytes(agents: int, replicates: int, dtype: str) -> float:
 
 def _kernels(cupy: Any, settings: Settings, bandwidth: float) -> tuple[Table, dict[str, float]]:
     large = settings.large
-    cases = {
-        (agents, replicates, dtype): _steps(agents, replicates, dtype)
+    works = {
+        (agents, replicates, dtype): _steps(workload(agents).model, replicates, dtype)
         for agents, replicates in ((large // 10, REPLICATES), (large, 1), (large, REPLICATES))
-        for dtype in ("float32", "float64")
+        for dtype in PRECISIONS
     }
-    costs: dict[Any, list[float]] = {case: [] for case in cases}
-    for done in range(settings.rounds + 1):
-        for case, work in cases.items():
-            second = _seconds(cupy, work)
-            # The first round compiles and warms up.
-            costs[case] += [second / BATCH / (case[0] * case[1]) * 1e12] if done else []
     rows: list[list[Cell]] = []
-    for (agents, replicates, dtype), values in costs.items():
+    typical_of = {}
+    for (agents, replicates, dtype), times in _interleaved(cupy, works, settings.rounds).items():
+        costs = times / (agents * replicates) * 1e12
+        typical = typical_of[agents, replicates, dtype] = float(np.median(costs))
         bound = _bytes(agents, replicates, dtype) / bandwidth / (agents * replicates) * 1e12
-        typical = float(np.median(values))
-        rows.append([f"{count(agents)}×{replicates}", dtype, typical, _spread(values), bound / typical])
+        rows.append([f"{count(agents)}×{replicates}", dtype, typical, _spread(costs), bound / typical])
     head = ("", "precision", "ps per agent-step", "from – to", "of the bound")
-    typical_of = {dtype: float(np.median(costs[large, REPLICATES, dtype])) for dtype in ("float32", "float64")}
-    return Table(f"Kernels; copy bandwidth {bandwidth / 1e12:.2f} TB/s", head, rows), typical_of
+    table = Table(f"Kernels; copy bandwidth {bandwidth / 1e12:.2f} TB/s", head, rows)
+    return table, {dtype: typical_of[large, REPLICATES, dtype] for dtype in PRECISIONS}
 
 
-def _spread(values: list[float]) -> str:
-    return f"{min(values):.3g} – {max(values):.3g}"
+def _kinds(cupy: Any, settings: Settings) -> Table:
+    """Return what a step of other models costs, against the benchmark's network with its agents in random order."""
+    networks = kinds(settings.large)
+    plain = networks["symmetric"]
+    changed: dict[str, dict[str, Any]] = {
+        "asynchronous, probability 0.5": {"activation": 0.5},
+        "adapting": {"adaptation": 0.1},
+        "AR(1) noise": {"noise": pp.Gaussian(0.1, temporal=pp.AR1(0.5))},
+    }
+    models = {name: networks[name] for name in ("symmetric", "directed", "symmetric, weighted", "signed")}
+    models |= {name: replace(plain, **parts) for name, parts in changed.items()}
+    rows: list[list[Cell]] = [[name] for name in models]
+    for dtype in PRECISIONS:
+        works = {name: _steps(model, REPLICATES, dtype) for name, model in models.items()}
+        times = _interleaved(cupy, works, settings.rounds)
+        for row, own in zip(rows, times.values(), strict=True):
+            ratios = own / times["symmetric"]
+            cost = float(np.median(own)) / (settings.large * REPLICATES) * 1e12
+            row += [cost, float(np.median(ratios)), _spread(ratios)]
+    each = ("ps per agent-step", "times the first row", "from – to")
+    head = ("", *(f"{name}, {dtype}" for dtype in PRECISIONS for name in each))
+    return Table(f"Kernels of other models, {count(settings.large)}×{REPLICATES}", head, rows)
+
+
+def _spread(values: NDArray[np.float64]) -> str:
+    return f"{values.min():.3g} – {values.max():.3g}"
 
 
 def _calls(settings: Settings) -> dict[tuple[str, str], Callable[[int], NDArray[Any]]]:
@@ -112,18 +140,20 @@ def _calls(settings: Settings) -> dict[tuple[str, str], Callable[[int], NDArray[
         "summaries of every step": (plain, "summaries"),
         "temporal network, final states": (temporal, "final"),
     }
-    return {(name, dtype): call(*case, dtype) for name, case in cases.items() for dtype in ("float32", "float64")}
+    return {(name, dtype): call(*case, dtype) for name, case in cases.items() for dtype in PRECISIONS}
 
 
 def _whole(settings: Settings, kernels: dict[str, float]) -> tuple[Table, dict[tuple[str, str], float]]:
     calls = _calls(settings)
-    costs: dict[tuple[str, str], list[float]] = {case: [] for case in calls}
-    for done in range(settings.rounds + 1):
-        for case, call in calls.items():
+    seconds = np.empty((settings.rounds, len(calls)))
+    for call in calls.values():
+        call(2)
+    for done in range(settings.rounds):
+        for place, call in enumerate(calls.values()):
             begin = time.perf_counter()
-            call(STEPS if done else 2)
-            second = time.perf_counter() - begin
-            costs[case] += [second / (STEPS * settings.large * REPLICATES) * 1e12] if done else []
+            call(STEPS)
+            seconds[done, place] = time.perf_counter() - begin
+    costs = dict(zip(calls, (seconds / (STEPS * settings.large * REPLICATES) * 1e12).T, strict=True))
     ratios = {case: float(np.median(values)) / kernels[case[1]] for case, values in costs.items()}
     rows: list[list[Cell]] = [
         [*case, float(np.median(values)), _spread(values), ratios[case]] for case, values in costs.items()
@@ -151,4 +181,4 @@ def measure(settings: Settings) -> Section:
     table, kernels = _kernels(cupy, settings, _copy_bandwidth(cupy))
     whole, ratios = _whole(settings, kernels)
     targets = _targets(kernels, ratios) if settings.large == FULL.large else _targets({}, {})
-    return Section(title, TEXT, [table, whole], targets)
+    return Section(title, TEXT, [table, whole, _kinds(cupy, settings)], targets)

@@ -262,9 +262,9 @@ class Model:
 
     @cached_property
     def mode_weights(self) -> Array:
-        """Weights π = ℓd/Σℓd of the public opinions in the consensus mode; d/Σd where the network is symmetric.
+        """Weights ϖ = ℓd/Σℓd of the public opinions in the consensus mode; d/Σd where the network is symmetric.
 
-        π is the stationary law of D⁻¹A, and all 0 where nobody who counts listens to anybody. Where agents update with
+        ϖ is the stationary law of D⁻¹A, and all 0 where nobody who counts listens to anybody. Where agents update with
         probabilities q, it is proportional to ℓd/q.
         """
         weights = self.network.left_null_vector * self.network.degrees
@@ -307,7 +307,7 @@ class Model:
     def kappa(self) -> float:
         """The ratio κ = Σs/Σd; under ρ_t = κt the consensus mode is the running mean of all preferred opinions.
 
-        On a directed network it is κ = Σℓs/Σℓd = Σ πs/d, and ∞ where nobody who counts listens to anybody. Where agents
+        On a directed network it is κ = Σℓs/Σℓd = Σ ϖs/d, and ∞ where nobody who counts listens to anybody. Where agents
         update with probabilities q, it is Σℓs/Σ(ℓd/q).
         """
         ell, degrees = self.network.left_null_vector, self.network.degrees

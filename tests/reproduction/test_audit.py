@@ -346,3 +346,10 @@ def test_a_sweep_with_one_graph_per_size_follows_the_law_of_its_cells() -> None:
     assert np.abs(z).max() < 5
     assert cells["exact"].nunique() == 6
     np.testing.assert_allclose(cells["residual_variance"], cells["exact_residual_variance"], rtol=0.4)
+
+
+def test_t_is_as_precise_as_it_is_printed() -> None:
+    for edges, terms in printed.REGRESSIONS.items():
+        for name, term in terms.items():
+            text = printed.PARAMETER_TABLES[edges][name][2]
+            assert term.t_half_unit == 0.5 * 10.0 ** -len(text.partition(".")[2])

@@ -49,6 +49,7 @@ def run(
     check_folder(folder)
     from peerpressure.engine.plan import available_threads
     from peerpressure.measures import Experiment, check_room
+    from peerpressure.recovery._least_squares import few_threads
     from peerpressure.report.drawing import elsewhere
     from peerpressure.report.run import may_be_written, order_figures, run_files, write_run
 
@@ -61,7 +62,8 @@ def run(
     with elsewhere(available_threads() if drawn else 1) as submit:
         # Simulated here, so that its progress bar and the line of stages do not overlap on the terminal.
         _ = experiment.run
-        with progress_line() as show_stage:
+        # Few agents: further threads of linear algebra would take the cores on which figures are drawn.
+        with progress_line() as show_stage, few_threads(experiment.model.n):
             show_stage("diagnosing")
             ordered = order_figures(experiment, submit)
             summary = None if as_json else _summary(experiment)

@@ -37,7 +37,6 @@ from peerpressure.noise import AR1, Frozen
 # it needs for numbers of 4 or 8 bytes.
 _THREADS = 128
 _BLOCKS = {4: 12, 8: 10}
-_AHEAD = 2
 _HUB_PACKS = 2
 _HUB_SLICES = 48  # with the packs, at most the threads of the smallest block that is used
 _TOGETHER = 32  # threads side by side that share an agent, and replicates that are transposed at a time
@@ -72,6 +71,12 @@ def _module(**definitions: Any) -> Any:
         # Divisions and roots to one unit in the last place more, at half the instructions.
         options += ["--prec-div=false", "--prec-sqrt=false"]
     return _cupy().RawModule(code=kernel_source(), options=("-std=c++17", *options))
+
+
+@cache
+def _kernel(module: Any, name: str) -> Any:
+    # Looking it up takes as long as starting it.
+    return module.get_function(name)
 
 
 def run(
@@ -175,7 +180,6 @@ class Device:
             stride=0 if self.uniform else 1,
             threads=_THREADS,
             blocks=_BLOCKS[size],
-            ahead=_AHEAD,
             hub_packs=_HUB_PACKS,
             hub_slices=_HUB_SLICES,
             law=self.draw.law,
@@ -301,7 +305,7 @@ class DeviceRun:
     def _launch(self, name: str, blocks: int, down: int, arguments: tuple[Any, ...]) -> None:
         """Start blocks of threads: ``across`` packs of ``down`` agents or pairs, and as often as there are packs."""
         grid = (blocks, -(-self.packs // self.across))
-        self.module.get_function(name)(grid, (self.across, down), arguments)
+        _kernel(self.module, name)(grid, (self.across, down), arguments)
 
     def step(self, time: int, relief: float, weight: float, scale: float, adaptation_rate: float) -> None:
         """Make one step."""
@@ -330,13 +334,14 @@ class DeviceRun:
             # into it; it is done while the device works.
             prepared = pool.submit(_touch, result)
             self._record(0, chosen, result)
+            self.network.look_ahead(begin, min(begin + _SEGMENT, last))
             for first in range(begin, last, _SEGMENT):
                 end = min(first + _SEGMENT, last)
-                self.network.look_ahead(first, end)
                 for time, reading in enumerate(zip(*plan.readings(first, end), strict=True), first + 1):
                     self._advance(time, reading)
                     if time in slots:
                         self._record(slots[time], chosen, result)
+                self.network.look_ahead(end, min(end + _SEGMENT, last))
                 # Launches are asynchronous; without this wait progress would run ahead of the device, and Ctrl-C would
                 # not stop it.
                 self.cupy.cuda.get_current_stream().synchronize()
@@ -358,9 +363,9 @@ class DeviceRun:
                 self._download(values, chosen, kept[:, slot])
         if self.plan.keep_summaries:
             # On the device until the end: a copy would wait for it at every record.
-            sizes = (np.uint32(self.plan.model.n), np.uint32(self.packs))
+            sizes = map(np.uint32, (self.plan.model.n, self.network.pairs, self.packs))
             parts = (self.partial, self.finished, self.summaries[slot])
-            self._launch("summarise", _PARTS, _ROWS, (*sizes, self.network.slots, self.public, *parts))
+            self._launch("summarise", _PARTS, _ROWS, (*sizes, self.network.counters, self.public, *parts))
 
     def _results(self, result: RunResult) -> None:
         # Its memory is needed to transpose.

@@ -5,7 +5,6 @@
 //   THREADS in a block, at most, and BLOCKS on a multiprocessor, at least
 //   HUB_PACKS, HUB_SLICES  packs of a hub in a block, and threads that share the row: the same for any number of packs,
 //           so that the sums of a replicate do not depend on the others
-//   AHEAD   rows of neighbours of each agent that are under way at a time
 //   STRIDE  1 if each edge has its weight, 0 if one weight serves all
 //   LAW, MODE  of the noise, and ACTIVE, who updates while all others keep their public opinions: codes of plan.py
 //   KEEP_ISOLATED  1 if agents of degree 0 keep their public opinions
@@ -196,7 +195,9 @@ __device__ __forceinline__ void draw_pair(real shape, uint4 counter, word k0, wo
     }
 }
 
-// Adds every stride-th neighbour's row of both agents. Several loads are under way at a time, also at the end of a row:
+const int AHEAD = 4;  // neighbours of each agent whose rows are under way at a time
+
+// Adds every stride-th neighbour's row of both agents. Loads at the end of a row are under way together as well, since
 // most rows are short.
 __device__ __forceinline__ void sum_rows(
     Pack* total, const Pack* __restrict__ y, const word* __restrict__ columns, const real* __restrict__ weights, EDGE* k,
@@ -215,6 +216,7 @@ __device__ __forceinline__ void sum_rows(
 #pragma unroll
             for (int h = 0; h < 2; ++h) {
                 EDGE edge = k[h] + j * stride;
+                // Any weight serves for a row of zeros.
                 real weight = weights[edge < end[h] ? edge * STRIDE : 0];
 #pragma unroll
                 for (int l = 0; l < LANES; ++l) total[h].lane[l] = fma(weight, rows[h][j].lane[l], total[h].lane[l]);
@@ -240,11 +242,14 @@ __device__ __forceinline__ Pack add_up(Pack part, word slice, word thread) {
     return part;
 }
 
+// The agent of a half of a counter block: i and i + 4 share one.
+__device__ __forceinline__ word agent_of(word block, word half) { return (block / 4) * 8 + block % 4 + 4 * half; }
+
 // Whether an agent updates in one replicate; see the end of random.py.
 __device__ __forceinline__ bool updates(
     word block, word half, word agents, word time, word replicate, word k0, word k1,
     const wide_word* __restrict__ thresholds, const unsigned char* __restrict__ listed) {
-    word agent = (block / 4) * 8 + block % 4 + 4 * half;
+    word agent = agent_of(block, half);
     if (ACTIVE == EVERYBODY || agent >= agents) return true;
     if (ACTIVE == CHANCE) {
         uint4 w = philox(make_uint4(agent / 4, time, replicate, 0x80000000u), k0, k1);
@@ -376,8 +381,8 @@ __device__ __forceinline__ Summary join_all(Summary own) {
 
 // Minimum, maximum and mean over agents. The block that finishes last joins the parts of all blocks, in a fixed order.
 extern "C" __global__ void __launch_bounds__(32 * 32) summarise(
-    word agents, word packs, const word* __restrict__ slots, const Pack* __restrict__ y, Summary* __restrict__ parts,
-    word* __restrict__ finished, Summary* __restrict__ result) {
+    word agents, word pairs, word packs, const word* __restrict__ counters, const Pack* __restrict__ y,
+    Summary* __restrict__ parts, word* __restrict__ finished, Summary* __restrict__ result) {
     __shared__ bool is_last;
     word pack = blockIdx.y * blockDim.x + threadIdx.x;
     bool inside = pack < packs, first = threadIdx.x == 0 && threadIdx.y == 0;
@@ -389,10 +394,12 @@ extern "C" __global__ void __launch_bounds__(32 * 32) summarise(
     for (int l = 0; l < LANES; ++l) low.lane[l] = infinity, high.lane[l] = -infinity;
     if (inside)
 #pragma unroll 4
-        for (word i = blockIdx.x * blockDim.y + threadIdx.y; i < agents; i += gridDim.x * blockDim.y) {
-            Pack row = y[(size_t)slots[i] * packs + pack];
+        for (word slot = blockIdx.x * blockDim.y + threadIdx.y; slot < 2 * pairs; slot += gridDim.x * blockDim.y) {
+            // Read in any case: a load that waits for another is late.
+            Pack row = y[(size_t)slot * packs + pack];
+            bool somebody = agent_of(counters[slot / 2], slot % 2) < agents;
 #pragma unroll
-            for (int l = 0; l < LANES; ++l) {
+            for (int l = 0; somebody && l < LANES; ++l) {
                 low.lane[l] = fmin(low.lane[l], row.lane[l]);
                 high.lane[l] = fmax(high.lane[l], row.lane[l]);
                 sum[l] += row.lane[l];
@@ -408,33 +415,35 @@ extern "C" __global__ void __launch_bounds__(32 * 32) summarise(
     if (first) is_last = atomicAdd(finished + blockIdx.y, 1u) == gridDim.x - 1;
     __syncthreads();
     if (!is_last) return;
+    Summary all[LANES];
+#pragma unroll
+    for (int l = 0; l < LANES; ++l) all[l] = {infinity, -infinity, 0};
+    for (word i = threadIdx.y; inside && i < gridDim.x; i += blockDim.y)
+#pragma unroll
+        for (int l = 0; l < LANES; ++l) all[l] = joined(all[l], parts[i * width + place + l]);
+#pragma unroll
     for (int l = 0; l < LANES; ++l) {
-        Summary all = {infinity, -infinity, 0};
-        for (word i = threadIdx.y; inside && i < gridDim.x; i += blockDim.y)
-            all = joined(all, parts[i * width + place + l]);
-        all = join_all(all);
-        all.sum /= agents;
-        if (inside && threadIdx.y == 0) result[place + l] = all;
+        all[l] = join_all(all[l]);
+        all[l].sum /= agents;
+        if (inside && threadIdx.y == 0) result[place + l] = all[l];
     }
     if (first) finished[blockIdx.y] = 0;
 }
 
 // Sets the weights of pairs of agents, in both directions, where they stand in the rows of all neighbours over time.
 extern "C" __global__ void set_weights(
-    word count, const word* __restrict__ sources, const word* __restrict__ targets, const real* __restrict__ values,
-    const EDGE* __restrict__ all_starts, const word* __restrict__ all_columns, real* __restrict__ all_weights) {
-    wide_word change = (wide_word)blockIdx.x * blockDim.x + threadIdx.x;
-    bool back = change >= count;
-    if (back) change -= count;
-    if (change >= count) return;
-    word row = back ? targets[change] : sources[change], column = back ? sources[change] : targets[change];
-    EDGE low = all_starts[row], high = all_starts[row + 1], end = high;
+    word changes, const word* __restrict__ ends, const real* __restrict__ values, const EDGE* __restrict__ all_starts,
+    const word* __restrict__ all_columns, real* __restrict__ all_weights) {
+    wide_word thread = (wide_word)blockIdx.x * blockDim.x + threadIdx.x;
+    if (thread / 2 >= changes) return;
+    word row = ends[thread], column = ends[thread ^ 1];
+    EDGE low = all_starts[row], end = all_starts[row + 1], high = end;
     while (low < high) {
         EDGE middle = low + (high - low) / 2;
         if (all_columns[middle] < column) low = middle + 1;
         else high = middle;
     }
-    if (low < end && all_columns[low] == column) all_weights[low] = values[change];
+    if (low < end && all_columns[low] == column) all_weights[low] = values[thread / 2];
 }
 
 // Writes rows as a step reads them: the neighbours of weight other than 0, by their slots. A warp takes a row. Degrees
@@ -443,24 +452,32 @@ extern "C" __global__ void place_rows(
     word count, const word* __restrict__ rows, const word* __restrict__ slots, const EDGE* __restrict__ all_starts,
     const word* __restrict__ all_columns, const real* __restrict__ all_weights, const EDGE* __restrict__ starts,
     EDGE* __restrict__ ends, word* __restrict__ columns, real* __restrict__ weights, Agent* __restrict__ constants) {
+    const int at_once = 4;
     wide_word thread = (wide_word)blockIdx.x * blockDim.x + threadIdx.x;
     word lane = thread % 32;
     if (thread / 32 >= count) return;
     word row = rows[thread / 32], slot = slots[row];
-    EDGE next = starts[slot];
+    EDGE next = starts[slot], end = all_starts[row + 1];
     double degree = 0;
-    for (EDGE begin = all_starts[row]; begin < all_starts[row + 1]; begin += 32) {
-        EDGE edge = begin + lane;
-        bool inside = edge < all_starts[row + 1];
-        real weight = inside ? all_weights[edge * STRIDE] : 0;
-        word present = __ballot_sync(0xFFFFFFFFu, weight != 0);
-        if (weight != 0) {
-            EDGE place = next + __popc(present & ((1u << lane) - 1));
-            columns[place] = slots[all_columns[edge]];
-            if (STRIDE) weights[place] = weight;
+    for (EDGE begin = all_starts[row] + lane; begin - lane < end; begin += 32 * at_once) {
+        real weight[at_once];
+        word neighbour[at_once];
+        // All loads first, since long rows are a matter of latency.
+#pragma unroll
+        for (int j = 0; j < at_once; ++j) {
+            bool inside = begin + 32 * j < end;
+            weight[j] = inside ? all_weights[(begin + 32 * j) * STRIDE] : 0;
+            neighbour[j] = inside ? slots[all_columns[begin + 32 * j]] : 0;
         }
-        next += __popc(present);
-        degree += weight;
+#pragma unroll
+        for (int j = 0; j < at_once; ++j) {
+            word present = __ballot_sync(0xFFFFFFFFu, weight[j] != 0);
+            EDGE place = next + __popc(present & ((1u << lane) - 1));
+            if (weight[j] != 0) columns[place] = neighbour[j];
+            if (STRIDE && weight[j] != 0) weights[place] = weight[j];
+            next += __popc(present);
+            degree += weight[j];
+        }
     }
     for (int offset = 16; offset; offset /= 2) degree += __shfl_xor_sync(0xFFFFFFFFu, degree, offset);
     if (lane) return;

@@ -3,6 +3,8 @@
 Agents are stored in another order than the user's, which noise, coins and results are keyed on: the two agents of a
 counter block side by side, since one draw serves both, and pairs by their numbers of neighbours, since the threads of a
 warp wait for the longest row among theirs. The position of an agent in this order is its *slot*.
+
+``engine.temporal`` is imported where a network is temporal: it needs numba, which takes a second to load.
 """
 
 from __future__ import annotations
@@ -11,12 +13,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, triu
 
 from peerpressure.engine.plan import RunPlan, network_step
 from peerpressure.networks import TemporalNetwork
 
-_LONG = 128  # neighbours from which a row is summed by a block of threads and not by one
+# Neighbours from which a row is summed by many threads. Fewer would make the step of 10⁶ agents slower, in which all
+# threads have work, and more that of 10⁵ agents or of one replicate, which waits for the longest row of one thread.
+_LONG = 64
 _WARP = 32
 _NOBODY = 4  # slots at most that no agent has
 
@@ -53,7 +56,9 @@ class DeviceNetwork:
     def __init__(self, plan: RunPlan, cupy: Any, module: Any, edge: Any, *, uniform: bool) -> None:
         self.plan, self.cupy, self.module = plan, cupy, module
         temporal = plan.model.temporal_network
-        union = plan.model.network.adjacency if temporal is None else temporal.aggregate.adjacency.sorted_indices()
+        union = plan.model.network.adjacency if temporal is None else temporal.aggregate.adjacency
+        if not union.has_sorted_indices:
+            union = union.sorted_indices()
         indptr = cupy.asarray(union.indptr)
         lengths = cupy.diff(indptr).astype(np.int64)
         self._assign_slots(lengths)
@@ -63,15 +68,16 @@ class DeviceNetwork:
         self.all_starts = indptr.astype(edge)
         self.all_columns = cupy.asarray(union.indices).astype(np.uint32)
         self.all_weights = cupy.asarray(union.data[:1] if uniform else union.data).astype(plan.dtype)
-        self.weights = self.all_weights if uniform else cupy.empty(union.nnz, plan.dtype)
-        self.hubs = self._count_hubs(union, temporal)
-        if temporal is None:
-            self._place(cupy.arange(plan.model.n, dtype=np.uint32), write_degrees=False)
-            del self.all_starts, self.all_columns, self.all_weights
-            return
-        from peerpressure.engine.temporal import EventArrays  # which needs numba
+        # Zeros, as the step also multiplies rows of zeros by the first weight, which may never be set.
+        self.weights = self.all_weights if uniform else cupy.zeros(union.nnz, plan.dtype)
+        self.hubs = self._count_hubs(union.nnz, temporal)
+        if temporal is not None:
+            from peerpressure.engine.temporal import EventArrays
 
-        self.events = EventArrays(temporal, plan.dtype, plan.pace)
+            self.events = EventArrays(temporal, plan.dtype, plan.pace)
+            return
+        self._place(cupy.arange(plan.model.n, dtype=np.uint32), write_degrees=False)
+        del self.all_starts, self.all_columns, self.all_weights
 
     def _assign_slots(self, lengths: Any) -> None:
         cupy, n = self.cupy, lengths.size
@@ -107,13 +113,15 @@ class DeviceNetwork:
         """Return an array of the agents on the device, in the order of storage."""
         return self.cupy.asarray(values)[self.agents]
 
-    def _count_hubs(self, union: csr_array, temporal: TemporalNetwork | None) -> int:
-        """Return the number of pairs, which come first, with a row that is shared by the threads of a block."""
+    def _count_hubs(self, entries: int, temporal: TemporalNetwork | None) -> int:
+        """Return the number of pairs, which come first, with a row that the threads of a block share."""
         least = _LONG
         if temporal is not None:
+            from peerpressure.engine.temporal import present_events
+
             # Rows of neighbours over time are longer than those of a step, by so much on average. Judged by step 1
             # whatever the start: sums by many threads round differently, and a resumed run has the same bits.
-            least *= max(1, union.nnz // max(temporal.at(1).nnz, temporal.n))
+            least *= max(1, entries // max(2 * present_events(temporal, 1).size, temporal.n))
         longest = self.cupy.diff(self.starts).reshape(-1, 2).max(axis=1)
         return int((longest > least).sum())
 
@@ -136,13 +144,17 @@ class DeviceNetwork:
         temporal = self.plan.model.temporal_network
         if temporal is None:
             return
-        present = triu(temporal.at(network_step(self.plan.start_step, self.plan.pace)), format="coo")
+        from peerpressure.engine.temporal import present_events
+
+        chosen = present_events(temporal, network_step(self.plan.start_step, self.plan.pace))
         self.all_weights[:] = 0
-        self._set(*map(self.cupy.asarray, self._typed(present.row, present.col, present.data)))
+        self._set(*self._uploaded(temporal.sources[chosen], temporal.targets[chosen], temporal.weights[chosen]))
         self._place(self.cupy.arange(temporal.n, dtype=np.uint32), write_degrees=True)
 
-    def _typed(self, sources: Any, targets: Any, weights: Any) -> tuple[NDArray[Any], ...]:
-        return sources.astype(np.uint32), targets.astype(np.uint32), weights.astype(self.plan.dtype)
+    def _uploaded(self, sources: Any, targets: Any, weights: Any) -> tuple[Any, Any]:
+        """Return the ends of some pairs of agents, (pairs, 2), and their weights on the device."""
+        ends = np.stack([sources, targets], axis=1).astype(np.uint32)
+        return self.cupy.asarray(ends), self.cupy.asarray(weights.astype(self.plan.dtype))
 
     def look_ahead(self, begin: int, end: int) -> None:
         """Copy the changes of steps begin + 1…end to the device, and note before which of them each comes."""
@@ -152,21 +164,18 @@ class DeviceNetwork:
         changes = self.events.between(begin, end)
         for k, q in enumerate(changes.spells[:-1].tolist()):
             self.due[begin + q + 1] = slice(int(changes.cuts[k]), int(changes.cuts[k + 1]))
-        parts = self._typed(changes.sources, changes.targets, changes.weights)
-        self.changes = tuple(map(self.cupy.asarray, parts))
+        self.changes = self._uploaded(changes.sources, changes.targets, changes.weights)
 
     def change(self, time: int) -> None:
         """Make the changes that come before a step."""
         part = self.due.get(time)
         if part is None or part.start == part.stop:
             return
-        sources, targets, weights = (column[part] for column in self.changes)
-        self._set(sources, targets, weights)
+        ends, weights = (column[part] for column in self.changes)
+        self._set(ends, weights)
         # An agent of several changes is placed as often, to the same bits.
-        self._place(sources, write_degrees=True)
-        self._place(targets, write_degrees=True)
+        self._place(ends.reshape(-1), write_degrees=True)
 
-    def _set(self, sources: Any, targets: Any, weights: Any) -> None:
+    def _set(self, ends: Any, weights: Any) -> None:
         whole = (self.all_starts, self.all_columns, self.all_weights)
-        arguments = (np.uint32(sources.size), sources, targets, weights, *whole)
-        self.launch("set_weights", 2 * sources.size, arguments)
+        self.launch("set_weights", ends.size, (np.uint32(weights.size), ends, weights, *whole))

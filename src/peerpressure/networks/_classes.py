@@ -170,7 +170,7 @@ def left_null_vector(adjacency: csr_array, classes: list[Positions]) -> NDArray[
 
 
 def _stationary(A: csr_array, degrees: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return π with π D⁻¹A = π, up to its scale, of an irreducible matrix."""
+    """Return ϖ with ϖ D⁻¹A = ϖ, up to its scale, of an irreducible matrix."""
     n = degrees.size
     back = csr_array((sparse.diags_array(1 / degrees) @ A).T)
     if n > DIRECT:
@@ -182,7 +182,7 @@ def _stationary(A: csr_array, degrees: NDArray[np.float64]) -> NDArray[np.float6
             if np.abs(new - pi).sum() <= PRECISION:
                 return np.asarray(new)
             pi = new
-    # With π_0 = 1 the other equations have a non-singular matrix (I − Pᵀ without its first row and column).
+    # With ϖ_0 = 1 the other equations have a non-singular matrix (I − Pᵀ without its first row and column).
     matrix = sparse.csc_array(sparse.eye_array(n, format="csc") - back.tocsc())
     rest = splu(sparse.csc_array(matrix[1:, 1:])).solve(-matrix[1:, [0]].toarray().ravel())
     # Rounding may leave a tiny negative weight where the true one is positive and tiny.

@@ -406,7 +406,7 @@ class Calibration:
         Standard deviation of its noise.
     budget : Budget
         The budget that it meets.
-    error : float
+    rms_error : float
         Root-mean-square distance of the consensus mode to v after ``budget.definition.steps`` steps; exact.
     optimum : OptimalSchedule, optional
         The optimal schedule under that noise, with the RMS distances of the agents under it and under simple schedules,
@@ -422,14 +422,14 @@ class Calibration:
     >>> from peerpressure.networks import k2
     >>> from peerpressure.privacy import calibrate
     >>> found = calibrate(Model(k2(), hidden=[0.0, 1.0], start=0.0), 100, mu=1.0)
-    >>> round(found.std, 6), round(found.error, 4)
+    >>> round(found.std, 6), round(found.rms_error, 4)
     (10.0, 0.7001)
     """
 
     model: Model
     std: float | Array
     budget: Budget
-    error: float
+    rms_error: float
     optimum: OptimalSchedule | None = None
 
     def __repr__(self) -> str:
@@ -437,7 +437,7 @@ class Calibration:
         size = f"{std:.6g}" if std.ndim == 0 else f"{std.min():.6g}–{std.max():.6g} by agent"
         best = "" if self.optimum is None else f"{self.optimum!r}\n"
         return (
-            f"noise of standard deviation {size} leaves the consensus mode {self.error:.4g} away from v (root mean "
+            f"noise of standard deviation {size} leaves the consensus mode {self.rms_error:.4g} away from v (root mean "
             f"square)\n{best}{self.budget!r}"
         )
 

@@ -443,7 +443,7 @@ class FitDiagnostics:
         count, some = np.isfinite(w[0]).sum(axis=0)[there], np.nan_to_num(w[:, :, there])
         return pandas.DataFrame(
             {
-                "replicate": np.repeat(np.arange(len(w)), count.size),
+                "replicate": np.repeat(self.outputs.replicates[: len(w)], count.size),
                 **{name: own * len(w) for name, own in self._names(positions[there]).items()},
                 "count": np.tile(count, len(w)),
                 "mean": (some.sum(axis=1) / count).ravel(),
@@ -460,7 +460,8 @@ class FitDiagnostics:
         r, p = autocorrelations(self._shown()[0])
         columns = {"autocorrelation": r.ravel(), "p_value": p.ravel()}
         lag = np.tile(np.arange(1, r.shape[1] + 1), len(r))
-        return pandas.DataFrame({"replicate": np.repeat(np.arange(len(r)), r.shape[1]), "lag": lag} | columns)
+        replicate = np.repeat(self.outputs.replicates[: len(r)], r.shape[1])
+        return pandas.DataFrame({"replicate": replicate, "lag": lag} | columns)
 
     def to_dataframe(self) -> pandas.DataFrame:
         """Return the residuals as tidy rows.
@@ -468,14 +469,14 @@ class FitDiagnostics:
         Returns
         -------
         pandas.DataFrame
-            Columns ``replicate`` (counted from 0), ``time``, ``agent`` and ``residual``.
+            Columns ``replicate`` (its number in the run), ``time``, ``agent`` and ``residual``.
         """
         import pandas
 
         w, positions = self._shown()
         replicate, row, agent = np.nonzero(np.isfinite(w))
-        columns = {"replicate": replicate, "time": self.times[row], **self._names(positions[agent])}
-        return pandas.DataFrame({**columns, "residual": w[replicate, row, agent]})
+        numbers = {"replicate": self.outputs.replicates[replicate], "time": self.times[row]}
+        return pandas.DataFrame({**numbers, **self._names(positions[agent]), "residual": w[replicate, row, agent]})
 
     def _shown(self) -> tuple[Array, NDArray[np.int64]]:
         """Return the residuals, an empty array where there are none, and the positions of their agents."""

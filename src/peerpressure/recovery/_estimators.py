@@ -182,7 +182,7 @@ def _recover(
     follows = which == "current" and state_layout(model).has_hidden
     if not data.seen.free.size and not follows:
         found = known_estimate(model_of(model), data, method)
-        return replace(found, target=which, diagnostics=diagnostics_of(model, data))
+        return replace(found, target=which, replicates=data.replicates, diagnostics=diagnostics_of(model, data))
 
     def estimator(seen: Outputs) -> Estimate:
         return _current(model, seen, method, prior) if follows else METHODS[method].estimate(model, seen, prior)
@@ -194,7 +194,8 @@ def _recover(
         # A regression fits any outputs; inverting the update raises an error where the noise cannot have made them.
         invert(model, data)
     note = "; ".join(filter(None, (found.note, *_remarks(model, data))))
-    return replace(found, target=which, note=note, diagnostics=diagnostics_of(model, data))
+    facts: dict[str, Any] = {"target": which, "note": note, "replicates": data.replicates}
+    return replace(found, diagnostics=diagnostics_of(model, data), **facts)
 
 
 def _remarks(system: System, data: Outputs) -> Iterator[str]:

@@ -41,7 +41,7 @@ from peerpressure.recovery._least_squares import (
     solve,
     time_weights,
 )
-from peerpressure.recovery._limits import DENSE_LIMIT, NEGLIGIBLE
+from peerpressure.recovery._limits import DENSE_LIMIT, INVERTED_DIGITS, NEGLIGIBLE
 from peerpressure.recovery._observation import Outputs
 from peerpressure.recovery._prior import Prior
 from peerpressure.schedules import Constant
@@ -53,10 +53,6 @@ from peerpressure.step import Array, Update
 #
 # Where hidden opinions adapt, x_t = π_{t−1} x₀ + k_{t−1}: the part k that an agent has adopted follows from its own
 # outputs and is subtracted, which leaves the agent's own series r_t = ξ_t − k_{t−1} = π_{t−1} x₀ + ε_t.
-
-# Units in the last place by which y_t − C_t y_{t−1} may be off: simulation and inversion each sum over neighbours, and
-# dividing by the gain amplifies the error. 64 is generous, since a wrong error message is worse than a missed one.
-_LOST_DIGITS = 64
 
 
 @final
@@ -158,11 +154,11 @@ def _own_series(model: Model, data: Outputs, rows: dict[int, int]) -> Iterator[t
             one = before[:, 0] if before.shape[1] == 1 else before
             coupled = update.couple(np.ascontiguousarray(one)).reshape(before.shape)
             # The precision of the recorded dtype; the 1 keeps an absolute tolerance where all opinions are near 0.
-            error = _LOST_DIGITS * precision * (1 + float(np.abs(public).max())) / _least_gain(update)
+            error = INVERTED_DIGITS * precision * (1 + float(np.abs(public).max())) / _least_gain(update)
             preferred = _quotient(public - coupled, update.gain)
             yield t, preferred - adopted if adapts else preferred, error
         if t > 1 or not initial_state(model).starts_from_hidden:
-            _check_kept(model, update, t, before, public, _LOST_DIGITS * precision)
+            _check_kept(model, update, t, before, public, INVERTED_DIGITS * precision)
         # In every step, also in those that are not legible: the adopted part depends on all outputs so far.
         adopted = update.adapt(adopted, public)
 

@@ -34,7 +34,14 @@ from peerpressure.recovery._information_state import (
     prior_information,
 )
 from peerpressure.recovery._least_squares import few_threads
-from peerpressure.recovery._limits import FILTER_LIMIT, NEGLIGIBLE, NOISE_TOLERANCE, PATH_BYTES, WRONG_DIGITS
+from peerpressure.recovery._limits import (
+    FILTER_LIMIT,
+    LEGIBLE_DIGITS,
+    NEGLIGIBLE,
+    NOISE_TOLERANCE,
+    PATH_BYTES,
+    WRONG_DIGITS,
+)
 from peerpressure.recovery._observation import Outputs
 from peerpressure.recovery._prior import Prior
 from peerpressure.recovery._sparse_kalman import sparse_estimate
@@ -48,10 +55,6 @@ from peerpressure.statespace import (
     transitions,
 )
 from peerpressure.step import Array
-
-# An innovation whose standard deviation is below this many units in the last place of the outputs consists mostly of
-# rounding error. Dividing it by √f would turn that error into a confident statement about x₀, so it is left out.
-_LEGIBLE_DIGITS = 1000
 
 
 @final
@@ -227,7 +230,7 @@ def last_step(system: System, data: Outputs, prior: Prior | None) -> FilterStep:
 
 def _noisy_facts(corrections: tuple[Correction, ...], width: int, last_digit: float) -> Array:
     """Return v_b x₀ = v_a + N(0, f), divided by √f, as augmented rows, leaving out what is lost in the last digits."""
-    legible = [c for c in corrections if c.variance > (_LEGIBLE_DIGITS * last_digit) ** 2]
+    legible = [c for c in corrections if c.variance > (LEGIBLE_DIGITS * last_digit) ** 2]
     # np.array([]) would have one dimension and break the concatenation of augmented rows.
     if not legible:
         return np.empty((0, width))

@@ -7,6 +7,7 @@ covariances as operators. The noise of an agent is ε_t = std · scale_t · u_t 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from peerpressure.errors import PeerPressureError
+from peerpressure.errors import PeerPressureError, message
 from peerpressure.noise import Noise
 from peerpressure.progress import checkpoint
 from peerpressure.recovery._limits import (
@@ -497,10 +498,13 @@ def conjugate_gradients(
         p, rz = z + beta * p, after
     if rough:
         return x, _condition(steps)
-    raise PeerPressureError(
-        f"the estimate did not converge in {most} iterations: the outputs say too little of some agent; "
-        "use a prior, or observe more"
+    left = math.sqrt(float(np.divide(rz, goal, out=np.zeros_like(rz), where=goal > 0).max())) * tolerance
+    rule = (
+        f"conjugate gradients must reach a residual of {tolerance:g} in {most:,} iterations, for which the outputs "
+        "must say enough of every agent"
     )
+    remedy = "give a prior, or observe more agents or steps"
+    raise PeerPressureError(message(rule, got=f"{left:.1g}", remedy=remedy))
 
 
 def _preconditioned(preconditioner: Array | Callable[[Array], Array], r: Array) -> Array:

@@ -28,8 +28,15 @@ ROUNDING_ALLOWANCE = 100.0
 COARSE = 1e-6
 # An exact fact whose rounding error is more than this, relative to its size, says nothing.
 ILLEGIBLE = 0.1
-# Last digits in which an output and the equation that it stands for may be wrong.
+# Last digits in which an output and the equation that it stands for may be wrong: those that simulation and estimation
+# lose between them.
 WRONG_DIGITS = 8.0
+# Last digits by which y_t − C_t y_{t−1} may be off: simulation and inversion each sum over neighbours, and dividing by
+# the gain amplifies the error. 64 is generous, since a wrong error message is worse than a missed one.
+INVERTED_DIGITS = 64
+# An innovation whose standard deviation is below this many units in the last place of the outputs consists mostly of
+# rounding error. Dividing it by √f would turn that error into a confident statement about x₀, so it is left out.
+LEGIBLE_DIGITS = 1000
 # Part of a variance below which its rounding error is left out.
 NEGLIGIBLE_ERROR = 0.05
 # Residual at which conjugate gradients stop, and the most iterations until then.

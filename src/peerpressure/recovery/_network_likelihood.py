@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 from scipy.special import stdtr
 
-from peerpressure.errors import PeerPressureError
+from peerpressure.errors import PeerPressureError, message
 from peerpressure.progress import checkpoint
 from peerpressure.recovery._limits import LEAST_INFORMATION
 from peerpressure.step import Array
@@ -231,7 +231,8 @@ class Unbounded:
             d += step
             if abs(step) <= 1e-13 * (abs(d) + tau):
                 return d
-        raise PeerPressureError(f"the weights did not converge in {_ITERATIONS} Newton steps; observe more steps")
+        rule = f"the weights must converge in {_ITERATIONS} Newton steps"
+        raise PeerPressureError(message(rule, got=f"a last change of {abs(step):.1g}", remedy="observe more steps"))
 
     def weights(self, tau: float, excess: float) -> tuple[Array, Array]:
         """Return θ for a given τ, and its standard errors for noise of this excess kurtosis."""

@@ -43,7 +43,9 @@ from peerpressure.recovery._limits import (
     CONTRADICTION,
     DENSE_LIMIT,
     FILTER_LIMIT,
+    INVERTED_DIGITS,
     LAW_NUMBERS,
+    LEGIBLE_DIGITS,
     NEGLIGIBLE,
     PATH_BYTES,
     RESIDUAL_NUMBERS,
@@ -65,8 +67,6 @@ from peerpressure.trajectory import Trajectory
 Function: TypeAlias = Callable[[Array], Array]
 # Rounding errors of a residual above this part of its noise would be tested instead of the noise.
 _LOST = 0.1
-# Units in the last place by which the inversion of an update may be off.
-_DIGITS = 64
 # Points of the grid: the density of x₀ soon becomes narrow beside that of the noise, so that fewer are enough later.
 _POINTS, _LATER_POINTS, _LATER = 129, 33, 8
 # Probability left out on either side of the first grid, and of those that follow.
@@ -182,7 +182,7 @@ def _whitened(model: Model, data: Outputs) -> Whitened:
     r = own_series(model, seen)
     sigma = model.noise.scale(seen.times)[:, None] * model.noise.deviations(n)
     gains = np.array([model.update(int(t)).gain for t in seen.times]).reshape(sigma.shape)
-    lost = _DIGITS * float(np.finfo(data.values.dtype).eps) * (1 + np.abs(seen.public).max(initial=0.0))
+    lost = INVERTED_DIGITS * float(np.finfo(data.values.dtype).eps) * (1 + np.abs(seen.public).max(initial=0.0))
     lost = np.divide(lost, gains, out=np.full(gains.shape, np.inf), where=gains > 0)
     present = seen.present & (sigma > 0) & (lost <= _LOST * sigma)
     sigma = np.where(present, sigma, 1.0)
@@ -475,8 +475,6 @@ class _Density:
 
 # Residuals by the best method for the outputs.
 
-# Units in the last place of the outputs that an innovation must exceed to be more than a rounding error.
-_LEGIBLE_DIGITS = 1000
 # Noise narrower than this part of the spacing of rounded outputs leaves rounding errors that depend on the values.
 _NARROW = 0.75
 # Residuals of rounded outputs that an agent must have to be tested.
@@ -576,7 +574,7 @@ def _rows(system: System, data: Outputs) -> Iterator[FilteredRows]:
         if step.t in row_of:
             row, width = row_of[step.t], step.information.n + data.known.shape[0]
             last_digit = float(np.finfo(data.values.dtype).eps) * float(np.abs(np.nan_to_num(data.at(row))).max())
-            kept = [c for c in step.corrections if c.variance > (_LEGIBLE_DIGITS * last_digit) ** 2]
+            kept = [c for c in step.corrections if c.variance > (LEGIBLE_DIGITS * last_digit) ** 2]
             variance = np.array([c.variance for c in kept])
             facts = np.array([np.concatenate([c.slope, c.constant]) for c in kept]).reshape(len(kept), width)
             slope, values = np.split(facts / np.sqrt(variance)[:, None], [step.information.n], axis=1)

@@ -12,6 +12,8 @@ from multiprocessing import get_context, parent_process
 from threading import Thread
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from threadpoolctl import threadpool_limits
+
 from peerpressure.progress import deaf_children
 from peerpressure.report.html import Image
 
@@ -95,6 +97,9 @@ def _prepare() -> None:
     """Load what is needed to draw, and end with the parent even if that is killed."""
     Thread(target=_end_with_parent, daemon=True).start()
     import peerpressure.report.pictures  # noqa: F401
+
+    # The other cores are busy with the run; threads of linear algebra would only wait for them.
+    threadpool_limits(limits=1, user_api="blas")
 
 
 def _end_with_parent() -> None:

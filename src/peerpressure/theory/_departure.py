@@ -26,6 +26,7 @@ from peerpressure.step import Array
 from peerpressure.theory._classification import LongRun, Outcome, classify
 from peerpressure.theory._limits import ConsensusLimit, component_limit, limit_of, noise_is_in_the_way
 from peerpressure.theory._moments import adjoint_moments
+from peerpressure.theory._rates import FARTHEST
 from peerpressure.theory._recurrence import AbsoluteProbability
 from peerpressure.theory._regime import NoiseEffect, Regime
 from peerpressure.theory._structure import SAME, Component, NoiselessLimit
@@ -38,8 +39,7 @@ FOLLOWED = 2_048
 MOST_WORK = 1e9
 # Periodic components that are looked at, each of which takes a limit of its own.
 MOST_COMPONENTS = 16
-# log t of the farthest time, and nodes of the quadrature over log t.
-FARTHEST = 690.0
+# Nodes of the quadrature over log t.
 NODES = 20_001
 # Rounding errors of a limit, as a share of the largest opinion.
 ROUNDING = 1e-13

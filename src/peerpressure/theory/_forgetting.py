@@ -20,6 +20,7 @@ from peerpressure.schedules import Table
 from peerpressure.statespace import discrete_model
 from peerpressure.step import Array, Update
 from peerpressure.theory._moments import step_count, whole_times
+from peerpressure.theory._rates import FARTHEST
 
 # Contraction: the factor by which one step, or all steps so far, shrink the distance between two states.
 
@@ -262,10 +263,9 @@ def _top(matrix: sparse.csr_array, start: Array) -> tuple[float, Array]:
 # Retention: the weight of the initial opinion x₀ that is left in an agent's own hidden opinion.
 
 # Steps, and numbers in all, that are followed one by one; later ones are summed up by quadrature over log t.
-FARTHEST = 1_000_000
+FOLLOWED = 1_000_000
 MOST_WORK = 2**24
 NODES = 20_001
-LAST = 690.0
 # Longer half-lives count as infinite: steps are no longer whole numbers in double precision.
 FARTHEST_LIFE = 1e15
 BLOCK = 2**20
@@ -384,7 +384,7 @@ def _followed(adaptation: Adaptation, factors: Array, steps: int) -> tuple[Array
 
 def _rates(adaptation: Adaptation, steps: int, factors: int) -> Array:
     """Return the common rates of the steps to follow, or of those asked for if later ones are not legal."""
-    known = adaptation.rate.values.size if isinstance(adaptation.rate, Table) else FARTHEST
+    known = adaptation.rate.values.size if isinstance(adaptation.rate, Table) else FOLLOWED
     try:
         # A user's formula may give rates above 1 at late times that no run ever reaches.
         return adaptation.pace(np.arange(1, max(steps, min(known, MOST_WORK // factors)) + 1))
@@ -407,7 +407,7 @@ def _later(adaptation: Adaptation, factors: Array, left: Array, done: int) -> tu
         squares[open_ended] = math.nan
         return lives, squares
     nodes = min(NODES, max(1001, MOST_WORK // factors.size))
-    log_t = np.linspace(math.log(done + 0.5), LAST, nodes)
+    log_t = np.linspace(math.log(done + 0.5), FARTHEST, nodes)
     times = np.exp(log_t)
     with np.errstate(all="ignore"):
         rates = adaptation.rate.pressure(times)

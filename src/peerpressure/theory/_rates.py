@@ -276,9 +276,9 @@ def mode_noise(model: Model) -> float:
 def influence(model: Model | SDE) -> Array:
     """Return the weight of each agent's hidden opinion in the consensus value.
 
-    Opinions count by stubbornness s and by how much others listen to the agent: with π the stationary law of the chain
-    D⁻¹A, which follows a random agent to whom the present one listens, the weights are πs/d over their sum. On an
-    undirected network π = d/Σd, and they are s/Σs.
+    Opinions count by stubbornness s and by how much others listen to the agent: with ϖ the stationary law of the chain
+    D⁻¹A, which follows a random agent to whom the present one listens, the weights are ϖs/d over their sum. On an
+    undirected network ϖ = d/Σd, and they are s/Σs.
 
     Parameters
     ----------
@@ -376,7 +376,7 @@ def lag(model: Model) -> float:
     """Return K such that the mode of the fixed point at pressure ρ is v + K/ρ + O(1/ρ²).
 
     The fixed point is v + z/ρ with L z = S(x₀ − v) and Σ s z = 0, so K = Σ d z/Σ d; on a directed network it is
-    Σ ℓs z = 0 and K = Σ π z.
+    Σ ℓs z = 0 and K = Σ ϖ z.
     """
     # The fixed point then has its mode at v for every pressure; solving would return rounding errors instead of 0.
     if is_proportional(model):
