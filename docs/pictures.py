@@ -20,6 +20,8 @@ PHONE: dict[str, Any] = {
     "reduced_motion": "reduce",
 }
 STEPS_SHOWN = 4
+# Agents are close to each other by then, and the colours zoom to how close.
+COMPARED_STEPS = 40
 # After as many steps all edges are found, and some other pairs are taken for edges.
 EDGES_SHOWN = 90
 # The slider's way is that of the axis of time, which is logarithmic here.
@@ -50,6 +52,16 @@ def at_step(page: Page, step: int) -> None:
     settled(page)
 
 
+def compare(page: Page) -> None:
+    """Take the picture of two scenarios side by side: the first one, and the same with a pressure that grows faster."""
+    page.click("#compare")
+    page.locator('[data-path="pressure"] select').first.select_option("stretched_exponential")
+    page.locator("#time").evaluate(GO_TO, [COMPARED_STEPS, 200])
+    page.evaluate("() => document.activeElement.blur()")
+    settled(page)
+    page.screenshot(path=IMAGES / "explorer-comparison.png")
+
+
 def take(address: str, program: str) -> None:
     """Take every picture."""
     with sync_playwright() as play:
@@ -75,6 +87,7 @@ def take(address: str, program: str) -> None:
         page.locator("#time").evaluate(GO_TO, [EDGES_SHOWN, 500])
         settled(page)
         page.screenshot(path=IMAGES / "explorer-network.png")
+        compare(opened(browser.new_context(**WINDOW).new_page(), address))
         page = opened(browser.new_context(**PHONE).new_page(), address)
         at_step(page, STEPS_SHOWN)
         page.screenshot(path=IMAGES / "explorer-phone.png")
