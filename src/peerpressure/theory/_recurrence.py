@@ -30,7 +30,7 @@ from scipy.sparse import csgraph
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs
 
 from peerpressure.model import Model, Vector
-from peerpressure.networks._adjacency import odd_depths
+from peerpressure.networks._adjacency import is_colouring, odd_depths
 from peerpressure.progress import checkpoint
 from peerpressure.theory._regime import LATE
 
@@ -77,8 +77,7 @@ class RecurrentNetworks:
     @property
     def is_bipartite(self) -> bool:
         """Whether every edge of every network links the two sides of a component."""
-        rows = np.repeat(self.sides, np.diff(self.union.indptr))
-        return not np.any(rows == self.sides[self.union.indices])
+        return is_colouring(self.union, self.sides)
 
     @property
     def isolated(self) -> Mask:
