@@ -211,7 +211,7 @@ def sparse_likelihood(system: System, data: Outputs) -> Likelihood | None:
     estimate = sparse_estimate(model, data, None, "kalman", normal)
     free, count, phi = data.seen.free, int(data.present.sum()), model.noise.autocorrelation
     squares = normal.squares - np.einsum("ir,ri->r", normal.right, estimate.value[:, free])
-    gains = np.array([model.update(t).gain for t in range(1, data.seen.last + 1)])
+    gains = np.array([update.gain for update in model.updates(range(1, data.seen.last + 1))])
     logs = normal.log_det + 2 * float(np.log(gains * noise_deviations(model, data)).sum())
     logs += 2 * (data.seen.last - 1) * model.n * float(np.log(innovation_std(phi)))
     if data.seen.rounding:

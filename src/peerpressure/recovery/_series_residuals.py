@@ -123,8 +123,9 @@ def _with_law(model: Model, data: Outputs, found: Residuals) -> Residuals:
     law, height, adopted = ScaledLaw.of(model.noise), np.zeros(x.shape[1]), np.zeros_like(x)
     before = x if from_hidden else np.tile(model.start_state[:, None], x.shape[1])
     share = np.broadcast_to(retained(model, data.seen.last), (data.seen.last + 1, model.n))
-    for row, sigma in enumerate(deviations):
-        update, public = model.update(row + 1), data.at(row).T
+    updates = model.updates(range(1, len(deviations) + 1))
+    for row, (sigma, update) in enumerate(zip(deviations, updates, strict=True)):
+        public = data.at(row).T
         noise = (public - update.couple(before)) / update.gain[:, None] - adopted - share[row][:, None] * x
         height += (law.log_density(noise / sigma[:, None]) - np.log(update.gain * sigma)[:, None]).sum(axis=0)
         adopted, before = update.adapt(adopted, public), public
