@@ -11,6 +11,7 @@ from pathlib import Path
 from rich.console import Console
 
 from . import (
+    accelerator,
     bound,
     coverage,
     cross_check,
@@ -54,6 +55,7 @@ MEASUREMENTS: Mapping[str, Callable[[Settings], Section]] = {
     "fit": fit_coverage.measure,
     "diagnostics": goodness_of_fit.measure,
     "packages": cross_check.measure,
+    "accelerator": accelerator.measure,
 }
 
 

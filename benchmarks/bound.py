@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.engine.arguments import Graph
+from peerpressure.engine.layout import aligned, graph_of
 from peerpressure.engine.plan import CHUNK, WIDTH, draw_of
 from peerpressure.engine.random import GROUP, filler_of
-from peerpressure.engine.runner import aligned, graph_of
 from peerpressure.noise import Gaussian
 
 from . import bound_kernels as kernels
@@ -74,7 +74,7 @@ class Case:
     @cached_property
     def graph(self) -> Graph:
         """The network as the engine reads it."""
-        return graph_of(workload(self.agents).network, _NUMBER, narrow=self.width == 1)
+        return graph_of(workload(self.agents).network, _NUMBER, narrow=self.width == 1)[0]
 
     @property
     def parts(self) -> list[tuple[int, int, int]]:

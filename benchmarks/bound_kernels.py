@@ -9,7 +9,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from peerpressure.engine.arguments import Graph
-from peerpressure.engine.intrinsics import fma, prefetch, update_row
+from peerpressure.engine.intrinsics import prefetch, update_row
+from peerpressure.engine.narrow import gather
 from peerpressure.engine.plan import CHUNK, WIDTH, Draw
 from peerpressure.engine.random import GROUP, U64, fill
 
@@ -78,17 +79,11 @@ def _gather_wide(graph: Graph, public: NDArray[Any], begin: int, end: int, repea
 
 
 def _gather_narrow(graph: Graph, public: NDArray[Any], begin: int, end: int, repeats: int) -> float:
-    """Sum single neighbours, rows standing by their length within chunks."""
-    pressure, weight = np.zeros(CHUNK, public.dtype), graph.weights[0]
+    """Sum single neighbours as the engine does."""
+    pressure = np.zeros(CHUNK, public.dtype)
     for _ in range(repeats):
-        k = U64(graph.starts[begin])
-        for agent in range(begin, end):
-            stop = U64(graph.starts[agent + 1])
-            total = public.dtype.type(0)
-            while k < stop:
-                total = fma(weight, public[graph.columns[k]], total)
-                k += U64(1)
-            pressure[graph.order[agent]] = total
+        for first in range(begin, end, CHUNK):
+            gather(graph, public, first, min(CHUNK, end - first), pressure)
     return pressure[0]  # type: ignore[no-any-return]
 
 

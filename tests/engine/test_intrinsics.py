@@ -10,9 +10,17 @@ import numpy as np
 import pytest
 from numba import njit
 
-from peerpressure.engine.intrinsics import fma, larger, smaller, update_row, update_row_plain
-from peerpressure.engine.plan import WIDTH
-from peerpressure.engine.runner import aligned
+from peerpressure.engine.intrinsics import (
+    fma,
+    larger,
+    smaller,
+    sum_slice,
+    sum_slice_plain,
+    update_row,
+    update_row_plain,
+)
+from peerpressure.engine.layout import aligned
+from peerpressure.engine.plan import SLICE, WIDTH
 
 U = np.uint64
 
@@ -105,3 +113,24 @@ def test_multiply_add_rounds_once() -> None:
 def test_extremes() -> None:
     assert _extremes(2.0, -3.0) == (-3.0, 2.0)
     assert _extremes(np.inf, 1.0) == (1.0, np.inf)
+
+
+@njit
+def _both_sums(public: Any, columns: Any, weights: Any, stride: Any, end: Any, order: Any, a: Any, b: Any) -> None:
+    sum_slice(public, columns, weights, stride, U(SLICE), end, a, order, U(2))
+    sum_slice_plain(public, columns, weights, stride, U(SLICE), end, b, order, U(2))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("neighbours", [0, 1, 7])
+@pytest.mark.parametrize("stride", [0, 1])
+def test_the_sums_of_a_slice_equal_their_plain_twin(dtype: Any, neighbours: int, stride: int) -> None:
+    rng = np.random.default_rng(neighbours)
+    public, end = rng.normal(size=50).astype(dtype), (neighbours + 1) * SLICE
+    columns = rng.integers(0, 50, end, dtype=np.uint32)
+    order = rng.permutation(SLICE + 2).astype(np.uint16)
+    a, b = np.ones((2, SLICE + 2), dtype)
+    _both_sums(public, columns, rng.random(end).astype(dtype), U(stride), U(end), order, a, b)
+    assert (a == b).all()
+    # What is not in the slice stays.
+    assert (a[order[:2]] == 1).all()

@@ -17,7 +17,7 @@ from peerpressure.noise import AR1, Gaussian, Noise, NoNoise
 from peerpressure.schedules import Constant, Formula, Linear, Logarithmic, Power, Schedule, StretchedExponential, Table
 from peerpressure.theory import (
     Regime,
-    _onset,
+    _rates,
     consensus_mode,
     consensus_rate,
     diagnose,
@@ -366,12 +366,12 @@ def test_driven_paths_are_those_of_the_loop(count: int) -> None:
     for share, aim in zip(forgotten, target, strict=True):
         value += share * (aim - value)
         expected.append(value)
-    np.testing.assert_allclose(_onset._driven(-0.3, forgotten, target), expected, rtol=1e-10, atol=1e-13)
+    np.testing.assert_allclose(_rates._driven(-0.3, forgotten, target), expected, rtol=1e-10, atol=1e-13)
 
 
 def test_models_that_differ_in_noise_only_share_their_spectrum() -> None:
     network, hidden = cycle(9), np.linspace(0.0, 1.0, 9)
-    before = _onset._gaps.cache_info().misses
+    before = _rates._gaps.cache_info().misses
     for std in (0.1, 0.2, 0.3):
         diagnose(Model(network, hidden, noise=Gaussian(std)))
-    assert _onset._gaps.cache_info().misses == before + 1
+    assert _rates._gaps.cache_info().misses == before + 1

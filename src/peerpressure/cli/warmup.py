@@ -80,15 +80,21 @@ def _compile_laws(dtype: np.dtype[Any], *, wide: bool) -> None:
 
 
 def _compile_large() -> None:
-    """Compile what only large networks need: sums over threads, generators, windows and the explorer's drawing."""
+    """Compile what only large networks need: sums over threads and in blocks, generators, windows, drawing."""
     import numpy as np
 
     from peerpressure.engine.arguments import reduce_summaries
+    from peerpressure.engine.blocking import NeighbourSums, blocks_of
     from peerpressure.explorer.layout import drawing
     from peerpressure.networks import TemporalNetwork, barabasi_albert, cycle, joint_connectivity
     from peerpressure.networks._generators import INTERPRETED
 
     reduce_summaries(np.zeros((1, 1, 3)), np.int64(0), 1, np.zeros((1, 3, 1)))
     network = barabasi_albert(INTERPRETED, 1, seed=1)
+    for dtype in (np.dtype(np.float64), np.dtype(np.float32)):
+        edges = blocks_of(network.adjacency, np.ones(1, dtype), np.uint64(0), directed=False)
+        sums = NeighbourSums(edges, network.n, dtype)
+        sums.spread(np.zeros(network.n, dtype), 0, network.n)
+        sums.collect(0, network.n)
     joint_connectivity(TemporalNetwork.from_snapshots([network, network]), window=1)
     drawing(cycle(5))

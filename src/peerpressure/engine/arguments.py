@@ -52,7 +52,8 @@ class Graph(NamedTuple):
     """A network as the kernels read it: agent i's neighbours are columns starts[i]…ends[i]−1.
 
     ``stride`` 0 means that one weight serves all edges. ``order`` is where the narrow kernel puts a row's sum, empty if
-    rows are in the order of the agents.
+    rows are in the order of the agents. ``sums`` are all sums over neighbours where ``blocking`` computes them, else
+    empty.
     """
 
     # 32 bits where they suffice: a step at one replicate is bound by the memory traffic of the graph. Unsigned, because
@@ -63,6 +64,7 @@ class Graph(NamedTuple):
     weights: NDArray[Any]
     stride: np.uint64
     order: NDArray[np.uint16]
+    sums: NDArray[Any]
 
 
 class AgentArrays(NamedTuple):

@@ -22,7 +22,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from peerpressure.engine.plan import WIDTH
+from peerpressure.engine.plan import SLICE, WIDTH
 
 _I8, _I32, _I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
 
@@ -295,6 +295,89 @@ def update_row_plain(
         for k in range(begin, end):
             total = fma(weights[k * stride], public[columns[k] * WIDTH + lane], total)
         output[output_at + lane] = fma(coupling_scale, total, fma(jitter, noise[noise_at + lane], drift))
+
+
+@intrinsic
+def sum_slice(
+    typing_context: Any,
+    public: Any,
+    columns: Any,
+    weights: Any,
+    stride: Any,
+    begin: Any,
+    end: Any,
+    pressure: Any,
+    order: Any,
+    order_at: Any,
+) -> tuple[Any, Callable[..., Any]]:
+    """Sum SLICE interleaved rows in one replicate: pressure[order[r]] = Σ_k w_k·y[column_k] over k ≡ r mod SLICE.
+
+    The sums are independent of each other, so that the processor has the loads of all rows in flight.
+    ``sum_slice_plain`` is its oracle in the tests.
+    """
+    number = public.dtype
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        def data(position: int) -> Any:
+            return context.make_array(signature.args[position])(context, builder, arguments[position]).data
+
+        public_, columns_, weights_, pressure_, order_ = data(0), data(1), data(2), data(6), data(7)
+        zero = ir.Constant(context.get_value_type(number), 0.0)
+
+        def loop(weight_at: Callable[[Any], Any]) -> None:
+            before = builder.block
+            head, body, done = (builder.append_basic_block(name) for name in ("slice.head", "slice.body", "slice.done"))
+            builder.branch(head)
+            builder.position_at_end(head)
+            k, totals = builder.phi(_I64), [builder.phi(zero.type) for _ in range(SLICE)]
+            k.add_incoming(arguments[4], before)
+            builder.cbranch(builder.icmp_unsigned("<", k, arguments[5]), body, done)
+            builder.position_at_end(body)
+            for row, total in enumerate(totals):
+                place = builder.add(k, _I64(row))
+                column = builder.zext(builder.load(builder.gep(columns_, [place])), _I64)
+                value = builder.load(builder.gep(public_, [column]))
+                total.add_incoming(zero, before)
+                total.add_incoming(builder.fma(weight_at(place), value, total), body)
+            k.add_incoming(builder.add(k, _I64(SLICE)), body)
+            builder.branch(head)
+            builder.position_at_end(done)
+            for row, total in enumerate(totals):
+                place = builder.load(builder.gep(order_, [builder.add(arguments[8], _I64(row))]))
+                builder.store(total, builder.gep(pressure_, [builder.zext(place, _I64)]))
+
+        # Two loops: a load less for each neighbour where one weight serves all of them.
+        with builder.if_else(builder.icmp_unsigned("==", arguments[3], _I64(0))) as (uniform, weighted):
+            with uniform:
+                weight = builder.load(weights_)
+                loop(lambda place: weight)
+            with weighted:
+                loop(lambda place: builder.load(builder.gep(weights_, [place])))
+        return context.get_dummy_value()
+
+    unsigned = types.uint64
+    signature = types.void(public, columns, weights, unsigned, unsigned, unsigned, pressure, order, unsigned)
+    return signature, generate
+
+
+@numba.njit(inline="always", error_model="numpy")
+def sum_slice_plain(
+    public: NDArray[Any],
+    columns: NDArray[np.uint32],
+    weights: NDArray[Any],
+    stride: np.uint64,
+    begin: np.uint64,
+    end: np.uint64,
+    pressure: NDArray[Any],
+    order: NDArray[np.uint16],
+    order_at: np.uint64,
+) -> None:
+    """Do what ``sum_slice`` does, row by row."""
+    for row in range(SLICE):
+        total = public.dtype.type(0)
+        for k in range(begin + np.uint64(row), end, np.uint64(SLICE)):
+            total = fma(weights[k * stride], public[columns[k]], total)
+        pressure[order[order_at + np.uint64(row)]] = total
 
 
 @intrinsic

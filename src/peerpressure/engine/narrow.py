@@ -24,8 +24,8 @@ from peerpressure.engine.arguments import (
     keep,
     keep_all,
 )
-from peerpressure.engine.intrinsics import fma, keep_idle, prefetch_once
-from peerpressure.engine.plan import CHANCE, CHUNK, FRESH, FROZEN, LISTED, RECURRENT, STREAM_FRESH, WIDTH, Draw
+from peerpressure.engine.intrinsics import fma, keep_idle, prefetch_once, sum_slice
+from peerpressure.engine.plan import CHANCE, CHUNK, FRESH, FROZEN, LISTED, RECURRENT, SLICE, STREAM_FRESH, WIDTH, Draw
 from peerpressure.engine.random import ABOVE, U64, chosen_agent, fill, filler_of, toss_narrow
 from peerpressure.engine.temporal import apply_changes
 
@@ -33,40 +33,40 @@ _STREAM_AHEAD = 256  # edges by which the graph is prefetched ahead of its use
 _TILE = 64  # agents by which the constants are prefetched ahead of their use
 
 
+@njit(error_model="numpy")
+def _add_row(graph: Graph, public: NDArray[Any], k: U64, stop: U64, row: int, pressure: NDArray[Any]) -> None:
+    """Add the neighbours at places k…stop−1 to the sum of a row."""
+    total = pressure[graph.order[row]]
+    while k < stop:
+        # Not weight·Σy where all weights are equal, although that is cheaper: the wide kernel multiplies edge by edge,
+        # and both must agree to the bit.
+        total = fma(graph.weights[k * graph.stride], public[graph.columns[k]], total)
+        k += U64(1)
+    pressure[graph.order[row]] = total
+
+
 @njit(error_model="numpy", inline="always")
-def _gather_weighted(graph: Graph, public: NDArray[Any], first: int, count: int, pressure: NDArray[Any]) -> None:
+def gather(graph: Graph, public: NDArray[Any], first: int, count: int, pressure: NDArray[Any]) -> None:
     """Sum w_ij·y_j over the neighbours of each agent of a chunk.
 
-    Within a chunk, rows are in the order of their length: the branch at the end of a row is then predicted, and the
-    processor has the loads of many rows in flight.
+    Rows are in the order of their length, and interleaved in slices as ``layout`` describes: few branches fail, and the
+    processor has the loads of many rows in flight. The longest come first, so that others follow while they are summed.
     """
-    # k runs on from row to row, since rows are adjacent: the end of one is the start of the next.
-    k = U64(graph.starts[first])
-    for i in range(first, first + count):
-        stop = U64(graph.starts[i + 1])
-        total = public.dtype.type(0)
-        prefetch_once(graph.columns, k + U64(_STREAM_AHEAD))
-        while k < stop:
-            total = fma(graph.weights[k], public[graph.columns[k]], total)
-            k += U64(1)
-        pressure[graph.order[i]] = total
-
-
-@njit(error_model="numpy", inline="always")
-def _gather_uniform(graph: Graph, public: NDArray[Any], first: int, count: int, pressure: NDArray[Any]) -> None:
-    """Sum the neighbours of each agent where all edges have the same weight."""
-    weight = graph.weights[0]
-    k = U64(graph.starts[first])
-    for i in range(first, first + count):
-        stop = U64(graph.starts[i + 1])
-        total = public.dtype.type(0)
-        prefetch_once(graph.columns, k + U64(_STREAM_AHEAD))
-        while k < stop:
-            # Not weight·Σy, although that is cheaper: the wide kernel multiplies edge by edge, and both must agree to
-            # the bit.
-            total = fma(weight, public[graph.columns[k]], total)
-            k += U64(1)
-        pressure[graph.order[i]] = total
+    whole = first + count // SLICE * SLICE
+    for i in range(first, whole, SLICE):
+        k, last = U64(graph.starts[i]), U64(graph.starts[i + SLICE - 1])
+        shared = U64(graph.starts[i + SLICE]) - last
+        rest = k + shared * U64(SLICE)
+        for ahead in range(_STREAM_AHEAD, _STREAM_AHEAD + 32, 16):
+            prefetch_once(graph.columns, k + U64(ahead))
+        sum_slice(public, graph.columns, graph.weights, graph.stride, k, rest, pressure, graph.order, U64(i))
+        if rest < last + shared:
+            for row in range(i, i + SLICE - 1):
+                begin, rest = rest, rest + U64(graph.starts[row + 1]) - U64(graph.starts[row]) - shared
+                _add_row(graph, public, begin, rest, row, pressure)
+    for row in range(whole, first + count):
+        pressure[graph.order[row]] = 0
+        _add_row(graph, public, U64(graph.starts[row]), U64(graph.starts[row + 1]), row, pressure)
 
 
 @njit(error_model="numpy", inline="always")
@@ -215,7 +215,7 @@ def _noise_narrow(
             noise[j] = memory[agent + j]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def run_narrow(  # noqa: PLR0912 — one branch for each argument that may be None, which is decided when it is compiled
     graph: Graph,
     agents: AgentArrays,
@@ -265,23 +265,22 @@ def run_narrow(  # noqa: PLR0912 — one branch for each argument that may be No
                         anyone = _toss_narrow(activity, draw, k, first, count, step, layered, size)
                         # Noise with a memory runs on under those who keep their opinions, and hidden ones adapt.
                         if not anyone and draw.mode != RECURRENT and hidden_state is None:
-                            output[first : first + count] = public[first : first + count]
+                            for agent in range(first, first + count):
+                                output[agent] = public[agent]
                             continue
                     _noise_narrow(noise, pairs, memory[layer], draw, filler, first, count, step, replicate + layer)
-                    # One test per chunk selects a loop without any test inside.
                     if changes is not None:
                         _gather_roomy(graph, public, first, count, pressure)
-                    elif graph.stride:
-                        _gather_weighted(graph, public, first, count, pressure)
-                    else:
-                        _gather_uniform(graph, public, first, count, pressure)
+                    elif not graph.sums.size:
+                        gather(graph, public, first, count, pressure)
+                    sums = graph.sums[first:] if graph.sums.size else pressure
                     # The model of the paper has a loop of its own, without the cases of the general step.
                     if hidden_state is None:
-                        _move(agents, relief, weight, scale, first, count, output, noise, pressure)
+                        _move(agents, relief, weight, scale, first, count, output, noise, sums)
                     else:
                         _move_beyond(
                             agents, relief, weight, scale, pace, first, count, public, output, hidden_state[layer],
-                            noise, pressure,
+                            noise, sums,
                         )  # fmt: skip
                     _keep_isolated(agents, first, count, public, output)
                     if activity is not None:

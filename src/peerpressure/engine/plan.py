@@ -10,14 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.affine import least_relief
-from peerpressure.model import Model, Vector
+from peerpressure.model import Model
 from peerpressure.noise import AR1, Frozen, Noise
 from peerpressure.schedules._tables import whole_steps
+from peerpressure.step import Array
 
 # Replicates that are stepped together: one gathered neighbour row is WIDTH consecutive numbers, two cache lines of
 # float64, so that a random gather costs little per replicate.
 WIDTH = 16
 CHUNK = 1024  # agents per partial sum: fixed, so that sums do not depend on how threads share the agents
+SLICE = 8  # rows of the graph that the kernel for one replicate sums together
+BLOCK = 2**16  # agents whose states stay in the second-level cache, and whose numbers within a block take two bytes
+CACHE = 2**25  # bytes of state from which it is not expected to stay in the caches
 NARROW_UP_TO = 4  # left-over replicates that are cheaper one by one than in a padded block
 
 # Codes of the laws in the kernels, all of mean zero and unit variance. Any other law is drawn from its quantile
@@ -113,7 +117,7 @@ class RunPlan:
     pace: float = 1.0
     deviation: NDArray[np.float64] | None = None
 
-    def readings(self, begin: int, end: int) -> tuple[Vector, Vector, Vector, Vector]:
+    def readings(self, begin: int, end: int) -> tuple[Array, Array, Array, Array]:
         """Return relief and weight of peer pressure, the noise's scale and η at steps begin + 1…end."""
         model = self.model
         # k·h, and not a running sum of h, whose rounding errors would accumulate over the steps.
@@ -189,5 +193,5 @@ def bytes_needed(
     lanes = replicates.size + (WIDTH - 1) * runs if replicates.size > NARROW_UP_TO else replicates.size
     state = agents * lanes * itemsize * (2 + memory + hidden + 4 * series) + 400 * agents * series
     # Columns of both layouts and weights, while the kernels' copy exists beside the network itself.
-    graph = entries * (4 + 4 + 2 * itemsize) + agents * (3 * itemsize + 12)
+    graph = entries * (4 + 4 + 2 * itemsize) + agents * (4 * itemsize + 12)
     return state + graph + replicates.size * agents * itemsize * (1 + memory + hidden)

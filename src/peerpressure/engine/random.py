@@ -263,7 +263,8 @@ def _fill_narrow(
     # Whole groups even at the end of a chunk: the buffers have CHUNK entries, a multiple of GROUP.
     groups = (count + GROUP - 1) // GROUP
     numbers, halves = carray(out, (groups * GROUP,)), carray(pairs, (2, CHUNK // 2))
-    for j in range(groups * HALF):
+    # And whole vectors of counters: what is left over would be computed one by one, which takes as long.
+    for j in range((groups * HALF + GROUP - 1) // GROUP * GROUP):
         first, second = _law(block + U64(j), step, replicate, stream, k0, k1, shape)
         halves[0, j] = first
         halves[1, j] = second

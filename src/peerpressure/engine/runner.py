@@ -11,16 +11,19 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from peerpressure.engine.arguments import Activity, AgentArrays, Changes, Clock, Graph, SummaryArrays, reduce_summaries
+from peerpressure.engine.blocking import NeighbourSums
+from peerpressure.engine.layout import agents_of, aligned, graph_of
 from peerpressure.engine.narrow import draw_narrow, run_narrow
 from peerpressure.engine.plan import (
     ACTIVE_CODES,
+    BLOCK,
     CHUNK,
     FRESH,
     NARROW_UP_TO,
@@ -39,74 +42,12 @@ from peerpressure.engine.temporal import EventArrays, add_up_all, apply_changes,
 from peerpressure.engine.wide import draw_wide, run_wide
 from peerpressure.errors import PeerPressureError
 from peerpressure.model import Model
-from peerpressure.networks import Network
 from peerpressure.noise import AR1, Frozen
 
-# The layout of a model in memory: the rows of the graph, the constants of the agents, the blocks of replicates.
+# Blocks of replicates.
 
-_CACHE_LINES = 128  # bytes: rows of WIDTH doubles then never straddle a third cache line
 _PIECE = 2**12  # agents whose states are transposed at a time
 _NUMBERS = 2**16  # in the layers of a block: a step of that many numbers outweighs the cost of a call from Python
-
-# Weak keys, so that the copy for the kernels is freed with its network.
-_graphs: WeakKeyDictionary[Network, dict[tuple[bool, np.dtype[Any]], Graph]] = WeakKeyDictionary()
-
-
-def aligned(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
-    """Return an uninitialised array that begins on a cache line."""
-    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
-    # NumPy aligns to 16 bytes only. The slice keeps the whole buffer alive.
-    raw = np.empty(size + _CACHE_LINES, np.uint8)
-    offset = -raw.ctypes.data % _CACHE_LINES
-    return raw[offset : offset + size].view(dtype).reshape(shape)
-
-
-def graph_of(network: Network, dtype: np.dtype[Any], *, narrow: bool) -> Graph:
-    """Return the network as a kernel reads it, made once for each network."""
-    made = _graphs.setdefault(network, {})
-    key = (narrow, dtype)
-    if key not in made:
-        made[key] = _build_graph(network, dtype, narrow=narrow)
-    return made[key]
-
-
-def _build_graph(network: Network, dtype: np.dtype[Any], *, narrow: bool) -> Graph:
-    matrix = network.adjacency
-    order = np.zeros(0, np.uint16)
-    if narrow:
-        # Rows by their length within each chunk: see the narrow kernel's gather.
-        agents = np.arange(network.n)
-        rows = np.lexsort((np.diff(matrix.indptr), agents // CHUNK))
-        matrix = matrix[rows]
-        # Two bytes suffice because a row stays within its chunk, which also keeps the sums of a chunk in the first
-        # cache.
-        order = (rows % CHUNK).astype(np.uint16)
-    # A single weight instead of one per edge saves half of the graph's memory traffic or more.
-    uniform = bool(matrix.nnz) and bool((matrix.data == matrix.data[0]).all())
-    starts = matrix.indptr.astype(np.uint64 if matrix.nnz > np.iinfo(np.uint32).max else np.uint32)
-    return Graph(
-        starts=starts,
-        # A view: rows of a constant network are adjacent, and only temporal networks leave room between them.
-        ends=starts[1:],
-        columns=matrix.indices.astype(np.uint32),
-        weights=(matrix.data[:1] if uniform else matrix.data).astype(dtype),
-        stride=np.uint64(0 if uniform else 1),
-        order=order,
-    )
-
-
-def agents_of(model: Model, dtype: np.dtype[Any], deviation: NDArray[np.float64] | None) -> AgentArrays:
-    """Return the constants of the agents in the precision of the state; the noise is the model's own unless given."""
-    adaptation_weight = 1.0 if model.adaptation is None else model.adaptation.adaptation_weight
-    # Rounded to the precision of the state once, so that both kernels and all threads compute from the same bits.
-    return AgentArrays(
-        stubbornness=model.s.astype(dtype),
-        degrees=model.network.degrees.astype(dtype),
-        hidden=model.x0.astype(dtype),
-        deviation=np.atleast_1d(np.asarray(model.noise.std if deviation is None else deviation)).astype(dtype),
-        adaptation_weight=np.atleast_1d(np.asarray(adaptation_weight)).astype(dtype),
-        keep_isolated=model.isolated == "keep",
-    )
 
 
 def activity_of(plan: RunPlan, clock: Clock) -> Activity | None:
@@ -221,6 +162,7 @@ def make_blocks(
 # The run.
 
 _SEGMENT = 2e9  # bytes of state between two checks of progress and Ctrl-C: less than a second
+_AGENT = 3.0  # cost of noise and update of an agent, in gathered neighbours
 _SPLIT_FROM = 100_000  # numbers in a step from which sharing its agents among threads outweighs the barrier at its end
 
 
@@ -254,6 +196,9 @@ class ProcessorRun:
         self.agents = agents_of(plan.model, plan.dtype, plan.deviation)
         self.temporal = _Temporal(plan, self.agents) if plan.model.temporal_network is not None else None
         self.blocks = make_blocks(plan.model, plan.replicates, plan.dtype, plan.threads, memory=self.draw.mode != FRESH)
+        narrow = self.temporal is None and any(block.width == 1 for block in self.blocks)
+        edges = graph_of(plan.model.network, plan.dtype, narrow=True)[1] if narrow else None
+        self.neighbour_sums = None if edges is None else NeighbourSums(edges, plan.model.n, plan.dtype)
         self.kept_agents = (plan.agents if plan.keep_states else plan.agents[:0]).astype(np.uint32)
         shape = (plan.replicates.size, plan.times.size)
         self.states = np.empty((*shape, plan.agents.size) if plan.keep_states else (shape[0], 0, 0), plan.dtype)
@@ -353,9 +298,10 @@ class ProcessorRun:
         # Fewer blocks than threads: threads share the agents of each step, if it is large enough for that, instead of
         # taking whole blocks.
         share_agents = pool is not None and len(self.blocks) < self.plan.threads
-        if pool is None or share_agents:
+        if pool is None or share_agents or self.neighbour_sums is not None:
             for block in self.blocks:
-                if share_agents and len(block.states) == 1 and self.plan.model.n * block.width >= _SPLIT_FROM:
+                large = share_agents and len(block.states) == 1 and self.plan.model.n * block.width >= _SPLIT_FROM
+                if large or (self.neighbour_sums is not None and block.width == 1):
                     self._advance_shared(block, clock, slots, pool)
                 else:
                     self._advance_block(block, clock, slots)
@@ -379,7 +325,10 @@ class ProcessorRun:
         """Return the network as it is where the segment begins."""
         if self.temporal is not None:
             return self.temporal.graph, self.temporal.agents
-        return graph_of(self.plan.model.network, self.plan.dtype, narrow=block.width == 1), self.agents
+        graph, _ = graph_of(self.plan.model.network, self.plan.dtype, narrow=block.width == 1)
+        if self.neighbour_sums is not None and block.width == 1:
+            graph = graph._replace(sums=self.neighbour_sums.sums)
+        return graph, self.agents
 
     def _unchanged(self, steps: int) -> Changes | None:
         return None if self.temporal is None else no_changes(steps, self.plan.dtype)
@@ -393,31 +342,21 @@ class ProcessorRun:
 
     def _advance_shared(self, block: Block, clock: Clock, slots: NDArray[np.int64], pool: Executor | None) -> None:
         """Share the agents of each step among all threads, with a barrier at the end of every step."""
-        assert pool is not None
-        n, threads = self.plan.model.n, self.plan.threads
-        chunks = -(-n // CHUNK)
-        # Whole chunks for each thread: the order of sums and the groups of the counter are then those of a single
-        # thread.
-        cuts = [min(n, CHUNK * (chunks * i // threads)) for i in range(threads + 1)]
         network = self._network(block) if self.temporal is None else self.temporal.copied()
+        sums = self.neighbour_sums if block.width == 1 else None
+        ranges = _ranges(network[0], 1 if pool is None else self.plan.threads, CHUNK if sums is None else BLOCK)
         for q in range(clock.relief.size):
-            one = clock.part(q, q + 1)
-            same = self._unchanged(1)
+            one, same, ledger = clock.part(q, q + 1), self._unchanged(1), self._ledger(block, slots[q : q + 1])
             if self.temporal is not None:
                 self.temporal.change(network, q)
-            ledger = self._ledger(block, slots[q : q + 1])
             if self.drawn_by_python:
                 self._draw_custom(block, one.first)
-            # This thread takes the last part itself instead of waiting.
-            *others, own = itertools.pairwise(cuts)
-            parts = [pool.submit(self._call, block, network, same, one, ledger, *part) for part in others]
-            self._call(block, network, same, one, ledger, *own)
-            for part in parts:
-                # A barrier: the next step reads neighbours from all parts. It also raises the errors of the threads.
-                part.result()
+            if sums is not None:
+                _on_threads(pool, partial(sums.spread, block.states[0, (one.first - 1) & 1]), ranges)
+            _on_threads(pool, partial(self._call, block, network, same, one, ledger), ranges)
             if slots[q] >= 0 and self.plan.keep_summaries:
                 # Here and not in the kernel, since no single call has seen all chunks.
-                reduce_summaries(ledger.summaries, slots[q], n, block.partial)
+                reduce_summaries(ledger.summaries, slots[q], self.plan.model.n, block.partial)
 
     def _ledger(self, block: Block, slots: NDArray[np.int64]) -> SummaryArrays:
         rows = block.rows
@@ -434,6 +373,9 @@ class ProcessorRun:
         end: int,
     ) -> None:
         wide = block.width > 1
+        if self.neighbour_sums is not None and not wide and clock.relief.size:
+            # All opinions have been spread; these agents' sums are needed by this call only.
+            self.neighbour_sums.collect(begin, end)
         kernel = run_wide if wide else run_narrow
         # What the kernels get as None they are compiled without.
         plain = self.plan.model.adaptation is None and self.plan.pace == 1
@@ -465,6 +407,29 @@ class ProcessorRun:
             hidden=self.hidden_state if plan.keep_hidden else None,
             final_hidden=hidden_state,
         )
+
+
+def _ranges(graph: Graph, threads: int, unit: int) -> list[tuple[int, int]]:
+    """Cut the agents into whole units of about the same work for each thread.
+
+    The order of sums and the groups of the counter are then those of a single thread.
+    """
+    n = graph.starts.size - 1
+    ends = np.minimum(np.arange(0, n + unit, unit), n)
+    work = graph.starts[ends] + _AGENT * ends
+    cuts = ends[np.searchsorted(work, work[-1] * np.arange(threads + 1) / threads)]
+    return [(int(begin), int(end)) for begin, end in itertools.pairwise(cuts)]
+
+
+def _on_threads(pool: Executor | None, task: Callable[[int, int], None], ranges: list[tuple[int, int]]) -> None:
+    """Call a task for all ranges at once, which are one without a pool, and wait for all of them."""
+    # This thread takes the last part itself instead of waiting.
+    *others, own = ranges
+    parts = [pool.submit(task, *part) for part in others] if pool is not None else []
+    task(*own)
+    for part in parts:
+        # A barrier: what follows reads neighbours from all parts. It also raises the errors of the threads.
+        part.result()
 
 
 class _Temporal:

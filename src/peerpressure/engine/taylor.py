@@ -22,10 +22,11 @@ from numpy.typing import NDArray
 
 from peerpressure.engine.arguments import Graph, SummaryArrays, coefficients, keep_all
 from peerpressure.engine.intrinsics import fma, update_row
+from peerpressure.engine.layout import aligned, graph_of
 from peerpressure.engine.narrow import draw_narrow
 from peerpressure.engine.plan import CHUNK, WIDTH, RunPlan, RunResult
 from peerpressure.engine.random import GROUP, U64
-from peerpressure.engine.runner import Block, ProcessorRun, aligned, graph_of
+from peerpressure.engine.runner import Block, ProcessorRun
 from peerpressure.engine.wide import draw_wide
 
 # Fresh noise has stream 0, memory and Student's laws have 1 to 3: further draws of a step take every fourth stream.
@@ -87,7 +88,7 @@ class _TaylorRun(ProcessorRun):
     ) -> None:
         super().__init__(plan, start, memory, hidden_state)
         self.parts = parts
-        self.graph = graph_of(plan.model.network, plan.dtype, narrow=False)
+        self.graph, _ = graph_of(plan.model.network, plan.dtype, narrow=False)
         # Two stages and two draws beside the state, for each block.
         self.work = [aligned((4, *block.states[:, 0].shape), plan.dtype) for block in self.blocks]
 

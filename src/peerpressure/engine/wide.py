@@ -26,11 +26,10 @@ from peerpressure.engine.arguments import (
     keep_all,
 )
 from peerpressure.engine.intrinsics import fma, keep_idle, prefetch, update_row
-from peerpressure.engine.plan import CHANCE, FRESH, FROZEN, LISTED, RECURRENT, STREAM_FRESH, WIDTH, Draw
+from peerpressure.engine.plan import CACHE, CHANCE, FRESH, FROZEN, LISTED, RECURRENT, STREAM_FRESH, WIDTH, Draw
 from peerpressure.engine.random import ABOVE, GROUP, U64, chosen_agent, fill, filler_of, toss_wide
 from peerpressure.engine.temporal import apply_changes
 
-_CACHE = 2**25  # bytes of state from which it is not expected to stay in the caches
 _PART = 64  # agents of a part of a step that is computed, and then changed while it is in the nearest cache
 _LOOK_AHEAD = 16  # neighbours of the next agents to fetch early; hubs would flush the cache
 
@@ -121,9 +120,11 @@ def _anyone_updates(
     """Return whether an agent of a range may update at the clock's step k in one of WIDTH replicates."""
     if activity.mode == CHANCE:
         return True
-    if activity.mode == LISTED:
-        return bool(activity.listed[k, begin:end].any())
     anyone = False
+    if activity.mode == LISTED:
+        for agent in range(begin, end):
+            anyone |= activity.listed[k, agent]
+        return anyone
     for lane in range(WIDTH):
         activity.chosen[lane] = chosen_agent(agents, U64(step), U64(replicate + lane), draw)
         anyone |= U64(begin) <= activity.chosen[lane] < U64(end)
@@ -246,7 +247,7 @@ def _step_beyond(
                 _keep(public, output, base)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def run_wide(  # noqa: PLR0912 — see ``run_narrow``
     graph: Graph,
     agents: AgentArrays,
@@ -278,7 +279,7 @@ def run_wide(  # noqa: PLR0912 — see ``run_narrow``
     plain = hidden_state is None and activity is None
     # Stores past the caches save the read of every line that is overwritten; a small state should stay in the caches,
     # and so should one that is changed again.
-    past_caches, span = states[0, 0].nbytes > _CACHE and plain, max(end - begin, 1) if plain else _PART
+    past_caches, span = states[0, 0].nbytes > CACHE and plain, max(end - begin, 1) if plain else _PART
     if steps == 0:
         keep_all(ledger, ledger.slots[0], states, (clock.first - 1) & 1, hidden_state, WIDTH, partial, scratch)
     while q < steps:
@@ -298,7 +299,8 @@ def run_wide(  # noqa: PLR0912 — see ``run_narrow``
                         anyone = _anyone_updates(activity, draw, k, part, stop, step, first, agents.hidden.size)
                         # Noise with a memory runs on under those who keep their opinions, and hidden ones adapt.
                         if not anyone and draw.mode != RECURRENT and hidden_state is None:
-                            output[part * WIDTH : stop * WIDTH] = public[part * WIDTH : stop * WIDTH]
+                            for agent in range(part, stop):
+                                _keep(public, output, agent * WIDTH)
                             continue
                     if hidden_state is None:
                         _step_wide(

@@ -17,16 +17,22 @@ from peerpressure.networks._adjacency import (
     adjacency_from_arrays,
     adjacency_from_edges,
     adjacency_from_graph,
-    components,
-    is_colouring,
     labels_from_json,
     labels_to_json,
+    reverses,
+)
+from peerpressure.networks._classes import (
+    Positions,
+    camps,
+    closed_classes,
+    components,
+    is_colouring,
+    left_null_vector,
     odd_depths,
     odd_in_tree,
     parents_from_first,
-    reverses,
+    split_by_label,
 )
-from peerpressure.networks._classes import Positions, camps, closed_classes, left_null_vector, split_by_label
 from peerpressure.networks._topics import product, topic_matrix, topic_names
 from peerpressure.networks._validation import (
     Label,
