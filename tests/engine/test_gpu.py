@@ -161,7 +161,7 @@ def test_batches_equal_one_run(kind: str, monkeypatch: pytest.MonkeyPatch) -> No
 def test_replicates_need_not_be_consecutive() -> None:
     whole = pp.simulate(random_model(), 9, replicates=7, seed=5, device="gpu")
     some = pp.simulate(random_model(), 9, replicates=[1, 2, 5], seed=5, device="gpu")
-    np.testing.assert_allclose(some.final.public, whole.final.public[[1, 2, 5]], rtol=1e-12)
+    np.testing.assert_array_equal(some.final.public, whole.final.public[[1, 2, 5]])
 
 
 @needs_device

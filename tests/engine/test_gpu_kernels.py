@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given, strategies as st
 from numpy.typing import NDArray
 
+from peerpressure.engine import gpu
 from peerpressure.engine.gpu import batches_of, kernel_source
 from peerpressure.engine.gpu_network import counter_pairs, storage_order
 from peerpressure.engine.narrow import draw_narrow
@@ -74,7 +75,7 @@ def _library(folder: Path, **definitions: object) -> Any:
     source = re.sub(r'asm\("rcp.*', "inverse = estimate(1 / b);", kernel_source())
     source = re.sub(r'asm\("rsqrt.*', "inverse = estimate(1 / sqrt(x));", source)
     (folder / "kernels.cpp").write_text(STAND_INS + source + DRIVER, encoding="utf-8")
-    sizes = {"threads": 128, "blocks": 12, "hub_packs": 2, "hub_slices": 48}
+    sizes = {"threads": gpu._THREADS, "blocks": 1, "hub_packs": gpu._HUB_PACKS, "hub_slices": gpu._HUB_SLICES}
     plain = dict.fromkeys(("stride", "keep_isolated", "moving", "partial"), 0) | {"edge": "word", "active": -1}
     options = [f"-D{name.upper()}={value}" for name, value in (sizes | plain | definitions).items()]
     command = [COMPILER, "-std=c++17", "-ffp-contract=off", "-w", "-shared", "-fPIC", *options]
@@ -127,6 +128,11 @@ def test_storage_keeps_counter_blocks_together_and_sorts_them(lengths: list[int]
     np.testing.assert_array_equal(pairs[:, 0] // 8 * 4 + pairs[:, 0] % 4, np.arange(len(pairs)))
     longest = [max(lengths[i] for i in pair if i < n) for pair in pairs[order]]
     assert longest == sorted(longest, reverse=True)
+
+
+def test_every_block_of_threads_is_large_enough_for_a_hub() -> None:
+    sizes = [across * (gpu._THREADS // across) for across in range(1, gpu._TOGETHER + 1)]
+    assert min(sizes) >= gpu._HUB_PACKS * gpu._HUB_SLICES
 
 
 def test_replicates_beyond_the_devices_memory_need_that_of_their_final_states_here() -> None:

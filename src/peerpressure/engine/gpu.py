@@ -73,6 +73,12 @@ def _module(**definitions: Any) -> Any:
     return _cupy().RawModule(code=kernel_source(), options=("-std=c++17", *options))
 
 
+@cache
+def _kernel(module: Any, name: str) -> Any:
+    # Looking it up takes as long as starting it.
+    return module.get_function(name)
+
+
 def run(
     plan: RunPlan,
     start: NDArray[Any],
@@ -299,7 +305,7 @@ class DeviceRun:
     def _launch(self, name: str, blocks: int, down: int, arguments: tuple[Any, ...]) -> None:
         """Start blocks of threads: ``across`` packs of ``down`` agents or pairs, and as often as there are packs."""
         grid = (blocks, -(-self.packs // self.across))
-        self.module.get_function(name)(grid, (self.across, down), arguments)
+        _kernel(self.module, name)(grid, (self.across, down), arguments)
 
     def step(self, time: int, relief: float, weight: float, scale: float, adaptation_rate: float) -> None:
         """Make one step."""

@@ -216,6 +216,7 @@ __device__ __forceinline__ void sum_rows(
 #pragma unroll
             for (int h = 0; h < 2; ++h) {
                 EDGE edge = k[h] + j * stride;
+                // Any weight serves for a row of zeros.
                 real weight = weights[edge < end[h] ? edge * STRIDE : 0];
 #pragma unroll
                 for (int l = 0; l < LANES; ++l) total[h].lane[l] = fma(weight, rows[h][j].lane[l], total[h].lane[l]);

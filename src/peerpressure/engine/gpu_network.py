@@ -68,7 +68,8 @@ class DeviceNetwork:
         self.all_starts = indptr.astype(edge)
         self.all_columns = cupy.asarray(union.indices).astype(np.uint32)
         self.all_weights = cupy.asarray(union.data[:1] if uniform else union.data).astype(plan.dtype)
-        self.weights = self.all_weights if uniform else cupy.empty(union.nnz, plan.dtype)
+        # Zeros, as the step also multiplies rows of zeros by the first weight, which may never be set.
+        self.weights = self.all_weights if uniform else cupy.zeros(union.nnz, plan.dtype)
         self.hubs = self._count_hubs(union.nnz, temporal)
         if temporal is not None:
             from peerpressure.engine.temporal import EventArrays

@@ -25,12 +25,12 @@ Places: TypeAlias = NDArray[np.float64]
 ALL_PAIRS = 1_000  # agents up to which every pair is used
 PIVOTS, PIVOTS_OF_MANY = 100, 50
 ROUNDS, ROUNDS_OF_MANY = 30, 16
-MANY = 800  # agents above which fewer pivots and rounds are used
+MANY = 800  # agents above which fewer pivots and rounds are used, and dots may be closer
 FINEST = 0.1  # share of a neighbour's error that the last round corrects
 ITERATIONS = 30  # towards the principal directions, from which the descent starts
 DIGITS = 6  # of the start, after the decimal point
 HUB = 20.0  # ratio of the areas of the largest and the smallest dot, whose radii then differ by a factor of 4.5
-TOUCHING = 0.5  # share of agents whose dots may touch that of the nearest agent
+TOUCHING, TOUCHING_OF_MANY = 0.5, 0.8  # share of agents whose dots may touch that of the nearest agent
 MOST_RADIUS = 0.5  # of the smallest dot, for a few agents far apart
 # Fixed, so that a network looks the same in every session.
 _SEED = 20
@@ -199,5 +199,6 @@ def dot_radii(places: Drawing, sizes: NDArray[Any]) -> NDArray[np.float32]:
     areas = 1 + (largest - 1) * (sizes - least) / max(most - least, 1e-300)
     radii = np.sqrt(areas)
     apart, other = cKDTree(places).query(places, k=2)
-    scale = np.quantile(apart[:, 1] / (radii + radii[other[:, 1]]), TOUCHING)
+    touching = TOUCHING if len(places) <= MANY else TOUCHING_OF_MANY
+    scale = np.quantile(apart[:, 1] / (radii + radii[other[:, 1]]), touching)
     return (min(float(scale), MOST_RADIUS) * radii).astype(np.float32)

@@ -2,17 +2,21 @@
 
 import { BELOW, SIDE } from "./screen-layout.js";
 
-/** @typedef {import("./screen-layout.js").ScreenLayout} ScreenLayout */
+/**
+ * @typedef {import("./screen-layout.js").ScreenLayout} ScreenLayout
+ *
+ * @typedef {{left: number, right: number, y: number}} Box where a name would be
+ */
 
 // From this zoom on agents are named.
 const MIN_ZOOM = 1.4;
 // More names than this would cover the network.
 const MAX_NAMES = 150;
+// In a crowd hardly any name fits, and looking for room takes time.
+const MAX_TRIED = 400;
 const MAX_LETTERS = 22;
 const GAP = 3;
 const HEIGHT = 14;
-// No dot is larger than this when it is named.
-const MAX_RADIUS = 90;
 
 /**
  * @typedef {object} PlacedName
@@ -37,11 +41,12 @@ export function placedNames(layout, radii, nameOf, widthOf) {
   const [right, bottom] = [layout.width - SIDE, layout.height - BELOW];
   const inSight = [...radii.keys()].filter((i) => x[i] > 0 && x[i] < right && y[i] > covered && y[i] < bottom);
   inSight.sort((a, b) => radii[b] - radii[a] || a - b);
-  /** @type {{left: number, right: number, y: number}[]} */
+  const largest = inSight.length ? radii[inSight[0]] : 0;
+  /** @type {Box[]} */
   const taken = [];
   /** @type {PlacedName[]} */
   const found = [];
-  for (const i of inSight) {
+  for (const i of inSight.slice(0, MAX_TRIED)) {
     if (found.length >= MAX_NAMES) break;
     const name = nameOf(i);
     const text = name.length > MAX_LETTERS ? `${name.slice(0, MAX_LETTERS - 1)}…` : name;
@@ -49,7 +54,12 @@ export function placedNames(layout, radii, nameOf, widthOf) {
     // To the right of the dot, or else to its left.
     const spot = [x[i] + radii[i] + GAP, x[i] - radii[i] - GAP - wide].find((left) => {
       const box = { left, right: left + wide, y: y[i] };
-      return left > 0 && box.right < right && !taken.some((one) => overlap(one, box)) && isFree(layout, radii, i, box);
+      return (
+        left > 0 &&
+        box.right < right &&
+        !taken.some((one) => overlap(one, box)) &&
+        isFree(layout, radii, largest, i, box)
+      );
     });
     if (spot === undefined) continue;
     taken.push({ left: spot, right: spot + wide, y: y[i] });
@@ -59,8 +69,8 @@ export function placedNames(layout, radii, nameOf, widthOf) {
 }
 
 /**
- * @param {{left: number, right: number, y: number}} one
- * @param {{left: number, right: number, y: number}} other
+ * @param {Box} one
+ * @param {Box} other
  */
 function overlap(one, other) {
   return Math.abs(one.y - other.y) < HEIGHT && one.left < other.right + GAP && other.left < one.right + GAP;
@@ -70,12 +80,13 @@ function overlap(one, other) {
  * Whether no other dot lies where a name would.
  * @param {ScreenLayout} layout
  * @param {Float32Array} radii
+ * @param {number} largest of the radii
  * @param {number} own the agent of the name
- * @param {{left: number, right: number, y: number}} box
+ * @param {Box} box
  */
-function isFree(layout, radii, own, { left, right, y }) {
-  const [half, most] = [(right - left) / 2, HEIGHT / 2 + MAX_RADIUS];
-  return layout.within(left + half, y, half + most).every((i) => {
+function isFree(layout, radii, largest, own, { left, right, y }) {
+  const half = (right - left) / 2;
+  return layout.within(left + half, y, half + HEIGHT / 2 + largest).every((i) => {
     const aside = Math.max(left - layout.x[i], layout.x[i] - right, 0);
     const above = Math.max(Math.abs(layout.y[i] - y) - HEIGHT / 2, 0);
     return i === own || Math.hypot(aside, above) >= radii[i];

@@ -60,6 +60,8 @@ const MAX_SIZE = 13;
 const FILLED = 0.72;
 // Smaller dots have no room for a ring.
 export const MIN_RINGED_SIZE = 4.2;
+// From this radius on a ring has its whole width.
+const WHOLE_RING = 8;
 // Smaller dots, those of some 1,500 agents on a desk, have no room for arrowheads; nor have this many edges.
 const MIN_HEADED_SIZE = 2.5;
 const MAX_HEADS = 8_000;
@@ -417,7 +419,9 @@ export class NetworkView {
       }
     } else {
       for (const i of agents) {
-        this.#trace(ctx, i, Math.max(0.8, this.#radii[i] + grow));
+        // Rings are thinner on small dots, whose fill must stay visible.
+        const part = grow < 0 ? Math.min(1, this.#radii[i] / WHOLE_RING) : 1;
+        this.#trace(ctx, i, Math.max(0.8, this.#radii[i] + part * grow));
       }
     }
     ctx.fill();

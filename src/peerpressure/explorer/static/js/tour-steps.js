@@ -92,7 +92,7 @@ export function stateAt(id) {
   if (after("paint")) scenario.agents = { ...START.agents, hidden: CAMPS };
   if (after("pressure")) scenario.pressure = PRESSURE;
   const time = after("see") ? START.run.steps : 0;
-  return { scenario, view: checkedView({ time, tab: after("observer") ? "observer" : "curves" }) };
+  return { scenario, view: checkedView({ time, tab: after("observer") ? "observer" : "curves" }), other: null };
 }
 
 /** Whether a scenario is still one of the tour, and not one that the user has opened meanwhile. */

@@ -61,7 +61,7 @@ export class Tour {
     page.clock.onChange(() => this.#check());
     page.store.onView(() => this.#check());
     page.store.onScenario((now) => {
-      if (this.isActive && !this.#opening && !isOfTour(now)) this.leave();
+      if (this.isActive && !this.#opening && !isOfTour(now)) this.#leave();
     });
     new MutationObserver(() => this.#check()).observe(document.documentElement, {
       attributeFilter: ["data-busy", "data-runs", "data-observations"],
@@ -96,7 +96,8 @@ export class Tour {
   follow(fragment) {
     const step = tourStep(fragment);
     if (this.isActive && step) this.begin(step);
-    else this.leave();
+    // The state of the address is about to be opened; until then nothing may be written there.
+    else if (this.isActive) this.#close();
     return this.isActive;
   }
 
@@ -111,18 +112,18 @@ export class Tour {
   }
 
   /** End the tour, and keep what the user has opened meanwhile. */
-  leave() {
+  #leave() {
     if (!this.#before) return;
     const { state } = this.#before;
     this.#close();
     this.actions.address.opened(state);
-    this.actions.address.schedule();
   }
 
   #close() {
     const { before, ...rest } = history.state ?? {};
     // Whoever went back has left the entry of the tour.
     if (tourStep(location.hash)) history.replaceState(rest, "", this.#before?.fragment || location.pathname);
+    this.page.clock.pause();
     this.#index = -1;
     this.#before = null;
     this.actions.address.paused = false;
