@@ -29,6 +29,7 @@ from . import (
     scaling,
     speed,
     threads,
+    whole_user,
 )
 from .machine import facts
 from .report import markdown, show
@@ -44,6 +45,7 @@ MEASUREMENTS: Mapping[str, Callable[[Settings], Section]] = {
     "scaling": scaling.measure,
     "threads": threads.measure,
     "explorer": explorer.measure,
+    "whole": whole_user.measure,
     "extensions": extensions.measure,
     "networks": network_classes.measure,
     "inference": inference.measure,

@@ -111,7 +111,7 @@ def test_loading_the_package_loads_nothing_heavy() -> None:
 
 def test_building_a_model_and_checking_a_scenario_load_no_compiler_and_no_plots(tmp_path: Path) -> None:
     (tmp_path / "k2.toml").write_text("[network]\ngenerator = 'k2'\n[run]\nsteps = 3\n")
-    heavy = ("numba", "matplotlib", "pandas", "xarray")
+    heavy = ("numba", "matplotlib", "pandas", "xarray", "scipy.integrate", "scipy.optimize")
     code = (
         "import sys, peerpressure as pp, peerpressure.cli; pp.Model(pp.networks.k2(), [1, 2]); "
         "pp.cli.invoke(['check', 'k2.toml']); "

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks import bound, cross_check, peers, report
+from benchmarks import bound, cross_check, peers, report, whole_user
 from benchmarks.__main__ import MEASUREMENTS, arguments, main
 from benchmarks.clock import Job, costs, ratio
 from benchmarks.contenders import CONTENDERS, Run, numba_loop
@@ -107,6 +108,18 @@ def test_shuffled_workload_is_the_same_model() -> None:
     other = made.shuffled()
     shuffled = ours(other.network, other.hidden, other.stubbornness, *given)
     np.testing.assert_allclose(shuffled, natural[:, order], rtol=0, atol=1e-12)
+
+
+def test_whole_answers_name_where_their_time_goes(capsys: pytest.CaptureFixture[str]) -> None:
+    def busy() -> int:
+        return sum(value * value for value in range(20_000))
+
+    first, *_ = whole_user.top_three(busy)
+    assert re.fullmatch(r"tests/test_benchmarks\.py:\d+ <genexpr> \d+%", first)
+    assert whole_user._shortened("~", 0, "<method 'append' of 'list' objects>") == "append"
+    assert whole_user._shortened("~", 0, "<built-in method numpy.zeros>") == "numpy.zeros"
+    whole_user.report("slider, 1,000 agents", QUICK, profiled=False)
+    assert json.loads(capsys.readouterr().out).keys() == {"seconds", "processors"}
 
 
 def test_workload_is_the_model_that_is_timed() -> None:

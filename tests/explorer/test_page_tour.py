@@ -167,6 +167,9 @@ def test_each_step_has_a_link_and_all_of_them_need_only_the_keyboard(one_page: D
             at(one_page, name)
             page.wait_for_selector("#tour-heading:focus")
             assert page.evaluate(PLAIN_SIGHT, [about]), (width, name)
+            one_page.frame()
+            # The page may be scrolled while the network is fitted to its canvas.
+            assert one_page.pixels()[..., 3].any(), (width, name)
     at(one_page, "end")
     page.keyboard.press("Escape")
     assert step(one_page) is None

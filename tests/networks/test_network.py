@@ -260,6 +260,33 @@ def test_symmetric_digraphs_and_consistent_multigraphs_are_accepted() -> None:
     assert not Network.from_networkx(twice, weight=None).is_weighted
 
 
+@pytest.mark.parametrize(("weights", "symmetric"), [((1.0, 2.0, 1.0, 2.0), True), ((1.0, 2.0, 1.0, 3.0), False)])
+def test_edges_written_in_both_directions_are_symmetric_if_their_weights_are(
+    weights: tuple[float, ...], symmetric: bool
+) -> None:
+    matrix = sp.coo_array((weights, ([0, 1, 1, 2], [1, 2, 0, 1])), shape=(3, 3))
+    if not symmetric:
+        with pytest.raises(NetworkError, match="weights must be symmetric"):
+            Network(matrix)
+        assert Network(matrix, directed=True).directed
+        return
+    np.testing.assert_array_equal(Network(matrix).adjacency.toarray(), matrix.toarray())
+
+
+def test_one_tree_tells_connectivity_and_sides() -> None:
+    for graph in (
+        nx.path_graph(6),
+        nx.cycle_graph(5),
+        nx.grid_2d_graph(3, 4),
+        nx.Graph([(0, 1), (2, 3), (3, 4), (4, 2)]),
+    ):
+        network = Network.from_networkx(graph)
+        assert network.is_connected == nx.is_connected(graph)
+        assert network.is_bipartite == nx.is_bipartite(graph)
+        if network.sides is not None:
+            assert all(network.sides[i] != network.sides[j] for i, j in zip(*network.adjacency.nonzero(), strict=True))
+
+
 def test_labels_that_cannot_be_stored_raise() -> None:
     with pytest.raises(NetworkError, match=r"frozenset.*relabelled"):
         cycle(3).relabelled([frozenset(), "b", "c"]).arrays()

@@ -17,6 +17,7 @@ from peerpressure.noise import AR1, Gaussian, Noise, NoNoise
 from peerpressure.schedules import Constant, Formula, Linear, Logarithmic, Power, Schedule, StretchedExponential, Table
 from peerpressure.theory import (
     Regime,
+    _rates,
     consensus_mode,
     consensus_rate,
     diagnose,
@@ -354,3 +355,23 @@ def test_a_regular_network_starts_at_its_value_up_to_rounding(seed: int) -> None
     assert bias is not None
     assert bias.constant == 0
     assert ("decays like", "bias 0, ") in [(name, text[:8]) for name, text in rows(diagnose(model))]
+
+
+@pytest.mark.parametrize("count", [1, 2, 37, 5_000])
+def test_driven_paths_are_those_of_the_loop(count: int) -> None:
+    rng = np.random.default_rng(count)
+    forgotten, target = rng.uniform(0.0, 1.0, count) ** 8, 10.0 ** rng.uniform(-12, 0, count)
+    forgotten[::7] = 1.0
+    value, expected = -0.3, []
+    for share, aim in zip(forgotten, target, strict=True):
+        value += share * (aim - value)
+        expected.append(value)
+    np.testing.assert_allclose(_rates._driven(-0.3, forgotten, target), expected, rtol=1e-10, atol=1e-13)
+
+
+def test_models_that_differ_in_noise_only_share_their_spectrum() -> None:
+    network, hidden = cycle(9), np.linspace(0.0, 1.0, 9)
+    before = _rates._gaps.cache_info().misses
+    for std in (0.1, 0.2, 0.3):
+        diagnose(Model(network, hidden, noise=Gaussian(std)))
+    assert _rates._gaps.cache_info().misses == before + 1

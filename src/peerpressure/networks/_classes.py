@@ -43,22 +43,34 @@ def components(adjacency: csr_array) -> tuple[int, NDArray[np.int32]]:
     return int(count), member
 
 
-def is_connected(adjacency: csr_array) -> bool:
-    """Return whether a breadth-first search from the first agent reaches all others."""
+def parents_from_first(adjacency: csr_array) -> NDArray[np.int32]:
+    """Return the parents in a breadth-first tree from the first agent, negative for it and for those out of reach."""
     # The matrix is symmetric, so a directed search finds the same and skips building the transpose.
-    reached = csgraph.breadth_first_order(adjacency, 0, directed=True, return_predecessors=False)
-    return len(reached) == int(adjacency.shape[0])
+    parent: NDArray[np.int32]
+    _, parent = csgraph.breadth_first_order(adjacency, 0, directed=True)
+    return parent
 
 
-def two_colouring(adjacency: csr_array, starts: NDArray[np.int32]) -> NDArray[np.bool_] | None:
-    """Return the colour of every agent (False for the starts), or None if there is an odd cycle.
-
-    ``starts`` holds one agent of each connected component.
-    """
-    colours = odd_depths(adjacency, starts)
-    # The colour of the row's agent for each stored entry; an edge within one colour closes an odd cycle.
+def is_colouring(adjacency: csr_array, colours: NDArray[np.bool_]) -> bool:
+    """Return whether every edge links two colours; one within a colour of a tree's depths closes an odd cycle."""
+    # The colour of the row's agent for each stored entry.
     rows = np.repeat(colours, np.diff(adjacency.indptr))
-    return None if np.any(rows == colours[adjacency.indices]) else colours
+    return not np.any(rows == colours[adjacency.indices])
+
+
+def odd_in_tree(parent: NDArray[np.int32], root: int) -> NDArray[np.bool_]:
+    """Return whether each agent of a tree has an odd depth; the parent of the root is of no account."""
+    jump = parent.copy()
+    # The root is its own parent, where all jumps end.
+    jump[root] = root
+    # Pointer jumping: doubling the jump finds the parity of every depth in log2(depth) gathers, without a loop
+    # over agents.
+    # Every agent but the root is one step from its parent, hence odd.
+    odd: NDArray[np.bool_] = np.arange(jump.size) != root
+    while np.any(jump != root):
+        odd ^= odd[jump]
+        jump = jump[jump]
+    return odd
 
 
 def odd_depths(adjacency: csr_array, starts: NDArray[np.int32]) -> NDArray[np.bool_]:
@@ -73,19 +85,9 @@ def odd_depths(adjacency: csr_array, starts: NDArray[np.int32]) -> NDArray[np.bo
         ),
         shape=(n + 1, n + 1),
     )
-    parent: NDArray[np.int32]
     _, parent = csgraph.breadth_first_order(rooted, n, directed=True)
-    # The root is its own parent, where all jumps end.
-    parent[n] = n
-    # Pointer jumping: doubling the jump finds the parity of every depth in log2(depth) gathers, without a loop
-    # over agents.
-    # Every agent but the root is one step from its parent, hence odd.
-    odd: NDArray[np.bool_] = np.arange(n + 1) != n
-    while np.any(parent != n):
-        odd ^= odd[parent]
-        parent = parent[parent]
     # The extra root adds 1 to every depth: starts have depth 1 and get the colour False.
-    colours: NDArray[np.bool_] = ~odd[:n]
+    colours: NDArray[np.bool_] = ~odd_in_tree(parent, n)[:n]
     return colours
 
 

@@ -26,10 +26,12 @@ from peerpressure.networks._classes import (
     camps,
     closed_classes,
     components,
-    is_connected,
+    is_colouring,
     left_null_vector,
+    odd_depths,
+    odd_in_tree,
+    parents_from_first,
     split_by_label,
-    two_colouring,
 )
 from peerpressure.networks._topics import product, topic_matrix, topic_names
 from peerpressure.networks._validation import (
@@ -341,7 +343,13 @@ class Network:
     @cached_property
     def is_connected(self) -> bool:
         """Whether there is a path between any two agents, whatever its direction."""
-        return is_connected(self.mutual)
+        # The first agent has no parent, and nobody else lacks one.
+        return int(np.count_nonzero(self._parents < 0)) == 1
+
+    @cached_property
+    def _parents(self) -> NDArray[np.int32]:
+        """Parents in a breadth-first tree from the first agent: of use to connectivity and to two-colouring."""
+        return parents_from_first(self.mutual)
 
     @property
     def is_simple(self) -> bool:
@@ -426,11 +434,11 @@ class Network:
             return None
         # A connected graph, the usual case, needs no labelling of components.
         if self.is_connected:
-            starts = np.zeros(1, dtype=np.int32)
+            sides = odd_in_tree(self._parents, 0)
         else:
             starts = np.unique(components(self.adjacency)[1], return_index=True)[1].astype(np.int32)
-        sides = two_colouring(self.adjacency, starts)
-        return None if sides is None else _frozen(sides)
+            sides = odd_depths(self.adjacency, starts)
+        return _frozen(sides) if is_colouring(self.adjacency, sides) else None
 
     @property
     def is_bipartite(self) -> bool:

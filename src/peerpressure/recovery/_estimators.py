@@ -21,12 +21,7 @@ from peerpressure.recovery._kalman import kalman, last_step
 from peerpressure.recovery._least_squares import SymmetricOperator, few_threads
 from peerpressure.recovery._likelihood import likelihood
 from peerpressure.recovery._limits import PARTIAL_LIMIT, SHARE_TOLERANCE
-from peerpressure.recovery._observation import (
-    Observation,
-    Outputs,
-    given_who_updated,
-    outputs_of,
-)
+from peerpressure.recovery._observation import Observation, Outputs, given_who_updated, outputs_of
 from peerpressure.recovery._prior import Prior
 from peerpressure.recovery._regression import gls, ols, snapshot, wls
 from peerpressure.recovery._residuals import diagnostics_of

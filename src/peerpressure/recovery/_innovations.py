@@ -94,7 +94,9 @@ def _least_gain(update: Update) -> float:
 def legible_steps(model: Model, last: int) -> NDArray[np.int64]:
     """Return the steps at which every opinion can be read in double precision that is not a kept one."""
     # The gain falls as peer pressure grows; below 1e-10, dividing by it leaves no significant digits of ξ_t.
-    return np.array([t for t in range(1, last + 1) if _least_gain(model.update(t)) >= NEGLIGIBLE], dtype=np.int64)
+    times = range(1, last + 1)
+    gains = zip(times, map(_least_gain, model.updates(times)), strict=True)
+    return np.array([t for t, least in gains if least >= NEGLIGIBLE], dtype=np.int64)
 
 
 def weights_of(model: Model, legible: NDArray[np.int64]) -> TimeWeights:
@@ -146,9 +148,8 @@ def _own_series(model: Model, data: Outputs, rows: dict[int, int]) -> Iterator[t
     adapts = state_layout(model).has_hidden
     public = np.broadcast_to(model.start_state[:, None], (model.n, data.values.shape[0]))
     adopted = np.zeros_like(public)
-    for t in range(1, data.seen.last + 1):
+    for t, update in enumerate(model.updates(range(1, data.seen.last + 1)), start=1):
         before, public = public, np.ascontiguousarray(data.at(t - 1).T)
-        update = model.update(t)
         if t in rows:
             # A sparse matrix times a vector is faster than times a matrix of one column.
             one = before[:, 0] if before.shape[1] == 1 else before

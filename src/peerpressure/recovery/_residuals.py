@@ -155,8 +155,9 @@ def _with_law(model: Model, data: Outputs, found: Residuals) -> Residuals:
     law, height, adopted = ScaledLaw.of(model.noise), np.zeros(x.shape[1]), np.zeros_like(x)
     before = x if from_hidden else np.tile(model.start_state[:, None], x.shape[1])
     share = np.broadcast_to(retained(model, data.seen.last), (data.seen.last + 1, model.n))
-    for row, sigma in enumerate(deviations):
-        update, public = model.update(row + 1), data.at(row).T
+    updates = model.updates(range(1, len(deviations) + 1))
+    for row, (sigma, update) in enumerate(zip(deviations, updates, strict=True)):
+        public = data.at(row).T
         noise = (public - update.couple(before)) / update.gain[:, None] - adopted - share[row][:, None] * x
         height += (law.log_density(noise / sigma[:, None]) - np.log(update.gain * sigma)[:, None]).sum(axis=0)
         adopted, before = update.adapt(adopted, public), public
@@ -638,7 +639,7 @@ def sparse_likelihood(system: System, data: Outputs) -> Likelihood | None:
     estimate = sparse_estimate(model, data, None, "kalman", normal)
     free, count, phi = data.seen.free, int(data.present.sum()), model.noise.autocorrelation
     squares = normal.squares - np.einsum("ir,ri->r", normal.right, estimate.value[:, free])
-    gains = np.array([model.update(t).gain for t in range(1, data.seen.last + 1)])
+    gains = np.array([update.gain for update in model.updates(range(1, data.seen.last + 1))])
     logs = normal.log_det + 2 * float(np.log(gains * noise_deviations(model, data)).sum())
     logs += 2 * (data.seen.last - 1) * model.n * float(np.log(innovation_std(phi)))
     if data.seen.rounding:

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, final
 
 import numpy as np
@@ -29,6 +30,7 @@ from numpy.typing import NDArray
 
 from peerpressure.errors import ModelError, message
 from peerpressure.model import Model
+from peerpressure.networks import Network
 from peerpressure.noise import NoNoise
 from peerpressure.schedules import Linear, Power, Schedule
 from peerpressure.sde import SDE
@@ -185,20 +187,24 @@ def _path_bias(model: Model, forgotten: Array, target: Array) -> Array:
     """Return the bias: exact for the first steps, in which agents have not come close, and by the recursion after."""
     w, v, state = model.mode_weights, model.consensus_value, model.start_state
     exact = np.empty(EXACT_STEPS - 1)
-    for t in range(1, EXACT_STEPS):
-        state = model.update(t)(state)
-        exact[t - 1] = w @ (state - v)
+    for step, update in enumerate(model.updates(range(1, EXACT_STEPS))):
+        state = update(state)
+        exact[step] = w @ (state - v)
     return np.concatenate([exact, _driven(exact[-1], forgotten[exact.size :], target[exact.size :])])
 
 
 def _driven(value: float, forgotten: Array, target: Array) -> Array:
     """Return x with x_k = x_{k−1} + forgotten_k (target_k − x_{k−1})."""
-    path = []
-    # Plain numbers, which are faster than arrays in a loop of single steps.
-    for share, aim in zip(forgotten.tolist(), target.tolist(), strict=True):
-        value += share * (aim - value)
-        path.append(value)
-    return np.array(path)
+    kept, path = 1 - forgotten, forgotten * target
+    path[:1] += kept[:1] * value
+    # Two steps make one of the same form, with the product of what is kept: all are doubled in length at a time, and
+    # tens of thousands of steps take sixteen operations on arrays.
+    shift = 1
+    while shift < path.size:
+        path[shift:] += kept[shift:] * path[:-shift]
+        kept[shift:] *= kept[:-shift]
+        shift *= 2
+    return path
 
 
 def network_onset(model: Model, path: ModePath) -> float | None:
@@ -215,15 +221,21 @@ def network_onset(model: Model, path: ModePath) -> float | None:
 
 def spectral_gaps(model: Model) -> tuple[float, float]:
     """Return 1 − |λ₂| of D⁻¹A, without the eigenvalue −1 of a bipartite network, and the least positive one of S⁻¹L."""
-    A, d = model.network.adjacency.toarray(), model.network.degrees
-    if model.network.directed:
-        return _directed_gaps(A, d, model.s)
+    return _gaps(model.network, model.s.tobytes())
+
+
+# Kept for models that differ in noise or pressure only, as those of a slider do; of large networks none is asked for.
+@lru_cache(maxsize=16)
+def _gaps(network: Network, stubbornness: bytes) -> tuple[float, float]:
+    A, d, s = network.adjacency.toarray(), network.degrees, np.frombuffer(stubbornness)
+    if network.directed:
+        return _directed_gaps(A, d, s)
     root = np.sqrt(d)
     values = np.linalg.eigvalsh(A / root[:, None] / root)[:-1]
     # On two agents nothing is left that has to relax.
-    inner = values[1:] if model.network.is_bipartite else values
+    inner = values[1:] if network.is_bipartite else values
     gap = 1.0 - float(np.abs(inner).max(initial=0.0))
-    root_s = np.sqrt(model.s)
+    root_s = np.sqrt(s)
     stiffness = np.linalg.eigvalsh((np.diag(d) - A) / root_s[:, None] / root_s)[1]
     return max(gap, 1e-15), max(float(stiffness), 1e-300)
 

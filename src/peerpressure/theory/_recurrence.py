@@ -30,7 +30,7 @@ from scipy.sparse import csgraph
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs
 
 from peerpressure.model import Model
-from peerpressure.networks._classes import odd_depths
+from peerpressure.networks._classes import is_colouring, odd_depths
 from peerpressure.progress import checkpoint
 from peerpressure.step import Array
 from peerpressure.theory._regime import LATE
@@ -78,8 +78,7 @@ class RecurrentNetworks:
     @property
     def is_bipartite(self) -> bool:
         """Whether every edge of every network links the two sides of a component."""
-        rows = np.repeat(self.sides, np.diff(self.union.indptr))
-        return not np.any(rows == self.sides[self.union.indices])
+        return is_colouring(self.union, self.sides)
 
     @property
     def isolated(self) -> Mask:

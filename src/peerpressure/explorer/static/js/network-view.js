@@ -203,7 +203,9 @@ export class NetworkView {
       layer.height = Math.max(1, Math.round(height * this.#density));
     }
     const { top } = this.canvas.getBoundingClientRect();
-    this.layout.covered = Math.max(0, ...this.tools.map((tool) => tool.getBoundingClientRect().bottom - top));
+    // A tool that is hidden is nowhere; its box would be that of the window's corner.
+    const tools = this.tools.filter((tool) => tool.offsetHeight > 0);
+    this.layout.covered = Math.max(0, ...tools.map((tool) => tool.getBoundingClientRect().bottom - top));
     this.layout.below = this.below;
     this.layout.fit(width, height);
     this.#measure();

@@ -239,7 +239,7 @@ export const STEPS = [
     id: "see",
     title: "See what happens",
     place: "left",
-    about: [".canvas-holder", ".verdict"],
+    about: [".canvas-holder"],
     secret: true,
     reveals: true,
     act: "Skip to the end",

@@ -196,8 +196,9 @@ export class Tour {
     if (done !== this.#done) {
       this.#done = done;
       if (step.reveals && done) this.#hide(false);
-      if (done && step.about.length > 1)
-        this.#bringIntoSight(document.querySelector(step.about[step.about.length - 1]));
+      // What was hidden has its size only once it has been drawn.
+      const last = document.querySelector(step.about[step.about.length - 1] ?? "#tour");
+      if (done) requestAnimationFrame(() => requestAnimationFrame(() => this.#bringIntoSight(last)));
       this.#showButtons();
     }
   }
