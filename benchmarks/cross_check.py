@@ -5,19 +5,14 @@ of DeGroot, y_t = D⁻¹A y_{t−1}, which other packages compute, too. It comes
 has period 1. That is the limit of the model under pressure that is high from the first step on and keeps growing fast;
 under pressure that grows slowly it comes to v, in which the opinions have the weights πs/d instead of π.
 
-A package that is not installed has no row: ``pip install ndlib six pyseldonlib``.
+A package that is not installed has no row; the extra ``bench`` installs them.
 """
 
 from __future__ import annotations
 
-import contextlib
-import logging
-import os
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,35 +77,9 @@ def by_ndlib(network: Network, theta: Vector, start: Vector, steps: int) -> Vect
 
 def by_seldon(network: Network, theta: Vector, start: Vector, steps: int) -> Vector:
     """Return the same by Seldon's DeGroot model, which has no weights of own opinions."""
-    from pyseldonlib import DeGroot_Model
+    from .contenders.seldon_degroot import degroot
 
-    logging.getLogger("pyseldonlib").setLevel(logging.WARNING)
-    with tempfile.TemporaryDirectory() as folder, _silent():
-        rows = zip(network.degrees.tolist(), map(network.neighbours, range(network.n)), strict=True)
-        lines = [
-            ", ".join([str(i), str(found.size), *map(str, found), *[repr(1 / degree)] * found.size])
-            for i, (degree, found) in enumerate(rows)
-        ]
-        Path(folder, "network.txt").write_text("\n".join(lines) + "\n")
-        Path(folder, "agents.txt").write_text("".join(f"{i}, {y!r}\n" for i, y in enumerate(start.tolist())))
-        files = {"agent_file": f"{folder}/agents.txt", "network_file": f"{folder}/network.txt"}
-        # A tolerance that is never met, so that exactly so many steps are made.
-        model = DeGroot_Model(max_iterations=steps, convergence_tol=1e-300, rng_seed=1, **files)
-        model.run(f"{folder}/output")
-        return np.array(model.agent_opinion())
-
-
-@contextlib.contextmanager
-def _silent() -> Iterator[None]:
-    """Discard what compiled code prints."""
-    saved = os.dup(1)
-    try:
-        with open(os.devnull, "wb") as nowhere:
-            os.dup2(nowhere.fileno(), 1)
-            yield
-    finally:
-        os.dup2(saved, 1)
-        os.close(saved)
+    return degroot(network, start, steps)
 
 
 PEERS: dict[str, tuple[str, Peer]] = {

@@ -10,7 +10,7 @@ from scipy import stats
 
 import peerpressure as pp
 from peerpressure.recovery import FitDiagnostics, Observation, diagnose_fit
-from peerpressure.recovery._fit_tests import TESTS
+from peerpressure.recovery._diagnostics import TESTS
 
 from .sections import Cell, Section, Table
 from .settings import QUICK, Settings

@@ -14,7 +14,7 @@ from peerpressure import __version__
 
 _CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 _PROCESSORS = Path("/proc/cpuinfo")
-_PACKAGES = ("numpy", "scipy", "numba", "networkx", "ndlib", "mesa")
+_PACKAGES = ("numpy", "scipy", "numba", "networkx", "ndlib", "mesa", "jax", "pyseldonlib")
 
 
 def cores() -> int:

@@ -11,7 +11,7 @@ from .contenders import CONTENDERS, Contender, Run
 from .contenders.peerpressure_simulate import run as ours
 from .sections import Cell, Section, Table, Target, count
 from .settings import Settings
-from .workload import SEED, STD, workload
+from .workload import SEED, STD, Workload, workload
 
 OURS = "peerpressure"
 VARIANTS: Mapping[str, dict[str, Any]] = {
@@ -26,39 +26,42 @@ TEXT = """\
 Nanoseconds per agent-step, wall time. `peerpressure` records the final state only and uses all cores; *summaries*
 records minimum, maximum and mean at every step. *scipy.sparse* is a loop in NumPy and SciPy, which use one core;
 *in place* is the same loop tuned by hand, with preallocated buffers. NetworkX is a loop over nodes with dictionaries
-and `random.gauss`; Mesa has one object per agent with direct references to its neighbours. NDlib has no noise and no
-growing pressure: its `FJModel` (Friedkin–Johnsen) runs with θ = s/(s + d), which is this model with ρ = 1 and without
-noise, so it does less work than the others. The interpreted contenders run up to 10⁴ agents; they run replicates one
-after the other, so their cost does not depend on the number of replicates.
+and `random.gauss`; Mesa has one object per agent with direct references to its neighbours. *numba loop* is what a good
+programmer writes in thirty lines, compiled for one thread; *prange* shares the agents among all threads. *JAX* is a
+jit-compiled loop over steps on processors, with `segment_sum` and JAX's own normals. NDlib has no noise and no growing
+pressure: its `FJModel` (Friedkin–Johnsen) runs with θ = s/(s + d), which is this model with ρ = 1 and without noise.
+Seldon's DeGroot model (C++) has no own opinions either. So both do less work than the others. The interpreted
+contenders run up to 10⁴ agents; these and Seldon run replicates one after the other, so their cost does not depend on
+the number of replicates. Compilation is not included; *Peers* has it, and the terms of all contenders.
 """
 
 
-def job(run: Run | partial[Any], agents: int, replicates: int, steps: int) -> Job:
-    """Return the job that runs the model of so many agents in one contender."""
-    made = workload(agents)
+def job(run: Run | partial[Any], made: Workload, replicates: int, steps: int) -> Job:
+    """Return the job that runs a model in one contender."""
 
     def call(steps: int) -> object:
         return run(made.network, made.hidden, made.stubbornness, STD, steps, replicates, SEED)
 
-    return Job(call, steps, agents * replicates)
+    return Job(call, steps, made.network.n * replicates)
 
 
 def our_job(settings: Settings, agents: int, replicates: int, **options: Any) -> Job:
     steps = settings.steps_for(_OUR_NANOSECONDS, agents * replicates, least=_OUR_LEAST_STEPS)
-    return job(partial(ours, **options), agents, replicates, steps)
+    return job(partial(ours, **options), workload(agents), replicates, steps)
 
 
-def _their_job(settings: Settings, contender: Contender, agents: int, replicates: int) -> Job:
+def their_job(settings: Settings, contender: Contender, made: Workload, replicates: int) -> Job:
     run_at_once = 1 if contender.one_by_one else replicates
-    steps = settings.steps_for(contender.nanoseconds, agents * run_at_once, least=30 if contender.one_by_one else 2)
-    return job(contender.run, agents, run_at_once, steps)
+    work = made.network.n * run_at_once
+    steps = settings.steps_for(contender.nanoseconds, work, least=30 if contender.one_by_one else 2)
+    return job(contender.run, made, run_at_once, steps)
 
 
 def _case(settings: Settings, agents: int, replicates: int) -> Costs:
     jobs = {name: our_job(settings, agents, replicates, **options) for name, options in VARIANTS.items()}
     for name, contender in CONTENDERS.items():
         if contender.takes(agents):
-            jobs[name] = _their_job(settings, contender, agents, replicates)
+            jobs[name] = their_job(settings, contender, workload(agents), replicates)
     return costs(jobs, settings.rounds_for(agents * replicates))
 
 

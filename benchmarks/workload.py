@@ -41,10 +41,19 @@ class Workload:
             noise=Gaussian(STD),
         )
 
+    def shuffled(self) -> Workload:
+        """Return the same model with its agents in random order."""
+        order = np.random.default_rng(SEED).permutation(self.network.n)
+        return Workload(self.network.permuted(order), self.hidden[order], self.stubbornness[order])
+
 
 @lru_cache(maxsize=8)
 def workload(agents: int) -> Workload:
     """Return the benchmark's model of so many agents, made once."""
+    return on(barabasi_albert(agents, 2, seed=SEED))
+
+
+def on(network: Network) -> Workload:
+    """Return the benchmark's model on another network."""
     rng = np.random.default_rng(SEED)
-    network = barabasi_albert(agents, 2, seed=SEED)
-    return Workload(network, rng.uniform(0.0, 1.0, agents), rng.uniform(0.5, 1.0, agents))
+    return Workload(network, rng.uniform(0.0, 1.0, network.n), rng.uniform(0.5, 1.0, network.n))

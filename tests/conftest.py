@@ -35,31 +35,46 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 
 # Folders and files that take longest, in this order: a worker that began one of them last would work alone at the end.
+# One worker waits for browsers while the other one computes.
 LONGEST = (
+    "tests/explorer/test_page",
     "tests/reproduction",
-    "tests/explorer",
     "tests/report",
     "tests/truth",
     "tests/engine",
+    "tests/explorer",
     "tests/test_documentation.py",
     "tests/cli",
     "tests/plotting",
     "tests/",
 )
 
+# Files that share what takes longer to make than to test: the report, and pages in a browser.
+TOGETHER = ("tests/report/", "tests/explorer/test_page")
+
+
+def group_of(nodeid: str) -> str:
+    """Return what one worker runs as a whole: the tests of a file share what is made for them."""
+    file = nodeid.partition("::")[0]
+    return next((name for name in TOGETHER if file.startswith(name)), file)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    """Hand out groups of tests in the order of their collection."""
+    from xdist.scheduler import LoadFileScheduling
+
+    config.option.loadscopereorder = False
+    scheduling = LoadFileScheduling(config, log)
+    scheduling._split_scope = group_of
+    return scheduling
+
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep the tests of a file in one worker, as they share what is made for them, and begin with the longest."""
-    if "PYTEST_XDIST_WORKER" not in os.environ:
-        return
-    ranks = {}
-    for item in items:
-        file = item.nodeid.partition("::")[0]
-        ranks[item] = next((k for k, name in enumerate(LONGEST) if file.startswith(name)), len(LONGEST))
-        # The files of this folder share one report, which takes longer to make than to test.
-        item.add_marker(pytest.mark.xdist_group("report" if file.startswith("tests/report/") else file))
-    items.sort(key=ranks.__getitem__)
+    """Begin with the longest, where several workers share the tests."""
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        items.sort(key=lambda item: [not item.nodeid.startswith(name) for name in LONGEST])
 
 
 @pytest.fixture(scope="session")

@@ -3,26 +3,35 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks import bound, cross_check, report
+from benchmarks import bound, cross_check, peers, report
 from benchmarks.__main__ import MEASUREMENTS, arguments, main
 from benchmarks.clock import Job, costs, ratio
-from benchmarks.contenders import CONTENDERS, Run
+from benchmarks.contenders import CONTENDERS, Run, numba_loop
 from benchmarks.contenders.peerpressure_simulate import run as ours
 from benchmarks.sections import Section, Table, Target, count, shown
 from benchmarks.settings import QUICK, Settings
-from benchmarks.workload import workload
+from benchmarks.software_network import software_network
+from benchmarks.workload import SEED, workload
 
 from peerpressure import Constant, Gaussian, Model, Network, simulate
 
-SAME_MODEL = [name for name in CONTENDERS if "NDlib" not in name]
+SAME_MODEL = [name for name in CONTENDERS if name not in ("NDlib FJModel", "Seldon DeGroot")]
 STEPS = 7
 
 # Mesa, NDlib and what they import warn of their own future, which is not ours.
 pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+@pytest.fixture(autouse=True)
+def _uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run the numba loops in Python: the same lines, without the seconds that their compilation takes."""
+    for kernel in ("_serial", "_parallel"):
+        monkeypatch.setattr(numba_loop, kernel, numba_loop._steps)
 
 
 def _contender(name: str) -> Run:
@@ -66,6 +75,38 @@ def test_ndlib_computes_the_noiseless_model_under_constant_pressure() -> None:
     expected = simulate(model, STEPS, record="final").final.public
     found = run(made.network, made.hidden, made.stubbornness, 0.5, STEPS, 2, 1)
     np.testing.assert_allclose(found, np.repeat(expected, 2, axis=0), rtol=0, atol=1e-10)
+
+
+def test_seldon_computes_the_noiseless_model_under_the_highest_pressure() -> None:
+    run, made = _contender("Seldon DeGroot"), workload(60)
+    model = Model(made.network, hidden=made.hidden, stubbornness=made.stubbornness, pressure=Constant(1e15))
+    expected = simulate(model, STEPS, record="final").final.public
+    found = run(made.network, made.hidden, made.stubbornness, 0.5, STEPS, 2, 1)
+    np.testing.assert_allclose(found, np.repeat(expected, 2, axis=0), rtol=0, atol=1e-10)
+
+
+def test_a_contender_that_is_not_installed_has_a_line_that_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    missing = replace(CONTENDERS["JAX"], imports=("no_such_package",))
+    monkeypatch.setattr(peers, "CONTENDERS", {"JAX": missing})
+    assert [row[-1] for row in peers._terms().rows] == ["yes", "no: skipped"]
+    assert not missing.takes(100)
+
+
+def test_software_network_joins_code_to_the_names_it_uses() -> None:
+    network = software_network(("lazy_loader",))
+    assert network.is_bipartite
+    assert network.degrees.min() >= 1
+    assert network.edge_count > network.n
+
+
+def test_shuffled_workload_is_the_same_model() -> None:
+    made = workload(60)
+    order = np.random.default_rng(SEED).permutation(60)
+    given = (0.0, STEPS, 1, 1)
+    natural = ours(made.network, made.hidden, made.stubbornness, *given)
+    other = made.shuffled()
+    shuffled = ours(other.network, other.hidden, other.stubbornness, *given)
+    np.testing.assert_allclose(shuffled, natural[:, order], rtol=0, atol=1e-12)
 
 
 def test_workload_is_the_model_that_is_timed() -> None:

@@ -1,7 +1,7 @@
 """Ways to run the model. Each file holds ``run(network, hidden, stubbornness, std, steps, replicates, seed)``.
 
-All return the final states, (replicates, agents), under ρ_t = t and white Gaussian noise, but for NDlib, whose file
-says what it computes instead.
+All return the final states, (replicates, agents), under ρ_t = t and white Gaussian noise, but for NDlib and Seldon,
+whose files say what they compute instead.
 """
 
 from __future__ import annotations
@@ -40,14 +40,17 @@ class Run(Protocol):
 @final
 @dataclass(frozen=True)
 class Contender:
-    """A way to run the model: its file, what it imports, how large a model is worth the wait.
+    """A way to run the model: its file, its terms, what it imports, how large a model is worth the wait.
 
+    ``does`` says what it computes and leaves out, ``threads`` how many it uses.
     Where replicates run ``one_by_one``, one of them tells the cost per agent-step of any number.
     ``nanoseconds``, about what an agent-step costs, only sets how many steps a round makes.
     """
 
     file: str
     nanoseconds: float
+    does: str
+    threads: str = "one"
     most_agents: int = 10**9
     one_by_one: bool = False
     imports: tuple[str, ...] = ()
@@ -55,6 +58,11 @@ class Contender:
     def takes(self, agents: int) -> bool:
         """Whether such a model is within reach, and the contender installed in working order."""
         return agents <= self.most_agents and self.is_installed
+
+    @property
+    def is_interpreted(self) -> bool:
+        """Whether Python itself steps the agents."""
+        return self.nanoseconds >= 1_000
 
     @cached_property
     def is_installed(self) -> bool:
@@ -74,15 +82,38 @@ class Contender:
 
 
 CONTENDERS: Mapping[str, Contender] = {
-    "scipy.sparse": Contender("scipy_plain", nanoseconds=50),
-    "scipy in place": Contender("scipy_in_place", nanoseconds=40),
-    "NetworkX loop": Contender("networkx_loop", nanoseconds=3_000, most_agents=10_000, one_by_one=True),
+    "scipy.sparse": Contender("scipy_plain", 50, "the model, as NumPy and SciPy write it"),
+    "scipy in place": Contender("scipy_in_place", 40, "the model, in preallocated buffers"),
+    "numba loop": Contender("numba_loop", 25, "the model, compiled; a NumPy Generator in the loop"),
+    "numba prange": Contender("numba_prange", 25, "the same, agents shared; a Generator for each thread", "all"),
+    "JAX": Contender(
+        "jax_segments", 100, "the model, jit-compiled; Threefry normals", "chosen by XLA", imports=("jax",)
+    ),
+    "Seldon DeGroot": Contender(
+        "seldon_degroot",
+        10,
+        "D⁻¹A y and the largest change; no own opinions, noise or pressure",
+        most_agents=80_000,
+        one_by_one=True,
+        imports=("pyseldonlib",),
+    ),
+    "NetworkX loop": Contender(
+        "networkx_loop", 3_000, "the model, by dictionaries and random.gauss", most_agents=10_000, one_by_one=True
+    ),
     "NDlib FJModel": Contender(
         "ndlib_friedkin_johnsen",
-        nanoseconds=10_000,
+        10_000,
+        "the model under constant pressure; no noise",
         most_agents=10_000,
         one_by_one=True,
         imports=("ndlib.models.opinions",),
     ),
-    "Mesa": Contender("mesa_agents", nanoseconds=4_000, most_agents=10_000, one_by_one=True, imports=("mesa",)),
+    "Mesa": Contender(
+        "mesa_agents",
+        4_000,
+        "the model, an object for each agent",
+        most_agents=10_000,
+        one_by_one=True,
+        imports=("mesa",),
+    ),
 }

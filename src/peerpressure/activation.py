@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, final
+from typing import Any, Literal, TypeAlias, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from peerpressure.errors import ModelError, message
+from peerpressure.networks import Network
+from peerpressure.networks._topics import per_agent
+from peerpressure.parameters import is_labelled
+from peerpressure.step import Array
 
-Vector: TypeAlias = NDArray[np.float64]
 Masks: TypeAlias = NDArray[np.bool_]
 Kind: TypeAlias = Literal["independent", "single", "table"]
 
@@ -44,7 +47,7 @@ class Activation:
     """
 
     kind: Kind
-    values: Vector | Masks
+    values: Array | Masks
 
     def __post_init__(self) -> None:
         self.values.flags.writeable = False
@@ -65,12 +68,12 @@ class Activation:
         return self.is_random and bool(np.all(self.values == 1))
 
     @property
-    def probabilities(self) -> Vector:
+    def probabilities(self) -> Array:
         """The probability q of each agent to update at a step, where that is random; shape (agents,)."""
         return np.asarray(self.values, dtype=np.float64)
 
     @property
-    def pairs(self) -> Vector:
+    def pairs(self) -> Array:
         """The probability E[m_i m_j] that two agents update at the same step, shape (agents, agents)."""
         q = self.probabilities
         together = np.zeros((q.size, q.size)) if self.kind == "single" else np.outer(q, q)
@@ -121,7 +124,41 @@ class Activation:
         return f"each agent updates with probability {low:.4g}" + f"–{high:.4g}" * (high > low)
 
 
-def activation_table(values: ArrayLike, agents: int) -> Activation:
+def as_activation(value: Any, network: Network) -> Activation | None:
+    """Return the activation of the agents of a network, after checking it; None where everybody updates."""
+    n = network.n
+    if value is not None and len(network.agents) != n:
+        rule, remedy = "asynchronous updates are those of one topic", "leave out the activation, or the topics"
+        raise ModelError(message(rule, got=repr(network), remedy=remedy))
+    if value is None or isinstance(value, Activation):
+        found = value
+        if found is not None and found.agents != n:
+            rule, got = f"the activation must be that of the {n} agents", f"that of {found.agents}"
+            raise ModelError(message(rule, got=got, remedy="give a probability or a table for these agents"))
+    elif isinstance(value, str):
+        if value != "single":
+            rule = "activation must be a probability, one for each agent, 'single', or a table of 0 and 1"
+            remedy = "leave it out where everybody updates at every step"
+            raise ModelError(message(rule, got=repr(value), remedy=remedy))
+        found = Activation("single", np.full(n, 1 / n))
+    elif not is_labelled(value) and np.ndim(value) == 2:
+        found = _table(value, n)
+    else:
+        found = _independent(value, network)
+    return None if found is None or found.is_synchronous else found
+
+
+def _independent(value: Any, network: Network) -> Activation:
+    values = per_agent("activation", value, network.agents, network.topics, network.labels, one_for_all=True)
+    bad = np.flatnonzero((values <= 0) | (values > 1))
+    if bad.size:
+        got = f"{values[bad[0]]:g} at agent {network.labels[bad[0]]!r} ({bad.size} such in all)"
+        remedy = "an agent who never updates is a zealot: give it the stubbornness inf"
+        raise ModelError(message("activation must be above 0 and at most 1", got=got, remedy=remedy))
+    return Activation("independent", values)
+
+
+def _table(values: ArrayLike, agents: int) -> Activation:
     """Return the activation of a table of 0 and 1, (steps, agents)."""
     table = np.asarray(values)
     if table.ndim != 2 or table.shape[1] != agents or not len(table):

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from peerpressure.errors import AdaptationError, ScheduleError, message
 from peerpressure.parameters import refuse_labels
 from peerpressure.schedules import Constant, Schedule, as_schedule, schedule_from_dict
+from peerpressure.step import Array
 
-Vector: TypeAlias = NDArray[np.float64]
 Weights: TypeAlias = float | Sequence[float] | NDArray[np.float64]
 
 
@@ -49,7 +49,7 @@ class Adaptation:
     """
 
     rate: Schedule
-    adaptation_weight: float | Vector
+    adaptation_weight: float | Array
 
     def __init__(self, rate: Schedule | float | str | Sequence[float], adaptation_weight: Weights = 1.0) -> None:
         object.__setattr__(self, "rate", as_schedule(rate))
@@ -63,7 +63,7 @@ class Adaptation:
         """Whether η_t is 0 for every agent at all times, so that hidden opinions are constant."""
         return self.rate == Constant(0.0) or not np.any(self.adaptation_weight)
 
-    def pace(self, times: ArrayLike) -> Vector:
+    def pace(self, times: ArrayLike) -> Array:
         """Return the common factor of η at the given times.
 
         Parameters
@@ -97,7 +97,7 @@ class Adaptation:
             raise AdaptationError(message(rule, got=got, remedy="lower the rate; small values are meant, such as 0.01"))
         return rate
 
-    def adaptation_weights(self, agents: int) -> Vector:
+    def adaptation_weights(self, agents: int) -> Array:
         """Return the factor of each agent, shape (agents,).
 
         Parameters
@@ -112,7 +112,7 @@ class Adaptation:
         """
         return np.broadcast_to(np.asarray(self.adaptation_weight, dtype=np.float64), (agents,))
 
-    def at(self, t: int, agents: int) -> Vector:
+    def at(self, t: int, agents: int) -> Array:
         """Return η_t of each agent, shape (agents,).
 
         Parameters
@@ -188,7 +188,7 @@ def as_adaptation(value: object) -> Adaptation | None:
     return Adaptation(value)  # type: ignore[arg-type]  # it raises for what is no schedule
 
 
-def _as_weights(value: Weights) -> float | Vector:
+def _as_weights(value: Weights) -> float | Array:
     refuse_labels(value, "adaptation_weight", AdaptationError)
     try:
         array = np.array(value, dtype=np.float64)

@@ -17,117 +17,21 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from peerpressure.activation import Activation, activation_table
+from peerpressure.activation import Activation, as_activation
 from peerpressure.adaptation import Adaptation, as_adaptation
-from peerpressure.affine import adapted, coefficients, least_relief
-from peerpressure.errors import InvalidInputError, ModelError, message
+from peerpressure.affine import coefficients, least_relief
+from peerpressure.errors import ModelError, message
 from peerpressure.networks import Network, TemporalNetwork
 from peerpressure.networks._classes import limit_state
 from peerpressure.networks._temporal import Isolated, checked_isolated
-from peerpressure.networks._topics import over_topics
+from peerpressure.networks._topics import per_agent
 from peerpressure.noise import Noise, NoNoise, noise_from_dict
-from peerpressure.parameters import is_labelled, values_in_order
 from peerpressure.progress import checkpoint
 from peerpressure.schedules import Linear, Schedule, as_schedule, schedule_from_dict
+from peerpressure.step import Array, Update
 
-Vector: TypeAlias = NDArray[np.float64]
 # A mapping or a series of pandas is matched by label, everything else taken in the order of the agents.
 PerAgent: TypeAlias = Sequence[float] | Sequence[Sequence[float]] | NDArray[Any] | Mapping[Any, Any]
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Update:
-    """One step of the model as an affine map, y = gain ∘ (x + ε) + coupling_scale ∘ (A y_before) + kept ∘ y_before.
-
-    Attributes
-    ----------
-    gain : array of shape (agents,)
-        Weight s/(s + ρd) of an agent's own opinion.
-    coupling_scale : array of shape (agents,)
-        Weight ρ/(s + ρd) of a neighbour with an edge of weight 1.
-    preferred : array of shape (agents,)
-        Hidden opinions x, where they are constant.
-    adjacency : sparse array of shape (agents, agents)
-        The network A of this step.
-    transposed : sparse array of shape (agents, agents)
-        The transpose of A; A itself where it is symmetric.
-    adaptation_rate : array of shape (agents,) or None
-        Where hidden opinions adapt, the rate η of each agent: x is then part of the state, and becomes x + η ∘ (y − x).
-    kept : array of shape (agents,) or None
-        1 for agents who keep their public opinion, whose gain and coupling scale are 0, and 0 for all others, or a
-        share between where the map is a mean over who does; None where nobody does.
-    """
-
-    gain: Vector
-    coupling_scale: Vector
-    preferred: Vector
-    adjacency: sparse.csr_array
-    transposed: sparse.csr_array
-    adaptation_rate: Vector | None = None
-    kept: Vector | None = None
-
-    @property
-    def coupling(self) -> sparse.csr_array:
-        """The matrix C of the weights of y_before, (S + ρD)⁻¹ρA and 1 for those who keep their own.
-
-        The moduli of a row sum to 1 − gain.
-        """
-        heard = sparse.csr_array(sparse.diags_array(self.coupling_scale) @ self.adjacency)
-        return heard if self.kept is None else sparse.csr_array(heard + sparse.diags_array(self.kept))
-
-    @property
-    def absolute(self) -> Update:
-        """The same map with the moduli of all weights; the map itself where none is negative."""
-        A = self.adjacency
-        return replace(self, adjacency=abs(A), transposed=abs(self.transposed)) if A.nnz and A.data.min() < 0 else self
-
-    def __call__(self, public: Vector, noise: Vector | float = 0.0, hidden: Vector | None = None) -> Vector:
-        """Return the next public opinions, for states of shape (agents,) or (agents, batch).
-
-        ``hidden`` has the hidden opinions of this step in the same shape, where they adapt.
-        """
-        preferred = self._columns(self.preferred, public) if hidden is None else hidden
-        return self._columns(self.gain, public) * (preferred + noise) + self.couple(public)
-
-    def adapt(self, hidden: Vector, public: Vector) -> Vector:
-        """Return the hidden opinions after a step with these public ones."""
-        return (
-            hidden
-            if self.adaptation_rate is None
-            else adapted(hidden, public, self._columns(self.adaptation_rate, public))
-        )
-
-    def couple(self, public: Vector) -> Vector:
-        """Return C y for y of shape (agents,) or (agents, batch)."""
-        # C is never formed: scaling the product costs n operations, scaling the matrix one per edge and step.
-        return self.keep(self._columns(self.coupling_scale, public) * (self.adjacency @ public), public)
-
-    def couple_adjoint(self, vector: Vector) -> Vector:
-        """Return Cᵀ v = Aᵀ(coupling_scale ∘ v) + kept ∘ v."""
-        # The scale is applied before the product here, after it in ``couple``: diag(c) A transposed is Aᵀdiag(c).
-        return self.keep(self.transposed @ (self._columns(self.coupling_scale, vector) * vector), vector)
-
-    def lazy(self, share: Vector) -> Update:
-        """Return the map of which each agent takes this share, in (0, 1], and of its old public opinion the rest."""
-        kept = 1 - share if self.kept is None else 1 - share + share * self.kept
-        return replace(self, gain=share * self.gain, coupling_scale=share * self.coupling_scale, kept=kept)
-
-    def keep(self, out: Vector, before: Vector) -> Vector:
-        """Add kept ∘ before to ``out``, in place, for either of shape (agents,) or (agents, batch).
-
-        The diagonal part of C, which is its own transpose: the same for a step and for its adjoint.
-        """
-        if self.kept is not None:
-            out += self._columns(self.kept, before) * before
-        return np.asarray(out)
-
-    @staticmethod
-    def _columns(values: Vector, like: Vector) -> Vector:
-        return values[:, None] if like.ndim == 2 else values
-
-    def __repr__(self) -> str:
-        return f"Update({self.gain.size:,} agents, gain {self.gain.min():.4g}–{self.gain.max():.4g})"
 
 
 @final
@@ -228,11 +132,11 @@ class Model:
     """
 
     network: Network
-    hidden: Vector
-    stubbornness: Vector
+    hidden: Array
+    stubbornness: Array
     pressure: Schedule
     noise: Noise
-    start: Vector | Literal["hidden"]
+    start: Array | Literal["hidden"]
     adaptation: Adaptation | None
     temporal_network: TemporalNetwork | None
     isolated: Isolated
@@ -268,7 +172,7 @@ class Model:
         keep(self, "pressure", as_schedule(pressure))
         keep(self, "noise", _checked_noise(noise, network))
         keep(self, "adaptation", _checked_adaptation(adaptation, network))
-        keep(self, "activation", self._checked_activation(activation))
+        keep(self, "activation", as_activation(activation, self.network))
         keep(self, "start", start if isinstance(start, str) else self._per_agent("start", start, one_for_all=True))
         if isinstance(start, str) and start != "hidden":
             rule = "the start must be 'hidden', one opinion for all agents, or one for each"
@@ -280,7 +184,7 @@ class Model:
             remedy = "an agent with no weight on its own opinion has no part in the average; use a small positive value"
             raise ModelError(message("stubbornness must be positive", got=got, remedy=remedy))
 
-    def _own_weight(self, stubbornness: float | PerAgent, susceptibility: float | PerAgent) -> Vector:
+    def _own_weight(self, stubbornness: float | PerAgent, susceptibility: float | PerAgent) -> Array:
         """Return s/b, ∞ for zealots: multiplying s and the pressure on an agent by one factor changes nothing."""
         s = self._per_agent("stubbornness", stubbornness, one_for_all=True, infinite=True)
         if isinstance(susceptibility, float | int) and susceptibility == 1:
@@ -291,7 +195,7 @@ class Model:
             remedy = "0 is for agents who ignore all others; distrust is a negative weight in the network"
             raise ModelError(message("susceptibility must not be negative", got=got, remedy=remedy))
         with np.errstate(divide="ignore"):
-            found: Vector = s / b
+            found: Array = s / b
         found.flags.writeable = False
         return found
 
@@ -310,61 +214,10 @@ class Model:
 
     def _per_agent(
         self, name: str, value: float | PerAgent, *, one_for_all: bool = False, infinite: bool = False
-    ) -> Vector:
-        network, n = self.network, self.network.n
-        try:
-            if network.topics:
-                value = over_topics(value, network.agents, network.topics, network.labels, shared=one_for_all)
-            if is_labelled(value):
-                value = values_in_order(value, network.labels)
-        except InvalidInputError as error:
-            raise ModelError(f"{name}: {error}") from None
-        try:
-            # A copy, made read-only below: a model is immutable, and its results refer to these arrays.
-            array = np.array(value, dtype=np.float64)
-        except (TypeError, ValueError):
-            rule = f"{name} must hold one number for each agent"
-            raise ModelError(message(rule, got=repr(value)[:80], remedy=f"give {n} numbers")) from None
-        # A number may be Python's, a NumPy scalar or an array without axes; NumPy makes numbers of text and None, too.
-        if one_for_all and array.ndim == 0 and not isinstance(value, str | None):
-            array = np.full(n, array)
-        if array.shape != (n,):
-            got = f"{array.size} number{'s' * (array.size != 1)}" if array.ndim == 1 else f"shape {array.shape}"
-            raise ModelError(_wrong_shape(name, network, got, several=array.ndim == 2 and len(array) == n))
-        bad = np.flatnonzero(~(np.isfinite(array) | (infinite & (array == np.inf))))
-        if bad.size:
-            got = f"{array[bad[0]]} at agent {self.network.labels[bad[0]]!r} ({bad.size} such in all)"
-            raise ModelError(message(f"{name} must be finite", got=got, remedy="drop or repair these agents"))
-        array.flags.writeable = False
-        return array
-
-    def _checked_activation(self, value: Any) -> Activation | None:
-        n = self.network.n
-        if value is not None and len(self.network.agents) != n:
-            rule, remedy = "asynchronous updates are those of one topic", "leave out the activation, or the topics"
-            raise ModelError(message(rule, got=repr(self.network), remedy=remedy))
-        if isinstance(value, str) and value != "single":
-            rule = "activation must be a probability, one for each agent, 'single', or a table of 0 and 1"
-            raise ModelError(
-                message(rule, got=repr(value), remedy="leave it out where everybody updates at every step")
-            )
-        if value is None or isinstance(value, Activation):
-            found = value
-            if found is not None and found.agents != n:
-                rule, got = f"the activation must be that of the {n} agents", f"that of {found.agents}"
-                raise ModelError(message(rule, got=got, remedy="give a probability or a table for these agents"))
-        elif isinstance(value, str):
-            found = Activation("single", np.full(n, 1 / n))
-        elif not is_labelled(value) and np.ndim(value) == 2:
-            found = activation_table(value, n)
-        else:
-            found = Activation("independent", self._per_agent("activation", value, one_for_all=True))
-            bad = np.flatnonzero((found.values <= 0) | (found.values > 1))
-            if bad.size:
-                got = f"{found.values[bad[0]]:g} at agent {self.network.labels[bad[0]]!r} ({bad.size} such in all)"
-                remedy = "an agent who never updates is a zealot: give it the stubbornness inf"
-                raise ModelError(message("activation must be above 0 and at most 1", got=got, remedy=remedy))
-        return None if found is None or found.is_synchronous else found
+    ) -> Array:
+        network = self.network
+        names = network.agents, network.topics, network.labels
+        return per_agent(name, value, *names, one_for_all=one_for_all, infinite=infinite)
 
     @property
     def n(self) -> int:
@@ -372,17 +225,17 @@ class Model:
         return self.network.n
 
     @property
-    def x0(self) -> Vector:
+    def x0(self) -> Array:
         """The initial hidden opinions, by their symbol in equations."""
         return self.hidden
 
     @property
-    def s(self) -> Vector:
+    def s(self) -> Array:
         """The stubbornness of each agent, by its symbol in equations."""
         return self.stubbornness
 
     @property
-    def start_state(self) -> Vector:
+    def start_state(self) -> Array:
         """The public opinions at time 0."""
         return self.hidden if isinstance(self.start, str) else self.start
 
@@ -401,17 +254,17 @@ class Model:
         return float(weights @ self.x0 / weights.sum())
 
     @cached_property
-    def opinion_weights(self) -> Vector:
+    def opinion_weights(self) -> Array:
         """Weights ℓs of the opinions in the consensus value, up to their scale; s where the network is symmetric."""
         weights = self.network.left_null_vector * self.s if self.network.directed else self.s
         # Scaled to at most 1, so that Σ s x₀ does not overflow where v itself is finite.
         return np.asarray(weights / weights.max())
 
     @cached_property
-    def mode_weights(self) -> Vector:
-        """Weights π = ℓd/Σℓd of the public opinions in the consensus mode; d/Σd where the network is symmetric.
+    def mode_weights(self) -> Array:
+        """Weights ϖ = ℓd/Σℓd of the public opinions in the consensus mode; d/Σd where the network is symmetric.
 
-        π is the stationary law of D⁻¹A, and all 0 where nobody who counts listens to anybody. Where agents update with
+        ϖ is the stationary law of D⁻¹A, and all 0 where nobody who counts listens to anybody. Where agents update with
         probabilities q, it is proportional to ℓd/q.
         """
         weights = self.network.left_null_vector * self.network.degrees
@@ -422,7 +275,7 @@ class Model:
         return np.asarray(self.network.camps * share if self.network.signed else share)
 
     @cached_property
-    def consensus_state(self) -> Vector:
+    def consensus_state(self) -> Array:
         """The limit of the fixed point as ρ → ∞, shape (agents,): v for all agents of one closed class.
 
         With several closed classes, each has a value of its own, and other agents a mixture of these. On a signed
@@ -433,7 +286,7 @@ class Model:
         return limit_state(self.network.adjacency, self.s, self.x0, signed=self.network.signed)
 
     @cached_property
-    def target(self) -> float | Vector:
+    def target(self) -> float | Array:
         """What distances are measured to: v, or the limit of each agent where agents come to different ones."""
         if self.network.is_simple:
             return self.consensus_value
@@ -442,7 +295,7 @@ class Model:
         return limits if differ else self.consensus_value
 
     @cached_property
-    def class_values(self) -> Vector:
+    def class_values(self) -> Array:
         """The different values of the closed classes as ρ → ∞, in ascending order, and of both camps of each."""
         if isinstance(self.target, float):
             return np.array([self.target])
@@ -454,7 +307,7 @@ class Model:
     def kappa(self) -> float:
         """The ratio κ = Σs/Σd; under ρ_t = κt the consensus mode is the running mean of all preferred opinions.
 
-        On a directed network it is κ = Σℓs/Σℓd = Σ πs/d, and ∞ where nobody who counts listens to anybody. Where agents
+        On a directed network it is κ = Σℓs/Σℓd = Σ ϖs/d, and ∞ where nobody who counts listens to anybody. Where agents
         update with probabilities q, it is Σℓs/Σ(ℓd/q).
         """
         ell, degrees = self.network.left_null_vector, self.network.degrees
@@ -466,7 +319,7 @@ class Model:
         return float(ell @ self.s) / total if total else math.inf
 
     @property
-    def _slowness(self) -> Vector | None:
+    def _slowness(self) -> Array | None:
         activation = self.activation
         return None if activation is None or not activation.is_random else 1 / activation.probabilities
 
@@ -509,14 +362,14 @@ class Model:
             As from :meth:`update`.
         """
         reliefs, weights = self.pressure.homogeneous(times)
-        rates: Iterator[Vector | None] = repeat(None)
+        rates: Iterator[Array | None] = repeat(None)
         if self.adaptation is not None:
             factors = self.adaptation.adaptation_weights(self.n)
             rates = (factors * pace for pace in self.adaptation.pace(times).tolist())
         for t, relief, weight, rate in zip(times, reliefs, weights, rates, strict=False):
             yield self._update(t, relief, weight, rate)
 
-    def _update(self, t: int, relief: Vector, weight: Vector, adaptation_rate: Vector | None) -> Update:
+    def _update(self, t: int, relief: Array, weight: Array, adaptation_rate: Array | None) -> Update:
         checkpoint()  # every computation reads a model step by step, so that here each can be cancelled
         if self.has_silent_steps:
             # An agent may listen to nobody at this step, for which relief 0 would give 0/0.
@@ -531,7 +384,7 @@ class Model:
             gain, coupling_scale = gain * (1 - kept), coupling_scale * (1 - kept)
         return Update(gain, coupling_scale, self.x0, A, transposed, adaptation_rate, kept)
 
-    def kept_at(self, t: int) -> Vector | None:
+    def kept_at(self, t: int) -> Array | None:
         """Return 1 for agents who keep their public opinion at step t, 0 for others; None where nobody does.
 
         Parameters
@@ -571,7 +424,7 @@ class Model:
         """
         return self.network.adjacency if self.temporal_network is None else self.temporal_network.at(t)
 
-    def degrees_at(self, t: int) -> Vector:
+    def degrees_at(self, t: int) -> Array:
         """Return the degrees (sums of weights) of step t.
 
         Parameters
@@ -606,7 +459,7 @@ class Model:
         """The same model in which everybody updates at every step."""
         return self if self.activation is None else replace(self, activation=None)
 
-    def hamiltonian(self, t: int, public_before: ArrayLike, public: ArrayLike, preferred: ArrayLike) -> Vector:
+    def hamiltonian(self, t: int, public_before: ArrayLike, public: ArrayLike, preferred: ArrayLike) -> Array:
         """Return the social energy of each agent at time t, which ``update`` minimises in the agent's own y.
 
         H_i = ½ s_i (ξ_i − y_i)² + ½ ρ_t Σ_j |w_ij| (±y_j,before − y_i)², with − where the weight is negative.
@@ -760,18 +613,7 @@ def _checked_rule(rule: object, network: Network, temporal_network: TemporalNetw
     return "own"
 
 
-def _wrong_shape(name: str, network: Network, got: str, *, several: bool) -> str:
-    """Return the message for values that are not one for each agent; ``several`` are one row for each."""
-    if network.topics:
-        agents, k = network.n // len(network.topics), len(network.topics)
-        rule = f"{name} must hold one number for each of the {agents} agents and {k} topic{'s' * (k != 1)}"
-        return message(rule, got=got, remedy=f"give {agents} rows of {k} number{'s' * (k != 1)}")
-    rule = f"{name} must hold one number for each of the {network.n} agents"
-    topics = ", or declare the topics of the columns, by network.with_topics or [topics]" * several
-    return message(rule, got=got, remedy=f"give {network.n} numbers, one for each agent{topics}")
-
-
-def _per_pair(values: float | Vector, network: Network) -> float | Vector:
+def _per_pair(values: float | Array, network: Network) -> float | Array:
     """Return values of the agents for each of their topics."""
     k = len(network.topics)
     return np.repeat(values, k) if k > 1 and np.shape(values) == (network.n // k,) else values

@@ -174,7 +174,8 @@ def simulate(
     number = _seed(seed, begin)
     precision = _precision(dtype, begin)
     series = equation is not None and equation.path_method == "taylor"
-    plan = _plan(model, steps, chosen, number, as_record(record), begin.step, precision, threads, series=series)
+    asked = (as_record(record), begin.step, precision, threads)
+    plan = _plan(model, steps, chosen, number, *asked, series=series, device=device)
     if equation is None:
         return _execute(plan, begin, _engine(device), progress, should_stop)
     # An Euler step is the discrete step with a pace, so that the same kernels serve both.
@@ -287,6 +288,7 @@ def _plan(
     threads: int | None,
     *,
     series: bool = False,
+    device: str = "cpu",
 ) -> RunPlan:
     from peerpressure.engine.plan import RunPlan, available_threads
 
@@ -297,7 +299,8 @@ def _plan(
     # Multiples of ``every`` counted from step 0, so that a resumed run records the same steps as an uninterrupted one.
     inner = range(first - first % keep.every + keep.every, last, keep.every)
     # Before the times are made into an array, which may be too large itself.
-    _check_size(*_sizes(model, replicates, precision, keep, times=len(inner) + 2, agents=agents.size, series=series))
+    sizes = {"times": len(inner) + 2, "agents": agents.size}
+    _check_size(*_sizes(model, replicates, precision, keep, **sizes, series=series, device=device))
     # Without steps the start is also the last state, and is recorded once.
     ends = [first, last] if steps else [first]
     return RunPlan(
@@ -334,6 +337,7 @@ def _sizes(
     times: int,
     agents: int,
     series: bool,
+    device: str = "cpu",
 ) -> tuple[int, int]:
     from peerpressure.engine.plan import bytes_needed
 
@@ -341,6 +345,9 @@ def _sizes(
     # 24 bytes are the three summaries in float64.
     numbers = agents * size * keep.states * (1 + at.has_hidden) + 24 * keep.summaries
     recorded = replicates.size * times * numbers + 8 * times
+    if device == "gpu":
+        # It steps in its own memory, in batches if need be; only final states are here.
+        return recorded, replicates.size * model.n * size * (1 + at.has_memory + at.has_hidden)
     working = bytes_needed(
         model.n, entries, replicates, size, memory=at.has_memory, hidden=at.has_hidden, series=series
     )
@@ -437,6 +444,12 @@ def _exact(equation: SDE) -> Callable[..., RunResult]:
     return run
 
 
+def _all_finite(values: NDArray[Any]) -> bool:
+    """Return whether all numbers of (replicates, agents) are finite, with little memory beside them."""
+    rows = max(1, 2**20 // values.shape[1])
+    return all(bool(np.isfinite(values[k : k + rows]).all()) for k in range(0, len(values), rows))
+
+
 def _execute(
     plan: RunPlan, begin: State, run: Callable[..., RunResult], progress: Progress, should_stop: ShouldStop | None
 ) -> Trajectory:
@@ -447,7 +460,7 @@ def _execute(
     with cancellable(should_stop), reporter(progress, plan.steps) as report:
         result = run(plan, begin.public, memory, report, begin.hidden)
     # A value that is not finite passes to the neighbours at each step, so that the final state reveals it.
-    if not np.isfinite(result.final).all():
+    if not _all_finite(result.final):
         bad = int(np.flatnonzero(~np.isfinite(result.final).all(axis=0))[0])
         raise PeerPressureError(
             f"the public state of agent {plan.model.network.labels[bad]!r} left the range of {plan.dtype}; "

@@ -11,6 +11,7 @@ import pytest
 
 from peerpressure.measures import load_sweep, measure_scenario
 from peerpressure.report.store import from_csv
+from peerpressure.scenario import ScenarioError
 from peerpressure.sweep import _run
 from tests.cli.calling import SMALL, run
 
@@ -117,6 +118,23 @@ def test_everything_wrong_with_a_sweep_file_is_told(folder: Path, capfd: Capture
     told = run(capfd, "check", bad, "--json").json["problems"]
     assert {(problem["path"], problem["line"]) for problem in told} == {("axis[0]", 5), ("axis[1]", 9)}
     assert any("did you mean 'std'?" in problem["message"] for problem in told)
+
+
+def test_a_problem_belongs_to_the_axis_of_its_field_and_names_it_once(folder: Path) -> None:
+    fields = {"network.k": 4, "network.kind": '"x"', "noise": "1", "noise.law": '"pink"', "run": "3"}
+    axes = "".join(f'[[axis]]\nfield = "{field}"\nvalues = [{value}]\n' for field, value in fields.items())
+    (folder / "wrong.toml").write_text(f'scenario = "small.toml"\n{axes}[measure]\nnames = ["spread"]\n')
+    with pytest.raises(ScenarioError) as found:
+        load_sweep(folder / "wrong.toml")
+    told = {problem.message.partition(":")[0]: problem for problem in found.value.problems}
+    # Not at network.k, whose name is the beginning of the other one; and at the field rather than its section.
+    assert {name: problem.path for name, problem in told.items()} == {
+        "network.k": "axis[0]",
+        "network.kind": "axis[1]",
+        "noise.law": "axis[3]",
+        "run": "axis[4]",
+    }
+    assert told["noise.law"].message.startswith("noise.law: must be one of gaussian")
 
 
 @pytest.mark.parametrize(

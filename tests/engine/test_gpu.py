@@ -119,8 +119,56 @@ def test_exact_paths_are_refused_elsewhere() -> None:
 def test_what_the_accelerator_cannot_do_is_said() -> None:
     with pytest.raises(pp.PeerPressureError, match="device='cpu'"):
         pp.simulate(random_model(noise=NOISES["custom"]), 3, device="gpu")
-    with pytest.raises(pp.PeerPressureError, match="consecutive"):
-        pp.simulate(random_model(), 3, replicates=[1, 5], device="gpu")
+
+
+@needs_device
+@pytest.mark.parametrize("kind", ["static", "temporal"])
+@pytest.mark.parametrize("replicates", [1, 33])
+def test_hubs_equal_the_processors(kind: str, replicates: int) -> None:
+    # Rows of many pieces, that change, beside rows of a few neighbours and of none; n is no multiple of a group.
+    n, rng = 1003, np.random.default_rng(4)
+    star = pp.networks.star(n - 3)
+    i, j, _ = pp.Network.from_edges(star.edges()[:2], rng.uniform(0.2, 3.0, n - 4), n=n).edges()
+    network: Any = pp.Network.from_edges((i, j), rng.uniform(0.2, 3.0, i.size), n=n)
+    if kind == "temporal":
+        network = pp.networks.failing_edges(pp.networks.barabasi_albert(n, 40, seed=1), 0.2, 12, seed=2, repeat=True)
+    model = pp.Model(network, rng.normal(size=n), rng.uniform(0.3, 2.0, n), noise=NOISES["gaussian"])
+    here = pp.simulate(model, 30, replicates=replicates, seed=5)
+    there = pp.simulate(model, 30, replicates=replicates, seed=5, device="gpu")
+    for part in ("states", "minimum", "maximum", "mean"):
+        np.testing.assert_allclose(getattr(there, part), getattr(here, part), rtol=1e-11, atol=1e-12)
+    first = pp.simulate(model, 13, replicates=replicates, seed=5, device="gpu")
+    rest = pp.simulate(model, 17, replicates=replicates, seed=5, device="gpu", start=first)
+    np.testing.assert_array_equal(rest.final.public, there.final.public)
+
+
+@needs_device
+@pytest.mark.parametrize("kind", ["adapting", "periodic"])
+def test_batches_equal_one_run(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = extended_model(kind, noise=NOISES["ar1"])
+    whole = pp.simulate(model, 70, replicates=21, seed=5, device="gpu")
+    done: list[int] = []
+    monkeypatch.setattr(gpu.Device, "most_replicates", lambda self: 8)
+    parts = pp.simulate(model, 70, replicates=21, seed=5, device="gpu", progress=lambda steps, of: done.append(steps))
+    for name in ("states", "mean", *(["hidden"] if model.adaptation is not None else [])):
+        np.testing.assert_array_equal(getattr(parts, name), getattr(whole, name))
+    np.testing.assert_array_equal(parts.final.memory, whole.final.memory)
+    assert done == sorted(done)
+    assert done[-1] == 70
+
+
+@needs_device
+def test_replicates_need_not_be_consecutive() -> None:
+    whole = pp.simulate(random_model(), 9, replicates=7, seed=5, device="gpu")
+    some = pp.simulate(random_model(), 9, replicates=[1, 2, 5], seed=5, device="gpu")
+    np.testing.assert_array_equal(some.final.public, whole.final.public[[1, 2, 5]])
+
+
+@needs_device
+def test_a_replicate_that_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gpu.Device, "free_bytes", lambda self: 1000)
+    with pytest.raises(pp.errors.TooLargeError, match="one replicate must fit"):
+        pp.simulate(random_model(), 3, device="gpu")
 
 
 @pytest.mark.skipif(_has_device(), reason="this machine has a device")

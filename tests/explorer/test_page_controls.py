@@ -197,7 +197,7 @@ def test_every_preset_opens(driver: Driver, catalogue: dict[str, Any]) -> None:
         assert driver.page.locator("#verdict-why").get_attribute("open") is None
         assert driver.page.is_visible("#verdict-summary") == (preset["state"]["view"].get("tab") != "observer")
         assert driver.page.locator(".refusal:visible").count() == 0
-        assert driver.page.locator("#message").is_hidden(), preset["id"]
+        assert driver.page.locator("#message").is_hidden(), (preset["id"], driver.page.inner_text("#message"))
         wanted = {key: value for key, value in preset["state"]["scenario"].items() if key not in ("observe", "privacy")}
         assert driver.scenario() == wanted
         tab = preset["state"].get("view", {}).get("tab", "curves")

@@ -287,7 +287,7 @@ def test_the_menu_opens_walks_and_closes_by_keyboard(driver: Driver) -> None:
     page.keyboard.press("Enter")
     assert page.get_attribute("#share", "aria-expanded") == "true"
     page.keyboard.press("ArrowDown")
-    assert page.evaluate("() => document.activeElement.dataset.take") == "toml"
+    assert page.evaluate("() => document.activeElement.dataset.take") == "network"
     page.keyboard.press("Escape")
     assert page.is_hidden("#share-menu")
     assert page.evaluate("() => document.activeElement.id") == "share"

@@ -324,6 +324,7 @@ def test_a_state_comes_back_from_its_address(page: Driver) -> None:
                 "speed": 5,
                 "pace": 2,
             },
+            "other": {"network": {"named": "karate"}, "run": {"steps": 3}} if size > 1 else None,
         }
         fragment = page.module("address", "await module.encodeState(given)", state)
         assert set(fragment[1:]) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
@@ -433,3 +434,21 @@ def test_a_packed_answer_is_read_as_it_was_written(page: Driver) -> None:
         list(pack({"note": "ρ"}, arrays)),
     )
     assert read == ["ρ", {"a": [[2, 3], ["0", "1", "2", "3", "4", "5"]], "b": [[2], ["1.5", "NaN"]], "c": [[1], ["7"]]}]
+
+
+NAMES = """(() => {
+    const layout = { ...given, x: [60, 70, 300, 395], y: [200, 202, 260, 200], width: 400, height: 400, covered: 40,
+        within: (x, y, radius) => [0, 1, 2, 3].filter(i => Math.hypot(layout.x[i] - x, layout.y[i] - y) <= radius) };
+    const names = ['a hub', 'hidden beside it', 'a name that is far too long for any drawing', 'at the edge'];
+    return module.placedNames(layout, Float32Array.of(9, 4, 4, 4), i => names[i], text => 6 * text.length) })()"""
+
+
+def test_agents_are_named_where_there_is_room_once_the_network_is_zoomed_in(driver: Driver) -> None:
+    assert driver.module("labels", NAMES, {"zoom": 1}) == []
+    placed = driver.module("labels", NAMES, {"zoom": 2})
+    # The hub's name is left of it, as another dot is to its right; that one's goes to the right, which is free.
+    assert [(one["text"], round(one["x"])) for one in placed] == [
+        ("a hub", 18),
+        ("hidden beside it", 77),
+        ("a name that is far to…", 161),
+    ]

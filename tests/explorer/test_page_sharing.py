@@ -67,8 +67,6 @@ def test_pictures_are_pictures(driver: Driver, tmp_path: Path) -> None:
         assert root.tag == "{http://www.w3.org/2000/svg}svg"
         with Image.open(taken(driver, f"figure:{what}:png", tmp_path)) as picture:
             assert min(picture.size) > 300
-    with Image.open(taken(driver, "canvas", tmp_path)) as picture:
-        assert np.array_equal(np.asarray(picture.convert("RGBA")), driver.pixels())
 
 
 def test_what_is_not_shown_is_not_exported(driver: Driver, tmp_path: Path) -> None:

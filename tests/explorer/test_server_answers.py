@@ -384,7 +384,8 @@ def test_signs_and_directions_of_a_dropped_file_are_read(asker: Asker, tmp_path:
     # Two agents who trust and distrust each other are two edges.
     assert sorted(drawn) == [([0, 1], 0), ([0, 2], ONE_WAY), ([2, 0], ONE_WAY | NEGATIVE)]
     assert arrays["degrees"].tolist() == [2, 2, 1]
-    assert arrays["sizes"].tolist() == [5, 3, 2]
+    # Weights of both directions count: 5, 3 and 2.
+    assert (arrays["radii"] / arrays["radii"][2]) ** 2 == pytest.approx([1.5, 1 + 0.5 / 3, 1])
     # Files without negative weights are not signed.
     assert "signed" not in asker.http.post("api/upload", params={"name": "a.csv"}, content=b"a,b,2\n").json()["network"]
 

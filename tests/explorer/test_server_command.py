@@ -21,10 +21,13 @@ import pytest
 import peerpressure as pp
 from peerpressure import cli
 from peerpressure.cli import explore
+from peerpressure.explorer.catalogue import catalogue
+from peerpressure.explorer.links import is_link, state_of
 from peerpressure.explorer.models import page_state
 from peerpressure.explorer.protocol import Limits, RequestError
 from peerpressure.explorer.server import LOOPBACK, PORT, address_of, is_loopback, names_for, open_socket
 from peerpressure.scenario import load_scenario, scenario_from
+from tests.explorer.driving import fragment_of
 
 FILES = """
 [network]
@@ -202,6 +205,55 @@ def test_a_scenario_beyond_the_bounds_is_refused_at_once(tmp_path: Path, capfd: 
     assert "at most 50,000 here, got 60,000" in capfd.readouterr().err
     with pytest.raises(RequestError):
         page_state(load_scenario(file), Limits(agents=100))
+
+
+COMPARED = {
+    "scenario": SMALL,
+    "view": {"time": 3, "agents": [1]},
+    "other": SMALL | {"noise": {"law": "gaussian", "std": 0.5}},
+}
+
+
+def test_a_link_is_read_in_every_form_in_which_it_is_passed_on() -> None:
+    fragment = fragment_of(COMPARED)
+    for link in (fragment, fragment[1:], f"http://127.0.0.1:8321/{fragment}", f"HTTP://[::1]/?a=b%23{fragment[1:]}"):
+        assert is_link(link)
+        assert state_of(link, Limits()) == COMPARED
+    # The page opens with it.
+    assert catalogue(Limits(), state_of(fragment, Limits()))["default"] == COMPARED
+    assert state_of(fragment_of({"scenario": SMALL}), Limits()) == {"scenario": SMALL, "view": {}, "other": None}
+    assert not is_link("scenario.toml")
+    assert not is_link("a" * 39)
+
+
+def test_a_file_whose_name_looks_like_a_link_is_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("a#1.toml", "a" * 40):
+        assert is_link(name)
+        Path(name).touch()
+        assert not is_link(name)
+
+
+BAD_LINKS = {
+    "no fragment": ("http://127.0.0.1:8321/", "must hold a state of the explorer"),
+    "no base64": ("http://127.0.0.1:8321/#a!b", "must hold a state of the explorer"),
+    "cut off": (fragment_of(COMPARED)[:-9], "must hold a state of the explorer"),
+    "no JSON object": (fragment_of([1]), "must hold a state of the explorer"),
+    "no scenario": (fragment_of({"view": {}}), "must hold a state of the explorer"),
+    "too much": (fragment_of("x" * 80_000_000), "must hold a state of the explorer"),
+    "a file": (fragment_of({"scenario": SMALL | {"network": {"file": "/etc/passwd"}}}), "must not name files"),
+    "too large": (fragment_of({"scenario": SMALL | {"run": {"steps": 10**9}}}), "at most 1,000,000 here"),
+    "half a comparison": (fragment_of(COMPARED | {"other": {"network": {"generator": "x"}}}), "generator"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_LINKS)
+def test_a_bad_link_gives_one_clear_error(name: str, capfd: pytest.CaptureFixture[str]) -> None:
+    link, words = BAD_LINKS[name]
+    assert cli.invoke(["explore", "--no-browser", link]) == 2
+    told = capfd.readouterr().err.strip()
+    assert words in told
+    assert len(told.splitlines()) == 1
 
 
 def test_the_next_free_port_is_taken_unless_one_was_named() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import json
 from collections.abc import Iterator
@@ -12,9 +13,12 @@ import psutil
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
+from peerpressure.errors import InvalidInputError
 from peerpressure.explorer.app import API
+from peerpressure.explorer.links import state_of
 from peerpressure.explorer.protocol import Limits
 from tests.explorer.asking import SMALL, Asker, served
+from tests.explorer.driving import fragment_of
 from tests.explorer.test_server_exports import VARIANTS
 from tests.scenario.strategies import scenarios
 
@@ -146,6 +150,15 @@ graphs = st.sampled_from(
 )
 def test_files_that_are_no_networks(asker: Asker, name: str, data: bytes) -> None:
     check(asker.http.post("api/upload", params={"name": name.encode("utf-8", "replace")}, content=data))
+
+
+@many(15)
+@given(mutated(), st.integers(0, 30), st.one_of(st.just({}), junk))
+def test_links_that_were_tampered_with(scenario: Any, cut: int, view: Any) -> None:
+    fragment = fragment_of({"scenario": scenario, "view": view})
+    # A refusal is the only other way out.
+    with contextlib.suppress(InvalidInputError):
+        assert state_of(fragment[: len(fragment) - max(0, cut - 20)], TIGHT)["scenario"] == scenario
 
 
 words = st.text(st.characters(min_codepoint=33, max_codepoint=126), max_size=30)

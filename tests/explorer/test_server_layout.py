@@ -11,8 +11,9 @@ from threadpoolctl import threadpool_limits
 
 import peerpressure as pp
 from peerpressure.explorer import layout
-from peerpressure.explorer.layout import Drawing, drawing
+from peerpressure.explorer.layout import Drawing, dot_radii, drawing
 from peerpressure.explorer.protocol import thinned
+from peerpressure.explorer.shapes import shape_of
 from peerpressure.explorer.stress import hops, hops_compiled
 
 NETWORKS: dict[str, pp.Network] = {
@@ -78,15 +79,99 @@ def test_a_drawing_is_far_better_than_chance(network: pp.Network) -> None:
     assert stress(network, drawing(network).astype(np.float64)) < max(0.9 * chance, 1e-3)
 
 
-def test_shapes_are_recognised() -> None:
-    ring = drawing(NETWORKS["ring"])
-    radii = np.linalg.norm(ring - ring.mean(axis=0), axis=1)
-    assert np.ptp(radii) < 0.1 * radii.mean()
-    line = drawing(NETWORKS["line"])
-    order = np.argsort(line[:, 0])
-    assert np.array_equal(order, np.arange(17)) or np.array_equal(order, np.arange(17)[::-1])
-    star = drawing(NETWORKS["star"])
-    assert np.linalg.norm(star[0] - star.mean(axis=0)) < 0.15
+def renumbered(network: pp.Network) -> pp.Network:
+    """Return the same network with its agents in another order."""
+    number = np.random.default_rng(5).permutation(network.n)
+    first, second, _ = network.edges()
+    return pp.Network.from_edges((number[first], number[second]), n=network.n)
+
+
+# How a pair of linked agents must lie, where a drawing is exact: the only lengths of edges there are.
+SHAPES: dict[str, tuple[pp.Network, int]] = {
+    "line": (pp.networks.path(17), 1),
+    "ring": (pp.networks.cycle(24), 1),
+    "ring lattice": (pp.networks.watts_strogatz(30, 6, 0.0, seed=1), 3),
+    "star": (pp.networks.star(30), 1),
+    "all": (pp.networks.complete(12), 6),
+    "lattice": (pp.networks.grid(5, 8), 1),
+    "square": (pp.networks.grid(6, 6), 1),
+    "ladder": (pp.networks.grid(2, 9), 1),
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_shapes_are_drawn_exactly_whatever_the_numbers_of_agents(name: str) -> None:
+    network, lengths = SHAPES[name]
+    other = renumbered(network)
+    for one in (network, other):
+        places = shape_of(one)
+        assert places is not None
+        first, second, _ = one.edges()
+        apart = np.linalg.norm(places[first] - places[second], axis=1)
+        assert len(np.unique(apart.round(9))) == lengths
+        assert len(np.unique(places.round(9), axis=0)) == one.n
+        # Edges are the shortest distances there are, except across rings and stars.
+        if lengths == 1 and name != "star":
+            every = np.linalg.norm(places[:, None] - places, axis=2)
+            assert every[~np.eye(one.n, dtype=bool)].min() == pytest.approx(apart.min())
+    # One and the same picture.
+    points = [{tuple(place) for place in drawn(one).round(5).tolist()} for one in (network, other)]
+    assert points[0] == points[1]
+
+
+def drawn(network: pp.Network) -> NDArray[np.float64]:
+    return drawing(network).astype(np.float64)
+
+
+def test_a_lattice_is_in_reading_order_and_the_sides_of_a_bipartite_graph_are_rows() -> None:
+    lattice = drawn(pp.networks.grid(4, 4)).reshape(4, 4, 2)
+    assert np.all(np.diff(lattice[..., 0], axis=1) > 0)
+    assert np.all(np.diff(lattice[..., 1], axis=0) < 0)
+    both = shape_of(pp.Network.from_edges([(i, 3 + j) for i in range(3) for j in range(5)]))
+    assert both is not None
+    assert np.unique(both[:3, 1]).tolist() == [0.5]
+    assert np.unique(both[3:, 1]).tolist() == [-0.5]
+
+
+def test_directions_and_weights_do_not_hide_a_shape() -> None:
+    arrows = pp.Network.from_edges([(i, (i + 1) % 9) for i in range(9)], directed=True)
+    assert shape_of(arrows) is not None
+
+
+NEARLY = {
+    "a lattice with a hole": [
+        (i, j) for i, j in zip(*pp.networks.grid(4, 5).edges()[:2], strict=True) if (i, j) != (6, 7)
+    ],
+    "a twisted ladder": [(0, 1), (1, 2), (2, 3), (4, 5), (5, 6), (6, 7), (0, 4), (1, 6), (2, 5), (3, 7)],
+    "two rings": [(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3)],
+    "a line beside a ring": [(0, 1), (2, 3), (3, 4), (4, 2)],
+    "a ring with a chord": [*((i, (i + 1) % 8) for i in range(8)), (0, 4)],
+    "a branch": [(0, 1), (1, 2), (2, 3), (2, 4)],
+    "almost bipartite": [(i, 3 + j) for i in range(3) for j in range(5) if (i, j) != (2, 4)],
+}
+
+
+@pytest.mark.parametrize("name", NEARLY)
+def test_other_networks_are_not_mistaken_for_shapes(name: str) -> None:
+    edges = [(int(i), int(j)) for i, j in NEARLY[name]]
+    assert shape_of(pp.Network.from_edges(edges)) is None
+
+
+def test_hubs_are_larger_and_most_dots_do_not_overlap() -> None:
+    network = pp.networks.barabasi_albert(300, 2, seed=1)
+    places = drawing(network)
+    radii = dot_radii(places, network.degrees)
+    hub, leaf = np.argmax(network.degrees), np.argmin(network.degrees)
+    assert 4 < radii[hub] / radii[leaf] < 4.5
+    # The nearest neighbours, one by one.
+    apart = np.linalg.norm(places[:, None].astype(float) - places, axis=2)
+    np.fill_diagonal(apart, np.inf)
+    gap = apart.min(axis=1) - radii - radii[apart.argmin(axis=1)]
+    assert np.mean(gap >= -1e-6) == pytest.approx(0.5, abs=0.01)
+    # Degrees that hardly differ are no difference; neither are agents without neighbours a division by 0.
+    for even in (pp.networks.grid(5, 8), pp.networks.path(9), pp.networks.cycle(12)):
+        assert np.ptp(dot_radii(drawing(even), even.degrees)) == 0
+    assert np.isfinite(dot_radii(places, np.where(network.degrees == 2, 0, network.degrees))).all()
 
 
 def test_large_networks_are_drawn_by_their_pivots(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,7 +25,7 @@ from peerpressure.networks import (
     recorded_groups,
     write_events,
 )
-from peerpressure.networks._temporal_readers import SEPARATORS
+from peerpressure.networks._readers import SEPARATORS
 from tests.networks.histories import History, histories
 from tests.networks.strategies import WORDS
 

@@ -7,15 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from peerpressure.model import Model, Vector
+from peerpressure.model import Model
+from peerpressure.step import Array
 
 
 @dataclass(frozen=True)
 class Joint:
     """Mean slopes Q and covariance of y_first, …, y_T, stacked: shapes (T·n, n) and (T·n, T·n)."""
 
-    slope: Vector
-    covariance: Vector
+    slope: Array
+    covariance: Array
 
     @classmethod
     def of(cls, model: Model, steps: int, *, first: int = 1, known: Sequence[int] = ()) -> Joint:
@@ -43,10 +44,10 @@ class Joint:
         rows = np.flatnonzero(np.isin(np.arange(len(self.slope)) % n, agents))
         return Joint(self.slope[rows], self.covariance[np.ix_(rows, rows)])
 
-    def information(self) -> Vector:
+    def information(self) -> Array:
         return np.asarray(self.slope.T @ np.linalg.solve(self.covariance, self.slope))
 
-    def worst_case(self) -> Vector:
+    def worst_case(self) -> Array:
         """Return the information about each agent if all others are known, ∞ where some output has no noise; (n,)."""
         values, vectors = np.linalg.eigh(self.covariance)
         noisy = values > 1e-11 * max(values.max(), 1e-300)
@@ -54,7 +55,7 @@ class Joint:
         exact = np.abs(turned[~noisy]).max(axis=0, initial=0.0) > 1e-6
         return np.where(exact, np.inf, np.sum(turned[noisy] ** 2 / values[noisy, None], axis=0))
 
-    def posterior(self, prior: Vector) -> Vector:
+    def posterior(self, prior: Array) -> Array:
         Q = self.slope
         gain = np.linalg.lstsq(Q @ prior @ Q.T + self.covariance, Q @ prior, rcond=1e-13)[0]
         return np.asarray(prior - (Q @ prior).T @ gain)

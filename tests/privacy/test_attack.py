@@ -17,8 +17,9 @@ import pytest
 from scipy import stats
 
 import peerpressure as pp
-from peerpressure.model import Model, Vector
+from peerpressure.model import Model
 from peerpressure.privacy import budget, calibrate
+from peerpressure.step import Array
 from tests.builders import random_model
 from tests.privacy.dense import Joint
 
@@ -69,14 +70,14 @@ def two_inputs(model: Model, agent: int, far: float) -> tuple[Model, Model]:
     return model, replace(model, hidden=moved)
 
 
-def paths(model: Model, runs: int, seed: int) -> Vector:
+def paths(model: Model, runs: int, seed: int) -> Array:
     """Return simulated outputs y₁, …, y_T, (samples, runs, T, n)."""
     states = pp.simulate(model, T, SAMPLES * runs, seed=seed, record="all").states
     assert states is not None
     return states[:, 1:].reshape(SAMPLES, runs, T, model.n)
 
 
-def gaussian_loss(models: tuple[Model, Model], outputs: Vector, seen: dict[str, Any]) -> Vector:
+def gaussian_loss(models: tuple[Model, Model], outputs: Array, seen: dict[str, Any]) -> Array:
     """Return log p₁/p₀ of outputs from their joint normal law."""
     model, insiders = models[0], seen.get("insiders", [])
     agents = seen.get("observed", list(range(N)))
@@ -93,13 +94,13 @@ def gaussian_loss(models: tuple[Model, Model], outputs: Vector, seen: dict[str, 
     return np.asarray((off @ weights - weights @ shift / 2).sum(axis=1))
 
 
-def density_loss(models: tuple[Model, Model], outputs: Vector) -> Vector:
+def density_loss(models: tuple[Model, Model], outputs: Array) -> Array:
     """Return log p₁/p₀ of complete outputs draw by draw, for any law."""
     likely = [_log_density(model, outputs).sum(axis=(1, 2)) for model in models]
     return np.asarray(likely[1] - likely[0])
 
 
-def _log_density(model: Model, outputs: Vector) -> Vector:
+def _log_density(model: Model, outputs: Array) -> Array:
     """Return the log density of each agent's series, (samples, runs, n), up to a constant."""
     noise, before = model.noise, np.broadcast_to(model.start_state, outputs[:, :, 0].shape)
     draws = []
@@ -117,7 +118,7 @@ def _log_density(model: Model, outputs: Vector) -> Vector:
 
 
 # Log densities of unit variance, up to a constant.
-LAWS: dict[type[pp.noise.Noise], Callable[[Vector], Vector]] = {
+LAWS: dict[type[pp.noise.Noise], Callable[[Array], Array]] = {
     pp.Gaussian: lambda x: -(x**2) / 2,
     pp.Laplace: lambda x: -math.sqrt(2) * np.abs(x),
     pp.StudentT: lambda x: -3 * np.log1p(x**2 / 3),  # five degrees of freedom
@@ -125,13 +126,13 @@ LAWS: dict[type[pp.noise.Noise], Callable[[Vector], Vector]] = {
 }
 
 
-def _log_mixed(x: Vector, one: float, two: float) -> Vector:
+def _log_mixed(x: Array, one: float, two: float) -> Array:
     """Return the log density of one·u + two·w for independent Laplace draws of unit variance."""
     a, b = one / math.sqrt(2), two / math.sqrt(2)
     return np.log((a * np.exp(-np.abs(x) / a) - b * np.exp(-np.abs(x) / b)) / (2 * (a**2 - b**2)))
 
 
-def lead(losses: tuple[Vector, Vector], epsilon: float, delta: float) -> float:
+def lead(losses: tuple[Array, Array], epsilon: float, delta: float) -> float:
     """Return by how many standard errors an attack beats (ε, δ), in either direction.
 
     The losses are log p₁/p₀ of outputs under the first and the second input.

@@ -56,7 +56,7 @@ def test_a_silent_model_gets_white_gaussian_noise() -> None:
     found = calibrate(random_model(N, start=np.zeros(N)), 25, mu=0.5)
     assert found.std == pytest.approx(10.0)
     assert isinstance(found.model.noise, pp.Gaussian)
-    assert found.error == mode_error(found.model, 25)
+    assert found.rms_error == mode_error(found.model, 25)
     assert repr(found).startswith("noise of standard deviation 10 leaves the consensus mode")
 
 
@@ -114,7 +114,7 @@ def test_the_optimal_schedule_under_a_budget_keeps_it_and_is_the_most_accurate(n
     np.testing.assert_allclose(found.std, delayed.std)
     distances = [one.rms_distance for one in found.optimum.alternatives.values()]
     assert found.optimum.rms_distance <= min(distances)
-    assert found.error < delayed.error or noise.is_frozen
+    assert found.rms_error < delayed.rms_error or noise.is_frozen
     # A public start reveals nothing, and its first pressure is free.
     public = calibrate(replace(model, start=np.full(15, 0.5)), 12, epsilon=4.0, optimal_pressure=True)
     assert float(public.model.pressure(1)) > 0

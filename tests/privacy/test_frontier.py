@@ -10,9 +10,10 @@ import pytest
 
 import peerpressure as pp
 from peerpressure.errors import InvalidInputError
-from peerpressure.model import Model, Vector
+from peerpressure.model import Model
 from peerpressure.privacy import DESIGNS, Definition, Noisy, OneShot, ZeroSum, delay_pressure, frontier, growing
 from peerpressure.privacy._mechanisms import averaging_matrix, limit
+from peerpressure.step import Array
 from peerpressure.theory import consensus_mode, moments
 from tests.builders import random_model
 
@@ -170,7 +171,7 @@ def test_consensus_and_lasting_privacy_exclude_each_other() -> None:
     units = frontier(tuned(), horizons, [1.0], [growing(0.25), growing(0.75), MASK]).units
     slow, fast, mask = (units[units["design"] == name] for name in ("growing as t^0.25", "growing as t^0.75", "mask"))
 
-    def slope(values: object) -> Vector:
+    def slope(values: object) -> Array:
         return np.asarray(np.diff(np.log(np.asarray(values))) / np.log(4))
 
     # γ < ½: the error goes as t^(γ−½) and the information as t^(1−2γ).

@@ -9,7 +9,7 @@ from scipy import integrate, optimize, stats
 
 from peerpressure.errors import InvalidInputError
 from peerpressure.privacy import delta_of, epsilon_of, epsilon_of_zcdp, mu_of
-from peerpressure.privacy._gaussian_privacy import log_delta
+from peerpressure.privacy._accounting import log_delta
 
 MUS = st.floats(1e-3, 1e3)
 DELTAS = st.floats(1e-12, 0.5)

@@ -10,7 +10,8 @@ import pytest
 from scipy import linalg
 
 import peerpressure as pp
-from peerpressure.recovery import COARSE_ROUNDING, METHODS, Observation, Prior, fit, information, outputs_of, recover
+from peerpressure.recovery import METHODS, Observation, Prior, fit, information, outputs_of, recover
+from peerpressure.recovery._estimators import COARSE_ROUNDING
 from peerpressure.recovery._kalman import kalman_filter, kalman_smoother
 from peerpressure.sde import SDE
 from tests.builders import random_model

@@ -139,7 +139,7 @@ def test_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
         recover(model, run, target="late")  # type: ignore[arg-type]
     with pytest.raises(pp.errors.InvalidInputError, match=r"truth must be given.*run\.final\.hidden"):
         recover(model, run, target="current").residuals()
-    monkeypatch.setattr(import_module("peerpressure.recovery._current"), "PARTIAL_LIMIT", 5)
+    monkeypatch.setattr(import_module("peerpressure.recovery._estimators"), "PARTIAL_LIMIT", 5)
     with pytest.raises(pp.errors.TooLargeError, match="at most 5 agents, got 7"):
         recover(model, run, "kalman", target="current")
 

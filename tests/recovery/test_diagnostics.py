@@ -12,7 +12,7 @@ from scipy import stats
 
 import peerpressure as pp
 from peerpressure.recovery import FitDiagnostics, Observation, diagnose_fit, outputs_of, recover
-from peerpressure.recovery._fit_tests import TESTS, _anderson_darling, _geary_moments, holm
+from peerpressure.recovery._diagnostics import TESTS, _anderson_darling, _geary_moments, holm
 from peerpressure.recovery._residuals import diagnostics_of, residuals
 from tests.builders import random_model
 from tests.recovery.cases import AGENTS, STEPS, VIEWS, Array
@@ -102,7 +102,7 @@ def test_large_networks_are_tested_where_agents_and_their_neighbours_are_seen(
     view: str, noise: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     module = import_module("peerpressure.recovery._residuals")
-    series = import_module("peerpressure.recovery._series_residuals")
+    series = import_module("peerpressure.recovery._residuals")
     model = extended("adapting", noise)
     model = replace(model, network=pp.networks.path(AGENTS))
     look = Observation(agents=[0, 1, 2, 5, 6]) if view == "some agents" else VIEWS[view]

@@ -14,7 +14,7 @@ from peerpressure.recovery import METHODS, Observation, Prior, information, outp
 from peerpressure.recovery._innovations import innovations
 from peerpressure.recovery._kalman import kalman
 from peerpressure.recovery._sparse_kalman import sparse_estimate
-from peerpressure.theory._retention import retention
+from peerpressure.theory._forgetting import retention
 from tests.builders import random_model
 from tests.recovery.cases import AGENTS, NEEDS_ALL, STARTS, STEPS, VIEWS, small_model
 from tests.recovery.extended import FACTORS, KINDS, Joint, extended

@@ -12,8 +12,7 @@ from scipy import stats
 import peerpressure as pp
 from peerpressure.recovery import METHODS, Observation, Prior, outputs_of, recover
 from peerpressure.recovery._kalman import kalman
-from peerpressure.recovery._likelihood import likelihood
-from peerpressure.recovery._locations import laplace
+from peerpressure.recovery._likelihood import laplace, likelihood
 from tests.builders import random_model
 from tests.recovery.cases import VIEWS, small_model
 

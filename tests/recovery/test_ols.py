@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import peerpressure as pp
+from peerpressure.errors import PeerPressureError
 from peerpressure.recovery import METHODS, Observation, Prior, outputs_of, recover
 from peerpressure.recovery._least_squares import conjugate_gradients
 from tests.builders import random_model
@@ -208,3 +209,10 @@ def test_snapshot_uses_the_last_step_alone() -> None:
     J = Q.T @ np.linalg.solve(cov, Q)
     np.testing.assert_allclose(ours.value.T, np.linalg.solve(J, Q.T @ np.linalg.solve(cov, y)), rtol=1e-6)
     np.testing.assert_allclose(ours.covariance @ np.eye(7), np.linalg.inv(J), rtol=1e-6, atol=1e-7)
+
+
+def test_too_many_iterations_are_an_error_that_says_how_far_they_came() -> None:
+    # The eigenvalues spread over ten orders of magnitude, each of which takes an iteration of its own.
+    eigenvalues = np.geomspace(1e-10, 1.0, 40)[:, None]
+    with pytest.raises(PeerPressureError, match=r"residual of 1e-11 in 7 iterations.*, got \d.*; give a prior"):
+        conjugate_gradients(lambda x: eigenvalues * x, np.ones((40, 1)), np.ones(40), most=7)

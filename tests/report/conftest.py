@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 from peerpressure.plotting import ANIMATIONS, FIGURES, draw
-from peerpressure.report.html import Image, image, moving_image
+from peerpressure.report.html import Image
+from peerpressure.report.pictures import image, moving_image
 from peerpressure.report.store import from_csv, to_csv
 from peerpressure.reproduction._page import Provenance, page
 from tests.plotting.samples import sample_tables

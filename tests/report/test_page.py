@@ -13,10 +13,10 @@ from markupsafe import Markup
 
 import peerpressure.report
 from peerpressure.plotting import ANIMATIONS, FIGURES
-from peerpressure.report.html import MOST_VECTOR_BYTES, Image, image, moving_image, typeset
+from peerpressure.report.html import Image, typeset
+from peerpressure.report.pictures import MOST_VECTOR_BYTES, image, moving_image
 from peerpressure.reproduction import printed
-from peerpressure.reproduction._page import SECTIONS, TABLES, VERDICTS, Provenance, page
-from peerpressure.reproduction.references import REFERENCES
+from peerpressure.reproduction._page import REFERENCES, SECTIONS, TABLES, VERDICTS, Provenance, page
 
 MADE = Provenance("1.2.3", 7, "peerpressure paper --seed 7", [("seed", "7")])
 DOT = Image("data:image/png;base64,AAAA", 10, 10)

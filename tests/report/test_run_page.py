@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import io
 import re
+import subprocess
+import sys
 from typing import Any
 
 import pandas as pd
 import pytest
-from matplotlib.figure import Figure
 from matplotlib.image import imread
 
-from peerpressure.measures import Experiment, results
+from peerpressure.measures import Experiment
 from peerpressure.plotting import render
 from peerpressure.plotting.run import opinions
-from peerpressure.report import run
+from peerpressure.report.drawing import Order, elsewhere, here
+from peerpressure.report.pictures import settled
 from peerpressure.report.run import (
     CAPTIONS,
     FIGURES,
     OWN,
     TABLES,
-    figures,
     model_rows,
+    order_figures,
     outcome_rows,
     run_files,
-    settled,
 )
 from peerpressure.scenario import scenario_from
 
@@ -57,7 +58,7 @@ def test_what_is_drawn_follows_from_what_is_asked() -> None:
         "moving": experiment(agents={"adaptation": 0.1}),
         "only the end": experiment(run=PLAIN["run"] | {"record": "final"}, observe=None),
     }
-    names = {case: [*figures(one, results(one))] for case, one in drawn.items()}
+    names = {case: [*order_figures(one).drawings] for case, one in drawn.items()}
     assert names == {
         "all": ["opinions", "estimates", "exposure", "exposure_map", "budget", "frontier"],
         "nobody looks": ["opinions"],
@@ -78,13 +79,13 @@ def test_no_word_is_cut_once_the_layout_is_settled() -> None:
 
 def test_a_network_of_too_many_edges_is_not_drawn() -> None:
     one = experiment(network={"generator": "complete", "n": 20}, observe=None)
-    assert "exposure_map" not in figures(one, results(one))
+    assert "exposure_map" not in order_figures(one).drawings
 
 
 def test_without_noise_no_budget_is_drawn() -> None:
     # Whoever sees everything then knows everything, at once.
     one = experiment(noise={"law": "none"}, observe=None)
-    assert {"budget", "frontier"} & set(figures(one, results(one))) == {"frontier"}
+    assert {"budget", "frontier"} & set(order_figures(one).drawings) == {"frontier"}
 
 
 def test_every_table_and_figure_on_the_page_lies_beside_it() -> None:
@@ -121,15 +122,33 @@ def test_the_outcome_includes_hidden_opinions_where_they_adapt() -> None:
     assert "spread of hidden opinions" not in dict(outcome_rows(experiment()))
 
 
-def test_drawings_do_not_depend_on_the_number_of_processes() -> None:
+def test_drawings_do_not_depend_on_the_process_that_draws() -> None:
     table = pd.DataFrame({"time": [1, 2], "epsilon": [1.0, 2.0], "mu": [1.0, 2.0]})
-    made = {name: Figure(figsize=(2, 1)) for name in ("one", "two", "three")}
-    for name, figure in made.items():
-        figure.subplots().plot(table["time"], table["epsilon"], label=name)
-    several = run.draw(made, formats=("png", "svg"), pictures=True, processes=2)
-    assert several == run.draw(made, formats=("png", "svg"), pictures=True)
-    assert list(several) == ["one", "two", "three"]
-    assert run._FIGURES == {}
-    assert run.draw(made, formats=(), pictures=False, processes=2)["one"] == ({}, None)
-    with pytest.raises(AttributeError):
-        run.draw({"none": None, "one": made["one"]}, formats=("png", "svg"), pictures=True, processes=2)  # type: ignore[dict-item]
+    orders = [
+        Order("budget", (table,), formats, pictured) for formats, pictured in ((("png", "svg"), True), ((), False))
+    ]
+    with elsewhere(cores=2) as submit:
+        waiting = [submit(order) for order in orders]
+        wrong = submit(Order("budget", (None,)))
+        assert [wait() for wait in waiting] == [here(order)() for order in orders]
+        with pytest.raises(TypeError):
+            wrong()
+    assert here(orders[1])() == ({}, None)
+    with elsewhere(cores=1) as submit:
+        assert submit is here
+
+
+def test_a_process_that_draws_ends_with_its_parent() -> None:
+    code = (
+        "import os; from peerpressure.report.drawing import elsewhere\n"
+        "with elsewhere(2) as submit:\n"
+        "    os.kill(os.getpid(), 9)"
+    )
+    # Their output is inherited: this call returns when both have closed it.
+    killed = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, timeout=60, check=False)
+    assert killed.returncode == -9
+
+
+def test_a_run_that_draws_nothing_itself_does_without_matplotlib() -> None:
+    code = "import sys, peerpressure.report.run, peerpressure.report.drawing; print('matplotlib' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"

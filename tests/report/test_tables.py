@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, strategies as st
 from markupsafe import Markup
 
+from peerpressure.report.formulas import formula
 from peerpressure.report.html import (
     MISSING,
     Column,
     Form,
     aligned,
-    formula,
     number,
     pick,
     table,

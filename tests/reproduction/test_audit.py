@@ -33,7 +33,6 @@ from peerpressure.reproduction.claims import (
     _empirical,
     _recovery,
     _theory,
-    _two_agents,
     protection,
     verdicts,
     with_fast_pressure,
@@ -99,16 +98,16 @@ STANDING: dict[Check, str] = {
     _theory.growth_condition: "confirmed",
     _theory.oscillates: "corrected",
     _empirical.slows_down: "corrected",
-    _two_agents.coefficients: "confirmed",
-    _two_agents.even_variance: "corrected",
-    _two_agents.odd_variance: "corrected",
-    _two_agents.gram: "corrected",
-    _two_agents.series_limit: "confirmed",
-    _two_agents.inverse_limit: "confirmed",
-    _two_agents.homoskedastic_covariance: "confirmed",
-    _two_agents.best_case: "refuted",
-    _two_agents.plotted_density: "corrected",
-    _two_agents.instability: "corrected",
+    _recovery.coefficients: "confirmed",
+    _recovery.even_variance: "corrected",
+    _recovery.odd_variance: "corrected",
+    _recovery.gram: "corrected",
+    _recovery.series_limit: "confirmed",
+    _recovery.inverse_limit: "confirmed",
+    _recovery.homoskedastic_covariance: "confirmed",
+    _recovery.best_case: "refuted",
+    _recovery.plotted_density: "corrected",
+    _recovery.instability: "corrected",
     _recovery.simplest_case: "refuted",
     _recovery.not_exact: "confirmed",
     _recovery.not_in_the_limit: "refuted",
@@ -217,25 +216,25 @@ TURNS: list[tuple[Check, str, Turn]] = [
     (_theory.oscillates, "refuted", _runs(fast_tree="fast_cycles")),
     (_empirical.slows_down, "confirmed", _louder([0.001, 5.0], TUNED)),
     (_empirical.slows_down, "refuted", _louder([1.0, 1.001], MANY)),
-    (_two_agents.coefficients, "refuted", pair_of(stubbornness=2.0)),
-    (_two_agents.even_variance, "confirmed", pair_of(noise=Gaussian([1.0, 0.0]))),
-    (_two_agents.even_variance, "refuted", pair_of(stubbornness=2.0)),
-    (_two_agents.odd_variance, "confirmed", pair_of(noise=Gaussian([1.0, 0.0]))),
-    (_two_agents.odd_variance, "refuted", pair_of(stubbornness=2.0)),
-    (_two_agents.gram, "refuted", pair_of(stubbornness=2.0)),
+    (_recovery.coefficients, "refuted", pair_of(stubbornness=2.0)),
+    (_recovery.even_variance, "confirmed", pair_of(noise=Gaussian([1.0, 0.0]))),
+    (_recovery.even_variance, "refuted", pair_of(stubbornness=2.0)),
+    (_recovery.odd_variance, "confirmed", pair_of(noise=Gaussian([1.0, 0.0]))),
+    (_recovery.odd_variance, "refuted", pair_of(stubbornness=2.0)),
+    (_recovery.gram, "refuted", pair_of(stubbornness=2.0)),
     (
-        _two_agents.gram,
+        _recovery.gram,
         "confirmed",
         _law(H=printed_gram(100)),
     ),
-    (_two_agents.series_limit, "refuted", pair_of(stubbornness=2.0)),
-    (_two_agents.inverse_limit, "refuted", pair_of(stubbornness=2.0)),
-    (_two_agents.homoskedastic_covariance, "refuted", _law(H=3 * np.eye(2))),
-    (_two_agents.best_case, "confirmed", pair_of(pressure=Constant(0.0))),
-    (_two_agents.plotted_density, "confirmed", _law(covariance=gram_inverse_limit())),
-    (_two_agents.plotted_density, "refuted", pair_of(pressure=Constant(0.0))),
-    (_two_agents.instability, "refuted", pair_of(pressure=Constant(0.0))),
-    (_two_agents.instability, "confirmed", pair_of(noise=Gaussian(1e-12))),
+    (_recovery.series_limit, "refuted", pair_of(stubbornness=2.0)),
+    (_recovery.inverse_limit, "refuted", pair_of(stubbornness=2.0)),
+    (_recovery.homoskedastic_covariance, "refuted", _law(H=3 * np.eye(2))),
+    (_recovery.best_case, "confirmed", pair_of(pressure=Constant(0.0))),
+    (_recovery.plotted_density, "confirmed", _law(covariance=gram_inverse_limit())),
+    (_recovery.plotted_density, "refuted", pair_of(pressure=Constant(0.0))),
+    (_recovery.instability, "refuted", pair_of(pressure=Constant(0.0))),
+    (_recovery.instability, "confirmed", pair_of(noise=Gaussian(1e-12))),
     (_recovery.simplest_case, "confirmed", lambda e: replace(e, observers=watched(SMALL))),
     (_recovery.not_exact, "refuted", lambda e: replace(e, observers=e.observers.assign(variance=0.0))),
     (_recovery.not_in_the_limit, "confirmed", lambda e: replace(e, observers=watched(FROZEN))),
@@ -296,7 +295,7 @@ def test_only_checks_on_exact_evidence_are_the_same_for_every_seed(evidence: Evi
 
 # The numbers of the findings, from recursions that share no code with the package.
 def test_the_odd_row_is_consistent_with_itself(evidence: Evidence) -> None:
-    finding = _two_agents.odd_variance(evidence)
+    finding = _recovery.odd_variance(evidence)
     # T = 19: exact 19/400, printed 10/400 and 9/400, whose sum is the exact value.
     assert "0.047500 and 0.047500 at T = 19, printed 0.025000 and 0.022500" in finding.found
     assert "0.0250 + 0.0225 = 0.0475" in finding.why
@@ -347,3 +346,10 @@ def test_a_sweep_with_one_graph_per_size_follows_the_law_of_its_cells() -> None:
     assert np.abs(z).max() < 5
     assert cells["exact"].nunique() == 6
     np.testing.assert_allclose(cells["residual_variance"], cells["exact_residual_variance"], rtol=0.4)
+
+
+def test_t_is_as_precise_as_it_is_printed() -> None:
+    for edges, terms in printed.REGRESSIONS.items():
+        for name, term in terms.items():
+            text = printed.PARAMETER_TABLES[edges][name][2]
+            assert term.t_half_unit == 0.5 * 10.0 ** -len(text.partition(".")[2])

@@ -23,16 +23,14 @@ from peerpressure.reproduction import paper_tables
 from peerpressure.reproduction._adaptation import forgetting, two_timescales
 from peerpressure.reproduction._beyond import beyond, network_defence, network_leak
 from peerpressure.reproduction._continuous import continuous_time
-from peerpressure.reproduction._convergence import approach, biased_consensus, convergence
+from peerpressure.reproduction._convergence import approach, biased_consensus, convergence, noise_levels
 from peerpressure.reproduction._experiments import small_evidence
-from peerpressure.reproduction._noise_levels import noise_levels
-from peerpressure.reproduction._page import Provenance, page
+from peerpressure.reproduction._page import SHARED, Provenance, _entries, about, columns_of, page
 from peerpressure.reproduction._regression import residuals, two_agents_recovery
 from peerpressure.reproduction._sweep import size_effect, sweep_ba
 from peerpressure.reproduction._temporal import temporal_networks
 from peerpressure.reproduction.claims import RANDOM, verdicts
 from peerpressure.reproduction.design import scale_free_model
-from peerpressure.reproduction.dictionary import SHARED, _entries, about, columns_of
 
 HEADING = re.compile(r"\nTables\n-+\n(.*)", re.DOTALL)
 ENTRY = re.compile(r"^(\w+)\n((?: {4}.*\n?)+)", re.MULTILINE)

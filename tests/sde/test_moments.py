@@ -13,17 +13,15 @@ from scipy import integrate, linalg
 
 import peerpressure as pp
 from peerpressure.errors import InvalidInputError, ScheduleError
-from peerpressure.model import Vector
 from peerpressure.sde import SDE, _moments, euler_moments, moments_at, moments_of
 from peerpressure.sde._moments import adjoint_moments
+from peerpressure.step import Array
 from tests.builders import SCHEDULES, random_model
 
 TIMES = np.array([0.25, 1.0, 3.6])
 
 
-def two_agents(
-    t: float, hidden: tuple[float, float], start: tuple[float, float], sigma: float
-) -> tuple[Vector, Vector]:
+def two_agents(t: float, hidden: tuple[float, float], start: tuple[float, float], sigma: float) -> tuple[Array, Array]:
     """Return mean and covariance for K₂ with s = w = 1 and ρ = t, in its two modes u = (y₁ + y₂)/2, w = (y₁ − y₂)/2.
 
     u′ = (x̄ − u)/(1 + t) and w′ = δ/(1 + t) − (1 + 2t)/(1 + t) w, both with noise of variance ½σ²/(1 + t)².
@@ -60,7 +58,7 @@ def test_constant_pressure_is_an_ornstein_uhlenbeck_process(scaling: str) -> Non
         np.testing.assert_allclose(law.covariance, settled - F @ settled @ F.T, rtol=1e-9, atol=1e-12)
 
 
-def stationary_by_lyapunov(sde: SDE) -> Vector:
+def stationary_by_lyapunov(sde: SDE) -> Array:
     B, G = sde.drift(1.0)[0].toarray(), sde.noise_size(1.0)
     return np.asarray(linalg.solve_continuous_lyapunov(B, np.diag(G**2)))
 

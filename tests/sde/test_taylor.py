@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import peerpressure as pp
-from peerpressure.model import Vector
 from peerpressure.sde import SDE, Method, TaylorScheme, euler_moments, moments_at
 from peerpressure.sde._transitions import TOLERANCE, resolution, truncation
+from peerpressure.step import Array
 
 STEPS = 4
 
@@ -25,7 +25,7 @@ def hubs(n: int, *, pressure: Any = "t", noise: Any = None, **options: Any) -> S
     return SDE(model, **options)
 
 
-def law_of_step(sde: SDE, scheme: TaylorScheme, k: int) -> tuple[Vector, Vector, Vector]:
+def law_of_step(sde: SDE, scheme: TaylorScheme, k: int) -> tuple[Array, Array, Array]:
     """Return matrix, shift and covariance of step k, from the response to states and draws one by one."""
     n, A = sde.n, sde.network.adjacency
     F, c, Q = np.eye(n), np.zeros(n), np.zeros((n, n))
@@ -43,7 +43,7 @@ def law_of_step(sde: SDE, scheme: TaylorScheme, k: int) -> tuple[Vector, Vector,
     return F, c, Q
 
 
-def moments_of_steps(sde: SDE, steps: int) -> tuple[list[Vector], list[Vector], float]:
+def moments_of_steps(sde: SDE, steps: int) -> tuple[list[Array], list[Array], float]:
     scheme = TaylorScheme(sde)
     mean, covariance = sde.start_state, np.zeros((sde.n, sde.n))
     means, variances = [], []

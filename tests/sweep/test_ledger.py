@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from peerpressure.sweep import DamagedSweepError, Plan, SweepError, SweepStatus, collect, run_sweep, status
 from peerpressure.sweep._ledger import UnitOutcome, open_ledger
 from peerpressure.sweep._results import first_line
+from peerpressure.sweep._work import Work
 
 from .running import csv, noisy_plan
 
@@ -141,6 +143,23 @@ def test_the_time_left_is_shared_among_workers(tmp_path: Path) -> None:
     found = status(tmp_path)
     assert found.seconds_left == 6.0
     assert str(found) == "2 of 10 done, 0 failed, 0 running, about 6 s left"
+    # Where nothing waits, there is no time left to tell, whether or not all succeeded.
+    assert str(replace(found, planned=0, failed=8, seconds_left=0.0)) == "2 of 10 done, 8 failed, 0 running"
+
+
+def test_a_unit_that_kills_its_worker_tells_nothing_of_the_time_of_others(tmp_path: Path) -> None:
+    plan = Plan("tests.sweep.units:noisy", axes={"a": list(range(100))})
+    with open_ledger(tmp_path, create=True) as ledger:
+        ledger.register(plan)
+        work = Work(ledger, plan.units, 0, lambda done: None)
+        [first] = work.take("somebody")
+        work.record([UnitOutcome(first.key, 0.2, None)])
+        size = work._batch_size()
+        for _ in range(3):
+            work.lost([plan.units[50]], "died")
+        assert work._batch_size() == size
+        ((seconds,),) = ledger._connection.execute("SELECT seconds FROM unit WHERE state = 'failed'")
+        assert seconds is None
 
 
 @pytest.mark.parametrize(

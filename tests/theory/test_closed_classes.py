@@ -21,8 +21,8 @@ from peerpressure.theory import (
     diagnose,
     influence,
 )
-from peerpressure.theory._plain_words import plain_words
 from peerpressure.theory._rates import lag
+from peerpressure.theory._verdict import plain_words
 from tests.general_networks import MATRICES, Array, far_state, model, rows, step
 from tests.theory.reasons import values
 

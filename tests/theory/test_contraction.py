@@ -13,10 +13,10 @@ from peerpressure.errors import InvalidInputError
 from peerpressure.model import Model
 from peerpressure.networks import Network, barabasi_albert, cycle, k2, path, random_regular
 from peerpressure.schedules import Constant, Formula, Linear, Power, StretchedExponential
-from peerpressure.theory._contraction import contraction, contraction_product, log_contraction
+from peerpressure.theory._forgetting import contraction, contraction_product, log_contraction
 
 # The function of the same name hides the module.
-module = importlib.import_module("peerpressure.theory._contraction")
+module = importlib.import_module("peerpressure.theory._forgetting")
 
 
 def build(network: Network, seed: int = 1) -> Model:

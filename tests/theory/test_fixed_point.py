@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from peerpressure.errors import InvalidInputError
-from peerpressure.model import Model, Vector
+from peerpressure.model import Model
 from peerpressure.networks import Network, barabasi_albert, complete, cycle, grid, k2, path, star
 from peerpressure.schedules import Constant, Formula, Linear
+from peerpressure.step import Array
 from peerpressure.theory import _stationary
 from peerpressure.theory._stationary import fixed_point
 
@@ -36,7 +37,7 @@ def solve_exactly(matrix: list[list[Fraction]], b: list[Fraction]) -> list[Fract
     return [row[-1] for row in rows]
 
 
-def exact(model: Model) -> Vector:
+def exact(model: Model) -> Array:
     """Return (S + ρL)⁻¹ S x₀ in fractions."""
     rho = Fraction(float(model.pressure(1)))
     A = [[Fraction(value) for value in row] for row in model.network.adjacency.toarray()]
@@ -64,7 +65,7 @@ def test_it_is_exact_on_uneven_networks(seed: int, log_rho: float, log_weight: f
     np.testing.assert_allclose(fixed_point(model, 1), exact(model), rtol=1e-11, atol=1e-12)
 
 
-def relative_residual(model: Model, t: int, y: Vector) -> float:
+def relative_residual(model: Model, t: int, y: Array) -> float:
     """Return max |relief·S(y − x₀) + weight·L y| over the largest of its terms."""
     relief, weight = model.pressure.homogeneous(t)
     own, social = relief * model.s * (y - model.x0), weight * (model.network.laplacian @ y)

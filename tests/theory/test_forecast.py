@@ -7,14 +7,15 @@ import math
 import numpy as np
 import pytest
 
-from peerpressure.model import Model, Vector
+from peerpressure.model import Model
 from peerpressure.networks import Network, barabasi_albert, cycle, grid, path, star
 from peerpressure.noise import Gaussian
 from peerpressure.schedules import Constant, Linear, Power, Schedule
+from peerpressure.step import Array
 from peerpressure.theory import _forecast, diagnose, forecast, start_weight
 
 
-def moments_path(model: Model, steps: int) -> tuple[Vector, Vector]:
+def moments_path(model: Model, steps: int) -> tuple[Array, Array]:
     """Return mean and covariance after some steps, with dense matrices."""
     A, s = model.network.adjacency.toarray(), model.s
     d, y, P = A.sum(axis=1), model.start_state, np.zeros((model.n, model.n))

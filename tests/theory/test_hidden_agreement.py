@@ -13,7 +13,7 @@ from peerpressure.noise import AR1, Gaussian, Noise, NoNoise
 from peerpressure.schedules import Constant, Linear, Power, Schedule
 from peerpressure.theory import Outcome, ReasonCode as Code, diagnose
 from peerpressure.theory._classification import classify
-from peerpressure.theory._explanation import explain
+from peerpressure.theory._diagnosis import explain
 
 from .changing import CHANGING as C, in_rounds
 from .reasons import codes

@@ -10,17 +10,18 @@ import pytest
 
 from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError
-from peerpressure.model import Model, Vector
+from peerpressure.model import Model
 from peerpressure.networks import Network, barabasi_albert, cycle, k2, path
 from peerpressure.noise import Frozen, Gaussian, Noise, NoNoise
 from peerpressure.schedules import Linear, Power, Schedule
 from peerpressure.simulation import simulate
+from peerpressure.step import Array
 from peerpressure.theory import consensus_limit
 
 ROUNDING = 1e-10
 
 
-def recursion(model: Model, steps: int) -> Vector:
+def recursion(model: Model, steps: int) -> Array:
     """Return the mean public opinions after some steps, with dense matrices."""
     A, s, y = model.network.adjacency.toarray(), model.s, model.start_state
     d = A.sum(axis=1)

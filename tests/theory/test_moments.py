@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from peerpressure.errors import InvalidInputError
-from peerpressure.model import Model, Vector
+from peerpressure.model import Model
 from peerpressure.networks import Network, barabasi_albert, cycle, k2, path
 from peerpressure.noise import AR1, Frozen, Gaussian, Laplace, Noise, NoNoise
 from peerpressure.schedules import Constant, Formula, Linear, Power, Schedule, StretchedExponential, Table
+from peerpressure.step import Array
 from peerpressure.theory import _moments
 from peerpressure.theory._moments import Functional, Moments, agent, consensus_mode, difference, mean, moments
 
@@ -54,12 +55,12 @@ def build(network: Network, pressure: Schedule, noise: Noise, seed: int = 5) -> 
     return Model(network, rng.normal(size=n), rng.uniform(0.3, 2, n), pressure, noise, start=rng.normal(size=n))
 
 
-def dense(model: Model, T: int) -> tuple[Vector, Vector]:
+def dense(model: Model, T: int) -> tuple[Array, Array]:
     """Return mean and covariance of y_T from all noises together, with every matrix written out."""
     n, A, S = model.n, model.network.adjacency.toarray(), np.diag(model.s)
     D = np.diag(A.sum(axis=1))
     through = np.eye(n)
-    weights: list[Vector] = []
+    weights: list[Array] = []
     for t in range(T, 0, -1):
         # Divided by 1 + ρ, so that an infinite pressure is ordinary.
         rho = float(model.pressure(t))
@@ -184,7 +185,7 @@ def test_named_functionals_weigh_what_they_say() -> None:
 
 def test_functionals_and_plain_weights_mix() -> None:
     model = build(path(3), Linear(), Gaussian(1.0))
-    of: list[Functional | Vector] = [mean(model), np.array([0.0, 1.0, 0.0])]
+    of: list[Functional | Array] = [mean(model), np.array([0.0, 1.0, 0.0])]
     found = moments(model, 3, of=of)
     assert found.names == ("mean", "functional 1")
     np.testing.assert_allclose(found.mean[0, 1], moments(model, 3).mean[-1, 1], rtol=1e-13)

@@ -11,12 +11,13 @@ from hypothesis import given, settings, strategies as st
 
 from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError
-from peerpressure.model import Model, Vector
+from peerpressure.model import Model
 from peerpressure.networks import Network, TemporalNetwork, barabasi_albert, cycle, k2
 from peerpressure.noise import AR1, Frozen, Gaussian, Laplace, Noise, NoNoise, Uniform
 from peerpressure.schedules import Constant, Formula, Linear, Power, Schedule
 from peerpressure.sde import SDE
 from peerpressure.simulation import simulate
+from peerpressure.step import Array
 from peerpressure.theory import _moments
 from peerpressure.theory._moments import agent, consensus_mode, mean, moments
 
@@ -51,7 +52,7 @@ def build(network: Network | TemporalNetwork, rate: Adaptation | None, noise: No
     return Model(network, hidden, s, pressure, noise, start, rate)
 
 
-def dense(model: Model, T: int) -> tuple[Vector, Vector]:
+def dense(model: Model, T: int) -> tuple[Array, Array]:
     """Return mean and covariance of (y_T, x_{T+1}) from all noises together, with every 2n × 2n matrix written out."""
     n, S, one = model.n, np.diag(model.s), np.eye(model.n)
     maps, inputs = [], []
@@ -67,7 +68,7 @@ def dense(model: Model, T: int) -> tuple[Vector, Vector]:
         maps.append(np.block([[C, G], [E @ C, one - E + E @ G]]))
         inputs.append(np.vstack([G, E @ G]))
     through = np.eye(2 * n)
-    Q: list[Vector] = []
+    Q: list[Array] = []
     for M, N in zip(maps[::-1], inputs[::-1], strict=True):
         Q.insert(0, through @ N)
         through = through @ M

@@ -14,9 +14,8 @@ from peerpressure.errors import InvalidInputError
 from peerpressure.networks import cycle, k2, named, star
 from peerpressure.noise import Gaussian, Laplace
 from peerpressure.theory import _forecast, forecast
-from peerpressure.theory._plain_words import SENTENCES, legend, plain_words
 from peerpressure.theory._reasons import Reason, ReasonCode
-from peerpressure.theory._verdict import settling_rows
+from peerpressure.theory._verdict import SENTENCES, legend, plain_words, settling_rows
 from tests.theory.exact import Array, exact_law
 
 HIDDEN = [0.0, 0.9, 0.3, 1.0, 0.1, 0.7]

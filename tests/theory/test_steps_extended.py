@@ -10,18 +10,13 @@ import pytest
 
 from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError, ModelError
-from peerpressure.model import Model, Vector
+from peerpressure.model import Model
 from peerpressure.networks import Network, TemporalNetwork, barabasi_albert, cycle
 from peerpressure.noise import Gaussian
 from peerpressure.schedules import Constant, Formula, Linear, Power
-from peerpressure.theory import (
-    _contraction,
-    contraction,
-    contraction_product,
-    fixed_point,
-    ideal_deviation,
-)
-from peerpressure.theory._contraction import log_contraction
+from peerpressure.step import Array
+from peerpressure.theory import _forgetting, contraction, contraction_product, fixed_point, ideal_deviation
+from peerpressure.theory._forgetting import log_contraction
 
 from .changing import CHANGING, mean_path
 
@@ -35,7 +30,7 @@ def build(network: Network | TemporalNetwork, pressure: object, rate: Adaptation
     return Model(network, rng.normal(size=n), rng.uniform(0.5, 2, n), pressure, adaptation=rate)  # type: ignore[arg-type]
 
 
-def step(model: Model, t: int, y: Vector, x: Vector) -> tuple[Vector, Vector]:
+def step(model: Model, t: int, y: Array, x: Array) -> tuple[Array, Array]:
     update = model.update(t)
     shown = update(y, hidden=x)
     return shown, update.adapt(x, shown)
@@ -113,7 +108,7 @@ def test_disagreement_fades_by_the_exact_factor(network: Network | TemporalNetwo
 def test_large_networks_are_left_to_a_few_eigenvalues(monkeypatch: pytest.MonkeyPatch) -> None:
     model = build(barabasi_albert(40, 2, seed=1), Constant(2.0), Adaptation(0.3))
     dense = contraction(model, 1, exact=True)
-    monkeypatch.setattr(_contraction, "DENSE", 10)
+    monkeypatch.setattr(_forgetting, "DENSE", 10)
     assert contraction(model, 1, exact=True) == pytest.approx(float(dense), rel=1e-9)
 
 

@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from peerpressure.errors import InvalidInputError, ScheduleError
-from peerpressure.model import Model, Update
+from peerpressure.model import Model
 from peerpressure.networks import Network, barabasi_albert, complete, cycle, k2, named, path
 from peerpressure.noise import AR1, Gaussian, Noise, NoNoise
 from peerpressure.schedules import Constant, Formula, Linear, Logarithmic, Power, Schedule, StretchedExponential, Table
+from peerpressure.step import Update
 from peerpressure.theory import (
     Outcome,
     Reason,

@@ -138,8 +138,7 @@ def diagnose(
     if as_json:
         print_json(verdict.to_dict())
         return
-    from peerpressure.theory._plain_words import legend, plain_words
-    from peerpressure.theory._verdict import as_text
+    from peerpressure.theory._verdict import as_text, legend, plain_words
 
     width = text_width()
     text = as_text(verdict, width) if explain else plain_words(verdict, width)
@@ -158,8 +157,7 @@ def _scenario(file: Path | None, given: Mapping[str, str | int]) -> tuple[Scenar
     """Return the scenario of the file, if any, with the fields that the options override, and its steps if known."""
     from peerpressure.measures import with_fields
     from peerpressure.scenario import _shorthand, scenario_from
-    from peerpressure.scenario._loading import parse_toml
-    from peerpressure.scenario._problems import lines_of
+    from peerpressure.scenario._loading import lines_of, parse_toml
     from peerpressure.scenario._section import read_text
 
     readers: dict[str, tuple[str, Callable[[str], Any]]] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -13,7 +13,10 @@ from peerpressure.cli.terminal import open_scenario
 
 
 def explore(
-    file: Annotated[Path | None, typer.Argument(help="A scenario to open the page with.")] = None,
+    start: Annotated[
+        str | None,
+        typer.Argument(metavar="[FILE|LINK]", help="A scenario file or a link copied from the page, to start with."),
+    ] = None,
     port: Annotated[
         int | None,
         typer.Option(
@@ -33,12 +36,10 @@ def explore(
     """
     # Before any import that loads NumPy.
     _limit_blas_threads()
-    from peerpressure.explorer.models import page_state
-    from peerpressure.explorer.protocol import Limits
     from peerpressure.explorer.server import address_of, is_loopback, names_for, open_socket, serve
 
-    # Validated before a port is opened, so that errors in the file are reported like those of other commands.
-    default = None if file is None else page_state(open_scenario(file), Limits())
+    # Validated before a port is opened, so that errors are reported like those of other commands.
+    default = None if start is None else _state(start)
     with open_socket(host, port) as listening:
         # The port is read from the socket, since 0 stands for any free one.
         address, names = address_of(host, listening.getsockname()[1]), names_for(host)
@@ -55,6 +56,15 @@ def explore(
         typer.echo("Explorer ended")
     finally:
         _end_process()
+
+
+def _state(start: str) -> dict[str, Any]:
+    """Return the state of the page for a link or a scenario file."""
+    from peerpressure.explorer.links import is_link, state_of
+    from peerpressure.explorer.models import page_state
+    from peerpressure.explorer.protocol import Limits
+
+    return state_of(start, Limits()) if is_link(start) else page_state(open_scenario(Path(start)), Limits())
 
 
 def _end_process() -> None:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from rich.table import Table
 
-    from peerpressure.model import Vector
     from peerpressure.recovery import Estimate, NetworkEstimate
+    from peerpressure.step import Array
 
 
 Target: TypeAlias = Literal["initial", "current"]
@@ -173,7 +173,7 @@ def _facts(one: Estimate) -> dict[str, object]:
     }
 
 
-def _numbers(values: Vector | None) -> list[float] | None:
+def _numbers(values: Array | None) -> list[float] | None:
     return None if values is None else values.tolist()
 
 

@@ -49,25 +49,31 @@ def run(
     check_folder(folder)
     from peerpressure.engine.plan import available_threads
     from peerpressure.measures import Experiment, check_room
-    from peerpressure.report.run import may_be_written, run_files, write_run
+    from peerpressure.recovery._least_squares import few_threads
+    from peerpressure.report.drawing import elsewhere
+    from peerpressure.report.run import may_be_written, order_figures, run_files, write_run
 
     # A folder of results is replaced as a whole, so that files of other origin in it would be lost.
     if not may_be_written(folder):
         raise typer.BadParameter(f"{folder} holds other files than a run's; name a new folder", param_hint="'--out'")
     check_room(scenario, folder)
     experiment = Experiment(scenario, progress=True)
-    # Simulated here, so that its progress bar and the line of stages do not overlap on the terminal.
-    _ = experiment.run
-    with progress_line() as show_stage:
-        show_stage("diagnosing")
-        summary = None if as_json else _summary(experiment)
-    # Before the figures, which take longer than the verdict.
-    if summary is not None:
-        show(*summary)
-        sys.stdout.flush()
-    with progress_line() as show_stage:
-        files = run_files(experiment, file.stem, show_stage, processes=available_threads())
-        written = write_run(files, folder)
+    drawn = scenario.output.figures or scenario.output.report
+    with elsewhere(available_threads() if drawn else 1) as submit:
+        # Simulated here, so that its progress bar and the line of stages do not overlap on the terminal.
+        _ = experiment.run
+        # Few agents: further threads of linear algebra would take the cores on which figures are drawn.
+        with progress_line() as show_stage, few_threads(experiment.model.n):
+            show_stage("diagnosing")
+            ordered = order_figures(experiment, submit)
+            summary = None if as_json else _summary(experiment)
+        # Before the figures are there, which take longer than the verdict.
+        if summary is not None:
+            show(*summary)
+            sys.stdout.flush()
+        with progress_line() as show_stage:
+            files = run_files(experiment, file.stem, ordered, show_stage)
+            written = write_run(files, folder)
     if as_json:
         print_json(_answer(experiment, folder, written))
         return

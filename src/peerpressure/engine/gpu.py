@@ -1,40 +1,48 @@
 """Runs a plan on an NVIDIA accelerator with CuPy: the same counters, the same noise, the same map, to rounding.
 
-The state is laid out as (agents, replicates); a thread updates one agent in some replicates, and its neighbour the
-other agent of the counter block. Rows of hubs are summed in pieces first. Sums over neighbours are taken in another
-order than on the processor, so that the two engines agree to rounding, not to the bit; on one accelerator, runs are
-reproducible to the bit.
+The state is laid out as (slots, replicates); a thread updates the two agents of a counter block in some replicates.
+Replicates that do not fit in the device's memory together run one batch after the other. Sums over neighbours are taken
+in another order than on the processor, so that the two engines agree to rounding, not to the bit; on one accelerator,
+runs are reproducible to the bit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import cache
 from importlib import resources
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
+from peerpressure.engine.gpu_network import DeviceNetwork
 from peerpressure.engine.plan import (
     ACTIVE_CODES,
     FRESH,
     LAW_CODES,
     STREAM_FROZEN,
+    Draw,
     RunPlan,
     RunResult,
     coin_thresholds,
     draw_of,
-    network_step,
 )
 from peerpressure.errors import PeerPressureError, TooLargeError, message
 from peerpressure.noise import AR1, Frozen
 
-# A thread that sums a whole row would leave its warp waiting for the longest row; pieces bound that wait.
-_PIECE = 32  # neighbours in a piece of a hub's row
-_THREADS = 256
-_C_NAMES: dict[Any, str] = {np.uint32: "word", np.uint64: "wide_word"}
+# Measured: small blocks leave the device sooner, and so many on a multiprocessor leave each thread the registers that
+# it needs for numbers of 4 or 8 bytes.
+_THREADS = 128
+_BLOCKS = {4: 12, 8: 10}
+_HUB_PACKS = 2
+_HUB_SLICES = 48  # with the packs, at most the threads of the smallest block that is used
+_TOGETHER = 32  # threads side by side that share an agent, and replicates that are transposed at a time
+_SEGMENT = 64  # steps between two checks of progress and Ctrl-C
+_PARTS = 512  # partial summaries, enough to keep the whole device busy
+_ROWS = 32  # of threads in each of them
 
 
 def _cupy() -> Any:
@@ -50,15 +58,25 @@ def _cupy() -> Any:
     return cupy
 
 
+def kernel_source() -> str:
+    """Return the source of the kernels."""
+    return resources.files("peerpressure.engine").joinpath("gpu_kernels.cu").read_text(encoding="utf-8")
+
+
 # One module for each set of definitions: as compile-time constants they cost no registers or branches.
 @cache
 def _module(**definitions: Any) -> Any:
-    source = resources.files("peerpressure.engine").joinpath("gpu_kernels.cu").read_text(encoding="utf-8")
     options = [f"-D{name.upper()}={value}" for name, value in definitions.items()]
-    if definitions["real"] == "float":
+    if not definitions["double"]:
         # Divisions and roots to one unit in the last place more, at half the instructions.
         options += ["--prec-div=false", "--prec-sqrt=false"]
-    return _cupy().RawModule(code=source, options=("-std=c++17", *options))
+    return _cupy().RawModule(code=kernel_source(), options=("-std=c++17", *options))
+
+
+@cache
+def _kernel(module: Any, name: str) -> Any:
+    # Looking it up takes as long as starting it.
+    return module.get_function(name)
 
 
 def run(
@@ -72,239 +90,297 @@ def run(
     if plan.model.noise.law not in LAW_CODES:
         rule = "the accelerator draws from the package's own laws"
         raise PeerPressureError(message(rule, got=str(plan.model.noise), remedy="use device='cpu' for SciPy's laws"))
-    # A thread derives the replicate number of its counter from its position, without a table.
-    if np.any(np.diff(plan.replicates) != 1):
-        rule = "replicates on the accelerator must be consecutive numbers"
-        raise PeerPressureError(message(rule, got="gaps", remedy="run each stretch in a call of its own"))
-    return _Run(plan, start, memory, hidden_state).finish(report)
+    device = Device(plan)
+    batches = list(batches_of(plan.replicates, device.most_replicates()))
+    result = _empty_result(plan)
+
+    def rows_of(values: NDArray[Any] | None, rows: slice) -> NDArray[Any] | None:
+        return values if values is None or values.ndim == 1 else values[rows]
+
+    for done, rows in enumerate(batches):
+        part = replace(plan, replicates=plan.replicates[rows])
+        state = DeviceRun(device, part, *(rows_of(values, rows) for values in (start, memory, hidden_state)))
+
+        def report_part(steps: int, done: int = done) -> None:
+            report((done * plan.steps + steps) // len(batches))
+
+        state.finish(_rows_of_result(result, rows), report_part)
+        del state  # before the next batch takes its place
+    return result
 
 
-class _Graph:
-    """The network on the device, with the rows of hubs cut into pieces."""
+def batches_of(replicates: NDArray[np.int64], most: int) -> Iterator[slice]:
+    """Cut replicates into stretches of consecutive numbers, at most ``most`` each.
 
-    def __init__(self, matrix: csr_array, edge: Any, dtype: np.dtype[Any], *, uniform: bool) -> None:
-        cupy = _cupy()
-        self.starts = cupy.asarray(matrix.indptr.astype(edge))
-        self.columns = cupy.asarray(matrix.indices.astype(np.uint32))
-        self.weights = cupy.asarray((matrix.data[:1] if uniform else matrix.data).astype(dtype))
-        lengths = np.diff(matrix.indptr)
-        # Rows of at most one piece have none: the step sums them itself and saves the round trip to memory.
-        counts = np.where(lengths > _PIECE, -(-lengths // _PIECE), 0)
-        owner = np.repeat(np.arange(lengths.size), counts)
-        first = np.cumsum(counts) - counts
-        begins = matrix.indptr[owner] + _PIECE * (np.arange(owner.size) - first[owner])
-        ends = np.minimum(begins + _PIECE, matrix.indptr[owner + 1])
-        self.pieces = owner.size
-        self.piece_starts = cupy.asarray(np.concatenate([[0], np.cumsum(counts)]).astype(np.uint32))
-        self.begins, self.ends = cupy.asarray(begins.astype(edge)), cupy.asarray(ends.astype(edge))
+    A thread derives the replicate number of its counter from its position, without a table.
+
+    >>> list(batches_of(np.array([0, 1, 2, 3, 7]), 3))
+    [slice(0, 3, None), slice(3, 4, None), slice(4, 5, None)]
+    """
+    breaks = np.flatnonzero(np.diff(replicates) != 1) + 1
+    for begin, end in zip([0, *breaks.tolist()], [*breaks.tolist(), replicates.size], strict=True):
+        for first in range(begin, end, most):
+            yield slice(first, min(first + most, end))
 
 
-class _Run:
-    """The device arrays of one run while it lasts."""
+def _empty_result(plan: RunPlan) -> RunResult:
+    size, n = plan.replicates.size, plan.model.n
+    states = (size, plan.times.size, plan.agents.size)
+    return RunResult(
+        states=np.empty(states, plan.dtype) if plan.keep_states else None,
+        summaries=np.empty((size, plan.times.size, 3)) if plan.keep_summaries else None,
+        final=np.empty((size, n), plan.dtype),
+        memory=np.empty((size, n), plan.dtype) if isinstance(plan.model.noise.temporal, AR1) else None,
+        hidden=np.empty(states, plan.dtype) if plan.keep_hidden else None,
+        final_hidden=np.empty((size, n), plan.dtype) if plan.model.adaptation is not None else None,
+    )
 
-    def __init__(
-        self, plan: RunPlan, start: NDArray[Any], memory: NDArray[Any] | None, hidden_state: NDArray[Any] | None
-    ) -> None:
+
+def _rows_of_result(result: RunResult, rows: slice) -> RunResult:
+    parts: dict[str, Any] = {name: None if part is None else part[rows] for name, part in vars(result).items()}
+    return RunResult(**parts)
+
+
+class Device:
+    """What the batches of a run share: compiled kernels, the network, and the constants of the agents."""
+
+    def __init__(self, plan: RunPlan) -> None:
         self.plan, self.cupy = plan, _cupy()
-        size = plan.replicates.size
-        # Sixteen bytes per thread, the widest load of the hardware; a single replicate would waste all lanes but one.
-        self.lanes = 1 if size == 1 else 16 // plan.dtype.itemsize
-        self.packs = -(-size // self.lanes)
-        self._refuse_if_too_large()
-        self.real = plan.dtype.type
-        self.draw = draw_of(plan.model.noise, plan.seed, plan.pace)
-        union = plan.model.network.adjacency
-        # The union over time bounds the number of edges of every step, so that the compiled types never change in a
-        # run.
-        self.edge = np.uint32 if union.nnz < 2**32 else np.uint64
+        self.draw: Draw = draw_of(plan.model.noise, plan.seed, plan.pace)
+        model = plan.model
+        union = model.network.adjacency
+        self._refuse_if_too_large(union.nnz)
+        # Below half of the range of 32 bits, so that a row's end plus a stride is within it.
+        self.edge = np.uint32 if union.nnz < 2**31 else np.uint64
         # A network that changes may lose its uniform weight on the way.
-        self.uniform = plan.model.temporal_network is None and bool(union.nnz and (union.data == union.data[0]).all())
-        # Dividing 64-bit thread numbers costs as much as the noise, so they are used only where they must be.
-        most_pieces = union.nnz // _PIECE + plan.model.n
-        few = max(self._threads(), most_pieces * self.packs) + _THREADS < 2**32
-        self.index = np.uint32 if few else np.uint64
-        self.beyond = plan.model.adaptation is not None or plan.pace != 1
-        self.module = _module(
-            real="double" if plan.dtype == np.float64 else "float",
-            lanes=self.lanes,
-            index=_C_NAMES[self.index],
-            edge=_C_NAMES[self.edge],
+        self.uniform = model.temporal_network is None and bool(union.nnz and (union.data == union.data[0]).all())
+        self.network = DeviceNetwork(
+            plan, self.cupy, self.module(plan.replicates.size), self.edge, uniform=self.uniform
+        )
+        weight = 1.0 if model.adaptation is None else model.adaptation.adaptation_weight
+        moving = model.adaptation is not None
+        nothing = self.cupy.zeros(1, plan.dtype)  # what no kernel reads
+        weights = np.broadcast_to(np.asarray(weight, plan.dtype), model.n)
+        self.adaptation_weight = self.network.by_slot(weights) if moving else nothing
+        everybody = model.activation is None
+        self.thresholds = nothing if everybody else self.cupy.asarray(coin_thresholds(model))
+
+    def lanes(self, replicates: int) -> int:
+        """Return the number of replicates of a thread."""
+        # Sixteen bytes, the widest load of the hardware; a single replicate would waste all lanes but one.
+        return 1 if replicates == 1 else 16 // self.plan.dtype.itemsize
+
+    def module(self, replicates: int) -> Any:
+        """Return the kernels for a batch of so many replicates."""
+        model, size = self.plan.model, self.plan.dtype.itemsize
+        return _module(
+            double=int(size == 8),
+            lanes=self.lanes(replicates),
+            edge="word" if self.edge is np.uint32 else "wide_word",
             stride=0 if self.uniform else 1,
             threads=_THREADS,
-            beyond=int(self.beyond),
-            keep_isolated=int(plan.model.isolated == "keep"),
-            active=0 if plan.model.activation is None else 1 + ACTIVE_CODES[plan.model.activation.kind],
+            blocks=_BLOCKS[size],
+            hub_packs=_HUB_PACKS,
+            hub_slices=_HUB_SLICES,
+            law=self.draw.law,
+            mode=self.draw.mode,
+            active=-1 if model.activation is None else ACTIVE_CODES[model.activation.kind],
+            keep_isolated=int(model.isolated == "keep"),
+            moving=int(model.adaptation is not None),
+            partial=int(self.plan.pace != 1),
         )
-        self.s, self.hidden = self._field(plan.model.s), self._field(plan.model.x0)
-        deviation = np.atleast_1d(np.asarray(plan.model.noise.std if plan.deviation is None else plan.deviation))
-        self.deviation, self.deviation_stride = self._field(deviation), np.int32(deviation.size > 1)
-        factor = 1.0 if plan.model.adaptation is None else plan.model.adaptation.adaptation_weight
-        self.factor, self.factor_stride = self._field(np.atleast_1d(np.asarray(factor))), np.int32(np.ndim(factor) > 0)
-        # One number that no kernel reads where everybody updates.
-        everybody = plan.model.activation is None
-        self.thresholds = self.cupy.asarray(np.zeros(1, np.uint64) if everybody else coin_thresholds(plan.model))
-        self.listed = self.cupy.zeros(1, np.uint8)
-        self.adjacency: csr_array | None = None
-        self._meet(network_step(plan.start_step, plan.pace))
-        self.public = self._upload(start)
-        self.output = self.cupy.empty_like(self.public)
-        self.memory = self._starting_memory(memory)
-        self.hidden_state = self._starting_opinions(hidden_state)
 
-    def _field(self, values: NDArray[np.float64]) -> Any:
-        return self.cupy.asarray(values.astype(self.plan.dtype))
-
-    def _meet(self, t: int) -> None:
-        """Copy the network of step t to the device, unless it is there."""
-        adjacency = self.plan.model.adjacency_at(t)
-        # Identity suffices: a temporal network returns one object for all steps of an unchanged network.
-        if self.adjacency is adjacency:
-            return
-        self.adjacency = adjacency
-        self.graph = _Graph(adjacency, self.edge, self.plan.dtype, uniform=self.uniform)
-        self.degrees = self._field(self.plan.model.degrees_at(t))
-        self.sums = self.cupy.empty((max(self.graph.pieces, 1), self.packs * self.lanes), self.plan.dtype)
-
-    def _starting_opinions(self, hidden_state: NDArray[Any] | None) -> Any:
-        """Return the hidden opinions at the start, or one number that no kernel reads where they are constant."""
-        if self.plan.model.adaptation is None:
-            return self.cupy.zeros(1, self.plan.dtype)
-        return self._upload(self.plan.model.x0 if hidden_state is None else hidden_state)
-
-    def _arguments_beyond(self, adaptation_rate: float) -> tuple[Any, ...]:
-        """Return the further arguments of a step where opinions adapt or time is continuous."""
-        if not self.beyond:
-            return ()
-        moving = np.int32(self.plan.model.adaptation is not None)
-        pace = self.real(self.plan.pace)
-        return self.hidden_state, moving, self.factor, self.factor_stride, self.real(adaptation_rate), pace
-
-    def _refuse_if_too_large(self) -> None:
-        n, width = self.plan.model.n, self.packs * self.lanes
-        entries = self.plan.model.network.adjacency.nnz
-        correlated = draw_of(self.plan.model.noise, self.plan.seed, self.plan.pace).mode != FRESH
-        moving = self.plan.model.adaptation is not None
-        # Two states, because a step reads one and writes the other; noise memory and hidden opinions are updated in
-        # place.
-        state = n * width * self.plan.dtype.itemsize * (2 + correlated + moving)
-        needed = state + entries * (4 + 2 * self.plan.dtype.itemsize) + n * 48
+    def free_bytes(self) -> int:
+        """Return the memory of the device that a run can take."""
         free, _ = self.cupy.cuda.Device().mem_info
-        if needed > free:
-            rule = f"a run must fit in the device's memory, of which {free / 1e9:.3g} GB is free"
-            remedy = "run fewer replicates at a time, replicates=range(...), or use dtype='float32'"
-            raise TooLargeError(message(rule, got=f"{needed / 1e9:.3g} GB to hold it", remedy=remedy))
+        # What CuPy keeps of arrays that are no longer used.
+        return int(free) + int(self.cupy.get_default_memory_pool().free_bytes())
+
+    def bytes_per_replicate(self) -> int:
+        """Return the memory that a replicate takes."""
+        plan = self.plan
+        # Two states, because a step reads one and writes the other; noise memory and hidden opinions are updated in
+        # place. Two more while results are transposed.
+        states = 4 + (self.draw.mode != FRESH) + (plan.model.adaptation is not None)
+        return (plan.model.n + 4) * plan.dtype.itemsize * states + 24 * plan.times.size * plan.keep_summaries
+
+    def most_replicates(self) -> int:
+        """Return the number of replicates that fit in the device's memory, in whole groups if there are many."""
+        most = self.free_bytes() // self.bytes_per_replicate()
+        if most < 1:
+            self._refuse(self.bytes_per_replicate())
+        for group in (_TOGETHER, self.lanes(_TOGETHER)):
+            if most >= group:
+                return most // group * group
+        return 1
+
+    def _refuse_if_too_large(self, entries: int) -> None:
+        # The rows twice, while they are put in order.
+        needed = 2 * entries * (4 + self.plan.dtype.itemsize) + self.plan.model.n * (80 + 8 * self.plan.dtype.itemsize)
+        if needed + self.bytes_per_replicate() > self.free_bytes():
+            self._refuse(needed + self.bytes_per_replicate())
+
+    def _refuse(self, needed: int) -> None:
+        rule = f"one replicate must fit in the device's memory, of which {self.free_bytes() / 1e9:.3g} GB is free"
+        remedy = "use dtype='float32', or device='cpu'"
+        raise TooLargeError(message(rule, got=f"{needed / 1e9:.3g} GB to hold it", remedy=remedy))
+
+
+class DeviceRun:
+    """The states of a batch of replicates while it runs."""
+
+    def __init__(
+        self,
+        device: Device,
+        plan: RunPlan,
+        start: NDArray[Any] | None,
+        memory: NDArray[Any] | None,
+        hidden_state: NDArray[Any] | None,
+    ) -> None:
+        self.device, self.plan, self.cupy, self.network = device, plan, device.cupy, device.network
+        size = plan.replicates.size
+        self.lanes = device.lanes(size)
+        self.packs = -(-size // self.lanes)
+        self.module = device.module(size)
+        # Threads side by side take packs of one agent, so that they read its neighbours' rows in whole cache lines.
+        self.across = -(-self.packs // -(-self.packs // _TOGETHER))
+        self.down = _THREADS // self.across
+        nothing = self.cupy.zeros(1, plan.dtype)  # what no kernel reads
+        self.network.reset()
+        self.public = self._upload(plan.model.start_state if start is None else start)
+        self.output = self.cupy.empty_like(self.public)
+        self.memory = nothing if device.draw.mode == FRESH else self._starting_memory(memory)
+        opinions = plan.model.x0 if hidden_state is None else hidden_state
+        self.opinions = nothing if plan.model.adaptation is None else self._upload(opinions)
+        self.listed = self.cupy.zeros(1, np.uint8)
+        if plan.keep_summaries:
+            width = self.packs * self.lanes
+            self.summaries = self.cupy.empty((plan.times.size, width, 3))
+            self.partial = self.cupy.empty((_PARTS, width, 3))
+            self.finished = self.cupy.zeros(self.packs, np.uint32)
 
     def _upload(self, values: NDArray[Any]) -> Any:
-        """Return (agents,) or (replicates, agents) as the device's (agents, padded replicates)."""
-        width = self.packs * self.lanes
-        rows = np.broadcast_to(values, (self.plan.replicates.size, self.plan.model.n)).astype(self.plan.dtype)
-        padded = self.cupy.zeros((self.plan.model.n, width), self.plan.dtype)
-        padded[:, : rows.shape[0]] = self.cupy.asarray(rows).T
+        """Return (agents,) or (replicates, agents) as the device's (slots, padded replicates)."""
+        agents, size = self.network.agents, self.plan.replicates.size
+        padded = self.cupy.zeros((agents.size, self.packs * self.lanes), self.plan.dtype)
+        if values.ndim == 1:
+            padded[:] = self.cupy.asarray(values.astype(self.plan.dtype))[agents][:, None]
+            return padded
+        for first in range(0, size, _TOGETHER):
+            rows = self.cupy.asarray(values[first : first + _TOGETHER].astype(self.plan.dtype))
+            padded[:, first : first + len(rows)] = rows.T[agents]
         return padded
+
+    def _download(self, values: Any, agents: Any, out: NDArray[Any]) -> None:
+        """Copy some agents' numbers from the device's (slots, replicates) to ``out``, (replicates, agents)."""
+        for first in range(0, len(out), _TOGETHER):
+            rows = out[first : first + _TOGETHER]
+            columns = values[:, first : first + len(rows)]
+            # Transposed on the device, which takes it a hundredth of the time.
+            turned = self.cupy.ascontiguousarray(columns[self.network.slots[agents]].T)
+            if rows.flags.c_contiguous:
+                turned.get(out=rows)
+            else:
+                rows[:] = turned.get()
 
     def _starting_memory(self, memory: NDArray[Any] | None) -> Any:
         """Return the memory of correlated noise: drawn where the run starts, or the one of the run that is resumed."""
-        temporal = self.plan.model.noise.temporal
-        if self.draw.mode == FRESH:
-            return self.cupy.empty(1, self.plan.dtype)
+        temporal, draw = self.plan.model.noise.temporal, self.device.draw
         if isinstance(temporal, AR1) and memory is not None:
             return self._upload(memory)
         drawn = self.cupy.empty_like(self.public)
         # Frozen noise belongs to no step: time 0 for every start gives a resumed run the draws of the first one.
         time = 0 if isinstance(temporal, Frozen) else self.plan.start_step
         arguments = (
-            *self._size(), drawn, np.int32(self.draw.law), self.real(self.draw.shape), np.uint32(time),
-            np.uint32(self.plan.replicates[0]), np.uint32(STREAM_FROZEN), *self._key(),
+            np.uint32(self.network.pairs), np.uint32(self.packs), self.network.counters, drawn,
+            self.plan.dtype.type(draw.shape), np.uint32(time), np.uint32(self.plan.replicates[0]),
+            np.uint32(STREAM_FROZEN), *self._key(),
         )  # fmt: skip
-        # One thread for each pair of agents, because they share a counter block.
-        self._launch("draw", self._threads() // 2, arguments)
+        self._launch("draw", -(-self.network.pairs // self.down), self.down, arguments)
         return drawn
 
-    def _size(self) -> tuple[np.uint32, np.uint32]:
-        return np.uint32(self.plan.model.n), np.uint32(self.packs)
-
     def _key(self) -> tuple[np.uint32, np.uint32]:
-        return np.uint32(self.draw.k0), np.uint32(self.draw.k1)
+        return np.uint32(self.device.draw.k0), np.uint32(self.device.draw.k1)
 
-    def _threads(self) -> int:
-        """Return the number of threads of a step: one for each agent, in whole groups of eight, and each pack."""
-        # Agents i and i + 4 of a group share a counter block, so that a group is never cut; surplus threads write
-        # nothing.
-        return -(-self.plan.model.n // 8) * 8 * self.packs
+    def _launch(self, name: str, blocks: int, down: int, arguments: tuple[Any, ...]) -> None:
+        """Start blocks of threads: ``across`` packs of ``down`` agents or pairs, and as often as there are packs."""
+        grid = (blocks, -(-self.packs // self.across))
+        _kernel(self.module, name)(grid, (self.across, down), arguments)
 
-    def _launch(self, name: str, threads: int, arguments: tuple[Any, ...]) -> None:
-        self.module.get_function(name)((-(-threads // _THREADS),), (_THREADS,), arguments)
-
-    def _step(self, time: int, relief: float, weight: float, scale: float, adaptation_rate: float) -> None:
-        graph, draw, real = self.graph, self.draw, self.real
-        edges = (graph.columns, graph.weights)
-        if graph.pieces:
-            sizes = (self.index(graph.pieces), np.uint32(self.packs), graph.begins, graph.ends)
-            # Launches on one stream run in order, so that the step below reads complete sums without a barrier of its
-            # own.
-            self._launch("sum_pieces", graph.pieces * self.packs, (*sizes, *edges, self.public, self.sums))
-        law = (np.int32(draw.law), real(draw.shape), np.int32(draw.mode), real(draw.carry), real(draw.fresh))
-        clock = (np.uint32(time), np.uint32(self.plan.replicates[0]))
+    def step(self, time: int, relief: float, weight: float, scale: float, adaptation_rate: float) -> None:
+        """Make one step."""
+        network, draw, real = self.network, self.device.draw, self.plan.dtype.type
+        sizes = map(np.uint32, (self.plan.model.n, network.pairs, network.hubs, self.packs))
         arguments = (
-            *self._size(), graph.starts, *edges, graph.piece_starts, self.sums, self.s, self.degrees, self.hidden,
-            self.deviation, self.deviation_stride, self.public, self.output, self.memory,
-            real(relief), real(weight), real(scale), *law, *clock, *self._key(),
-            *self._arguments_beyond(adaptation_rate), self.thresholds, self.listed,
+            *sizes, network.starts, network.ends, network.columns, network.weights, network.counters,
+            network.constants, self.public, self.output, self.memory,
+            real(relief), real(weight), real(scale), real(draw.shape), real(draw.carry), real(draw.fresh),
+            np.uint32(time), np.uint32(self.plan.replicates[0]), *self._key(),
+            self.opinions, self.device.adaptation_weight, real(adaptation_rate), real(self.plan.pace),
+            self.device.thresholds, self.listed,
         )  # fmt: skip
-        self._launch("step", self._threads(), arguments)
+        blocks = network.hubs * -(-self.across // _HUB_PACKS) + -(-(network.pairs - network.hubs) // self.down)
+        self._launch("step", blocks, self.down, arguments)
         # Exchanged only after the launch: a step that wrote in place would mix times t − 1 and t between neighbours.
         self.public, self.output = self.output, self.public
 
-    def finish(self, report: Callable[[int], None]) -> RunResult:
-        plan = self.plan
-        shape = (plan.replicates.size, plan.times.size)
-        states = np.empty((*shape, plan.agents.size), plan.dtype) if plan.keep_states else None
-        summaries = np.empty((*shape, 3)) if plan.keep_summaries else None
-        hidden_state = np.empty((*shape, plan.agents.size), plan.dtype) if plan.keep_hidden else None
-        times = range(plan.start_step + 1, plan.start_step + plan.steps + 1)
-        readings = zip(*plan.readings(plan.start_step, plan.start_step + plan.steps), strict=True)
+    def finish(self, result: RunResult, report: Callable[[int], None]) -> None:
+        """Make all steps, and write what is recorded to ``result``."""
+        plan, begin, last = self.plan, self.plan.start_step, self.plan.start_step + self.plan.steps
         slots = {int(time): slot for slot, time in enumerate(plan.times)}
         chosen = self.cupy.asarray(plan.agents)
-        self._record(0, chosen, states, hidden_state, summaries)
-        for q, (time, reading) in enumerate(zip(times, readings, strict=True)):
-            self._meet(network_step(time, plan.pace))
-            if plan.model.activation is not None and not plan.model.activation.is_random:
-                self.listed = self.cupy.asarray(plan.masks(time - 1, time)[0].astype(np.uint8))
-            self._step(time, *reading)
-            if time in slots:
-                self._record(slots[time], chosen, states, hidden_state, summaries)
-            if q % 64 == 63:
+        with ThreadPoolExecutor(1) as pool:
+            # The system gives memory to an array when it is first written, which takes longer than to copy results
+            # into it; it is done while the device works.
+            prepared = pool.submit(_touch, result)
+            self._record(0, chosen, result)
+            self.network.look_ahead(begin, min(begin + _SEGMENT, last))
+            for first in range(begin, last, _SEGMENT):
+                end = min(first + _SEGMENT, last)
+                for time, reading in enumerate(zip(*plan.readings(first, end), strict=True), first + 1):
+                    self._advance(time, reading)
+                    if time in slots:
+                        self._record(slots[time], chosen, result)
+                self.network.look_ahead(end, min(end + _SEGMENT, last))
                 # Launches are asynchronous; without this wait progress would run ahead of the device, and Ctrl-C would
                 # not stop it.
                 self.cupy.cuda.get_current_stream().synchronize()
-                report(q + 1)
+                report(end - begin)
+            prepared.result()
         report(plan.steps)
-        correlated = isinstance(plan.model.noise.temporal, AR1)
-        return RunResult(
-            states=states,
-            summaries=summaries,
-            final=self._download(self.public),
-            memory=self._download(self.memory) if correlated else None,
-            hidden=hidden_state,
-            final_hidden=None if plan.model.adaptation is None else self._download(self.hidden_state),
-        )
+        self._results(result)
 
-    def _download(self, values: Any) -> NDArray[Any]:
-        return np.ascontiguousarray(self.cupy.asnumpy(values[:, : self.plan.replicates.size]).T)
+    def _advance(self, time: int, reading: tuple[float, float, float, float]) -> None:
+        activation = self.plan.model.activation
+        self.network.change(time)
+        if activation is not None and not activation.is_random:
+            self.listed = self.cupy.asarray(self.plan.masks(time - 1, time)[0].astype(np.uint8))
+        self.step(time, *reading)
 
-    def _record(
-        self,
-        slot: int,
-        chosen: Any,
-        states: NDArray[Any] | None,
-        hidden_state: NDArray[Any] | None,
-        summaries: NDArray[Any] | None,
-    ) -> None:
-        public = self.public[:, : self.plan.replicates.size]
-        for kept, values in ((states, self.public), (hidden_state, self.hidden_state)):
+    def _record(self, slot: int, chosen: Any, result: RunResult) -> None:
+        for kept, values in ((result.states, self.public), (result.hidden, self.opinions)):
             if kept is not None:
-                kept[:, slot] = self.cupy.asnumpy(values[:, : self.plan.replicates.size][chosen]).T
-        if summaries is not None:
-            # Accumulated in float64 whatever the precision of the state, as on the processor.
-            parts = (public.min(axis=0), public.max(axis=0), public.mean(axis=0, dtype=np.float64))
-            summaries[:, slot] = np.stack([self.cupy.asnumpy(part) for part in parts], axis=1)
+                self._download(values, chosen, kept[:, slot])
+        if self.plan.keep_summaries:
+            # On the device until the end: a copy would wait for it at every record.
+            sizes = map(np.uint32, (self.plan.model.n, self.network.pairs, self.packs))
+            parts = (self.partial, self.finished, self.summaries[slot])
+            self._launch("summarise", _PARTS, _ROWS, (*sizes, self.network.counters, self.public, *parts))
+
+    def _results(self, result: RunResult) -> None:
+        # Its memory is needed to transpose.
+        self.output = None
+        everybody = self.cupy.arange(self.plan.model.n)
+        finals = ((result.final, self.public), (result.memory, self.memory), (result.final_hidden, self.opinions))
+        for out, values in finals:
+            if out is not None:
+                self._download(values, everybody, out)
+        if result.summaries is not None:
+            kept = self.summaries[:, : self.plan.replicates.size].get()
+            result.summaries[:] = kept.swapaxes(0, 1)
+
+
+def _touch(result: RunResult) -> None:
+    for part in (result.final, result.memory, result.final_hidden):
+        if part is not None:
+            part.fill(0)

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.affine import least_relief
-from peerpressure.model import Model, Vector
+from peerpressure.model import Model
 from peerpressure.noise import AR1, Frozen, Noise
 from peerpressure.schedules._tables import whole_steps
+from peerpressure.step import Array
 
 # Replicates that are stepped together: one gathered neighbour row is WIDTH consecutive numbers, two cache lines of
 # float64, so that a random gather costs little per replicate.
@@ -116,7 +117,7 @@ class RunPlan:
     pace: float = 1.0
     deviation: NDArray[np.float64] | None = None
 
-    def readings(self, begin: int, end: int) -> tuple[Vector, Vector, Vector, Vector]:
+    def readings(self, begin: int, end: int) -> tuple[Array, Array, Array, Array]:
         """Return relief and weight of peer pressure, the noise's scale and η at steps begin + 1…end."""
         model = self.model
         # k·h, and not a running sum of h, whose rounding errors would accumulate over the steps.

@@ -66,9 +66,9 @@ class EventArrays:
         self.dtype = dtype
         self.pace = pace
         # Events at step 1 are part of the network with which a run starts.
-        later = network.event_times > 1
-        times = network.event_times[later]
-        parts: list[NDArray[Any]] = [network.sources[later], network.targets[later], network.weights[later]]
+        later = np.searchsorted(network.event_times, 1, side="right")
+        times = network.event_times[later:]
+        parts: list[NDArray[Any]] = [network.sources[later:], network.targets[later:], network.weights[later:]]
         if network.period is not None:
             # Before the first step of the next period, every changed weight returns to its first value.
             back = _difference(network)
@@ -125,13 +125,20 @@ class EventArrays:
 def _difference(network: TemporalNetwork) -> list[NDArray[Any]]:
     """Return the pairs whose weights in the last step of a period differ from the first's, and the first's weights."""
     assert network.period is not None
-    first, last = network.at(1), network.at(network.period)
-    changed = (first != last).tocoo()
-    # Undirected: a change of the pair sets both entries.
-    once = changed.row < changed.col
-    i, j = changed.row[once], changed.col[once]
-    # SciPy returns a sparse matrix for an empty selection.
-    return [i, j, np.asarray(first[i, j]) if i.size else np.zeros(0)]
+    spells = network.spells
+    first, last = np.zeros(spells.i.size), np.zeros(spells.i.size)
+    for weights, step in ((first, 1), (last, network.period)):
+        events = present_events(network, step)
+        weights[spells.pair[events]] = network.weights[events]
+    changed = np.flatnonzero(first != last)
+    return [spells.i[changed], spells.j[changed], first[changed]]
+
+
+def present_events(network: TemporalNetwork, t: int) -> NDArray[np.int64]:
+    """Return the events whose weights are those of step t, one for each pair that is linked."""
+    step = t if network.period is None else (t - 1) % network.period + 1
+    started = network.event_times <= step
+    return np.flatnonzero(started & (network.spells.last >= step) & (network.weights != 0))
 
 
 @njit(error_model="numpy")

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.errors import CancelledError, PeerPressureError, message
-from peerpressure.explorer.layout import Drawing
+from peerpressure.explorer.layout import Drawing, dot_radii
 from peerpressure.explorer.models import BuiltScenario, network_facts
 from peerpressure.explorer.protocol import (
     FATAL,
@@ -24,12 +24,14 @@ from peerpressure.explorer.protocol import (
     thinned,
 )
 from peerpressure.explorer.sentences import exposed, outlook, spent, summary
+from peerpressure.explorer.shapes import shape_of
 from peerpressure.measures import Experiment
 from peerpressure.model import Model
 from peerpressure.networks import Network
 from peerpressure.privacy import exposure
 from peerpressure.progress import checkpoint
 from peerpressure.recovery import Estimate, NetworkEstimate, Observation, recover
+from peerpressure.report.run import recorded_epsilon
 from peerpressure.scenario._scenario import Observe, Privacy
 from peerpressure.simulation import Record, simulate
 from peerpressure.statespace import state_layout
@@ -69,7 +71,7 @@ FAILURES = (PeerPressureError, ArithmeticError, ValueError)
 
 
 def network_answer(model: Model, places: Drawing) -> bytes:
-    """Return positions, edges and degrees, with facts about the network."""
+    """Return positions, radii, edges and degrees, with facts about the network."""
     network = model.network
     shown, looks = drawn_edges(network)
     facts: dict[str, Any] = {
@@ -83,9 +85,10 @@ def network_answer(model: Model, places: Drawing) -> bytes:
         "weighted": network.is_weighted,
         "directed": network.directed,
         "kappa": model.kappa,
+        "exact": shape_of(network) is not None,
     }
     arrays = {"positions": places, "edges": shown, "looks": looks, "degrees": network.degrees.astype(np.float32)}
-    return pack(facts, arrays | {"sizes": drawn_sizes(network).astype(np.float32)})
+    return pack(facts, arrays | {"radii": dot_radii(places, drawn_sizes(network))})
 
 
 def drawn_sizes(network: Network) -> NDArray[np.float64]:
@@ -391,8 +394,6 @@ def _exposure(built: BuiltScenario, observation: Observation, steps: int) -> tup
 
 def _budget(built: BuiltScenario, experiment: Experiment, steps: int) -> tuple[dict[str, Any], Arrays]:
     """Return the privacy budget against an observer of all agents, at the last step and over time."""
-    from peerpressure.report.run import recorded_epsilon  # imports Matplotlib, which a run does without
-
     terms = built.scenario.privacy or Privacy()
     facts: dict[str, Any] = {"sensitivity": terms.sensitivity, "delta": terms.delta}
     count = CONTINUOUS_HORIZONS if built.continuous else HORIZONS

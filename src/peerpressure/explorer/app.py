@@ -253,7 +253,7 @@ def warm_up() -> None:
 
 
 def _load_everything() -> None:
-    from peerpressure.explorer.layout import drawing
+    from peerpressure.explorer.layout import dot_radii, drawing
     from peerpressure.model import Model
     from peerpressure.networks import barabasi_albert
     from peerpressure.noise import Gaussian
@@ -264,7 +264,7 @@ def _load_everything() -> None:
 
     # As small as possible: the point is to load and compile, not to compute.
     model = Model(barabasi_albert(20, 2, seed=1), hidden=[0.0, 1.0] * 10, noise=Gaussian(1.0))
-    drawing(model.network)
+    dot_radii(drawing(model.network), model.network.degrees)
     # One replicate and many use different compiled loops.
     for replicates in (20, 1):
         run = simulate(model, 2, replicates)

@@ -1,8 +1,9 @@
-"""Stress layout: positions in the plane whose distances approximate the distances in the network.
+"""Positions in the plane: exact ones for well-known shapes, else those of a stress layout, and the sizes of dots.
 
-Small networks use the distances of all pairs. In large ones every agent uses its neighbours and a few pivots, each of
-which represents the agents around it (Ortmann, Klimenta and Brandes, J. Graph Algorithms Appl. 21, 791, 2017). The same
-network always gives the same layout, whatever the number of threads.
+The distances in a stress layout approximate the distances in the network. Small networks use the distances of all
+pairs. In large ones every agent uses its neighbours and a few pivots, each of which represents the agents around it
+(Ortmann, Klimenta and Brandes, J. Graph Algorithms Appl. 21, 791, 2017). The same network always gives the same layout,
+whatever the number of threads.
 """
 
 from __future__ import annotations
@@ -14,19 +15,23 @@ from typing import Any, TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
+from peerpressure.explorer.shapes import shape_of
 from peerpressure.networks import Network
 from peerpressure.progress import checkpoint
 
 Drawing: TypeAlias = NDArray[np.float32]
 Places: TypeAlias = NDArray[np.float64]
 
-ALL_PAIRS = 2_000  # agents up to which every pair is used
+ALL_PAIRS = 1_000  # agents up to which every pair is used
 PIVOTS, PIVOTS_OF_MANY = 100, 50
 ROUNDS, ROUNDS_OF_MANY = 30, 16
-MANY = 800  # agents above which fewer pivots and rounds are used
+MANY = 800  # agents above which fewer pivots and rounds are used, and dots may be closer
 FINEST = 0.1  # share of a neighbour's error that the last round corrects
 ITERATIONS = 30  # towards the principal directions, from which the descent starts
 DIGITS = 6  # of the start, after the decimal point
+HUB = 20.0  # ratio of the areas of the largest and the smallest dot, whose radii then differ by a factor of 4.5
+TOUCHING, TOUCHING_OF_MANY = 0.5, 0.8  # share of agents whose dots may touch that of the nearest agent
+MOST_RADIUS = 0.5  # of the smallest dot, for a few agents far apart
 # Fixed, so that a network looks the same in every session.
 _SEED = 20
 
@@ -43,6 +48,13 @@ class Pairs:
 
 def drawing(network: Network) -> Drawing:
     """Return a position within [−1, 1]² for each agent, (agents, 2), the longer extent being horizontal."""
+    known = shape_of(network)
+    # Sines, too, are rounded differently by different processors.
+    return _scaled(_stress_layout(network) if known is None else known.round(DIGITS))
+
+
+def _stress_layout(network: Network) -> Places:
+    """Return positions whose distances approximate the numbers of edges between agents, turned to be wide."""
     from peerpressure.explorer.stress import descend_compiled
 
     rng = np.random.default_rng(_SEED)
@@ -69,7 +81,7 @@ def drawing(network: Network) -> Drawing:
         # One round is the longest stretch without a chance to cancel.
         checkpoint()
         descend_compiled(places, ends, apart, weights, rate)
-    return _framed(places)
+    return _turned(places)
 
 
 def _hops(network: Network, agents: NDArray[Any]) -> Places:
@@ -154,8 +166,8 @@ def _principal_directions(gram: Places, rng: np.random.Generator) -> Places:
     return np.stack([first, second], axis=1)
 
 
-def _framed(places: Places) -> Drawing:
-    """Return the positions rotated to their principal axes, shifted and scaled into the frame."""
+def _turned(places: Places) -> Places:
+    """Return the positions rotated to their principal axes."""
     x, y = (places - places.mean(axis=0)).T
     # Written out, because the rounding of a matrix product depends on the processor.
     angle = math.atan2(2 * (x * y).sum(), (x * x).sum() - (y * y).sum()) / 2
@@ -163,7 +175,30 @@ def _framed(places: Places) -> Drawing:
     turned = np.stack([cos * x + sin * y, cos * y - sin * x], axis=1)
     # The sign of an axis is arbitrary; the longer tail points to the right, and up.
     # Third moments are 0 for symmetric drawings only, where either sign gives the same picture.
-    turned *= np.where((turned**3).sum(axis=0) < 0, -1.0, 1.0)
-    turned -= (turned.max(axis=0) + turned.min(axis=0)) / 2
-    framed: Drawing = (turned / max(float(np.abs(turned).max()), 1e-9)).astype(np.float32)
+    return turned * np.where((turned**3).sum(axis=0) < 0, -1.0, 1.0)
+
+
+def _scaled(places: Places) -> Drawing:
+    """Return the positions shifted and scaled into the frame."""
+    centred = places - (places.max(axis=0) + places.min(axis=0)) / 2
+    framed: Drawing = (centred / max(float(np.abs(centred).max()), 1e-9)).astype(np.float32)
     return framed
+
+
+def dot_radii(places: Drawing, sizes: NDArray[Any]) -> NDArray[np.float32]:
+    """Return the radius of each agent's dot in units of the layout, (agents,): hubs larger, and few dots overlapping.
+
+    ``sizes`` are the degrees. The area grows with the degree, from dots of equal size where the degrees differ by a
+    factor of 2 at most to HUB times the area of the smallest dot.
+    """
+    from scipy.spatial import cKDTree
+
+    least, most = float(sizes.min()), float(sizes.max())
+    # The ends of a line and the border of a lattice are no smaller than the rest.
+    largest = min(max(most / max(least, 1e-3 * most, 1e-300) - 1, 1.0), HUB)
+    areas = 1 + (largest - 1) * (sizes - least) / max(most - least, 1e-300)
+    radii = np.sqrt(areas)
+    apart, other = cKDTree(places).query(places, k=2)
+    touching = TOUCHING if len(places) <= MANY else TOUCHING_OF_MANY
+    scale = np.quantile(apart[:, 1] / (radii + radii[other[:, 1]]), touching)
+    return (min(float(scale), MOST_RADIUS) * radii).astype(np.float32)

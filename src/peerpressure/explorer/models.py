@@ -23,11 +23,9 @@ from peerpressure.networks import Network, TemporalNetwork, read_network
 from peerpressure.networks._adjacency import Direction
 from peerpressure.progress import checkpoint
 from peerpressure.scenario import Problem, Scenario, ScenarioError
-from peerpressure.scenario._agents import PARTS, values_of
-from peerpressure.scenario._columns import FromAttribute, FromColumn
-from peerpressure.scenario._loading import inconsistencies
+from peerpressure.scenario._agents import PARTS, FromAttribute, FromColumn, values_of
+from peerpressure.scenario._loading import dotted, explain, inconsistencies
 from peerpressure.scenario._network import NetworkFileSection
-from peerpressure.scenario._problems import dotted, explain
 from peerpressure.scenario._system import OptimalSection
 from peerpressure.schedules import Schedule, Table
 from peerpressure.sde import SDE

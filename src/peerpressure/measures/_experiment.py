@@ -228,22 +228,26 @@ def results(experiment: Experiment) -> dict[str, pd.DataFrame]:
     >>> run = {"steps": 3, "seed": 1}
     >>> scenario = scenario_from({"network": {"generator": "k2"}, "agents": {"hidden": [0.0, 1.0]}, "run": run})
     >>> list(results(Experiment(scenario)))
-    ['agents', 'summaries']
+    ['summaries', 'agents']
     """
-    tables = {"agents": agents(experiment)}
+    return dict(tables_of(experiment))
+
+
+def tables_of(experiment: Experiment) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield the tables of an experiment by name, those first that need no more than the run."""
     if experiment.run.spread is not None:
-        tables["summaries"] = summaries(experiment)
+        yield "summaries", summaries(experiment)
     if experiment.model.temporal_network is not None:
-        tables["network"] = network(experiment)
+        yield "network", network(experiment)
     if experiment.scenario.observe is not None:
-        tables["estimates"] = estimates(experiment)
+        yield "estimates", estimates(experiment)
         if experiment.scenario.observe.unknown_network is not None:
-            tables["inferred_network"] = experiment.inferred_network.to_dataframe()
+            yield "inferred_network", experiment.inferred_network.to_dataframe()
+    yield "agents", agents(experiment)
     if experiment.scenario.privacy is not None and isinstance(experiment.system, Model):
-        tables["budget"] = spent(experiment)
+        yield "budget", spent(experiment)
         if experiment.frontier is not None:
-            tables["frontier"] = experiment.frontier.table
-    return tables
+            yield "frontier", experiment.frontier.table
 
 
 def states(run: Trajectory, most: int) -> Iterator[pd.DataFrame]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,8 +14,7 @@ from pydantic import AfterValidator, Field, ValidationError, model_validator
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.measures._measures import MEASURES, with_fields
 from peerpressure.scenario import Problem, Scenario, ScenarioError, load_scenario
-from peerpressure.scenario._loading import parse_toml, read_as
-from peerpressure.scenario._problems import explain, line_of, lines_of
+from peerpressure.scenario._loading import explain, line_of, lines_of, parse_toml, read_as
 from peerpressure.scenario._section import (
     Count,
     InputFile,
@@ -216,6 +216,12 @@ def _wrong_points(plan: Plan, scenario: Mapping[str, Any], asked: SweepFile, lin
 def _blamed(problem: Problem, names: Sequence[str], lines: Any) -> Problem:
     """Return the problem of a point at the axis whose field it concerns."""
     path = problem.path
-    guilty = [i for i, name in enumerate(names) if path.startswith(name) or name.startswith(path)]
-    place = ("axis", guilty[0]) if guilty else ("axis",)
-    return Problem(f"axis[{guilty[0]}]" if guilty else "axis", f"{path}: {problem.message}", line_of(place, lines))
+    parts = re.findall(r"[^.\[\]]+", path)
+    fields = {i: name.split(".") for i, name in enumerate(names)}
+    # The field of an axis is at the path, around it or inside of it if all parts that both have are the same.
+    guilty = [i for i, field in fields.items() if all(a == b for a, b in zip(field, parts, strict=False))]
+    if not guilty:
+        return Problem("axis", f"{path}: {problem.message}", line_of(("axis",), lines))
+    # The narrowest: an axis may set a section, and another one a field of it.
+    axis = max(guilty, key=lambda i: min(len(fields[i]), len(parts)))
+    return Problem(f"axis[{axis}]", f"{path}: {problem.message}", line_of(("axis", axis), lines))

@@ -1,14 +1,19 @@
 """Networks of agents: static and temporal networks, generators, data sets, files and connectivity."""
 
-from peerpressure.networks._classic_graphs import complete, cycle, grid, k2, path, star
 from peerpressure.networks._datasets import NAMED, RECORDED, named, recorded_contacts, recorded_groups
 from peerpressure.networks._generators import (
     GENERATORS,
     barabasi_albert,
+    complete,
+    cycle,
     erdos_renyi,
     followers,
+    grid,
+    k2,
+    path,
     random_regular,
     rival_camps,
+    star,
     watts_strogatz,
 )
 from peerpressure.networks._graph_files import read_attribute
@@ -20,7 +25,13 @@ from peerpressure.networks._joint_connectivity import (
 )
 from peerpressure.networks._network import Network
 from peerpressure.networks._network_law import NetworkLaw
-from peerpressure.networks._readers import describe_network_file, read_network
+from peerpressure.networks._readers import (
+    describe_events_file,
+    describe_network_file,
+    read_contacts,
+    read_events,
+    read_network,
+)
 from peerpressure.networks._temporal import TemporalNetwork
 from peerpressure.networks._temporal_generators import (
     DYNAMICS,
@@ -32,7 +43,6 @@ from peerpressure.networks._temporal_generators import (
     growing,
     rewiring,
 )
-from peerpressure.networks._temporal_readers import describe_events_file, read_contacts, read_events
 from peerpressure.networks._validation import Generator
 from peerpressure.networks._writers import write_events, write_network
 

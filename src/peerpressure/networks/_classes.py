@@ -1,4 +1,4 @@
-"""Closed classes, periods and structural balance: what decides the long run on directed and signed networks.
+"""Components, closed classes, periods and structural balance: the structure of a network that decides its long run.
 
 Row i of the adjacency A holds whom agent i listens to, so that P = D⁻¹|A| with d_i = Σ_j |a_ij| is a Markov chain. Its
 *closed classes* are the sets of agents who listen to each other, directly or through others, and to nobody else; an
@@ -34,6 +34,59 @@ DIRECT = 5_000
 # Power iterations before a factorisation is tried all the same, and their relative precision.
 ITERATIONS = 5_000
 PRECISION = 1e-14
+
+
+def components(adjacency: csr_array) -> tuple[int, NDArray[np.int32]]:
+    """Return the number of connected components and the component of every agent."""
+    # "weak" on a symmetric matrix is plain connectivity, and the fastest of SciPy's three routines.
+    count, member = csgraph.connected_components(adjacency, directed=True, connection="weak")
+    return int(count), member
+
+
+def is_connected(adjacency: csr_array) -> bool:
+    """Return whether a breadth-first search from the first agent reaches all others."""
+    # The matrix is symmetric, so a directed search finds the same and skips building the transpose.
+    reached = csgraph.breadth_first_order(adjacency, 0, directed=True, return_predecessors=False)
+    return len(reached) == int(adjacency.shape[0])
+
+
+def two_colouring(adjacency: csr_array, starts: NDArray[np.int32]) -> NDArray[np.bool_] | None:
+    """Return the colour of every agent (False for the starts), or None if there is an odd cycle.
+
+    ``starts`` holds one agent of each connected component.
+    """
+    colours = odd_depths(adjacency, starts)
+    # The colour of the row's agent for each stored entry; an edge within one colour closes an odd cycle.
+    rows = np.repeat(colours, np.diff(adjacency.indptr))
+    return None if np.any(rows == colours[adjacency.indices]) else colours
+
+
+def odd_depths(adjacency: csr_array, starts: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Return whether each agent has an odd depth in the breadth-first tree that grows from the starts."""
+    n = int(adjacency.shape[0])
+    # One extra root with edges to all starts lets a single search cover all components.
+    rooted = csr_array(
+        (
+            np.concatenate([adjacency.data, np.ones(len(starts))]),
+            np.concatenate([adjacency.indices, starts.astype(adjacency.indices.dtype)]),
+            np.append(adjacency.indptr, adjacency.indptr[-1] + len(starts)),
+        ),
+        shape=(n + 1, n + 1),
+    )
+    parent: NDArray[np.int32]
+    _, parent = csgraph.breadth_first_order(rooted, n, directed=True)
+    # The root is its own parent, where all jumps end.
+    parent[n] = n
+    # Pointer jumping: doubling the jump finds the parity of every depth in log2(depth) gathers, without a loop
+    # over agents.
+    # Every agent but the root is one step from its parent, hence odd.
+    odd: NDArray[np.bool_] = np.arange(n + 1) != n
+    while np.any(parent != n):
+        odd ^= odd[parent]
+        parent = parent[parent]
+    # The extra root adds 1 to every depth: starts have depth 1 and get the colour False.
+    colours: NDArray[np.bool_] = ~odd[:n]
+    return colours
 
 
 def split_by_label(label: NDArray[np.integer[Any]], count: int) -> list[Positions]:
@@ -117,7 +170,7 @@ def left_null_vector(adjacency: csr_array, classes: list[Positions]) -> NDArray[
 
 
 def _stationary(A: csr_array, degrees: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return π with π D⁻¹A = π, up to its scale, of an irreducible matrix."""
+    """Return ϖ with ϖ D⁻¹A = ϖ, up to its scale, of an irreducible matrix."""
     n = degrees.size
     back = csr_array((sparse.diags_array(1 / degrees) @ A).T)
     if n > DIRECT:
@@ -129,7 +182,7 @@ def _stationary(A: csr_array, degrees: NDArray[np.float64]) -> NDArray[np.float6
             if np.abs(new - pi).sum() <= PRECISION:
                 return np.asarray(new)
             pi = new
-    # With π_0 = 1 the other equations have a non-singular matrix (I − Pᵀ without its first row and column).
+    # With ϖ_0 = 1 the other equations have a non-singular matrix (I − Pᵀ without its first row and column).
     matrix = sparse.csc_array(sparse.eye_array(n, format="csc") - back.tocsc())
     rest = splu(sparse.csc_array(matrix[1:, 1:])).solve(-matrix[1:, [0]].toarray().ravel())
     # Rounding may leave a tiny negative weight where the true one is positive and tiny.

@@ -12,10 +12,10 @@ from typing import Any
 
 from peerpressure.errors import FileFormatError, did_you_mean, message
 from peerpressure.files import naming
-from peerpressure.networks._event_lists import Lines
+from peerpressure.networks._edge_lists import Lines
 from peerpressure.networks._network import Network
+from peerpressure.networks._readers import read_lines
 from peerpressure.networks._temporal import TemporalNetwork
-from peerpressure.networks._temporal_readers import read_lines
 from peerpressure.networks._validation import Label, network_error
 
 COLUMNS = ("time", "source", "target", "", "")

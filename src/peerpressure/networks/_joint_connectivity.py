@@ -8,7 +8,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.networks._adjacency import components
+from peerpressure.networks._classes import components
 from peerpressure.networks._loops import compiled, sweep_windows
 from peerpressure.networks._temporal import TemporalNetwork
 from peerpressure.networks._validation import check_integer, check_memory

@@ -17,14 +17,20 @@ from peerpressure.networks._adjacency import (
     adjacency_from_arrays,
     adjacency_from_edges,
     adjacency_from_graph,
-    components,
-    is_connected,
     labels_from_json,
     labels_to_json,
     reverses,
+)
+from peerpressure.networks._classes import (
+    Positions,
+    camps,
+    closed_classes,
+    components,
+    is_connected,
+    left_null_vector,
+    split_by_label,
     two_colouring,
 )
-from peerpressure.networks._classes import Positions, camps, closed_classes, left_null_vector, split_by_label
 from peerpressure.networks._topics import product, topic_matrix, topic_names
 from peerpressure.networks._validation import (
     Label,

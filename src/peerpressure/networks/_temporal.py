@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from peerpressure.errors import NetworkError, message
-from peerpressure.networks._adjacency import components
-from peerpressure.networks._event_sources import Binning, event_table, events_from_contacts, events_from_snapshots
+from peerpressure.networks._classes import components
 from peerpressure.networks._events import (
     COLUMNS,
+    Binning,
     Cursor,
     Events,
     Spells,
@@ -23,7 +23,10 @@ from peerpressure.networks._events import (
     Times,
     arrays_from_events,
     canonical_events,
+    event_table,
     events_from_arrays,
+    events_from_contacts,
+    events_from_snapshots,
     validate_names,
     validate_period,
 )

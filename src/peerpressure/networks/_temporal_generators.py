@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from peerpressure.networks._event_sources import one_step_events
-from peerpressure.networks._events import Events
+from peerpressure.networks._events import Events, one_step_events
 from peerpressure.networks._generators import GENERATORS, barabasi_albert
 from peerpressure.networks._network import Network, check_undirected
 from peerpressure.networks._network_law import NetworkLaw

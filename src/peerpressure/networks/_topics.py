@@ -1,4 +1,4 @@
-"""Several topics: the network of all pairs of an agent and a topic, on which k topics are an ordinary model.
+"""Topics: values of agents and topics, and the network of all pairs of both, on which k topics are an ordinary model.
 
 With opinions X of shape (agents, topics) and a topic matrix T, a step is Y_t = g_t ∘ (X + E_t) + C_t Y_{t−1} Tᵀ. Where
 the moduli of each row of T sum to 1, that is the model on the Kronecker product A ⊗ T: a pair (i, p) listens to
@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, kron
 
+from peerpressure.errors import InvalidInputError, ModelError, message
 from peerpressure.networks._validation import (
     Label,
     check_integer,
@@ -88,7 +89,56 @@ def product(adjacency: csr_array, T: NDArray[np.float64]) -> csr_array:
     return found
 
 
-def over_topics(
+def per_agent(
+    name: str,
+    value: Any,
+    agents: Sequence[Label],
+    topics: tuple[Label, ...],
+    labels: Sequence[Label],
+    *,
+    one_for_all: bool,
+    infinite: bool = False,
+) -> NDArray[np.float64]:
+    """Return one finite number for each agent, or each pair of an agent and a topic, in the order of ``labels``."""
+    n = len(labels)
+    try:
+        if topics:
+            value = _over_topics(value, agents, topics, labels, shared=one_for_all)
+        if is_labelled(value):
+            value = values_in_order(value, labels)
+    except InvalidInputError as error:
+        raise ModelError(f"{name}: {error}") from None
+    try:
+        # A copy, made read-only below: a model is immutable, and its results refer to these arrays.
+        array = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        rule = f"{name} must hold one number for each agent"
+        raise ModelError(message(rule, got=repr(value)[:80], remedy=f"give {n} numbers")) from None
+    # A number may be Python's, a NumPy scalar or an array without axes; NumPy makes numbers of text and None, too.
+    if one_for_all and array.ndim == 0 and not isinstance(value, str | None):
+        array = np.full(n, array)
+    if array.shape != (n,):
+        got = f"{array.size} number{'s' * (array.size != 1)}" if array.ndim == 1 else f"shape {array.shape}"
+        raise ModelError(_wrong_shape(name, len(agents), len(topics), got, several=array.ndim == 2 and len(array) == n))
+    bad = np.flatnonzero(~(np.isfinite(array) | (infinite & (array == np.inf))))
+    if bad.size:
+        got = f"{array[bad[0]]} at agent {labels[bad[0]]!r} ({bad.size} such in all)"
+        raise ModelError(message(f"{name} must be finite", got=got, remedy="drop or repair these agents"))
+    array.flags.writeable = False
+    return array
+
+
+def _wrong_shape(name: str, agents: int, topics: int, got: str, *, several: bool) -> str:
+    """Return the message for values that are not one for each agent; ``several`` are one row for each."""
+    if topics:
+        rule = f"{name} must hold one number for each of the {agents} agents and {topics} topic{'s' * (topics != 1)}"
+        return message(rule, got=got, remedy=f"give {agents} rows of {topics} number{'s' * (topics != 1)}")
+    rule = f"{name} must hold one number for each of the {agents} agents"
+    declare = ", or declare the topics of the columns, by network.with_topics or [topics]" * several
+    return message(rule, got=got, remedy=f"give {agents} numbers, one for each agent{declare}")
+
+
+def _over_topics(
     values: Any, agents: Sequence[Label], topics: tuple[Label, ...], labels: Sequence[Label], *, shared: bool
 ) -> Any:
     """Return values by agent and topic in the order of the pairs; anything else as it is, for the checks of the model.

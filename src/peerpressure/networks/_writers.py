@@ -15,12 +15,10 @@ import numpy as np
 from peerpressure.errors import NetworkError, first_few
 from peerpressure.files import replacing
 from peerpressure.networks._adjacency import labels_to_json
-from peerpressure.networks._edge_lists import INTEGER
-from peerpressure.networks._event_lists import ROLES
+from peerpressure.networks._edge_lists import EVENT_ROLES, INTEGER
 from peerpressure.networks._network import Network
-from peerpressure.networks._readers import file_suffix
+from peerpressure.networks._readers import ARCHIVE, FORMATS, SEPARATORS, file_suffix
 from peerpressure.networks._temporal import TemporalNetwork
-from peerpressure.networks._temporal_readers import ARCHIVE, FORMATS, SEPARATORS
 from peerpressure.networks._validation import Label, network_error
 from peerpressure.tables import COMMENTS
 
@@ -205,7 +203,7 @@ def _event_list(temporal: TemporalNetwork, separator: str) -> bytes:
     _check_labels(temporal.labels, lambda text: _fits(text, separator), "write .npz, which keeps every label")
     ends = ([temporal.labels[k] for k in side.tolist()] for side in (temporal.sources, temporal.targets))
     rows = zip(temporal.event_times.tolist(), *ends, temporal.weights.tolist(), strict=True)
-    return _table(ROLES, rows, separator)
+    return _table(EVENT_ROLES, rows, separator)
 
 
 def _table(columns: Sequence[str], rows: Iterable[Sequence[object]], separator: str) -> bytes:

@@ -6,11 +6,10 @@ all of them, and a ``Definition`` the same with the numbers of one account. A ne
 ``Noisy`` in ``_mechanisms``; the guarantee of a noise law is one row of ``PROMISES`` in ``_accounting``.
 """
 
-from peerpressure.privacy._budget import Budget, budget
-from peerpressure.privacy._calibration import Calibration, calibrate
+from peerpressure.privacy._accounting import delta_of, epsilon_of, epsilon_of_zcdp, mu_of
+from peerpressure.privacy._budget import Budget, Calibration, budget, calibrate
 from peerpressure.privacy._definition import DEFINITION, Definition
 from peerpressure.privacy._exposure import Exposure, exposure
-from peerpressure.privacy._gaussian_privacy import delta_of, epsilon_of, epsilon_of_zcdp, mu_of
 from peerpressure.privacy._mechanisms import (
     DESIGNS,
     Design,

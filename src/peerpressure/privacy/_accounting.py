@@ -1,4 +1,4 @@
-"""What each law of noise can and cannot promise, and how the losses of many draws add up."""
+"""Accounting: what each law of noise can and cannot promise, and how the losses of many draws add up."""
 
 from __future__ import annotations
 
@@ -9,13 +9,244 @@ from types import MappingProxyType
 from typing import TypeAlias, final
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import fft
+from scipy.special import erfcx, ndtr
 
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.model import Vector
 from peerpressure.noise import Custom, Gaussian, Laplace, Noise, NoNoise, Rademacher, StudentT, Uniform
-from peerpressure.privacy._gaussian_privacy import epsilon_of
 from peerpressure.privacy._release import Release
+from peerpressure.step import Array
+
+# Gaussian differential privacy: how well two normal laws with shifted means can be distinguished.
+#
+# A release whose two inputs are no easier to distinguish than N(0, 1) and N(μ, 1) is μ-Gaussian private (Dong, Roth and
+# Su, 2022). It is then (ε, δ)-private exactly where
+#
+#     δ ≥ Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ)
+#
+# (Balle and Wang, ICML 2018), and ρ-zero-concentrated private with ρ = μ²/2 (Bun and Steinke, 2016).
+
+# More halvings than any bracket of doubles of moderate size needs; the loop ends earlier, at neighbouring doubles.
+_HALVINGS = 200
+# log of about the smallest positive double: where a tail probability underflows, its exact size no longer matters.
+_LEAST_LOG = -745.0
+
+
+def log_delta(mu: ArrayLike, epsilon: ArrayLike) -> Array:
+    """Return log δ at this ε, accurate in both tails, −∞ for μ = 0.
+
+    With a = μ/2 − ε/μ and b = a − μ both terms share the factor e^(−a²/2):
+    δ = ½ e^(−a²/2) [erfcx(−a/√2) − erfcx(−b/√2)], where nothing overflows for a < 0.
+    """
+    m, e = np.broadcast_arrays(np.asarray(mu, dtype=np.float64), np.asarray(epsilon, dtype=np.float64))
+    out = np.full(m.shape, -np.inf)
+    # μ = 0 is perfect privacy and μ = ∞ none; both are limits in which the formula is 0/0 or ∞ − ∞.
+    some = (m > 0) & (e < np.inf)
+    out[some & np.isinf(m)] = 0.0
+    some &= np.isfinite(m)
+    m, e = m[some], e[some]
+    a = m / 2 - e / m
+    # erfcx is e^(x²)·erfc(x): scaled, so that it neither underflows nor needs the factor e^ε, which overflows from 710
+    # on.
+    second = 0.5 * erfcx((m - a) / np.sqrt(2))
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        # For a < 0 both terms are tiny, and the common factor moves out as a logarithm. For a ≥ 0 erfcx(−a) would
+        # overflow, and Φ(a) is of order 1 and needs no scaling.
+        tail = -(a**2) / 2 + np.log(0.5 * erfcx(-a / np.sqrt(2)) - second)
+        body = np.log(ndtr(a) - np.exp(-(a**2) / 2) * second)
+    out[some] = np.where(a < 0, tail, body)
+    return out
+
+
+def delta_of(mu: ArrayLike, epsilon: ArrayLike) -> Array:
+    """Return the smallest δ for which μ-Gaussian privacy is (ε, δ)-private.
+
+    Parameters
+    ----------
+    mu : array_like
+        The μ ≥ 0 of Gaussian differential privacy; ∞ is no privacy.
+    epsilon : array_like
+        The ε ≥ 0, of a shape that broadcasts with ``mu``.
+
+    Returns
+    -------
+    numpy.ndarray
+        The probability Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ), accurate also where it is tiny.
+
+    See Also
+    --------
+    epsilon_of : The ε at a given δ.
+
+    References
+    ----------
+    .. [1] B. Balle and Y.-X. Wang (2018), "Improving the Gaussian mechanism for differential privacy: analytical
+       calibration and optimal denoising", International Conference on Machine Learning.
+
+    Examples
+    --------
+    >>> from peerpressure.privacy import delta_of
+    >>> round(float(delta_of(1.0, 0.0)), 12)  # 2Φ(½) − 1, the total variation
+    0.382924922548
+    """
+    return np.exp(np.maximum(log_delta(mu, epsilon), _LEAST_LOG))
+
+
+def epsilon_of(mu: ArrayLike, delta: float) -> Array:
+    """Return the smallest ε for which μ-Gaussian privacy is (ε, δ)-private; inf for μ = inf.
+
+    Parameters
+    ----------
+    mu : array_like
+        The μ ≥ 0 of Gaussian differential privacy.
+    delta : float
+        The failure probability δ, strictly between 0 and 1.
+
+    Returns
+    -------
+    numpy.ndarray
+        The ε ≥ 0 of each μ, rounded up to the next double: 0 where δ is at least the total variation 2Φ(μ/2) − 1.
+
+    Raises
+    ------
+    InvalidInputError
+        If δ is not strictly between 0 and 1.
+
+    See Also
+    --------
+    delta_of : The δ at a given ε.
+    mu_of : The μ of an (ε, δ).
+
+    Examples
+    --------
+    >>> from peerpressure.privacy import epsilon_of
+    >>> round(float(epsilon_of(1.0, 1e-5)), 4)
+    4.3772
+    """
+    m = np.atleast_1d(np.asarray(mu, dtype=np.float64))
+    target = np.log(checked_delta(delta))
+    # The conversion from zCDP is an upper bound of ε, which brackets the root.
+    high = epsilon_of_zcdp(m**2 / 2, delta)
+    finite = np.isfinite(high)
+    found = np.full(m.shape, np.inf)
+    found[finite] = _falling_root(lambda e: log_delta(m[finite], e) - target, high[finite])
+    return found.reshape(np.shape(mu))
+
+
+def mu_of(epsilon: float, delta: float) -> float:
+    """Return the largest μ for which μ-Gaussian privacy is (ε, δ)-private.
+
+    Parameters
+    ----------
+    epsilon : float
+        The ε, above 0.
+    delta : float
+        The failure probability δ, strictly between 0 and 1.
+
+    Returns
+    -------
+    float
+        The μ, rounded down.
+
+    Raises
+    ------
+    InvalidInputError
+        If ε is not above 0, or δ is not strictly between 0 and 1.
+
+    See Also
+    --------
+    epsilon_of : The ε of a μ at δ.
+
+    Examples
+    --------
+    >>> from peerpressure.privacy import mu_of
+    >>> round(mu_of(4.3772, 1e-5), 4)
+    1.0
+    """
+    checked_epsilon(epsilon)
+    target = np.log(checked_delta(delta))
+    high = 1.0
+    # δ increases to 1 with μ, so the doubling ends for every δ < 1.
+    while log_delta(high, epsilon) < target:
+        high *= 2
+    # The smaller μ, the smaller δ: counted down from the top of the bracket it falls.
+    # The root is approached from the side where δ ≤ target, so μ is rounded down and the guarantee stays valid.
+    down = _falling_root(lambda x: log_delta(high - x, epsilon) - target, np.array(high))
+    return float(high - down)
+
+
+def epsilon_of_zcdp(rho: ArrayLike, delta: float) -> Array:
+    """Return the ε of the simple conversion from ρ-zCDP, ρ + 2√(ρ log(1/δ)), which is never too small.
+
+    Parameters
+    ----------
+    rho : array_like
+        The ρ ≥ 0 of zero-concentrated differential privacy.
+    delta : float
+        The failure probability δ, strictly between 0 and 1.
+
+    Returns
+    -------
+    numpy.ndarray
+        An ε that holds at δ; for Gaussian noise `epsilon_of` gives the smallest one.
+
+    Raises
+    ------
+    InvalidInputError
+        If δ is not strictly between 0 and 1.
+
+    See Also
+    --------
+    epsilon_of : The smallest ε of Gaussian privacy.
+
+    References
+    ----------
+    .. [1] Bun & Steinke (2016), Concentrated differential privacy. TCC 2016-B.
+
+    Examples
+    --------
+    >>> from peerpressure.privacy import epsilon_of_zcdp
+    >>> round(float(epsilon_of_zcdp(0.5, 1e-5)), 4)
+    5.2985
+    """
+    r = np.asarray(rho, dtype=np.float64)
+    return np.asarray(r + 2 * np.sqrt(r * np.log(1 / checked_delta(delta))))
+
+
+def checked_delta(delta: float) -> float:
+    """Return δ if it is a probability strictly between 0 and 1."""
+    if not (isinstance(delta, (int, float, np.number)) and 0 < delta < 1):
+        remedy = "pass a small one, such as 1e-5"
+        raise InvalidInputError(message("δ must lie strictly between 0 and 1", got=repr(delta), remedy=remedy))
+    return float(delta)
+
+
+def checked_epsilon(epsilon: float) -> float:
+    """Return ε if it is a positive number."""
+    return positive(epsilon, "ε")
+
+
+def positive(value: float, name: str) -> float:
+    """Return the value if it is a finite number above 0."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not 0 < value < np.inf:
+        rule = f"{name} must be a finite number above 0"
+        raise InvalidInputError(message(rule, got=repr(value), remedy="pass such a number"))
+    return float(value)
+
+
+def _falling_root(function: Callable[[Array], Array], high: Array) -> Array:
+    """Return where falling functions on [0, high] first are ≤ 0, by bisection of all of them at once."""
+    low, high = np.zeros_like(high), high.copy()
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        # The bracket is down to neighbouring doubles.
+        if not np.any((low < middle) & (middle < high)):
+            break
+        above = function(middle) > 0
+        low, high = np.where(above, middle, low), np.where(above, high, middle)
+    # The upper end is returned, at which the bound is met; 0 is returned exactly where it is met there already.
+    return np.where(function(np.zeros_like(high)) <= 0, 0.0, high)
+
 
 # Many Laplace releases together: the law of their privacy loss, convolved numerically with an error bound.
 #
@@ -36,19 +267,19 @@ _SMALLEST, _LARGEST = 2**12, 2**20
 LEAST_DELTA = 1e-8
 
 
-def basic(a: Vector, counts: Vector) -> float:
+def basic(a: Array, counts: Array) -> float:
     """Return Σ a, the pure ε: losses can all be at their largest together."""
     return float(a @ counts)
 
 
-def advanced(a: Vector, counts: Vector, delta: float) -> float:
+def advanced(a: Array, counts: Array, delta: float) -> float:
     """Return ε = Σ a tanh(a/2) + √(2 log(1/δ) Σ a²), for any pure private releases (Kairouz, Oh and Viswanath 2015)."""
     if not np.isfinite(a).all():
         return math.inf
     return float(counts @ (a * np.tanh(a / 2)) + math.sqrt(2 * math.log(1 / delta) * (counts @ a**2)))
 
 
-def epsilon_between(a: Vector, counts: Vector, delta: float) -> tuple[float, float]:
+def epsilon_between(a: Array, counts: Array, delta: float) -> tuple[float, float]:
     """Return two bounds of the smallest ε at this δ for releases moved by ``a``, each ``counts`` times.
 
     They hold up to rounding in the transforms; for δ below 1e-8 they are 0 and what composition gives.
@@ -81,7 +312,7 @@ def _one_release(a: float, delta: float) -> float:
     return max(a + 2 * math.log1p(-delta), 0.0)
 
 
-def _summed(a: Vector, counts: Vector, doubt: float) -> tuple[Vector, Vector, float]:
+def _summed(a: Array, counts: Array, doubt: float) -> tuple[Array, Array, float]:
     """Return the summed loss on a grid, its masses, and how far it may be off with probability 1 − doubt."""
     total, spread = float(counts.sum()), math.sqrt(float(counts @ a**2))
     # Losses lie in [−a, a], which bounds how far their sum is from its mean with probability 1 − doubt.
@@ -106,7 +337,7 @@ def _summed(a: Vector, counts: Vector, doubt: float) -> tuple[Vector, Vector, fl
     return (first + np.arange(size)) * width, np.maximum(masses, 0.0), cells * width
 
 
-def _on_grid(a: float, width: float, size: int) -> Vector:
+def _on_grid(a: float, width: float, size: int) -> Array:
     """Return the masses of one release's loss on the grid 0, w, 2w, …, wrapped around, with its mean kept."""
     masses = np.zeros(size)
     inner = np.arange(math.ceil(-a / width), math.floor(a / width) + 1) * width
@@ -126,7 +357,7 @@ def _on_grid(a: float, width: float, size: int) -> Vector:
     return masses
 
 
-def _centre(pieces: Vector) -> Vector:
+def _centre(pieces: Array) -> Array:
     """Return where in an interval of this length the mass of the density ∝ e^(ℓ/2) has its mean, between 0 and 1."""
     # Series for short pieces, where −1/expm1 and 2/x are large and cancel; its error is of order x³.
     small = pieces < 1e-2
@@ -134,7 +365,7 @@ def _centre(pieces: Vector) -> Vector:
     return np.where(small, 0.5 + pieces / 24, -1 / np.expm1(-safe / 2) - 2 / safe)
 
 
-def _epsilon_at(losses: Vector, masses: Vector, delta: float) -> float:
+def _epsilon_at(losses: Array, masses: Array, delta: float) -> float:
     """Return the smallest ε at which E(1 − e^(ε−L))₊ is at most δ, for a loss on a grid.
 
     Between two grid points δ(ε) = M − e^ε·N, with M = Σ p and N = Σ p e^(−ℓ) over the losses above ε.
@@ -161,7 +392,7 @@ def _epsilon_at(losses: Vector, masses: Vector, delta: float) -> float:
 # A promise is valid for every pair of opinions at most Δ apart. Fisher information is not one: it describes how well an
 # observer can estimate on average, without a bound on the worst case.
 
-Columns: TypeAlias = dict[str, Vector]
+Columns: TypeAlias = dict[str, Array]
 
 
 @final
@@ -187,7 +418,7 @@ def _gaussian(moved: Release, sensitivity: float, delta: float, noise: Noise) ->
 def _laplace(moved: Release, sensitivity: float, delta: float, noise: Noise) -> Columns:
     """Account for Laplace noise draw by draw; ``epsilon_low`` is a bound from below where the shifts are exact."""
 
-    def account(values: Vector, counts: Vector) -> tuple[float, ...]:
+    def account(values: Array, counts: Array) -> tuple[float, ...]:
         # Laplace noise of unit std has scale 1/√2.
         a = math.sqrt(2) * sensitivity * values
         bounds = epsilon_between(a, counts, delta)
@@ -201,7 +432,7 @@ def _student(moved: Release, sensitivity: float, delta: float, noise: Noise) -> 
     """Account for Student's t, whose loss at a shift h is at most (ν + 1) arsinh(h/(2√(ν − 2)))."""
     df = noise.shape
 
-    def account(values: Vector, counts: Vector) -> tuple[float, ...]:
+    def account(values: Array, counts: Array) -> tuple[float, ...]:
         a = (df + 1) * np.arcsinh(sensitivity * values / (2 * math.sqrt(df - 2)))
         simple, strong = basic(a, counts), advanced(a, counts, delta)
         return simple, strong, min(simple, strong)
@@ -213,7 +444,7 @@ def _student(moved: Release, sensitivity: float, delta: float, noise: Noise) -> 
 def _uniform(moved: Release, sensitivity: float, delta: float, noise: Noise) -> Columns:
     """Account for bounded noise: with probability Π(1 − hΔ/2√3) nothing is revealed, else everything ε counts."""
 
-    def account(values: Vector, counts: Vector) -> tuple[float]:
+    def account(values: Array, counts: Array) -> tuple[float]:
         # Uniform noise of unit std has width 2√3; outside of the overlap one of the two opinions is impossible.
         overlap = np.maximum(1 - sensitivity * values / (2 * math.sqrt(3)), 0.0)
         with np.errstate(divide="ignore"):
@@ -234,7 +465,7 @@ def _unknown(moved: Release, sensitivity: float, delta: float, noise: Noise) -> 
     return {"epsilon": np.where(moved.squares > 0, np.nan, 0.0)}
 
 
-def _each_agent(moved: Release, account: Callable[[Vector, Vector], tuple[float, ...]]) -> Vector:
+def _each_agent(moved: Release, account: Callable[[Array, Array], tuple[float, ...]]) -> Array:
     """Return the accounts of all agents, (numbers, agents), each distinct list of moves being computed once."""
     found: dict[bytes, tuple[float, ...]] = {}
     rows = []

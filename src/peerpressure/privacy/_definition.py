@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from peerpressure.errors import InvalidInputError, ModelError, message
 from peerpressure.model import Model
 from peerpressure.noise import Gaussian
-from peerpressure.privacy._gaussian_privacy import positive
+from peerpressure.privacy._accounting import positive
 from peerpressure.privacy._release import leaks_at_first_step, require_independent_start
 from peerpressure.recovery import Observation
-from peerpressure.recovery._inversion import shows_start
+from peerpressure.recovery._innovations import shows_start
 from peerpressure.statespace import System, initial_state, model_of
 from peerpressure.theory._moments import step_count
 

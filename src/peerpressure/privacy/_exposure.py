@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.model import Model, Vector
+from peerpressure.model import Model
 from peerpressure.noise import Gaussian
 from peerpressure.privacy._definition import Observed, as_observation, has_grid, observed_agents
 from peerpressure.privacy._release import require_independent_start
 from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.recovery import METHODS, Estimate, Observation, Prior, outputs_of
-from peerpressure.recovery._least_squares import SymmetricOperator
-from peerpressure.recovery._limits import few_threads
+from peerpressure.recovery._least_squares import SymmetricOperator, few_threads
 from peerpressure.statespace import System, initial_state, model_of, step_length, transitions, with_model
+from peerpressure.step import Array
 from peerpressure.theory._moments import step_count
 from peerpressure.trajectory import State, Trajectory
 
@@ -197,7 +197,7 @@ def _exposure(model: System, steps: int, observed: Observed, prior: Prior | None
     return Exposure(base, T, table, _note(model))
 
 
-def _under_law(bound: Vector, unit: float) -> Vector:
+def _under_law(bound: Array, unit: float) -> Array:
     """Return the bound for a law of this information at unit variance; what the data leave open stays so."""
     # ∞/∞ where the law has infinite information: what the outputs do not determine stays undetermined.
     open_ = np.isinf(bound)
@@ -218,7 +218,7 @@ def _note(system: System) -> str:
     return "A finer observer in continuous time learns more." if has_grid(system) else ""
 
 
-def _mutual_information(ratio: Vector) -> dict[str, Vector]:
+def _mutual_information(ratio: Array) -> dict[str, Array]:
     with np.errstate(divide="ignore"):
         # Plus 0 turns −0 into 0, as it is printed.
         nats = -0.5 * np.log(ratio) + 0.0
@@ -234,7 +234,7 @@ def _default_prior(model: Model) -> Prior:
     return Prior(float(model.x0.mean()), spread)
 
 
-def _variances(system: System, steps: int, look: Observation | None, priors: Iterable[Prior | None]) -> list[Vector]:
+def _variances(system: System, steps: int, look: Observation | None, priors: Iterable[Prior | None]) -> list[Array]:
     """Return the error variance of the best linear estimate of each agent, under each of the priors.
 
     It is the same for every run, so that the run without noise serves, and for every law of the noise.
@@ -271,7 +271,7 @@ def _noiseless_run(system: System, steps: int) -> Trajectory:
     )
 
 
-def _exact_variance(estimate: Estimate) -> Vector:
+def _exact_variance(estimate: Estimate) -> Array:
     """Return the variances, solving for them agent by agent where the covariance does not fit."""
     if not isinstance(estimate.covariance, SymmetricOperator):
         return estimate.variance

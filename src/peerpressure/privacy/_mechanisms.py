@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.model import Model, Vector
+from peerpressure.model import Model
 from peerpressure.noise import AR1, Gaussian, Noise
 from peerpressure.privacy._budget import definition_lines, shifts_of
 from peerpressure.privacy._definition import Definition, Observed
@@ -28,6 +28,7 @@ from peerpressure.privacy._release import delay_pressure, leaks_at_first_step, r
 from peerpressure.progress import checkpoint
 from peerpressure.recovery._limits import PARTIAL_LIMIT
 from peerpressure.schedules import Power
+from peerpressure.step import Array
 from peerpressure.theory._moments import Times, consensus_mode, moments, whole_times
 
 if TYPE_CHECKING:
@@ -320,7 +321,7 @@ def _shares(P: sparse.csr_array, definition: Definition, decay: float) -> Iterat
     yield from itertools.repeat(_one_message(definition))
 
 
-def _forgetting(model: Model, weights: Vector) -> Vector:
+def _forgetting(model: Model, weights: Array) -> Array:
     """Return the weights without what rounding left in the one direction that averaging never forgets."""
     return np.asarray(weights - model.s * (weights.sum() / model.s.sum()))
 
@@ -580,7 +581,7 @@ def _unit_row(design: str, T: int, trade: Trade) -> dict[str, object]:
     return {"design": design, "horizon": T, "information": trade.information, "rms_error": error, "cost": trade.cost}
 
 
-def _comparable(errors: pd.Series) -> Vector:
+def _comparable(errors: pd.Series) -> Array:
     """Return errors to 12 digits, so that rounding does not decide between equals."""
     return np.array([float(f"{error:.12g}") for error in errors])
 
@@ -592,7 +593,7 @@ def _horizons(steps: int | Sequence[int]) -> Times:
     return chosen
 
 
-def _budgets(budgets: ArrayLike) -> Vector:
+def _budgets(budgets: ArrayLike) -> Array:
     try:
         mus = np.atleast_1d(np.asarray(budgets, dtype=np.float64))
     except (TypeError, ValueError):

@@ -21,12 +21,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.model import Model, Vector
+from peerpressure.model import Model
 from peerpressure.noise import Gaussian, Noise
-from peerpressure.recovery._inversion import shows_start
+from peerpressure.recovery._innovations import shows_start
 from peerpressure.recovery._least_squares import Whitening, divide, innovation_std
 from peerpressure.schedules import Table
 from peerpressure.statespace import System, model_of, retained
+from peerpressure.step import Array
 from peerpressure.theory._moments import step_count
 
 _ROUNDING = 1e-9  # part of its range by which a start may miss being affine, as one read from a file does
@@ -53,7 +54,7 @@ def require_independent_start(system: System) -> None:
     raise InvalidInputError(message(rule, got=got, remedy=remedy))
 
 
-def _is_affine(y: Vector, x: Vector) -> bool:
+def _is_affine(y: Array, x: Array) -> bool:
     """Return whether y = a x + b with a ≠ 0, up to rounding."""
     if np.ptp(x) == 0:
         return False
@@ -121,19 +122,19 @@ class Release:
     alone becomes by whitening. All of it happens in each of ``runs`` runs with independent noise.
     """
 
-    own: Vector
-    std: Vector
+    own: Array
+    std: Array
     leak: sparse.csr_array
-    leak_profile: Vector
+    leak_profile: Array
     runs: int = 1
 
     @property
-    def own_squares(self) -> Vector:
+    def own_squares(self) -> Array:
         """Σ h² over an agent's own draws: πᵀK⁻¹π with K the covariance of its noise over time; shape (agents,)."""
         return self.runs * divide(np.sqrt(np.sum(self.own**2, axis=0)), self.std) ** 2
 
     @property
-    def squares(self) -> Vector:
+    def squares(self) -> Array:
         """Σ h² over all draws; shape (agents,)."""
         # Neighbours' draws are independent of each other, so squares add up.
         leaked = np.asarray(self.leak.power(2).sum(axis=1)).ravel()
@@ -147,7 +148,7 @@ class Release:
         """Return the shifts of one agent."""
         return Release(self._own(agent)[:, None], self.std[[agent]], self.leak[[agent]], self.leak_profile, self.runs)
 
-    def shifts(self, agent: int) -> tuple[Vector, Vector]:
+    def shifts(self, agent: int) -> tuple[Array, Array]:
         """Return the distinct |h| > 0 of one agent and how often each occurs."""
         start, stop = self.leak.indptr[agent : agent + 2]
         with np.errstate(invalid="ignore"):
@@ -159,7 +160,7 @@ class Release:
         values, counts = np.unique(every[every > 0], return_counts=True)
         return values, self.runs * counts.astype(np.float64)
 
-    def _own(self, agent: int) -> Vector:
+    def _own(self, agent: int) -> Array:
         return self.own[:, agent if self.own.shape[1] > 1 else 0]
 
 
@@ -193,7 +194,7 @@ def release(
     return Release(own, std, leak, profile, runs)
 
 
-def _without_kept(model: Model, own: Vector) -> Vector:
+def _without_kept(model: Model, own: Array) -> Array:
     """Return the shifts where agents at times keep their public opinions; (steps, agents).
 
     What is kept shows no draw. Noise with a memory is counted as if it were seen at every step, which bounds what is.
@@ -205,7 +206,7 @@ def _without_kept(model: Model, own: Vector) -> Vector:
     return own
 
 
-def release_of_information(squares: Vector) -> Release:
+def release_of_information(squares: Array) -> Release:
     """Return shifts of which only Σ h² is known, agent by agent, as is enough for normal noise."""
     n = squares.size
     return Release(np.sqrt(squares)[None, :], np.ones(n), sparse.csr_array((n, n)), np.ones(1))
@@ -226,7 +227,7 @@ def safe_factor(noise: Noise) -> float:
     return 1.0 / max(abs(phi), float(innovation_std(phi))) if mixes_draws(noise) else 1.0
 
 
-def own_shifts(noise: Noise, steps: int, share: Vector | None = None) -> Vector:
+def own_shifts(noise: Noise, steps: int, share: Array | None = None) -> Array:
     """Return the shifts of the draws behind noise of unit std when x₀ moves by one; (steps, agents).
 
     ``share`` is π_{t−1}, the share of x₀ left at step t, and 1 unless given; one column serves all. Σ h² = πᵀK⁻¹π: for
@@ -236,7 +237,7 @@ def own_shifts(noise: Noise, steps: int, share: Vector | None = None) -> Vector:
     return Whitening.of(noise, np.arange(1, steps + 1)).apply(np.ones((steps, 1)) if share is None else share)
 
 
-def _leak_profile(noise: Noise, steps: int) -> Vector:
+def _leak_profile(noise: Noise, steps: int) -> Array:
     """Return what a unit shift at step 1 alone becomes: itself, and its absence from step 2 if noise has a memory."""
     if not noise.autocorrelation or steps == 1:
         return np.ones(1)

@@ -16,14 +16,14 @@ from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
 from peerpressure.recovery._diagnostics import FitDiagnostics
 from peerpressure.recovery._least_squares import SymmetricOperator
-from peerpressure.recovery._limits import COPIED_AGENTS, COPIED_NUMBERS, DENSE_LIMIT, NEGLIGIBLE_ERROR
+from peerpressure.recovery._limits import COPIED_AGENTS, COPIED_NUMBERS, DENSE_LIMIT, NEGLIGIBLE_ERROR, WRONG_DIGITS
 from peerpressure.recovery._observation import Outputs
 from peerpressure.statespace import state_layout
+from peerpressure.step import Array
 
 if TYPE_CHECKING:
     import pandas
 
-Array: TypeAlias = NDArray[np.float64]
 Rows: TypeAlias = list[tuple[str, str]]
 Target: TypeAlias = Literal["initial", "current"]
 # Agents listed when an estimate is printed.
@@ -31,8 +31,6 @@ SHOWN = 6
 # Perturbed copies of the first replicate: a standard deviation from eight samples is accurate to 1/√16, a quarter, and
 # since replicates share the factorisation, copies cost little.
 _COPIES = 8
-# Last digits by which an output is moved: those that simulation and estimation lose between them.
-_DIGITS = 8.0
 # Standard errors are enlarged by this many measured ones.
 _SAFETY = 3.0
 # Of a large network, only estimates that claim more digits than this are measured.
@@ -102,6 +100,8 @@ class Estimate:
     target : {"initial", "current"}
         Whether x₀ is estimated, or the hidden opinions after the last observed step; these differ only where opinions
         adapt.
+    replicates : array of int, (replicates,), or None
+        The numbers of the replicates, as the run has them; None if they are counted from 0.
     exact_interval : callable or None
         Function of a level that returns the ends of exact intervals, where the errors are not Gaussian.
 
@@ -130,6 +130,7 @@ class Estimate:
     homoskedastic_covariance: Array | None = None
     note: str = ""
     target: Target = "initial"
+    replicates: NDArray[np.int64] | None = None
     exact_interval: Callable[[float], tuple[Array, Array]] | None = None
 
     @cached_property
@@ -253,15 +254,16 @@ class Estimate:
         Returns
         -------
         pandas.DataFrame
-            Columns ``replicate`` (counted from 0), ``agent``, ``value``, ``std`` and ``identified``; ``topic`` after
-            ``agent`` on a network with topics.
+            Columns ``replicate`` (its number in the run), ``agent``, ``value``, ``std`` and ``identified``; ``topic``
+            after ``agent`` on a network with topics.
         """
         import pandas
 
         rows, n = self.value.shape
+        numbers = np.arange(rows) if self.replicates is None else self.replicates
         return pandas.DataFrame(
             {
-                "replicate": np.repeat(np.arange(rows), n),
+                "replicate": np.repeat(numbers, n),
                 **{name: labels * rows for name, labels in self.model.network.name_columns().items()},
                 "value": self.value.ravel(),
                 "std": np.tile(self.std, rows),
@@ -381,7 +383,7 @@ def with_copies(data: Outputs) -> Outputs:
     # Fixed seed, so that a result is reproducible; random signs, because errors of one sign could cancel in
     # differences.
     signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(_COPIES, *data.values.shape[1:]))
-    digits = _DIGITS * np.finfo(data.values.dtype).eps
+    digits = WRONG_DIGITS * np.finfo(data.values.dtype).eps
     # Relative perturbations: rounding errors are proportional to the value, and an exact 0 stays 0.
     copies = (data.values[:1] * (1 + digits * signs)).astype(data.values.dtype)
     return replace(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeAlias, final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,14 +15,20 @@ from peerpressure.errors import InvalidInputError, TooLargeError, message
 from peerpressure.model import Model
 from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.recovery._estimate import Covariance
-from peerpressure.recovery._innovations import Complete, check_dense, complete, gathered
-from peerpressure.recovery._inversion import is_invertible, legible_steps, weights_of
-from peerpressure.recovery._least_squares import SymmetricOperator, conjugate_gradients, identify, solve
-from peerpressure.recovery._limits import DENSE_LIMIT, PARTIAL_LIMIT, SHARE_TOLERANCE, few_threads
+from peerpressure.recovery._innovations import (
+    Complete,
+    check_dense,
+    complete,
+    gathered,
+    is_invertible,
+    legible_steps,
+    weights_of,
+)
+from peerpressure.recovery._least_squares import SymmetricOperator, conjugate_gradients, few_threads, identify, solve
+from peerpressure.recovery._limits import DENSE_LIMIT, PARTIAL_LIMIT, SHARE_TOLERANCE
 from peerpressure.recovery._observation import Observation, Outputs, ResolvedObservation
 from peerpressure.statespace import System, initial_state, model_of, with_model
-
-Array: TypeAlias = NDArray[np.float64]
+from peerpressure.step import Array
 
 
 @final

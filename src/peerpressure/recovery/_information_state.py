@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.model import Model, Vector
+from peerpressure.model import Model
 from peerpressure.recovery._estimate import Estimate, estimate_from
 from peerpressure.recovery._least_squares import is_identified, separate_noise
 from peerpressure.recovery._limits import COARSE, CONTRADICTION, ILLEGIBLE, NEGLIGIBLE, ROUNDING_ALLOWANCE
 from peerpressure.recovery._observation import Outputs
 from peerpressure.recovery._prior import Prior
 from peerpressure.statespace import System, model_of, state_layout
+from peerpressure.step import Array
 
 
 @final
@@ -33,20 +34,20 @@ class GaussianPosterior:
     made from: where it has large entries that cancel, rounding errors leave too large a variance, not a negative one.
     """
 
-    mean: Vector
-    root: Vector
-    noise: Vector
-    null_space: Vector
+    mean: Array
+    root: Array
+    noise: Array
+    null_space: Array
     size: float = 1.0
 
     @property
-    def covariance(self) -> Vector:
+    def covariance(self) -> Array:
         """The covariance, (m, m)."""
         root = self._whole_root
         return np.asarray(root @ root.T + self.noise)
 
     @property
-    def _whole_root(self) -> Vector:
+    def _whole_root(self) -> Array:
         shares = np.where(self.identified[:, None], self.size * self.null_space, 0.0)
         return np.concatenate([self.root, shares], axis=1)
 
@@ -56,7 +57,7 @@ class GaussianPosterior:
         return is_identified(self.null_space)
 
     @property
-    def variance(self) -> Vector:
+    def variance(self) -> Array:
         """The variance of each entry, ∞ where it is not identified, (m,)."""
         own = np.square(self._whole_root).sum(axis=1) + np.maximum(self.noise.diagonal(), 0.0)
         return np.where(self.identified, own, np.inf)
@@ -66,14 +67,14 @@ class GaussianPosterior:
         own, noise = self.root[entries].copy(), self.noise[entries, entries].copy()
         return GaussianPosterior(self.mean[:, entries], own, noise, self.null_space[entries], self.size)
 
-    def given(self, entries: NDArray[np.int64], values: Vector) -> GaussianPosterior:
+    def given(self, entries: NDArray[np.int64], values: Array) -> GaussianPosterior:
         """Return the posterior where some entries are known, (entries, replicates), and determine no other ones."""
         mean, root, noise, null_space = (part.copy() for part in (self.mean, self.root, self.noise, self.null_space))
         mean[:, entries], root[entries], null_space[entries] = values.T, 0.0, 0.0
         noise[entries], noise[:, entries] = 0.0, 0.0
         return GaussianPosterior(mean, root, noise, null_space, self.size)
 
-    def image(self, constant: Vector, matrix: Vector, noise: Vector) -> GaussianPosterior:
+    def image(self, constant: Array, matrix: Array, noise: Array) -> GaussianPosterior:
         """Return the posterior of c + B x₀ + e with e ~ N(0, V): mean c + B x̂, covariance B P Bᵀ + V."""
         return GaussianPosterior(
             constant + self.mean @ matrix.T,
@@ -107,9 +108,9 @@ class InformationState:
     """
 
     n: int
-    exact: Vector
-    rounding: Vector
-    noisy: Vector
+    exact: Array
+    rounding: Array
+    noisy: Array
     unit: float
     size: float
     masks: int = 0
@@ -120,7 +121,7 @@ class InformationState:
         empty = np.empty((0, n + replicates))
         return cls(n, empty, np.zeros(0), empty, unit, unit, masks)
 
-    def condition(self, exact: Vector, rounding: Vector, noisy: Vector) -> InformationState:
+    def condition(self, exact: Array, rounding: Array, noisy: Array) -> InformationState:
         """Return the state given more facts as augmented rows; ``rounding`` is the error of each exact f."""
         length = np.linalg.norm(exact[:, : self.n], axis=1)
         # Exact equations have no noise to set their scale; unit length makes their errors and residuals comparable.
@@ -134,7 +135,7 @@ class InformationState:
         size = max(self.size, float(np.abs(certain[:, self.n :]).max(initial=0.0)))
         return InformationState(self.n, certain, errors, kept, self.unit, size, self.masks)
 
-    def _compressed(self, rows: Vector) -> Vector:
+    def _compressed(self, rows: Array) -> Array:
         """Return n rows equivalent to many, by a QR factorisation."""
         # The same amortisation; QR acts on the rows themselves, so the condition number is not squared.
         if len(rows) <= 2 * self.n:
@@ -143,7 +144,7 @@ class InformationState:
         # The part of b outside the range of A is the same for every x₀.
         return np.concatenate([triangle, Q.T @ rows[:, self.n :]], axis=1)
 
-    def about_hidden(self) -> tuple[Vector, Vector]:
+    def about_hidden(self) -> tuple[Array, Array]:
         """Return what the facts say about x₀ alone: exact rows (·, agents) and rows with unit noise (·, agents)."""
         hidden = self.n - self.masks
         if not self.masks:
@@ -185,11 +186,11 @@ class InformationState:
         return PosteriorFit(posterior, condition)
 
 
-def _singular_values(matrix: Vector) -> Vector:
+def _singular_values(matrix: Array) -> Array:
     return np.asarray(np.linalg.svd(matrix, compute_uv=False), dtype=np.float64)
 
 
-def _squared_ratio(values: Vector) -> float:
+def _squared_ratio(values: Array) -> float:
     """Return the squared ratio of the largest and the least of the values that are not 0."""
     positive = values[values > NEGLIGIBLE * values.max(initial=0.0)]
     return float((positive.max() / positive.min()) ** 2) if positive.size else 1.0
@@ -205,16 +206,16 @@ class Constraints:
     the facts that were used, and ``tolerance`` is by how much the null space may be off.
     """
 
-    basis: Vector
-    values: Vector
-    errors: Vector
-    free: Vector
-    coarse: Vector
+    basis: Array
+    values: Array
+    errors: Array
+    free: Array
+    coarse: Array
     rows: list[int]
     tolerance: float
 
 
-def _orthogonalised(exact: Vector, rounding: Vector, n: int, size: float) -> Constraints:
+def _orthogonalised(exact: Array, rounding: Array, n: int, size: float) -> Constraints:
     """Solve the exact facts, each time the one that says most beyond the earlier ones, compared with its error.
 
     Of every other fact the part in that direction is subtracted. What is left over, of length l < 1, has the error of
@@ -264,7 +265,7 @@ def _orthogonalised(exact: Vector, rounding: Vector, n: int, size: float) -> Con
     return Constraints(basis[sharp], values[sharp], inherited[rows][sharp], free, coarse, rows, tolerance)
 
 
-def _pseudo_inverse(matrix: Vector, tolerance: float, size: float) -> tuple[Vector, Vector, Vector]:
+def _pseudo_inverse(matrix: Array, tolerance: float, size: float) -> tuple[Array, Array, Array]:
     """Return the pseudo-inverse, an orthonormal basis of the null space, and the singular values that are not 0.
 
     Those up to ``tolerance``, as a share of the largest, count as 0, and so do rounding errors of a product whose
@@ -282,7 +283,7 @@ def _pseudo_inverse(matrix: Vector, tolerance: float, size: float) -> tuple[Vect
     return (right[:rank].T / values[:rank]) @ left[:, :rank].T, right[rank:].T, values[:rank]
 
 
-def _check_consistent(residual: Vector, size: float, rounding: Vector) -> None:
+def _check_consistent(residual: Array, size: float, rounding: Array) -> None:
     excess = np.abs(residual).max(axis=1, initial=0.0) - ROUNDING_ALLOWANCE * rounding
     if excess.max(initial=0.0) > CONTRADICTION * size:
         rule = "outputs must follow the model where it leaves no room for noise"
@@ -346,17 +347,17 @@ class RecursiveRows:
     and invertible. Like an information state, but it predicts the rows that come next.
     """
 
-    matrix: Vector
-    values: Vector
-    known: Vector
-    open: Vector
+    matrix: Array
+    values: Array
+    known: Array
+    open: Array
 
     @classmethod
-    def of(cls, matrix: Vector, replicates: int) -> RecursiveRows:
+    def of(cls, matrix: Array, replicates: int) -> RecursiveRows:
         """Return rows with values of 0."""
         return _spanned(matrix, np.zeros((len(matrix), replicates)))
 
-    def residuals(self, A: Vector, b: Vector) -> Vector:
+    def residuals(self, A: Array, b: Array) -> Array:
         """Return the residuals of new rows, (m, replicates), one after another; NaN where a row determines x₀ anew."""
         out = np.full(b.shape, np.nan)
         M, predicted = _contrasts(A @ self.open, np.linalg.norm(A, axis=1))
@@ -368,7 +369,7 @@ class RecursiveRows:
             out[predicted] = linalg.solve_triangular(root, M @ (b - C @ self.values), lower=True)
         return out
 
-    def condition(self, A: Vector, b: Vector) -> RecursiveRows:
+    def condition(self, A: Array, b: Array) -> RecursiveRows:
         """Return the rows with new ones taken in."""
         Q, R = np.linalg.qr(np.concatenate([self.matrix, A]))
         z = Q.T @ np.concatenate([self.values, b])
@@ -377,7 +378,7 @@ class RecursiveRows:
         return _spanned(R, z)
 
 
-def _spanned(matrix: Vector, values: Vector) -> RecursiveRows:
+def _spanned(matrix: Array, values: Array) -> RecursiveRows:
     """Return rows compressed to as many as they have rank."""
     f = matrix.shape[1]
     if not matrix.size:
@@ -390,7 +391,7 @@ def _spanned(matrix: Vector, values: Vector) -> RecursiveRows:
     return RecursiveRows(rows, left[:, :rank].T @ values, right[:rank].T, right[rank:].T)
 
 
-def _contrasts(D: Vector, size: Vector) -> tuple[Vector, list[int]]:
+def _contrasts(D: Array, size: Array) -> tuple[Array, list[int]]:
     """Return M with M D = 0 and a row for each row of D that those before it span, and which rows these are."""
     m, f = D.shape
     M, spanned, chosen = np.eye(m), list[int](), list[int]()

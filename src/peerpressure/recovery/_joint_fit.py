@@ -24,10 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.model import Vector
 from peerpressure.progress import checkpoint
 from peerpressure.recovery._limits import FIT_RESPONSES
 from peerpressure.recovery._unknowns import COORDINATES, Shared, Unknowns
+from peerpressure.step import Array
 
 # Newton's method for 1/s approaches the maximum from one side and needs far fewer.
 _ITERATIONS = 100
@@ -45,13 +45,13 @@ class FitDesign:
     """
 
     rows: NDArray[np.int64]
-    scale: Vector
+    scale: Array
     used: NDArray[np.bool_]
     follows: NDArray[np.bool_]
-    degrees: Vector
+    degrees: Array
     free: NDArray[np.bool_]
 
-    def whiten(self, values: Vector, phi: float) -> Vector:
+    def whiten(self, values: Array, phi: float) -> Array:
         """Return (v_t − φ v_{t−1})/√(1−φ²), 0 at steps that do not count, for values (…, T, n)."""
         if phi:
             before = np.zeros_like(values)
@@ -68,9 +68,9 @@ class Sample:
     Further axes may stand before, for the responses of outputs to several opinions.
     """
 
-    path: Vector
-    coupling: Vector
-    known: Vector
+    path: Array
+    coupling: Array
+    known: Array
     # The last fixed part of a regression of this sample.
     kept: dict[Any, Any] = field(default_factory=dict)
 
@@ -83,17 +83,17 @@ class Regression(NamedTuple):
     x̂₀, and ``log_det`` ½ log det corr(v).
     """
 
-    information: Vector
-    base: Vector
-    pull: Vector
-    rest: Vector
-    lean: Vector
-    slope: Vector
-    leverage: Vector
+    information: Array
+    base: Array
+    pull: Array
+    rest: Array
+    lean: Array
+    slope: Array
+    leverage: Array
     log_det: float
 
     @property
-    def forms(self) -> tuple[Vector, Vector, Vector]:
+    def forms(self) -> tuple[Array, Array, Array]:
         """The coefficients A, B, C, (n,) each."""
         return (self.rest**2).sum(axis=-2), (self.rest * self.lean).sum(axis=-2), (self.lean**2).sum(axis=-2)
 
@@ -101,13 +101,13 @@ class Regression(NamedTuple):
 class _Fixed(NamedTuple):
     """The part of a regression that depends on η and φ only."""
 
-    X: Vector
-    norm: Vector
-    information: Vector
-    own: Vector
-    base: Vector
-    rest: Vector
-    coupling: Vector
+    X: Array
+    norm: Array
+    information: Array
+    own: Array
+    base: Array
+    rest: Array
+    coupling: Array
 
 
 def regression(design: FitDesign, sample: Sample, shared: Shared) -> Regression:
@@ -151,7 +151,7 @@ def _fixed(design: FitDesign, sample: Sample, shared: Shared) -> _Fixed:
     return _Fixed(X, norm, information, own, base, Y - X * base[..., None, :], coupling)
 
 
-def _adopted(path: Vector, rate: Vector) -> tuple[Vector, Vector]:
+def _adopted(path: Array, rate: Array) -> tuple[Array, Array]:
     """Return k_{t−1} and π_{t−1} for every step of the path."""
     adopted, share = np.zeros_like(path), np.ones(rate.shape)
     for row in range(1, path.shape[-2]):
@@ -171,11 +171,11 @@ class ProfilePoint:
     """
 
     height: float
-    log_std: Vector
-    w: Vector
-    opinions: Vector
-    squares: Vector
-    degrees_of_freedom: Vector
+    log_std: Array
+    w: Array
+    opinions: Array
+    squares: Array
+    degrees_of_freedom: Array
     of: Regression
 
 
@@ -196,11 +196,11 @@ class ProfileLikelihood:
     sample: Sample
     reference: Reference | None = None
 
-    def height(self, z: Vector) -> float:
+    def height(self, z: Array) -> float:
         """Return the profile over everything that agents have for themselves."""
         return self.state(z).height
 
-    def state(self, z: Vector) -> ProfilePoint:
+    def state(self, z: Array) -> ProfilePoint:
         """Return the maximum at shared coordinates; NaN for log σ is one that is to be maximised as well."""
         checkpoint()
         what, restricted = self.unknown, self.reference is not None
@@ -220,7 +220,7 @@ class ProfileLikelihood:
         found = ProfilePoint(float(height), log_std, w, of.base + of.pull * w, squares, left, of)
         return replace(found, height=found.height - self._modification(shared, found)) if restricted else found
 
-    def _log_std(self, shared: Shared, squares: Vector, left: Vector) -> Vector:
+    def _log_std(self, shared: Shared, squares: Array, left: Array) -> Array:
         n = squares.size
         if shared.log_std is not None:
             return np.full(n, shared.log_std)
@@ -233,16 +233,16 @@ class ProfileLikelihood:
         return np.full(n, 0.5 * np.log(squares.sum() / left.sum()))
 
     @cached_property
-    def _size(self) -> Vector:
+    def _size(self) -> Array:
         """Sums of squares of the outputs, (n,), beside which residuals may be rounding errors."""
         outputs = self.sample.path[self.design.rows] / self.design.scale
         return np.asarray((outputs**2 * self.design.used).sum(axis=0))
 
-    def weights(self, of: Regression) -> Vector:
+    def weights(self, of: Regression) -> Array:
         """Return how much the scale of each output counts: its residual degrees of freedom, 1 − leverage, (T, n)."""
         return self.design.used - of.leverage * (self.reference is not None)
 
-    def inverse_stubbornness(self, of: Regression, precision: float) -> Vector:
+    def inverse_stubbornness(self, of: Regression, precision: float) -> Array:
         """Return the w ≥ 0 of each agent at which Σ weight · log(1 + ρdw) − RSS(w)/(2σ²) is largest, (n,)."""
         weight = self.weights(of)
         _, B, C = of.forms
@@ -262,7 +262,7 @@ class ProfileLikelihood:
                 break
         return np.asarray(w)
 
-    def curvature(self, state: ProfilePoint) -> Vector:
+    def curvature(self, state: ProfilePoint) -> Array:
         """Return the information about w of each agent, (n,)."""
         ratio = state.of.slope / (1 + state.of.slope * state.w)
         fitted = state.of.forms[2] * np.exp(-2 * state.log_std)
@@ -305,7 +305,7 @@ class ProfileLikelihood:
         scores = np.maximum(covariance.sum(axis=0)[active], 1e-300)
         return float((np.log(scores) - 0.5 * np.log(self.curvature(state)[active])).sum())
 
-    def modified(self, z: Vector) -> ProfileLikelihood:
+    def modified(self, z: Array) -> ProfileLikelihood:
         """Return the problem with the modification that compares with the point z."""
         # The height of a draft is not used: its reference only stands for the weights of a restricted likelihood.
         draft = replace(self, reference=Reference(None, replace(self, reference=None).state(z)))
@@ -313,7 +313,7 @@ class ProfileLikelihood:
         varies = set(self.unknown.coordinates) - {"std"} or "stubbornness" in self.unknown
         return replace(self, reference=Reference(self._responses(z, state) if varies else None, state))
 
-    def _responses(self, z: Vector, state: ProfilePoint) -> Sample:
+    def _responses(self, z: Array, state: ProfilePoint) -> Sample:
         """Return the outputs and couplings per unit of each x₀, without noise, at the point z.
 
         Small networks: of every agent to every opinion, (n, last, n). Large ones: of each agent to its own, (last, n),
@@ -365,7 +365,7 @@ def numerical(problem: ProfileLikelihood) -> list[int]:
     return [k for k, name in enumerate(names) if name != "std" or not problem.unknown.closed_form_std]
 
 
-def searched(problem: ProfileLikelihood, near: Vector | None = None) -> Vector:
+def searched(problem: ProfileLikelihood, near: Array | None = None) -> Array:
     """Return the highest point, searched from a grid of starts, or from one point that is near it."""
     free = numerical(problem)
     if near is not None:
@@ -392,14 +392,12 @@ def _level(problem: ProfileLikelihood) -> float:
     return float(np.log(np.sqrt((rest**2).sum() / design.used.sum()) + 1e-300))
 
 
-def height_of(problem: ProfileLikelihood, z: Vector) -> float:
+def height_of(problem: ProfileLikelihood, z: Array) -> float:
     value = problem.height(z)
     return value if np.isfinite(value) else -np.inf
 
 
-def climbed(
-    problem: ProfileLikelihood, start: Vector, free: list[int], scales: Vector, tolerance: float = 1e-8
-) -> Vector:
+def climbed(problem: ProfileLikelihood, start: Array, free: list[int], scales: Array, tolerance: float = 1e-8) -> Array:
     """Return the local maximum over the free coordinates; the others keep their values.
 
     ``scales`` are rough standard errors of all coordinates, by which the search is preconditioned.
@@ -412,12 +410,12 @@ def climbed(
     of = [COORDINATES[problem.unknown.coordinates[k]] for k in free]
     low, high = (np.array([getattr(scale, end) for scale in of]) / unit for end in ("low", "high"))
 
-    def minus(values: Vector) -> float:
+    def minus(values: Array) -> float:
         z = start.copy()
         z[free] = values * unit
         return -max(height_of(problem, z), -1e300)
 
-    def gradient(values: Vector) -> Vector:
+    def gradient(values: Array) -> Array:
         # Central differences within the range: one-sided ones are too coarse near the maximum, where they cancel.
         moves = STEP * np.eye(len(free))
         up, down = np.minimum(values + moves, high), np.maximum(values - moves, low)
@@ -433,7 +431,7 @@ def climbed(
     return z
 
 
-def rough_scales(problem: ProfileLikelihood, z: Vector, free: list[int]) -> Vector:
+def rough_scales(problem: ProfileLikelihood, z: Array, free: list[int]) -> Array:
     """Return rough standard errors of the free coordinates, from second differences; 1 where there is no curvature."""
     out, top = np.ones(z.size), problem.height(z)
     for k in free:

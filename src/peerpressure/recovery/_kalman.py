@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.errors import TooLargeError, message
-from peerpressure.model import Model, Vector
+from peerpressure.model import Model
 from peerpressure.recovery._estimate import Estimate, with_copies, without_copies
 from peerpressure.recovery._information_state import (
     GaussianPosterior,
@@ -33,13 +33,14 @@ from peerpressure.recovery._information_state import (
     masks_of,
     prior_information,
 )
+from peerpressure.recovery._least_squares import few_threads
 from peerpressure.recovery._limits import (
     FILTER_LIMIT,
+    LEGIBLE_DIGITS,
     NEGLIGIBLE,
     NOISE_TOLERANCE,
     PATH_BYTES,
     WRONG_DIGITS,
-    few_threads,
 )
 from peerpressure.recovery._observation import Outputs
 from peerpressure.recovery._prior import Prior
@@ -53,10 +54,7 @@ from peerpressure.statespace import (
     step_length,
     transitions,
 )
-
-# An innovation whose standard deviation is below this many units in the last place of the outputs consists mostly of
-# rounding error. Dividing it by √f would turn that error into a confident statement about x₀, so it is left out.
-_LEGIBLE_DIGITS = 1000
+from peerpressure.step import Array
 
 
 @final
@@ -69,10 +67,10 @@ class FilterState:
     rounding errors of that is 0.
     """
 
-    mean: Vector
-    slope: Vector
-    root: Vector
-    bound: Vector
+    mean: Array
+    slope: Array
+    root: Array
+    bound: Array
 
     @classmethod
     def initial(cls, system: System, replicates: int, unit: float) -> FilterState:
@@ -98,8 +96,8 @@ class FilterState:
         return FilterState(step.forward(self.mean), slope, root, step.spread_bound(self.bound))
 
     def condition(
-        self, agents: NDArray[np.int64], values: Vector, noise: float, tolerance: Vector
-    ) -> tuple[FilterState, tuple[Correction, ...], Vector, Vector]:
+        self, agents: NDArray[np.int64], values: Array, noise: float, tolerance: Array
+    ) -> tuple[FilterState, tuple[Correction, ...], Array, Array]:
         """Return the state given the outputs of one step, the corrections, and exact facts about θ with their errors.
 
         Parameters
@@ -166,9 +164,9 @@ class Correction:
     """The update by one output: the gain K, the innovation v = v_a − v_b x₀ and its variance f."""
 
     agent: int
-    gain: Vector
-    constant: Vector
-    slope: Vector
+    gain: Array
+    constant: Array
+    slope: Array
     variance: float
 
 
@@ -230,9 +228,9 @@ def last_step(system: System, data: Outputs, prior: Prior | None) -> FilterStep:
     return deque(run_filter(system, data, prior), maxlen=1)[0]
 
 
-def _noisy_facts(corrections: tuple[Correction, ...], width: int, last_digit: float) -> Vector:
+def _noisy_facts(corrections: tuple[Correction, ...], width: int, last_digit: float) -> Array:
     """Return v_b x₀ = v_a + N(0, f), divided by √f, as augmented rows, leaving out what is lost in the last digits."""
-    legible = [c for c in corrections if c.variance > (_LEGIBLE_DIGITS * last_digit) ** 2]
+    legible = [c for c in corrections if c.variance > (LEGIBLE_DIGITS * last_digit) ** 2]
     # np.array([]) would have one dimension and break the concatenation of augmented rows.
     if not legible:
         return np.empty((0, width))
@@ -262,7 +260,7 @@ def run_smoother(steps: Sequence[FilterStep], hidden: GaussianPosterior) -> Iter
             N = step.transition.adjoint(step.transition.adjoint(N).T)
 
 
-def _before(correction: Correction, r: Vector, N: Vector) -> tuple[Vector, Vector]:
+def _before(correction: Correction, r: Array, N: Array) -> tuple[Array, Array]:
     """Return r and N before one output; the columns of r are constants and then slopes in x₀."""
     agent, gain, f = correction.agent, correction.gain, correction.variance
     innovation = np.concatenate([correction.constant, -correction.slope])
@@ -277,7 +275,7 @@ def _before(correction: Correction, r: Vector, N: Vector) -> tuple[Vector, Vecto
     return r, N
 
 
-def _smoothed(state: FilterState, hidden: GaussianPosterior, r: Vector, N: Vector, later: int) -> GaussianPosterior:
+def _smoothed(state: FilterState, hidden: GaussianPosterior, r: Array, N: Array, later: int) -> GaussianPosterior:
     root, replicates = state.root, state.mean.shape[1]
     reach = root @ (root.T @ r)
     # R (I − RᵀNR) Rᵀ = P − P N P; written with the roots outside, the result has no entries in directions without
@@ -301,19 +299,19 @@ class PosteriorPath:
     and mean and covariance are those of the component that the outputs determine.
     """
 
-    mean: Vector
-    covariance: Vector
+    mean: Array
+    covariance: Array
     identified: NDArray[np.bool_]
 
     @property
-    def variance(self) -> Vector:
+    def variance(self) -> Array:
         """The variance of each entry at each time, (times, n)."""
         # Rounding can leave a variance of 0 slightly negative.
         diagonal = np.maximum(np.diagonal(self.covariance, axis1=1, axis2=2), 0.0)
         return np.where(self.identified, diagonal, np.inf)
 
     @property
-    def std(self) -> Vector:
+    def std(self) -> Array:
         """The standard deviations, (times, n)."""
         return np.sqrt(self.variance)
 

@@ -1,4 +1,4 @@
-"""The least-squares kernel: whitening, rank-revealing solutions with exact constraints, and conjugate gradients.
+"""The least-squares kernel: whitening, rank-revealing solutions with exact constraints, conjugate gradients, threads.
 
 All tolerances are those of ``_limits``. Small systems are solved through symmetric eigenvalues (normal equations) or a
 pivoted QR factorisation (rows with correlated, possibly singular noise); large ones by conjugate gradients, with
@@ -7,15 +7,18 @@ covariances as operators. The noise of an agent is ε_t = std · scale_t · u_t 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from peerpressure.errors import PeerPressureError
+from peerpressure.errors import PeerPressureError, message
 from peerpressure.noise import Noise
 from peerpressure.progress import checkpoint
 from peerpressure.recovery._limits import (
@@ -24,17 +27,18 @@ from peerpressure.recovery._limits import (
     COVARIANCE_TOLERANCE,
     EIGENVALUE_TOLERANCE,
     EXACT_RANK_TOLERANCE,
+    FILTER_LIMIT,
     NEGLIGIBLE,
     NOISE_TOLERANCE,
     NULL_TOLERANCE,
     SHARE_TOLERANCE,
     WRONG_DIGITS,
 )
+from peerpressure.step import Array
 
 # Whitening, and the best average of an agent's own series r_t = p_t x₀ + ε_t. The share p_t of x₀ in the series is 1
 # where hidden opinions are constant, and falls where they adapt.
 
-Array: TypeAlias = NDArray[np.float64]
 Times: TypeAlias = NDArray[np.int64]
 
 
@@ -494,10 +498,13 @@ def conjugate_gradients(
         p, rz = z + beta * p, after
     if rough:
         return x, _condition(steps)
-    raise PeerPressureError(
-        f"the estimate did not converge in {most} iterations: the outputs say too little of some agent; "
-        "use a prior, or observe more"
+    left = math.sqrt(float(np.divide(rz, goal, out=np.zeros_like(rz), where=goal > 0).max())) * tolerance
+    rule = (
+        f"conjugate gradients must reach a residual of {tolerance:g} in {most:,} iterations, for which the outputs "
+        "must say enough of every agent"
     )
+    remedy = "give a prior, or observe more agents or steps"
+    raise PeerPressureError(message(rule, got=f"{left:.1g}", remedy=remedy))
 
 
 def _preconditioned(preconditioner: Array | Callable[[Array], Array], r: Array) -> Array:
@@ -514,3 +521,35 @@ def _condition(steps: list[tuple[float, float]]) -> float:
     main[1:] += beta[:-1] / alpha[:-1]
     values = linalg.eigvalsh_tridiagonal(main, np.sqrt(beta[:-1]) / alpha[:-1])
     return float(values[-1] / max(values[0], 1e-300))
+
+
+# Threads of linear algebra: small matrices are faster on one.
+#
+# NumPy and SciPy bring a library of linear algebra each, with threads of its own that wait for work by spinning. A
+# filter calls both in turn on small matrices, and the threads of one then hold up those of the other: by a factor of
+# four on two cores.
+
+
+@contextmanager
+def few_threads(agents: int) -> Iterator[None]:
+    """Do linear algebra on one thread in this block, if there are so few agents that more would be slower.
+
+    The number is that of the process. If several threads of Python are in such blocks, that of the first one holds.
+    """
+    with nullcontext() if agents > FILTER_LIMIT else one_thread():
+        yield
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Do linear algebra on one thread in this block."""
+    with _controller().limit(limits=1, user_api="blas"):
+        yield
+
+
+@cache
+def _controller() -> Any:
+    # SciPy's library, which this module has loaded, must be loaded to be found.
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()

@@ -1,15 +1,10 @@
-"""Tolerances, size limits and threads of recovery, in one place.
+"""Tolerances and size limits of recovery, in one place.
 
 Tolerances are relative: to the largest weight, singular value or standard deviation of the same kind. Sizes are counted
 in agents unless a name says otherwise, and anything larger raises `TooLargeError` before memory is allocated.
 """
 
 from __future__ import annotations
-
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
-from functools import cache
-from typing import Any
 
 # Tolerances.
 
@@ -33,8 +28,15 @@ ROUNDING_ALLOWANCE = 100.0
 COARSE = 1e-6
 # An exact fact whose rounding error is more than this, relative to its size, says nothing.
 ILLEGIBLE = 0.1
-# Last digits in which an output and the equation that it stands for may be wrong.
+# Last digits in which an output and the equation that it stands for may be wrong: those that simulation and estimation
+# lose between them.
 WRONG_DIGITS = 8.0
+# Last digits by which y_t − C_t y_{t−1} may be off: simulation and inversion each sum over neighbours, and dividing by
+# the gain amplifies the error. 64 is generous, since a wrong error message is worse than a missed one.
+INVERTED_DIGITS = 64
+# An innovation whose standard deviation is below this many units in the last place of the outputs consists mostly of
+# rounding error. Dividing it by √f would turn that error into a confident statement about x₀, so it is left out.
+LEGIBLE_DIGITS = 1000
 # Part of a variance below which its rounding error is left out.
 NEGLIGIBLE_ERROR = 0.05
 # Residual at which conjugate gradients stop, and the most iterations until then.
@@ -77,36 +79,3 @@ COPIED_NUMBERS = 2**27
 RESIDUAL_NUMBERS = 2**24
 # Outputs that are compared with a law that is not Gaussian, each by an integral.
 LAW_NUMBERS = 2**15
-
-
-# Threads of linear algebra: small matrices are faster on one.
-#
-# NumPy and SciPy bring a library of linear algebra each, with threads of its own that wait for work by spinning. A
-# filter calls both in turn on small matrices, and the threads of one then hold up those of the other: by a factor of
-# four on two cores.
-
-
-@contextmanager
-def few_threads(agents: int) -> Iterator[None]:
-    """Do linear algebra on one thread in this block, if there are so few agents that more would be slower.
-
-    The number is that of the process. If several threads of Python are in such blocks, that of the first one holds.
-    """
-    with nullcontext() if agents > FILTER_LIMIT else one_thread():
-        yield
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Do linear algebra on one thread in this block."""
-    with _controller().limit(limits=1, user_api="blas"):
-        yield
-
-
-@cache
-def _controller() -> Any:
-    # SciPy's library must be loaded to be found.
-    import scipy.linalg  # noqa: F401
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()

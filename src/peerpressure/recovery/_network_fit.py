@@ -10,10 +10,10 @@ import numpy as np
 from scipy import linalg, sparse
 
 from peerpressure.errors import InvalidInputError, TooLargeError, message
-from peerpressure.model import Vector
 from peerpressure.progress import checkpoint
 from peerpressure.recovery._limits import JOINT_PAIRS
 from peerpressure.recovery._network_likelihood import Index, Mask, ProductSums
+from peerpressure.step import Array
 
 # A gradient below this many standard errors of the score is 0.
 STATIONARY = 1e-7
@@ -39,12 +39,12 @@ class AgentProblem:
 
     moments: ProductSums
     at: int
-    nu: Vector
-    rho: Vector
+    nu: Array
+    rho: Array
     count: int
-    tau_map: Vector
-    degree_map: Vector
-    diagonal: Vector
+    tau_map: Array
+    degree_map: Array
+    diagonal: Array
 
     @classmethod
     def of(cls, moments: ProductSums, at: int, nu: float = 1.0) -> AgentProblem:
@@ -55,7 +55,7 @@ class AgentProblem:
         tau[0, n], degree[0, n] = 1.0, 0.0
         return cls(moments, at, np.array([nu]), moments.rho, moments.count, tau, degree, diagonal)
 
-    def times(self, beta: Vector) -> Vector:
+    def times(self, beta: Array) -> Array:
         """Return Mβ, from the columns of the weights that are not 0."""
         m, i, n = self.moments, self.at, self.moments.s.shape[0]
         used = np.flatnonzero(beta[:n])
@@ -64,7 +64,7 @@ class AgentProblem:
         weights = theta @ m.s[used] - m.c[i] * d - m.c[i, used] @ theta + m.q[i] * d + tau * (m.bd[i] - m.be[i])
         return np.append(weights, d * m.bd[i] - m.be[i, used] @ theta + tau * m.bb[i])
 
-    def gram(self, which: Index) -> Vector:
+    def gram(self, which: Index) -> Array:
         """Return M for some of the variables."""
         m, i, n = self.moments, self.at, self.moments.s.shape[0]
         last = which.size and which[-1] == n
@@ -88,19 +88,17 @@ class SymmetricProblem:
 
     groups: Sequence[ProductSums]
     pairs: Index
-    r: Vector
-    deviation: Vector
-    nu: Vector
-    rho: Vector
+    r: Array
+    deviation: Array
+    nu: Array
+    rho: Array
     count: int
     tau_map: Any
     degree_map: Any
-    diagonal: Vector
+    diagonal: Array
 
     @classmethod
-    def of(
-        cls, groups: Sequence[ProductSums], pairs: Index, stubbornness: Vector, deviation: Vector
-    ) -> SymmetricProblem:
+    def of(cls, groups: Sequence[ProductSums], pairs: Index, stubbornness: Array, deviation: Array) -> SymmetricProblem:
         """Return the problem of these pairs (m, 2)."""
         n, m = stubbornness.size, len(pairs)
         (a, b), r = pairs.T, 1 / (stubbornness * deviation)
@@ -115,7 +113,7 @@ class SymmetricProblem:
         first = groups[0]
         return cls(groups, pairs, r, deviation, np.ones(n), first.rho, first.count, tau, degree, diagonal)
 
-    def times(self, beta: Vector) -> Vector:
+    def times(self, beta: Array) -> Array:
         """Return Mβ, from one product of matrices for each group of agents."""
         (a, b), r = self.pairs.T, self.r
         n = r.size
@@ -130,7 +128,7 @@ class SymmetricProblem:
             own += float((d * g.bd - (g.be * rows).sum(axis=1) + mine * g.bb) @ (1 / self.deviation[g.agents]))
         return np.append(found[a, b] * r[a] + found[b, a] * r[b], own)
 
-    def gram(self, which: Index) -> Vector:
+    def gram(self, which: Index) -> Array:
         """Return M for some of the variables, assembled agent by agent."""
         m = len(self.pairs)
         if which.size > JOINT_PAIRS:
@@ -160,26 +158,26 @@ class SymmetricProblem:
 Problem: TypeAlias = AgentProblem | SymmetricProblem
 
 
-def _arguments(problem: Problem, beta: Vector) -> Vector:
+def _arguments(problem: Problem, beta: Array) -> Array:
     """Return u = τ_r + ρ_t d_r, (rows, T)."""
     tau, degree = problem.tau_map @ beta, problem.degree_map @ beta
     return np.asarray(tau[:, None] + problem.rho * degree[:, None])
 
 
-def _log_sum(problem: Problem, beta: Vector) -> float:
+def _log_sum(problem: Problem, beta: Array) -> float:
     """Return Σ_r ν_r Σ_t log u, −∞ where an argument is not positive."""
     u = _arguments(problem, beta)
     return problem.count * float(problem.nu @ np.log(u).sum(axis=1)) if u.min() > 0 else -np.inf
 
 
-def _log_slope(problem: Problem, inverse: Vector) -> Vector:
+def _log_slope(problem: Problem, inverse: Array) -> Array:
     """Return the gradient of Σ_r ν_r Σ_t log u, given 1/u."""
     weight = problem.nu * problem.count
     first = problem.tau_map.T @ (weight * inverse.sum(axis=1))
     return np.asarray(first + problem.degree_map.T @ (weight * (inverse @ problem.rho)))
 
 
-def _log_hessian(problem: Problem, inverse: Vector, which: Index) -> Vector:
+def _log_hessian(problem: Problem, inverse: Array, which: Index) -> Array:
     """Return Σ_r ν_r Σ_t p pᵀ with p the gradient of log u: minus the second derivative of the logarithms."""
     tau, degree = problem.tau_map[:, which], problem.degree_map[:, which]
     square = inverse * inverse
@@ -193,14 +191,14 @@ def _log_hessian(problem: Problem, inverse: Vector, which: Index) -> Vector:
     return np.asarray(by[0] * np.outer(t, t) + cross + cross.T + by[2] * np.outer(d, d))
 
 
-def gradient(problem: Problem, beta: Vector) -> Vector:
+def gradient(problem: Problem, beta: Array) -> Array:
     """Return the gradient, without a penalty, in all variables."""
     return problem.times(beta) - _log_slope(problem, 1 / _arguments(problem, beta))
 
 
 def solve(
-    problem: Problem, beta: Vector, allowed: Mask, penalty: Vector | float = 0.0, tolerance: float = STATIONARY
-) -> Vector:
+    problem: Problem, beta: Array, allowed: Mask, penalty: Array | float = 0.0, tolerance: float = STATIONARY
+) -> Array:
     """Return the minimum over β ≥ 0, with variables that are not allowed kept as they are.
 
     Projected Newton steps on the variables that are positive or that the gradient pulls up, at most twice as many as
@@ -231,7 +229,7 @@ def solve(
     raise InvalidInputError(message(rule, got=f"{problem.rho.size * problem.count} steps", remedy=remedy))
 
 
-def _newton_step(problem: Problem, beta: Vector, which: Index, slope: Vector, logs: Vector, inverse: Vector) -> bool:
+def _newton_step(problem: Problem, beta: Array, which: Index, slope: Array, logs: Array, inverse: Array) -> bool:
     """Take one step on some variables, in place; return whether the objective decreased.
 
     ``slope`` is its gradient, ``logs`` the logarithms' part of it, and ``inverse`` 1/u.
@@ -258,12 +256,12 @@ def _newton_step(problem: Problem, beta: Vector, which: Index, slope: Vector, lo
     return False
 
 
-def objective(problem: Problem, beta: Vector) -> float:
+def objective(problem: Problem, beta: Array) -> float:
     """Return the negative log-likelihood of the unit-variance residuals, up to a constant, without a penalty."""
     return 0.5 * float(beta @ problem.times(beta)) - _log_sum(problem, beta)
 
 
-def information(problem: Problem, beta: Vector, which: Index) -> tuple[Vector, Vector]:
+def information(problem: Problem, beta: Array, which: Index) -> tuple[Array, Array]:
     """Return the observed information of some variables, and the part of it that the logarithms contribute."""
     logs = _log_hessian(problem, 1 / _arguments(problem, beta), which)
     return problem.gram(which) + logs, logs
@@ -278,7 +276,7 @@ class EdgeFit:
     """A problem with its selected variables and their values; the last variable is τ, which is given."""
 
     problem: Problem
-    beta: Vector
+    beta: Array
     allowed: Mask
     penalty: float = 0.0
 
@@ -348,7 +346,7 @@ def _pruned(chosen: EdgeFit, price: float) -> EdgeFit:
     return chosen
 
 
-def _restricted(problem: Problem, beta: Vector) -> Problem:
+def _restricted(problem: Problem, beta: Array) -> Problem:
     """Return the problem with the weight ν of its logarithms corrected for the unknowns of each agent."""
     rows = problem.rho.size * problem.count
     if isinstance(problem, AgentProblem):
@@ -363,14 +361,14 @@ def _restricted(problem: Problem, beta: Vector) -> Problem:
     return replace(problem, nu=_share(unknowns, rows))
 
 
-def _share(unknowns: Vector, rows: int) -> Vector:
+def _share(unknowns: Array, rows: int) -> Array:
     return np.maximum(1 - unknowns / rows, 1 / rows)
 
 
 # Covariances.
 
 
-def covariance_of(found: EdgeFit, scale: float, excess: float) -> Vector:
+def covariance_of(found: EdgeFit, scale: float, excess: float) -> Array:
     """Return the covariance of the positive weights w = θ/τ; ``scale`` is the information about τ, ∞ if it is known.
 
     The information H of a normal law becomes H⁻¹ + (κ − 3) H⁻¹LH⁻¹ for noise of kurtosis κ, with L the part of H that
@@ -385,7 +383,7 @@ def covariance_of(found: EdgeFit, scale: float, excess: float) -> Vector:
     return np.asarray((covariance + np.outer(move, move) / scale) / tau**2)
 
 
-def hidden_opinion(moments: ProductSums, at: int, tau: float, covariance: Vector, w: Vector, support: Index) -> Vector:
+def hidden_opinion(moments: ProductSums, at: int, tau: float, covariance: Array, w: Array, support: Index) -> Array:
     """Return an agent's x₀, less the centre of opinions, and its standard error."""
     # x = mean of y + Σ_j w_j (mean of the j-th regressor) + a mean of the noise, which is independent of the weights.
     lever = (moments.du[at] - moments.eu[support]) / moments.uu

@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 from scipy import linalg
 from scipy.special import stdtr
 
-from peerpressure.errors import PeerPressureError
-from peerpressure.model import Vector
+from peerpressure.errors import PeerPressureError, message
 from peerpressure.progress import checkpoint
 from peerpressure.recovery._limits import LEAST_INFORMATION
+from peerpressure.step import Array
 
 Mask: TypeAlias = NDArray[np.bool_]
 Index: TypeAlias = NDArray[np.int64]
@@ -47,10 +47,10 @@ class Steps:
 
     states: NDArray[Any]
     times: Index
-    rho: Vector
-    scale: Vector
+    rho: Array
+    scale: Array
     coefficient: float
-    known: Vector
+    known: Array
 
     @property
     def lag(self) -> int:
@@ -63,7 +63,7 @@ class Steps:
         found[self.lag :] = self.times[self.lag :] - self.times[: -self.lag] == self.lag
         return found
 
-    def blocks(self, rows: Index) -> Iterator[tuple[Vector, Vector, Vector, Vector]]:
+    def blocks(self, rows: Index) -> Iterator[tuple[Array, Array, Array, Array]]:
         """Yield D, E, B (replicates · steps, n) and u (replicates · steps,) for blocks of the rows given.
 
         The residual of agent i is τ_i B_i + Σ_j θ_ij (D_i − E_j) − ξ_i u. An AR(1) noise is whitened by differences.
@@ -81,7 +81,7 @@ class Steps:
             d, e, b, u = (np.nan_to_num(term.reshape(-1, term.shape[-1])) for term in now)
             yield d, e, b, u[:, 0]
 
-    def _terms(self, rows: Index, centre: float) -> list[Vector]:
+    def _terms(self, rows: Index, centre: float) -> list[Array]:
         y = np.asarray(self.states[:, rows], dtype=np.float64) - centre
         before = np.asarray(self.states[:, rows - 1], dtype=np.float64) - centre
         # Both are shifted alike, which leaves their differences as they are and keeps the sums from cancelling: late
@@ -112,17 +112,17 @@ class ProductSums:
 
     agents: Index
     at: Index
-    s: Vector
-    c: Vector
-    q: Vector
-    be: Vector
-    bd: Vector
-    bb: Vector
-    du: Vector
-    eu: Vector
-    bu: Vector
+    s: Array
+    c: Array
+    q: Array
+    be: Array
+    bd: Array
+    bb: Array
+    du: Array
+    eu: Array
+    bu: Array
     uu: float
-    rho: Vector
+    rho: Array
     count: int
     log_scale: float
     free: bool
@@ -158,8 +158,8 @@ def sum_products(steps: Steps, agents: Index, rows: Index, *, free: bool) -> Pro
 
 
 def residual_tests(
-    steps: Steps, sums: ProductSums, tau: Vector, weights: Vector, hidden: Vector, excess: float
-) -> tuple[Vector, Vector]:
+    steps: Steps, sums: ProductSums, tau: Array, weights: Array, hidden: Array, excess: float
+) -> tuple[Array, Array]:
     """Return two tests of a group's residuals, in standard errors, (g,) each.
 
     The first is their correlation from one step to the next, the second the trend of their squares over time.
@@ -207,13 +207,13 @@ class Unbounded:
     """
 
     neighbours: Index
-    ones: Vector
-    b: Vector
-    diagonal: Vector
+    ones: Array
+    b: Array
+    diagonal: Array
     inner: float
     square: float
-    rho: Vector
-    weight: Vector
+    rho: Array
+    weight: Array
     spare: int
 
     def degree(self, tau: float) -> float:
@@ -231,9 +231,10 @@ class Unbounded:
             d += step
             if abs(step) <= 1e-13 * (abs(d) + tau):
                 return d
-        raise PeerPressureError(f"the weights did not converge in {_ITERATIONS} Newton steps; observe more steps")
+        rule = f"the weights must converge in {_ITERATIONS} Newton steps"
+        raise PeerPressureError(message(rule, got=f"a last change of {abs(step):.1g}", remedy="observe more steps"))
 
-    def weights(self, tau: float, excess: float) -> tuple[Vector, Vector]:
+    def weights(self, tau: float, excess: float) -> tuple[Array, Array]:
         """Return θ for a given τ, and its standard errors for noise of this excess kurtosis."""
         pull = self.rho / (tau + self.rho * self.degree(tau))
         theta = self.ones * float(self.weight @ pull) - tau * self.b
@@ -267,12 +268,12 @@ class _Inverse:
     """
 
     shared: bool
-    ones: Vector
-    b: Vector
-    diagonal: Vector
+    ones: Array
+    b: Array
+    diagonal: Array
     inner: float
-    v: Vector
-    w: Vector
+    v: Array
+    w: Array
 
 
 def unbounded(steps: Steps, sums: ProductSums, allowed: Mask) -> list[Unbounded | None]:
@@ -297,7 +298,7 @@ def _ridge(sums: ProductSums) -> float:
     return float(np.trace(sums.s)) / len(sums.s) ** 2
 
 
-def _inverse(sums: ProductSums, at: int, allowed: Mask, base: Vector) -> _Inverse:
+def _inverse(sums: ProductSums, at: int, allowed: Mask, base: Array) -> _Inverse:
     """Return G⁻¹ for G = A − c1ᵀ − 1cᵀ + q11ᵀ, by Woodbury's identity."""
     checkpoint()
     i, n = int(sums.agents[at]), len(base)
@@ -320,13 +321,13 @@ def _inverse(sums: ProductSums, at: int, allowed: Mask, base: Vector) -> _Invers
     return _Inverse(shared, ones, b, diagonal - ((v @ w) * v).sum(axis=1), float(right[:, 2] @ b), v, w)
 
 
-def _part(sums: ProductSums, j: Index) -> Vector:
+def _part(sums: ProductSums, j: Index) -> Array:
     return np.asarray(linalg.inv(sums.s[np.ix_(j, j)] + _ridge(sums)))
 
 
 def _weights(
-    steps: Steps, sums: ProductSums, which: Index, inverses: Sequence[_Inverse], allowed: Mask, base: Vector
-) -> Vector:
+    steps: Steps, sums: ProductSums, which: Index, inverses: Sequence[_Inverse], allowed: Mask, base: Array
+) -> Array:
     """Return Σ (1 − leverage) over the rows of each step, (agents, T): what the fit leaves of the logarithms.
 
     A residual keeps 1 − h of its own noise, h being the leverage of its row. Early steps, which determine the scale,
@@ -354,7 +355,7 @@ def _weights(
     return found
 
 
-def common_scale(agents: Sequence[Unbounded | None], deviation: Vector) -> tuple[float, float]:
+def common_scale(agents: Sequence[Unbounded | None], deviation: Array) -> tuple[float, float]:
     """Return the factor τ of all agents, τ_i = τ/deviation_i, and its information.
 
     Newton's method on the sum of the agents' profile likelihoods, which is concave in τ. Where the information about
@@ -377,7 +378,7 @@ def common_scale(agents: Sequence[Unbounded | None], deviation: Vector) -> tuple
     return tau, curvature
 
 
-def own_scales(agents: Sequence[Unbounded | None], deviation: Vector) -> tuple[Vector, Vector]:
+def own_scales(agents: Sequence[Unbounded | None], deviation: Array) -> tuple[Array, Array]:
     """Return τ_i and its information for each agent; where it is lost, the common scale and an information of 0.
 
     Whether it is lost depends on the information at the common scale: at an agent's own, it would be large just where
@@ -394,7 +395,7 @@ def own_scales(agents: Sequence[Unbounded | None], deviation: Vector) -> tuple[V
     return tau, known
 
 
-def edge_tests(agents: Sequence[Unbounded | None], tau: Vector, excess: float) -> tuple[Vector, Vector, Vector]:
+def edge_tests(agents: Sequence[Unbounded | None], tau: Array, excess: float) -> tuple[Array, Array, Array]:
     """Return estimates θ and their standard errors (n, n), NaN where there are none, and degrees of freedom (n, 1)."""
     n = len(agents)
     value, error, spare = np.full((n, n), np.nan), np.full((n, n), np.nan), np.ones((n, 1))
@@ -406,7 +407,7 @@ def edge_tests(agents: Sequence[Unbounded | None], tau: Vector, excess: float) -
     return value, error, spare
 
 
-def confidence(value: Vector, error: Vector, spare: Vector) -> Vector:
+def confidence(value: Array, error: Array, spare: Array) -> Array:
     """Return one minus the p-value of the one-sided test of 0, NaN where there is none."""
     # Student's law, because the scale of an agent's residuals is estimated from the same steps.
     return np.asarray(stdtr(spare, value / error))

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.parameters import is_labelled, values_in_order
+from peerpressure.step import Array
 
-Array: TypeAlias = NDArray[np.float64]
 # Or a series, mapping or data frame by label, which have no common type.
 PerAgent: TypeAlias = float | Sequence[float] | NDArray[Any] | Any
 

@@ -14,7 +14,6 @@ from typing import Any, final
 
 import numpy as np
 
-from peerpressure.model import Vector
 from peerpressure.recovery._joint_fit import (
     STEP,
     ProfileLikelihood,
@@ -28,6 +27,7 @@ from peerpressure.recovery._joint_fit import (
 )
 from peerpressure.recovery._limits import DENSE_LIMIT
 from peerpressure.recovery._unknowns import COORDINATES, UnknownParameter
+from peerpressure.step import Array
 
 # Points between the ends of a profile at which agents' own intervals are united.
 _PATH = 25
@@ -44,7 +44,7 @@ class Found:
 
     parameters: dict[str, UnknownParameter]
     hidden: UnknownParameter
-    covariance: Vector
+    covariance: Array
     log_likelihood: float
 
 
@@ -85,7 +85,7 @@ def _constant(problem: ProfileLikelihood) -> float:
 class _Profile:
     """Intervals around one maximum."""
 
-    def __init__(self, problem: ProfileLikelihood, best: Vector, level: float) -> None:
+    def __init__(self, problem: ProfileLikelihood, best: Array, level: float) -> None:
         self.problem, self.names, self.level = problem, problem.unknown.coordinates, level
         self.free = numerical(problem)
         self.state = problem.state(best)
@@ -112,7 +112,7 @@ class _Profile:
 
     # Shared parameters.
 
-    def _covariance(self) -> tuple[Vector, bool]:
+    def _covariance(self) -> tuple[Array, bool]:
         """Return the inverse of minus the second derivative in all shared coordinates, and whether it is positive."""
         size = len(self.names)
         steps = 0.5 * self.scales
@@ -170,11 +170,11 @@ class _Profile:
         # Where another coordinate would go on beyond its range, so would this one.
         return float(np.sign(step) * np.inf) if stuck[end] else end
 
-    def _at_bound(self, z: Vector, others: list[int]) -> bool:
+    def _at_bound(self, z: Array, others: list[int]) -> bool:
         of = [COORDINATES[self.names[j]] for j in others]
         return any(min(z[j] - scale.low, scale.high - z[j]) < 1e-9 for j, scale in zip(others, of, strict=True))
 
-    def _within_range(self, z: Vector, k: int) -> Vector:
+    def _within_range(self, z: Array, k: int) -> Array:
         """Return the point with coordinates in their ranges, and log σ left to its formula unless it is the k-th."""
         of = [COORDINATES[name] for name in self.names]
         z = np.clip(z, [scale.low for scale in of], [scale.high for scale in of])
@@ -200,7 +200,7 @@ class _Profile:
 
     # What agents have for themselves.
 
-    def _own(self, ends: list[tuple[float, float]]) -> tuple[dict[str, UnknownParameter], Vector]:
+    def _own(self, ends: list[tuple[float, float]]) -> tuple[dict[str, UnknownParameter], Array]:
         """Return the intervals of what agents have for themselves, by name, and the covariance of x̂₀."""
         slopes = self._derivatives()
         united = self._united(ends, slopes)
@@ -222,7 +222,7 @@ class _Profile:
             out[name] = UnknownParameter(shown * factor, std * factor, low * factor, high * factor, fine)
         return out, self._opinion_covariance(slopes["hidden"])
 
-    def _estimates(self, name: str) -> tuple[Vector, Vector]:
+    def _estimates(self, name: str) -> tuple[Array, Array]:
         """Return the agents' own estimates, and their standard errors at given shared parameters."""
         state = self.state
         if name == "agent_std":
@@ -233,16 +233,16 @@ class _Profile:
             return _inverse(state.w), _inverse(state.w) ** 2 / np.sqrt(curvature)
         return state.opinions, np.sqrt(_opinion_variance(self.problem, state))
 
-    def _opinion_covariance(self, slopes: Vector) -> Vector:
+    def _opinion_covariance(self, slopes: Array) -> Array:
         own = _opinion_variance(self.problem, self.state)
         inner = self.covariance if self.curved else np.zeros_like(self.covariance)
         if own.size > DENSE_LIMIT:
             return np.asarray(own + np.einsum("ia,ab,ib->i", slopes, inner, slopes))
         return np.asarray(np.diag(own) + slopes @ inner @ slopes.T)
 
-    def _derivatives(self) -> dict[str, Vector]:
+    def _derivatives(self) -> dict[str, Array]:
         """Return the derivatives of agents' own estimates by the shared coordinates, (n, coordinates) each."""
-        columns: dict[str, list[Vector]] = {"hidden": [], "agent_std": [], "stubbornness": []}
+        columns: dict[str, list[Array]] = {"hidden": [], "agent_std": [], "stubbornness": []}
         for k, step in enumerate(STEP * self.scales):
             move = step * (np.arange(self.best.size) == k)
             up, down = (self.problem.state(self.best + sign * move) for sign in (1, -1))
@@ -253,7 +253,7 @@ class _Profile:
         n = self.state.opinions.size
         return {name: np.nan_to_num(np.array(of).reshape(-1, n).T) for name, of in columns.items()}
 
-    def _united(self, ends: list[tuple[float, float]], slopes: dict[str, Vector]) -> dict[str, tuple[Vector, Vector]]:
+    def _united(self, ends: list[tuple[float, float]], slopes: dict[str, Array]) -> dict[str, tuple[Array, Array]]:
         """Return the unions of agents' own intervals over the shared coordinates."""
         if len(self.free) == 1:
             return self._along(self.free[0], *ends[self.free[0]])
@@ -277,13 +277,13 @@ class _Profile:
             out[name] = np.maximum(np.nan_to_num(ends_of[0], nan=least), least), np.nan_to_num(ends_of[1], nan=np.inf)
         return out
 
-    def _along(self, k: int, low: float, high: float) -> dict[str, tuple[Vector, Vector]]:
+    def _along(self, k: int, low: float, high: float) -> dict[str, tuple[Array, Array]]:
         """Return the unions along the profile of the only coordinate that no formula maximises."""
         scale, top, middle = COORDINATES[self.names[k]], self.problem.height(self.best), self.best[k]
         # Closer near the estimate, since an open profile goes far.
         share = np.linspace(0, 1, _PATH // 2 + 1)[1:] ** 2
         ends = max(low, scale.low), min(high, scale.high)
-        united: dict[str, tuple[Vector, Vector]] = self._own_ends(self.state, 0.0)
+        united: dict[str, tuple[Array, Array]] = self._own_ends(self.state, 0.0)
         for value in np.concatenate([middle + share * (end - middle) for end in ends]):
             z = self.best.copy()
             z[k] = value
@@ -292,7 +292,7 @@ class _Profile:
                 united[name] = np.fmin(united[name][0], a), np.fmax(united[name][1], b)
         return united
 
-    def _own_ends(self, state: ProfilePoint, lost: float) -> dict[str, tuple[Vector, Vector]]:
+    def _own_ends(self, state: ProfilePoint, lost: float) -> dict[str, tuple[Array, Array]]:
         """Return the intervals of agents' own quantities at a state whose height has lost some of the allowance."""
         left = np.maximum(allowance(self.level, self.own_left) - lost, 0.0)
         information = np.where(state.of.information > 0, state.of.information, np.nan)
@@ -319,7 +319,7 @@ def _within(value: float, bound: float, step: float) -> float:
     return min(value, bound) if step > 0 else max(value, bound)
 
 
-def _inverse(w: Vector) -> Vector:
+def _inverse(w: Array) -> Array:
     """Return s = 1/w; w = 0 means that the outputs show no sign of an agent's neighbours."""
     return np.asarray(np.divide(1.0, w, out=np.full(w.shape, np.inf), where=w > 0))
 
@@ -330,7 +330,7 @@ def _proportions(problem: ProfileLikelihood) -> Any:
     return noise.deviations(n) / noise.deviations(n).mean() if np.ndim(noise.std) else 1.0
 
 
-def _opinion_variance(problem: ProfileLikelihood, state: ProfilePoint) -> Vector:
+def _opinion_variance(problem: ProfileLikelihood, state: ProfilePoint) -> Array:
     """Return the variance of each x̂₀ at given shared parameters."""
     information = state.of.information
     own = np.divide(np.exp(2 * state.log_std), information, out=np.zeros(information.size), where=information > 0)
@@ -339,7 +339,7 @@ def _opinion_variance(problem: ProfileLikelihood, state: ProfilePoint) -> Vector
     return np.asarray(own)
 
 
-def _bisected(drop: Callable[[Vector], Vector], inner: Vector, outer: Vector, wanted: Vector) -> Vector:
+def _bisected(drop: Callable[[Array], Array], inner: Array, outer: Array, wanted: Array) -> Array:
     """Return where a function that increases from inner to outer reaches the wanted values, element by element."""
     for _ in range(50):
         middle = (inner + outer) / 2
@@ -348,11 +348,11 @@ def _bisected(drop: Callable[[Vector], Vector], inner: Vector, outer: Vector, wa
     return (inner + outer) / 2
 
 
-def _scale_ends(centre: Vector, nu: Vector, drop: Vector) -> tuple[Vector, Vector]:
+def _scale_ends(centre: Array, nu: Array, drop: Array) -> tuple[Array, Array]:
     """Return where ν(log r + ½(r⁻² − 1)) reaches the drop, as centre · r."""
     ratio = drop / nu
 
-    def fallen(x: Vector) -> Vector:
+    def fallen(x: Array) -> Array:
         return np.asarray(x + 0.5 * np.expm1(-2 * x))
 
     low = _bisected(lambda x: fallen(-x), np.zeros_like(ratio), 0.5 * np.log1p(2 * ratio + 2 * np.sqrt(ratio)), ratio)
@@ -361,19 +361,19 @@ def _scale_ends(centre: Vector, nu: Vector, drop: Vector) -> tuple[Vector, Vecto
 
 
 def _stubborn_ends(
-    problem: ProfileLikelihood, state: ProfilePoint, left: Vector, information: Vector
-) -> dict[str, tuple[Vector, Vector]]:
+    problem: ProfileLikelihood, state: ProfilePoint, left: Array, information: Array
+) -> dict[str, tuple[Array, Array]]:
     """Return the intervals of s = 1/w and, united over w, of x₀."""
     weight, precision = problem.weights(state.of), np.exp(-2 * state.log_std)
     A, B, C = state.of.forms
 
-    def height(w: Vector) -> Vector:
+    def height(w: Array) -> Array:
         jacobian = (weight * np.log1p(state.of.slope * w)).sum(axis=0)
         return np.asarray(jacobian - 0.5 * precision * (A + 2 * B * w + C * w**2))
 
     top = height(state.w)
 
-    def fallen(w: Vector) -> Vector:
+    def fallen(w: Array) -> Array:
         return top - height(w)
 
     curvature = problem.curvature(state)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.errors import TooLargeError, message
-from peerpressure.model import Model, Vector
+from peerpressure.model import Model
 from peerpressure.recovery._estimate import Estimate, estimate_from
 from peerpressure.recovery._information_state import estimate_of, masks_of, prior_information
 from peerpressure.recovery._least_squares import (
@@ -39,9 +39,9 @@ from peerpressure.statespace import (
     transition_table,
     transitions,
 )
+from peerpressure.step import Array
 from peerpressure.theory._moments import forward_moments
 
-Array: TypeAlias = NDArray[np.float64]
 OLS, WLS, SNAPSHOT = "ols", "wls", "snapshot"
 # The preconditioner has a 16th of the steps: from a hidden start at least the two that determine all opinions, and from
 # a given one four, since the first alone does and is as good as its diagonal. It saves products from eight times as
@@ -530,7 +530,7 @@ def gls(model: Model, data: Outputs, prior: Prior | None = None) -> Estimate:
     return estimate_of(model, data, "gls", information.condition(*facts))
 
 
-def stacked(model: Model, data: Outputs) -> tuple[Vector, Vector, Vector]:
+def stacked(model: Model, data: Outputs) -> tuple[Array, Array, Array]:
     """Return Q (outputs, n), q (outputs,) and L of all outputs Y = Q x₀ + q + L w, ordered by time and then by agent.
 
     The draws w, with unit variance, are those of the initial state and of all transitions.
@@ -543,7 +543,7 @@ def stacked(model: Model, data: Outputs) -> tuple[Vector, Vector, Vector]:
     state = np.zeros((start.layout.states, ends[-1]))
     state[:, :n], state[:, n] = start.forward(np.eye(n)), start.offset
     state[:, n + 1 : ends[1]] = start.forward(noise=np.eye(start.draws))
-    rows: list[Vector] = []
+    rows: list[Array] = []
     for t in range(data.seen.last + 1):
         if t:
             step = steps[t - 1]

@@ -21,33 +21,460 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import TypeAlias, final
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Protocol, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
+from scipy import linalg, sparse
 
 from peerpressure.errors import TooLargeError
 from peerpressure.model import Model
-from peerpressure.noise import Gaussian
+from peerpressure.noise import Custom, Gaussian, Noise, NoNoise, Rademacher, Uniform
 from peerpressure.progress import ShouldStop, cancellable, checkpoint
 from peerpressure.recovery._diagnostics import FitDiagnostics, Likelihood, Residuals
 from peerpressure.recovery._information_state import InformationState, RecursiveRows
+from peerpressure.recovery._innovations import observed_steps, own_series, start_row
 from peerpressure.recovery._kalman import run_filter
-from peerpressure.recovery._least_squares import innovation_std
-from peerpressure.recovery._limits import CONTRADICTION, FILTER_LIMIT, PATH_BYTES
+from peerpressure.recovery._least_squares import conjugate_gradients, innovation_std
+from peerpressure.recovery._likelihood import likelihood
+from peerpressure.recovery._limits import (
+    CONTRADICTION,
+    DENSE_LIMIT,
+    FILTER_LIMIT,
+    INVERTED_DIGITS,
+    LAW_NUMBERS,
+    LEGIBLE_DIGITS,
+    NEGLIGIBLE,
+    PATH_BYTES,
+    RESIDUAL_NUMBERS,
+)
 from peerpressure.recovery._observation import Observation, Outputs, outputs_of
 from peerpressure.recovery._regression import stacked
-from peerpressure.recovery._series_residuals import first_outputs, has_density, noise_deviations, series_residuals
 from peerpressure.recovery._sparse_kalman import SparseStates, eliminate, sparse_estimate
-from peerpressure.statespace import System, model_of
+from peerpressure.statespace import System, initial_state, model_of, retained
+from peerpressure.step import Array
 from peerpressure.trajectory import Trajectory
 
-Array: TypeAlias = NDArray[np.float64]
-# Units in the last place of the outputs that an innovation must exceed to be more than a rounding error.
-_LEGIBLE_DIGITS = 1000
+# Residuals from each agent's own series r_t = π_{t−1} x₀ + ε_t, which needs the outputs of its neighbours.
+#
+# Whitened, the series is b_t = a_t x₀ + e_t. Gaussian noise has recursive residuals in closed form. For other laws the
+# density of x₀ given b_1, …, b_{t−1} is followed on a grid for each series, under uniform noise on an interval; the
+# probability of an output below b_t is the mean of F(b_t − a_t x₀) over it. In a location family these probabilities
+# are exactly independent and uniform.
+
+Function: TypeAlias = Callable[[Array], Array]
+# Rounding errors of a residual above this part of its noise would be tested instead of the noise.
+_LOST = 0.1
+# Points of the grid: the density of x₀ soon becomes narrow beside that of the noise, so that fewer are enough later.
+_POINTS, _LATER_POINTS, _LATER = 129, 33, 8
+# Probability left out on either side of the first grid, and of those that follow.
+_TAIL, _CUT = 1e-8, 1e-10
+# Heavy tails need points that crowd in the middle, until several outputs have cut them off.
+_BEND, _BENT_UNTIL = 6.0, 4
+# Series that are followed at once, which bounds the memory.
+_BLOCK = 2_048
+# Half the width of the uniform law of unit variance.
+_HALF = float(np.sqrt(3))
+
+
+def has_density(model: Model) -> bool:
+    """Return whether the law of the noise has a density that `law_scores` can follow: on the whole line, or uniform."""
+    noise = model.noise
+    if isinstance(noise, (Rademacher, NoNoise)):
+        return False
+    law = noise.unit()
+    return isinstance(noise, Uniform) or (hasattr(law, "logpdf") and bool(np.isinf(law.support()).all()))
+
+
+def noise_deviations(model: Model, data: Outputs) -> Array:
+    """Return σ_t of the steps up to the last, (T, n)."""
+    return model.noise.scale(np.arange(1, data.seen.last + 1))[:, None] * model.noise.deviations(model.n)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Whitened:
+    """Whitened series b = a x₀ + e with unit noise e: b (replicates, T, n), a and ``present`` (T, n).
+
+    ``std`` (T, n) is what an output's standard deviation was given x₀ and the output before.
+    """
+
+    times: NDArray[np.int64]
+    values: Array
+    slope: Array
+    present: NDArray[np.bool_]
+    std: Array
+
+
+def series_residuals(model: Model, data: Outputs) -> Residuals | None:
+    part = _first_steps(data)
+    if part is None:
+        return None
+    series, everyone = _whitened(model, part), np.arange(model.n)
+    if not isinstance(model.noise, Gaussian):
+        values = law_scores(series.values, series.slope, series.present, data.known, model.noise)
+        return _with_law(model, data, Residuals(series.times, everyone, values))
+    values, information, mean = _recursive(series, data.known)
+    from_hidden = initial_state(model).starts_from_hidden and data.seen.free.size == model.n
+    # From a hidden start, step 1 contains the x₀ of neighbours: its residuals are found last, given all later steps.
+    first = int(from_hidden)
+    if not (part is data and data.complete and series.present[first:].all()):
+        return Residuals(series.times, everyone, values)
+    squares = np.nansum(np.square(values), axis=(1, 2))
+    logs = 2 * float(np.log(series.std[first:]).sum())
+    parameters = data.seen.free.size
+    if from_hidden:
+        values[:, 0], more, log_first = _first_step(model, data, series, information, mean)
+        squares, logs = squares + more, logs + log_first
+        parameters = min(parameters, int(np.isnan(values[0]).sum()))
+    count = data.seen.last * model.n
+    height = -0.5 * (count * np.log(2 * np.pi) + logs + squares)
+    return Residuals(series.times, everyone, values, Likelihood(height, parameters, count))
+
+
+def _with_law(model: Model, data: Outputs, found: Residuals) -> Residuals:
+    """Return the residuals with the log-likelihood of white noise of another law, at its estimate of x₀.
+
+    Where agents start from x₀, the estimate leaves out step 1, and the likelihood is a little below its maximum; that
+    of uniform noise may even be 0 there, and is left out.
+    """
+    deviations, from_hidden = noise_deviations(model, data), initial_state(model).starts_from_hidden
+    large = data.seen.last * data.known.size > RESIDUAL_NUMBERS
+    cut = isinstance(model.noise, Uniform) and from_hidden and data.seen.free.size
+    if model.noise.autocorrelation or large or cut or not (data.complete and deviations.all()):
+        return found
+    if model.keeps:
+        # Outputs that are kept have no density.
+        return found
+    estimate = likelihood(model, data) if data.seen.free.size else None
+    if estimate is not None and not estimate.identified.all():
+        return found
+    x = (data.known if estimate is None else estimate.value).T
+    law, height, adopted = ScaledLaw.of(model.noise), np.zeros(x.shape[1]), np.zeros_like(x)
+    before = x if from_hidden else np.tile(model.start_state[:, None], x.shape[1])
+    share = np.broadcast_to(retained(model, data.seen.last), (data.seen.last + 1, model.n))
+    for row, sigma in enumerate(deviations):
+        update, public = model.update(row + 1), data.at(row).T
+        noise = (public - update.couple(before)) / update.gain[:, None] - adopted - share[row][:, None] * x
+        height += (law.log_density(noise / sigma[:, None]) - np.log(update.gain * sigma)[:, None]).sum(axis=0)
+        adopted, before = update.adapt(adopted, public), public
+    return replace(found, likelihood=Likelihood(height, data.seen.free.size, data.seen.last * model.n))
+
+
+def _first_steps(data: Outputs) -> Outputs | None:
+    """Return the outputs, or so many of the first steps that the arrays of the inversion fit in memory."""
+    steps = RESIDUAL_NUMBERS // (data.known.shape[0] * data.seen.n)
+    if data.seen.times.size <= steps:
+        return data
+    return first_outputs(data, steps) if steps >= 2 else None
+
+
+def first_outputs(data: Outputs, steps: int) -> Outputs:
+    seen = replace(data.seen, times=data.seen.times[:steps])
+    return replace(data, seen=seen, values=data.values[:, :steps], present=data.present[:steps])
+
+
+def _whitened(model: Model, data: Outputs) -> Whitened:
+    """Return the agents' own series with the correlation in time removed; gaps are bridged by φ to their length."""
+    seen, phi, n = observed_steps(model, data), model.noise.autocorrelation, model.n
+    r = own_series(model, seen)
+    sigma = model.noise.scale(seen.times)[:, None] * model.noise.deviations(n)
+    gains = np.array([model.update(int(t)).gain for t in seen.times]).reshape(sigma.shape)
+    lost = INVERTED_DIGITS * float(np.finfo(data.values.dtype).eps) * (1 + np.abs(seen.public).max(initial=0.0))
+    lost = np.divide(lost, gains, out=np.full(gains.shape, np.inf), where=gains > 0)
+    present = seen.present & (sigma > 0) & (lost <= _LOST * sigma)
+    sigma = np.where(present, sigma, 1.0)
+    b, a = r / sigma, np.where(present, seen.share, 0.0) / sigma
+    std = gains * sigma
+    if phi:
+        gaussian = isinstance(model.noise, Gaussian)
+        present, b, a, std = _unlinked(seen.times, phi, present, b, a, std, across_gaps=gaussian)
+    return Whitened(seen.times, b, a, present, std)
+
+
+def _unlinked(
+    times: NDArray[np.int64],
+    phi: float,
+    present: NDArray[np.bool_],
+    b: Array,
+    a: Array,
+    std: Array,
+    *,
+    across_gaps: bool,
+) -> tuple[NDArray[np.bool_], Array, Array, Array]:
+    """Return (v_t − link v_{t−1})/√(1 − link²) of series and slopes, with what is present and the standard deviations.
+
+    Draws add up across a gap and before the first step, and are normal only if each of them is.
+    """
+    present, new_b, new_a, std = present.copy(), b.copy(), a.copy(), std.copy()
+    last = np.full(present.shape[1], -1)
+    for row in range(times.size):
+        # A copy, as an output without a residual of its own still links the next one.
+        here = present[row].copy()
+        link = np.where(last >= 0, phi ** (times[row] - times[last]).astype(np.float64), 0.0)
+        fresh = innovation_std(link)
+        columns = np.arange(last.size)
+        new_b[:, row] = (b[:, row] - link * b[:, last, columns]) / fresh
+        new_a[row] = (a[row] - link * a[last, columns]) / fresh
+        std[row] *= fresh
+        if not across_gaps:
+            present[row] &= (last >= 0) & (times[row] - times[last] == 1)
+        last[here] = row
+    return present, new_b, new_a, std
+
+
+def _recursive(series: Whitened, known: Array) -> tuple[Array, Array, Array]:
+    """Return residuals (replicates, T, n), and information (n,) and estimate (replicates, n) of each x₀ in the end."""
+    replicates, n = known.shape
+    # The estimates are kept as differences from a first one: a large x₀ with small noise would cancel all digits.
+    given = ~np.isnan(known[0])
+    shift = np.where(given, np.nan_to_num(known), _first_estimate(series))
+    # Infinite information: no output moves an opinion that is known.
+    information, total = np.where(given, np.inf, 0.0), np.zeros((replicates, n))
+    out = np.full(series.values.shape, np.nan)
+    for row, here in enumerate(series.present):
+        checkpoint()
+        a = series.slope[row]
+        b = series.values[:, row] - a * shift
+        sum_of = np.where(information > 0, information, 1.0)
+        predicted = np.where(given, 0.0, total / sum_of)
+        ready = here & (information > 0)
+        out[:, row] = np.where(ready, (b - a * predicted) / np.sqrt(1 + a**2 / sum_of), np.nan)
+        information = information + np.where(here, a**2, 0.0)
+        total += np.where(here, a * b, 0.0)
+    mean = np.where(given, 0.0, total / np.where(information > 0, information, 1.0))
+    return out, information, shift + mean
+
+
+def _first_estimate(series: Whitened) -> Array:
+    usable = series.present & (np.abs(series.slope) > NEGLIGIBLE)
+    first, columns = np.argmax(usable, axis=0), np.arange(usable.shape[1])
+    slope = np.where(usable[first, columns], series.slope[first, columns], 1.0)
+    return np.asarray(np.where(usable.any(axis=0), series.values[:, first, columns] / slope, 0.0))
+
+
+def _first_step(
+    model: Model, data: Outputs, series: Whitened, information: Array, mean: Array
+) -> tuple[Array, Array, float]:
+    """Return residuals (replicates, n), their sum of squares and Σ log variance of step 1 given all later steps.
+
+    From a hidden start, y_1/g_1 contains the x₀ of neighbours, so that its rows follow those of each agent alone.
+    """
+    gain, std = model.update(1).gain, model.noise.deviations(model.n)
+    follows = data.seen.last > 1
+    row = start_row(model, 2 if follows else None, retained(model, 1)[1])
+    size = std / np.sqrt(row.weight)
+    second = (series.values[:, 1] * (std * float(model.noise.scale(2)))).T if follows else None
+    off = row.observed(data.at(0).T / gain[:, None], second) - row.matrix @ mean.T
+    A, off = sparse.csr_array(sparse.diags_array(1 / size) @ row.matrix), off / size[:, None]
+    logs = 2 * float(np.log(gain * size / row.first).sum())
+    if model.n <= DENSE_LIMIT:
+        found = RecursiveRows.of(np.diag(np.sqrt(information))[information > 0], off.shape[1])
+        w = found.residuals(A.toarray(), off)
+        return w.T, np.nansum(np.square(w), axis=0), logs
+    # Too many for a dense covariance of the residuals; their sum of squares needs one solution.
+    rhs, diagonal = A.T @ off, information + np.asarray(A.multiply(A).sum(axis=0)).ravel()
+    moved, _ = conjugate_gradients(lambda z: information[:, None] * z + A.T @ (A @ z), rhs, diagonal)
+    return np.full(mean.shape, np.nan), np.square(off).sum(axis=0) - (moved * rhs).sum(axis=0), logs
+
+
+# Predictive probabilities under a law that is not Gaussian.
+
+
+def law_scores(values: Array, slope: Array, present: NDArray[np.bool_], known: Array, noise: Noise) -> Array:
+    """Return Φ⁻¹ of the predictive probabilities of series, (replicates, T, n), NaN where there are none.
+
+    ``values`` is b, (replicates, T, n), ``slope`` a and ``present`` (T, n); ``known`` (replicates, n) is x₀, NaN where
+    it is not known. Of very many series, an evenly spaced part is followed.
+    """
+    replicates, steps, n = values.shape
+    law = ScaledLaw.of(noise)
+    # Uniform noise takes no integral.
+    count = n if law.bounded else max(1, min(n, LAW_NUMBERS // max(1, replicates * steps)))
+    agents = np.unique(np.linspace(0, n - 1, count).astype(np.int64))
+    out = np.full(values.shape, np.nan)
+    series = np.moveaxis(values[:, :, agents], 1, 0).reshape(steps, -1)
+    a, here = np.tile(slope[:, agents], replicates), np.tile(present[:, agents], replicates)
+    start, found = known[:, agents].ravel(), np.empty_like(series)
+    for first in range(0, series.shape[1], _BLOCK):
+        some = slice(first, first + _BLOCK)
+        found[:, some] = _scores(series[:, some], a[:, some], here[:, some], start[some], law)
+    out[:, :, agents] = np.moveaxis(found.reshape(steps, replicates, -1), 0, 1)
+    return out
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ScaledLaw:
+    """A law of unit variance: its functions, and the ends of nearly all of its probability."""
+
+    cdf: Function
+    sf: Function
+    log_density: Function
+    low: float
+    high: float
+    bounded: bool
+
+    @classmethod
+    def of(cls, noise: Noise) -> ScaledLaw:
+        """Return the law of this noise at unit standard deviation."""
+        law = noise.unit()
+        mean, std = (float(law.mean()), float(law.std())) if isinstance(noise, Custom) else (0.0, 1.0)
+        ends = (np.array([law.ppf(_TAIL), law.isf(_TAIL)]) - mean) / std
+        bounded = isinstance(noise, Uniform)
+
+        def scaled(function: Function) -> Function:
+            return lambda z: np.asarray(function(mean + std * z))
+
+        logs = scaled(law.logpdf)
+        low, high = float(ends[0]), float(ends[1])
+        return cls(scaled(law.cdf), scaled(law.sf), lambda z: logs(z) + np.log(std), low, high, bounded)
+
+
+def _scores(b: Array, a: Array, here: NDArray[np.bool_], known: Array, law: ScaledLaw) -> Array:
+    """Return the scores of series, (T, m)."""
+    from scipy import special
+
+    lower, upper = np.full(b.shape, np.nan), np.full(b.shape, np.nan)
+    given = ~np.isnan(known)
+    sure = here & given
+    off = b - a * np.nan_to_num(known)
+    lower[sure], upper[sure] = law.cdf(off[sure]), law.sf(off[sure])
+    density: _Posterior = _Interval() if law.bounded else _Density(law)
+    started = np.zeros(b.shape[1], dtype=bool)
+    usable = here & ~given & (np.abs(a) > NEGLIGIBLE)
+    for t in range(len(b)):
+        checkpoint()
+        ready = usable[t] & started
+        if ready.any():
+            lower[t, ready], upper[t, ready] = density.probabilities(b[t], a[t], ready)
+        started |= usable[t]
+        density.follow(b[: t + 1], a[: t + 1], usable[: t + 1])
+    # From the nearer end, since probabilities near 1 lose their digits.
+    return np.asarray(np.where(lower < upper, special.ndtri(lower), -special.ndtri(upper)))
+
+
+class _Posterior(Protocol):
+    """What is known of the x₀ of each series from the outputs so far."""
+
+    def probabilities(self, b: Array, a: Array, which: NDArray[np.bool_]) -> tuple[Array, Array]:
+        """Return the probabilities of an output below and above b of some series."""
+        ...
+
+    def follow(self, b: Array, a: Array, usable: NDArray[np.bool_]) -> None:
+        """Take in the last of the outputs."""
+        ...
+
+
+@final
+@dataclass(eq=False)
+class _Interval:
+    """The interval from ``low`` to ``high``, (m,), on which the density of x₀ is constant under uniform noise."""
+
+    low: Array = field(init=False)
+    high: Array = field(init=False)
+
+    def probabilities(self, b: Array, a: Array, which: NDArray[np.bool_]) -> tuple[Array, Array]:
+        """Return the probabilities of an output below and above b of some series."""
+        one, other = (b[which] - a[which] * end[which] for end in (self.low, self.high))
+        length = np.abs(one - other)
+        below, above = (
+            np.abs(_uniform_integral(sign * one) - _uniform_integral(sign * other)) / np.where(length > 0, length, 1.0)
+            for sign in (1, -1)
+        )
+        return below, above
+
+    def follow(self, b: Array, a: Array, usable: NDArray[np.bool_]) -> None:
+        """Take in the last of the outputs."""
+        if len(b) == 1:
+            self.low, self.high = np.full(b.shape[1], -np.inf), np.full(b.shape[1], np.inf)
+        slope = np.where(usable[-1], a[-1], 1.0)
+        ends = np.sort((b[-1] + np.array([[-_HALF], [_HALF]])) / slope, axis=0)
+        self.low = np.where(usable[-1], np.maximum(self.low, ends[0]), self.low)
+        self.high = np.where(usable[-1], np.minimum(self.high, ends[1]), self.high)
+
+
+def _uniform_integral(z: Array) -> Array:
+    """Return ∫F up to z of the uniform law of unit variance."""
+    return np.where(z < _HALF, np.maximum(z + _HALF, 0.0) ** 2 / (4 * _HALF), z)
+
+
+@final
+@dataclass(eq=False)
+class _Density:
+    """The density of x₀ of each series given the outputs so far, on grids ``points`` with ``weights``, (m, points)."""
+
+    law: ScaledLaw
+    points: Array = field(init=False)
+    logs: Array = field(init=False)
+
+    def probabilities(self, b: Array, a: Array, which: NDArray[np.bool_]) -> tuple[Array, Array]:
+        """Return the probabilities of an output below and above b of some series."""
+        weights = self._weights()[which]
+        off = b[which, None] - a[which, None] * self.points[which]
+        below = (weights * self.law.cdf(off)).sum(axis=1)
+        above = 1 - below
+        # Probabilities near 1 have lost the digits of what is left to 1.
+        far = below > 0.99
+        above[far] = (weights[far] * self.law.sf(off[far])).sum(axis=1)
+        return below, above
+
+    def follow(self, b: Array, a: Array, usable: NDArray[np.bool_]) -> None:
+        """Take in the last of the outputs; at steps 1, 2, 4, … on a new grid, as the density becomes narrower."""
+        steps = len(b)
+        started = np.asarray(usable[:-1].any(axis=0))
+        if steps & (steps - 1) and started[usable[-1]].all():
+            self.logs = self.logs + self._fit(b[-1], a[-1], usable[-1])
+            return
+        self.points = self._grid(b, a, usable)
+        self.logs = np.zeros_like(self.points)
+        for row in range(steps):
+            if usable[row].any():
+                self.logs += self._fit(b[row], a[row], usable[row])
+
+    def _fit(self, b: Array, a: Array, usable: NDArray[np.bool_]) -> Array:
+        with np.errstate(divide="ignore"):
+            fit = self.law.log_density(b[:, None] - a[:, None] * self.points)
+        return np.where(usable[:, None], fit, 0.0)
+
+    def _grid(self, b: Array, a: Array, usable: NDArray[np.bool_]) -> Array:
+        """Return points that reach over the density of each series."""
+        seen, columns = usable.sum(axis=0), np.arange(b.shape[1])
+        first = np.argmax(usable, axis=0)
+        slope = np.where(seen > 0, a[first, columns], 1.0)
+        ends = np.sort((b[first, columns] - np.array([[self.law.high], [self.law.low]])) / slope, axis=0)
+        low, high, middle = ends[0], ends[1], b[first, columns] / slope
+        if seen.max(initial=0) > 1 and hasattr(self, "points"):
+            total = np.cumsum(self._weights(), axis=1)
+            before = np.maximum(np.argmax(total > _CUT, axis=1) - 1, 0)
+            after = np.minimum(np.argmax(total >= 1 - _CUT, axis=1) + 1, self.points.shape[1] - 1)
+            half = np.argmax(total >= 0.5, axis=1)
+            more = seen > 1
+            low, middle, high = (
+                np.where(more, self.points[columns, at], old)
+                for at, old in ((before, low), (half, middle), (after, high))
+            )
+        bend = 1e-3 if seen.min() >= _BENT_UNTIL else _BEND
+        # Odd, so that the middle is one of the points.
+        reach = np.sinh(bend * np.linspace(-1, 1, _POINTS if seen.min() < _LATER else _LATER_POINTS)) / np.sinh(bend)
+        below, above = (middle - low)[:, None], (high - middle)[:, None]
+        return np.asarray(middle[:, None] + np.where(reach < 0, below, above) * reach)
+
+    def _weights(self) -> Array:
+        """Return the probability of each point, by the trapezoidal rule."""
+        width = np.diff(self.points, axis=1)
+        width = np.concatenate([width[:, :1], width[:, 1:] + width[:, :-1], width[:, -1:]], axis=1)
+        top = self.logs.max(axis=1, keepdims=True)
+        # Outputs that the law cannot have made leave no density; any of them is as impossible as another.
+        mass = width * np.exp(self.logs - np.where(np.isfinite(top), top, 0.0))
+        total = mass.sum(axis=1, keepdims=True)
+        return np.asarray(np.divide(mass, total, out=np.zeros_like(mass), where=total > 0))
+
+
+# Residuals by the best method for the outputs.
+
 # Noise narrower than this part of the spacing of rounded outputs leaves rounding errors that depend on the values.
 _NARROW = 0.75
 # Residuals of rounded outputs that an agent must have to be tested.
@@ -147,7 +574,7 @@ def _rows(system: System, data: Outputs) -> Iterator[FilteredRows]:
         if step.t in row_of:
             row, width = row_of[step.t], step.information.n + data.known.shape[0]
             last_digit = float(np.finfo(data.values.dtype).eps) * float(np.abs(np.nan_to_num(data.at(row))).max())
-            kept = [c for c in step.corrections if c.variance > (_LEGIBLE_DIGITS * last_digit) ** 2]
+            kept = [c for c in step.corrections if c.variance > (LEGIBLE_DIGITS * last_digit) ** 2]
             variance = np.array([c.variance for c in kept])
             facts = np.array([np.concatenate([c.slope, c.constant]) for c in kept]).reshape(len(kept), width)
             slope, values = np.split(facts / np.sqrt(variance)[:, None], [step.information.n], axis=1)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse
 
 from peerpressure.errors import TooLargeError, message
-from peerpressure.model import Model, Vector
+from peerpressure.model import Model
 from peerpressure.progress import checkpoint
 from peerpressure.recovery._estimate import Estimate, estimate_from
 from peerpressure.recovery._least_squares import (
@@ -36,6 +36,7 @@ from peerpressure.recovery._limits import DENSE_LIMIT, FRONT_LIMIT, NEGLIGIBLE
 from peerpressure.recovery._observation import Outputs
 from peerpressure.recovery._prior import Prior
 from peerpressure.statespace import ModelTransition, initial_state, retained, state_layout, transition
+from peerpressure.step import Array
 
 Agents: TypeAlias = NDArray[np.int64]
 
@@ -52,8 +53,8 @@ class GivensRotation:
 
     old: Agents
     new: Agents
-    cosine: Vector
-    sine: Vector
+    cosine: Array
+    sine: Array
     first: Agents
     order: Agents
 
@@ -69,15 +70,15 @@ class AdoptedPart:
     """
 
     agents: Agents
-    size: Vector
-    seen: Vector
+    size: Array
+    seen: Array
 
     @classmethod
     def nothing(cls, n: int, replicates: int) -> AdoptedPart:
         """Return the adopted part at the start."""
         return cls(np.arange(0), np.zeros(0), np.zeros((n, replicates)))
 
-    def after(self, rate: Vector, unseen: Agents, public: Vector) -> tuple[AdoptedPart, GivensRotation]:
+    def after(self, rate: Array, unseen: Agents, public: Array) -> tuple[AdoptedPart, GivensRotation]:
         """Return the adopted part after one more step, and what becomes of its unobserved outputs.
 
         ``rate`` (n,) is η; ``public`` (n, replicates) are the outputs, 0 for the ``unseen`` agents.
@@ -113,7 +114,7 @@ class Rows:
 
     states: Mapping[int, Any]
     hidden: Any
-    values: Vector
+    values: Array
     carried: Any = None
     rotation: GivensRotation | None = None
 
@@ -242,7 +243,7 @@ class SparseStates:
                 values -= matrix @ self._seen_part(s, columns)
         return self._without_known(unknown, sparse.csr_array(hidden), values)
 
-    def _seen_part(self, s: int, unseen: NDArray[np.int64]) -> Vector:
+    def _seen_part(self, s: int, unseen: NDArray[np.int64]) -> Array:
         state = np.zeros((self.model.n, self.data.values.shape[0]))
         if unseen.size < self.model.n:
             state[self.data.seen.agents] = self.data.at(self._row_of[s]).T
@@ -260,14 +261,14 @@ class SparseStates:
         nothing = sparse.csr_array(each.shape)
         return self._without_known({t: each} if t else {}, nothing if t else each, values)
 
-    def _without_known(self, states: dict[int, Any], hidden: Any, values: Vector) -> Rows:
+    def _without_known(self, states: dict[int, Any], hidden: Any, values: Array) -> Rows:
         # NaN marks the free agents; as zeros they contribute nothing to the right-hand side.
         known = np.nan_to_num(self.data.known)
         free = self.data.seen.free
         return Rows(states, sparse.csr_array(hidden[:, free]), values - hidden @ known.T)
 
 
-def _columns_times(matrix: Any, factors: Vector) -> Any:
+def _columns_times(matrix: Any, factors: Array) -> Any:
     return sparse.csr_array(matrix @ sparse.diags_array(factors, format="csr"))
 
 
@@ -299,25 +300,25 @@ class Normal:
 
     sparse_part: Any
     touched: NDArray[np.int64]
-    dense_part: Vector
-    right: Vector
-    gross: Vector
-    squares: Vector
+    dense_part: Array
+    right: Array
+    gross: Array
+    squares: Array
     log_det: float
 
-    def apply(self, columns: Vector) -> Vector:
+    def apply(self, columns: Array) -> Array:
         """Return J times columns, (f, b)."""
         product = np.asarray(self.sparse_part @ columns)
         product[self.touched] += self.dense_part @ columns[self.touched]
         return product
 
-    def diagonal(self) -> Vector:
+    def diagonal(self) -> Array:
         """Return the diagonal of J, (f,)."""
         values = np.array(self.sparse_part.diagonal())
         values[self.touched] += self.dense_part.diagonal()
         return values
 
-    def matrix(self) -> Vector:
+    def matrix(self) -> Array:
         """Return J as a dense matrix, (f, f)."""
         J = np.asarray(self.sparse_part.toarray())
         J[np.ix_(self.touched, self.touched)] += self.dense_part
@@ -339,12 +340,12 @@ class Front:
     replicates: int
     times: list[tuple[int, int]] = field(default_factory=list)
     carriers: int = 0
-    states: Vector = field(init=False)
-    sides: Vector = field(init=False)
-    hidden: Vector = field(init=False)
-    right: Vector = field(init=False)
-    gross: Vector = field(init=False)
-    squares: Vector = field(init=False)
+    states: Array = field(init=False)
+    sides: Array = field(init=False)
+    hidden: Array = field(init=False)
+    right: Array = field(init=False)
+    gross: Array = field(init=False)
+    squares: Array = field(init=False)
     log_det: float = 0.0
 
     def __post_init__(self) -> None:
@@ -527,10 +528,10 @@ def _iterative(model: Model, data: Outputs, prior: Prior | None, method: str, no
     # Jacobi preconditioning; 1 avoids a division by 0 for agents without information.
     scale = np.where(told[:, 0], diagonal, 1.0)
 
-    def apply(columns: Vector) -> Vector:
+    def apply(columns: Array) -> Array:
         return np.where(told, normal.apply(told * columns) + added[:, None] * columns, 0.0)
 
-    def invert(columns: Vector) -> Vector:
+    def invert(columns: Array) -> Array:
         return conjugate_gradients(apply, told * columns, scale)[0]
 
     value, condition = conjugate_gradients(apply, told * right, scale)

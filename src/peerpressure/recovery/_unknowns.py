@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 
 from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.model import Model, Vector
+from peerpressure.model import Model
 from peerpressure.noise import Gaussian
 from peerpressure.recovery._estimate import Estimate
 from peerpressure.recovery._limits import FIT_PIECES
 from peerpressure.schedules import Constant, Linear, Power
+from peerpressure.step import Array
 
 if TYPE_CHECKING:
     import pandas
@@ -45,10 +46,10 @@ class UnknownParameter:
         Where the curvature is positive and the interval is bounded on both sides.
     """
 
-    value: Vector
-    std: Vector
-    low: Vector
-    high: Vector
+    value: Array
+    std: Array
+    low: Array
+    high: Array
     identified: NDArray[np.bool_]
 
 
@@ -78,7 +79,7 @@ class LikelihoodFit:
     estimate: Estimate
     parameters: Mapping[str, UnknownParameter]
     hidden: UnknownParameter
-    log_likelihood: Vector
+    log_likelihood: Array
     level: float = 0.95
     failures: tuple[str | None, ...] = ()
     pieces: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
@@ -150,8 +151,8 @@ COORDINATES: Mapping[str, Coordinate] = {
 class Shared(NamedTuple):
     """What all agents share at one point: ρ (T, 1), η (last, n) or None, φ, and log σ, None where it is maximised."""
 
-    rho: Vector
-    rate: Vector | None
+    rho: Array
+    rate: Array | None
     phi: float
     log_std: float | None
 
@@ -181,7 +182,7 @@ class Unknowns:
         """Whether the best σ at given other parameters is a formula; not where it decides about stubbornness."""
         return "std" in self and "stubbornness" not in self
 
-    def shared(self, z: Vector) -> Shared:
+    def shared(self, z: Array) -> Shared:
         """Return what the coordinates stand for; NaN for log σ is one that is to be maximised."""
         at: dict[str, list[float]] = {}
         for name, value in zip(self.coordinates, z, strict=True):
@@ -196,7 +197,7 @@ class Unknowns:
             log_std = float(np.log(self.model.noise.deviations(self.model.n).mean()))
         return Shared(self._rho(values), self._rate(values), phi, log_std)
 
-    def _rho(self, values: Mapping[str, list[float]]) -> Vector:
+    def _rho(self, values: Mapping[str, list[float]]) -> Array:
         t = self.times.astype(np.float64)[:, None]
         schedule = self.model.pressure
         if "slope" in values:
@@ -211,7 +212,7 @@ class Unknowns:
             return np.array(values["pressure"])[np.maximum(piece, 0)][:, None]
         return np.asarray(schedule(t), dtype=np.float64)
 
-    def _rate(self, values: Mapping[str, list[float]]) -> Vector | None:
+    def _rate(self, values: Mapping[str, list[float]]) -> Array | None:
         """Return η, (last, n), or None where nobody adapts."""
         steps = np.arange(1, int(self.times[-1]) + 1)
         how = adaptation_of(self.model, 1.0 if "adaptation" in values else 0.0)
@@ -219,12 +220,12 @@ class Unknowns:
         rate = np.asarray(pace[:, None] * how.adaptation_weights(self.model.n))
         return rate if rate.any() else None
 
-    def starts(self) -> Vector:
+    def starts(self) -> Array:
         """Return points that span the plausible range, (points, coordinates), from which a search begins."""
         names = self.coordinates
         # A quarter of a decade, or of an exponent, per step where this is the only unknown; coarser along with others.
         fine = 1 if len([name for name in names if name != "std"]) == 1 else 3
-        ranges: dict[str, Vector] = {
+        ranges: dict[str, Array] = {
             "slope": np.log(10.0) * np.linspace(-4, 4, 33)[::fine],
             "exponent": np.linspace(-4, 4, 33)[::fine],
             "adaptation": np.array([COORDINATES["adaptation"].to(v) for v in (0.003, 0.01, 0.03, 0.1, 0.3, 0.8)]),

@@ -1,37 +1,23 @@
-"""The parts of an HTML page: formulas, numbers, tables and images, and the templates that contain them."""
+"""The parts of an HTML page: numbers, tables and texts, and the templates that contain them."""
 
 from __future__ import annotations
 
-import base64
 import math
 import re
-import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
-from html import escape
 from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from jinja2.ext import Extension
 from markupsafe import Markup
-from matplotlib.figure import Figure
-from matplotlib.font_manager import FontProperties
-from matplotlib.path import Path
-from matplotlib.textpath import TextPath
-
-from peerpressure.plotting import render
-from peerpressure.plotting.style import ONE_COLUMN
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_SIZE: Final = 100.0  # units to the em
-# Shipped with Matplotlib, so that a formula has the same outline on every machine, and of the same kind as the figures.
-_FONT: Final = FontProperties(family="STIXGeneral", math_fontfamily="stix")
-_COMMANDS: Final = {Path.MOVETO: "M", Path.LINETO: "L", Path.CURVE3: "Q", Path.CURVE4: "C", Path.CLOSEPOLY: "Z"}
 # Non-greedy, so that two formulas in a line stay apart; a displayed formula may span lines.
 _IN_TEXT: Final = re.compile(r"\\\((.+?)\\\)|\\\[(.+?)\\\]", re.DOTALL)
 # The order matters: powers of ten first become ^, then hyphens minus signs, and only then superscripts are marked up.
@@ -51,53 +37,15 @@ _RULES: Final = (
 MISSING: Final = "–"
 SMALL, LARGE = 1e-4, 1e6  # numbers outside are written with a power of ten
 _MINUS: Final = "\N{MINUS SIGN}"
-# Figures with thousands of curves are smaller, and faster to display, as raster images.
-MOST_VECTOR_BYTES: Final = 220_000
-# At 1.2 × 96 CSS pixels per inch this is enough for screens of almost two device pixels per CSS pixel.
-DOTS_PER_INCH: Final = 200
-# Print sizes are small on a screen, which has 96 pixels to the inch.
-PIXELS_PER_INCH: Final = 1.2 * 96
-
-
-@lru_cache(maxsize=512)
-def formula(latex: str) -> str:
-    """Return a formula, in Matplotlib's subset of LaTeX, as an SVG aligned with the baseline in the text's colour.
-
-    Formulas are drawn as outlines, so that a page needs no script and no font.
-
-    >>> formula("x^2")[:56]
-    '<svg class="formula" role="img" aria-label="x^2" viewBox'
-    """
-    outline = TextPath((0, 0), f"${latex}$", size=_SIZE, prop=_FONT)
-    box = outline.get_extents()
-    # The origin stays on the left: an italic letter may begin to the left of it.
-    left, width = min(0.0, box.x0), box.x1 - min(0.0, box.x0)
-    view = f"{left:.0f} {-box.y1:.0f} {width:.0f} {box.height:.0f}"
-    # Sizes in em, so that formulas scale with the text; y0 is the depth below the baseline, which CSS aligns with.
-    sizes = {"width": width, "height": box.height, "vertical-align": box.y0}
-    size = ";".join(f"{name}:{units / _SIZE:.3f}em" for name, units in sizes.items())
-    # Screen readers read the LaTeX; a line break in an attribute would be read out as well.
-    name = escape(" ".join(latex.split()))
-    return (
-        f'<svg class="formula" role="img" aria-label="{name}" viewBox="{view}" style="{size}">'
-        f'<path d="{_drawn(outline)}"/></svg>'
-    )
-
-
-def _drawn(outline: Path) -> str:
-    """Return the outline as SVG path commands, whose y axis points down."""
-    parts = []
-    for points, code in outline.iter_segments(curves=True, simplify=False):
-        # Y is flipped, because SVG counts it downwards. A tenth of a unit is a thousandth of an em.
-        numbers = "" if code == Path.CLOSEPOLY else " ".join(f"{x:.1f} {-y:.1f}" for x, y in points.reshape(-1, 2))
-        parts.append(_COMMANDS[code] + numbers)
-    return "".join(parts)
 
 
 def with_formulas(text: str) -> str:
     r"""Return a text whose formulas are drawn, \\(…\\) in the line and \\[…\\] on a line of its own."""
 
     def drawn(found: re.Match[str]) -> str:
+        # Imported here: most texts have no formula, and need no Matplotlib.
+        from peerpressure.report.formulas import formula
+
         return formula(found[1]) if found[1] else f'<div class="display">{formula(found[2])}</div>'
 
     return _IN_TEXT.sub(drawn, text)
@@ -263,34 +211,6 @@ class Image:
     def wide(self) -> bool:
         """Whether it has panels side by side, which a phone cannot show legibly."""
         return self.width > 1.5 * self.height
-
-
-def image(figure: Figure) -> Image:
-    """Return the figure as SVG, or as PNG where that is much smaller; the same figure gives the same bytes."""
-    width, height = (round(PIXELS_PER_INCH * side) for side in figure.get_size_inches())
-    # The size of the SVG decides, and is known only once it is rendered.
-    data, kind = _rounded(render(figure, "svg")), "svg+xml"
-    if len(data) > MOST_VECTOR_BYTES:
-        data, kind = render(figure, "png", dpi=DOTS_PER_INCH), "png"
-    return Image(_address(data, kind), width, height)
-
-
-def moving_image(gif: bytes) -> Image:
-    """Return an animated GIF, as wide as a figure of one column."""
-    # The header of a GIF: six bytes of signature, then width and height as little-endian 16-bit integers.
-    across, down = struct.unpack("<HH", gif[6:10])
-    width = round(PIXELS_PER_INCH * ONE_COLUMN)
-    return Image(_address(gif, "gif"), width, round(width * down / across))
-
-
-def _address(data: bytes, kind: str) -> str:
-    return f"data:image/{kind};base64,{base64.b64encode(data).decode()}"
-
-
-def _rounded(svg: bytes) -> bytes:
-    """Return an SVG whose path coordinates are cut after two decimals, a hundredth of a point, which is invisible."""
-    # Only within path data: other attributes contain decimals, such as scales, for which digits matter.
-    return re.sub(rb' d="[^"]*"', lambda path: re.sub(rb"(\.\d\d)\d+", rb"\1", path[0]), svg)
 
 
 class Mathematics(Extension):

@@ -5,27 +5,22 @@ from __future__ import annotations
 import json
 import math
 import shutil
-import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from multiprocessing import get_context
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, final
+from typing import TYPE_CHECKING, Any, final
 
-import matplotlib as mpl
 import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.errors import FileFormatError, message
 from peerpressure.files import umask
-from peerpressure.measures import Experiment, no_place, results, states
-from peerpressure.plotting import network, run
-from peerpressure.plotting.style import render, styled
+from peerpressure.measures import Experiment, no_place, states
+from peerpressure.measures._experiment import tables_of
 from peerpressure.privacy import Budget
-from peerpressure.progress import deaf_children
-from peerpressure.report.html import Column, HtmlTable, Image, image, number, table, templates
+from peerpressure.report.drawing import Drawing, Order, Submit, here
+from peerpressure.report.html import Column, HtmlTable, Image, number, table, templates
 from peerpressure.report.store import PART, Content, publish, to_csv, write_csv
 from peerpressure.scenario._scenario import FORMATS
 from peerpressure.theory._reasons import with_deviation
@@ -34,82 +29,7 @@ from peerpressure.version import __version__
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure
 
-
-# Figures as files and pictures, drawn by several processes where the system can copy a process.
-
-
-class Drawing(NamedTuple):
-    """A figure as files by suffix, and as a picture for a page; empty where they are not asked for."""
-
-    files: dict[str, bytes]
-    picture: Image | None
-
-
-_Job: TypeAlias = tuple[str, tuple[str, ...], bool]
-# Figures of a process that draws: inherited as they are, because figures take long to pickle.
-_FIGURES: dict[str, Figure] = {}
-
-
-def draw(
-    figures: Mapping[str, Figure], *, formats: Sequence[str], pictures: bool, processes: int = 1
-) -> dict[str, Drawing]:
-    """Return the drawings of figures by name; their bytes do not depend on the number of processes.
-
-    Parameters
-    ----------
-    figures : mapping of str to Figure
-        The figures.
-    formats : sequence of {"png", "pdf", "svg"}
-        The formats of the files.
-    pictures : bool
-        Whether pictures for a page are asked for.
-    processes : int, default 1
-        Processes that draw at the same time; on systems other than Linux there is one. Callers with threads of their
-        own, such as servers, should leave it.
-    """
-    count = min(processes, len(figures)) if sys.platform == "linux" else 1
-    jobs = [(name, tuple(formats), pictures) for name in figures]
-    # Set before the processes are copied, which then have the figures without any transfer.
-    _FIGURES.update(figures)
-    try:
-        if count < 2:
-            return dict(map(_draw, jobs))
-        return dict(_in_copies(jobs, count))
-    finally:
-        _FIGURES.clear()
-
-
-def _in_copies(jobs: list[_Job], count: int) -> Iterator[tuple[str, Drawing]]:
-    with ProcessPoolExecutor(count, mp_context=get_context("fork")) as pool:
-        # Copies are made when the first job is submitted; Ctrl-C ends them through this process.
-        with deaf_children():
-            futures = [pool.submit(_draw, job) for job in jobs]
-        for future in futures:
-            yield future.result()
-
-
-def _draw(job: _Job) -> tuple[str, Drawing]:
-    name, formats, pictures = job
-    figure = settled(_FIGURES[name])
-    made = {kind: render(figure, kind) for kind in formats}
-    return name, Drawing(made, image(figure) if pictures else None)
-
-
-@styled
-def settled(figure: Figure) -> Figure:
-    """Return the figure with its layout computed once instead of once per format."""
-    engine = figure.get_layout_engine()
-    if engine is not None:
-        engine.execute(figure)
-    # Not "none", which leaves a placeholder: Matplotlib would draw the figure twice per format to compute its layout.
-    with mpl.rc_context({"figure.constrained_layout.use": False}):
-        figure.set_layout_engine(None)
-    return figure
-
-
-# The results.
 
 MOST_PLACED = 120  # agents whose layout takes a second or two
 MOST_JOINED = 8  # edges per agent above which a drawing is unreadable
@@ -251,37 +171,50 @@ CAPTIONS: Mapping[str, str] = {
 }
 
 
-def figures(experiment: Experiment, tables: Mapping[str, pd.DataFrame]) -> dict[str, Figure]:
-    """Return the figures of a run, by name."""
-    made, v = {}, experiment.model.class_values
-    if "summaries" in tables:
-        made["opinions"] = run.opinions(tables["summaries"], v)
+@final
+@dataclass(frozen=True)
+class Ordered:
+    """The tables of a run, and its figures, which are being drawn."""
+
+    tables: dict[str, pd.DataFrame]
+    drawings: dict[str, Callable[[], Drawing]]
+
+
+def order_figures(experiment: Experiment, submit: Submit = here) -> Ordered:
+    """Return the tables of a run by name; each figure that is asked for is ordered as soon as its table is there."""
+    asked = experiment.scenario.output
+    formats = tuple(asked.formats) if asked.figures else ()
+    ordered = Ordered({}, {})
+    for source, data in tables_of(experiment):
+        ordered.tables[source] = data
+        for name, arguments in figures(experiment, source, data) if asked.figures or asked.report else ():
+            ordered.drawings[name] = submit(Order(name, arguments, formats, asked.report))
+    return ordered
+
+
+def figures(experiment: Experiment, source: str, data: pd.DataFrame) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    """Yield the figures that are drawn with a table: their names, and the arguments of their functions."""
+    v, private = experiment.model.class_values, experiment.scenario.privacy is not None
+    if source == "summaries":
+        yield "opinions", (data, v)
         # The column exists only where hidden opinions adapt.
-        if "hidden_mean" in tables["summaries"]:
-            made["hidden"] = run.hidden(tables["summaries"], v)
-    if "network" in tables:
-        made["network"] = run.temporal_network(tables["network"])
-    if "estimates" in tables:
-        made["estimates"] = run.estimates(tables["estimates"], experiment.target)
-    return made | _privacy_figures(experiment, tables)
-
-
-def _privacy_figures(experiment: Experiment, tables: Mapping[str, pd.DataFrame]) -> dict[str, Figure]:
-    if experiment.scenario.privacy is None:
-        return {}
-    made = {"exposure": run.exposed(tables["agents"])}
-    graph = experiment.model.network
-    # Kamada–Kawai needs all pairs of distances: its cost grows faster than the square of the number of agents.
-    if graph.n <= MOST_PLACED and graph.edge_count <= MOST_JOINED * graph.n:
-        exposed = experiment.exposure
-        made["exposure_map"] = network.exposure(exposed.table, exposed.edges())
+        if "hidden_mean" in data:
+            yield "hidden", (data, v)
+    elif source == "network":
+        yield "network", (data,)
+    elif source == "estimates":
+        yield "estimates", (data, experiment.target)
+    elif source == "agents" and private:
+        yield "exposure", (data,)
+        graph = experiment.model.network
+        # Kamada–Kawai needs all pairs of distances: its cost grows faster than the square of the number of agents.
+        if graph.n <= MOST_PLACED and graph.edge_count <= MOST_JOINED * graph.n:
+            yield "exposure_map", (experiment.exposure.table, experiment.exposure.edges())
     # A log axis cannot display an infinite ε, the budget of a run without noise.
-    if "budget" in tables and np.isfinite(tables["budget"]["epsilon"]).any():
-        made["budget"] = run.spent(tables["budget"])
-    compared = experiment.frontier
-    if compared is not None:
-        made["frontier"] = network.frontier(compared.table, compared.units, compared.limit)
-    return made
+    elif source == "budget" and np.isfinite(data["epsilon"]).any():
+        yield "budget", (data,)
+    elif source == "frontier" and experiment.frontier is not None:
+        yield "frontier", (data, experiment.frontier.units, experiment.frontier.limit)
 
 
 def run_page(
@@ -328,14 +261,14 @@ def _agents(agents: pd.DataFrame, *, exact: bool) -> HtmlTable:
 
 
 def run_files(
-    experiment: Experiment, title: str, progress: Callable[[str], None] = lambda stage: None, processes: int = 1
+    experiment: Experiment,
+    title: str,
+    ordered: Ordered | None = None,
+    progress: Callable[[str], None] = lambda stage: None,
 ) -> dict[str, Content]:
-    """Return the files of a run by name; files that grow with the run are produced while they are written.
-
-    ``processes`` draw the figures.
-    """
-    asked = experiment.scenario.output
-    tables = results(experiment)
+    """Return the files of a run by name; files that grow with the run are produced while they are written."""
+    ordered = ordered or order_figures(experiment)
+    tables, drawings = ordered.tables, ordered.drawings
     files: dict[str, Content] = {
         "scenario.toml": experiment.scenario.to_toml().encode(),
         "verdict.json": _verdict(experiment),
@@ -345,16 +278,14 @@ def run_files(
     files["run.nc"] = experiment.run.write_netcdf
     if experiment.lists_states:
         files["states.csv"] = lambda file: write_csv(states(experiment.run, PART), file)
-    if asked.figures or asked.report:
+    if drawings:
         progress("drawing")
-        # Figures before files: an error in a figure occurs before anything is written.
-        made = figures(experiment, tables)
-        formats = asked.formats if asked.figures else ()
-        drawn = draw(made, formats=formats, pictures=asked.report, processes=processes)
-        files |= {f"{name}.{kind}": data for name, one in drawn.items() for kind, data in one.files.items()}
+    # Figures before files: an error in a figure occurs before anything is written.
+    drawn = {name: wait() for name, wait in drawings.items()}
+    files |= {f"{name}.{kind}": data for name, one in drawn.items() for kind, data in one.files.items()}
+    if experiment.scenario.output.report:
         pictures = {name: one.picture for name, one in drawn.items() if one.picture is not None}
-        if asked.report:
-            files["report.html"] = run_page(experiment, tables, pictures, title).encode()
+        files["report.html"] = run_page(experiment, tables, pictures, title).encode()
     return files
 
 

@@ -3,9 +3,8 @@
 from peerpressure.reproduction._adaptation import ForgettingResult, TwoTimescalesResult, forgetting, two_timescales
 from peerpressure.reproduction._beyond import BeyondResult, beyond, network_defence, network_leak
 from peerpressure.reproduction._continuous import continuous_time
-from peerpressure.reproduction._convergence import ConvergenceResult, convergence
+from peerpressure.reproduction._convergence import ConvergenceResult, NoiseLevelsResult, convergence, noise_levels
 from peerpressure.reproduction._experiments import paper_tables
-from peerpressure.reproduction._noise_levels import NoiseLevelsResult, noise_levels
 from peerpressure.reproduction._regression import ResidualsResult, TwoAgentsResult, residuals, two_agents_recovery
 from peerpressure.reproduction._sweep import Comparison, SweepResult, size_effect, sweep_ba
 from peerpressure.reproduction._temporal import temporal_networks

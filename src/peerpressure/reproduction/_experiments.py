@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from peerpressure.progress import deaf_children
-from peerpressure.recovery._limits import one_thread
+from peerpressure.recovery._least_squares import one_thread
 from peerpressure.reproduction import printed
 from peerpressure.reproduction._adaptation import forgetting, two_timescales
 from peerpressure.reproduction._beyond import (
@@ -33,9 +33,9 @@ from peerpressure.reproduction._convergence import (
     biased_consensus,
     contraction_products,
     convergence,
+    noise_levels,
     tuning,
 )
-from peerpressure.reproduction._noise_levels import noise_levels
 from peerpressure.reproduction._regression import residuals, two_agents_recovery
 from peerpressure.reproduction._sweep import Comparison, shared_graph_sweep, size_effect, sweep_ba
 from peerpressure.reproduction._temporal import temporal_networks

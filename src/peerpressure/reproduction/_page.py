@@ -1,23 +1,26 @@
-"""The page of the report: its sections, its printed tables, and what its templates may read."""
+"""The page of the report: its sections, tables and references, what its templates may read, and the data dictionary."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import csv
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
+from importlib.resources import files
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from markupsafe import Markup
 
+from peerpressure.errors import InvalidInputError, message
 from peerpressure.plotting import FIGURES
 from peerpressure.plotting.sweep import outliers
+from peerpressure.report.formulas import formula
 from peerpressure.report.html import (
     Column,
     Form,
     HtmlTable,
     Image,
-    formula,
     matching,
     number,
     pick,
@@ -35,11 +38,173 @@ from peerpressure.reproduction import (
     design,
     printed,
 )
-from peerpressure.reproduction.dictionary import ColumnEntry, about, columns_of
-from peerpressure.reproduction.references import REFERENCES
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+# The data dictionary: meaning and unit of every column of every table, kept as a CSV file beside this module.
+
+SHARED = "*"  # stands for every table that does not define the column itself
+
+
+class ColumnEntry(NamedTuple):
+    """A column with its meaning and unit."""
+
+    name: str
+    meaning: str
+    unit: str
+
+
+@lru_cache(maxsize=1)
+def _entries() -> Mapping[tuple[str, str], ColumnEntry]:
+    text = files("peerpressure.reproduction").joinpath("dictionary.csv").read_text("utf-8")
+    rows = csv.DictReader(text.splitlines())
+    return {(row["table"], row["column"]): ColumnEntry(row["column"], row["meaning"], row["unit"]) for row in rows}
+
+
+def about(table: str) -> str:
+    """Return the subject of a table.
+
+    >>> about("size_effect")
+    'Exact residual variance over random graphs by size'
+    """
+    return _found(table, "").meaning
+
+
+def columns_of(table: str, names: Iterable[str]) -> list[ColumnEntry]:
+    """Return the entries of a table's columns.
+
+    >>> columns_of("summary", ["spread"])[0].meaning
+    'max − min over agents'
+    """
+    return [_found(table, name) for name in names]
+
+
+def _found(table: str, column: str) -> ColumnEntry:
+    entry = _entries().get((table, column)) or _entries().get((SHARED, column))
+    if entry is None:
+        rule, got = "every table and column must be in the data dictionary", f"{table}.{column}"
+        raise InvalidInputError(message(rule, got=got, remedy="add a row to reproduction/dictionary.csv"))
+    return entry
+
+
+# The works that the report refers to, each with its DOI.
+
+
+class Publication(NamedTuple):
+    """A published work."""
+
+    name: str
+    authors: str
+    year: int
+    title: str
+    source: str
+    doi: str
+
+
+# By the first author's name, as the list on the page.
+REFERENCES: Final = (
+    Publication(
+        "anderson",
+        "Anderson, T. W., and Darling, D. A.",
+        1952,
+        "Asymptotic theory of certain “goodness of fit” criteria based on stochastic processes",
+        "Annals of Mathematical Statistics 23, 193–212",
+        "10.1214/aoms/1177729437",
+    ),
+    Publication(
+        "barabasi",
+        "Barabási, A.-L., and Albert, R.",
+        1999,
+        "Emergence of scaling in random networks",
+        "Science 286, 509–512",
+        "10.1126/science.286.5439.509",
+    ),
+    Publication(
+        "dong",
+        "Dong, J., Roth, A., and Su, W. J.",
+        2022,
+        "Gaussian differential privacy",
+        "Journal of the Royal Statistical Society B 84, 3–37",
+        "10.1111/rssb.12454",
+    ),
+    Publication(
+        "griffin",
+        "Griffin, C., Squicciarini, A., and Jia, F.",
+        2023,
+        "Consensus in complex networks with noisy agents and peer pressure",
+        "arXiv 2306.14586",
+        "10.48550/arXiv.2306.14586",
+    ),
+    Publication(
+        "holme",
+        "Holme, P., and Saramäki, J.",
+        2012,
+        "Temporal networks",
+        "Physics Reports 519, 97–125",
+        "10.1016/j.physrep.2012.03.001",
+    ),
+    Publication(
+        "jadbabaie",
+        "Jadbabaie, A., Lin, J., and Morse, A. S.",
+        2003,
+        "Coordination of groups of mobile autonomous agents using nearest neighbor rules",
+        "IEEE Transactions on Automatic Control 48, 988–1001",
+        "10.1109/TAC.2003.812781",
+    ),
+    Publication(
+        "kloeden",
+        "Kloeden, P. E., and Platen, E.",
+        1992,
+        "Numerical Solution of Stochastic Differential Equations",
+        "Springer",
+        "10.1007/978-3-662-12616-5",
+    ),
+    Publication(
+        "nozari",
+        "Nozari, E., Tallapragada, P., and Cortés, J.",
+        2017,
+        "Differentially private average consensus: obstructions, trade-offs, and optimal algorithm design",
+        "Automatica 81, 221–231",
+        "10.1016/j.automatica.2017.03.016",
+    ),
+    Publication(
+        "robbins",
+        "Robbins, H., and Monro, S.",
+        1951,
+        "A stochastic approximation method",
+        "Annals of Mathematical Statistics 22, 400–407",
+        "10.1214/aoms/1177729586",
+    ),
+    Publication(
+        "semonsen",
+        "Semonsen, J., Griffin, C., Squicciarini, A., and Rajtmajer, S.",
+        2019,
+        "Opinion dynamics in the presence of increasing agreement pressure",
+        "IEEE Transactions on Cybernetics 49, 1270–1278",
+        "10.1109/TCYB.2018.2799858",
+    ),
+    Publication(
+        "shapiro",
+        "Shapiro, S. S., and Wilk, M. B.",
+        1965,
+        "An analysis of variance test for normality (complete samples)",
+        "Biometrika 52, 591–611",
+        "10.1093/biomet/52.3-4.591",
+    ),
+    Publication(
+        "touri",
+        "Touri, B., and Nedić, A.",
+        2011,
+        "On ergodicity, infinite flow, and consensus in random models",
+        "IEEE Transactions on Automatic Control 56, 1593–1605",
+        "10.1109/TAC.2010.2091174",
+    ),
+)
+
+
+# The page.
 
 
 def _math(latex: str) -> Markup:

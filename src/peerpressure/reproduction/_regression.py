@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias, final
+from typing import Any, final
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from peerpressure.affine import coefficients
 from peerpressure.model import Model
@@ -21,9 +20,9 @@ from peerpressure.recovery._regression import RegressionDesign
 from peerpressure.reproduction import printed
 from peerpressure.reproduction.design import SEED, agents_drawn, check_replications, stream
 from peerpressure.simulation import simulate
+from peerpressure.step import Array
 from peerpressure.theory.two_agents import gram_inverse_limit
 
-Array: TypeAlias = NDArray[np.float64]
 # Bound on the states of a batch of replicates, in numbers of eight bytes: 64 MB.
 BATCH_NUMBERS = 2**23
 EDGES = 2

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Final, final
 
 from peerpressure.plotting import ANIMATIONS, FIGURES, render
 from peerpressure.progress import deaf_children
-from peerpressure.report.html import Image, image, moving_image
+from peerpressure.report.html import Image
+from peerpressure.report.pictures import image, moving_image
 from peerpressure.report.store import MANIFEST, from_csv, manifest, publish, request_key, stored, to_csv
 from peerpressure.reproduction._experiments import paper_tables
-from peerpressure.reproduction._page import Provenance, page
-from peerpressure.reproduction.dictionary import columns_of
+from peerpressure.reproduction._page import Provenance, columns_of, page
 from peerpressure.version import __version__
 
 if TYPE_CHECKING:

@@ -28,6 +28,11 @@ class PrintedTerm:
     high: float
     interval_half_unit: float
 
+    @property
+    def t_half_unit(self) -> float:
+        """Half a unit of the last printed digit of t: 12.9 has one decimal, all others have two."""
+        return 0.05 if abs(self.t) > 10 and round(self.t, 1) == self.t else 0.005
+
 
 # Empirical Results: two agents, their hidden opinions (the mean of the density plot), steps and replications.
 TWO_AGENTS_HIDDEN = (1.0, 2.0)

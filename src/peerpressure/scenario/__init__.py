@@ -1,7 +1,6 @@
 """Scenario files: one experiment in TOML, with all of its errors reported at once."""
 
-from peerpressure.scenario._loading import load_scenario, parse_scenario, scenario_from
-from peerpressure.scenario._problems import Problem, ScenarioError
+from peerpressure.scenario._loading import Problem, ScenarioError, load_scenario, parse_scenario, scenario_from
 from peerpressure.scenario._scenario import Scenario, schema_text, shipped_schema, starter_text
 
 __all__ = [

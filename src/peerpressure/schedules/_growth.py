@@ -85,7 +85,7 @@ class Growth:
         return self.envelope is None or self.estimated or self.envelope.lower.lead == self.envelope.upper.lead
 
 
-def growth_within(envelope: Envelope, basis: str | None = None) -> Growth | None:
+def growth_within(envelope: Envelope) -> Growth | None:
     """Return the growth of a function ≥ 0 that lies in an envelope; None if it is negative from some t on."""
     # What may be negative by the envelope is not, or the schedule would be illegal.
     lower, upper = _not_negative(envelope.lower), envelope.upper
@@ -98,7 +98,7 @@ def growth_within(envelope: Envelope, basis: str | None = None) -> Growth | None
         bounded=bounded,
         reciprocal_sum_diverges=_sum_over(lower, upper, 1),
         square_sum_diverges=_sum_over(lower, upper, 2),
-        basis=basis or _range_text(lower, upper, is_asymptotic=is_asymptotic),
+        basis=_range_text(lower, upper, is_asymptotic=is_asymptotic),
         exponent=None if powers is None else powers[0],
         slope=c if powers is not None and powers[0] == 1 else None,
         limit=lower.limit if lower.limit == upper.limit else None,

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.model import Vector
 from peerpressure.sde._equation import SDE
 from peerpressure.sde._moments import checked_weights, moments_at, moments_of, real_times, state_path
+from peerpressure.step import Array
 
 # Share of the largest eigenvalue up to which one counts as 0: the covariance is known to some 1e-11 of it, and a law
 # along a direction below that would be one of the solver's errors.
@@ -59,8 +59,8 @@ class GaussianDensity:
 
     time: float
     names: tuple[Hashable, ...]
-    mean: Vector
-    covariance: Vector
+    mean: Array
+    covariance: Array
 
     def __post_init__(self) -> None:
         if _is_regular(self._correlation):
@@ -79,22 +79,22 @@ class GaussianDensity:
         return "choose a later time" if self.time == 0 else "use a model with noise, or agents that its noise reaches"
 
     @property
-    def std(self) -> Vector:
+    def std(self) -> Array:
         """The standard deviation along each axis."""
         return np.sqrt(np.diag(self.covariance))
 
     @property
-    def _correlation(self) -> Vector:
+    def _correlation(self) -> Array:
         # A variance of 0 becomes a row of zeros, and with it an eigenvalue 0, instead of 0/0.
         scale = np.where(self.std > 0, self.std, np.inf)
         return np.asarray(self.covariance / np.outer(scale, scale))
 
     @cached_property
-    def _root(self) -> Vector:
+    def _root(self) -> Array:
         # Factored as a correlation and scaled back: better conditioned than the covariance.
         return np.asarray(self.std[:, None] * np.linalg.cholesky(self._correlation))
 
-    def logpdf(self, points: ArrayLike) -> Vector:
+    def logpdf(self, points: ArrayLike) -> Array:
         """Return the logarithm of the density at points of shape (…, names), or (…) where there is one name.
 
         Parameters
@@ -125,7 +125,7 @@ class GaussianDensity:
         constant = k / 2 * math.log(2 * math.pi) + float(np.log(np.diag(self._root)).sum())
         return np.asarray(-0.5 * np.sum(standard**2, axis=0) - constant).reshape(at.shape[:-1])
 
-    def pdf(self, points: ArrayLike) -> Vector:
+    def pdf(self, points: ArrayLike) -> Array:
         """Return the density at points of shape (…, names), or (…) where there is one name.
 
         Parameters
@@ -184,13 +184,13 @@ class GaussianDensity:
         return f"GaussianDensity(t = {self.time:g}, {what}{'; …' * (len(self.names) > 4)})"
 
 
-def _is_regular(correlation: Vector) -> bool:
+def _is_regular(correlation: Array) -> bool:
     # Of the correlation matrix, so that agents with noise of very different size do not pass for a degenerate law.
     values = np.linalg.eigvalsh(correlation)
     return bool(values[0] > DEGENERATE * values[-1])
 
 
-def independent_axes(correlation: Vector) -> list[int]:
+def independent_axes(correlation: Array) -> list[int]:
     """Return a largest set of axes whose law has a density, chosen by pivoting.
 
     >>> independent_axes(np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 0.0]]))
@@ -267,7 +267,7 @@ def exact_density(
 
 def projection(
     sde: SDE, agents: Sequence[Hashable] | None, weights: ArrayLike | None
-) -> tuple[tuple[Hashable, ...], Vector | None]:
+) -> tuple[tuple[Hashable, ...], Array | None]:
     """Return the names of the axes and their weights (axes, agents), which are None for all agents in their order."""
     labels, n = sde.network.labels, sde.n
     if agents is not None and weights is not None:
@@ -301,10 +301,10 @@ def projection(
 class Drift(NamedTuple):
     """Drift α + Γ (z − μ) and diffusivity D, half the variance of the noise on each axis, at one time."""
 
-    offset: Vector
-    slope: Vector
-    centre: Vector
-    diffusivity: Vector
+    offset: Array
+    slope: Array
+    centre: Array
+    diffusivity: Array
 
 
 @final
@@ -313,10 +313,10 @@ class Seen:
     """The joint law of the state and z = W y at one time: the mean of the state, and cov(state, z), (states, axes)."""
 
     sde: SDE
-    rows: Vector
+    rows: Array
     time: float
-    mean: Vector
-    cross: Vector
+    mean: Array
+    cross: Array
 
     def density(self, names: tuple[Hashable, ...]) -> GaussianDensity:
         """Return the exact density of z."""
@@ -334,14 +334,14 @@ class Seen:
         return Drift(W @ (b - B @ self.mean), slope, W @ self.mean, 0.5 * np.sum(noise**2, axis=1))
 
 
-def seen_at(sde: SDE, rows: Vector, times: Vector) -> list[Seen]:
+def seen_at(sde: SDE, rows: Array, times: Array) -> list[Seen]:
     """Return the joint law of y and z = W y at each of the increasing times."""
     laws, public = zip(times, state_path(sde, times), strict=True), sde.layout.public
     # Only cov(y, z) is kept: covariances of all agents at all times would not fit into memory.
     return [Seen(sde, rows, float(t), mean, covariance[:, public] @ rows.T) for t, (mean, covariance) in laws]
 
 
-def require_independent_axes(rows: Vector) -> None:
+def require_independent_axes(rows: Array) -> None:
     """Raise for two sums that share an agent: their noise is correlated, while cells exchange mass along axes only."""
     count = rows.shape[0]
     shared = count == 2 and bool(np.any((rows[0] != 0) & (rows[1] != 0)))

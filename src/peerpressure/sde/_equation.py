@@ -4,7 +4,7 @@
 
 The drift is one step of the discrete model at pressure ρ(t) minus the state. The physics therefore stays in
 ``affine.py``, and an Euler step of length 1 is the discrete model. Hidden opinions that adapt and correlated noise are
-further parts of a linear state (``_linear_drift``); a temporal network changes its coefficients at whole times.
+further parts of a linear state (``LinearDrift``); a temporal network changes its coefficients at whole times.
 """
 
 from __future__ import annotations
@@ -21,14 +21,101 @@ from scipy import sparse
 from peerpressure.adaptation import Adaptation
 from peerpressure.affine import coefficients, least_relief
 from peerpressure.errors import AdaptationError, ModelError, ScheduleError, message
-from peerpressure.layout import StateLayout
-from peerpressure.model import Model, Update, Vector, require_synchronous
+from peerpressure.model import Model, require_synchronous
 from peerpressure.networks import Network
 from peerpressure.noise import Gaussian, Noise, NoNoise
 from peerpressure.progress import checkpoint
 from peerpressure.schedules import Constant, Schedule, Table
 from peerpressure.schedules._tables import whole_steps
-from peerpressure.sde._linear_drift import LinearDrift
+from peerpressure.step import Array, StateLayout, Update
+
+# The drift of the state z = (y, x, u) at one time, as an operator.
+#
+#     dy = (C y − y + g ∘ x + G u) dt     with correlated noise, or G dw in place of G u dt with white noise
+#     dx = η ∘ (y − x) dt                 where hidden opinions adapt; x = x₀ otherwise
+#     du = −θ u dt + √(2θ) dw             where noise is an Ornstein–Uhlenbeck process
+#
+# Everything that follows the law of an equation reads it from here: moments, exact steps, densities.
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class LinearDrift:
+    """The drift dz = (H z + K x₀) dt + N dw at one time.
+
+    ``noise_weight`` is the diagonal of G, and ``reversion`` the rate θ at which correlated noise reverts to 0. Columns
+    may leave out the memory of the noise, which counts as 0 then.
+    """
+
+    layout: StateLayout
+    update: Update
+    noise_weight: Array
+    reversion: float
+
+    def forward(self, columns: Array) -> Array:
+        """Return H Z for columns of shape (states,) or (states, m)."""
+        at, update = self.layout, self.update
+        public = columns[at.public]
+        moved = update.couple(public) - public
+        if columns.shape[0] == at.agents:
+            return moved
+        out = np.empty_like(columns)
+        if at.has_hidden:
+            hidden = columns[at.hidden]
+            moved += _like(update.gain, columns) * hidden
+            out[at.hidden] = _like(self.adaptation_rate, columns) * (public - hidden)
+        if columns.shape[0] > at.memory.start:
+            moved += _like(self.noise_weight, columns) * columns[at.memory]
+            out[at.memory] = -self.reversion * columns[at.memory]
+        out[at.public] = moved
+        return out
+
+    def adjoint(self, columns: Array) -> Array:
+        """Return Hᵀ Z for columns of shape (states,) or (states, m)."""
+        at, update = self.layout, self.update
+        public = columns[at.public]
+        moved = update.couple_adjoint(public) - public
+        if columns.shape[0] == at.agents:
+            return moved
+        out = np.empty_like(columns)
+        if at.has_hidden:
+            adapted = _like(self.adaptation_rate, columns) * columns[at.hidden]
+            moved += adapted
+            out[at.hidden] = _like(update.gain, columns) * public - adapted
+        if columns.shape[0] > at.memory.start:
+            out[at.memory] = _like(self.noise_weight, columns) * public - self.reversion * columns[at.memory]
+        out[at.public] = moved
+        return out
+
+    @property
+    def adaptation_rate(self) -> Array:
+        """The rate η of each agent, (agents,)."""
+        rate = self.update.adaptation_rate
+        return np.zeros(self.layout.agents) if rate is None else rate
+
+    @property
+    def driven(self) -> slice:
+        """The entries of the state that dw acts on."""
+        return self.layout.memory if self.layout.has_memory else self.layout.public
+
+    @property
+    def diffusion(self) -> Array:
+        """The diagonal of N for these entries, (agents,)."""
+        if not self.layout.has_memory:
+            return self.noise_weight
+        return np.full(self.layout.agents, np.sqrt(2 * self.reversion))
+
+    @property
+    def hidden_weight(self) -> Array | float:
+        """The diagonal of K for public opinions, (agents,): the gain, and 0 where x is part of the state."""
+        return 0.0 if self.layout.has_hidden else self.update.gain
+
+
+def _like(values: Array, columns: Array) -> Array:
+    return values[:, None] if columns.ndim == 2 else values
+
+
+# The equation.
 
 Scaling: TypeAlias = Literal["printed", "model"]
 Method: TypeAlias = Literal["auto", "exact", "taylor", "euler"]
@@ -122,12 +209,12 @@ class SDE:
         return self.model.network
 
     @property
-    def x0(self) -> Vector:
+    def x0(self) -> Array:
         """The hidden opinions."""
         return self.model.x0
 
     @property
-    def s(self) -> Vector:
+    def s(self) -> Array:
         """The stubbornness of each agent."""
         return self.model.s
 
@@ -142,7 +229,7 @@ class SDE:
         return self.model.pressure
 
     @property
-    def start_state(self) -> Vector:
+    def start_state(self) -> Array:
         """The public opinions at time 0."""
         return self.model.start_state
 
@@ -201,7 +288,7 @@ class SDE:
         """
         return k * self.step
 
-    def homogeneous(self, t: ArrayLike) -> tuple[Vector, Vector]:
+    def homogeneous(self, t: ArrayLike) -> tuple[Array, Array]:
         """Return (relief, weight) with ρ(t) = weight/relief, at one time or several.
 
         Parameters
@@ -220,7 +307,7 @@ class SDE:
         # For agents who listen to nobody an infinite pressure would give 0/0.
         return (np.maximum(relief, least_relief(np.float64)) if self.model.has_silent_steps else relief), weight
 
-    def noise_scale(self, t: ArrayLike) -> Vector:
+    def noise_scale(self, t: ArrayLike) -> Array:
         """Return the common factor of the noise, at one time or several.
 
         Parameters
@@ -235,7 +322,7 @@ class SDE:
         """
         return self.noise.scale(self.noise.time_scale.reading_times(np.asarray(t, dtype=np.float64)))
 
-    def adaptation_pace(self, t: ArrayLike) -> Vector:
+    def adaptation_pace(self, t: ArrayLike) -> Array:
         """Return the common factor of the rates of adaptation, at one time or several.
 
         Parameters
@@ -329,7 +416,7 @@ class SDE:
         update = self.update(t)
         return LinearDrift(self.layout, update, self.noise_size(t, update), self.reversion)
 
-    def drift(self, t: float) -> tuple[sparse.csr_array, Vector]:
+    def drift(self, t: float) -> tuple[sparse.csr_array, Array]:
         """Return the matrix B and the vector b of the drift b − B z of the state at time t.
 
         Where the state is y, that is B = I − C and b = g ∘ x₀.
@@ -360,7 +447,7 @@ class SDE:
             blocks = [*rows, [*[None] * len(blocks), drift.reversion * one]]
         return sparse.csr_array(sparse.block_array(blocks, format="csr")), vector
 
-    def rate(self, t: float, public: Vector, hidden: Vector | None = None) -> Vector:
+    def rate(self, t: float, public: Array, hidden: Array | None = None) -> Array:
         """Return the drift of y at time t without noise, for states of shape (agents,) or (agents, batch).
 
         Parameters
@@ -380,13 +467,13 @@ class SDE:
         return np.asarray(self.update(t)(public, hidden=hidden) - public)
 
     @property
-    def deviations(self) -> Vector:
+    def deviations(self) -> Array:
         """The deviation of each agent's noise before the gain: σ/s as printed, σ in the model."""
         std = self.noise.deviations(self.n)
         # The gain multiplies by s/(s + ρd), so that dividing by s leaves the printed factor 1/(s + ρd).
         return std / self.s if self.scaling == "printed" else std
 
-    def noise_size(self, t: float, update: Update | None = None) -> Vector:
+    def noise_size(self, t: float, update: Update | None = None) -> Array:
         """Return the diagonal of G at time t, which is σ/(s + ρd) as printed and sσ/(s + ρd) in the model.
 
         Parameters

@@ -13,10 +13,10 @@ from numpy.polynomial.legendre import leggauss
 from numpy.typing import ArrayLike
 
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.model import Vector
 from peerpressure.sde._densities import Drift, GaussianDensity, Seen, projection, require_independent_axes, seen_at
 from peerpressure.sde._equation import SDE
 from peerpressure.sde._moments import real_times, smooth_pieces
+from peerpressure.step import Array
 
 # Standard deviations from the mean to the edges: 2e-9 of a Gaussian law is beyond.
 REACH = 6.0
@@ -35,7 +35,7 @@ POINTS = 3
 class Grid:
     """Cells of equal width on each axis; ``edges`` has cells + 1 numbers for each."""
 
-    edges: tuple[Vector, ...]
+    edges: tuple[Array, ...]
 
     def __post_init__(self) -> None:
         for edges in self.edges:
@@ -47,12 +47,12 @@ class Grid:
                 )
 
     @property
-    def centres(self) -> tuple[Vector, ...]:
+    def centres(self) -> tuple[Array, ...]:
         """The middle of the cells of each axis."""
         return tuple((edges[1:] + edges[:-1]) / 2 for edges in self.edges)
 
     @property
-    def widths(self) -> Vector:
+    def widths(self) -> Array:
         """The width of the cells of each axis."""
         return np.array([(edges[-1] - edges[0]) / (edges.size - 1) for edges in self.edges])
 
@@ -66,7 +66,7 @@ class Grid:
         """The length or area of one cell."""
         return float(np.prod(self.widths))
 
-    def average(self, density: GaussianDensity) -> Vector:
+    def average(self, density: GaussianDensity) -> Array:
         """Return the average of a density over each cell, by Gauss's rule."""
         # Averages and not values at centres: finite volumes evolve averages, and the difference is of the order of the
         # error.
@@ -105,7 +105,7 @@ def grid_around(densities: Sequence[GaussianDensity], cells: int | None = None) 
     return Grid(tuple(np.linspace(a, b, count + 1) for a, b in zip(low, high, strict=True)))
 
 
-def _narrowest(densities: Sequence[GaussianDensity], unit: Vector) -> float:
+def _narrowest(densities: Sequence[GaussianDensity], unit: Array) -> float:
     """Return the smallest standard deviation in any direction, in units of each axis."""
     # The smallest eigenvalue and not the smallest variance, because of the ridge.
     scale = np.outer(unit, unit)
@@ -177,7 +177,7 @@ class Chain:
         self.shares = [(up / self.rate, down / self.rate) for up, down in rates]
         self.staying = 1.0 - leaving / self.rate
 
-    def jump(self, density: Vector) -> Vector:
+    def jump(self, density: Array) -> Array:
         """Return (I + A/q) p: each cell's share that stays, and what comes from its neighbours."""
         out = self.staying * density
         for axis, (up, down) in enumerate(self.shares):
@@ -186,7 +186,7 @@ class Chain:
             out[before] += down * density[after]
         return out
 
-    def advance(self, density: Vector, tau: float) -> Vector:
+    def advance(self, density: Array, tau: float) -> Array:
         """Return exp(τA) p."""
         # Cut into parts of which each has a mixture without underflow; A is the same in all of them.
         parts = int(np.ceil(self.rate * tau / MOST_JUMPS))
@@ -194,7 +194,7 @@ class Chain:
             density = self._mixture(density, self.rate * tau / parts)
         return density
 
-    def _mixture(self, density: Vector, jumps: float) -> Vector:
+    def _mixture(self, density: Array, jumps: float) -> Array:
         weights = _poisson(jumps)
         # Sums and products of non-negative numbers only: no cancellation, so that the density cannot become negative.
         total = np.asarray(weights[0] * density)
@@ -204,7 +204,7 @@ class Chain:
         return total
 
 
-def _poisson(mean: float) -> Vector:
+def _poisson(mean: float) -> Array:
     """Return the weights of 0, 1, 2, … jumps, up to where the rest is negligible; they sum to 1."""
     # Nine standard deviations of the Poisson law, and some more for small means, where its tail is heavier.
     last = int(mean + 9.0 * np.sqrt(mean) + 20.0)
@@ -215,7 +215,7 @@ def _poisson(mean: float) -> Vector:
     return np.asarray(weights[:needed] / weights[:needed].sum())
 
 
-def _rates(grid: Grid, drift: Drift, axis: int) -> tuple[Vector, Vector]:
+def _rates(grid: Grid, drift: Drift, axis: int) -> tuple[Array, Array]:
     """Return the rates at which mass crosses the inner faces of an axis, upwards and downwards."""
     velocity = np.asarray(drift.offset[axis])
     for other, centres in enumerate(grid.centres):
@@ -229,7 +229,7 @@ def _rates(grid: Grid, drift: Drift, axis: int) -> tuple[Vector, Vector]:
     return _exchange(velocity / width, float(drift.diffusivity[axis]) / width**2)
 
 
-def _exchange(advection: Vector, diffusivity: float) -> tuple[Vector, Vector]:
+def _exchange(advection: Array, diffusivity: float) -> tuple[Array, Array]:
     """Return D/Δ² β(−P) and D/Δ² β(P), from u/Δ and D/Δ²."""
     # Here β differs from its limit, the upwind flux, by less than rounding.
     upwind = np.abs(advection) >= STEEP * diffusivity
@@ -239,7 +239,7 @@ def _exchange(advection: Vector, diffusivity: float) -> tuple[Vector, Vector]:
     return up, np.where(upwind, np.maximum(-advection, 0.0), diffusivity * _bernoulli(ratio))
 
 
-def _bernoulli(x: Vector) -> Vector:
+def _bernoulli(x: Array) -> Array:
     """Return x/(eˣ − 1), which is 1 at 0.
 
     >>> _bernoulli(np.array([-1.0, 0.0, 1.0])).round(6)
@@ -300,10 +300,10 @@ class DensityPath:
     ((2, 64), True)
     """
 
-    times: Vector
+    times: Array
     names: tuple[Hashable, ...]
     grid: Grid
-    density: Vector
+    density: Array
     exact: tuple[GaussianDensity, ...]
     mass_error: float
     lowest: float
@@ -416,7 +416,7 @@ def solve_density(
     return _march(seen[1::2], steps, grid, exact)
 
 
-def _march(middles: list[Seen], steps: Vector, grid: Grid, exact: tuple[GaussianDensity, ...]) -> DensityPath:
+def _march(middles: list[Seen], steps: Array, grid: Grid, exact: tuple[GaussianDensity, ...]) -> DensityPath:
     density = grid.average(exact[0])
     # The tails beyond the grid and the quadrature leave the mass slightly off 1.
     density /= density.sum() * grid.volume
@@ -432,7 +432,7 @@ def _march(middles: list[Seen], steps: Vector, grid: Grid, exact: tuple[Gaussian
     return DensityPath(times, exact[0].names, grid, np.stack(kept), exact, mass_error, lowest, len(middles))
 
 
-def _steps(times: Vector, time_step: float) -> Vector:
+def _steps(times: Array, time_step: float) -> Array:
     """Return the ends of all steps: the times asked for, and between them as many as the step needs."""
     if not (isinstance(time_step, (int, float)) and 0 < time_step <= 1):
         rule = "a time step must be a number above 0, at most 1"

@@ -1,7 +1,7 @@
 """Exact moments of the SDE: ordinary differential equations of mean, covariance and transition matrix.
 
 The law is Gaussian: m′ = b − B m and P′ = −BP − PBᵀ + GGᵀ, for the state of public opinions, hidden ones that adapt and
-the memory of correlated noise (``_linear_drift``). Eigenvalues of B of public opinions lie in [0, 2], so that nothing
+the memory of correlated noise (``LinearDrift``). Eigenvalues of B of public opinions lie in [0, 2], so that nothing
 here is stiff, and an explicit method of order 8 with error control is fast and precise.
 """
 
@@ -19,11 +19,10 @@ from scipy.linalg import solve_continuous_lyapunov
 
 from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError, PeerPressureError, message
-from peerpressure.layout import StateLayout
-from peerpressure.model import Vector
 from peerpressure.networks import TemporalNetwork
 from peerpressure.schedules import Constant, Schedule, Table
 from peerpressure.sde._equation import FIRST_TIME, SDE, steepness
+from peerpressure.step import Array, StateLayout
 
 TOLERANCE = 1e-11  # of one step, as a share of each number; a whole run keeps 1e-8 and better
 ROUNDING = 1e-9  # difference up to which a time counts as a whole number, as 100·0.07 does as 7
@@ -35,18 +34,18 @@ NEGLIGIBLE = 1e-12  # absolute tolerance, as a share of the typical size of a qu
 class Flow:
     """Mean (states, 1) and covariance (states, states) of the state at one time, centred on the consensus value."""
 
-    columns: Vector
-    covariance: Vector
+    columns: Array
+    covariance: Array
 
 
-def real_times(times: ArrayLike, *, least: float = 0.0) -> Vector:
-    """Return times as a vector of increasing real numbers from ``least`` on."""
-    rule = f"times must be increasing real numbers from {least:g} on"
+def real_times(times: ArrayLike) -> Array:
+    """Return times as a vector of increasing real numbers from 0 on."""
+    rule = "times must be increasing real numbers from 0 on"
     try:
         given = np.atleast_1d(np.asarray(times, dtype=np.float64))
     except (TypeError, ValueError):
         given = np.full(1, np.nan)
-    legal = given.ndim == 1 and given.size and np.all(np.isfinite(given)) and np.all(given >= least)
+    legal = given.ndim == 1 and given.size and np.all(np.isfinite(given)) and np.all(given >= 0)
     if not legal or np.any(np.diff(given) <= 0):
         raise InvalidInputError(message(rule, got=repr(times)[:80], remedy="for instance np.linspace(0.5, 10, 20)"))
     return given
@@ -109,7 +108,7 @@ def _with_constants(sde: SDE, t: float) -> SDE:
     return found if model.temporal_network is None else found.on_network(sde.network_step(t))
 
 
-def solve_flow(sde: SDE, flow: Flow, begin: float, times: Vector) -> Iterator[Flow]:
+def solve_flow(sde: SDE, flow: Flow, begin: float, times: Array) -> Iterator[Flow]:
     """Solve for the flow from ``begin`` on and yield it at each of the increasing times."""
     shape, states = flow.columns.shape, sde.layout.states
     if begin == 0 and (gathered := first_noise(sde)).any():
@@ -125,7 +124,7 @@ def solve_flow(sde: SDE, flow: Flow, begin: float, times: Vector) -> Iterator[Fl
     carried = not (sde.noise.is_zero and not flow.covariance.any())
     flat = np.concatenate([flow.columns.ravel(), flow.covariance.ravel()]) if carried else flow.columns.ravel()
 
-    def unpack(values: Vector) -> Flow:
+    def unpack(values: Array) -> Flow:
         columns = values[: flow.columns.size].reshape(shape)
         rest = values[flow.columns.size :].reshape(states, states) if carried else np.zeros((states, states))
         return Flow(columns, rest)
@@ -135,7 +134,7 @@ def solve_flow(sde: SDE, flow: Flow, begin: float, times: Vector) -> Iterator[Fl
         yield unpack(values)
 
 
-def first_noise(sde: SDE) -> Vector:
+def first_noise(sde: SDE) -> Array:
     """Return the variance of the noise up to FIRST_TIME, where its scale grows without bound towards time 0.
 
     With a scale like t^(−γ) that is ∫ G² dt = t G²/(1 − 2γ); of correlated noise it is the weight ∫ G dt = t G/(1 − γ)
@@ -150,7 +149,7 @@ def first_noise(sde: SDE) -> Vector:
     return np.asarray(FIRST_TIME / (1 - 2 * gamma) * size**2)
 
 
-def _after_first(at: StateLayout, flow: Flow, gathered: Vector) -> Flow:
+def _after_first(at: StateLayout, flow: Flow, gathered: Array) -> Flow:
     """Return the flow at FIRST_TIME, from that at time 0 and what ``first_noise`` has gathered."""
     columns, covariance = flow.columns.copy(), flow.covariance.copy()
     if not at.has_memory:
@@ -163,12 +162,12 @@ def _after_first(at: StateLayout, flow: Flow, gathered: Vector) -> Flow:
     return Flow(columns, covariance)
 
 
-def _rate(sde: SDE, shape: tuple[int, ...], *, carried: bool) -> Callable[[float, Vector], Vector]:
+def _rate(sde: SDE, shape: tuple[int, ...], *, carried: bool) -> Callable[[float, Array], Array]:
     """Return the right-hand side for the flat state of mean and covariance."""
     n, states, size = sde.n, sde.layout.states, shape[0] * shape[1]
     centred = sde.x0 - sde.centre
 
-    def rate(t: float, flat: Vector) -> Vector:
+    def rate(t: float, flat: Array) -> Array:
         drift = sde.linear_drift(t)
         out = np.empty_like(flat)
         # Views into the flat vectors of the solver; nothing is copied.
@@ -187,7 +186,7 @@ def _rate(sde: SDE, shape: tuple[int, ...], *, carried: bool) -> Callable[[float
     return rate
 
 
-def _tolerance(sde: SDE, flow: Flow, ends: tuple[float, float], *, carried: bool) -> Vector:
+def _tolerance(sde: SDE, flow: Flow, ends: tuple[float, float], *, carried: bool) -> Array:
     """Return the absolute tolerance of each number."""
     # Opinions are centred on the consensus value, so that their scale is the range and not the magnitude: a common
     # offset of all opinions must not loosen the tolerance.
@@ -213,12 +212,12 @@ def _tolerance(sde: SDE, flow: Flow, ends: tuple[float, float], *, carried: bool
 
 def integrate(
     sde: SDE,
-    rate_of: Callable[[SDE], Callable[[float, Vector], Vector]],
-    flat: Vector,
+    rate_of: Callable[[SDE], Callable[[float, Array], Array]],
+    flat: Array,
     begin: float,
-    times: Vector,
-    tolerance: Vector,
-) -> Iterator[Vector]:
+    times: Array,
+    tolerance: Array,
+) -> Iterator[Array]:
     """Solve y′ = rate(t, y) piece by piece, forwards or backwards, and yield y at each of the times in their order."""
     from scipy.integrate import DOP853
 
@@ -247,7 +246,7 @@ def _pieces_towards(sde: SDE, begin: float, end: float) -> Iterator[tuple[float,
         yield b, a, piece
 
 
-def _due(solver: Any, pending: list[float]) -> Iterator[Vector]:
+def _due(solver: Any, pending: list[float]) -> Iterator[Array]:
     """Remove the times that the last step has reached from the list, and yield the states there."""
     # The end of a piece may miss a time by rounding; no other step may.
     slack = 0.0 if solver.status == "running" else ROUNDING
@@ -268,7 +267,7 @@ def _due(solver: Any, pending: list[float]) -> Iterator[Vector]:
 BLOCK = 2**20
 
 
-def adjoint_moments(sde: SDE, weights: Vector, times: Vector) -> tuple[Vector, Vector, Vector]:
+def adjoint_moments(sde: SDE, weights: Array, times: Array) -> tuple[Array, Array, Array]:
     """Return mean and variance (times, sums) and the last covariance (sums, sums) of the sums cᵀy, or cᵀy + kᵀx.
 
     From λ = c at the time asked for, λ′ = Bᵀλ is solved back to time 0. Then the mean is λ(0)·y₀ + ∫ λ·b dt, and the
@@ -282,7 +281,7 @@ def adjoint_moments(sde: SDE, weights: Vector, times: Vector) -> tuple[Vector, V
     return mean, np.einsum("tii->ti", covariances), covariances[-1]
 
 
-def _run_block(sde: SDE, weights: Vector, times: Vector) -> tuple[Vector, Vector]:
+def _run_block(sde: SDE, weights: Array, times: Array) -> tuple[Array, Array]:
     """Solve for all times of a block in one backward pass; later ones start first, earlier ones join when reached."""
     (k, size), v, at = weights.shape, sde.centre, sde.layout
     state = np.empty((0, k, size + 1 + k))
@@ -309,7 +308,7 @@ def _run_block(sde: SDE, weights: Vector, times: Vector) -> tuple[Vector, Vector
     return mean + adjoint @ start_of(sde) + v * weights.sum(axis=1), covariance
 
 
-def start_of(sde: SDE) -> Vector:
+def start_of(sde: SDE) -> Array:
     """Return the mean of the state at time 0, (states,), centred on the consensus value."""
     at, start = sde.layout, np.zeros(sde.layout.states)
     start[at.public] = sde.start_state - sde.centre
@@ -318,7 +317,7 @@ def start_of(sde: SDE) -> Vector:
     return start
 
 
-def _back_to(sde: SDE, state: Vector, begin: float, end: float) -> Vector:
+def _back_to(sde: SDE, state: Array, begin: float, end: float) -> Array:
     at = sde.layout
     n, opinions = at.states, float(np.ptp(np.concatenate([sde.x0, sde.start_state]))) or 1.0
     tolerance = np.full(state.shape, NEGLIGIBLE)
@@ -332,14 +331,14 @@ def _back_to(sde: SDE, state: Vector, begin: float, end: float) -> Vector:
     # Weights may be so small that their squares underflow, and a tolerance of 0 has no meaning.
     tolerance = np.maximum(tolerance, np.finfo(np.float64).tiny)
 
-    def rate_of(piece: SDE) -> Callable[[float, Vector], Vector]:
+    def rate_of(piece: SDE) -> Callable[[float, Array], Array]:
         return lambda t, flat: _adjoint_rate(piece, t, flat.reshape(state.shape)).ravel()
 
     (flat,) = integrate(sde, rate_of, state.ravel(), begin, np.array([end]), tolerance.ravel())
     return flat.reshape(state.shape)
 
 
-def _adjoint_rate(sde: SDE, t: float, state: Vector) -> Vector:
+def _adjoint_rate(sde: SDE, t: float, state: Array) -> Array:
     """Return the rate of change, with growing t, of adjoints, means and covariances."""
     drift, size = sde.linear_drift(t), sde.layout.states
     adjoint = state[..., :size]
@@ -354,7 +353,7 @@ def _adjoint_rate(sde: SDE, t: float, state: Vector) -> Vector:
     return out
 
 
-def _blocks(size: int, times: Vector) -> Iterator[Vector]:
+def _blocks(size: int, times: Array) -> Iterator[Array]:
     length = max(1, BLOCK // size)
     for start in range(0, times.size, length):
         yield times[start : start + length]
@@ -393,9 +392,9 @@ class GaussianMoments(NamedTuple):
     ((2, 2), (2, 2))
     """
 
-    mean: Vector
-    variance: Vector
-    covariance: Vector
+    mean: Array
+    variance: Array
+    covariance: Array
 
 
 def moments_at(sde: SDE, times: ArrayLike) -> GaussianMoments:
@@ -500,7 +499,7 @@ def moments_of(sde: SDE, weights: ArrayLike, times: ArrayLike) -> GaussianMoment
     return GaussianMoments(mean, np.maximum(variance, 0.0), covariance)
 
 
-def gaussian_path(sde: SDE, times: Vector) -> Iterator[tuple[Vector, Vector]]:
+def gaussian_path(sde: SDE, times: Array) -> Iterator[tuple[Array, Array]]:
     """Yield mean and covariance of all agents at each of the times.
 
     Parameters
@@ -541,7 +540,7 @@ def gaussian_path(sde: SDE, times: Vector) -> Iterator[tuple[Vector, Vector]]:
         yield mean[: sde.n], covariance[: sde.n, : sde.n]
 
 
-def state_path(sde: SDE, times: Vector) -> Iterator[tuple[Vector, Vector]]:
+def state_path(sde: SDE, times: Array) -> Iterator[tuple[Array, Array]]:
     """Yield mean and covariance of the whole state at each of the times."""
     at, v = sde.layout, sde.centre
     if at.states > LARGEST_COVARIANCE:
@@ -560,7 +559,7 @@ def state_path(sde: SDE, times: Vector) -> Iterator[tuple[Vector, Vector]]:
         yield mean, flow.covariance
 
 
-def checked_weights(sde: SDE, weights: ArrayLike, *, hidden: bool = False) -> Vector:
+def checked_weights(sde: SDE, weights: ArrayLike, *, hidden: bool = False) -> Array:
     """Return weights as rows with one finite number for each agent, or two where ``hidden`` opinions may follow."""
     try:
         rows = np.atleast_2d(np.asarray(weights, dtype=np.float64))
@@ -577,7 +576,7 @@ def checked_weights(sde: SDE, weights: ArrayLike, *, hidden: bool = False) -> Ve
 # The stationary law under constant pressure.
 
 
-def stationary(sde: SDE, t: float) -> tuple[Vector, Vector]:
+def stationary(sde: SDE, t: float) -> tuple[Array, Array]:
     """Return the mean and the covariance at which pressure and noise of time t would settle.
 
     The mean is the fixed point (S + ρL)⁻¹S x₀. The covariance solves BP + PBᵀ = GGᵀ: with M = S + ρD, the matrix
@@ -644,7 +643,7 @@ def stationary(sde: SDE, t: float) -> tuple[Vector, Vector]:
     return v + vectors @ centred / root, _symmetric(covariance / np.outer(root, root))
 
 
-def _general_stationary(sde: SDE, t: float, B: Vector, b: Vector) -> tuple[Vector, Vector]:
+def _general_stationary(sde: SDE, t: float, B: Array, b: Array) -> tuple[Array, Array]:
     n, v, drift = sde.n, sde.centre, sde.linear_drift(t)
     _require_stationary(sde, t, float(np.linalg.eigvals(B[:n, :n]).real.min()))
     mean = v + np.linalg.solve(B[:n, :n], b[:n] - v * B[:n, :n].sum(axis=1))
@@ -657,7 +656,7 @@ def _general_stationary(sde: SDE, t: float, B: Vector, b: Vector) -> tuple[Vecto
     return mean, _symmetric(solve_continuous_lyapunov(B, np.diag(noise)))[:n, :n]
 
 
-def _symmetric(matrix: Vector) -> Vector:
+def _symmetric(matrix: Array) -> Array:
     return np.asarray((matrix + matrix.T) / 2)
 
 

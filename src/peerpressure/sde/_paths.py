@@ -20,10 +20,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from peerpressure.affine import adapted
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.model import Vector
 from peerpressure.sde._equation import SDE
 from peerpressure.sde._moments import checked_weights, moments_at, moments_of, start_of
 from peerpressure.sde._transitions import exact_transitions
+from peerpressure.step import Array
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,9 +40,9 @@ def exact_paths(
     *,
     replicates: NDArray[np.int64],
     seed: int,
-    start: Vector | None = None,
-    hidden: Vector | None = None,
-    memory: Vector | None = None,
+    start: Array | None = None,
+    hidden: Array | None = None,
+    memory: Array | None = None,
     start_step: int = 0,
     times: NDArray[np.int64] | None = None,
     agents: NDArray[np.int64] | None = None,
@@ -136,7 +136,7 @@ def exact_paths(
     return RunResult(states, summaries, blocks.state[:, at.public], carried, adapting, moved)
 
 
-def _summary(public: Vector) -> Vector:
+def _summary(public: Array) -> Array:
     """Return minimum, maximum and mean over agents; (replicates, 3)."""
     return np.stack([public.min(axis=1), public.max(axis=1), public.mean(axis=1)], axis=1)
 
@@ -154,12 +154,12 @@ class _Blocks:
         self.blocks = [(int(b), np.flatnonzero(members == i)) for i, b in enumerate(numbers)]
         self.lanes = replicates % WIDTH
 
-    def begin(self, part: slice, values: Vector) -> None:
+    def begin(self, part: slice, values: Array) -> None:
         """Set a part of the state, one for all replicates or one for each; one that is not there stays so."""
         if part.stop > part.start:
             self.state[:, part] = values
 
-    def drawn_memory(self, start_step: int) -> Vector:
+    def drawn_memory(self, start_step: int) -> Array:
         """Return the first memory of correlated noise, from the draws with which the engine starts as well."""
         from peerpressure.engine.plan import STREAM_FROZEN
 
@@ -168,7 +168,7 @@ class _Blocks:
             memory[rows] = self._drawn(step, block, STREAM_FROZEN, self.sde.n)[self.lanes[rows]]
         return memory
 
-    def advance(self, step: int, matrix: Vector, shift: Vector, root: Vector) -> None:
+    def advance(self, step: int, matrix: Array, shift: Array, root: Array) -> None:
         """Take every replicate through one step z ← F z + c + R w."""
         from peerpressure.engine.plan import STREAM_FRESH
 
@@ -181,7 +181,7 @@ class _Blocks:
             moved = matrix @ whole + shift[:, None] + root @ drawn.T
             self.state[rows] = moved[:, self.lanes[rows]].T
 
-    def _drawn(self, step: int, block: int, stream: int, size: int) -> Vector:
+    def _drawn(self, step: int, block: int, stream: int, size: int) -> Array:
         from peerpressure.engine.narrow import draw_narrow
 
         drawn = np.zeros((WIDTH, size))
@@ -193,7 +193,7 @@ class _Blocks:
 # Euler–Maruyama in plain NumPy: one step, and the exact moments of many, which need no sampling either.
 
 
-def euler_step(sde: SDE, k: int, state: Vector, z: Vector) -> Vector:
+def euler_step(sde: SDE, k: int, state: Array, z: Array) -> Array:
     """Return the state at t_k = k·h from that at t_{k−1}: y ← (1 − h) y + h (g ∘ x₀ + C y) + √h G z.
 
     Correlated noise u has its exact step, with autocorrelation φ^h, and adds h G u; hidden opinions that adapt follow
@@ -238,7 +238,7 @@ def euler_step(sde: SDE, k: int, state: Vector, z: Vector) -> Vector:
     return euler_map(sde, k, state, np.broadcast_to(hidden, (sde.n, *state.shape[1:])), z)
 
 
-def euler_map(sde: SDE, k: int, columns: Vector, hidden: Vector | None = None, noise: Vector | None = None) -> Vector:
+def euler_map(sde: SDE, k: int, columns: Array, hidden: Array | None = None, noise: Array | None = None) -> Array:
     """Return F Z + B X + G W of Euler's step k for columns Z (states, m), hidden opinions X and draws W (agents, m)."""
     at, h, t = sde.layout, sde.step, sde.time(k)
     update, public = sde.update(t), columns[at.public]
@@ -261,7 +261,7 @@ def euler_map(sde: SDE, k: int, columns: Vector, hidden: Vector | None = None, n
     return out
 
 
-def euler_moments(sde: SDE, steps: int) -> Iterator[tuple[Vector, Vector]]:
+def euler_moments(sde: SDE, steps: int) -> Iterator[tuple[Array, Array]]:
     """Yield mean (agents,) and covariance (agents, agents) of Euler's state after 1, 2, …, ``steps`` steps.
 
     The scheme is linear with Gaussian noise, so that its own moments are exact: m ← m + h (b − B m) and
@@ -416,7 +416,7 @@ def step_count(until: float, h: float) -> int:
 
 def _coupled_paths(
     sde: SDE, until: float, reference: float, lengths: list[int], replicates: int, seed: int
-) -> list[Vector]:
+) -> list[Array]:
     """Return final states (agents, replicates) of Euler paths whose steps are these multiples of the finest."""
     from peerpressure.engine.narrow import draw_narrow
     from peerpressure.engine.plan import STREAM_FRESH, draw_of

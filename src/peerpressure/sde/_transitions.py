@@ -28,11 +28,10 @@ from numpy.polynomial.legendre import leggauss
 
 from peerpressure.affine import coefficients
 from peerpressure.errors import InvalidInputError, TooLargeError, message
-from peerpressure.layout import StateLayout
-from peerpressure.model import Vector
 from peerpressure.progress import checkpoint
 from peerpressure.sde._equation import FIRST_TIME, SDE
 from peerpressure.sde._moments import first_noise, real_times, smooth_pieces
+from peerpressure.step import Array, StateLayout
 
 if TYPE_CHECKING:
     from peerpressure.engine.taylor import Part
@@ -91,13 +90,13 @@ class StepLaw:
 
     begin: float
     end: float
-    matrix: Vector
-    hidden: Vector
-    shift: Vector
-    covariance: Vector
+    matrix: Array
+    hidden: Array
+    shift: Array
+    covariance: Array
 
     @cached_property
-    def root(self) -> Vector:
+    def root(self) -> Array:
         """A matrix R with RRᵀ = Q: Cholesky's where Q is positive, and by its eigenvalues where it is not."""
         size = np.sqrt(np.diag(self.covariance))
         scale = np.where(size > 0, size, 1.0)
@@ -217,12 +216,12 @@ class _Piece(NamedTuple):
 
     step: int
     length: float
-    coupling: Vector
-    gain: Vector
-    noise: Vector
-    rate: Vector
-    totals: Vector
-    errors: Vector
+    coupling: Array
+    gain: Array
+    noise: Array
+    rate: Array
+    totals: Array
+    errors: Array
 
 
 def _pieces(sde: SDE, begin: float, end: float) -> Iterator[_Piece]:
@@ -269,7 +268,7 @@ def _sampled(sde: SDE, begin: float, end: float) -> _Piece:
     return _Piece(k, h, coupling[:count], gain[:count], noise[:count], rate[:count], totals, errors)
 
 
-def _law(sde: SDE, piece: _Piece) -> tuple[Vector, Vector, Vector]:
+def _law(sde: SDE, piece: _Piece) -> tuple[Array, Array, Array]:
     """Return F, M and Q of a piece."""
     h, at = piece.length, sde.layout
     terms = np.array(_taylor_terms(sde, piece)).reshape(-1, at.states**2)
@@ -290,7 +289,7 @@ def _law(sde: SDE, piece: _Piece) -> tuple[Vector, Vector, Vector]:
     return F, M, root.T @ root
 
 
-def _taylor_terms(sde: SDE, piece: _Piece) -> list[Vector]:
+def _taylor_terms(sde: SDE, piece: _Piece) -> list[Array]:
     """Return the terms of Yᵀ as a series in u: (m + 1) Y_{m+1} = h Σ_k Y_{m−k} C_k with C = Σ C_k u^k."""
     at, h = sde.layout, piece.length
     # Rows of C sum to at most 1; other coefficients are compared with themselves.
@@ -304,7 +303,7 @@ def _taylor_terms(sde: SDE, piece: _Piece) -> list[Vector]:
     terms = [np.eye(at.states)]
     sizes = [_block_sizes(at, terms[0])]
 
-    def mixed(coefficient: Vector, block: slice) -> Vector:
+    def mixed(coefficient: Array, block: slice) -> Array:
         return np.asarray(sum(c[:, None] * term[block] for c, term in zip(coefficient, terms[::-1], strict=False)))
 
     # Block by block, because what a small gain or noise leaves in another part of the state has a scale of its own.
@@ -325,7 +324,7 @@ def _taylor_terms(sde: SDE, piece: _Piece) -> list[Vector]:
     return terms
 
 
-def _polynomial(values: Vector, length: float, size: float) -> Vector:
+def _polynomial(values: Array, length: float, size: float) -> Array:
     """Return the coefficients in u of h times a polynomial through values at the nodes, up to the last of some size."""
     # Applied to differences, because coefficients of an inverse are large and alternate in sign.
     coefficient = length * (_INTERPOLATION @ (values - values[0]))
@@ -335,7 +334,7 @@ def _polynomial(values: Vector, length: float, size: float) -> Vector:
     return np.asarray(coefficient[: 1 + int(kept[-1:].sum())])
 
 
-def _block_sizes(at: StateLayout, matrix: Vector) -> Vector:
+def _block_sizes(at: StateLayout, matrix: Array) -> Array:
     """Return the largest modulus in each of the blocks that the parts of the state make of a matrix."""
     parts = at.states // at.agents
     return np.asarray(np.abs(matrix).reshape(parts, at.agents, parts, at.agents).max(axis=(1, 3)))
@@ -415,19 +414,19 @@ class Panels(NamedTuple):
 
     begin: float
     end: float
-    times: Vector
-    weights: Vector
-    relief: Vector
-    weight: Vector
-    scale: Vector
+    times: Array
+    weights: Array
+    relief: Array
+    weight: Array
+    scale: Array
 
     @property
-    def left(self) -> Vector:
+    def left(self) -> Array:
         """The share v of the part that is left at each node."""
         return (self.end - self.times) / (self.end - self.begin)
 
 
-def gains_of(ratios: Vector, relief: Vector, weight: Vector) -> Vector:
+def gains_of(ratios: Array, relief: Array, weight: Array) -> Array:
     """Return g = 1/(1 + ρ d/s) for some ratios d/s, along a new first axis."""
     return np.asarray(relief / (relief + np.multiply.outer(ratios, weight)))
 
@@ -553,11 +552,11 @@ def _longest(terms: int) -> float:
     return low
 
 
-def _panels(sde: SDE, begin: float, end: float, ratios: Vector) -> Panels:
+def _panels(sde: SDE, begin: float, end: float, ratios: Array) -> Panels:
     """Return Gauss's rule over a part, on panels that are halved until they agree with their halves."""
     # A noise scale without bound at 0 has its first integral in closed form, see ``_part``.
     first = FIRST_TIME if begin == 0 and first_noise(sde).any() else begin
-    ends, found = np.array([[first, end]]), list[Vector]()
+    ends, found = np.array([[first, end]]), list[Array]()
     for depth in range(DEEPEST + 1):
         middle = ends.mean(axis=1)
         # Each panel, its first and its second half: (3, panels, nodes).
@@ -595,7 +594,7 @@ def _part(sde: SDE, panels: Panels, terms: int) -> Part:
     return Part(length, gains * sde.x0, coupling, *_combinations(squares))
 
 
-def _combinations(squares: Vector) -> tuple[Vector, Vector]:
+def _combinations(squares: Array) -> tuple[Array, Array]:
     """Return the weights of two standard normals in ζ_j = ∫v^j G dw, (terms, agents), from M_j = ∫v^j G² dt.
 
     ζ₀ = √M₀ z. What ζ₁ has beyond ζ₀ is √W z̃ with W = M₂ − M₁²/M₀, and ζ_j is its regression on both, which is exact

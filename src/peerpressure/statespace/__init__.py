@@ -19,7 +19,6 @@ where noise is white, u_t = w_t is no part of the state. A step of the `SDE` has
 
 from __future__ import annotations
 
-from peerpressure.layout import StateLayout
 from peerpressure.statespace._operators import DenseTransition, InitialState, ModelTransition, Transition
 from peerpressure.statespace._systems import (
     KEPT_NUMBERS,
@@ -38,6 +37,7 @@ from peerpressure.statespace._systems import (
     transitions,
     with_model,
 )
+from peerpressure.step import StateLayout
 
 __all__ = [
     "KEPT_NUMBERS",

@@ -10,8 +10,7 @@ from typing import Any, final
 
 import numpy as np
 
-from peerpressure.layout import StateLayout
-from peerpressure.model import Update, Vector
+from peerpressure.step import Array, StateLayout, Update
 
 # SciPy multiplies a sparse matrix with few columns more slowly than column by column.
 FEW_COLUMNS = 8
@@ -47,7 +46,7 @@ class Transition(ABC):
     """
 
     layout: StateLayout
-    noise_std: Vector
+    noise_std: Array
 
     @property
     def draws(self) -> int:
@@ -55,7 +54,7 @@ class Transition(ABC):
         return self.layout.agents
 
     @abstractmethod
-    def forward(self, columns: Vector, hidden: Vector | None = None, noise: Vector | None = None) -> Vector:
+    def forward(self, columns: Array, hidden: Array | None = None, noise: Array | None = None) -> Array:
         """Return F Z + B X + G W.
 
         Parameters
@@ -74,7 +73,7 @@ class Transition(ABC):
         """
 
     @abstractmethod
-    def adjoint(self, columns: Vector) -> Vector:
+    def adjoint(self, columns: Array) -> Array:
         """Return Fᵀ Z.
 
         Parameters
@@ -89,7 +88,7 @@ class Transition(ABC):
         """
 
     @abstractmethod
-    def hidden_adjoint(self, columns: Vector) -> Vector:
+    def hidden_adjoint(self, columns: Array) -> Array:
         """Return Bᵀ Z.
 
         Parameters
@@ -104,7 +103,7 @@ class Transition(ABC):
         """
 
     @abstractmethod
-    def noise_adjoint(self, columns: Vector) -> Vector:
+    def noise_adjoint(self, columns: Array) -> Array:
         """Return Gᵀ Z.
 
         Parameters
@@ -119,15 +118,15 @@ class Transition(ABC):
         """
 
     @abstractmethod
-    def hidden_input(self) -> Vector:
+    def hidden_input(self) -> Array:
         """Return B as a dense matrix, (states, agents)."""
 
     @abstractmethod
-    def noise_input(self) -> Vector:
+    def noise_input(self) -> Array:
         """Return G as a dense matrix, (states, draws)."""
 
     @abstractmethod
-    def spread_bound(self, bound: Vector) -> Vector:
+    def spread_bound(self, bound: Array) -> Array:
         """Return a bound on the std of y and x after the step, from one before it; noise memory left out.
 
         Parameters
@@ -173,7 +172,7 @@ class ModelTransition(Transition):
 
     layout: StateLayout
     update: Update
-    noise_std: Vector
+    noise_std: Array
     phi: float
 
     @property
@@ -188,14 +187,14 @@ class ModelTransition(Transition):
         return math.sqrt((1 - self.phi) * (1 + self.phi))
 
     @property
-    def noise_weights(self) -> Vector:
+    def noise_weights(self) -> Array:
         """The weights of an agent's u_t in its own y_t and, where that is in the state, x_{t+1}; (1 or 2, agents)."""
         if not self.layout.has_hidden:
             return self.noise_std[None]
         rate = self.update.adaptation_rate
         return np.stack([self.noise_std, np.zeros_like(self.noise_std) if rate is None else rate * self.noise_std])
 
-    def forward(self, columns: Vector, hidden: Vector | None = None, noise: Vector | None = None) -> Vector:
+    def forward(self, columns: Array, hidden: Array | None = None, noise: Array | None = None) -> Array:
         """Return F Z + B X + G W for Z (states, m), X (agents, m) and W (draws, m)."""
         at, update, n = self.layout, self.update, self.layout.agents
         if columns.shape[0] == n:
@@ -230,12 +229,12 @@ class ModelTransition(Transition):
             self._adapt(columns[at.hidden], public, out[at.hidden])
         return out
 
-    def adjoint(self, columns: Vector) -> Vector:
+    def adjoint(self, columns: Array) -> Array:
         """Return Fᵀ Z for Z (states, m)."""
         # Public opinions are never overwritten, so that copies are made only of longer states.
         return self.overwriting_adjoint(columns if columns.shape[0] == self.layout.agents else columns.copy(order="K"))
 
-    def overwriting_adjoint(self, columns: Vector) -> Vector:
+    def overwriting_adjoint(self, columns: Array) -> Array:
         """Return Fᵀ Z for columns that may be overwritten.
 
         Parameters
@@ -253,7 +252,7 @@ class ModelTransition(Transition):
             return self.update.keep(heard, columns)
         return self.overwriting_adjoints(columns, with_noise=False)[0]
 
-    def overwriting_adjoints(self, columns: Vector, *, with_noise: bool = True) -> tuple[Vector, Vector]:
+    def overwriting_adjoints(self, columns: Array, *, with_noise: bool = True) -> tuple[Array, Array]:
         """Return Fᵀ Z and Gᵀ Z, which share most of their work, for columns that are overwritten.
 
         Parameters
@@ -296,24 +295,24 @@ class ModelTransition(Transition):
             coupled = columns
         return coupled, self._innovations(noise)
 
-    def hidden_adjoint(self, columns: Vector) -> Vector:
+    def hidden_adjoint(self, columns: Array) -> Array:
         """Return Bᵀ Z, (agents, m), for Z (states, m); 0 where x₀ enters at the start only."""
         if self.layout.has_hidden:
             return np.zeros_like(columns[self.layout.public])
         return np.asarray(_like(self.update.gain, columns) * columns[self.layout.public])
 
-    def noise_adjoint(self, columns: Vector) -> Vector:
+    def noise_adjoint(self, columns: Array) -> Array:
         """Return Gᵀ Z, (draws, m), for Z (states, m)."""
         return self._innovations(self._noise_weight(columns, self._public_weight(columns)))
 
-    def _noise_weight(self, columns: Vector, public: Vector) -> Vector:
+    def _noise_weight(self, columns: Array, public: Array) -> Array:
         """Return the weight of u_t in Zᵀz_t, through y_t and as noise memory."""
         weight = np.asarray(_like(self.noise_std, columns) * public)
         if columns.shape[0] > self.layout.memory.start:
             weight += columns[self.layout.memory]
         return weight
 
-    def _innovations(self, noise: Vector) -> Vector:
+    def _innovations(self, noise: Array) -> Array:
         """Return the weights of w_t from those of u_t, in the same array."""
         # White noise has an innovation of 1; the multiplication is saved.
         if self.phi:
@@ -321,16 +320,16 @@ class ModelTransition(Transition):
         # Frozen noise has no draws after the start, and an empty result.
         return noise[: self.draws]
 
-    def hidden_input(self) -> Vector:
+    def hidden_input(self) -> Array:
         """Return B as a dense matrix, (states, agents)."""
         gain = 0.0 if self.layout.has_hidden else self.update.gain
         return np.eye(self.layout.states, self.layout.agents) * gain
 
-    def noise_input(self) -> Vector:
+    def noise_input(self) -> Array:
         """Return G as a dense matrix, (states, draws)."""
         return self.forward(np.zeros((self.layout.states, self.draws)), noise=np.eye(self.draws))
 
-    def spread_bound(self, bound: Vector) -> Vector:
+    def spread_bound(self, bound: Array) -> Array:
         """Return a bound on the std of y and x after the step, from one before it; noise memory left out."""
         # Every entry of |C|, g and η lies in [0, 1], so that the step itself bounds what it adds up.
         n = self.layout.agents
@@ -340,7 +339,7 @@ class ModelTransition(Transition):
         public = public + self.update.gain * bound[n:]
         return np.concatenate([public, self._adapt(bound[n:], public, np.empty(n))])
 
-    def _adapt(self, hidden: Vector, public: Vector, out: Vector) -> Vector:
+    def _adapt(self, hidden: Array, public: Array, out: Array) -> Array:
         """Write x + η ∘ (y − x) to ``out``."""
         # None where hidden opinions are in the state but constant.
         rate = self.update.adaptation_rate
@@ -352,7 +351,7 @@ class ModelTransition(Transition):
         out += hidden
         return out
 
-    def _public_weight(self, columns: Vector) -> Vector:
+    def _public_weight(self, columns: Array) -> Array:
         """Return the weight of y_t in Zᵀz_t, directly and through the hidden opinions that adapt to it."""
         public, rate = columns[self.layout.public], self.update.adaptation_rate
         if not self.layout.has_hidden or rate is None:
@@ -390,16 +389,16 @@ class DenseTransition(Transition):
     """
 
     layout: StateLayout
-    matrix: Vector
-    hidden_matrix: Vector
-    noise_root: Vector
-    noise_std: Vector = field(init=False)
+    matrix: Array
+    hidden_matrix: Array
+    noise_root: Array
+    noise_std: Array = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "noise_std", self._spread[self.layout.public])
 
     @cached_property
-    def _spread(self) -> Vector:
+    def _spread(self) -> Array:
         """Standard deviations of y and x given z_{t−1} without its noise memory, which has unit variance."""
         opinions = slice(0, self.layout.memory.start)
         # Rows of a root of the covariance: their norms are the standard deviations.
@@ -411,7 +410,7 @@ class DenseTransition(Transition):
         """The number of entries of w_t, up to that of z."""
         return int(self.noise_root.shape[1])
 
-    def forward(self, columns: Vector, hidden: Vector | None = None, noise: Vector | None = None) -> Vector:
+    def forward(self, columns: Array, hidden: Array | None = None, noise: Array | None = None) -> Array:
         """Return F Z + B X + G W for Z (states, m), X (agents, m) and W (draws, m)."""
         size = columns.shape[0]
         out = self._matrix(size) @ columns
@@ -420,34 +419,82 @@ class DenseTransition(Transition):
                 out += matrix[:size] @ values
         return np.asarray(out)
 
-    def adjoint(self, columns: Vector) -> Vector:
+    def adjoint(self, columns: Array) -> Array:
         """Return Fᵀ Z for Z (states, m)."""
         return np.asarray(self._matrix(columns.shape[0]).T @ columns)
 
-    def _matrix(self, size: int) -> Vector:
+    def _matrix(self, size: int) -> Array:
         # Columns may leave out the noise memory, which is decided by their length.
         return self.matrix if size == self.layout.states else self.matrix[:size, :size]
 
-    def hidden_adjoint(self, columns: Vector) -> Vector:
+    def hidden_adjoint(self, columns: Array) -> Array:
         """Return Bᵀ Z, (agents, m)."""
         return np.asarray(self.hidden_matrix[: columns.shape[0]].T @ columns)
 
-    def noise_adjoint(self, columns: Vector) -> Vector:
+    def noise_adjoint(self, columns: Array) -> Array:
         """Return Gᵀ Z, (draws, m)."""
         return np.asarray(self.noise_root[: columns.shape[0]].T @ columns)
 
-    def hidden_input(self) -> Vector:
+    def hidden_input(self) -> Array:
         """Return B, (states, agents)."""
         return self.hidden_matrix
 
-    def noise_input(self) -> Vector:
+    def noise_input(self) -> Array:
         """Return G, (states, draws)."""
         return self.noise_root
 
-    def spread_bound(self, bound: Vector) -> Vector:
+    def spread_bound(self, bound: Array) -> Array:
         """Return a bound on the std of y and x after the step, from one before it; noise memory left out."""
         # Standard deviations are subadditive whatever the correlations, so that this is a bound.
         return np.asarray(self._spread + np.abs(self._matrix(bound.size)) @ bound)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class AveragedStep:
+    """A step: ``averaged`` over who updates, and ``synchronous``, as it is for those who do.
+
+    With the change δ_t = g_t ∘ (x + ε_t) + C_t y_{t−1} − y_{t−1} of those who update, and masks m_t of mean q that are
+    independent of it, y_t = (y_{t−1} + q ∘ δ_t) + (m_t − q) ∘ δ_t. The first part is an affine map with the gain q ∘ g,
+    the coupling QC and the share 1 − q of the old opinion; the second has mean 0, is uncorrelated with everything of
+    the past, and has the covariance Cov(m) ∘ E[δδᵀ].
+
+    ``masks`` is the covariance of the masks, (agents, agents); None where it is known who updates, and both are one.
+    """
+
+    averaged: ModelTransition
+    synchronous: ModelTransition
+    masks: Array | None
+
+    def added_by_chance(self, mean: Array, P: Array, R: Array, hidden: Array) -> Array | None:
+        """Return the covariance that the masks add to the public opinions, Cov(m) ∘ E[δδᵀ], (agents, agents).
+
+        ``mean`` and ``P`` are the mean and covariance of the state before the step, and ``R`` its covariance with the
+        noise memory.
+        """
+        if self.masks is None:
+            return None
+        n, N, phi = len(self.masks), self.synchronous.noise_std, self.synchronous.phi
+        expected = self._change(mean, hidden)
+        found = self._change(np.ascontiguousarray(self._change(P).T))
+        if R.size:
+            cross = phi * self._change(R) * N
+            found += cross + cross.T
+        found[np.diag_indices(n)] += N**2
+        found += np.outer(expected, expected)
+        found *= self.masks
+        return found
+
+    def _change(self, columns: Array, hidden: Array | None = None) -> Array:
+        n = self.synchronous.layout.agents
+        return np.asarray(self.synchronous.forward(columns, hidden=hidden)[:n] - columns[:n])
+
+    @property
+    def reaches(self) -> Array:
+        """The weights of an agent's own y_t in y_t and, where that is in the state, x_{t+1}; (1 or 2, agents)."""
+        rate, n = self.averaged.update.adaptation_rate, self.averaged.layout.agents
+        later = [] if not self.averaged.layout.has_hidden else [np.zeros(n) if rate is None else rate]
+        return np.stack([np.ones(n), *later])
 
 
 @final
@@ -482,7 +529,7 @@ class InitialState:
     """
 
     layout: StateLayout
-    offset: Vector
+    offset: Array
     starts_from_hidden: bool
 
     @property
@@ -490,7 +537,7 @@ class InitialState:
         """The number of entries of w_0: one per agent where noise has a memory."""
         return self.layout.agents * self.layout.has_memory
 
-    def forward(self, hidden: Vector | None = None, noise: Vector | None = None) -> Vector:
+    def forward(self, hidden: Array | None = None, noise: Array | None = None) -> Array:
         """Return B_0 X + G_0 W, of which at least one is given.
 
         Parameters
@@ -517,7 +564,7 @@ class InitialState:
             out[self.layout.memory] = noise
         return out
 
-    def hidden_adjoint(self, columns: Vector) -> Vector:
+    def hidden_adjoint(self, columns: Array) -> Array:
         """Return B_0ᵀ Z.
 
         Parameters
@@ -535,7 +582,7 @@ class InitialState:
             out += columns[self.layout.hidden]
         return np.asarray(out)
 
-    def noise_adjoint(self, columns: Vector) -> Vector:
+    def noise_adjoint(self, columns: Array) -> Array:
         """Return G_0ᵀ Z.
 
         Parameters
@@ -551,11 +598,11 @@ class InitialState:
         return columns[self.layout.memory]
 
 
-def _like(values: Vector, columns: Vector) -> Vector:
+def _like(values: Array, columns: Array) -> Array:
     return values[:, None] if columns.ndim == 2 else values
 
 
-def _product(matrix: Any, columns: Vector) -> Vector:
+def _product(matrix: Any, columns: Array) -> Array:
     """Return the product of a sparse matrix with columns, one by one where these are few and contiguous in memory."""
     if columns.ndim == 2 and columns.shape[1] == 1:
         return np.asarray(matrix @ columns[:, 0])[:, None]

@@ -10,13 +10,13 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from peerpressure.errors import ModelError, TooLargeError, message
-from peerpressure.layout import StateLayout
-from peerpressure.model import Model, Vector
+from peerpressure.model import Model
 from peerpressure.networks import Network
 from peerpressure.progress import checkpoint
 from peerpressure.sde import SDE, StepLaw, exact_transitions
 from peerpressure.sde._paths import euler_map
-from peerpressure.statespace._operators import DenseTransition, InitialState, ModelTransition, Transition
+from peerpressure.statespace._operators import AveragedStep, DenseTransition, InitialState, ModelTransition, Transition
+from peerpressure.step import Array, StateLayout
 
 System: TypeAlias = Model | SDE
 
@@ -163,7 +163,7 @@ def step_length(system: System) -> float:
     return system.step if isinstance(system, SDE) else 1
 
 
-def noise_deviations(system: System) -> Vector:
+def noise_deviations(system: System) -> Array:
     """Return the standard deviations of noise as it enters with the weight of an opinion.
 
     Parameters
@@ -340,6 +340,18 @@ def model_transitions(
             yield ModelTransition(layout, update, update.gain * (std * scale), phi)
 
 
+def averaged_transitions(model: Model, times: range, layout: StateLayout) -> Iterator[AveragedStep]:
+    """Yield the steps of any model that lead to these times, averaged over who updates where that is random."""
+    activation = model.activation
+    if activation is None or not activation.is_random:
+        yield from (AveragedStep(step, step, None) for step in model_transitions(model, times, layout=layout))
+        return
+    q = activation.probabilities
+    masks = activation.pairs - np.outer(q, q)
+    for step in model_transitions(model.synchronous, times, layout=layout):
+        yield AveragedStep(replace(step, update=step.update.lazy(q), noise_std=q * step.noise_std), step, masks)
+
+
 def transition_table(model: Model, last: int) -> Callable[[int], ModelTransition]:
     """Return a function from t to the step that leads to it, for passes in either direction of time.
 
@@ -420,7 +432,7 @@ def transitions(system: System, last: int, first: int = 1, *, hidden: bool = Fal
     yield from model_transitions(system, range(first, last + 1), hidden=hidden)
 
 
-def retained(model: Model, last: int) -> Vector:
+def retained(model: Model, last: int) -> Array:
     """Return the weight π_t = Π_{s≤t} (1 − η_s) that x₀ keeps in an agent's own x_{t+1}, for t = 0…last.
 
     Given the public opinions, x_{t+1} = π_t ∘ x₀ + k_t with k_t the adopted part.

@@ -168,10 +168,10 @@ ON CONFLICT (key) DO UPDATE SET position = excluded.position, parameters = exclu
 
 
 class UnitOutcome(NamedTuple):
-    """The outcome of a unit: the seconds it took, and the traceback if it raised."""
+    """The outcome of a unit: the seconds it took, if they are known, and the traceback if it raised."""
 
     key: str
-    seconds: float
+    seconds: float | None
     traceback: str | None
 
 

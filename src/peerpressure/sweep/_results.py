@@ -325,7 +325,8 @@ class SweepStatus:
         return self.done == self.total
 
     def __str__(self) -> str:
-        left = "" if self.seconds_left is None or self.complete else f", about {self.seconds_left:.0f} s left"
+        waits = self.seconds_left is not None and self.planned + self.running > 0
+        left = f", about {self.seconds_left:.0f} s left" if waits else ""
         return f"{self.done} of {self.total} done, {self.failed} failed, {self.running} running{left}"
 
 

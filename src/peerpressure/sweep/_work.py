@@ -80,10 +80,12 @@ class Work:
         self._ledger.finish(outcomes)
         # A set of keys, not a counter: the outcome of a batch that was taken back must not be subtracted twice.
         self._out -= {outcome.key for outcome in outcomes}
-        typical = sum(outcome.seconds for outcome in outcomes) / len(outcomes)
-        # Units near each other in the plan take similar times, so recent batches count more than the mean over the
-        # sweep.
-        self._seconds = typical if self._seconds is None else 0.7 * self._seconds + 0.3 * typical
+        known = [outcome.seconds for outcome in outcomes if outcome.seconds is not None]
+        if known:
+            typical = sum(known) / len(known)
+            # Units near each other in the plan take similar times, so recent batches count more than the mean over the
+            # sweep.
+            self._seconds = typical if self._seconds is None else 0.7 * self._seconds + 0.3 * typical
         self._done += sum(outcome.traceback is None for outcome in outcomes)
         self._report(self._done)
 
@@ -95,7 +97,8 @@ class Work:
         hopeless = [unit for unit in batch if self._deaths[unit.key] >= _MOST_DEATHS]
         again = [unit for unit in batch if self._deaths[unit.key] < _MOST_DEATHS]
         report = f"{how} while computing this unit, {_MOST_DEATHS} times in a row"
-        self.record([UnitOutcome(unit.key, 0.0, report) for unit in hopeless])
+        # How long it computed died with its worker; a 0 would make later batches too large.
+        self.record([UnitOutcome(unit.key, None, report) for unit in hopeless])
         self._ledger.mark("planned", [unit.key for unit in again])
         self._out -= {unit.key for unit in again}
         self._suspects.extend(again)

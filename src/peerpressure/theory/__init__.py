@@ -3,18 +3,16 @@
 from peerpressure.theory import two_agents
 from peerpressure.theory._advice import Advice, Suggestion, replicates_needed, steps_needed
 from peerpressure.theory._classification import Outcome
-from peerpressure.theory._contraction import contraction, contraction_product
 from peerpressure.theory._departure import ConsensusLimitCurve, Departure, consensus_limit, consensus_limit_curve
 from peerpressure.theory._diagnosis import diagnose
 from peerpressure.theory._forecast import Forecast, Settling, forecast, mode_error
+from peerpressure.theory._forgetting import Retention, contraction, contraction_product, retention
 from peerpressure.theory._limits import ConsensusLimit, Phases
 from peerpressure.theory._moments import Functional, Moments, agent, consensus_mode, difference, mean, moments
-from peerpressure.theory._onset import Law
 from peerpressure.theory._optimal_schedule import Alternative, OptimalSchedule, optimal_schedule
-from peerpressure.theory._rates import Rate, consensus_rate, ideal_deviation, influence, mode_noise, start_weight
+from peerpressure.theory._rates import Law, Rate, consensus_rate, ideal_deviation, influence, mode_noise, start_weight
 from peerpressure.theory._reasons import Reason, ReasonCode
 from peerpressure.theory._regime import Regime, regime_of
-from peerpressure.theory._retention import Retention, retention
 from peerpressure.theory._stationary import fixed_point
 from peerpressure.theory._verdict import ClassLimit, Connectivity, HiddenOutcome, Verdict
 

@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.model import Model, Vector
+from peerpressure.model import Model
 from peerpressure.noise import NoNoise
 from peerpressure.parameters import Parameter
 from peerpressure.schedules import Constant, Formula, Linear, Schedule, Table
 from peerpressure.sde import SDE
 from peerpressure.simulation import simulate
+from peerpressure.step import Array
 from peerpressure.theory._classification import LongRun, Outcome, classify, is_consensus_value
 from peerpressure.theory._departure import decide
 from peerpressure.theory._forecast import Forecast, law_after, mode_error
@@ -347,7 +348,7 @@ class _ModeErrors:
         """Return the error after T steps, exactly."""
         return math.hypot(self.bias(T)[-1], math.sqrt(self.variance([T])[0]))
 
-    def bias(self, last: int) -> Vector:
+    def bias(self, last: int) -> Array:
         """Return the bias of the mode after steps 1…last, by the engine without noise."""
         quiet = replace(self.model, noise=NoNoise())
         while self._bias.size < last:
@@ -360,7 +361,7 @@ class _ModeErrors:
             self._bias = np.concatenate([self._bias, path])
         return self._bias[:last]
 
-    def variance(self, times: Sequence[int]) -> Vector:
+    def variance(self, times: Sequence[int]) -> Array:
         """Return the variance of the mode after some steps."""
         if self.model.noise.is_zero:
             return np.zeros(len(times))

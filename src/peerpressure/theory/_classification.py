@@ -13,12 +13,13 @@ from typing import final
 
 import numpy as np
 
-from peerpressure.model import Model, Vector, require_synchronous
+from peerpressure.model import Model, require_synchronous
 from peerpressure.networks import Network
 from peerpressure.networks._classes import phases
 from peerpressure.schedules import Constant, Formula, Growth, Table
 from peerpressure.sde import SDE
 from peerpressure.statespace import model_of, noise_deviations, with_model
+from peerpressure.step import Array
 from peerpressure.theory._recurrence import AbsoluteProbability
 from peerpressure.theory._regime import (
     NoiseEffect,
@@ -107,7 +108,7 @@ class LongRun:
 
     system: Model | SDE
     model: Model
-    deviations: Vector
+    deviations: Array
     regime: Regime
     noise: NoiseEffect
     structure: Structure
@@ -501,7 +502,7 @@ def steady_sums(model: Model) -> tuple[bool, bool]:
     return bool(steady[0]), bool(swings) and bool(np.all(steady[1:]))
 
 
-def _swings(model: Model) -> list[Vector]:
+def _swings(model: Model) -> list[Array]:
     """Return the weights of the sums that a periodic class never forgets besides its mode, each of which is 0 in phase.
 
     They are the differences of the parts of the class from the mode. On two sides that is Σ ±d y/Σd.

@@ -16,12 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from peerpressure.model import Model, Vector
+from peerpressure.model import Model
 from peerpressure.networks import Network
 from peerpressure.networks._classes import absorbed, closed_classes, double_cover, phases
 from peerpressure.schedules import Constant
 from peerpressure.sde import SDE
 from peerpressure.statespace import model_of, with_model
+from peerpressure.step import Array
 from peerpressure.theory._classification import LongRun, Outcome, classify
 from peerpressure.theory._departure import decide
 from peerpressure.theory._reasons import Reason, ReasonCode
@@ -44,7 +45,7 @@ class GeneralOutcome:
     outcome: Outcome
     reasons: tuple[Reason, ...]
     classes: tuple[ClassLimit, ...] = ()
-    state: Vector | None = None
+    state: Array | None = None
 
 
 @final
@@ -170,14 +171,14 @@ def _class_model(model: Model, part: _Class) -> Model:
     return Model(network, part.camp * model.x0[agents], model.s[agents], model.pressure, own, start)
 
 
-def _state(model: Model, parts: list[_Class], limits: list[ClassLimit]) -> Vector:
+def _state(model: Model, parts: list[_Class], limits: list[ClassLimit]) -> Array:
     known = np.full(model.n, np.nan)
     for part, limit in zip(parts, limits, strict=True):
         known[part.agents] = part.camp * (limit.value or 0.0)
     return absorbed(model.network.adjacency, known)
 
 
-def _outcome(model: Model, parts: list[_Class], limits: list[ClassLimit], state: Vector) -> Outcome:
+def _outcome(model: Model, parts: list[_Class], limits: list[ClassLimit], state: Array) -> Outcome:
     opinions = np.concatenate([model.x0, model.start_state])
     near = SAME * max(float(np.abs(opinions).max()), 1e-300) + 10 * max(limit.residual for limit in limits)
     certain = not any(limit.std for limit in limits)

@@ -19,11 +19,10 @@ from typing import TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.integrate import simpson
 
-from peerpressure.model import Vector
 from peerpressure.progress import checkpoint
 from peerpressure.sde import SDE
+from peerpressure.step import Array
 from peerpressure.theory._classification import LongRun
 from peerpressure.theory._recurrence import AbsoluteProbability
 from peerpressure.theory._regime import LATE, Regime
@@ -45,7 +44,7 @@ FORGOTTEN = 60.0
 PAIRS = 4_096
 MEMORY = 1_024
 
-Groups: TypeAlias = tuple[Vector, Vector, NDArray[np.int64]]
+Groups: TypeAlias = tuple[Array, Array, NDArray[np.int64]]
 
 
 def late_scale(long_run: LongRun) -> float:
@@ -64,9 +63,9 @@ class Conserved:
     of the weights themselves.
     """
 
-    weights: Vector
-    carry: Vector | None
-    variance: Vector
+    weights: Array
+    carry: Array | None
+    variance: Array
     neglected: float
     settled: float
     uncertain: float = 0.0
@@ -94,6 +93,8 @@ def conserved_at(long_run: LongRun, component: Component, times: Sequence[float]
 
 def _adapting_sum(long_run: LongRun, omega: AbsoluteProbability, t: int) -> Conserved:
     """Return the sum that is conserved at the pressure and the rate of step t."""
+    from scipy.integrate import simpson
+
     model, adaptation = long_run.model, long_run.model.adaptation
     assert adaptation is not None
     factors = adaptation.adaptation_weights(model.n)
@@ -180,7 +181,7 @@ def _alternating_sum(long_run: LongRun, time: float) -> float:
     return float(whole + now**2 / (before - now) if regular else whole)
 
 
-def _euler(terms: Vector) -> float:
+def _euler(terms: Array) -> float:
     """Return −a₁ + a₂ − a₃ + … for smooth terms that fall to 0, by repeated averages of partial sums."""
     sums = np.cumsum(terms * np.where(np.arange(terms.size) % 2, 1.0, -1.0))
     while sums.size > 1:
@@ -219,7 +220,7 @@ class Tail:
 
     time: float
     keep: float
-    give: Vector
+    give: Array
     change: float
     constant: float
     squares: float
@@ -239,13 +240,13 @@ class _Intervals:
     marks single steps.
     """
 
-    begin: Vector
+    begin: Array
     is_step: NDArray[np.bool_]
-    to_hidden: Vector
-    to_public: Vector
-    squared: Vector
-    scale: Vector
-    relief: Vector
+    to_hidden: Array
+    to_public: Array
+    squared: Array
+    scale: Array
+    relief: Array
 
 
 def tails(long_run: LongRun, omega: AbsoluteProbability, times: Sequence[float]) -> list[Tail]:
@@ -305,6 +306,8 @@ def _roughness(long_run: LongRun, kappa: float) -> float:
     """Return the relative error of integrals over log t that stand for sums over steps; 0 if the rates are smooth."""
     if long_run.continuous:
         return 0.0
+    from scipy.integrate import simpson
+
     steps = np.arange(HEAD // 2 + 1.0, HEAD + 1.0, dtype=np.float64)
     summed = float(_rates(long_run, kappa, steps)["to_hidden"].sum())
     log_t = np.linspace(math.log(HEAD / 2 + 0.5), math.log(HEAD + 0.5), 513)
@@ -314,7 +317,7 @@ def _roughness(long_run: LongRun, kappa: float) -> float:
     return error if error > 1e-6 and long_run.model.pressure.reciprocal(HEAD) > 1e-12 else 0.0
 
 
-def _squares(parts: _Intervals, keep: Vector, moved: Vector, phi: float) -> Vector:
+def _squares(parts: _Intervals, keep: Array, moved: Array, phi: float) -> Array:
     """Return Σ (1 − φ²)(Σ_k φ^k c_{t+k})² from each stretch on: the squares of later noise of coefficient φ."""
     white = keep[1:] * keep[:-1] * parts.squared
     if phi == 0 or abs(phi) == 1:
@@ -361,7 +364,7 @@ def _intervals(long_run: LongRun, kappa: float, times: Sequence[float], count: i
     low, mid, high = (_rates(long_run, kappa, np.exp(x)) for x in (nodes[:-1], middle, nodes[1:]))
     weights = [width / 6 * np.exp(nodes[:-1]), width * 4 / 6 * np.exp(middle), width / 6 * np.exp(nodes[1:])]
 
-    def joined(name: str) -> Vector:
+    def joined(name: str) -> Array:
         over = sum(weight * rates[name] for weight, rates in zip(weights, (low, mid, high), strict=True))
         return np.concatenate([by_step[name], np.asarray(over)])
 
@@ -377,7 +380,7 @@ def _intervals(long_run: LongRun, kappa: float, times: Sequence[float], count: i
     )
 
 
-def _rates(long_run: LongRun, kappa: float, times: Vector) -> dict[str, Vector]:
+def _rates(long_run: LongRun, kappa: float, times: Array) -> dict[str, Array]:
     model, adaptation = long_run.model, long_run.model.adaptation
     if not times.size:
         return dict.fromkeys(("to_hidden", "to_public", "squared", "scale", "relief"), times)
@@ -393,7 +396,7 @@ def _rates(long_run: LongRun, kappa: float, times: Vector) -> dict[str, Vector]:
     return {"to_hidden": to_hidden, "to_public": to_public, "squared": squared, "scale": scale, "relief": relief}
 
 
-def _nodes(long_run: LongRun, kappa: float, start: float, count: int, *, for_ever: bool) -> Vector:
+def _nodes(long_run: LongRun, kappa: float, start: float, count: int, *, for_ever: bool) -> Array:
     """Return log t from the start to where the steps no longer count."""
     coarse = np.linspace(start, FARTHEST, 4_001)
     rates = _rates(long_run, kappa, np.exp(coarse))
@@ -416,14 +419,14 @@ def _nodes(long_run: LongRun, kappa: float, start: float, count: int, *, for_eve
     return np.linspace(start, coarse[last], count + 1)
 
 
-def _backwards(values: Vector) -> Vector:
+def _backwards(values: Array) -> Array:
     """Return the sum from each on."""
     return np.asarray(np.cumsum(values[::-1])[::-1])
 
 
 def _terminal(
-    long_run: LongRun, parts: _Intervals, kappas: Vector, factors: Vector, *, for_ever: bool
-) -> tuple[float, Vector]:
+    long_run: LongRun, parts: _Intervals, kappas: Array, factors: Array, *, for_ever: bool
+) -> tuple[float, Array]:
     """Return the distribution over m and the groups at the end of the last interval."""
     shares = kappas / kappas.sum()
     if for_ever:
@@ -440,8 +443,8 @@ def _terminal(
 
 
 def _chain(
-    parts: _Intervals, shares: Vector, factors: Vector, end: tuple[float, Vector], where: NDArray[np.int64]
-) -> tuple[Vector, Vector]:
+    parts: _Intervals, shares: Array, factors: Array, end: tuple[float, Array], where: NDArray[np.int64]
+) -> tuple[Array, Array]:
     """Return the weight of m at the ends of all stretches, and those of the groups, (times, groups), at the times."""
     p, q = end
     keep, given = np.empty(parts.begin.size + 1), np.empty((where.size, shares.size))
@@ -456,7 +459,7 @@ def _chain(
     return keep, given
 
 
-def _step_back(p: float, q: Vector, to_hidden: Vector, to_public: Vector) -> tuple[float, Vector]:
+def _step_back(p: float, q: Array, to_hidden: Array, to_public: Array) -> tuple[float, Array]:
     """Return the distribution before a step from that after it, exactly."""
     total = float(to_hidden.sum())
     mass = p + float(to_public @ q)
@@ -465,7 +468,7 @@ def _step_back(p: float, q: Vector, to_hidden: Vector, to_public: Vector) -> tup
     return mass * math.exp(-total), (1 - to_public) * q - mass * math.expm1(-total) * shares
 
 
-def _implicit(p: float, q: Vector, to_hidden: Vector, to_public: Vector) -> tuple[float, Vector]:
+def _implicit(p: float, q: Array, to_hidden: Array, to_public: Array) -> tuple[float, Array]:
     """Return the distribution before a stretch from that after it, by a method of order 2 that is stable for any rates.
 
     It is the diagonally implicit Runge–Kutta method of two stages with γ = 1 − 1/√2.
@@ -475,7 +478,7 @@ def _implicit(p: float, q: Vector, to_hidden: Vector, to_public: Vector) -> tupl
     left = back / (1 + back)
     total = 1 + float(np.sum(forth / (1 + back)))
 
-    def solved(p: float, q: Vector) -> tuple[float, Vector]:
+    def solved(p: float, q: Array) -> tuple[float, Array]:
         first = (p + float(left @ q)) / total
         return first, (q + forth * first) / (1 + back)
 

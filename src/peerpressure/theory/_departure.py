@@ -16,16 +16,17 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.integrate import cumulative_simpson
 
 from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.model import Model, Vector
+from peerpressure.model import Model
 from peerpressure.parameters import Parameter
 from peerpressure.sde import SDE
+from peerpressure.step import Array
 from peerpressure.theory._classification import LongRun, Outcome, classify
 from peerpressure.theory._limits import ConsensusLimit, component_limit, limit_of, noise_is_in_the_way
 from peerpressure.theory._moments import adjoint_moments
+from peerpressure.theory._rates import FARTHEST
 from peerpressure.theory._recurrence import AbsoluteProbability
 from peerpressure.theory._regime import NoiseEffect, Regime
 from peerpressure.theory._structure import SAME, Component, NoiselessLimit
@@ -38,8 +39,7 @@ FOLLOWED = 2_048
 MOST_WORK = 1e9
 # Periodic components that are looked at, each of which takes a limit of its own.
 MOST_COMPONENTS = 16
-# log t of the farthest time, and nodes of the quadrature over log t.
-FARTHEST = 690.0
+# Nodes of the quadrature over log t.
 NODES = 20_001
 # Rounding errors of a limit, as a share of the largest opinion.
 ROUNDING = 1e-13
@@ -226,11 +226,14 @@ def _tail(model: Model, omega: AbsoluteProbability) -> tuple[float, float]:
     return float(kept[0]), sigma * added
 
 
-def _noise_scale(model: Model, times: Vector) -> Vector:
+def _noise_scale(model: Model, times: Array) -> Array:
     return np.zeros_like(times) if model.noise.is_zero else np.asarray(model.noise.time_scale.pressure(times))
 
 
-def _integral(values: Vector, x: Vector) -> Vector:
+def _integral(values: Array, x: Array) -> Array:
+    # Imported here: it takes longer to load than most models to diagnose, which do not need it.
+    from scipy.integrate import cumulative_simpson
+
     return np.asarray(cumulative_simpson(values, x=x, initial=0.0))
 
 
@@ -340,10 +343,10 @@ class ConsensusLimitCurve:
     (array([0.75, 0.72]), 0.75)
     """
 
-    rates: Vector
-    mean: Vector
-    std: Vector
-    residual: Vector
+    rates: Array
+    mean: Array
+    std: Array
+    residual: Array
     consensus_value: float
 
     def to_dataframe(self) -> pd.DataFrame:

@@ -1,31 +1,38 @@
-"""Diagnosis of a model: whether the agents agree, on what, how fast, and where they are after a number of steps."""
+"""Diagnosis of a model: whether the agents agree, on what, how fast, where they are after some steps, and why."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, replace
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.model import Model
-from peerpressure.networks import TemporalNetwork, joint_connectivity, shortest_window
+from peerpressure.networks import NetworkLaw, TemporalNetwork, joint_connectivity, shortest_window
 from peerpressure.progress import ShouldStop, cancellable, checkpoint
-from peerpressure.schedules import Formula
+from peerpressure.schedules import Constant, Formula, Table
 from peerpressure.sde import SDE
 from peerpressure.statespace import model_of, step_length
+from peerpressure.step import Array
 from peerpressure.theory._advice import advice
-from peerpressure.theory._asynchronous_verdict import asynchronous_verdict
+from peerpressure.theory._asynchronous import asynchronous_verdict
 from peerpressure.theory._classification import LongRun, Outcome, classify
 from peerpressure.theory._closed_classes import GeneralOutcome, judge
-from peerpressure.theory._departure import decide
-from peerpressure.theory._explanation import explain, pressure_reasons
+from peerpressure.theory._conserved import late_scale
+from peerpressure.theory._departure import Departure, decide
 from peerpressure.theory._forecast import Forecast, forecast, is_exact, is_uncertain
+from peerpressure.theory._forgetting import retention
 from peerpressure.theory._limits import ConsensusLimit, with_component_values
 from peerpressure.theory._moments import step_count
-from peerpressure.theory._rates import Rate, rate_of
-from peerpressure.theory._reasons import Reason, ReasonCode
-from peerpressure.theory._retention import retention
-from peerpressure.theory._structure import SAME, is_covered
+from peerpressure.theory._rates import Rate, rate_of, start_weight
+from peerpressure.theory._reasons import Reason, ReasonCode, Value, shown_digit
+from peerpressure.theory._recurrence import periodic_fixed_point, periodic_limit
+from peerpressure.theory._regime import LATE, NoiseEffect, Regime, converges_almost_surely
+from peerpressure.theory._stationary import fixed_point, fluctuation, stationary_mean
+from peerpressure.theory._structure import SAME, NoiselessLimit, is_covered, period_of
 from peerpressure.theory._verdict import Connectivity, HiddenOutcome, Verdict
 
 # Up to this size the constants of the rates, which take a linear solve, are computed too.
@@ -33,12 +40,13 @@ _LARGEST_SOLVE = 5_000
 # Share of the range of opinions to which limits are computed. They are printed with few digits, and each further digit
 # may take many times the steps.
 _TOLERANCE = 1e-3
-# Components whose values are computed where that takes more than their opinions.
+# Components whose values are named, and computed where that takes more than their opinions.
 _NAMED_COMPONENTS = 3
 # Steps whose pressures are evaluated together.
 _AT_ONCE = 2**16
 # Share of the windows that must be jointly connected for a window length to be called usual.
 _MOSTLY = 0.75
+Reasons: TypeAlias = list[Reason]
 
 
 def diagnose(
@@ -241,3 +249,400 @@ def _hidden(long_run: LongRun, limit: ConsensusLimit | None) -> HiddenOutcome | 
         apart = float(np.abs(still - limit.mean).max()) + limit.std
         agrees = long_run.outcome is Outcome.BIASED_CONSENSUS and apart <= SAME * float(np.ptp(long_run.model.x0))
     return HiddenOutcome(agrees, life, float(kept.information.max()))
+
+
+# The reasons for an outcome, with their numbers.
+
+
+def explain(
+    long_run: LongRun,
+    limit: ConsensusLimit | None,
+    departure: Departure | None,
+    horizon: int | None = None,
+    weight: float | None = None,
+) -> tuple[Reason, ...]:
+    """Return the reasons for the outcome of a model.
+
+    ``limit`` is its consensus limit where there is one, and ``departure`` the sizes of its distance to v. For an
+    unknown outcome, ``horizon`` is a number of steps to look at instead, and ``weight`` that of the start by then,
+    where it is known.
+    """
+    if long_run.settled:
+        return (Reason(ReasonCode.SETTLED),)
+    # Reasons come in a fixed order: what is given (pressure, network, adaptation), then what follows.
+    given = [
+        *pressure_reasons(long_run),
+        *_network(long_run),
+        *_beyond_record(long_run, horizon),
+        *_adaptation(long_run),
+    ]
+    v = long_run.model.consensus_value
+    if long_run.balanced and long_run.outcome is Outcome.CONSENSUS:
+        return (*given, _reason(ReasonCode.BALANCED, v=v))
+    if departure is not None and long_run.decided in (Outcome.CONSENSUS, Outcome.UNKNOWN):
+        code = ReasonCode.LIMIT_IS_V if long_run.decided is Outcome.CONSENSUS else ReasonCode.LIMIT_UNRESOLVED
+        bound = max(departure.bias, departure.std, departure.swing) + departure.resolution
+        return (*given, *_start_remembered(long_run), _reason(code, v=v, bound=bound, **asdict(departure)))
+    if long_run.outcome is Outcome.UNKNOWN:
+        return (*given, *_unknown(long_run, horizon, weight))
+    return (*given, *_OUTCOMES[long_run.outcome](long_run, limit))
+
+
+def pressure_reasons(long_run: LongRun) -> Reasons:
+    """Return what is known of the growth of the pressure."""
+    basis = long_run.growth.basis
+    # A sentence may begin with ρ, whose capital is another letter.
+    basis = basis if basis.startswith(("ρ", "log ρ")) else basis[0].upper() + basis[1:]
+    return [_reason(ReasonCode.PRESSURE_GROWTH, basis=basis, regime=long_run.regime.name.lower())]
+
+
+def _reason(code: ReasonCode, **values: Value) -> Reason:
+    return Reason(code, values)
+
+
+def _network(long_run: LongRun) -> Reasons:
+    temporal_network, structure = long_run.model.temporal_network, long_run.structure
+    if temporal_network is None:
+        return []
+    period, law = temporal_network.period, structure.law
+    if law is not None:
+        return _random_network(law, long_run)
+    if structure.networks is None:
+        return [_reason(ReasonCode.PERIOD_TOO_LONG, period=period or 0)]
+    if period is None:
+        reasons = [_reason(ReasonCode.NETWORK_RECORDED, t=temporal_network.last_change)]
+    else:
+        reasons = [_reason(ReasonCode.NETWORK_REPEATS, period=period)]
+    if structure.all_isolated and len(structure.components) > 1:
+        reasons.append(Reason(ReasonCode.ALL_ISOLATED))
+    elif len(structure.components) > 1:
+        single = sum(component.agents.size == 1 for component in structure.components)
+        reasons.append(_reason(ReasonCode.COMPONENTS, components=len(structure.components), single=single))
+    silent = structure.networks.silent
+    who = np.any(silent, axis=0)
+    if np.any(who & ~np.all(silent, axis=0)):
+        # Over the agents concerned only; over all agents a few isolated ones would round to 0 %.
+        share = float(silent[:, who].mean())
+        reasons.append(_isolated(long_run, int(np.count_nonzero(who)), share))
+    return reasons
+
+
+def _isolated(long_run: LongRun, agents: int, share: float) -> Reason:
+    keeps = long_run.structure.keeps
+    code = ReasonCode.INTERMITTENTLY_SILENT if keeps else ReasonCode.INTERMITTENTLY_ISOLATED
+    return _reason(code, agents=agents, share=share)
+
+
+def _random_network(law: NetworkLaw, long_run: LongRun) -> Reasons:
+    reasons = [_reason(ReasonCode.RANDOM_NETWORK, process=law.generator.replace("_", " "))]
+    if law.isolation and law.is_ergodic:
+        reasons.append(_isolated(long_run, long_run.model.n, law.isolation))
+    return reasons
+
+
+def _beyond_record(long_run: LongRun, horizon: int | None) -> Reasons:
+    """Say that steps beyond the record of a random process are not those of the process."""
+    network = long_run.model.temporal_network
+    if horizon is None or network is None or network.law is None:
+        return []
+    horizon = long_run.network_step(horizon)
+    if horizon <= network.last_change:
+        return []
+    return [_reason(ReasonCode.BEYOND_RECORD, steps=horizon, t=network.last_change)]
+
+
+def _adaptation(long_run: LongRun) -> Reasons:
+    opinions = long_run.structure.opinions
+    if opinions.constant or opinions.lasting is None:
+        return []
+    if opinions.fades:
+        return [Reason(ReasonCode.DETACHED if opinions.detached else ReasonCode.ADAPTATION_FADES)]
+    anchors = int(np.count_nonzero(~opinions.movable))
+    if not anchors:
+        return [Reason(ReasonCode.ADAPTATION_LASTS)]
+    return [_reason(ReasonCode.ADAPTATION_ANCHORED, agents=anchors)]
+
+
+def _condition(long_run: LongRun) -> str:
+    return "∫ dt/ρ" if long_run.continuous else "Σ 1/ρ_t"
+
+
+def _consensus(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
+    v = long_run.model.consensus_value
+    reasons = [_reason(ReasonCode.START_FORGOTTEN, condition=_condition(long_run), v=v)]
+    omega = long_run.omega
+    if not long_run.structure.constant_opinions or omega is None:
+        return reasons
+    if long_run.regime is Regime.MARGINAL:
+        reasons.append(_reason(ReasonCode.MARGINAL_RATE, condition=_condition(long_run)))
+    if long_run.regime is Regime.SLOW:
+        reasons.append(Reason(ReasonCode.FOLLOWS_FIXED_POINT))
+    if long_run.noise is NoiseEffect.NONE:
+        return reasons
+    slowly = long_run.regime is Regime.SLOW
+    # As for white noise; the factor of the memory is a reason of its own.
+    sigma = omega.noise(long_run.deviations, 0.0)
+    code = ReasonCode.NOISE_AVERAGES_SLOWLY if slowly else ReasonCode.NOISE_AVERAGES
+    reasons.append(_reason(code, sigma=sigma))
+    if 0 < abs(long_run.phi) < 1:
+        factor = (omega.noise(long_run.deviations, long_run.phi) / sigma) ** 2
+        reasons.append(_reason(ReasonCode.NOISE_MEMORY, factor=factor))
+    return [*reasons, Reason(_CONVERGENCE[converges_almost_surely(long_run.model)])]
+
+
+def _biased(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
+    structure = long_run.structure
+    if not structure.constant_opinions:
+        return [_limit(long_run, limit), *_moved_opinions(long_run)]
+    if structure.components[0].sources is not None:
+        return [_limit(long_run, limit), Reason(ReasonCode.ISOLATED_SOURCE)]
+    if long_run.regime is Regime.FAST:
+        return [*_start_remembered(long_run), _limit(long_run, limit)]
+    if long_run.noise in (NoiseEffect.WANDERS, NoiseEffect.STAYS):
+        return [_noise_in_the_limit(long_run, limit)]
+    return [_limit(long_run, limit), Reason(ReasonCode.DEGREES_CHANGE)]
+
+
+def _noise_in_the_limit(long_run: LongRun, limit: ConsensusLimit | None) -> Reason:
+    mean, std = (math.nan, math.nan) if limit is None else (limit.mean, limit.std)
+    values = {"mean": mean, "v": long_run.model.consensus_value}
+    if long_run.noise is NoiseEffect.WANDERS:
+        return Reason(ReasonCode.NOISE_WANDERS, values)
+    if not long_run.noise_grows:
+        return Reason(ReasonCode.FROZEN_NOISE, values | {"std": std})
+    sigma = math.nan if long_run.omega is None else long_run.omega.noise(long_run.deviations, 1.0)
+    return Reason(ReasonCode.FROZEN_NOISE_GROWS, values | {"std": sigma})
+
+
+def _start_remembered(long_run: LongRun) -> Reasons:
+    reasons = [_reason(ReasonCode.START_REMEMBERED, condition=_condition(long_run))]
+    if long_run.continuous and long_run.model.network.is_bipartite:
+        reasons.append(Reason(ReasonCode.CONTINUOUS_DAMPING))
+    elif long_run.model.is_plain and not long_run.continuous and not long_run.structure.components[0].periodic:
+        directed = long_run.model.network.directed
+        reasons.append(Reason(ReasonCode.APERIODIC_DIRECTED if directed else ReasonCode.APERIODIC))
+    elif long_run.model.is_plain and long_run.outcome is not Outcome.OSCILLATION:
+        reasons.append(Reason(ReasonCode.SIDES_AGREE))
+    return reasons
+
+
+def _limit(long_run: LongRun, limit: ConsensusLimit | None) -> Reason:
+    v = long_run.model.consensus_value
+    if limit is not None:
+        digit = shown_digit([limit.mean, v], limit.residual)
+        return _reason(ReasonCode.LIMIT, mean=limit.mean, std=limit.std, v=v, error=limit.residual, digit=digit)
+    if long_run.noise is NoiseEffect.WANDERS:
+        return _reason(ReasonCode.LIMIT_UNBOUNDED, v=v)
+    # Another record of the same process would have another limit.
+    if long_run.structure.law is not None:
+        return _reason(ReasonCode.LIMIT_DEPENDS_ON_NETWORK, v=v)
+    return _reason(ReasonCode.LIMIT_DEPENDS_ON_NOISE, v=v)
+
+
+def _moved_opinions(long_run: LongRun) -> Reasons:
+    structure = long_run.structure
+    lasting, anchored = structure.adapting is not None, structure.anchored
+    if lasting and long_run.noise is NoiseEffect.STAYS and not anchored:
+        return [Reason(ReasonCode.EARLY_NOISE_KEPT)]
+    if long_run.regime.reaches_value and anchored:
+        return [Reason(ReasonCode.ANCHORS_ATTRACT if lasting else ReasonCode.OPINIONS_MOVED)]
+    if long_run.regime is Regime.FAST:
+        return [_reason(ReasonCode.START_REMEMBERED, condition=_condition(long_run))]
+    return []
+
+
+def _oscillation(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
+    v, components = long_run.model.consensus_value, long_run.structure.components
+    if long_run.regime is not Regime.FAST and long_run.structure.limit is NoiselessLimit.PERIODIC:
+        return [Reason(ReasonCode.PARITY_OF_PRESSURE)]
+    if long_run.regime is not Regime.FAST:
+        return [_phases_driven(long_run)]
+    periodic = sum(component.limit is NoiselessLimit.PERIODIC for component in components)
+    bipartite = _reason(ReasonCode.BIPARTITE_COMPONENTS, periodic=periodic, components=len(components))
+    reasons = _start_remembered(long_run)
+    if limit is not None and limit.phases is not None:
+        (first, second), (first_std, second_std) = limit.phases.mean.tolist(), limit.phases.std.tolist()
+        values = {"first": first, "first_std": first_std, "second": second, "second_std": second_std, "v": v}
+        values |= {"error": limit.residual, "digit": shown_digit([first, second], limit.residual)}
+        return [*reasons, Reason(ReasonCode.TWO_PHASES, values)]
+    if long_run.noise is NoiseEffect.NONE or not long_run.model.is_plain:
+        return [*reasons, bipartite]
+    return [*reasons, bipartite, _limit(long_run, None)]
+
+
+def _phases_driven(long_run: LongRun) -> Reason:
+    # A common value that adapting opinions move is not v.
+    mean = long_run.model.consensus_value if long_run.structure.constant_opinions else math.nan
+    frozen = long_run.phi == 1
+    return _reason(ReasonCode.CLASSES_DRIVEN_BY_NOISE if frozen else ReasonCode.PHASES_DRIVEN_BY_NOISE, mean=mean)
+
+
+def _disagreement(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
+    structure, omega = long_run.structure, long_run.omega
+    bounded = long_run.regime is Regime.BOUNDED
+    # Under bounded pressure with a common mode, the mean states are still known, and only their scatter grows.
+    if long_run.noise is NoiseEffect.SCATTERS and not (bounded and omega is not None):
+        return [Reason(ReasonCode.NOISE_OUTGROWS_PRESSURE)]
+    # Agents that nobody influences adapt to nothing but their own noise.
+    drift = not structure.constant_opinions and bool(structure.opinions.random_walk)
+    alone = [Reason(ReasonCode.ISOLATED_RANDOM_WALKS)] if drift else []
+    if structure.all_isolated and structure.keeps:
+        return [Reason(ReasonCode.KEPT_OPINIONS)]
+    if structure.all_isolated:
+        return alone or [Reason(ReasonCode.OWN_OPINIONS)]
+    if structure.opinions.detached:
+        return alone or [Reason(ReasonCode.BOUNDED_PRESSURE)]
+    if structure.limit is not NoiselessLimit.DISAGREEMENT:
+        mean, std = (math.nan, math.nan) if limit is None else (limit.mean, limit.std)
+        code = ReasonCode.OWN_NOISE if long_run.hidden_agrees else ReasonCode.OWN_NOISE_KEPT
+        return [_reason(code, mean=mean, std=std)]
+    states = _stationary_states(long_run)
+    returns = structure.law is not None and structure.intermittent
+    mean_states = Reason(ReasonCode.RETURN_TO_OPINIONS if returns else ReasonCode.BOUNDED_PRESSURE)
+    if states is not None:
+        code = ReasonCode.RANDOM_MEAN if returns else ReasonCode.STATIONARY_MEAN
+        mean_states = _reason(code, low=float(states.min()), high=float(states.max()))
+    return [mean_states] if omega is None else [mean_states, _fluctuation(long_run)]
+
+
+def _stationary_states(long_run: LongRun) -> Array | None:
+    """Return the mean public opinions under bounded pressure, where only constant opinions matter."""
+    structure, networks = long_run.structure, long_run.structure.networks
+    # The record of a random network is one of many; its stationary mean is that of the law.
+    if structure.law is not None:
+        return stationary_mean(long_run.model, structure.law, long_run.regime) if structure.constant_opinions else None
+    if networks is None or structure.opinions.fades or np.any(networks.keeps_for_ever):
+        return None
+    model, pressure = long_run.model, long_run.growth.limit
+    if pressure is None:
+        return None
+    # At the limit itself, which pressure may approach very slowly.
+    model = replace(model, pressure=Constant(pressure))
+    if networks.count == 1:
+        # After the last change of the network.
+        return fixed_point(model, max(LATE, networks.begin))
+    return periodic_fixed_point(model, networks) if structure.constant_opinions else None
+
+
+def _fluctuation(long_run: LongRun) -> Reason:
+    noise = long_run.noise
+    if noise is NoiseEffect.NONE:
+        return Reason(ReasonCode.NO_FLUCTUATION)
+    if noise is NoiseEffect.SCATTERS:
+        return Reason(ReasonCode.FLUCTUATION_GROWS)
+    if long_run.model.noise.time_scale.growth.limit == 0:
+        return Reason(ReasonCode.FLUCTUATION_FADES)
+    found = fluctuation(long_run)
+    if found is None:
+        return Reason(ReasonCode.FROZEN_SHIFT if noise is NoiseEffect.STAYS else ReasonCode.FLUCTUATION_UNKNOWN)
+    if found.agents is None:
+        return _reason(ReasonCode.MODE_FLUCTUATION, std=found.mode)
+    values = {"std": found.mode, "low": float(found.agents.min()), "high": float(found.agents.max())}
+    return Reason(ReasonCode.FROZEN_DEVIATION if noise is NoiseEffect.STAYS else ReasonCode.FLUCTUATION, values)
+
+
+def _clusters(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
+    structure, v = long_run.structure, long_run.model.consensus_value
+    # Components are sorted by size, so the largest are named.
+    known = [(part.agents.size, part.value) for part in structure.components if part.value is not None][
+        :_NAMED_COMPONENTS
+    ]
+    reasons = [_reason(ReasonCode.COMPONENT_LIMITS_DIFFER, v=v)]
+    reasons += [_reason(ReasonCode.COMPONENT_LIMIT, agents=size, mean=value) for size, value in known]
+    if len(known) < len(structure.components):
+        reasons.append(_reason(ReasonCode.COMPONENTS_NOT_NAMED, components=len(structure.components) - len(known)))
+    alone = structure.components[-1].agents.size == 1 and not structure.keeps
+    noisy = long_run.noise is not NoiseEffect.NONE and alone
+    if structure.adapting is not None and noisy:
+        reasons.append(Reason(ReasonCode.ISOLATED_RANDOM_WALKS))
+    elif long_run.noise is NoiseEffect.WANDERS and structure.opinions.random_walk:
+        reasons.append(Reason(ReasonCode.COMPONENTS_WANDER))
+    return reasons
+
+
+def _periodic(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
+    structure, regime = long_run.structure, long_run.regime
+    sources = structure.components[0].sources
+    if structure.limit is not NoiselessLimit.PERIODIC:
+        return [_phases_driven(long_run)]
+    reasons = [Reason(ReasonCode.SEVERAL_CLOSED_CLASSES)]
+    if long_run.model.network.directed:
+        # Of a static network, whose one class has groups that never mix.
+        rotating = _reason(ReasonCode.ROTATING_PHASES, period=period_of(long_run.model))
+        return [*_start_remembered(long_run)[:1], rotating] if regime is Regime.FAST else [rotating]
+    if sources is not None:
+        reasons = [_reason(ReasonCode.ISOLATED_SOURCES, agents=int(sources.size))]
+    decided = regime.reaches_value or sources is not None
+    if structure.networks is None or not structure.constant_opinions or not decided:
+        return reasons
+    states = periodic_limit(long_run.model, structure.networks)
+    if states is not None:
+        reasons.append(_reason(ReasonCode.CYCLE_RANGE, low=float(states.min()), high=float(states.max())))
+    return reasons
+
+
+def _random_walk(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
+    mean = math.nan if limit is None else limit.mean
+    if long_run.phi == 1:
+        return [_reason(ReasonCode.FROZEN_DRIFT, mean=mean)]
+    rate = _variance_per_step(long_run)
+    if rate is None:
+        return [_reason(ReasonCode.RANDOM_WALK_UNBOUNDED, mean=mean)]
+    return [_reason(ReasonCode.RANDOM_WALK, mean=mean, rate=rate)]
+
+
+def _variance_per_step(long_run: LongRun) -> float | None:
+    """Return by how much the variance of the common value grows in a step where pressure and rate have limits."""
+    model, omega = long_run.model, long_run.omega
+    adaptation = model.adaptation
+    if adaptation is None or omega is None:
+        return None
+    # Otherwise the variance does not grow by a constant amount per step.
+    if not model.pressure.growth.exponent == adaptation.rate.growth.exponent == 0:
+        return None
+    # The common value moves by Σ w ε/ρ, over the weights 1 + Σ w/(ρη) of the conserved sum.
+    rho, eta = float(model.pressure(LATE)), adaptation.at(LATE, model.n)
+    step = omega.noise(long_run.deviations, long_run.phi) * omega.kappa / (rho + float(np.sum(omega.influence / eta)))
+    return (step * late_scale(long_run)) ** 2 if math.isfinite(step) else None
+
+
+def _unknown(long_run: LongRun, horizon: int | None, weight: float | None) -> Reasons:
+    code, opinions = ReasonCode.UNKNOWN_GROWTH, long_run.structure.opinions
+    if long_run.regime is not Regime.UNKNOWN and long_run.continuous and not long_run.model.is_plain:
+        return [Reason(ReasonCode.UNKNOWN_CONTINUOUS)]
+    if long_run.regime is not Regime.UNKNOWN and not is_covered(long_run.model):
+        classes = len(long_run.model.network.closed_classes)
+        return [_reason(ReasonCode.NETWORK_NOT_COVERED, classes=classes)]
+    if long_run.regime is not Regime.UNKNOWN and opinions.lasting is not None and long_run.structure.law is not None:
+        code = ReasonCode.UNKNOWN_LAW
+    elif long_run.regime is not Regime.UNKNOWN and opinions.lasting is None:
+        code = ReasonCode.UNKNOWN_ADAPTATION
+    elif long_run.regime is not Regime.UNKNOWN and long_run.noise is NoiseEffect.UNKNOWN:
+        code = ReasonCode.UNKNOWN_NOISE
+    system, pressure = long_run.system, long_run.model.pressure
+    if horizon is None and isinstance(pressure, Table) and long_run.model.is_plain and not long_run.continuous:
+        horizon = pressure.values.size
+    if horizon is None:
+        return [Reason(code), Reason(ReasonCode.NO_HORIZON)]
+    weight = start_weight(system, horizon) if weight is None else weight
+    times = np.array([1, horizon])
+    rho = pressure(pressure.reading_times(times * step_length(system)))
+    first, last = (float(value) for value in rho)
+    seen = _reason(ReasonCode.FINITE_HORIZON, steps=horizon, first=first, last=last, weight=weight)
+    return [Reason(code), seen]
+
+
+_CONVERGENCE: Mapping[bool | None, ReasonCode] = {
+    True: ReasonCode.ALMOST_SURELY,
+    False: ReasonCode.MEAN_SQUARE_ONLY,
+    None: ReasonCode.MEAN_SQUARE,
+}
+_OUTCOMES: Mapping[Outcome, Callable[[LongRun, ConsensusLimit | None], Reasons]] = {
+    Outcome.CONSENSUS: _consensus,
+    Outcome.BIASED_CONSENSUS: _biased,
+    Outcome.OSCILLATION: _oscillation,
+    Outcome.DISAGREEMENT: _disagreement,
+    Outcome.CLUSTERS: _clusters,
+    Outcome.PERIODIC: _periodic,
+    Outcome.RANDOM_WALK: _random_walk,
+}

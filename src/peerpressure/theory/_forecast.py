@@ -9,14 +9,15 @@ from typing import final
 
 import numpy as np
 
-from peerpressure.model import Model, Vector
+from peerpressure.model import Model
 from peerpressure.parameters import Parameter
 from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.sde import SDE
 from peerpressure.sde._moments import NEGLIGIBLE, integrate, start_of, state_path
 from peerpressure.simulation import simulate
 from peerpressure.statespace import initial_state, model_of, state_layout
-from peerpressure.theory._asynchronous import averaged_transitions
+from peerpressure.statespace._systems import averaged_transitions
+from peerpressure.step import Array
 from peerpressure.theory._moments import LARGEST_COVARIANCE, consensus_mode, forward_moments, moments, step_count
 from peerpressure.theory._reasons import Reason, ReasonCode
 
@@ -102,7 +103,7 @@ class SettlingWatch:
         # Before the start, so that agents who are always close have settled at step 0.
         self._apart = self._away = self._last = -1
 
-    def __call__(self, t: int, mean: Vector, covariance: Vector | None = None) -> None:
+    def __call__(self, t: int, mean: Array, covariance: Array | None = None) -> None:
         """Take the mean of the public opinions after step t, and their covariance, its diagonal if the rest is 0."""
         n, centred = mean.size, mean - mean.mean()
         total = shared = 0.0
@@ -192,8 +193,8 @@ class Forecast:
     rms_distance: float
     disagreement: float
     start_weight: float
-    mean: Vector
-    std: Vector | None = None
+    mean: Array
+    std: Array | None = None
     hidden_mean: float | None = None
     hidden_disagreement: float | None = None
     settling: Settling | None = None
@@ -313,7 +314,7 @@ def _of_root(stderr: float, root: float) -> float:
     return min(stderr / (2 * root), math.sqrt(stderr)) if root > 0 else math.sqrt(stderr)
 
 
-def _means(model: Model | SDE, steps: int, watch: SettlingWatch | None) -> tuple[list[Vector], float]:
+def _means(model: Model | SDE, steps: int, watch: SettlingWatch | None) -> tuple[list[Array], float]:
     """Return the mean public opinions, and hidden ones where they adapt, and the weight of the start in the mode."""
     n, at = model.n, state_layout(model)
     start, size = initial_state(model), at.memory.start
@@ -343,11 +344,11 @@ def _means(model: Model | SDE, steps: int, watch: SettlingWatch | None) -> tuple
     return parts, float(consensus_mode(model).weights @ state[:n, 1])
 
 
-def _times(sde: SDE, first: int, last: int) -> Vector:
+def _times(sde: SDE, first: int, last: int) -> Array:
     return np.array([sde.time(k) for k in range(first, last + 1)])
 
 
-def mean_flow(sde: SDE, times: Vector) -> Iterator[Vector]:
+def mean_flow(sde: SDE, times: Array) -> Iterator[Array]:
     """Yield the mean opinions at each time, and the weights of a start of 1 in them, shape (opinions, 2).
 
     Hidden opinions follow the public ones where they adapt.
@@ -355,8 +356,8 @@ def mean_flow(sde: SDE, times: Vector) -> Iterator[Vector]:
     v, n, size = sde.centre, sde.n, sde.layout.memory.start
     shape = (size, 2)
 
-    def rate_of(piece: SDE) -> Callable[[float, Vector], Vector]:
-        def rate(t: float, flat: Vector) -> Vector:
+    def rate_of(piece: SDE) -> Callable[[float, Array], Array]:
+        def rate(t: float, flat: Array) -> Array:
             drift = piece.linear_drift(t)
             moved = drift.forward(flat.reshape(shape))
             moved[:n, 0] += drift.hidden_weight * (sde.x0 - v)
@@ -385,7 +386,7 @@ class _Spread:
     common: float
     apart: float
     stderr: float = 0.0
-    variance: Vector | None = None
+    variance: Array | None = None
 
     @property
     def total(self) -> float:
@@ -435,7 +436,7 @@ def _probes(model: Model | SDE, steps: int) -> int:
 
 
 def _covariances(
-    model: Model | SDE, steps: int, means: list[Vector], centres: list[Vector], watch: SettlingWatch | None
+    model: Model | SDE, steps: int, means: list[Array], centres: list[Array], watch: SettlingWatch | None
 ) -> list[_Spread]:
     """Read the parts off the covariance of all agents: Var(y_i − m) = P_ii − 2(Pw)_i + wᵀPw."""
     n = model.n
@@ -462,7 +463,7 @@ def _covariances(
     return spreads
 
 
-def _probed(model: Model | SDE, steps: int, means: list[Vector], centres: list[Vector]) -> list[_Spread]:
+def _probed(model: Model | SDE, steps: int, means: list[Array], centres: list[Array]) -> list[_Spread]:
     """Estimate the parts by the adjoint: exactly on the directions of largest variance, elsewhere with random signs.
 
     A few simulated deviations span these directions Q. With P′ the covariance of y_i − m and random signs z,
@@ -488,7 +489,7 @@ def _probed(model: Model | SDE, steps: int, means: list[Vector], centres: list[V
     return [_estimated(part, n, size - 2 - count) for part in parts]
 
 
-def _estimated(found: Vector, n: int, directions: int) -> _Spread:
+def _estimated(found: Array, n: int, directions: int) -> _Spread:
     """Return the parts from the covariance of mode, mean, directions and probes."""
     variance = np.diag(found)[2:] / n
     exact, sampled = variance[:directions].sum(), variance[directions:]

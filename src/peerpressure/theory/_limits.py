@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.model import Model, Vector
+from peerpressure.model import Model
 from peerpressure.noise import NoNoise
 from peerpressure.progress import checkpoint
 from peerpressure.sde import SDE
 from peerpressure.sde._moments import adjoint_moments as weighted_moments
 from peerpressure.simulation import simulate
 from peerpressure.statespace import initial_state, state_layout, transition, with_model
+from peerpressure.step import Array
 from peerpressure.theory._classification import LongRun, Outcome, is_proportional
 from peerpressure.theory._conserved import Conserved, conserved_at, late_scale
 from peerpressure.theory._forecast import mean_flow
@@ -82,16 +83,16 @@ class Phases:
     (array([0.4556, 0.5444]), array([0.5444, 0.4556]))
     """
 
-    mean: Vector
-    covariance: Vector
+    mean: Array
+    covariance: Array
     side: NDArray[np.int8]
 
     @property
-    def std(self) -> Vector:
+    def std(self) -> Array:
         """The standard deviations of the two values."""
         return np.sqrt(np.diag(self.covariance))
 
-    def at(self, t: int) -> tuple[Vector, Vector]:
+    def at(self, t: int) -> tuple[Array, Array]:
         """Return mean and standard deviation of each agent at a late time t.
 
         Parameters
@@ -259,7 +260,7 @@ class _Sum:
     ``order`` is the size of the terms of next order, relative to the bound.
     """
 
-    value: Vector
+    value: Array
     bound: float
     order: float
 
@@ -311,7 +312,7 @@ def _means(long_run: LongRun, component: Component, sums: dict[float, Conserved]
         yield T, _Sum(conserved.weights @ np.concatenate([y, x]), bound, order)
 
 
-def _mean_states(system: Model | SDE, times: Iterable[float]) -> Iterator[tuple[Vector, Vector]]:
+def _mean_states(system: Model | SDE, times: Iterable[float]) -> Iterator[tuple[Array, Array]]:
     """Yield the mean public and hidden opinions at increasing times."""
     n, at, start = system.n, state_layout(system), initial_state(system)
     state, t = (start.offset + start.forward(hidden=system.x0))[: at.memory.start], 0
@@ -329,7 +330,7 @@ def _mean_states(system: Model | SDE, times: Iterable[float]) -> Iterator[tuple[
             yield final.public[0], system.x0 if final.hidden is None else final.hidden[0]
 
 
-def _disagreement(long_run: LongRun, component: Component, y: Vector, x: Vector, T: float) -> float:
+def _disagreement(long_run: LongRun, component: Component, y: Array, x: Array, T: float) -> float:
     """Return the largest distance between opinions that the conserved sum takes as equal."""
     model, agents, omega = long_run.model, component.agents, component.omega
     if omega is None or long_run.regime is Regime.BOUNDED:
@@ -392,10 +393,10 @@ def _next_order(long_run: LongRun, component: Component, T: float) -> float:
 
 
 def _extrapolated(
-    laws: Iterator[tuple[float, _Sum]], enough: float, distance: Callable[[Vector, Vector], float]
-) -> tuple[Vector, float, float]:
+    laws: Iterator[tuple[float, _Sum]], enough: float, distance: Callable[[Array, Array], float]
+) -> tuple[Array, float, float]:
     """Return the limit of a sequence over horizons that double, the last horizon, and the error that is left."""
-    seen: list[Vector] = []
+    seen: list[Array] = []
     bounds: list[float] = []
     limit, horizon, residual = np.zeros(1), 0.0, math.inf
     for time, law in laws:
@@ -420,7 +421,7 @@ def _extrapolated(
     return limit, horizon, residual
 
 
-def _accelerated(seen: list[Vector]) -> Vector:
+def _accelerated(seen: list[Array]) -> Array:
     """Return the limit of a sequence whose differences shrink by steady factors (Aitken), as those of power laws do."""
     # Doubling horizons turns a power law in t into a geometric sequence, which Aitken's formula extrapolates exactly;
     # repeated, it removes the next power.
@@ -430,7 +431,7 @@ def _accelerated(seen: list[Vector]) -> Vector:
     return seen[-1]
 
 
-def _aitken(first: Vector, second: Vector, third: Vector) -> Vector:
+def _aitken(first: Array, second: Array, third: Array) -> Array:
     before, now = second - first, third - second
     with np.errstate(divide="ignore", invalid="ignore"):
         factor = now / before
@@ -438,11 +439,11 @@ def _aitken(first: Vector, second: Vector, third: Vector) -> Vector:
         return np.where((factor > 0) & (factor < 0.9), third + now * factor / (1 - factor), third)
 
 
-def _distance(before: Vector, after: Vector) -> float:
+def _distance(before: Array, after: Array) -> float:
     return float(np.abs(after - before).max())
 
 
-def _distance_of_deviations(before: Vector, after: Vector) -> float:
+def _distance_of_deviations(before: Array, after: Array) -> float:
     """Return the largest change of a deviation: of the sums, and of the two phases where there are two sums."""
     size = math.isqrt(before.size)
     turn = np.eye(1) if size == 1 else np.concatenate([np.eye(2), TURN])
@@ -476,7 +477,7 @@ def _horizons(long_run: LongRun) -> tuple[list[float], int]:
 
 
 def _result(
-    long_run: LongRun, mean: Vector, covariance: Vector, horizon: float, residual: float, unsettled: float | None
+    long_run: LongRun, mean: Array, covariance: Array, horizon: float, residual: float, unsettled: float | None
 ) -> ConsensusLimit:
     std = math.sqrt(max(covariance[0, 0], 0.0)) if unsettled is None else unsettled
     phases = None

@@ -15,12 +15,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.model import Model, Vector
+from peerpressure.model import Model
 from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.sde import SDE
 from peerpressure.sde._moments import moments_at, moments_of
 from peerpressure.statespace import initial_state, model_of, model_transitions, state_layout
-from peerpressure.theory._asynchronous import averaged_transitions
+from peerpressure.statespace._systems import averaged_transitions
+from peerpressure.step import Array
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -113,9 +114,9 @@ class Functional:
     """
 
     name: str
-    weights: Vector
+    weights: Array
 
-    def __call__(self, public: Vector) -> Vector:
+    def __call__(self, public: Array) -> Array:
         """Return cᵀy for states of shape (…, agents)."""
         return np.asarray(public @ self.weights)
 
@@ -258,7 +259,7 @@ def difference(model: Model | SDE, a: Hashable, b: Hashable) -> Functional:
     return Functional(f"agent {a} − agent {b}", agent(model, a).weights - agent(model, b).weights)
 
 
-def stacked(model: Model | SDE, of: Functionals, agents: int | None = None) -> tuple[tuple[str, ...], Vector]:
+def stacked(model: Model | SDE, of: Functionals, agents: int | None = None) -> tuple[tuple[str, ...], Array]:
     """Return the names of one or several functionals and their weights, shape (functionals, agents)."""
     n = model.n if agents is None else agents
     if isinstance(of, Functional):
@@ -272,7 +273,7 @@ def stacked(model: Model | SDE, of: Functionals, agents: int | None = None) -> t
     return tuple(member.name for member in members), np.stack(rows)
 
 
-def _rows(n: int, of: object) -> Vector:
+def _rows(n: int, of: object) -> Array:
     try:
         rows = np.atleast_2d(np.asarray(of, dtype=np.float64))
     except (TypeError, ValueError):
@@ -290,7 +291,7 @@ def _named(n: int, item: object, position: int) -> Functional:
     return Functional(f"functional {position}", np.ravel(_rows(n, item)))
 
 
-def _checked(n: int, weights: Vector, name: str) -> Vector:
+def _checked(n: int, weights: Array, name: str) -> Array:
     if weights.shape != (n,):
         rule = f"a functional must have one weight for each of the {n} agents"
         remedy = "several functionals are the rows of a matrix of shape (functionals, agents)"
@@ -316,12 +317,12 @@ FEW = 8
 class Sums:
     """Moments of weighted sums: mean and variance (times, sums), covariance (sums, sums) at the last time."""
 
-    mean: Vector
-    variance: Vector
-    covariance: Vector
+    mean: Array
+    variance: Array
+    covariance: Array
 
 
-def moments_of_sums(model: Model, weights: Vector, times: Times) -> Sums:
+def moments_of_sums(model: Model, weights: Array, times: Times) -> Sums:
     """Return the moments of the sums with these weights, as ``adjoint_moments`` takes them, at increasing times."""
     parts = [adjoint_moments(model, weights, block) for block in _blocks(weights.size, times)]
     mean = np.concatenate([part.mean for part in parts])
@@ -329,7 +330,7 @@ def moments_of_sums(model: Model, weights: Vector, times: Times) -> Sums:
     return Sums(mean, variance, parts[-1].covariance)
 
 
-def adjoint_moments(model: Model, weights: Vector, times: Times, carry: Vector | None = None) -> Sums:
+def adjoint_moments(model: Model, weights: Array, times: Times, carry: Array | None = None) -> Sums:
     """Return the moments of cᵀy_t, or of cᵀy_t + kᵀx_{t+1}, at each time by the adjoint of the model, in O(T·nnz).
 
     From the weights λ_T of the state z_T, each step of z_t = F z_{t−1} + B x₀ + G w_t is run back by λ_{t−1} = Fᵀλ_t.
@@ -366,7 +367,7 @@ def adjoint_moments(model: Model, weights: Vector, times: Times, carry: Vector |
     # Flat, latest time first: rows are appended as the run passes earlier times, so a prefix is always the active part.
     mean, variance, covariance = np.tile(constant, times.size), np.zeros(times.size * k), np.zeros((k, k))
 
-    def collect(noise: Vector) -> None:
+    def collect(noise: Array) -> None:
         """Add the variance of independent draws with these weights, (draws, rows)."""
         q = noise.T
         # The first k rows belong to the last time, the only one whose full covariance is returned.
@@ -400,7 +401,7 @@ def adjoint_moments(model: Model, weights: Vector, times: Times, carry: Vector |
     return Sums(mean.reshape(shape)[::-1], variance.reshape(shape)[::-1], covariance)
 
 
-def _gram(rows: Vector) -> Vector:
+def _gram(rows: Array) -> Array:
     """Return all products of two rows."""
     return np.einsum("ai,bi->ab", rows, rows) if rows.shape[0] <= FEW else rows @ rows.T
 
@@ -420,7 +421,7 @@ def _blocks(size: int, times: Times) -> Iterator[Times]:
 
 
 def forward_moments(
-    model: Model, times: Times, *, hidden: bool = False, watch: Callable[[int, Vector, Vector], None] | None = None
+    model: Model, times: Times, *, hidden: bool = False, watch: Callable[[int, Array, Array], None] | None = None
 ) -> Sums:
     """Return mean and variance of every agent at increasing times, and the covariance at the last.
 
@@ -430,7 +431,7 @@ def forward_moments(
         P_t = M P_{t−1} Mᵀ + N Nᵀ + (φ M R_{t−1} Nᵀ + its transpose),  R_t = N + φ M R_{t−1},
 
     which is a third of the work of carrying u as a part of the state. Where it is random who updates, M, B and N are
-    averages, and chance adds to P what ``_asynchronous`` says. ``hidden`` asks for hidden opinions behind the
+    averages, and chance adds to P what ``AveragedStep`` says. ``hidden`` asks for hidden opinions behind the
     public ones, even where they are constant. ``watch`` is called with each step, and the mean and covariance after it
     of what is asked for.
     """
@@ -514,9 +515,9 @@ class Moments:
 
     times: Times | NDArray[np.float64]
     names: tuple[Hashable, ...]
-    mean: Vector
-    variance: Vector
-    covariance: Vector
+    mean: Array
+    variance: Array
+    covariance: Array
 
     def __post_init__(self) -> None:
         for array in (self.times, self.mean, self.variance, self.covariance):
@@ -524,11 +525,11 @@ class Moments:
             array.flags.writeable = False
 
     @property
-    def std(self) -> Vector:
+    def std(self) -> Array:
         """The standard deviations, shape (times, names)."""
         return np.sqrt(self.variance)
 
-    def band(self, z: float = 1.96) -> tuple[Vector, Vector]:
+    def band(self, z: float = 1.96) -> tuple[Array, Array]:
         """Return mean − z·std and mean + z·std; 1.96 covers 95 % of a normal law.
 
         Parameters
@@ -665,7 +666,7 @@ def _discrete(model: Model, steps: int, of: Functionals | None, times: ArrayLike
     )
 
 
-def _sums(model: Model, weights: Vector, times: Times) -> Sums:
+def _sums(model: Model, weights: Array, times: Times) -> Sums:
     """Return the moments of sums by the adjoint, or from the covariance of all agents where chance adds to it."""
     if model.activation is None or not model.activation.is_random:
         return moments_of_sums(model, weights, times)
@@ -674,7 +675,7 @@ def _sums(model: Model, weights: Vector, times: Times) -> Sums:
     _check_size(model.n, LARGEST_COVARIANCE * model.n // at.memory.start, _TABLE)
     asked, found = {int(time): slot for slot, time in enumerate(times)}, np.empty((2, times.size, len(weights)))
 
-    def watch(t: int, mean: Vector, P: Vector) -> None:
+    def watch(t: int, mean: Array, P: Array) -> None:
         if t in asked:
             found[:, asked[t]] = weights @ mean, np.einsum("ki,ij,kj->k", weights, P, weights, optimize=True)
 

@@ -27,11 +27,12 @@ import numpy as np
 
 from peerpressure.affine import coefficients, least_relief
 from peerpressure.errors import ModelError, TooLargeError, message
-from peerpressure.model import Model, Vector, require_synchronous
+from peerpressure.model import Model, require_synchronous
 from peerpressure.noise import Noise
 from peerpressure.progress import ShouldStop, cancellable, checkpoint
 from peerpressure.schedules import Formula, Linear, Schedule, Table
 from peerpressure.statespace import KEPT_NUMBERS
+from peerpressure.step import Array
 from peerpressure.theory._moments import Times, step_count
 from peerpressure.theory._structure import is_covered
 
@@ -104,10 +105,10 @@ class HorizonDistance:
         A = model.network.transposed.toarray() if model.n <= _DENSE else model.network.transposed
         return lambda t: A
 
-    def _rate(self, t: int) -> Vector | None:
+    def _rate(self, t: int) -> Array | None:
         return None if self.model.adaptation is None else self.model.adaptation.at(t, self.model.n)[:, None]
 
-    def _coefficients(self, log_rho: Vector) -> tuple[Vector, Vector]:
+    def _coefficients(self, log_rho: Array) -> tuple[Array, Array]:
         """Return gain and coupling scale of all steps, (steps, agents) each."""
         relief = np.maximum(np.exp(-np.maximum(log_rho, 0.0)), least_relief(np.float64))[:, None]
         weight = np.exp(np.minimum(log_rho, 0.0))[:, None]
@@ -119,12 +120,12 @@ class HorizonDistance:
             return gain, coupling_scale
         return np.where(self._keeps, 0.0, gain), np.where(self._keeps, 0.0, coupling_scale)
 
-    def _add_kept(self, t: int, out: Vector, before: Vector) -> None:
+    def _add_kept(self, t: int, out: Array, before: Array) -> None:
         """Add the public opinions, or their weights, of the agents who keep theirs at step t + 1."""
         if self._keeps is not None:
             out[self._keeps[t]] += before[self._keeps[t]]
 
-    def value(self, log_rho: Vector) -> float:
+    def value(self, log_rho: Array) -> float:
         """Return the mean square."""
         g, c = self._coefficients(log_rho)
         if self._phi or self._rate(1) is not None:
@@ -143,13 +144,13 @@ class HorizonDistance:
         deviation = (near + H * factors).T @ self._hidden_loads + (W * factors).T @ self._start_loads
         return (float(np.vdot(deviation, deviation)) + variance) / self.targets.size
 
-    def _units(self) -> Vector:
+    def _units(self) -> Array:
         """Return the weights at the horizon: one for each agent that is averaged over."""
         W = np.zeros((self.model.n, self.targets.size))
         W[self.targets, np.arange(self.targets.size)] = 1.0
         return W
 
-    def value_and_gradient(self, log_rho: Vector) -> tuple[float, Vector]:
+    def value_and_gradient(self, log_rho: Array) -> tuple[float, Array]:
         """Return the mean square and its derivatives by log ρ_1, …, log ρ_T."""
         g, c = self._coefficients(log_rho)
         value, deviation, ends = self._backward(g, c)
@@ -176,11 +177,11 @@ class HorizonDistance:
                     U = (1 - rate) * U + rate * V
         return value, gradient
 
-    def _backward(self, g: Vector, c: Vector) -> tuple[float, Vector, dict[int, tuple[Vector, Vector, Vector]]]:
+    def _backward(self, g: Array, c: Array) -> tuple[float, Array, dict[int, tuple[Array, Array, Array]]]:
         """Return the mean square, the deviations Bᵀ(w_0, h_0) and the weights at the end of each segment."""
         W = self._units()
         H, noise, variance = np.zeros_like(W), np.zeros_like(W), 0.0
-        ends: dict[int, tuple[Vector, Vector, Vector]] = {}
+        ends: dict[int, tuple[Array, Array, Array]] = {}
         for first in reversed(range(0, self.steps, self._segment)):
             last = min(first + self._segment, self.steps)
             ends[last] = W, H, noise
@@ -191,8 +192,8 @@ class HorizonDistance:
         return (float(np.vdot(deviation, deviation)) + variance) / self.targets.size, deviation, ends
 
     def _descend(
-        self, g: Vector, c: Vector, first: int, last: int, W: Vector, H: Vector, noise: Vector
-    ) -> tuple[Vector, Vector, Vector, float]:
+        self, g: Array, c: Array, first: int, last: int, W: Array, H: Array, noise: Array
+    ) -> tuple[Array, Array, Array, float]:
         """Run the weights back over a segment and keep λ_t and a_t; return them with the variance of its noise."""
         kept, std, phi = self._kept[: last - first, :, : W.shape[1]], g[first:last] * self._sigma[first:last], self._phi
         for t in reversed(range(first, last)):
@@ -214,7 +215,7 @@ class HorizonDistance:
             return W, H, noise, (1 - phi) * (1 + phi) * float(np.vdot(a, a))
         return W, H, noise, float(np.sum(std**2 * np.einsum("tnm,tnm->tn", kept, kept)))
 
-    def _by_preferred(self, g: Vector, t: int, slot: int, U: Vector, N: Vector, scale: float) -> tuple[Vector, Vector]:
+    def _by_preferred(self, g: Array, t: int, slot: int, U: Array, N: Array, scale: float) -> tuple[Array, Array]:
         """Return the derivatives by the weights of the preferred opinion, λ_t times the gain, and by those of noise."""
         sigma = self._sigma[t]
         if self._kept_noise is None:
@@ -225,7 +226,7 @@ class HorizonDistance:
         return U + sigma[:, None] * N, N
 
 
-def _proportions(W: Vector) -> Vector | None:
+def _proportions(W: Array) -> Array | None:
     """Return the multiples of the first column that the columns are, (1, columns); None if they are not, or are one."""
     # Scaled, because the weights of early steps may be so small that their squares are 0.
     scaled = W / (np.abs(W).max() or 1.0)
@@ -233,11 +234,11 @@ def _proportions(W: Vector) -> Vector | None:
     square = float(np.vdot(one, one))
     if W.shape[1] == 1 or not square:
         return None
-    ratios: Vector = one.T @ scaled / square
+    ratios: Array = one.T @ scaled / square
     return ratios if np.abs(scaled - one * ratios).max() <= _ALIKE else None
 
 
-def _loads(model: Model, *, know_hidden: bool) -> tuple[Vector, Vector]:
+def _loads(model: Model, *, know_hidden: bool) -> tuple[Array, Array]:
     """Return the columns of B that weigh hidden opinions and the start, (agents, unknowns) each."""
     n, v, given = model.n, model.consensus_value, not isinstance(model.start, str)
     start = (model.start_state - v)[:, None]
@@ -488,7 +489,7 @@ def _minimum(distance: HorizonDistance, line: Linear, floor: float, low: float, 
     times, knots = np.arange(1, distance.steps + 1), _knots(distance.steps)
     basis = np.stack([np.interp(np.log(times), np.log(knots), one) for one in np.eye(knots.size)], axis=1)
 
-    def objective(theta: Vector) -> tuple[float, Vector]:
+    def objective(theta: Array) -> tuple[float, Array]:
         value, gradient = distance.value_and_gradient(basis @ theta)
         value += floor
         # The logarithm, because distances differ by orders of magnitude between schedules.

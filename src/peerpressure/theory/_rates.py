@@ -25,19 +25,219 @@ from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from peerpressure.errors import ModelError, message
-from peerpressure.model import Model, Vector
+from peerpressure.model import Model
 from peerpressure.noise import NoNoise
 from peerpressure.schedules import Linear, Power, Schedule
 from peerpressure.sde import SDE
 from peerpressure.statespace import discrete_model, model_of
+from peerpressure.step import Array
 from peerpressure.theory._classification import LongRun, Outcome, classify, is_proportional, steady_sums
 from peerpressure.theory._moments import consensus_mode, moments, step_count
-from peerpressure.theory._onset import MOST_AGENTS, Law, ModePath, mode_path, network_onset, spectral_gaps
 from peerpressure.theory._regime import NoiseEffect, Regime
 from peerpressure.theory._stationary import balanced_solver, directed_solver
 from peerpressure.theory._structure import NoiselessLimit
+
+# Power laws and their onset: from which t on a law describes the consensus mode and the agents' disagreement.
+#
+# The mode forgets its start like exp(−κ Σ 1/ρ_t), which may take longer than any run before the lag behind the fixed
+# point or later noise dominate. Its bias b and variance V are followed through the scalar recursion
+#
+#     (1 + a_t) b_t = b_{t−1} + a_t K/ρ_t,        (1 + a_t)² V_t = V_{t−1} + a_t² σ̄_t²,        a_t = κ/ρ_t,
+#
+# step by step at first and then over geometric intervals of t, in each of which the pressure counts as constant. The
+# network itself relaxes at a rate given by its spectral gap, and agents are close to each other only where ρ_t exceeds
+# the inverse of the least positive eigenvalue of S⁻¹L.
+
+# Steps that are taken one by one; later ones are grouped into intervals in which t grows by this factor.
+EXACT_STEPS = 128
+GROWTH = 1.02
+# log t of the farthest time, within the range of doubles.
+FARTHEST = 690.0
+# Relative distance from a law up to which it is said to hold.
+WITHIN = 0.1
+# Agents up to which the spectrum of the network is computed, which takes a tenth of a second.
+MOST_AGENTS = 500
+
+
+@final
+@dataclass(frozen=True)
+class Law:
+    """A power law constant·t^(−exponent), times log t if ``log``.
+
+    Attributes
+    ----------
+    exponent : float
+        The exponent; ∞ for what falls faster than every power of t.
+    constant : float, optional
+        The constant; None where it has no formula.
+    log : bool, default False
+        Whether there is a factor log t.
+    onset : float, optional
+        Time from which the law holds up to a tenth; ∞ where that is beyond 10^300, and None where it is not computed.
+
+    See Also
+    --------
+    Rate : Laws of bias, variance and disagreement.
+
+    Examples
+    --------
+    >>> from peerpressure.theory import Law
+    >>> Law(exponent=0.5, constant=2.0)
+    Law(exponent=0.5, constant=2.0, log=False, onset=None)
+    """
+
+    exponent: float
+    constant: float | None = None
+    log: bool = False
+    onset: float | None = None
+
+    def __call__(self, t: float) -> float:
+        """Return the value at t, nan if the constant is not known."""
+        if self.constant is None or self.exponent == math.inf:
+            return math.nan
+        return self.constant * math.pow(t, -self.exponent) * (math.log(t) if self.log else 1.0)
+
+    def __str__(self) -> str:
+        if self.exponent == 0:
+            return "constant"
+        if self.exponent == math.inf:
+            return "faster than every power of t"
+        power = f"t^{-self.exponent:.3g}".replace("-", "−")
+        return f"{power} log t" if self.log else power
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ModePath:
+    """Bias and variance of the consensus mode over time, and the pressures; all of shape (times,)."""
+
+    t: Array
+    reciprocal: Array
+    bias: Array
+    variance: Array
+
+    def onset(self, law: Law, *, of: str) -> float:
+        """Return the time from which a law holds, ∞ where it does not set in within the range of doubles."""
+        # Values that underflow cannot be compared, nor can a law that is 0 or faster than every power.
+        values = np.abs(self.bias if of == "bias" else self.variance)
+        seen = np.flatnonzero(values > 1e-280)
+        if law.constant == 0 or not math.isfinite(law.exponent) or seen.size < 3:
+            return 1.0
+        t, log_value = self.t[: seen[-1] + 1], np.log(np.maximum(values[: seen[-1] + 1], 1e-300))
+        log_t = np.log(t)
+        slope = -np.gradient(log_value, log_t)
+        with np.errstate(divide="ignore"):
+            claimed = law.exponent - (1 / log_t if law.log else 0.0)
+        off = np.abs(slope - claimed) > np.maximum(WITHIN * np.abs(claimed), 0.01)
+        if law.constant is not None:
+            with np.errstate(divide="ignore"):
+                expected = math.log(abs(law.constant)) - law.exponent * log_t + (np.log(log_t) if law.log else 0.0)
+            off |= ~(np.abs(log_value - expected) <= WITHIN)
+        return _after(off, t)
+
+    def error_reached(self, steps: int, error: float, precision: float) -> float | None:
+        """Return the time from which the error, known after some steps, is at most a precision; None if never."""
+        predicted = np.hypot(self.bias, np.sqrt(self.variance))
+        now = float(np.interp(math.log(steps), np.log(self.t), predicted))
+        # Only the decay is taken from here; the error itself is known exactly.
+        off = (predicted * error > precision * now) | (self.t <= steps)
+        found = _after(off, self.t)
+        return found if now > 0 and math.isfinite(found) else None
+
+
+def _after(off: NDArray[np.bool_], t: Array) -> float:
+    """Return the first time from which nothing is off."""
+    if not np.any(off):
+        return 1.0
+    last = int(np.flatnonzero(off)[-1])
+    return float(t[last + 1]) if last + 1 < t.size else math.inf
+
+
+def mode_path(model: Model, kappa: float, lag: float, sigma: float) -> ModePath:
+    """Follow bias and variance of the consensus mode of a plain model to the end of the range of doubles.
+
+    ``lag`` is K, and ``sigma`` the deviation of ξ̄ at time scale 1 with the factor of AR(1) memory.
+    """
+    later = np.exp(np.arange(math.log(EXACT_STEPS), FARTHEST, math.log(GROWTH)))
+    t = np.concatenate([np.arange(1.0, EXACT_STEPS), later])
+    lengths = np.diff(t, prepend=0.0)
+    # Pressure in the middle of each interval, at a whole time; that of a single step is its own.
+    inside = np.where(t < EXACT_STEPS, t, np.floor(t - lengths / 2))
+    inverse = model.pressure.reciprocal(inside)
+    # Squares must not overflow.
+    scale = np.minimum(model.noise.scale(inside) * sigma, 1e150) if sigma else np.zeros_like(t)
+    frozen = model.noise.autocorrelation == 1
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        a = kappa * inverse
+        rates = np.log1p(a) * lengths
+        # The stationary variance at a constant step is a/(2 + a).
+        drive = scale if frozen else scale**2 / (1 + 2 / a)
+        target = lag * inverse if lag else np.zeros_like(t)
+    forgotten = -np.expm1(-rates)
+    noise = _driven(0.0, forgotten if frozen else -np.expm1(-2 * rates), drive)
+    return ModePath(t, inverse, _path_bias(model, forgotten, target), noise**2 if frozen else noise)
+
+
+def _path_bias(model: Model, forgotten: Array, target: Array) -> Array:
+    """Return the bias: exact for the first steps, in which agents have not come close, and by the recursion after."""
+    w, v, state = model.mode_weights, model.consensus_value, model.start_state
+    exact = np.empty(EXACT_STEPS - 1)
+    for t in range(1, EXACT_STEPS):
+        state = model.update(t)(state)
+        exact[t - 1] = w @ (state - v)
+    return np.concatenate([exact, _driven(exact[-1], forgotten[exact.size :], target[exact.size :])])
+
+
+def _driven(value: float, forgotten: Array, target: Array) -> Array:
+    """Return x with x_k = x_{k−1} + forgotten_k (target_k − x_{k−1})."""
+    path = []
+    # Plain numbers, which are faster than arrays in a loop of single steps.
+    for share, aim in zip(forgotten.tolist(), target.tolist(), strict=True):
+        value += share * (aim - value)
+        path.append(value)
+    return np.array(path)
+
+
+def network_onset(model: Model, path: ModePath) -> float | None:
+    """Return the time from which agents differ by order 1/ρ_t only; None for networks too large for their spectrum."""
+    if model.n > MOST_AGENTS:
+        return None
+    gap, stiffness = spectral_gaps(model)
+    with np.errstate(divide="ignore", over="ignore"):
+        strength = stiffness / path.reciprocal
+        # Until then what is left of the start, e^(−gap·t), exceeds a tenth of the differences of order 1/ρ.
+        off = (strength < 1 / WITHIN) | (gap * path.t < np.log(np.maximum(strength / WITHIN, 1.0)))
+    return _after(off, path.t)
+
+
+def spectral_gaps(model: Model) -> tuple[float, float]:
+    """Return 1 − |λ₂| of D⁻¹A, without the eigenvalue −1 of a bipartite network, and the least positive one of S⁻¹L."""
+    A, d = model.network.adjacency.toarray(), model.network.degrees
+    if model.network.directed:
+        return _directed_gaps(A, d, model.s)
+    root = np.sqrt(d)
+    values = np.linalg.eigvalsh(A / root[:, None] / root)[:-1]
+    # On two agents nothing is left that has to relax.
+    inner = values[1:] if model.network.is_bipartite else values
+    gap = 1.0 - float(np.abs(inner).max(initial=0.0))
+    root_s = np.sqrt(model.s)
+    stiffness = np.linalg.eigvalsh((np.diag(d) - A) / root_s[:, None] / root_s)[1]
+    return max(gap, 1e-15), max(float(stiffness), 1e-300)
+
+
+def _directed_gaps(A: Array, d: Array, s: Array) -> tuple[float, float]:
+    """Return the same of a directed network with one closed class, whose period has all eigenvalues of modulus 1."""
+    moduli = np.abs(np.linalg.eigvals(A / d[:, None]))
+    gap = 1.0 - float(moduli[moduli < 1 - 1e-9].max(initial=0.0))
+    # The eigenvalue nearest to 0 is that of the consensus.
+    stiffness = np.sort(np.abs(np.linalg.eigvals((np.diag(d) - A) / s[:, None])))[1]
+    return max(gap, 1e-15), max(float(stiffness), 1e-300)
+
+
+# The rates.
 
 _FAR = 1e100  # a time at which a power law dominates its corrections
 
@@ -73,12 +273,12 @@ def mode_noise(model: Model) -> float:
     return float(np.linalg.norm(weights * model.noise.deviations(model.n)) / weights.sum())
 
 
-def influence(model: Model | SDE) -> Vector:
+def influence(model: Model | SDE) -> Array:
     """Return the weight of each agent's hidden opinion in the consensus value.
 
-    Opinions count by stubbornness s and by how much others listen to the agent: with π the stationary law of the chain
-    D⁻¹A, which follows a random agent to whom the present one listens, the weights are πs/d over their sum. On an
-    undirected network π = d/Σd, and they are s/Σs.
+    Opinions count by stubbornness s and by how much others listen to the agent: with ϖ the stationary law of the chain
+    D⁻¹A, which follows a random agent to whom the present one listens, the weights are ϖs/d over their sum. On an
+    undirected network ϖ = d/Σd, and they are s/Σs.
 
     Parameters
     ----------
@@ -176,7 +376,7 @@ def lag(model: Model) -> float:
     """Return K such that the mode of the fixed point at pressure ρ is v + K/ρ + O(1/ρ²).
 
     The fixed point is v + z/ρ with L z = S(x₀ − v) and Σ s z = 0, so K = Σ d z/Σ d; on a directed network it is
-    Σ ℓs z = 0 and K = Σ π z.
+    Σ ℓs z = 0 and K = Σ ϖ z.
     """
     # The fixed point then has its mode at v for every pressure; solving would return rounding errors instead of 0.
     if is_proportional(model):

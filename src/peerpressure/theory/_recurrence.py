@@ -29,9 +29,10 @@ from scipy import sparse
 from scipy.sparse import csgraph
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs
 
-from peerpressure.model import Model, Vector
-from peerpressure.networks._adjacency import odd_depths
+from peerpressure.model import Model
+from peerpressure.networks._classes import odd_depths
 from peerpressure.progress import checkpoint
+from peerpressure.step import Array
 from peerpressure.theory._regime import LATE
 
 States: TypeAlias = NDArray[np.int64]
@@ -53,7 +54,7 @@ class RecurrentNetworks:
     """
 
     adjacency: tuple[sparse.csr_array, ...]
-    degrees: Vector
+    degrees: Array
     union: sparse.csr_array
     begin: int
     kept: Mask
@@ -126,7 +127,7 @@ def recurrent_networks(model: Model) -> RecurrentNetworks | None:
 
 
 def _with_loops(
-    model: Model, adjacency: tuple[sparse.csr_array, ...], degrees: Vector, union: sparse.csr_array, begin: int
+    model: Model, adjacency: tuple[sparse.csr_array, ...], degrees: Array, union: sparse.csr_array, begin: int
 ) -> RecurrentNetworks:
     """Return the networks, with loops where agents keep their public opinions."""
     kept = (degrees == 0) & (model.isolated == "keep")
@@ -281,11 +282,11 @@ class AbsoluteProbability:
     ``probability`` is ω and ``rates`` is w, shape (steps, agents).
     """
 
-    probability: Vector
-    rates: Vector
+    probability: Array
+    rates: Array
 
     @cached_property
-    def influence(self) -> Vector:
+    def influence(self) -> Array:
         """The mean of w over the steps, shape (agents,): the weight of each opinion."""
         return np.asarray(self.rates.mean(axis=0))
 
@@ -294,11 +295,11 @@ class AbsoluteProbability:
         """The rate κ: the start loses a share κ/ρ_t in a step."""
         return float(self.influence.sum())
 
-    def value(self, opinions: Vector) -> float:
+    def value(self, opinions: Array) -> float:
         """Return the weighted mean of opinions that m is attracted to."""
         return float(self.influence @ opinions / self.influence.sum())
 
-    def noise(self, deviations: Vector, phi: float) -> float:
+    def noise(self, deviations: Array, phi: float) -> float:
         """Return the deviation that the noise of one step gives that mean, as it counts in the long run.
 
         White noise counts by the mean square of w over the steps, constant noise (φ = 1) by the mean of w, and AR(1)
@@ -349,7 +350,7 @@ def absolute_probability(
     return AbsoluteProbability(omega, np.where(networks.kept, 0.0, omega * model.s / degrees))
 
 
-def _back(networks: RecurrentNetworks, k: int, omega: Vector) -> Vector:
+def _back(networks: RecurrentNetworks, k: int, omega: Array) -> Array:
     """Return Pᵀω of one step."""
     degrees = np.where(networks.degrees[k] > 0, networks.degrees[k], 1.0)
     shares = omega / (degrees if omega.ndim == 1 else degrees[:, None])
@@ -357,10 +358,10 @@ def _back(networks: RecurrentNetworks, k: int, omega: Vector) -> Vector:
     return np.asarray(networks.adjacency[k] @ shares)
 
 
-def _invariant(networks: RecurrentNetworks, agents: States) -> Vector | None:
+def _invariant(networks: RecurrentNetworks, agents: States) -> Array | None:
     """Return the ω of the last step that a whole period leaves unchanged, on the agents of a closed class."""
 
-    def period(omega: Vector) -> Vector:
+    def period(omega: Array) -> Array:
         for k in range(networks.count - 1, -1, -1):
             omega = _back(networks, k, omega)
         return omega
@@ -377,7 +378,7 @@ def _invariant(networks: RecurrentNetworks, agents: States) -> Vector | None:
     start = np.zeros(n)
     start[agents] = 1.0 / size
 
-    def within(part: Vector) -> Vector:
+    def within(part: Array) -> Array:
         checkpoint()
         whole = np.zeros(n)
         whole[agents] = part
@@ -401,7 +402,7 @@ MOST_WORK = 3e8
 CLOSED = 1e-10
 
 
-def periodic_limit(model: Model, networks: RecurrentNetworks) -> Vector | None:
+def periodic_limit(model: Model, networks: RecurrentNetworks) -> Array | None:
     """Return the mean public opinions in each recurring step as ρ_t → ∞ with divergent Σ 1/ρ_t; None if not computed.
 
     Hidden opinions are constant. Every closed class converges to its own value, the public opinion of an isolated agent
@@ -415,7 +416,7 @@ def periodic_limit(model: Model, networks: RecurrentNetworks) -> Vector | None:
     nobody = np.zeros(n, dtype=np.bool_)
     closed = closed_classes(networks, nobody, ~nobody, own_opinion=False)
     # NaN marks transient states, the only ones that the sweeps below have to compute.
-    known: Vector = np.where(networks.isolated, model.x0, np.nan).ravel()
+    known: Array = np.where(networks.isolated, model.x0, np.nan).ravel()
     for number in np.flatnonzero(~closed.absorbing):
         states = closed.states(int(number))
         omega = absolute_probability(model, networks, states)
@@ -426,13 +427,13 @@ def periodic_limit(model: Model, networks: RecurrentNetworks) -> Vector | None:
     start = np.full(n, model.consensus_value)
     degrees = np.where(networks.isolated, 1.0, networks.degrees)
 
-    def step(k: int, state: Vector) -> Vector:
+    def step(k: int, state: Array) -> Array:
         return np.asarray(np.where(np.isnan(known[k]), networks.adjacency[k] @ state / degrees[k], known[k]))
 
     return _closed_cycle(model, networks, start, step)
 
 
-def periodic_fixed_point(model: Model, networks: RecurrentNetworks) -> Vector | None:
+def periodic_fixed_point(model: Model, networks: RecurrentNetworks) -> Array | None:
     """Return the mean public opinions in each recurring step under bounded pressure, or None if not computed.
 
     It is the cycle that the noise-free steps converge to, shape (steps, agents); hidden opinions are constant.
@@ -444,8 +445,8 @@ def periodic_fixed_point(model: Model, networks: RecurrentNetworks) -> Vector | 
 
 
 def _closed_cycle(
-    model: Model, networks: RecurrentNetworks, start: Vector, step: Callable[[int, Vector], Vector]
-) -> Vector | None:
+    model: Model, networks: RecurrentNetworks, start: Array, step: Callable[[int, Array], Array]
+) -> Array | None:
     work = float(sum(A.nnz for A in networks.adjacency) + 10 * networks.degrees.size)
     # Changes are compared with the range of opinions, so that adding a constant to all of them changes nothing.
     scale = float(np.ptp(model.x0)) or 1.0

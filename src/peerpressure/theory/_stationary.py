@@ -22,11 +22,12 @@ from scipy.sparse import csgraph
 from scipy.sparse.linalg import LinearOperator, cg, splu, spsolve
 
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.model import Model, Vector
+from peerpressure.model import Model
 from peerpressure.networks import NetworkLaw, complete
 from peerpressure.networks._classes import limit_state
 from peerpressure.progress import checkpoint
 from peerpressure.statespace import discrete_model
+from peerpressure.step import Array
 from peerpressure.theory._classification import LongRun
 from peerpressure.theory._moments import whole_times
 from peerpressure.theory._regime import LATE, Regime
@@ -35,7 +36,7 @@ from peerpressure.theory._regime import LATE, Regime
 #
 # ``balanced_solver`` solves M z = b for M = a·S + L, nearly singular along the vector of ones, where sᵀz = 0 is known.
 
-Solver: TypeAlias = Callable[[Vector], Vector]
+Solver: TypeAlias = Callable[[Array], Array]
 
 # Measured on two cores: up to this size a factorisation takes less than 0.1 s on every kind of graph.
 SMALL = 5_000
@@ -49,7 +50,7 @@ ITERATIONS = 500
 PRECISION = 1e-9
 
 
-def balanced_solver(matrix: sparse.csr_array, s: Vector) -> Solver:
+def balanced_solver(matrix: sparse.csr_array, s: Array) -> Solver:
     """Return the map from b with Σb = 0 to the z with M z = b and sᵀz = 0.
 
     Small graphs and trees are factorised. Elsewhere conjugate gradients are faster, as social networks mix fast; where
@@ -64,7 +65,7 @@ def balanced_solver(matrix: sparse.csr_array, s: Vector) -> Solver:
     return _iterated(matrix, s)
 
 
-def _factorised(matrix: sparse.csr_array, s: Vector) -> Solver:
+def _factorised(matrix: sparse.csr_array, s: Array) -> Solver:
     """Factorise M + μ e eᵀ, which is well conditioned, and remove the shift at the largest hub by sᵀz = 0.
 
     With e the hub's unit vector, (M + μ e eᵀ) z = b + μ z_hub e, so that z = w + k u for the solutions w of b
@@ -83,7 +84,7 @@ def _factorised(matrix: sparse.csr_array, s: Vector) -> Solver:
     unit[hub] = 1.0
     u, p = factors.solve(unit), s / s.sum()
 
-    def solve(b: Vector) -> Vector:
+    def solve(b: Array) -> Array:
         # Σb = 0 holds up to rounding. Unbalanced, the rest would act as a source at the hub, and M⁻¹ amplifies it.
         w = factors.solve(b - p * b.sum())
         return np.asarray(w - u * ((s @ w) / (s @ u)))
@@ -91,7 +92,7 @@ def _factorised(matrix: sparse.csr_array, s: Vector) -> Solver:
     return solve
 
 
-def _iterated(matrix: sparse.csr_array, s: Vector) -> Solver:
+def _iterated(matrix: sparse.csr_array, s: Array) -> Solver:
     """Return conjugate gradients within sᵀz = 0, preconditioned by the diagonal.
 
     The preconditioner is P D⁻¹Pᵀ with P = I − 1sᵀ/Σs, symmetric on that subspace; the spectrum left is that
@@ -100,7 +101,7 @@ def _iterated(matrix: sparse.csr_array, s: Vector) -> Solver:
     p = s / s.sum()
     diagonal = matrix.diagonal()
 
-    def precondition(r: Vector) -> Vector:
+    def precondition(r: Array) -> Array:
         checkpoint()
         # Called once per iteration, which makes it the place for the cancellation check.
         z = (r - p * r.sum()) / diagonal
@@ -110,7 +111,7 @@ def _iterated(matrix: sparse.csr_array, s: Vector) -> Solver:
     # The factorisation is kept for later right-hand sides: refinement calls the solver several times.
     fallback: list[Solver] = []
 
-    def solve(b: Vector) -> Vector:
+    def solve(b: Array) -> Array:
         if not fallback:
             balanced = b - p * b.sum()
             z, unfinished = cg(matrix, balanced, rtol=PRECISION, maxiter=ITERATIONS, M=operator)
@@ -127,7 +128,7 @@ def _iterated(matrix: sparse.csr_array, s: Vector) -> Solver:
 REFINEMENTS = 2
 
 
-def directed_solver(laplacian: sparse.csr_array, weights: Vector) -> Solver:
+def directed_solver(laplacian: sparse.csr_array, weights: Array) -> Solver:
     """Return the map from b with ℓᵀb = 0 to the z with L z = b and Σ w z = 0, for one closed class and w = ℓs ≥ 0."""
     # L is singular along the ones, which the weights are not orthogonal to: replacing the equation of one agent who
     # counts makes it regular.
@@ -137,7 +138,7 @@ def directed_solver(laplacian: sparse.csr_array, weights: Vector) -> Solver:
     unit = sparse.coo_array((np.ones(1), ([row], [row])), shape=laplacian.shape)
     factors = splu(sparse.csc_array(sparse.diags_array(keep) @ laplacian + unit * laplacian[row, row]))
 
-    def solve(b: Vector) -> Vector:
+    def solve(b: Array) -> Array:
         # With z = 0 at that agent; then shifted along the ones.
         z = factors.solve(keep * b)
         return np.asarray(z - weights @ z / weights.sum())
@@ -145,7 +146,7 @@ def directed_solver(laplacian: sparse.csr_array, weights: Vector) -> Solver:
     return solve
 
 
-def fixed_point(model: Model, t: ArrayLike) -> Vector:
+def fixed_point(model: Model, t: ArrayLike) -> Array:
     """Return the state that the noiseless step t maps to itself, y* = (S + ρ_t L_t)⁻¹ S x₀.
 
     It is the Friedkin–Johnsen equilibrium [1]_ of the pressure and the network of that step, and tends to the consensus
@@ -197,7 +198,7 @@ def fixed_point(model: Model, t: ArrayLike) -> Vector:
     return states
 
 
-def _fixed_point_at(model: Model, t: int) -> Vector:
+def _fixed_point_at(model: Model, t: int) -> Array:
     # Homogeneous coordinates with ρ = weight/relief: infinite pressure is relief 0 and needs no special arithmetic.
     relief, weight = (float(part) for part in model.pressure.homogeneous(t))
     update = model.update(t)
@@ -225,7 +226,7 @@ def _fixed_point_at(model: Model, t: int) -> Vector:
     return state
 
 
-def _equilibrium(A: sparse.csr_array, s: Vector, preferred: Vector, relief: float, weight: float) -> Vector:
+def _equilibrium(A: sparse.csr_array, s: Array, preferred: Array, relief: float, weight: float) -> Array:
     """Return v + relief·z, where (relief·S + weight·L) z = S(x₀ − v) and sᵀz = 0.
 
     Taking the consensus value v off first leaves a system that stays well posed as relief → 0.
@@ -248,7 +249,7 @@ def _equilibrium(A: sparse.csr_array, s: Vector, preferred: Vector, relief: floa
     return np.asarray(v + own * z)
 
 
-def _general_equilibrium(model: Model, s: Vector, relief: float, weight: float) -> Vector:
+def _general_equilibrium(model: Model, s: Array, relief: float, weight: float) -> Array:
     """Return y∞ + relief·z with (relief·S + weight·L) z = S(x₀ − y∞), on a directed or signed network.
 
     L y∞ = 0 for the limit y∞ at infinite pressure, so that the system stays well posed as relief → 0.
@@ -290,7 +291,7 @@ MOST_PAIRS = 200_000
 STEP = 0.2
 
 
-def stationary_mean(model: Model, law: NetworkLaw, regime: Regime) -> Vector | None:
+def stationary_mean(model: Model, law: NetworkLaw, regime: Regime) -> Array | None:
     """Return the limit of the mean public opinions, shape (agents,), or None if it is not computed.
 
     Hidden opinions are constant; under growing pressure the limit is that of ρ = ∞, where isolated agents show their
@@ -316,7 +317,7 @@ def stationary_mean(model: Model, law: NetworkLaw, regime: Regime) -> Vector | N
     return _mean_of(model, coupling, alone)
 
 
-def _gossip_mean(model: Model, law: NetworkLaw, regime: Regime) -> Vector:
+def _gossip_mean(model: Model, law: NetworkLaw, regime: Regime) -> Array:
     assert law.pairs is not None
     assert law.chances is not None
     i, j, w = law.pairs.edges()
@@ -328,7 +329,7 @@ def _gossip_mean(model: Model, law: NetworkLaw, regime: Regime) -> Vector:
     return _mean_of(model, coupling, np.asarray(1.0 - np.bincount(rows, chances, minlength=model.n), dtype=np.float64))
 
 
-def _mean_of(model: Model, coupling: sparse.csr_array, alone: Vector) -> Vector:
+def _mean_of(model: Model, coupling: sparse.csr_array, alone: Array) -> Array:
     """Return (I − E[C])⁻¹ (E[g]∘x₀) from the expected weights of neighbours and the probability of having none."""
     kept = alone if model.isolated == "keep" else np.zeros(model.n)
     gain = 1 - np.asarray(coupling.sum(axis=1)) - kept
@@ -336,7 +337,7 @@ def _mean_of(model: Model, coupling: sparse.csr_array, alone: Vector) -> Vector:
     return np.asarray(spsolve(sparse.csc_array(stays - coupling), gain * model.x0))
 
 
-def expected_coupling(adjacency: sparse.csr_array, presence: float, own: Vector) -> sparse.csr_array:
+def expected_coupling(adjacency: sparse.csr_array, presence: float, own: Array) -> sparse.csr_array:
     """Return E[C] where every edge is present with a probability q, independently of the others.
 
     With b = 1 for an edge that is present, an agent of own weight s/ρ has C_j = w_j b_j/(s/ρ + Σ w_k b_k). Since
@@ -353,7 +354,7 @@ def expected_coupling(adjacency: sparse.csr_array, presence: float, own: Vector)
     return found
 
 
-def _expected_row(weights: Vector, presence: float, own: float) -> Vector:
+def _expected_row(weights: Array, presence: float, own: float) -> Array:
     # Below the first node the integrand is constant up to rounding, and beyond the last it underflows.
     first, last = math.log(1e-18 / (own + weights.sum())), math.log(745 / (own + weights.min()))
     u = np.exp(np.arange(first, last + STEP, STEP))
@@ -386,7 +387,7 @@ class Fluctuation:
     """Stationary standard deviations: of the consensus mode and, up to 600 agents, of each agent."""
 
     mode: float
-    agents: Vector | None
+    agents: Array | None
 
 
 def fluctuation(long_run: LongRun) -> Fluctuation | None:
@@ -422,7 +423,7 @@ def fluctuation(long_run: LongRun) -> Fluctuation | None:
     return None if long_run.continuous else _by_series(rho * A, d / d.sum(), M, model.s * sigma, phi)
 
 
-def _by_equations(long_run: LongRun, C: Vector, w: Vector, noise: Vector) -> Fluctuation:
+def _by_equations(long_run: LongRun, C: Array, w: Array, noise: Array) -> Fluctuation:
     """Solve the Lyapunov equation P = C P Cᵀ + GGᵀ, or that of continuous time, where C is not symmetric.
 
     AR(1) noise u adds the covariance φ(I − φC)⁻¹G of y_{t−1} with u_t to it.
@@ -439,7 +440,7 @@ def _by_equations(long_run: LongRun, C: Vector, w: Vector, noise: Vector) -> Flu
     return Fluctuation(math.sqrt(max(0.0, float(w @ P @ w))), np.sqrt(np.maximum(np.diag(P), 0.0)))
 
 
-def _by_eigenvalues(long_run: LongRun, coupling: Vector, w: Vector, M: Vector, sigma: Vector) -> Fluctuation:
+def _by_eigenvalues(long_run: LongRun, coupling: Array, w: Array, M: Array, sigma: Array) -> Fluctuation:
     root, phi = np.sqrt(M), long_run.phi
     values, Q = np.linalg.eigh(coupling / root[:, None] / root)
     # S Σ M⁻¹ S in the basis of eigenvectors.
@@ -456,7 +457,7 @@ def _by_eigenvalues(long_run: LongRun, coupling: Vector, w: Vector, M: Vector, s
     return Fluctuation(math.sqrt(max(0.0, float(mode @ covariance @ mode))), np.sqrt(np.maximum(variances, 0.0)))
 
 
-def _by_series(coupling: sparse.csr_array, w: Vector, M: Vector, s_sigma: Vector, phi: float) -> Fluctuation | None:
+def _by_series(coupling: sparse.csr_array, w: Array, M: Array, s_sigma: Array, phi: float) -> Fluctuation | None:
     """Sum over the steps back in time with which noise enters the mode; None if that takes too many.
 
     ``coupling`` is ρAᵀ.

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csgraph
 
-from peerpressure.model import Model, Vector
+from peerpressure.model import Model
 from peerpressure.networks import NetworkLaw
 from peerpressure.networks._classes import phases, split_by_label
+from peerpressure.step import Array
 from peerpressure.theory._recurrence import (
     AbsoluteProbability,
     ClosedClasses,
@@ -195,7 +196,7 @@ def _random_structure(model: Model, law: NetworkLaw, regime: Regime) -> Structur
     return Structure(components, None, opinions, law, keeps=keeps)
 
 
-def gossip_influence(model: Model, law: NetworkLaw) -> Vector:
+def gossip_influence(model: Model, law: NetworkLaw) -> Array:
     """Return the weight of each opinion in the common value of gossip, so that their sum is κ; shape (agents,).
 
     Under high pressure two agents who meet exchange their public opinions, and the one that i receives from j moves by

@@ -9,17 +9,17 @@ from scipy import linalg
 
 import peerpressure as pp
 from peerpressure.errors import InvalidInputError
-from peerpressure.model import Vector
 from peerpressure.sde import SDE, _fokker_planck, exact_density, solve_density
 from peerpressure.sde._densities import Drift, seen_at
 from peerpressure.sde._fokker_planck import Chain, Grid, grid_around
+from peerpressure.step import Array
 from tests.builders import random_model
 
 PAIR = SDE(pp.Model(pp.networks.k2(), [-1.0, 1.0], [1.0, 2.0], noise=pp.Gaussian([0.8, 1.2])))
 TIMES = [0.3, 1.0, 3.0]
 
 
-def matrix_of(chain: Chain, shape: tuple[int, ...]) -> Vector:
+def matrix_of(chain: Chain, shape: tuple[int, ...]) -> Array:
     """Return the generator A with every entry written out."""
     size = int(np.prod(shape))
     columns = [(chain.jump(unit.reshape(shape)) - unit.reshape(shape)).ravel() for unit in np.eye(size)]

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import pandas as pd
 
-from peerpressure.reproduction.claims import _empirical, _recovery, _theory, _two_agents
+from peerpressure.reproduction.claims import _empirical, _recovery, _theory
 from peerpressure.reproduction.claims._evidence import (
     Claim,
     Evidence,
@@ -30,18 +30,18 @@ CHECKS: tuple[Check, ...] = (
     _theory.growth_condition,
     _theory.oscillates,
     _recovery.simplest_case,
-    _two_agents.coefficients,
-    _two_agents.even_variance,
-    _two_agents.odd_variance,
-    _two_agents.homoskedastic_covariance,
-    _two_agents.best_case,
-    _two_agents.gram,
-    _two_agents.series_limit,
-    _two_agents.inverse_limit,
+    _recovery.coefficients,
+    _recovery.even_variance,
+    _recovery.odd_variance,
+    _recovery.homoskedastic_covariance,
+    _recovery.best_case,
+    _recovery.gram,
+    _recovery.series_limit,
+    _recovery.inverse_limit,
     _recovery.not_exact,
     _recovery.not_in_the_limit,
-    _two_agents.instability,
-    _two_agents.plotted_density,
+    _recovery.instability,
+    _recovery.plotted_density,
     _recovery.normal_residuals,
     _empirical.response,
     _empirical.label,

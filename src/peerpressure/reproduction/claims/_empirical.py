@@ -134,8 +134,8 @@ def _printed_ratio(terms: Mapping[str, PrintedTerm]) -> tuple[float, float]:
     for name in ("intercept", "noise"):
         term = terms[name]
         errors.append(abs(term.estimate / term.t))
-        # Relative rounding errors of a quotient add up; t is taken as printed to two decimals.
-        doubt += term.half_unit / abs(term.estimate) + 0.005 / abs(term.t)
+        # Relative rounding errors of a quotient add up.
+        doubt += term.half_unit / abs(term.estimate) + term.t_half_unit / abs(term.t)
     return errors[0] / errors[1], doubt
 
 
@@ -178,9 +178,9 @@ def _p_value_off(term: PrintedTerm, freedom: int) -> float:
         # In logarithms: the printed p-values go down to 1e−21, and their rounding is relative.
         return float(np.log(2) + stats.t.logsf(t, freedom))
 
-    # t = 12.9 is printed with one decimal, all others with two. The difference of log p over the rounding interval of t
-    # is the first part of what is allowed; 0.01 covers the rounding of p, which is 0.7 % at most.
-    t, step = abs(term.t), 0.05 if abs(term.t) > 10 and round(term.t, 1) == term.t else 0.005
+    # The difference of log p over the rounding interval of t is the first part of what is allowed; 0.01 covers the
+    # rounding of p, which is 0.7 % at most.
+    t, step = abs(term.t), term.t_half_unit
     allowed = (log_p(t - step) - log_p(t + step)) / 2 + 0.01
     return float(abs(np.log(term.p) - log_p(t)) / allowed)
 
@@ -188,8 +188,10 @@ def _p_value_off(term: PrintedTerm, freedom: int) -> float:
 def _interval_off(term: PrintedTerm, quantile: float) -> float:
     """Return the difference of the interval's ends from estimate ± quantile·error, in units of the rounding error."""
     error = abs(term.estimate / term.t)
-    # An end is estimate·(1 ± quantile/t), so that the estimate's rounding enters with this factor.
+    # An end is estimate·(1 ± quantile/t): the rounding of the estimate enters with this factor, that of t with the
+    # half width over t.
     doubt = term.half_unit * (1 + quantile / abs(term.t)) + term.interval_half_unit
+    doubt += quantile * error * term.t_half_unit / abs(term.t)
     low, high = term.estimate - quantile * error, term.estimate + quantile * error
     return max(abs(low - term.low), abs(high - term.high)) / doubt
 

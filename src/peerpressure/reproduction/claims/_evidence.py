@@ -12,7 +12,7 @@ from peerpressure.model import Model
 from peerpressure.privacy import exposure
 from peerpressure.recovery import Prior
 from peerpressure.reproduction import printed
-from peerpressure.reproduction._noise_levels import NoiseLevelsResult
+from peerpressure.reproduction._convergence import NoiseLevelsResult
 from peerpressure.reproduction._regression import ResidualsResult, TwoAgentsResult
 from peerpressure.reproduction._sweep import Comparison
 from peerpressure.reproduction.printed import PrintedTerm

@@ -1,11 +1,16 @@
-"""Claims about what an observer recovers: hidden opinions at finite times and in the limit, and the residuals."""
+"""Claims about what an observer recovers: of two agents, in general, and in the residuals."""
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
+from peerpressure.model import Model
 from peerpressure.reproduction import printed
+from peerpressure.reproduction._regression import ols_law
 from peerpressure.reproduction.claims._evidence import (
     CONFIRMED,
     CORRECTED,
@@ -16,6 +21,280 @@ from peerpressure.reproduction.claims._evidence import (
     Finding,
     Verdict,
 )
+from peerpressure.theory import two_agents as closed
+from peerpressure.theory._moments import moments
+
+# Two agents: coefficients, error variances, and the covariance of the estimates.
+
+# Relative, for numbers that accumulate rounding over up to ``LONG`` steps.
+ROUNDING = 1e-9
+# Shares of a limit, and of an earlier difference from it, below which a sequence counts as convergent.
+CLOSE, SHRINKS = 0.01, 0.2
+# Correlation beyond which two estimates lie along a line.
+ALONG_A_LINE = -0.9
+# A late start of the observation, and the factor in the variance that makes estimation "more difficult".
+LATE_START, HARDER = 501, 10.0
+# Rounding matters if it is at least this part of the error due to noise.
+VISIBLE = 0.01
+# Places in the paper, and steps for the closed forms of two agents.
+WHERE = "Recovery of the Hidden States"
+STEPS = 20
+LONG = 2_000
+# Lower limit of a printed difference: a spread of exactly 0 means "below the resolution of doubles".
+EPSILON = float(np.finfo(np.float64).eps)
+
+
+def coefficients(e: Evidence) -> Finding:
+    """Compare the design matrix of the model with the printed coefficients."""
+    claim = Claim(
+        "coefficients",
+        "The weights of both opinions in both outputs are as printed for even and odd T.",
+        f"{WHERE}, the coefficient equations",
+        "(T/2 + 1)/(T + 1) and (T/2)/(T + 1) for T even; 1/2 and 1/2 for T odd",
+        f"Confirmed if no coefficient differs by {ROUNDING:g} or more; refuted otherwise.",
+    )
+    # Unit vectors as hidden opinions give the columns of all Q_t, (T, 2, 2), from t = 1 on.
+    rows = e.pair.law.design.forward(np.eye(2))
+    off = max(float(np.abs(Q - closed.coefficients(t)).max()) for t, Q in enumerate(rows, start=1))
+    return Finding(
+        claim,
+        f"largest difference {off:.1e} for T = 1…{len(rows)}",
+        CONFIRMED if off < ROUNDING else REFUTED,
+        f"The recursion Q_t = diag(g_t) + C_t Q_(t−1) gives coefficients that differ by at most {off:.1e}.",
+    )
+
+
+def even_variance(e: Evidence) -> Finding:
+    """Compare the exact variance of the accumulated error at even times with the printed one."""
+    return _variance(e, "even", printed.EVEN_VARIANCE, range(2, STEPS + 1, 2))
+
+
+def odd_variance(e: Evidence) -> Finding:
+    """Compare the exact variances of the accumulated errors at odd times with the printed ones."""
+    return _variance(e, "odd", printed.ODD_VARIANCES, range(1, STEPS, 2))
+
+
+def _variance(e: Evidence, parity: str, formula: str, times: range) -> Finding:
+    claim = Claim(
+        f"error-variance-{parity}",
+        f"The accumulated errors of the two outputs have the printed variances for {parity} T.",
+        f"{WHERE}, the error distributions",
+        f"{formula}, for σ₀ = 1",
+        f"Confirmed if exact and printed variances agree within {ROUNDING:g} (relative) up to T = {times[-1]}, "
+        "corrected if the exact ones are T/(T + 1)², refuted otherwise.",
+    )
+    exact = moments(e.pair.model, times[-1], times=list(times)).variance / e.pair.noise_variance
+    stated = np.array([closed.printed_error_variance(t) for t in times])
+    # Both agents have the same variance by symmetry.
+    true = np.array([[closed.error_variance(t)] * 2 for t in times])
+    (first, second), T = stated[-1], times[-1]
+    last = f"{exact[-1, 0]:.6f} and {exact[-1, 1]:.6f} at T = {T}, printed {first:.6f} and {second:.6f}"
+    if _same(exact, stated):
+        return Finding(claim, last, CONFIRMED, f"Exact and printed variances agree at T = {times[0]}…{T}.")
+    if _same(exact, true):
+        # ⌈T/2⌉ + ⌊T/2⌋ = T, for even T as well as for odd T.
+        why = (
+            f"Both agents have variance T/(T + 1)² σ₀², which is the sum of the two printed values ({first:.4f} + "
+            f"{second:.4f} = {first + second:.4f} at T = {T}): the noise of both agents reaches each of them."
+        )
+        return Finding(claim, last, CORRECTED, why)
+    why = f"At T = {T} the exact variance is {exact[-1, 0]:.4f}, neither the printed value nor T/(T + 1)²."
+    return Finding(claim, last, REFUTED, why)
+
+
+def gram(e: Evidence) -> Finding:
+    """Compare the normal matrix with the printed sums."""
+    claim = Claim(
+        "gram-entries",
+        "QQᵀ has entries T/2 ± a series that runs to T.",
+        f"{WHERE}, the matrix QQᵀ",
+        "T/2 ± Σ_{t=1}^T 2/(2 + 4t)²",
+        f"Confirmed if all entries agree with the printed ones within {ROUNDING:g} (relative), corrected if they do "
+        "with the series up to ⌊T/2⌋, refuted otherwise.",
+    )
+    T, H = e.pair.law.steps, e.pair.law.H
+    c, stated, true = _series(H), _series(closed.printed_gram(T)), closed.series(T)
+    verdict: Verdict = REFUTED
+    if _same(H, closed.printed_gram(T)):
+        verdict = CONFIRMED
+    elif _same(H, closed.gram(T)):
+        verdict = CORRECTED
+    return Finding(
+        claim,
+        f"series {c:.9f} at T = {T}, printed {stated:.9f}",
+        verdict,
+        f"Only even times contribute to the series, which runs to ⌊T/2⌋ and is {true:.6f}, not {stated:.6f}; the limit "
+        "is the same."
+        if verdict == CORRECTED
+        else f"The entries of the normal matrix differ from the printed ones by {abs(c - stated):.1e} in the series.",
+    )
+
+
+def series_limit(e: Evidence) -> Finding:
+    """Compare the remainder of the series after many steps with bounds on its tail."""
+    rule = f"Confirmed if the remainder after {LONG:,} steps lies within bounds on the tail; refuted otherwise."
+    words, where = "The series tends to the printed limit.", f"{WHERE}, below QQᵀ"
+    claim = Claim("series-limit", words, where, printed.SERIES_LIMIT, rule)
+    # Only even times contribute a term.
+    K = LONG // 2
+    left = closed.SERIES_LIMIT - _series(_normal_matrix(e.pair.model, LONG))
+    # Terms ½/(2k + 1)² lie between ¼(1/(2k + 1) − 1/(2k + 3)) and ¼(1/(2k − 1) − 1/(2k + 1)), which telescope.
+    low, high = 1 / (4 * (2 * K + 3)), 1 / (4 * (2 * K + 1))
+    return Finding(
+        claim,
+        f"remainder {left:.6e} after T = {LONG:,}, the tail lies in ({low:.6e}, {high:.6e})",
+        CONFIRMED if low <= left <= high else REFUTED,
+        f"(π² − 8)/16 = {closed.SERIES_LIMIT:.9f} exceeds the partial sum by {left:.3e}, and the remaining terms add "
+        f"up to between {low:.3e} and {high:.3e}.",
+    )
+
+
+def inverse_limit(e: Evidence) -> Finding:
+    """Follow the inverse normal matrix towards its printed limit."""
+    words = "(QQᵀ)⁻¹ tends to the printed, singular matrix."
+    limit = closed.gram_inverse_limit()
+    off = [float(np.abs(np.linalg.inv(_normal_matrix(e.pair.model, T)) - limit).max()) for T in (LONG // 10, LONG)]
+    # The difference decays like 1/T: close at the end, and falling about tenfold over a decade.
+    holds = off[1] < CLOSE * limit[0, 0] and off[1] < SHRINKS * off[0]
+    rule = (
+        f"Confirmed if the largest difference at T = {LONG:,} is below {CLOSE:g} of the diagonal and below {SHRINKS:g} "
+        f"of that at T = {LONG // 10:,}; refuted otherwise."
+    )
+    return Finding(
+        Claim("inverse-limit", words, f"{WHERE}, last equation", printed.INVERSE_LIMIT, rule),
+        f"largest difference {off[0]:.2e} at T = {LONG // 10:,} and {off[1]:.2e} at T = {LONG:,}",
+        CONFIRMED if holds else REFUTED,
+        f"The largest difference from entries of {limit[0, 0]:.4f} falls {off[0] / off[1]:.3g}-fold as T grows "
+        "tenfold.",
+    )
+
+
+def homoskedastic_covariance(e: Evidence) -> Finding:
+    """Compute the covariance of the estimate from outputs with independent errors of one variance."""
+    claim = Claim(
+        "homoskedastic-covariance",
+        "If the errors are homoskedastic, the estimate has covariance Σ = σ̂²(QQᵀ)⁻¹.",
+        f"{WHERE}, the law of the estimate",
+        "“in the homoskedastic case” Σ = σ̂(QQᵀ)⁻¹",
+        f"Confirmed if H⁻¹(QQᵀ)H⁻¹ equals (QQᵀ)⁻¹ within {ROUNDING:g} (relative); refuted otherwise.",
+    )
+    inverse = e.pair.law.solution.inverse
+    # The covariance of H⁻¹Qe for Cov(e) = I.
+    found = inverse @ e.pair.law.H @ inverse
+    off = float(np.abs(found - inverse).max() / np.abs(inverse).max())
+    return Finding(
+        claim,
+        f"relative difference {off:.1e} at T = {e.pair.law.steps}",
+        CONFIRMED if off < ROUNDING else REFUTED,
+        f"The formula is that of ordinary least squares, with the printed σ̂ read as the error variance; both sides "
+        f"agree within {max(off, EPSILON):.0e}.",
+    )
+
+
+def best_case(e: Evidence) -> Finding:
+    """Compare the variance under the homoskedastic assumption with the exact one."""
+    claim = Claim(
+        "best-case",
+        "The homoskedastic assumption gives a best case for the error of the estimate.",
+        f"{WHERE}, before the law of the estimate",
+        "“we can use a homoskedastic assumption to construct a best case error model”",
+        "Confirmed if the exact variance of the estimate is at least σ₀²(QQᵀ)⁻¹; refuted otherwise.",
+    )
+    exact, assumed = float(e.pair.law.covariance[0, 0]), float(e.pair.homoskedastic[0, 0])
+    textbook = e.pair.ols.homoskedastic_covariance
+    fitted = float("nan") if textbook is None else float(textbook[0, 0])
+    # Exact against exact: sampling noise does not enter the verdict.
+    holds = exact >= assumed * (1 - ROUNDING)
+    return Finding(
+        claim,
+        f"exact variance {exact:.4f}, σ₀²(QQᵀ)⁻¹ gives {assumed:.4f}, the fitted σ̂²(QQᵀ)⁻¹ of one run {fitted:.4f}, at "
+        f"T = {e.pair.law.steps}",
+        CONFIRMED if holds else REFUTED,
+        f"With σ₀² the assumption gives {assumed:.3g} where the exact variance is {exact:.3g}: it is no lower "
+        f"bound. With the fitted σ̂² it gives {fitted:.2g}, {exact / fitted:.2g} times less than the exact variance, "
+        "because the errors accumulate and are correlated in time.",
+    )
+
+
+def plotted_density(e: Evidence) -> Finding:
+    """Compare the plotted normal density with the exact law of the estimates."""
+    claim = Claim(
+        "plotted-density",
+        "The estimates after 100 steps follow the normal density with the limiting Σ.",
+        "Empirical Results, density plot",
+        printed.INVERSE_LIMIT,
+        f"Confirmed if the exact variance is within {CLOSE:.0%} of the plotted one; corrected if only the direction is "
+        f"right (exact correlation below {ALONG_A_LINE:g}); refuted otherwise.",
+    )
+    plotted = e.pair.noise_variance * float(closed.gram_inverse_limit()[0, 0])
+    covariance = e.pair.law.covariance
+    exact, correlation = float(covariance[0, 0]), float(covariance[0, 1] / covariance[0, 0])
+    estimates = e.pair.ols.value[:, 0]
+    sampled, error = float(estimates.var(ddof=1)), float(estimates.var(ddof=1) * np.sqrt(2 / (estimates.size - 1)))
+    verdict: Verdict = CORRECTED if correlation < ALONG_A_LINE else REFUTED
+    if abs(exact / plotted - 1) < CLOSE:
+        verdict = CONFIRMED
+    return Finding(
+        claim,
+        f"variance {exact:.4f} exactly and {sampled:.2f} ± {error:.2f} sampled, plotted {plotted:.4f}; correlation "
+        f"{correlation:.4f} exactly, plotted −1",
+        verdict,
+        f"The estimates lie along the plotted line (correlation {correlation:.3f}), but their variance is {exact:.3g}, "
+        f"not {plotted:.3g}, because the errors are neither independent nor of equal variance.",
+    )
+
+
+def instability(e: Evidence) -> Finding:
+    """Compare an early with a late start of the observation, and rounding with noise."""
+    steps = e.pair.law.steps
+    claim = Claim(
+        "instability",
+        "As rows of the design become alike, numerical instability makes estimation harder.",
+        f"{WHERE}, last sentence",
+        "“numerical instability will make estimation of x₀ more difficult”",
+        f"Confirmed if rounding is at least {VISIBLE:.0%} of the error due to noise; corrected if not, but {steps} "
+        f"samples from t = {LATE_START} on have more than {HARDER:g} times the variance of the first {steps}; refuted "
+        "otherwise.",
+    )
+    late = ols_law(e.pair.model, LATE_START + steps - 1, LATE_START)
+    first, later = float(e.pair.law.covariance[0, 0]), float(late.covariance[0, 0])
+    condition = float(np.linalg.cond(late.H))
+    # The standard bound for the relative error of a solved system, times the size of the opinions.
+    rounding = condition * float(np.finfo(np.float64).eps) * float(np.abs(e.pair.model.x0).max())
+    noise = float(np.sqrt(later))
+    verdict: Verdict = CONFIRMED if rounding > VISIBLE * noise else CORRECTED if later > HARDER * first else REFUTED
+    return Finding(
+        claim,
+        f"variance of the regression {first:.3g} for t = 1…{steps} and {later:.3g} for t = {LATE_START}…{late.steps}; "
+        f"condition number {condition:.2g}, rounding at most {rounding:.0e}",
+        verdict,
+        f"Estimation does become harder: {steps} samples from t = {LATE_START} on have variance {later:.3g} σ₀² "
+        f"instead of {first:.2g} σ₀². The cause is statistical, rows that hardly differ amplify noise; rounding "
+        f"contributes {rounding:.0e} at most."
+        if verdict == CORRECTED
+        else f"A late start changes the variance from {first:.3g} to {later:.3g}; rounding contributes at most "
+        f"{rounding:.0e}, noise {noise:.2g}.",
+    )
+
+
+# Three checks need the same long regressions. A model hashes by identity.
+@lru_cache(maxsize=16)
+def _normal_matrix(model: Model, steps: int) -> NDArray[np.float64]:
+    return ols_law(model, steps).H
+
+
+def _series(H: NDArray[np.float64]) -> float:
+    """Return c of T/2·[[1, 1], [1, 1]] + c·[[1, −1], [−1, 1]]."""
+    # T/2 cancels in the difference; for T up to ``LONG`` this loses three or four of sixteen digits.
+    return float((H[0, 0] - H[0, 1]) / 2)
+
+
+def _same(a: NDArray[np.float64], b: NDArray[np.float64]) -> bool:
+    # No absolute tolerance: the variances fall like 1/T, and a printed 0 must not equal a small number.
+    return bool(np.allclose(a, b, rtol=ROUNDING, atol=0))
+
+
+# Any number of agents: hidden opinions at finite times and in the limit, and the residuals.
 
 # Exponents of T: a variance vanishes if it falls faster than T^−0.5 and persists if it falls more slowly than T^−0.05.
 # In between, finite runs do not decide.

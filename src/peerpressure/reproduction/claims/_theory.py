@@ -18,7 +18,7 @@ from peerpressure.reproduction.claims._evidence import (
     Finding,
     Verdict,
 )
-from peerpressure.theory._contraction import contraction, contraction_product
+from peerpressure.theory._forgetting import contraction, contraction_product
 from peerpressure.theory._moments import consensus_mode, moments
 from peerpressure.theory._stationary import fixed_point
 

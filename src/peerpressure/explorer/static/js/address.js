@@ -3,6 +3,7 @@
 import { ask, Refusal } from "./api.js";
 import { showMessage } from "./messages.js";
 import { checkedView } from "./store.js";
+import { tourStep } from "./tour.js";
 
 /**
  * @typedef {import("./types.js").State} State
@@ -58,11 +59,11 @@ export async function decodeState(fragment) {
   const bytes = Uint8Array.from(text, (character) => character.charCodeAt(0));
   const inflated = await transform(bytes, new DecompressionStream("deflate-raw"), MAX_STATE);
   const state = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(inflated));
-  const scenario = state?.scenario;
-  if (typeof scenario !== "object" || scenario === null || typeof scenario.network !== "object") {
-    throw new Error("the address holds no scenario");
+  const { scenario, view, other = null } = state ?? {};
+  for (const one of other === null ? [scenario] : [scenario, other]) {
+    if (typeof one?.network !== "object") throw new Error("the address holds no scenario");
   }
-  return { scenario, view: checkedView(state.view) };
+  return { scenario, view: checkedView(view), other };
 }
 
 /**
@@ -71,12 +72,14 @@ export async function decodeState(fragment) {
  * @returns {Promise<State>}
  */
 export async function initialState(fallback) {
-  const first = { scenario: fallback.scenario, view: checkedView(fallback.view) };
-  if (location.hash.length < 2) return first;
+  const first = { scenario: fallback.scenario, view: checkedView(fallback.view), other: fallback.other };
+  // A step of the tour is shown over what was there before.
+  const fragment = tourStep(location.hash) ? (history.state?.before ?? "") : location.hash;
+  if (fragment.length < 2) return first;
   try {
-    const state = await decodeState(location.hash);
+    const state = await decodeState(fragment);
     // The controls can show every scenario that the server accepts.
-    await ask("/api/pressure", { scenario: state.scenario });
+    for (const scenario of [state.scenario, state.other]) if (scenario) await ask("/api/pressure", { scenario });
     return state;
   } catch (error) {
     const reason = error instanceof Refusal ? ` ${error.message}` : "";
@@ -89,27 +92,77 @@ export async function initialState(fallback) {
 // While one of these is held, a change is not settled yet.
 const HELD = "input:active, canvas:active";
 
-/** Keeps the address up to date with the state, with an entry in the browser's history for each scenario. */
+/**
+ * Return what an entry of the history stands for, as text: all that was chosen, but not the time shown or its speed.
+ * @param {State} state
+ */
+function entryOf({ scenario, view: { time, speed, pace, ...chosen }, other = null }) {
+  return JSON.stringify([scenario, chosen, other]);
+}
+
+/** Keeps the address up to date with the state, with an entry in the browser's history for each settled change. */
 export class AddressWriter {
   #timer = 0;
+  /**
+   * Null while another address is being opened.
+   * @type {string | null}
+   */
   #written = location.hash;
-  /** The scenario of the current entry. */
+  /** What the current entry stands for. */
   #entry = "";
+  /** The depth of the last entry of this page, as far as it is known; beyond it may be other pages. */
+  #last = AddressWriter.depth;
 
-  /** @param {() => State} current */
-  constructor(current) {
-    this.current = current;
-    this.#entry = JSON.stringify(current().scenario);
+  /**
+   * @param {() => State} chosen
+   * @param {() => State} shown the same, with the time and with what the page chooses by itself
+   */
+  constructor(chosen, shown) {
+    this.chosen = chosen;
+    this.shown = shown;
+    this.#entry = entryOf(chosen());
+  }
+
+  /** The number of entries of this page before the current one. */
+  static get depth() {
+    return Number(history.state?.depth ?? 0);
+  }
+
+  get canUndo() {
+    return AddressWriter.depth > 0;
+  }
+
+  get canRedo() {
+    return AddressWriter.depth < this.#last;
+  }
+
+  /** Go back, but not beyond the first entry of the page, which would leave it. */
+  undo() {
+    if (this.canUndo) history.back();
+  }
+
+  redo() {
+    if (this.canRedo) history.forward();
+  }
+
+  /** Write nothing until the state in the address has been opened. */
+  opening() {
+    window.clearTimeout(this.#timer);
+    this.#written = null;
   }
 
   /**
    * Take note of a state that was opened from an entry of the history.
    * @param {State} state
    */
-  opened({ scenario }) {
-    this.#entry = JSON.stringify(scenario);
+  opened(state) {
+    this.opening();
+    this.#entry = entryOf(state);
     this.#written = location.hash;
   }
+
+  /** Whether changes stay out of the address. */
+  paused = false;
 
   /** Write the address shortly after the last change: browsers limit how often a page may do so. */
   schedule() {
@@ -118,26 +171,43 @@ export class AddressWriter {
   }
 
   async write() {
+    if (this.paused) return;
     if (document.querySelector(HELD)) {
       this.schedule();
       return;
     }
-    const state = this.current();
-    const fragment = await encodeState(state);
+    const entry = entryOf(this.chosen());
+    const fragment = await encodeState(this.shown());
     // The user may have gone to another entry, whose state is about to be opened.
-    if (location.hash !== this.#written) return;
+    if (location.hash !== this.#written || this.paused) return;
     if (fragment === null) {
       showMessage("This scenario is too large for an address. Download it as TOML to share it.");
-    } else if (fragment !== this.#written) {
-      const scenario = JSON.stringify(state.scenario);
-      const depth = history.state?.depth ?? 0;
-      // Back goes to another scenario; what only concerns the view belongs to the same entry.
-      if (scenario === this.#entry) history.replaceState({ depth }, "", fragment);
-      else history.pushState({ depth: depth + 1 }, "", fragment);
-      this.#entry = scenario;
-      this.#written = fragment;
-    }
+    } else if (fragment !== this.#written) this.#enter(entry, fragment);
+    else this.#entry = entry;
   }
+
+  /**
+   * @param {string} entry
+   * @param {string} fragment
+   */
+  #enter(entry, fragment) {
+    const { depth } = AddressWriter;
+    this.#written = fragment;
+    // The time belongs to the entry that it is looked at in.
+    if (entry === this.#entry) history.replaceState({ depth }, "", fragment);
+    else {
+      history.pushState({ depth: depth + 1 }, "", fragment);
+      this.#last = depth + 1;
+    }
+    this.#entry = entry;
+    this.onEntry?.();
+  }
+
+  /**
+   * Called when the current entry has changed.
+   * @type {(() => void) | undefined}
+   */
+  onEntry;
 
   /**
    * Whether a fragment was written here, rather than opened by the user.

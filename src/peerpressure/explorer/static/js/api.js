@@ -23,6 +23,8 @@ export class Refusal extends Error {
 
 // Tells the server which requests come from this page: it gives up older ones of the same kind for a newer one.
 const TAB = crypto.randomUUID();
+/** For questions about a second scenario, which must not supersede those about the first. */
+export const OTHER_TAB = `${TAB}-a`;
 
 const ARRAY_TYPES = { float32: Float32Array, float64: Float64Array, uint32: Uint32Array };
 
@@ -49,12 +51,12 @@ export function unpack(buffer) {
  * Send a body and return the response; throws a Refusal unless that is a success.
  * @param {string} path
  * @param {BodyInit} body
- * @param {{signal?: AbortSignal, type?: string}} [options]
+ * @param {{signal?: AbortSignal, type?: string, tab?: string}} [options]
  */
-async function post(path, body, { signal, type = "application/json" } = {}) {
+async function post(path, body, { signal, type = "application/json", tab = TAB } = {}) {
   let response;
   try {
-    response = await fetch(path, { method: "POST", body, signal, headers: { "Content-Type": type, "X-Tab": TAB } });
+    response = await fetch(path, { method: "POST", body, signal, headers: { "Content-Type": type, "X-Tab": tab } });
   } catch (error) {
     if (signal?.aborted) throw error;
     throw new Refusal("The server does not answer; start it again with peerpressure explore.", null, 0);
@@ -71,10 +73,11 @@ async function post(path, body, { signal, type = "application/json" } = {}) {
  * @param {Path} path
  * @param {object} question
  * @param {AbortSignal} [signal]
+ * @param {string} [tab]
  * @returns {Promise<Answers[Path]>}
  */
-export async function ask(path, question, signal) {
-  const response = await post(path, JSON.stringify(question), { signal });
+export async function ask(path, question, signal, tab) {
+  const response = await post(path, JSON.stringify(question), { signal, tab });
   const packed = response.headers.get("Content-Type")?.startsWith("application/x-peerpressure");
   const answer = packed ? unpack(await response.arrayBuffer()) : await response.json();
   return answer;

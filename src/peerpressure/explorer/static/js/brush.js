@@ -53,6 +53,13 @@ export class Brush {
     this.showSettings();
   }
 
+  /** @param {number} value to paint with */
+  choose(value) {
+    this.#value = value;
+    this.#valueChosen = true;
+    this.showSettings();
+  }
+
   showSettings() {
     const { centre, half } = this.stage.domain;
     const step = 10 ** Math.floor(Math.log10(half) - 2);

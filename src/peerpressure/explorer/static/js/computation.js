@@ -19,7 +19,7 @@ import { observerOf } from "./scenario.js";
  * @property {() => boolean} observing whether the observer's tab is open
  *
  * @typedef {object} Listeners
- * @property {(graph: NetworkAnswer, run: RunAnswer) => void} onRun
+ * @property {(graph: NetworkAnswer, run: RunAnswer, scenario: Scenario) => void} onRun
  * @property {(answer: PressureAnswer) => void} onPressure
  * @property {(answer: ExactAnswer | null) => void} onExact null if it would take too long
  * @property {(answer: ObserveAnswer) => void} onObservation
@@ -158,7 +158,8 @@ export class Computation {
 
   /** Compute the run, and the network if it has changed. They are shown together or not at all. */
   #computeRun() {
-    const scenario = withoutObserver(this.source.scenario());
+    const given = this.source.scenario();
+    const scenario = withoutObserver(given);
     const key = networkKey(scenario);
     return this.#track(async () => {
       const answers = await this.#channels.run.latest((signal) => {
@@ -168,7 +169,7 @@ export class Computation {
       if (!answers) return;
       const [network, run] = answers;
       this.#network = { key, answer: network };
-      this.listeners.onRun(network, run);
+      this.listeners.onRun(network, run, given);
       this.computeExact();
       if (this.source.observing()) this.#computeObservation();
       else this.#channels.observe.cancel();

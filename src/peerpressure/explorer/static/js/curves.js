@@ -3,6 +3,7 @@
 import { cssColour, FOLLOWED_COLOURS } from "./colour.js";
 import { byId, el } from "./elements.js";
 import { formatCount, formatFixed, typeset } from "./format.js";
+import { positionAt } from "./playback.js";
 import { fillBand, Plot, strokeCurve } from "./plot.js";
 
 /**
@@ -16,11 +17,14 @@ import { fillBand, Plot, strokeCurve } from "./plot.js";
  * @property {string} label
  * @property {string} colour its name in the stylesheet
  * @property {boolean} [dashed]
+ * @property {ArrayLike<number>} [times] if they are not those of the run
  * @property {(index: number) => number} valueAt the value at a recorded step
  */
 
 // Values of closed classes with their numbers in the legend.
 const MAX_TARGETS = 4;
+// Curves of the run that is compared with.
+const OTHER_DASH = [3, 3];
 // Half the width of the bands, in standard deviations.
 const BAND = 2;
 
@@ -55,12 +59,13 @@ function rowOf(matrix, row) {
  * Return the range of spreads and distances together.
  * @param {Pick<RunAnswer["arrays"], "spread" | "max_distance">} measures
  * @param {{logTime: boolean, logSize: boolean}} axes
+ * @param {Pick<RunAnswer["arrays"], "spread" | "max_distance">[]} others of runs in the same plots
  * @returns {[number, number]}
  */
-export function commonRange({ spread, max_distance: distance }, { logTime, logSize }) {
+export function commonRange({ spread, max_distance: distance }, { logTime, logSize }, others = []) {
   /** @type {[number, number]} */
   let range = [Infinity, 0];
-  for (const matrix of [spread, distance]) {
+  for (const matrix of [spread, distance, ...others.flatMap((one) => [one.spread, one.max_distance])]) {
     for (let row = 0; row < matrix.shape[0]; row += 1) {
       // A logarithmic axis leaves out time 0, and values of 0.
       const visible = rowOf(matrix, row).subarray(logTime ? 1 : 0);
@@ -70,10 +75,31 @@ export function commonRange({ spread, max_distance: distance }, { logTime, logSi
   return range;
 }
 
+/**
+ * Stroke a dashed curve below the lines of a plot.
+ * @param {import("./plot.js").Painter} painter
+ * @param {ArrayLike<number>} times
+ * @param {ArrayLike<number>} values
+ * @param {{colour: string, width: number}} look
+ */
+function strokeOther(painter, times, values, { colour, width }) {
+  const { ctx, density } = painter;
+  ctx.strokeStyle = colour;
+  ctx.lineWidth = width * density;
+  ctx.setLineDash(OTHER_DASH.map((length) => length * density));
+  strokeCurve(painter, times, values);
+  ctx.setLineDash([]);
+}
+
 /** Three plots of a run. Spread and distance never share one: they are different measures. */
 export class Curves {
   /** @type {RunAnswer | null} */
   #run = null;
+  /**
+   * The run that is compared with.
+   * @type {RunAnswer | null}
+   */
+  #other = null;
   /** @type {ExactAnswer | null} */
   #exact = null;
   /** @type {FollowedAgent[]} */
@@ -81,7 +107,7 @@ export class Curves {
   #axes = { logTime: false, logSize: false };
   /** @type {Map<HTMLElement, LegendEntry[]>} */
   #legends = new Map();
-  #index = 0;
+  #time = 0;
 
   /** @param {(time: number) => void} onSeek */
   constructor(onSeek) {
@@ -99,6 +125,11 @@ export class Curves {
   setRun(run) {
     this.#run = run;
     this.#exact = null;
+  }
+
+  /** @param {RunAnswer | null} run null without comparison */
+  setOther(run) {
+    this.#other = run;
   }
 
   /** @param {ExactAnswer | null} exact null if it is not known */
@@ -120,13 +151,13 @@ export class Curves {
     if (!this.#run) return;
     this.#drawOpinions(this.#run);
     // One range for both, so that their heights can be compared.
-    const range = commonRange(this.#run.arrays, this.#axes);
+    const range = commonRange(this.#run.arrays, this.#axes, this.#other ? [this.#other.arrays] : []);
     this.#drawMeasure(this.#run, "spread", range);
     this.#drawMeasure(this.#run, "max_distance", range);
     const own = this.#run.header.own_limits;
     byId("distance-name").textContent = own ? "Largest distance to own limit" : "Largest distance to v";
     byId("distance-question").textContent = own ? "do all reach theirs?" : "do all agree on v?";
-    this.mark(this.#index);
+    this.mark(this.#time);
   }
 
   restyle() {
@@ -134,20 +165,30 @@ export class Curves {
     for (const plot of this.plots) plot.restyle();
   }
 
+  /** The end of the axis of time. */
+  get #end() {
+    const runs = [this.#run, this.#other].filter((run) => run !== null);
+    return Math.max(...runs.map(({ arrays: { times } }) => times[times.length - 1]));
+  }
+
+  /** The name of a curve, with that of its scenario if there are two. */
+  #named(/** @type {string} */ label, letter = "B") {
+    return this.#other ? `${label} ${letter}` : label;
+  }
+
   /**
-   * Mark a recorded step, and show the numbers there.
-   * @param {number} index
+   * Mark a time, and show the numbers there.
+   * @param {number} time
    */
-  mark(index) {
-    this.#index = index;
+  mark(time) {
+    this.#time = time;
     if (!this.#run) return;
-    const { times } = this.#run.arrays;
-    const time = times[Math.min(index, times.length - 1)];
+    const own = this.#run.arrays.times;
     for (const plot of this.plots) plot.mark(time);
     for (const [list, entries] of this.#legends) {
       const outputs = list.querySelectorAll("output");
-      entries.forEach(({ valueAt }, i) => {
-        const value = valueAt(index);
+      entries.forEach(({ valueAt, times = own }, i) => {
+        const value = valueAt(Math.round(positionAt(times, time)));
         outputs[i].textContent = formatFixed(value);
         outputs[i].dataset.value = String(value);
       });
@@ -165,11 +206,13 @@ export class Curves {
       label,
       name,
     }));
-    const [low, high] = extend(bottom, extend(top, [values[0], values[values.length - 1]]));
+    const other = this.#otherOpinions();
+    const [low, high] = extend(other.all, extend(bottom, extend(top, [values[0], values[values.length - 1]])));
     const exact = this.#exact;
     const soft = cssColour("soft");
     this.opinions.show({
       x: times,
+      end: this.#end,
       logX: this.#axes.logTime,
       low,
       high,
@@ -186,6 +229,7 @@ export class Curves {
         ...followed.map(({ values, colour }) => ({ values, colour: cssColour(colour), width: 1.5 })),
       ],
       drawBelow(painter) {
+        other.draw(painter);
         fillBand(painter, times, bottom, top, soft, 0.1);
         exact?.header.names.forEach((_, row) => {
           const [mean, std] = [rowOf(exact.arrays.mean, row), rowOf(exact.arrays.std, row)];
@@ -197,7 +241,8 @@ export class Curves {
     });
     this.#showLegend("legend-opinions", [
       { key: "maximum", label: "max", colour: "soft", valueAt: (t) => top[t] },
-      { key: "mean", label: "mean", colour: "ink", valueAt: (t) => middle[t] },
+      { key: "mean", label: this.#named("mean"), colour: "ink", valueAt: (t) => middle[t] },
+      ...other.entries,
       { key: "minimum", label: "min", colour: "soft", valueAt: (t) => bottom[t] },
       ...values.slice(0, MAX_TARGETS).map((v, k) => ({
         key: k ? `target-${k}` : "target",
@@ -215,6 +260,49 @@ export class Curves {
     ]);
   }
 
+  /** The range and the mean of opinions in the run that is compared with: what to draw of them, and to print. */
+  #otherOpinions() {
+    if (!this.#other) return { all: [], entries: [], draw: () => {} };
+    const { times, ...arrays } = this.#other.arrays;
+    const [top, middle, bottom] = [rowOf(arrays.maximum, 0), rowOf(arrays.mean, 0), rowOf(arrays.minimum, 0)];
+    const [soft, ink] = [cssColour("soft"), cssColour("ink")];
+    /** @type {LegendEntry} */
+    const entry = { key: "mean-a", label: "mean A", colour: "ink", dashed: true, times, valueAt: (t) => middle[t] };
+    return {
+      all: [...top, ...bottom],
+      entries: [entry],
+      draw(/** @type {import("./plot.js").Painter} */ painter) {
+        for (const values of [top, bottom]) strokeOther(painter, times, values, { colour: soft, width: 1 });
+        strokeOther(painter, times, middle, { colour: ink, width: 1.5 });
+      },
+    };
+  }
+
+  /**
+   * The curves of one measure in the run that is compared with.
+   * @param {"spread" | "max_distance"} name
+   */
+  #otherMeasure(name) {
+    if (!this.#other) return { entries: [], draw: () => {} };
+    const { header, arrays } = this.#other;
+    const { times } = arrays;
+    const [run, average] = [rowOf(arrays[name], 0), arrays[`${name}_mean`]];
+    const curves = [
+      { key: `${name}-a`, label: "run A", colour: "accent", values: run, width: 1.5 },
+      { key: `${name}-mean-a`, label: "mean A", colour: "ink", values: average, width: 1.5 },
+    ].slice(0, header.replicates > 1 ? 2 : 1);
+    return {
+      entries: curves.map(({ values, width, ...entry }) => {
+        return { ...entry, dashed: true, times, valueAt: (/** @type {number} */ t) => values[t] };
+      }),
+      draw(/** @type {import("./plot.js").Painter} */ painter) {
+        for (const { values, colour, width } of curves) {
+          strokeOther(painter, times, values, { colour: cssColour(colour), width });
+        }
+      },
+    };
+  }
+
   /**
    * @param {RunAnswer} run
    * @param {"spread" | "max_distance"} name
@@ -227,9 +315,11 @@ export class Curves {
     const average = arrays[`${name}_mean`];
     const several = header.replicates > 1;
     const { logTime, logSize } = this.#axes;
+    const other = this.#otherMeasure(name);
     const soft = cssColour("soft");
     this[name].show({
       x: times,
+      end: this.#end,
       logX: logTime,
       logY: logSize,
       low: logSize ? range[0] : 0,
@@ -239,21 +329,22 @@ export class Curves {
         ...(several ? [{ values: average, colour: cssColour("ink"), width: 1.75 }] : []),
       ],
       drawBelow(painter) {
-        const { ctx } = painter;
+        const { ctx, density } = painter;
         ctx.strokeStyle = soft;
-        ctx.lineWidth = window.devicePixelRatio || 1;
+        ctx.lineWidth = density;
         ctx.globalAlpha = 0.25;
         for (const row of rows.slice(1)) strokeCurve(painter, times, row);
         ctx.globalAlpha = 1;
+        other.draw(painter);
       },
     });
-    const label = `mean of ${formatCount(header.replicates)}`;
+    const label = this.#other ? "mean B" : `mean of ${formatCount(header.replicates)}`;
     /** @type {LegendEntry[]} */
     const entries = [
-      { key: name, label: "run", colour: "accent", valueAt: (t) => rows[0][t] },
+      { key: name, label: this.#named("run"), colour: "accent", valueAt: (t) => rows[0][t] },
       { key: `${name}-mean`, label, colour: "ink", valueAt: (t) => average[t] },
     ];
-    this.#showLegend(`legend-${name}`, several ? entries : entries.slice(0, 1));
+    this.#showLegend(`legend-${name}`, [...(several ? entries : entries.slice(0, 1)), ...other.entries]);
   }
 
   /**
@@ -278,11 +369,22 @@ export class Curves {
 export class PressurePanel {
   /** @type {PressureAnswer | null} */
   #answer = null;
+  /**
+   * That of the scenario that is compared with.
+   * @type {PressureAnswer | null}
+   */
+  #other = null;
 
   constructor() {
     this.plot = new Plot(byId("plot-pressure"), { height: 112, label: "Peer pressure over time" });
     this.text = byId("pressure-text");
     this.words = byId("pressure-words");
+  }
+
+  /** @param {PressureAnswer | null} answer null without comparison */
+  setOther(answer) {
+    this.#other = answer;
+    this.draw();
   }
 
   /** @param {PressureAnswer} answer */
@@ -297,11 +399,19 @@ export class PressurePanel {
   draw() {
     if (!this.#answer) return;
     const { times, values } = this.#answer;
+    const [colour, other] = [cssColour("pressure"), this.#other];
+    const all = [...values, ...(other?.values ?? [])].filter((value) => value !== null);
     this.plot.show({
       x: times,
+      end: Math.max(times.at(-1) ?? 1, other?.times.at(-1) ?? 0),
       low: 0,
-      high: Math.max(0, ...values.filter((value) => value !== null)),
-      lines: [{ values, colour: cssColour("pressure"), width: 2 }],
+      high: Math.max(0, ...all),
+      lines: [{ values, colour, width: 2 }],
+      drawBelow(painter) {
+        if (!other) return;
+        const known = other.values.map((value) => value ?? Number.NaN);
+        strokeOther(painter, other.times, known, { colour, width: 2 });
+      },
     });
   }
 

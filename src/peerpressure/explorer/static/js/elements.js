@@ -45,9 +45,9 @@ export function uniqueId(prefix) {
   return `${prefix}-${idCount}`;
 }
 
-/** Return the page's font at the size of axis labels, for drawing on a canvas. */
-export function axisFont() {
-  return `11px ${getComputedStyle(document.body).fontFamily}`;
+/** Return the page's font at the size of axis labels, times a factor, for drawing on a canvas. */
+export function axisFont(scale = 1) {
+  return `${11 * scale}px ${getComputedStyle(document.body).fontFamily}`;
 }
 
 /**

@@ -3,6 +3,7 @@
 import { cssColour } from "./colour.js";
 import { axisFont, byId, context2d, el } from "./elements.js";
 import { formatNumber, formatTicks, typeset } from "./format.js";
+import { setDrawing } from "./picture.js";
 import { Plot } from "./plot.js";
 
 /**
@@ -77,6 +78,7 @@ class Scatter {
     this.canvas.addEventListener("pointermove", (event) => onPoint(this.#nearest(event.offsetX, event.offsetY)));
     this.canvas.addEventListener("pointerleave", () => onPoint(-1));
     new ResizeObserver(() => this.draw()).observe(this.canvas);
+    setDrawing(this.canvas, (scale) => this.#picture(scale));
   }
 
   /**
@@ -122,11 +124,23 @@ class Scatter {
     return best;
   }
 
+  /**
+   * Return a copy of the plot at another density.
+   * @param {number} density
+   */
+  #picture(density) {
+    this.draw(-1, density);
+    const copy = document.createElement("canvas");
+    [copy.width, copy.height] = [this.canvas.width, this.canvas.height];
+    if (copy.width && copy.height) context2d(copy).drawImage(this.canvas, 0, 0);
+    this.draw();
+    return copy;
+  }
+
   /** @param {number} [highlighted] an agent */
-  draw(highlighted = -1) {
+  draw(highlighted = -1, density = window.devicePixelRatio || 1) {
     const width = this.canvas.clientWidth;
     if (!this.#cloud || !width) return;
-    const density = window.devicePixelRatio || 1;
     const height = this.#side + MARGIN.top + MARGIN.bottom;
     this.canvas.style.setProperty("height", `${height}px`);
     this.canvas.width = Math.round(width * density);

@@ -4,6 +4,7 @@ import { AddressWriter, initialState } from "./address.js";
 import { readCatalogue } from "./api.js";
 import { Brush } from "./brush.js";
 import { followTheme } from "./colour.js";
+import { Comparison } from "./comparison.js";
 import { Computation, onlyObserverChanged } from "./computation.js";
 import { Controls } from "./controls.js";
 import { Curves, PressurePanel } from "./curves.js";
@@ -21,7 +22,8 @@ import { shapeOf } from "./run-shape.js";
 import { observerOf, reconcile } from "./scenario.js";
 import { Stage } from "./stage.js";
 import { checkedView, Store } from "./store.js";
-import { hideForecast, showForecast, showVerdict } from "./verdict.js";
+import { Tour, tourStep } from "./tour.js";
+import { hideForecast, shortHeading, showForecast, showVerdict } from "./verdict.js";
 
 /**
  * @typedef {import("./types.js").Catalogue} Catalogue
@@ -29,7 +31,9 @@ import { hideForecast, showForecast, showVerdict } from "./verdict.js";
  * @typedef {import("./types.js").NetworkAnswer} NetworkAnswer
  * @typedef {import("./types.js").ObserveAnswer} ObserveAnswer
  * @typedef {import("./types.js").Preset} Preset
+ * @typedef {import("./types.js").PressureAnswer} PressureAnswer
  * @typedef {import("./types.js").RunAnswer} RunAnswer
+ * @typedef {import("./types.js").Scenario} Scenario
  * @typedef {import("./types.js").State} State
  * @typedef {import("./types.js").View} View
  */
@@ -43,7 +47,7 @@ const COLOURS = [
 
 /**
  * Count the answers shown in an attribute of the page, so that tests can wait for the next one.
- * @param {"runs" | "pressures" | "exacts" | "observations" | "inferences"} kind
+ * @param {"runs" | "pressures" | "exacts" | "observations" | "inferences" | "comparisons"} kind
  */
 function countAnswer(kind) {
   const { dataset } = document.documentElement;
@@ -61,6 +65,13 @@ class Explorer {
   #shape = { collapses: false, early: false };
   /** The recorded step that the curves mark. */
   #markedIndex = -1;
+  /**
+   * What the answers that are shown belong to.
+   * @type {{scenario: Scenario, exact: ExactAnswer | null} | null}
+   */
+  #shown = null;
+  /** @type {PressureAnswer | null} */
+  #pressure = null;
 
   /**
    * @param {Catalogue} catalogue
@@ -92,10 +103,28 @@ class Explorer {
       // Exposure is only computed while the observer's tab is open.
       onChange: (colour) => this.store.setView(colour === "exposure" ? { colour, tab: "observer" } : { colour }),
     });
-    this.address = new AddressWriter(() => ({
-      scenario: this.store.scenario,
-      view: { ...this.#shownView, time: this.clock.time },
-    }));
+    const chosen = () => ({ scenario: this.store.scenario, view: this.store.view, other: this.store.other });
+    const shown = () => ({ ...chosen(), view: { ...this.#shownView, time: this.clock.time } });
+    this.address = new AddressWriter(chosen, shown);
+    this.comparison = new Comparison({
+      store: this.store,
+      stage: this.stage,
+      catalogue,
+      present: () => this.#results,
+      onChange: (results) => {
+        this.curves.setOther(results?.run ?? null);
+        this.pressure.setOther(results?.pressure ?? null);
+        this.#setTimes();
+        this.#showView();
+        if (this.#started) this.address.schedule();
+        countAnswer("comparisons");
+      },
+    });
+    this.tour = new Tour(this, {
+      address: this.address,
+      open: (opened) => this.#openState(opened),
+      current: () => ({ ...chosen(), view: { ...this.store.view, time: this.clock.time } }),
+    });
     this.computation = new Computation(
       {
         scenario: () => this.store.scenario,
@@ -103,8 +132,9 @@ class Explorer {
         observing: () => this.store.view.tab === "observer",
       },
       {
-        onRun: (graph, run) => this.#showRun(graph, run),
+        onRun: (graph, run, scenario) => this.#showRun(graph, run, scenario),
         onPressure: (answer) => {
+          this.#pressure = answer;
           this.pressure.show(answer);
           countAnswer("pressures");
         },
@@ -134,9 +164,12 @@ class Explorer {
     this.#listenToState();
     this.#listenToAddress();
     this.#listenToButtons();
-    // On a first visit only: a link shows what it was made to show.
-    this.#playsNext = location.hash.length < 2;
+    if (tourStep(location.hash)) this.tour.begin(tourStep(location.hash));
+    // On a first visit only: a link shows what it was made to show, also one that the server was started with.
+    const { view } = this.catalogue.default;
+    this.#playsNext = location.hash.length < 2 && !(view instanceof Object && "time" in view);
     this.computation.refresh();
+    if (this.store.other) this.comparison.refresh();
   }
 
   /** Whether hidden opinions are given one by one, rather than by a law. */
@@ -144,20 +177,40 @@ class Explorer {
     return Array.isArray(this.store.scenario.agents?.hidden);
   }
 
+  /** What is known of the scenario; null if the answers shown are those of another one. */
+  get #results() {
+    const { graph, run, observation } = this.stage;
+    if (!graph || !run || !this.#shown || !onlyObserverChanged(this.store.scenario, this.#shown.scenario)) return null;
+    return { graph, run, observation, pressure: this.#pressure, exact: this.#shown.exact };
+  }
+
+  /** Let the clock follow the longer one of the runs that are compared. */
+  #setTimes() {
+    const runs = [this.stage.run, this.stage.second?.shown?.run].flatMap((run) => (run ? [run.arrays.times] : []));
+    if (!runs.length) return;
+    const longest = runs.reduce((a, b) => (b[b.length - 1] > a[a.length - 1] ? b : a));
+    if (longest !== this.clock.times) {
+      this.clock.setTimes(longest, this.#started ? this.clock.time : this.store.view.time);
+    }
+  }
+
   /**
    * @param {NetworkAnswer} graph
    * @param {RunAnswer} run
+   * @param {Scenario} scenario
    */
-  #showRun(graph, run) {
+  #showRun(graph, run, scenario) {
     clearRefusals();
+    this.#shown = { scenario, exact: null };
     const newNetwork = graph !== this.stage.graph;
     if (this.#fresh) this.#shape = shapeOf(run);
     this.#fresh = false;
     this.stage.show(graph, run);
-    this.clock.setTimes(run.arrays.times, this.#started ? this.clock.time : this.store.view.time);
+    this.#setTimes();
     this.curves.setRun(run);
     this.#showView();
     showVerdict(run.header.verdict, run.header.class_values);
+    byId("name-b").textContent = shortHeading(run.header.verdict);
     this.#showFollowed();
     byId("network-facts").textContent = graph.header.facts.join(" · ");
     if (newNetwork) this.observer.build();
@@ -172,6 +225,7 @@ class Explorer {
 
   /** @param {ExactAnswer | null} answer */
   #showExact(answer) {
+    if (this.#shown) this.#shown.exact = answer;
     this.curves.setExact(answer);
     this.curves.draw();
     byId("exact-note").hidden = answer === null;
@@ -241,7 +295,7 @@ class Explorer {
     showTab(view.tab);
     this.colours.select(view.colour);
     this.transport.setSpeed({ speed: view.speed, pace: view.pace, logarithmic: view.logTime });
-    byId("verdict").dataset.brief = String(observing);
+    for (const id of ["verdict", "verdict-a"]) byId(id).dataset.brief = String(observing);
     byId("log-time").setAttribute("aria-pressed", String(view.logTime));
     byId("log-size").setAttribute("aria-pressed", String(view.logSize));
     this.curves.setAxes(view);
@@ -256,7 +310,8 @@ class Explorer {
   /** @param {Preset} preset */
   #openPreset(preset) {
     const { state } = preset;
-    this.#openState({ scenario: state.scenario, view: checkedView(state.view) });
+    // An example is compared like any other change.
+    this.#openState({ scenario: state.scenario, view: checkedView(state.view), other: this.store.other });
     this.#playsNext = true;
     markPreset(preset);
     hideMessage();
@@ -266,12 +321,36 @@ class Explorer {
   #openState(state) {
     this.clock.pause();
     this.tools.reset();
-    hideForecast();
-    if (state.scenario !== this.store.scenario) this.computation.abandon();
-    this.#fresh = true;
     this.#playsNext = false;
-    this.store.replace(state);
+    if (state.scenario !== this.store.scenario) {
+      hideForecast();
+      this.computation.abandon();
+      this.#fresh = true;
+    }
+    this.store.open(state);
     this.clock.seekTime(state.view.time);
+  }
+
+  /** Open the state of the address, after going back or forth or to another address. */
+  async #openAddress() {
+    const { hash } = location;
+    this.address.opening();
+    hideMessage();
+    const state = await initialState(this.catalogue.default);
+    // Somebody may be faster than the answer.
+    if (location.hash !== hash) return;
+    this.address.opened(state);
+    // Between entries of this page, what has not changed need not be computed again.
+    const same = history.state !== null && JSON.stringify(state.scenario) === JSON.stringify(this.store.scenario);
+    const other = JSON.stringify(state.other) === JSON.stringify(this.store.other) ? this.store.other : state.other;
+    this.#openState({ ...state, other, ...(same && { scenario: this.store.scenario }) });
+    this.#showChanges();
+    if (tourStep(hash)) this.tour.begin(tourStep(hash));
+  }
+
+  #showChanges() {
+    byId("undo").toggleAttribute("disabled", !this.address.canUndo);
+    byId("redo").toggleAttribute("disabled", !this.address.canRedo);
   }
 
   /**
@@ -287,6 +366,7 @@ class Explorer {
     const { store, clock, computation } = this;
     store.onScenario((now, before) => {
       markPreset(null);
+      this.comparison.showDifferences();
       computation.refresh(onlyObserverChanged(now, before));
     });
     store.onView((now, before) => {
@@ -301,7 +381,8 @@ class Explorer {
     });
     clock.onChange(() => {
       if (clock.index !== this.#markedIndex) {
-        this.curves.mark(clock.index);
+        this.curves.mark(clock.time);
+        this.comparison.mark();
         this.inference.mark(clock.time);
       }
       this.#markedIndex = clock.index;
@@ -310,13 +391,15 @@ class Explorer {
   }
 
   #listenToAddress() {
-    window.addEventListener("hashchange", async () => {
-      if (this.address.wrote(location.hash)) return;
-      hideMessage();
-      const state = await initialState(this.catalogue.default);
-      this.address.opened(state);
-      this.#openState(state);
+    window.addEventListener("hashchange", () => {
+      const touring = this.tour.isActive;
+      if (this.tour.follow(location.hash)) return;
+      // After a tour even the address from before it has to be opened.
+      if (touring || !this.address.wrote(location.hash)) this.#openAddress();
     });
+    this.address.onEntry = () => this.#showChanges();
+    byId("undo").addEventListener("click", () => this.address.undo());
+    byId("redo").addEventListener("click", () => this.address.redo());
   }
 
   #listenToButtons() {
@@ -327,9 +410,10 @@ class Explorer {
     });
     byId("log-size").addEventListener("click", () => store.setView({ logSize: !store.view.logSize }));
     byId("message-close").addEventListener("click", hideMessage);
-    listenToKeys(this.clock);
+    listenToKeys(this.clock, this.address);
     followTheme(() => {
-      for (const part of [this.stage, this.curves, this.pressure, this.estimates, this.inference]) part.restyle();
+      const parts = [this.stage, this.comparison, this.curves, this.pressure, this.estimates, this.inference];
+      for (const part of parts) part.restyle();
     });
     listenToShareMenu({
       scenario: (observer) => {
@@ -341,7 +425,7 @@ class Explorer {
         const { colour, logTime, logSize, zoomColours } = this.#shownView;
         return { time: this.clock.time, colour, log_time: logTime, log_size: logSize, zoom_colours: zoomColours };
       },
-      canvas: this.stage.canvas,
+      stage: this.stage,
       link: () => this.address.write().then(() => location.href),
     });
   }

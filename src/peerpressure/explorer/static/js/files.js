@@ -1,9 +1,12 @@
 // Files: networks to open, and scenarios, data and pictures to download.
 
 import { download, Refusal, upload } from "./api.js";
+import { cssColour } from "./colour.js";
 import { byId } from "./elements.js";
-import { plural } from "./format.js";
+import { formatCount, plural } from "./format.js";
 import { hideMessage, showMessage } from "./messages.js";
+import { pictureOf } from "./picture.js";
+import { record } from "./recording.js";
 
 /**
  * @typedef {import("./types.js").EdgeMeaning} EdgeMeaning
@@ -109,16 +112,48 @@ function save(blob, name) {
  * @typedef {object} Shared what the menu gives away
  * @property {(observer: boolean) => Scenario} scenario with the observer, also if it is not shown
  * @property {() => object} look what is shown of it: the time, the colours and the axes
- * @property {HTMLCanvasElement} canvas
+ * @property {import("./stage.js").Stage} stage
  * @property {() => Promise<string>} link
  */
+
+// Pixels of a picture for each pixel of the page, at least.
+const PICTURE_SCALE = 2;
+
+/** What holds the network, and all that lies over it. */
+function holder() {
+  return /** @type {HTMLElement} */ (document.querySelector(".canvas-holder"));
+}
+
+/**
+ * Bring the stage up to date, and return how a picture of it is painted.
+ * @param {import("./stage.js").Stage} stage
+ */
+function painted(stage) {
+  stage.paint();
+  const { time, endTime } = stage.clock;
+  const caption = `t = ${formatCount(time)} of ${formatCount(endTime)}`;
+  return { background: cssColour("stage"), margin: 0, caption };
+}
+
+/**
+ * Save elements of the page as a picture.
+ * @param {Element[]} elements
+ * @param {string} name
+ * @param {Omit<Parameters<typeof pictureOf>[1], "scale">} options
+ */
+async function savePicture(elements, name, options) {
+  const scale = Math.max(PICTURE_SCALE, window.devicePixelRatio);
+  const canvas = await pictureOf(elements, { scale, ...options });
+  const blob = await new Promise((/** @type {(blob: Blob | null) => void} */ done) => canvas.toBlob(done));
+  if (blob) save(blob, name);
+}
 
 /**
  * Copy or save what an entry of the menu names.
  * @param {string} what
  * @param {Shared} shared
  */
-async function take(what, { scenario, look, canvas, link }) {
+async function take(what, { scenario, look, stage, link }) {
   if (what === "link") {
     const address = await link();
     try {
@@ -127,8 +162,15 @@ async function take(what, { scenario, look, canvas, link }) {
     } catch {
       showMessage("Copy the address from the browser's address bar: it holds everything that is set here.");
     }
-  } else if (what === "canvas") {
-    canvas.toBlob((blob) => blob && save(blob, "network-as-shown.png"));
+  } else if (what === "network") {
+    await savePicture([holder()], "network-as-shown.png", painted(stage));
+  } else if (what === "plots") {
+    const figures = [...document.querySelectorAll("[role=tabpanel]:not([hidden]) figure")];
+    const visible = figures.filter((figure) => figure.checkVisibility());
+    await savePicture(visible, "plots-as-shown.png", { background: cssColour("page") });
+  } else if (what === "animation") {
+    const blob = await record(holder(), stage.clock, () => painted(stage));
+    if (blob) save(blob, "network-as-shown.gif");
   } else if (what.startsWith("figure:")) {
     const [, figure, format] = what.split(":");
     await saveExport("figure", { ...look(), scenario: scenario(figure === "observer"), what: figure, format });

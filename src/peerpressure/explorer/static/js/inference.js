@@ -175,11 +175,11 @@ export class Inference {
       logX: true,
       xTitle: "step t",
       lines: [{ values: precision, colour, width: 2 }],
-      drawBelow({ ctx, toX, toY }) {
+      drawBelow({ ctx, toX, toY, density }) {
         ctx.fillStyle = colour;
         times.forEach((time, i) => {
           ctx.beginPath();
-          ctx.arc(toX(time), toY(precision[i]), 3 * (window.devicePixelRatio || 1), 0, 2 * Math.PI);
+          ctx.arc(toX(time), toY(precision[i]), 3 * density, 0, 2 * Math.PI);
           ctx.fill();
         });
       },

@@ -1,8 +1,9 @@
 // The network on a canvas. Edges are drawn once, on a layer of their own; agents are drawn in every frame.
 
 import { cssColour } from "./colour.js";
-import { context2d } from "./elements.js";
-import { ScreenLayout } from "./screen-layout.js";
+import { axisFont, context2d } from "./elements.js";
+import { placedNames } from "./labels.js";
+import { BELOW, ScreenLayout } from "./screen-layout.js";
 
 /**
  * @typedef {import("./colour.js").Scale} Scale
@@ -22,7 +23,8 @@ import { ScreenLayout } from "./screen-layout.js";
  * @property {Uint32Array} edges
  * @property {Uint32Array} looks flags of the edges: ONE_WAY, NEGATIVE
  * @property {Float32Array} degrees 0 for agents who listen to nobody
- * @property {Float32Array} sizes weights of the edges in both directions
+ * @property {Float32Array} radii of the dots, in units of the positions
+ * @property {boolean} exact whether the positions must not be stretched
  *
  * @typedef {object} NetworkMarks what the drawing tells apart, for its legend
  * @property {boolean} oneWay whether some agents listen without being listened to
@@ -51,11 +53,20 @@ import { ScreenLayout } from "./screen-layout.js";
 const TURN = 2 * Math.PI;
 // Larger networks are drawn with squares, which the browser fills much faster than discs.
 const MAX_DISCS = 6_000;
+// Typical radii, without zoom.
+const MIN_SIZE = 0.9;
+const MAX_SIZE = 13;
+// Dots with these radii would touch; this share leaves a gap between them.
+const FILLED = 0.72;
 // Smaller dots have no room for a ring.
 export const MIN_RINGED_SIZE = 4.2;
+// From this radius on a ring has its whole width.
+const WHOLE_RING = 8;
 // Smaller dots, those of some 1,500 agents on a desk, have no room for arrowheads; nor have this many edges.
 const MIN_HEADED_SIZE = 2.5;
 const MAX_HEADS = 8_000;
+// Opacity below which lines are drawn in an exact grey.
+const PALE = 0.2;
 // Flags of an edge.
 const ONE_WAY = 1;
 const NEGATIVE = 2;
@@ -83,7 +94,8 @@ export class NetworkView {
     edges: new Uint32Array(0),
     looks: new Uint32Array(0),
     degrees: new Float32Array(0),
-    sizes: new Float32Array(0),
+    radii: new Float32Array(0),
+    exact: false,
   };
   /**
    * The network's own edges, those that are drawn alike together.
@@ -96,24 +108,73 @@ export class NetworkView {
    */
   #zealots = new Set();
   layout = new ScreenLayout([], 0);
-  /** The typical radius of an agent, before its degree is taken into account. */
+  /** The typical radius of a dot. */
   size = 0;
   #radii = new Float32Array(0);
   #edgeLayer = document.createElement("canvas");
+  /** @type {import("./labels.js").PlacedName[]} */
+  #names = [];
   /**
    * What is drawn in place of the network's own edges, the lowest first.
    * @type {EdgeGroup[] | null}
    */
   #edgeGroups = null;
 
+  /** The height that is left free at the bottom. */
+  below = BELOW;
+  /** Pixels of the canvas for each pixel of the page. */
+  #density = window.devicePixelRatio || 1;
+  /** Whether the edge layer has changed since the last picture. */
+  #redrawn = true;
+  /**
+   * The layers of the last picture.
+   * @type {{canvas: HTMLCanvasElement, edges: HTMLCanvasElement, density: number} | null}
+   */
+  #layers = null;
+
   /**
    * @param {HTMLCanvasElement} canvas
    * @param {HTMLElement[]} tools that lie over its top
+   * @param {(index: number) => string} nameOf an agent
    */
-  constructor(canvas, tools) {
+  constructor(canvas, tools, nameOf) {
     this.canvas = canvas;
     this.tools = tools;
+    this.nameOf = nameOf;
     this.context = context2d(canvas);
+  }
+
+  /**
+   * Draw a frame on a canvas of its own, as it is on the screen but with more pixels.
+   * @param {number} density
+   * @param {Look} look
+   */
+  picture(density, look) {
+    const screen = { canvas: this.canvas, edges: this.#edgeLayer, density: this.#density };
+    const { clientWidth, clientHeight } = screen.canvas;
+    const [width, height] = [Math.round(clientWidth * density), Math.round(clientHeight * density)];
+    const known = this.#layers?.canvas.width === width && this.#layers.canvas.height === height;
+    if (!known) {
+      const [canvas, edges] = [document.createElement("canvas"), document.createElement("canvas")];
+      for (const layer of [canvas, edges]) Object.assign(layer, { width, height });
+      this.#layers = { canvas, edges, density };
+    }
+    const layers = /** @type {typeof screen} */ (this.#layers);
+    this.#drawOn(layers);
+    // Frames of an animation have their edges in common.
+    if (this.#redrawn || !known) this.drawEdges();
+    this.#redrawn = false;
+    this.draw(look);
+    this.#drawOn(screen);
+    return layers.canvas;
+  }
+
+  /** @param {{canvas: HTMLCanvasElement, edges: HTMLCanvasElement, density: number}} layers */
+  #drawOn({ canvas, edges, density }) {
+    this.canvas = canvas;
+    this.context = context2d(canvas);
+    this.#edgeLayer = edges;
+    this.#density = density;
   }
 
   /**
@@ -128,7 +189,7 @@ export class NetworkView {
     this.#zealots = new Set([...graph.degrees.keys()].filter((i) => graph.degrees[i] === 0));
     // Groups of edges refer to the network before.
     this.#edgeGroups = null;
-    this.layout = new ScreenLayout(graph.positions, graph.n);
+    this.layout = new ScreenLayout(graph.positions, graph.n, graph.exact);
     if (sameSize) Object.assign(this.layout, { zoom, panX, panY });
     this.refit();
   }
@@ -136,28 +197,39 @@ export class NetworkView {
   /** Adapt to the canvas's size and to the zoom. */
   refit() {
     const { clientWidth: width, clientHeight: height } = this.canvas;
-    const density = window.devicePixelRatio || 1;
+    this.#density = window.devicePixelRatio || 1;
     for (const layer of [this.canvas, this.#edgeLayer]) {
-      layer.width = Math.max(1, Math.round(width * density));
-      layer.height = Math.max(1, Math.round(height * density));
+      layer.width = Math.max(1, Math.round(width * this.#density));
+      layer.height = Math.max(1, Math.round(height * this.#density));
     }
-    this.layout.covered = Math.max(0, ...this.tools.map(({ offsetTop, offsetHeight }) => offsetTop + offsetHeight));
+    const { top } = this.canvas.getBoundingClientRect();
+    this.layout.covered = Math.max(0, ...this.tools.map((tool) => tool.getBoundingClientRect().bottom - top));
+    this.layout.below = this.below;
     this.layout.fit(width, height);
-    this.#measure(width, height);
+    this.#measure();
     this.drawEdges();
+    this.#placeNames();
   }
 
-  /**
-   * @param {number} width
-   * @param {number} height
-   */
-  #measure(width, height) {
-    const { n, sizes } = this.graph;
-    const room = Math.sqrt((width * height) / Math.max(1, n));
-    this.size = Math.min(11, Math.max(0.9, 0.185 * room)) * Math.min(3, Math.sqrt(this.layout.zoom));
-    let most = 1;
-    for (const size of sizes) most = Math.max(most, size);
-    this.#radii = Float32Array.from(sizes, (size) => this.size * (0.78 + 0.75 * Math.sqrt(size / most)));
+  #measure() {
+    const { radii } = this.graph;
+    const { scale, zoom } = this.layout;
+    const typical = radii.slice().sort()[radii.length >> 1];
+    // Zoomed in, dots grow less than the distances between them.
+    this.size = Math.min(MAX_SIZE, Math.max(MIN_SIZE, FILLED * typical * scale)) * Math.min(3, Math.sqrt(zoom));
+    this.#radii = radii.map((radius) => (this.size * radius) / typical);
+  }
+
+  #placeNames() {
+    this.context.font = axisFont();
+    const widthOf = (/** @type {string} */ text) => this.context.measureText(text).width;
+    this.#names = placedNames(this.layout, this.#radii, this.nameOf, widthOf);
+  }
+
+  /** Follow the layout, which was moved. */
+  moved() {
+    this.drawEdges();
+    this.#placeNames();
   }
 
   /** @param {EdgeGroup[] | null} groups null for the network's own edges */
@@ -170,8 +242,8 @@ export class NetworkView {
     const ctx = context2d(this.#edgeLayer);
     ctx.setTransform(1, 0, 0, 1, 0, 0);
     ctx.clearRect(0, 0, this.#edgeLayer.width, this.#edgeLayer.height);
-    const density = window.devicePixelRatio || 1;
-    ctx.setTransform(density, 0, 0, density, 0, 0);
+    ctx.setTransform(this.#density, 0, 0, this.#density, 0, 0);
+    this.#redrawn = true;
     for (const group of this.#edgeGroups ?? this.#ownEdges()) {
       this.#strokeEdges(ctx, group);
       if (group.heads) this.#fillHeads(ctx, group);
@@ -204,7 +276,8 @@ export class NetworkView {
   /** @returns {EdgeGroup[]} */
   #ownEdges() {
     const crowd = this.graph.edges.length / 2 / this.layout.zoom;
-    const alpha = Math.min(1, Math.max(0.06, 12 / Math.sqrt(crowd + 1)));
+    // Paler than in proportion to their number: where many edges meet, at hubs, they add up.
+    const alpha = Math.min(1, Math.max(0.03, (150 / (crowd + 1)) ** 0.7));
     const width = crowd < 400 ? 1.1 : 0.7;
     return [...this.#byLook].map(([look, edges]) => ({
       kind: "own",
@@ -214,7 +287,7 @@ export class NetworkView {
       // Distrust differs in colour and line, and stays visible among many other edges.
       ...(look & NEGATIVE
         ? { colour: "bad", dash: [4, 3], alpha: Math.min(1, 2 * alpha) }
-        : { colour: "edge", dash: [], alpha }),
+        : { colour: alpha < PALE ? "edge-pale" : "edge", dash: [], alpha }),
     }));
   }
 
@@ -228,7 +301,7 @@ export class NetworkView {
     const length = Math.min(9, 3.5 + 0.6 * this.size);
     ctx.globalAlpha = Math.min(1, 2 * alpha);
     // Pale lines need darker heads to be seen at all.
-    ctx.fillStyle = cssColour(colour === "edge" ? "soft" : colour);
+    ctx.fillStyle = cssColour(colour.startsWith("edge") ? "soft" : colour);
     ctx.beginPath();
     for (let k = 0; k < edges.length; k += 2) {
       const [from, to] = [edges[k], edges[k + 1]];
@@ -274,11 +347,10 @@ export class NetworkView {
    */
   draw(look) {
     const ctx = this.context;
-    const density = window.devicePixelRatio || 1;
     ctx.setTransform(1, 0, 0, 1, 0, 0);
     ctx.clearRect(0, 0, this.canvas.width, this.canvas.height);
     ctx.drawImage(this.#edgeLayer, 0, 0);
-    ctx.setTransform(density, 0, 0, density, 0, 0);
+    ctx.setTransform(this.#density, 0, 0, this.#density, 0, 0);
     const { fill, observed, followed, cursor, brush } = look;
     if (fill.length !== this.graph.n) return;
     const ring = this.size >= MIN_RINGED_SIZE && this.graph.n <= MAX_DISCS ? look.ring : null;
@@ -293,6 +365,7 @@ export class NetworkView {
     if (observed) this.#outline(observed, cssColour("ink"), 2.6, 1.3);
     for (const [i, colour] of followed) this.#outline([i], colour, 4.2, 2.4);
     if (cursor >= 0) this.#outline([cursor], cssColour("ink"), 7.2, 1.6);
+    if (this.#names.length) this.#drawNames();
     if (brush) this.#drawBrush(brush);
   }
 
@@ -340,11 +413,15 @@ export class NetworkView {
     ctx.fillStyle = colour;
     ctx.beginPath();
     if (this.graph.n > MAX_DISCS) {
-      const side = Math.max(1.6, 1.7 * this.size);
-      for (const i of agents) ctx.rect(x[i] - side / 2, y[i] - side / 2, side, side);
+      for (const i of agents) {
+        const side = 1.8 * this.#radii[i];
+        ctx.rect(x[i] - side / 2, y[i] - side / 2, side, side);
+      }
     } else {
       for (const i of agents) {
-        this.#trace(ctx, i, Math.max(0.8, this.#radii[i] + grow));
+        // Rings are thinner on small dots, whose fill must stay visible.
+        const part = grow < 0 ? Math.min(1, this.#radii[i] / WHOLE_RING) : 1;
+        this.#trace(ctx, i, Math.max(0.8, this.#radii[i] + part * grow));
       }
     }
     ctx.fill();
@@ -381,6 +458,21 @@ export class NetworkView {
     }
     ctx.moveTo(x[i] + radius, y[i]);
     ctx.arc(x[i], y[i], radius, 0, TURN);
+  }
+
+  #drawNames() {
+    const ctx = this.context;
+    ctx.font = axisFont();
+    ctx.textBaseline = "middle";
+    ctx.lineJoin = "round";
+    ctx.lineWidth = 3;
+    // A halo, as edges pass below.
+    ctx.strokeStyle = cssColour("stage");
+    ctx.fillStyle = cssColour("ink");
+    for (const { text, x, y } of this.#names) {
+      ctx.strokeText(text, x, y);
+      ctx.fillText(text, x, y);
+    }
   }
 
   /** @param {BrushCircle} brush */

@@ -3,6 +3,22 @@
 import { byId } from "./elements.js";
 import { formatCount } from "./format.js";
 
+/**
+ * Return the position of a time among recorded ones, between two of them where it lies between theirs.
+ * @param {ArrayLike<number>} times
+ * @param {number} time
+ */
+export function positionAt(times, time) {
+  let [low, high] = [0, times.length - 1];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (times[middle] < time) low = middle + 1;
+    else high = middle;
+  }
+  if (low === 0 || time >= times[low]) return low;
+  return low - (times[low] - time) / (times[low] - times[low - 1]);
+}
+
 /** The position in a run, in recorded steps. It may lie between two of them while playing. */
 export class Clock {
   /** When the steps were recorded, in the model's time. */
@@ -54,10 +70,24 @@ export class Clock {
     return this.logarithmic ? Math.log1p(now) / Math.log1p(end) : now / end;
   }
 
+  /**
+   * Return the position at a part of the axis of time.
+   * @param {number} part
+   */
+  positionOfPart(part) {
+    const end = this.endTime / this.#unit;
+    return positionAt(this.times, this.#unit * (this.logarithmic ? Math.expm1(part * Math.log1p(end)) : part * end));
+  }
+
   /** @param {number} part of the axis of time */
   seekPart(part) {
+    this.seek(Math.round(this.positionOfPart(part)));
+  }
+
+  /** How long it takes to play, in seconds. */
+  get duration() {
     const end = this.endTime / this.#unit;
-    this.seekTime(this.#unit * (this.logarithmic ? Math.expm1(part * Math.log1p(end)) : part * end));
+    return this.logarithmic ? (this.pace * Math.log1p(end)) / Math.LN10 : this.endTime / this.speed;
   }
 
   /**
@@ -73,27 +103,11 @@ export class Clock {
 
   /** @param {number} time */
   #indexAt(time) {
-    return Math.round(this.#positionAt(time));
-  }
-
-  /**
-   * Return the position of a time, between two recorded steps where it lies between theirs.
-   * @param {number} time
-   */
-  #positionAt(time) {
-    const { times } = this;
-    let [low, high] = [0, this.lastIndex];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (times[middle] < time) low = middle + 1;
-      else high = middle;
-    }
-    if (low === 0 || time >= times[low]) return low;
-    return low - (times[low] - time) / (times[low] - times[low - 1]);
+    return Math.round(positionAt(this.times, time));
   }
 
   /** The time at the position, which may lie between two recorded steps. */
-  get #timeNow() {
+  get timeNow() {
     const low = Math.min(Math.floor(this.position), this.lastIndex);
     const part = this.position - low;
     return part > 0 ? this.times[low] + part * (this.times[low + 1] - this.times[low]) : this.times[low];
@@ -141,8 +155,9 @@ export class Clock {
     // No frames come while the page is hidden; it must not jump ahead afterwards.
     const elapsed = this.#lastFrame ? Math.min(100, now - this.#lastFrame) / 1000 : 0;
     this.#lastFrame = now;
-    const [time, unit] = [this.#timeNow, this.#unit];
-    this.position = this.#positionAt(
+    const [time, unit] = [this.timeNow, this.#unit];
+    this.position = positionAt(
+      this.times,
       this.logarithmic ? (time + unit) * 10 ** (elapsed / this.pace) - unit : time + elapsed * this.speed,
     );
     if (this.position >= this.lastIndex) this.playing = false;
@@ -251,8 +266,9 @@ const HAS_OWN_SPACE = "input:not([type=range]), select, textarea, button, summar
 /**
  * Listen to the keyboard shortcuts, wherever the focused element does not use the keys itself.
  * @param {Clock} clock
+ * @param {{undo: () => void, redo: () => void}} changes
  */
-export function listenToKeys(clock) {
+export function listenToKeys(clock, changes) {
   const help = byId("keys", HTMLDialogElement);
   byId("help").addEventListener("click", () => help.showModal());
   byId("keys-close").addEventListener("click", () => help.close());
@@ -268,10 +284,10 @@ export function listenToKeys(clock) {
     if (event.altKey || !(event.target instanceof Element)) return;
     const typing = event.target.matches(TEXT_INPUTS);
     if (event.ctrlKey || event.metaKey) {
-      if (event.key.toLowerCase() !== "z" || typing) return;
-      if (event.shiftKey) history.forward();
-      // Not beyond the first entry of the page, which would leave it.
-      else if (history.state?.depth) history.back();
+      const key = event.key.toLowerCase();
+      if ((key !== "z" && key !== "y") || typing) return;
+      if (key === "y" || event.shiftKey) changes.redo();
+      else changes.undo();
       event.preventDefault();
       return;
     }

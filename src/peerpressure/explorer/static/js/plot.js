@@ -4,6 +4,7 @@ import uPlot from "../vendor/uplot/uPlot.esm.js";
 import { cssColour } from "./colour.js";
 import { axisFont, el } from "./elements.js";
 import { formatTicks, superscript } from "./format.js";
+import { setDrawing } from "./picture.js";
 
 /**
  * @typedef {number[] | Float32Array | Float64Array} Numbers
@@ -18,10 +19,12 @@ import { formatTicks, superscript } from "./format.js";
  * @property {CanvasRenderingContext2D} ctx
  * @property {(x: number) => number} toX
  * @property {(y: number) => number} toY
+ * @property {number} density pixels of the canvas for each pixel of the page
  *
  * @typedef {object} Content
  * @property {Numbers} x
  * @property {Line[]} lines
+ * @property {number} [end] of the axis of x, if that is not the last one
  * @property {number} low
  * @property {number} high
  * @property {boolean} [logX]
@@ -70,6 +73,8 @@ export class Plot {
   #style = "";
   /** @type {Content} */
   #content = { x: [], lines: [], low: 0, high: 1 };
+  /** @type {uPlot.AlignedData} */
+  #data = [[]];
   #time = 0;
 
   /**
@@ -88,6 +93,7 @@ export class Plot {
     host.setAttribute("role", "img");
     host.setAttribute("aria-label", label);
     new ResizeObserver(() => this.#resize()).observe(host);
+    setDrawing(host, (scale) => this.#picture(scale));
   }
 
   /** @param {Content} content */
@@ -96,10 +102,9 @@ export class Plot {
     const { x, lines, logX, logY, xTitle } = this.#content;
     const looks = lines.map(({ colour, width, dash }) => [colour, width, dash]);
     const style = JSON.stringify([looks, logX, logY, xTitle, cssColour("line")]);
-    /** @type {uPlot.AlignedData} */
-    const data = [x, ...lines.map(({ values }) => (logY ? Array.from(values, positiveOrNull) : values))];
-    if (this.#chart && style === this.#style) this.#chart.setData(data);
-    else this.#rebuild(style, data);
+    this.#data = [x, ...lines.map(({ values }) => (logY ? Array.from(values, positiveOrNull) : values))];
+    if (this.#chart && style === this.#style) this.#chart.setData(this.#data);
+    else this.#rebuild(style);
     this.mark(this.#time);
   }
 
@@ -118,36 +123,68 @@ export class Plot {
     this.#time = time;
     if (!this.#chart) return;
     const { x, logX } = this.#content;
-    const inside = x.length > 1 && time >= x[0] && time <= x[x.length - 1] && !(logX && time <= 0);
+    const [first, last] = this.#xRange();
+    const inside = x.length > 1 && time >= first && time <= last && !(logX && time <= 0);
     this.marker.hidden = !inside;
     if (inside) this.marker.style.setProperty("transform", `translateX(${this.#chart.valToPos(time, "x")}px)`);
   }
 
-  /**
-   * @param {string} style
-   * @param {uPlot.AlignedData} data
-   */
-  #rebuild(style, data) {
+  /** @param {string} style */
+  #rebuild(style) {
     this.#chart?.destroy();
     this.#style = style;
+    const chart = new uPlot(this.#options(1), this.#data, this.host);
+    chart.over.append(this.marker);
+    chart.over.addEventListener("click", () => this.onSeek?.(chart.posToVal(chart.cursor.left ?? 0, "x")));
+    this.#chart = chart;
+  }
+
+  /**
+   * Draw the plot anew, larger by a factor. uPlot knows no other density than the screen's, so that everything in it is
+   * made larger instead.
+   * @param {number} scale
+   * @returns {Promise<HTMLCanvasElement>}
+   */
+  async #picture(scale) {
+    /** @type {uPlot} */
+    const chart = await new Promise((done) => {
+      const { hooks, ...options } = this.#options(scale);
+      new uPlot({ ...options, hooks: { ...hooks, draw: [done] } }, this.#data, document.createElement("div"));
+    });
+    const { ctx, bbox } = chart;
+    if (!this.marker.hidden && this.onSeek) {
+      ctx.fillStyle = cssColour("accent");
+      ctx.globalAlpha = 0.75;
+      const width = 1.5 * scale * uPlot.pxRatio;
+      ctx.fillRect(chart.valToPos(this.#time, "x", true), bbox.top, width, bbox.height);
+    }
+    chart.destroy();
+    return ctx.canvas;
+  }
+
+  /**
+   * @param {number} scale by which everything is made larger
+   * @returns {uPlot.Options}
+   */
+  #options(scale) {
     const { logX, logY, lines, xTitle } = this.#content;
-    const grid = { stroke: cssColour("grid"), width: 1 };
-    const font = axisFont();
+    const grid = { stroke: cssColour("grid"), width: scale };
+    const font = axisFont(scale);
     const noPoints = { show: false };
     /** @returns {uPlot.Axis} */
     const axis = (/** @type {boolean | undefined} */ log) => ({
       stroke: cssColour("soft"),
       font,
       grid,
-      ticks: { ...grid, size: 4 },
+      ticks: { ...grid, size: 4 * scale },
       values: (_chart, splits) => (log ? formatLogTicks(splits) : formatTicks(splits)),
       ...(log && { splits: (_chart, _axis, low, high) => logSplits(low, high) }),
     });
-    /** @type {uPlot.Options} */
-    const options = {
-      width: Math.max(60, this.host.clientWidth),
-      height: this.height,
-      padding: [8, 10, 0, 0],
+    const title = { label: xTitle, labelFont: font, labelSize: 14 * scale, labelGap: -2 * scale };
+    return {
+      width: scale * Math.max(60, this.host.clientWidth),
+      height: scale * this.height,
+      padding: [8 * scale, 10 * scale, 0, 0],
       legend: { show: false },
       cursor: { y: false, drag: { x: false, y: false }, points: noPoints },
       scales: {
@@ -155,19 +192,21 @@ export class Plot {
         y: { distr: logY ? 3 : 1, range: () => this.#yRange() },
       },
       axes: [
-        { ...axis(logX), size: 30, gap: 3, label: xTitle, labelFont: font, labelSize: 14, labelGap: -2 },
-        { ...axis(logY), size: 44, gap: 4 },
+        { ...axis(logX), ...title, size: 30 * scale, gap: 3 * scale, space: 50 * scale },
+        { ...axis(logY), size: 44 * scale, gap: 4 * scale, space: 30 * scale },
       ],
       series: [
         {},
-        ...lines.map(({ colour, width = 1.5, dash }) => ({ stroke: colour, width, dash, points: noPoints })),
+        ...lines.map(({ colour, width = 1.5, dash }) => {
+          return { stroke: colour, width: scale * width, dash: dash?.map((one) => scale * one), points: noPoints };
+        }),
       ],
-      hooks: { drawAxes: [(chart) => this.#drawBelow(chart)] },
+      hooks: {
+        drawAxes: [(chart) => this.#drawBelow(chart, scale * uPlot.pxRatio)],
+        // Axes are only known once a chart is drawn.
+        draw: [() => this.mark(this.#time)],
+      },
     };
-    const chart = new uPlot(options, data, this.host);
-    chart.over.append(this.marker);
-    chart.over.addEventListener("click", () => this.onSeek?.(chart.posToVal(chart.cursor.left ?? 0, "x")));
-    this.#chart = chart;
   }
 
   /**
@@ -175,9 +214,9 @@ export class Plot {
    * @returns {[number, number]}
    */
   #xRange() {
-    const { x, logX } = this.#content;
+    const { x, logX, end } = this.#content;
     const first = x[0] ?? (logX ? 1 : 0);
-    return [first, x.length > 1 ? x[x.length - 1] : first + 1];
+    return [first, end && end > first ? end : x.length > 1 ? x[x.length - 1] : first + 1];
   }
 
   /** @returns {[number, number]} */
@@ -188,8 +227,11 @@ export class Plot {
     return [low - margin, high + margin];
   }
 
-  /** @param {uPlot} chart */
-  #drawBelow(chart) {
+  /**
+   * @param {uPlot} chart
+   * @param {number} density
+   */
+  #drawBelow(chart, density) {
     const { drawBelow } = this.#content;
     if (!drawBelow) return;
     const { ctx } = chart;
@@ -198,7 +240,8 @@ export class Plot {
     ctx.beginPath();
     ctx.rect(left, top, width, height);
     ctx.clip();
-    drawBelow({ ctx, toX: (x) => chart.valToPos(x, "x", true), toY: (y) => chart.valToPos(y, "y", true) });
+    const [toX, toY] = ["x", "y"].map((axis) => (/** @type {number} */ at) => chart.valToPos(at, axis, true));
+    drawBelow({ ctx, toX, toY, density });
     ctx.restore();
   }
 

@@ -108,7 +108,7 @@ class Pointing {
         press.moved ||= Math.hypot(x - press.x, y - press.y) > CLICK_DISTANCE;
         if (press.moved && this.tool !== "draw" && stage.view.layout.zoom > 1) {
           stage.view.layout.pan(x - press.lastX, y - press.lastY);
-          stage.view.drawEdges();
+          stage.view.moved();
         }
         [press.lastX, press.lastY] = [x, y];
       }

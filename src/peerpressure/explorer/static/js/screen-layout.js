@@ -1,8 +1,10 @@
 // Where agents are on the screen, and which of them are near a point.
 
 // At the sides are the buttons for zoom, below is the colour key; how far tools reach down from above is measured.
-const SIDE = 50;
-const BELOW = 92;
+export const SIDE = 50;
+// On a canvas as narrow as half of a stage, the network needs all the width there is.
+const [NARROW, NARROW_SIDE] = [330, 20];
+export const BELOW = 92;
 const GAP = 18;
 // How much a layout may be stretched to fill a canvas that is not square.
 const MAX_STRETCH = 1.3;
@@ -16,9 +18,16 @@ export class ScreenLayout {
   height = 1;
   /** The height that tools cover at the top. */
   covered = 0;
+  /** The height that is left free at the bottom. */
+  below = BELOW;
   zoom = 1;
   panX = 0;
   panY = 0;
+  /** Pixels per unit of the positions without zoom, the smaller of both directions. */
+  scale = 1;
+  // The extents of the positions, from the middle.
+  #reachX = 1e-9;
+  #reachY = 1e-9;
   // The agents in cell c are #members[#starts[c]] up to #members[#starts[c + 1] − 1].
   #columns = 1;
   #rows = 1;
@@ -28,9 +37,15 @@ export class ScreenLayout {
   /**
    * @param {ArrayLike<number>} positions n pairs within [−1, 1]
    * @param {number} n
+   * @param {boolean} [exact] whether both directions have the same scale
    */
-  constructor(positions, n) {
+  constructor(positions, n, exact = false) {
     this.n = n;
+    this.stretch = exact ? 1 : MAX_STRETCH;
+    for (let i = 0; i < n; i += 1) {
+      this.#reachX = Math.max(this.#reachX, Math.abs(positions[2 * i]));
+      this.#reachY = Math.max(this.#reachY, Math.abs(positions[2 * i + 1]));
+    }
     this.x = new Float32Array(n);
     this.y = new Float32Array(n);
     this.positions = positions;
@@ -48,11 +63,12 @@ export class ScreenLayout {
   fit(width, height) {
     this.width = width;
     this.height = height;
-    const halfWidth = Math.max(40, width - 2 * SIDE) / 2;
-    const halfHeight = Math.max(40, height - this.#above - BELOW) / 2;
-    const most = MAX_STRETCH * Math.min(halfWidth, halfHeight);
-    const scaleX = Math.min(halfWidth, most) * this.zoom;
-    const scaleY = Math.min(halfHeight, most) * this.zoom;
+    const halfWidth = Math.max(40, width - 2 * (width < NARROW ? NARROW_SIDE : SIDE)) / 2;
+    const halfHeight = Math.max(40, height - this.#above - this.below) / 2;
+    const [mostX, mostY] = [halfWidth / this.#reachX, halfHeight / this.#reachY];
+    this.scale = Math.min(mostX, mostY);
+    const scaleX = Math.min(mostX, this.stretch * this.scale) * this.zoom;
+    const scaleY = Math.min(mostY, this.stretch * this.scale) * this.zoom;
     for (let i = 0; i < this.n; i += 1) {
       this.x[i] = width / 2 + this.panX + this.positions[2 * i] * scaleX;
       this.y[i] = this.#above + halfHeight + this.panY - this.positions[2 * i + 1] * scaleY;
@@ -67,7 +83,7 @@ export class ScreenLayout {
   zoomBy(factor, x = this.width / 2, y = this.height / 2) {
     const zoom = Math.min(MAX_ZOOM, Math.max(1, this.zoom * factor));
     const growth = zoom / this.zoom;
-    const [centreX, centreY] = [this.width / 2, (this.height + this.#above - BELOW) / 2];
+    const [centreX, centreY] = [this.width / 2, (this.height + this.#above - this.below) / 2];
     this.panX = (this.panX + centreX - x) * growth + x - centreX;
     this.panY = (this.panY + centreY - y) * growth + y - centreY;
     this.zoom = zoom;

@@ -4,11 +4,14 @@ import { cssColour, currentTheme, exposureScale, FOLLOWED_COLOURS, opinionScale 
 import { byId } from "./elements.js";
 import { agentName } from "./format.js";
 import { MIN_RINGED_SIZE, NetworkView } from "./network-view.js";
-import { reachFromNowOn, rowExtremes } from "./run-shape.js";
+import { setDrawing } from "./picture.js";
+import { commonDomain, ShownRun } from "./shown-run.js";
 
 /**
  * @typedef {import("./network-view.js").BrushCircle} BrushCircle
+ * @typedef {import("./network-view.js").Look} Look
  * @typedef {import("./playback.js").Clock} Clock
+ * @typedef {import("./shown-run.js").Domain} Domain
  * @typedef {import("./store.js").Store} Store
  * @typedef {import("./types.js").AgentLabel} AgentLabel
  * @typedef {import("./types.js").FollowedAgent} FollowedAgent
@@ -16,7 +19,18 @@ import { reachFromNowOn, rowExtremes } from "./run-shape.js";
  * @typedef {import("./types.js").ObserveAnswer} ObserveAnswer
  * @typedef {import("./types.js").RunAnswer} RunAnswer
  *
- * @typedef {{centre: number, half: number}} Domain the opinion in the middle of the colours, and their reach to both sides
+ * @typedef {object} SecondPicture another network beside this one
+ * @property {ShownRun | null} shown
+ * @property {(style: Style) => void} paint
+ *
+ * @typedef {object} Style what the networks of a comparison have in common
+ * @property {import("./types.js").View["colour"]} colour
+ * @property {import("./screen-layout.js").ScreenLayout} layout
+ * @property {import("./colour.js").Scale} scale
+ * @property {(value: number) => number} part
+ * @property {(value: number) => number} ringPart
+ * @property {Map<number, string>} followed
+ * @property {number} cursor
  */
 
 /**
@@ -32,11 +46,29 @@ function rangeLabels({ centre, half }) {
   return [round(centre - half), round(centre), round(centre + half)];
 }
 
+/**
+ * Return how much is learned about each agent, from 0 to 1; null if that is not known.
+ * @param {ObserveAnswer | null} observation
+ * @param {number} n
+ */
+export function exposureOf(observation, n) {
+  if (!observation) return null;
+  const { header, arrays } = observation;
+  const prior = header.exposure.prior_std;
+  if (arrays.exposure?.length !== n || prior === null) return null;
+  return Float32Array.from(arrays.exposure, (posterior) => 1 - posterior / prior);
+}
+
 export class Stage {
   /** @type {NetworkAnswer | null} */
   graph = null;
-  /** @type {RunAnswer | null} */
-  run = null;
+  /** @type {ShownRun | null} */
+  #shown = null;
+  /**
+   * The network that is compared with, in the same colours and at the same time.
+   * @type {SecondPicture | null}
+   */
+  second = null;
   /** @type {ObserveAnswer | null} */
   observation = null;
   /**
@@ -62,16 +94,9 @@ export class Stage {
   domain = { centre: 0, half: 1 };
   /** Whether colours span the opinions from the time shown on, rather than all of them. */
   zoomed = false;
-  /**
-   * How far opinions are from the centre at each time or later; made when needed.
-   * @type {{public: Float32Array | null, hidden: Float32Array | null}}
-   */
-  #reach = { public: null, hidden: null };
   #opinionScale = opinionScale(currentTheme());
   #exposureScale = exposureScale(currentTheme());
   #frame = 0;
-  /** Reused for every frame. */
-  #shown = new Float32Array(0);
   /** @type {Map<AgentLabel, number>} */
   #indices = new Map();
   /** @type {{agents: unknown, graph: unknown, indices: number[] | null}} */
@@ -86,13 +111,14 @@ export class Stage {
     this.clock = clock;
     this.canvas = byId("network", HTMLCanvasElement);
     const tools = [byId("stage-tools"), byId("brush")];
-    this.view = new NetworkView(this.canvas, tools);
+    this.view = new NetworkView(this.canvas, tools, (index) => String(this.labelOf(index)));
+    setDrawing(this.canvas, (scale) => this.view.picture(scale, { ...this.look, cursor: -1, brush: null }));
     this.restyle();
     clock.onChange(() => this.invalidate());
     const fitting = new ResizeObserver(() => {
       this.view.refit();
       this.showMarks();
-      this.#paint();
+      this.paint();
     });
     for (const element of [this.canvas, ...tools]) fitting.observe(element);
   }
@@ -106,17 +132,30 @@ export class Stage {
     if (graph !== this.graph) {
       this.graph = graph;
       this.#indices = new Map((graph.header.labels ?? []).map((label, i) => [label, i]));
-      this.view.setGraph({ n: graph.header.n, ...graph.arrays });
+      this.view.setGraph({ n: graph.header.n, exact: graph.header.exact, ...graph.arrays });
       this.showMarks();
       this.cursor = -1;
       this.observation = null;
     }
-    this.run = run;
+    this.#shown = new ShownRun(run, this.clock);
     this.preview = null;
-    this.domain = this.#measure(run);
-    this.#reach = { public: null, hidden: null };
+    this.rescale();
+  }
+
+  /** Take the colours from the runs that are shown. */
+  rescale() {
+    if (this.#shown) this.domain = commonDomain(this.#runs.map(({ domain }) => domain));
     this.#showKey();
     this.invalidate();
+  }
+
+  get run() {
+    return this.#shown?.run ?? null;
+  }
+
+  /** The run, and the one that it is compared with. */
+  get #runs() {
+    return [this.#shown, this.second?.shown].filter((shown) => shown instanceof ShownRun);
   }
 
   /** @param {import("./network-view.js").EdgeGroup[] | null} groups null for the network's own edges */
@@ -178,12 +217,7 @@ export class Stage {
    * @returns {Float32Array}
    */
   get hidden() {
-    if (this.preview) return this.preview;
-    if (!this.run) return new Float32Array(0);
-    const { hidden } = this.run.arrays;
-    // Opinions that adapt have a row for each time.
-    if (hidden.shape.length !== 2) return hidden;
-    return hidden.subarray(this.clock.index * this.n, (this.clock.index + 1) * this.n);
+    return this.preview ?? this.#shown?.hidden ?? new Float32Array(0);
   }
 
   /**
@@ -191,19 +225,7 @@ export class Stage {
    * @returns {Float32Array}
    */
   get shown() {
-    const states = this.run?.arrays.states;
-    const { n } = this;
-    if (!states) return this.#shown;
-    if (this.#shown.length !== n) this.#shown = new Float32Array(n);
-    const { position, lastIndex } = this.clock;
-    const low = Math.min(lastIndex, Math.floor(position));
-    const high = Math.min(lastIndex, low + 1);
-    const part = position - low;
-    for (let i = 0; i < n; i += 1) {
-      const from = states[low * n + i];
-      this.#shown[i] = part > 0 ? from + part * (states[high * n + i] - from) : from;
-    }
-    return this.#shown;
+    return this.#shown?.shown ?? new Float32Array(0);
   }
 
   /** Draw in the next frame. */
@@ -212,23 +234,9 @@ export class Stage {
     this.#frame = requestAnimationFrame((now) => {
       this.#frame = 0;
       this.clock.tick(now);
-      this.#paint();
+      this.paint();
       if (this.clock.playing) this.invalidate();
     });
-  }
-
-  /**
-   * Return the domain of the colour scale: centred on v, and as wide as the hidden opinions, or if these are all equal,
-   * as what agents show.
-   * @param {RunAnswer} run
-   */
-  #measure({ header, arrays }) {
-    // Camps have opposite opinions, which lie on both sides of 0.
-    const centre = header.signed ? 0 : header.consensus_value;
-    let half = 0;
-    for (const value of arrays.hidden) half = Math.max(half, Math.abs(value - centre));
-    if (half === 0) for (const value of arrays.states) half = Math.max(half, Math.abs(value - centre));
-    return { centre, half: half || 1 };
   }
 
   /** Show what the drawing tells apart: arrows, distrust and zealots. Arrows depend on the zoom. */
@@ -279,7 +287,10 @@ export class Stage {
 
   /** Whether all agents come to the value at the centre of the colours. */
   get #hasTarget() {
-    return !this.run?.header.own_limits && !this.run?.header.signed;
+    const { centre } = this.domain;
+    return this.#runs.every(({ run: { header }, domain }) => {
+      return !header.own_limits && !header.signed && domain.centre === centre;
+    });
   }
 
   get #byHidden() {
@@ -288,7 +299,7 @@ export class Stage {
 
   /** Whether the opinions that are shown as fill change with time. */
   get #varies() {
-    return !this.#byHidden || this.run?.arrays.hidden.shape.length === 2;
+    return !this.#byHidden || this.#runs.some(({ adapts }) => adapts);
   }
 
   /**
@@ -296,42 +307,28 @@ export class Stage {
    * @returns {Domain}
    */
   get #present() {
-    if (!this.zoomed || !this.run || !this.#varies) return this.domain;
-    const { centre, half } = this.domain;
-    const { arrays } = this.run;
+    if (!this.zoomed || !this.#varies) return this.domain;
     const name = this.#byHidden ? "hidden" : "public";
-    const { low, high } =
-      name === "hidden" && !this.#reach.hidden
-        ? rowExtremes(arrays.hidden)
-        : { low: arrays.minimum, high: arrays.maximum };
-    // Rows of the first replicate come first.
-    const length = arrays.times.length;
-    const reach = this.#reach[name] ?? reachFromNowOn(low.subarray(0, length), high.subarray(0, length), centre, half);
-    this.#reach[name] = reach;
-    const { position, lastIndex } = this.clock;
-    const before = Math.min(lastIndex, Math.floor(position));
-    const after = Math.min(lastIndex, before + 1);
-    return { centre, half: reach[before] + (position - before) * (reach[after] - reach[before]) };
+    const half = Math.max(...this.#runs.map((shown) => shown.reach(name, this.domain)));
+    return { centre: this.domain.centre, half };
   }
 
   /** How much is learned about each agent, from 0 to 1; null if the network is not coloured by it. */
   #exposure() {
-    if (this.store.view.colour !== "exposure" || !this.observation) return null;
-    const { header, arrays } = this.observation;
-    const prior = header.exposure.prior_std;
-    if (arrays.exposure?.length !== this.n || prior === null) return null;
-    return Float32Array.from(arrays.exposure, (posterior) => 1 - posterior / prior);
+    return this.store.view.colour === "exposure" ? exposureOf(this.observation, this.n) : null;
   }
 
-  #paint() {
-    if (!this.run) return;
+  /**
+   * How the network is drawn now.
+   * @returns {Look}
+   */
+  get look() {
     const exposure = this.#exposure();
     const byHidden = this.#byHidden;
     const partOf = (/** @type {Domain} */ { centre, half }) => {
       return (/** @type {number} */ value) => 0.5 + (value - centre) / (2 * half);
     };
-    this.#showRange(exposure !== null);
-    this.view.draw({
+    return {
       fill: exposure ?? (byHidden ? this.hidden : this.shown),
       ring: exposure || byHidden ? null : this.hidden,
       scale: exposure ? this.#exposureScale : this.#opinionScale,
@@ -342,7 +339,18 @@ export class Stage {
       observed: this.marksObserved ? this.#observedAgents() : null,
       cursor: this.cursor,
       brush: this.brush,
-    });
+    };
+  }
+
+  /** Draw now. */
+  paint() {
+    if (!this.run) return;
+    const look = this.look;
+    const exposed = look.scale === this.#exposureScale;
+    this.#showRange(exposed);
+    this.view.draw(look);
+    const colour = exposed ? "exposure" : this.#byHidden ? "hidden" : "public";
+    this.second?.paint({ ...look, colour, layout: this.view.layout });
     this.onPaint?.();
   }
 

@@ -71,6 +71,8 @@ export class Store {
   #scenarioListeners = new Set();
   /** @type {Set<(now: View, before: View) => void>} */
   #viewListeners = new Set();
+  /** @type {Set<(other: Scenario | null) => void>} */
+  #otherListeners = new Set();
 
   /**
    * @param {State} state
@@ -83,6 +85,11 @@ export class Store {
 
   get scenario() {
     return this.#state.scenario;
+  }
+
+  /** The scenario that is compared with; null if there is none. */
+  get other() {
+    return this.#state.other ?? null;
   }
 
   get view() {
@@ -99,6 +106,11 @@ export class Store {
     this.#viewListeners.add(listener);
   }
 
+  /** @param {(other: Scenario | null) => void} listener */
+  onOther(listener) {
+    this.#otherListeners.add(listener);
+  }
+
   /**
    * Set one key of the scenario.
    * @param {string} path with dots, as in "run.steps"
@@ -113,11 +125,28 @@ export class Store {
     this.replace({ ...this.#state, view: { ...this.#state.view, ...part } });
   }
 
+  /** @param {Scenario | null} other */
+  setOther(other) {
+    this.open({ ...this.#state, other });
+  }
+
   /** @param {State} state */
-  replace({ scenario: wanted, view }) {
+  replace(state) {
+    const before = this.scenario;
+    const scenario = state.scenario === before ? before : this.reconcile(state.scenario, before);
+    this.open({ ...state, scenario });
+  }
+
+  /**
+   * Show a state that is complete in itself, as from a link.
+   * @param {State} state
+   */
+  open(state) {
     const before = this.#state;
-    const scenario = wanted === before.scenario ? wanted : this.reconcile(wanted, before.scenario);
-    this.#state = { scenario, view };
+    const { scenario, view } = state;
+    this.#state = state;
+    // First, so that a run is drawn with the colours of both scenarios.
+    if (this.other !== (before.other ?? null)) for (const listener of this.#otherListeners) listener(this.other);
     if (scenario !== before.scenario) {
       for (const listener of this.#scenarioListeners) listener(scenario, before.scenario);
     }

@@ -86,12 +86,15 @@ export interface View {
 export interface State {
   scenario: Scenario;
   view: View;
+  /** The scenario that is compared with, if any. */
+  other?: Scenario | null;
 }
 
 /** A state from outside the page. Its view may lack keys or hold values of a wrong type. */
 export interface UncheckedState {
   scenario: Scenario;
   view: unknown;
+  other?: Scenario | null;
 }
 
 /** An agent that is followed, in the network shown. */
@@ -184,6 +187,8 @@ export type NetworkAnswer = Packed<
     labels: AgentLabel[] | null;
     weighted: boolean;
     directed: boolean;
+    /** Whether the positions are those of a well-known shape, such as a lattice. */
+    exact: boolean;
   },
   {
     /** (agents, 2), within [−1, 1]. */
@@ -194,8 +199,8 @@ export type NetworkAnswer = Packed<
     looks: Uint32;
     /** How much each agent listens to others. */
     degrees: Float32;
-    /** (agents), weights of the edges in both directions. */
-    sizes: Float32;
+    /** (agents), of the dots, in units of the positions. */
+    radii: Float32;
   }
 >;
 

@@ -93,6 +93,22 @@ function factRow(name, hint) {
 }
 
 /**
+ * Return the outcome as a heading.
+ * @param {Pick<Verdict, "outcome" | "words" | "estimated">} verdict
+ */
+export function headingOf({ outcome, words, estimated }) {
+  return (HEADINGS[outcome] ?? capitalise(words)) + (estimated ? ", it seems" : "");
+}
+
+/**
+ * Return the outcome in fewer words, for a caption.
+ * @param {Pick<Verdict, "outcome" | "words" | "estimated">} verdict
+ */
+export function shortHeading(verdict) {
+  return headingOf(verdict).split(":")[0];
+}
+
+/**
  * Show a verdict, except for its forecast. That takes longer to compute, and until `showForecast` brings it, the
  * previous one stays in a paler colour.
  * @param {Verdict} verdict
@@ -101,7 +117,7 @@ function factRow(name, hint) {
 export function showVerdict({ outcome, words, estimated, summary, reason, value, rates }, values) {
   const panel = byId("verdict");
   panel.dataset.outcome = outcome;
-  const text = (HEADINGS[outcome] ?? capitalise(words)) + (estimated ? ", it seems" : "");
+  const text = headingOf({ outcome, words, estimated });
   const heading = byId("verdict-heading");
   // Screen readers announce the heading whenever it is set.
   if (heading.textContent !== text) heading.textContent = text;

@@ -1,0 +1,322 @@
+// The comparison of two scenarios: A is kept as it was, all controls change B. Both have one time and one colour scale.
+
+import { ask, Channel, OTHER_TAB, Refusal } from "./api.js";
+import { differences } from "./differences.js";
+import { byId, el } from "./elements.js";
+import { formatCount } from "./format.js";
+import { showMessage } from "./messages.js";
+import { NetworkView } from "./network-view.js";
+import { setDrawing } from "./picture.js";
+import { observerOf } from "./scenario.js";
+import { BELOW } from "./screen-layout.js";
+import { ShownRun } from "./shown-run.js";
+import { exposureOf } from "./stage.js";
+import { headingOf, shortHeading } from "./verdict.js";
+
+/**
+ * @typedef {import("./network-view.js").Look} Look
+ * @typedef {import("./stage.js").Stage} Stage
+ * @typedef {import("./stage.js").Style} Style
+ * @typedef {import("./store.js").Store} Store
+ * @typedef {import("./types.js").Catalogue} Catalogue
+ * @typedef {import("./types.js").ExactAnswer} ExactAnswer
+ * @typedef {import("./types.js").NetworkAnswer} NetworkAnswer
+ * @typedef {import("./types.js").ObserveAnswer} ObserveAnswer
+ * @typedef {import("./types.js").PressureAnswer} PressureAnswer
+ * @typedef {import("./types.js").RunAnswer} RunAnswer
+ * @typedef {import("./types.js").Scenario} Scenario
+ *
+ * @typedef {object} Results what is known of a scenario
+ * @property {NetworkAnswer} graph
+ * @property {RunAnswer} run
+ * @property {PressureAnswer | null} pressure
+ * @property {ExactAnswer | null} exact null if it is not known, or not yet
+ * @property {ObserveAnswer | null} observation
+ */
+
+const MAX_ROWS = 8;
+// In pixels; the stylesheet gives the lower network more height by as much as it has more below.
+const STACKED_BELOW = 24;
+
+/** The network of A, beside the stage. */
+class SecondNetwork {
+  /** @type {ShownRun | null} */
+  shown = null;
+  /** @type {ObserveAnswer | null} */
+  observation = null;
+  /** @type {NetworkAnswer | null} */
+  #graph = null;
+  /**
+   * How the last frame was drawn.
+   * @type {Look}
+   */
+  #look;
+  /**
+   * Whether agents and their places are those of a network on the stage.
+   * @type {{beside: NetworkAnswer | null, answer: boolean}}
+   */
+  #alike = { beside: null, answer: false };
+
+  /** @param {Stage} stage */
+  constructor(stage) {
+    this.stage = stage;
+    this.canvas = byId("network-a", HTMLCanvasElement);
+    const nameOf = (/** @type {number} */ index) => String(this.#graph?.header.labels?.[index] ?? index);
+    this.view = new NetworkView(this.canvas, stage.view.tools, nameOf);
+    this.#look = stage.look;
+    new ResizeObserver(() => this.#refit()).observe(this.canvas);
+    setDrawing(this.canvas, (scale) => this.view.picture(scale, { ...this.#look, cursor: -1 }));
+  }
+
+  /** @param {Results} results */
+  show({ graph, run, observation }) {
+    this.shown = new ShownRun(run, this.stage.clock);
+    this.observation = observation;
+    if (graph === this.#graph) return;
+    this.#graph = graph;
+    this.#alike = { beside: null, answer: false };
+    this.view.setGraph({ n: graph.header.n, exact: graph.header.exact, ...graph.arrays });
+  }
+
+  get #sharesLayout() {
+    const { graph: beside } = this.stage;
+    if (this.#alike.beside !== beside) {
+      const [here, there] = [this.#graph, beside].map((graph) => graph?.arrays.positions ?? []);
+      this.#alike = { beside, answer: here.length === there.length && here.every((value, k) => value === there[k]) };
+    }
+    return this.#alike.answer;
+  }
+
+  #refit() {
+    // One above the other, only the lower network has the key below it.
+    const stacked = this.canvas.getBoundingClientRect().top !== this.stage.canvas.getBoundingClientRect().top;
+    this.view.below = stacked ? STACKED_BELOW : BELOW;
+    this.view.refit();
+    this.stage.invalidate();
+  }
+
+  restyle() {
+    this.view.drawEdges();
+  }
+
+  /** @param {Style} style */
+  paint({ colour, layout, followed, cursor, ...style }) {
+    if (!this.shown) return;
+    const alike = this.#sharesLayout;
+    if (alike) this.#follow(layout);
+    // Without an answer nothing is drawn in the place of exposure.
+    const exposure = colour === "exposure" ? (exposureOf(this.observation, this.shown.n) ?? new Float32Array(0)) : null;
+    this.#look = {
+      ...style,
+      fill: exposure ?? (colour === "hidden" ? this.shown.hidden : this.shown.shown),
+      ring: colour === "public" ? this.shown.hidden : null,
+      followed: alike ? followed : new Map(),
+      cursor: alike ? cursor : -1,
+      observed: null,
+      brush: null,
+    };
+    this.view.draw(this.#look);
+  }
+
+  /** @param {Style["layout"]} layout whose zoom is taken over */
+  #follow({ zoom, panX, panY }) {
+    const { layout } = this.view;
+    if (layout.zoom === zoom && layout.panX === panX && layout.panY === panY) return;
+    Object.assign(layout, { zoom, panX, panY });
+    this.view.refit();
+  }
+}
+
+export class Comparison {
+  /**
+   * What is known of A, and of which scenario that is.
+   * @type {{scenario: string, results: Results} | null}
+   */
+  #known = null;
+  #channel = new Channel();
+
+  /**
+   * @param {object} parts
+   * @param {Store} parts.store
+   * @param {Stage} parts.stage
+   * @param {Catalogue} parts.catalogue
+   * @param {() => Results | null} parts.present what is known of B, null if that is not what the controls say
+   * @param {(results: Results | null) => void} parts.onChange called with what is known of A, null without comparison
+   */
+  constructor({ store, stage, catalogue, present, onChange }) {
+    this.store = store;
+    this.stage = stage;
+    this.catalogue = catalogue;
+    this.present = present;
+    this.onChange = onChange;
+    this.second = new SecondNetwork(stage);
+    byId("compare").addEventListener("click", () => (store.other ? this.#end() : this.#begin()));
+    byId("comparison-end").addEventListener("click", () => this.#end());
+    byId("comparison-swap").addEventListener("click", () => this.#swap());
+    store.onOther(() => this.refresh());
+    store.onView((now, before) => {
+      // What is learned about the agents of A is only computed to be shown.
+      if (store.other && now.colour !== before.colour && now.colour === "exposure") this.refresh();
+    });
+  }
+
+  restyle() {
+    this.second.restyle();
+  }
+
+  #begin() {
+    this.#keep();
+    this.store.setOther(this.store.scenario);
+  }
+
+  #end() {
+    this.store.setOther(null);
+    byId("compare").focus();
+  }
+
+  #swap() {
+    const { scenario, other, view } = this.store;
+    if (!other) return;
+    this.#keep();
+    this.store.open({ scenario: other, other: scenario, view });
+  }
+
+  /** Keep what is known of B, which becomes A, so that it need not be computed again. */
+  #keep() {
+    const results = this.present();
+    this.#known = results && { scenario: JSON.stringify(this.store.scenario), results };
+  }
+
+  /** Show the comparison that the state asks for, if any. */
+  async refresh() {
+    const { other } = this.store;
+    this.#showFrame(other !== null);
+    if (!other) {
+      this.#channel.cancel();
+      this.#known = null;
+      this.#show(null);
+      return;
+    }
+    const scenario = JSON.stringify(other);
+    if (this.#known?.scenario !== scenario) {
+      this.#known = null;
+      this.#show(null);
+      const results = await this.#channel.latest((signal) => this.#compute(other, signal)).catch(reported);
+      if (!results) return;
+      this.#known = { scenario, results };
+    }
+    this.#show(this.#known.results);
+    await this.#complete(other, this.#known.results);
+  }
+
+  /**
+   * @param {Scenario} scenario
+   * @param {AbortSignal} signal
+   * @returns {Promise<Results>}
+   */
+  async #compute({ observe, privacy, ...scenario }, signal) {
+    const question = { scenario };
+    const [graph, run, pressure] = await Promise.all([
+      ask("/api/network", question, signal, OTHER_TAB),
+      ask("/api/run", question, signal, OTHER_TAB),
+      ask("/api/pressure", question, signal, OTHER_TAB),
+    ]);
+    return { graph, run, pressure, exact: null, observation: null };
+  }
+
+  /**
+   * Compute what takes longer, and is only needed for one sentence and for one way to colour the network.
+   * @param {Scenario} other
+   * @param {Results} results
+   */
+  async #complete(other, results) {
+    const { observe, privacy, ...scenario } = other;
+    const observing = this.store.view.colour === "exposure" && !results.observation;
+    if (results.exact && !observing) return;
+    const [exact, observation] = (await this.#channel.latest((signal) =>
+      Promise.all([
+        results.exact ?? ask("/api/exact", { scenario }, signal, OTHER_TAB).catch(() => null),
+        observing
+          ? ask("/api/observe", { scenario: { ...other, observe: observerOf(other) } }, signal, OTHER_TAB).catch(
+              reported,
+            )
+          : results.observation,
+      ]),
+    )) ?? [null, null];
+    if (this.#known?.results !== results) return;
+    Object.assign(results, { exact: exact ?? results.exact, observation: observation ?? results.observation });
+    this.#show(results);
+  }
+
+  /** @param {Results | null} results */
+  #show(results) {
+    const { second, stage } = this;
+    if (results) second.show(results);
+    else second.shown = null;
+    stage.second = results ? second : null;
+    stage.rescale();
+    if (results) this.#showVerdict(results);
+    this.onChange(results);
+    this.showDifferences();
+    this.mark();
+  }
+
+  /** @param {boolean} comparing */
+  #showFrame(comparing) {
+    document.documentElement.toggleAttribute("data-comparing", comparing);
+    for (const id of ["picture-a", "picture-name-b", "verdict-a", "comparison"]) byId(id).hidden = !comparing;
+    byId("compare").setAttribute("aria-pressed", String(comparing));
+  }
+
+  /** @param {Results} results */
+  #showVerdict({ run, exact }) {
+    const { verdict } = run.header;
+    byId("verdict-a").dataset.outcome = verdict.outcome;
+    byId("verdict-a-heading").textContent = headingOf(verdict);
+    byId("name-a").textContent = shortHeading(verdict);
+    const outlook = exact?.header.verdict?.outlook ?? "";
+    byId("verdict-a-sentence").textContent = `${verdict.summary} ${outlook}`.trim();
+  }
+
+  /** Say what differs now, and in which words each network ends. */
+  showDifferences() {
+    const { other, scenario } = this.store;
+    if (!other) return;
+    const found = differences(other, scenario, this.catalogue);
+    const rows = found.slice(0, MAX_ROWS).map(({ path, title, a, b }) => {
+      const head = el("th", { scope: "row" }, title);
+      return el(
+        "tr",
+        { "data-differs": path },
+        head,
+        el("td", { class: "numeral" }, a),
+        el("td", { class: "numeral" }, b),
+      );
+    });
+    byId("differences").replaceChildren(...rows);
+    byId("differences-table").hidden = found.length === 0;
+    const more = found.length - rows.length;
+    const none = "Nothing yet. A stays as it is; whatever you change now is B.";
+    byId("differences-note").textContent = found.length ? (more > 0 ? `and ${more} more` : "") : none;
+  }
+
+  /** Say which run has ended before the time shown. */
+  mark() {
+    const runs = { "ended-a": this.second.shown?.run, "ended-b": this.stage.run };
+    for (const [id, run] of Object.entries(runs)) {
+      const end = run?.arrays.times.at(-1) ?? Infinity;
+      byId(id).hidden = this.stage.clock.time <= end;
+      byId(id).textContent = `ended at t = ${formatCount(end)}`;
+    }
+  }
+}
+
+/**
+ * Show a refusal, and return nothing in place of the answer.
+ * @param {unknown} error
+ */
+function reported(error) {
+  if (!(error instanceof Refusal)) throw error;
+  showMessage(`A: ${error.message}`, "bad");
+  return null;
+}

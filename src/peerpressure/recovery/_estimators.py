@@ -1,0 +1,308 @@
+"""The estimators and the call of them: x₀, or the hidden opinions x_{T+1} after the last observed step T.
+
+A new method is one function ``method(system, data, prior) -> Estimate`` and one line in ``METHODS``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from scipy import sparse
+
+from peerpressure.errors import InvalidInputError, TooLargeError, did_you_mean, message
+from peerpressure.model import Model
+from peerpressure.progress import ShouldStop, cancellable
+from peerpressure.recovery._estimate import Covariance, Estimate, Target, known_estimate, with_rounding_error
+from peerpressure.recovery._innovations import adopted_part, check_complete, innovations, invert, is_invertible
+from peerpressure.recovery._kalman import kalman, last_step
+from peerpressure.recovery._least_squares import SymmetricOperator, few_threads
+from peerpressure.recovery._likelihood import likelihood
+from peerpressure.recovery._limits import PARTIAL_LIMIT, SHARE_TOLERANCE
+from peerpressure.recovery._observation import (
+    Observation,
+    Outputs,
+    given_who_updated,
+    outputs_of,
+)
+from peerpressure.recovery._prior import Prior
+from peerpressure.recovery._regression import gls, ols, snapshot, wls
+from peerpressure.recovery._residuals import diagnostics_of
+from peerpressure.statespace import System, model_of, retained, state_layout, transitions
+from peerpressure.step import Array
+from peerpressure.trajectory import Trajectory
+
+TARGETS = ("initial", "current")
+# Every method takes a model; those of CONTINUOUS take an SDE as well.
+Method: TypeAlias = Callable[[Any, Outputs, Prior | None], Estimate]
+
+
+class Estimator(NamedTuple):
+    """Declaration of an estimator: its function, its name for a label, and a description in one line.
+
+    Attributes
+    ----------
+    estimate : callable
+        Function ``method(system, data, prior) -> Estimate``.
+    title : str
+        Name for a label.
+    help : str
+        Description in one line.
+
+    See Also
+    --------
+    peerpressure.recovery.METHODS : Table of all estimators.
+
+    Examples
+    --------
+    >>> from peerpressure.recovery import METHODS
+    >>> METHODS["kalman"].title
+    'Kalman filter'
+    """
+
+    estimate: Method
+    title: str
+    help: str
+
+
+METHODS: Mapping[str, Estimator] = {
+    "ols": Estimator(ols, "The paper's regression", "Ordinary least squares, as if errors were independent and alike."),
+    "innovations": Estimator(
+        innovations,
+        "Innovations",
+        "Inverts the update and averages: the best linear estimate where all agents are observed.",
+    ),
+    "kalman": Estimator(
+        kalman, "Kalman filter", "The best linear estimate where some agents or some steps are not observed."
+    ),
+    "wls": Estimator(
+        wls, "Weighted least squares", "Weights each error by its variance, still as if errors were independent."
+    ),
+    "gls": Estimator(gls, "Generalised least squares", "Uses the full covariance of the errors."),
+    "likelihood": Estimator(
+        likelihood,
+        "Maximum likelihood",
+        "Uses the law of the noise: the median for Laplace, the midrange for uniform noise.",
+    ),
+    "snapshot": Estimator(snapshot, "Last step only", "Uses the public opinions of the last observed step alone."),
+}
+
+CONTINUOUS = ("innovations", "kalman")
+UNUSED_START = "step 0 shows x₀ itself and is not used unless sees_start is true"
+COARSE_ROUNDING = "rounding exceeds the noise of outputs: errors are approximate"
+# Methods that fit outputs which the model cannot have made.
+REGRESSIONS = ("ols", "wls", "gls", "snapshot")
+
+
+def recover(
+    model: System,
+    trajectory: Trajectory,
+    method: str = "innovations",
+    observation: Observation | None = None,
+    prior: Prior | None = None,
+    target: Target = "initial",
+    *,
+    should_stop: ShouldStop | None = None,
+) -> Estimate:
+    """Estimate the hidden opinions from what is observed of a run.
+
+    The observer knows network, stubbornness, peer pressure, how opinions adapt and the law of the noise, but not x₀;
+    the model's own hidden opinions are never used, except to compare with. Where it is random who updates, the observer
+    sees who does, and the estimate is the exact one given that. A run that continues another is read as one
+    that began at step 0 and is observed from where its record begins.
+
+    Parameters
+    ----------
+    model : Model or SDE
+        The model that the observer assumes. Steps of an SDE are those of its grid.
+    trajectory : Trajectory
+        A run with recorded states.
+    method : str, default "innovations"
+        "innovations" inverts the update and averages, the best linear method for complete outputs; "kalman" gives the
+        best linear estimate from any outputs; "gls" does so in one dense model; "ols" and "wls" are regressions with
+        exact sandwich covariances; "likelihood" uses the law of the noise; "snapshot" uses only the last step. In
+        continuous time, "innovations" or "kalman".
+    observation : Observation, optional
+        Which agents are observed and when; by default all that is recorded from step 1 on. Where the record has
+        y₀ = x₀, the note of the estimate says that it was left out.
+    prior : Prior, optional
+        Gaussian prior of x₀, matched by label if it has names; without one, estimates are unbiased.
+    target : {"initial", "current"}, default "initial"
+        Estimate x₀, or the hidden opinions after the last observed step; these differ where opinions adapt.
+    should_stop : callable, optional
+        Called at every step that is followed; the work is cancelled with `CancelledError` if it returns True.
+
+    Returns
+    -------
+    Estimate
+        The estimate, with its exact covariance and which opinions are identified.
+
+    Raises
+    ------
+    InvalidInputError
+        If the method is not known or cannot use these outputs, or if the model cannot have made them.
+    TooLargeError
+        If the method needs a dense matrix of too many agents.
+
+    See Also
+    --------
+    recovery.information : The Cramér–Rao bound, before any output is observed.
+    recovery.kalman_smoother : Posteriors of public and hidden opinions at every step.
+    recovery.fit : Estimates of unknown parameters together with x₀.
+
+    Examples
+    --------
+    >>> from peerpressure import Gaussian, Model, recover, simulate
+    >>> from peerpressure.networks import k2
+    >>> model = Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(1.0))
+    >>> estimate = recover(model, simulate(model, steps=400, seed=1))
+    >>> estimate.std.round(3)
+    array([0.05, 0.05])
+    """
+    with cancellable(should_stop), few_threads(model_of(model).n):
+        return _recover(model, trajectory, method, observation, prior, target)
+
+
+def _recover(
+    model: System,
+    trajectory: Trajectory,
+    method: str,
+    observation: Observation | None,
+    prior: Prior | None,
+    target: Target,
+) -> Estimate:
+    _check_method(model, method)
+    model = given_who_updated(model, trajectory, observation)
+    which = _checked_target(target)
+    prior = None if prior is None else prior.in_order(model.network.labels)
+    data = outputs_of(model, trajectory, observation)
+    # Where opinions are constant, the current ones are x₀, and every method estimates them.
+    follows = which == "current" and state_layout(model).has_hidden
+    if not data.seen.free.size and not follows:
+        found = known_estimate(model_of(model), data, method)
+        return replace(found, target=which, replicates=data.replicates, diagnostics=diagnostics_of(model, data))
+
+    def estimator(seen: Outputs) -> Estimate:
+        return _current(model, seen, method, prior) if follows else METHODS[method].estimate(model, seen, prior)
+
+    # A likelihood is maximised replicate by replicate, so copies would multiply the work, and to a tolerance far above
+    # rounding errors.
+    found = estimator(data) if method == "likelihood" else with_rounding_error(estimator, data)
+    if method in REGRESSIONS and data.complete and isinstance(model, Model) and is_invertible(model):
+        # A regression fits any outputs; inverting the update raises an error where the noise cannot have made them.
+        invert(model, data)
+    note = "; ".join(filter(None, (found.note, *_remarks(model, data))))
+    facts: dict[str, Any] = {"target": which, "note": note, "replicates": data.replicates}
+    return replace(found, diagnostics=diagnostics_of(model, data), **facts)
+
+
+def _remarks(system: System, data: Outputs) -> Iterator[str]:
+    """Yield what a reader must know about how the outputs were read."""
+    if data.leaves_start:
+        yield UNUSED_START
+    # Between outputs that move by less than the spacing, errors of rounding repeat themselves.
+    if data.seen.rounding and any(
+        (step.noise_std[data.seen.agents] < data.seen.rounding / 2).any()
+        for step in transitions(system, data.seen.last)
+    ):
+        yield COARSE_ROUNDING
+
+
+def _check_method(system: System, method: str) -> None:
+    if method not in METHODS:
+        rule = f"the method must be one of {', '.join(METHODS)}"
+        remedy = f"name one of these{did_you_mean(method, METHODS)}"
+        raise InvalidInputError(message(rule, got=repr(method), remedy=remedy))
+    if not isinstance(system, Model) and method not in CONTINUOUS:
+        rule = f"in continuous time the method must be one of {', '.join(CONTINUOUS)}"
+        remedy = "'innovations' needs all outputs, and 'kalman' can do without"
+        raise InvalidInputError(message(rule, got=repr(method), remedy=remedy))
+
+
+# The hidden opinions x_{T+1} after the last observed step T, where they adapt.
+#
+# An observer of complete outputs knows x_{T+1} = π_T x₀ + k_T up to the decreasing share π_T of x₀, so the error of
+# x_{T+1} tends to 0 with π_T even where that of x₀ does not. A new method is one line in ``CURRENT``.
+
+
+def _current_by_innovations(system: System, data: Outputs, prior: Prior | None = None) -> Estimate:
+    """Return π_T x̂₀ + k_T from complete outputs, with covariance π_T Cov(x̂₀) π_T."""
+    check_complete(data)
+    if not isinstance(system, Model):
+        # Between the observed times of an equation, opinions adapt to what is not seen.
+        return replace(_current_by_filter(system, data, prior), method="innovations")
+    model, free = system, data.seen.free.size
+    initial = innovations(model, data, prior) if free else known_estimate(model, data, "innovations")
+    share = np.broadcast_to(retained(model, data.seen.last)[-1], (model.n,))
+    # With nothing of x₀ left, the adopted part is the whole opinion and is known exactly.
+    identified = initial.identified | (share == 0)
+    return replace(
+        initial,
+        value=share * initial.value + adopted_part(model, data),
+        covariance=_scaled(initial.covariance, share),
+        identified=identified,
+        rank=model.n if identified.all() else initial.rank,
+        note="" if free else "follows from the start, which was observed",
+    )
+
+
+def _current_by_filter(system: System, data: Outputs, prior: Prior | None = None) -> Estimate:
+    """Return the filter's posterior of x_{T+1}, from any outputs."""
+    model = model_of(system)
+    if model.n > PARTIAL_LIMIT:
+        rule = f"current opinions are filtered from partial outputs for at most {PARTIAL_LIMIT:,} agents"
+        remedy = "use complete outputs with method='innovations', which takes millions"
+        raise TooLargeError(message(rule, got=f"{model.n:,}", remedy=remedy))
+    last = last_step(system, data, prior)
+    solution = last.information.solve()
+    hidden = last.state.posterior(solution.posterior).part(state_layout(system).hidden)
+    # Directions of x₀ that are not determined may shrink to 0 in x_{T+1}, so the rank is counted again.
+    lost = int(np.linalg.matrix_rank(hidden.null_space, tol=SHARE_TOLERANCE)) if hidden.null_space.size else 0
+    return Estimate(
+        model,
+        "kalman",
+        hidden.mean,
+        hidden.covariance,
+        hidden.identified,
+        model.n - lost,
+        solution.condition,
+    )
+
+
+CURRENT: Mapping[str, Callable[[System, Outputs, Prior | None], Estimate]] = {
+    "innovations": _current_by_innovations,
+    "kalman": _current_by_filter,
+}
+
+
+def _current(system: System, data: Outputs, method: str, prior: Prior | None) -> Estimate:
+    """Return the estimate of the hidden opinions after the last observed step."""
+    if method not in CURRENT:
+        rule = f"hidden opinions after the last step are estimated by {' or '.join(CURRENT)}"
+        raise InvalidInputError(message(rule, got=repr(method), remedy="use method='kalman', or target='initial'"))
+    return replace(CURRENT[method](system, data, prior), target="current")
+
+
+def _checked_target(value: object) -> Target:
+    """Return which hidden opinions are to be estimated, after checking it."""
+    if value == "initial":
+        return "initial"
+    if value == "current":
+        return "current"
+    rule = f"the target must be one of {', '.join(map(repr, TARGETS))}"
+    raise InvalidInputError(
+        message(rule, got=repr(value), remedy="'initial' is x₀, 'current' the hidden opinions after the last step")
+    )
+
+
+def _scaled(covariance: Covariance, share: Array) -> Any:
+    """Return diag(share) · covariance · diag(share), in the form in which the covariance came."""
+    # Composed lazily: forming the matrix is what operators avoid.
+    if isinstance(covariance, SymmetricOperator):
+        return covariance.scaled(share)
+    if sparse.issparse(covariance):
+        sides = sparse.diags_array(share, format="csr")
+        return sparse.csr_array(sides @ covariance @ sides)
+    return share[:, None] * (covariance @ np.diag(share))

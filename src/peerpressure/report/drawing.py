@@ -1,0 +1,109 @@
+"""Figures of a run as files and pictures, drawn by processes that load Matplotlib while the run is simulated."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from multiprocessing import get_context, parent_process
+from threading import Thread
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from threadpoolctl import threadpool_limits
+
+from peerpressure.progress import deaf_children
+from peerpressure.report.html import Image
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# More have too little to draw for what each of them loads.
+MOST_PROCESSES = 3
+
+
+class Order(NamedTuple):
+    """A figure of a run to be drawn: its name, the arguments of its function, and what is asked for."""
+
+    name: str
+    arguments: tuple[Any, ...]
+    formats: tuple[str, ...] = ()
+    pictured: bool = False
+
+
+class Drawing(NamedTuple):
+    """A figure as files by suffix, and as a picture for a page; empty where they are not asked for."""
+
+    files: dict[str, bytes]
+    picture: Image | None
+
+
+# Takes an order, and returns the function that waits for its drawing.
+Submit: TypeAlias = Callable[[Order], Callable[[], Drawing]]
+
+
+def draw(order: Order) -> Drawing:
+    """Return the drawing of a figure."""
+    # Imported here, so that only a process that draws loads Matplotlib.
+    from peerpressure.plotting import network, run
+    from peerpressure.plotting.style import render
+    from peerpressure.report.pictures import image, settled
+
+    functions: dict[str, Callable[..., Figure]] = {
+        "opinions": run.opinions,
+        "hidden": run.hidden,
+        "network": run.temporal_network,
+        "estimates": run.estimates,
+        "exposure": run.exposed,
+        "exposure_map": network.exposure,
+        "budget": run.spent,
+        "frontier": network.frontier,
+    }
+    figure = settled(functions[order.name](*order.arguments))
+    made = {kind: render(figure, kind) for kind in order.formats}
+    return Drawing(made, image(figure) if order.pictured else None)
+
+
+def here(order: Order) -> Callable[[], Drawing]:
+    """Take an order that this process draws when it is waited for."""
+    return partial(draw, order)
+
+
+@contextlib.contextmanager
+def elsewhere(cores: int) -> Iterator[Submit]:
+    """Give a function that takes orders for other processes, as many as there are cores left; they end with the block.
+
+    Their drawings have the same bytes as those of this process. On systems other than Linux, and with a single core,
+    this process draws. Callers with threads of their own, such as servers, should not use it.
+    """
+    count = min(cores - 1, MOST_PROCESSES) if sys.platform == "linux" else 0
+    if count < 1:
+        yield here
+        return
+    pool = ProcessPoolExecutor(count, mp_context=get_context("fork"), initializer=_prepare)
+    try:
+        # Ctrl-C ends them through this process, which copies itself now, before a run starts its threads.
+        with deaf_children():
+            for _ in range(count):
+                pool.submit(os.getpid)  # anything, since processes start with the first orders
+        yield lambda order: pool.submit(draw, order).result
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _prepare() -> None:
+    """Load what is needed to draw, and end with the parent even if that is killed."""
+    Thread(target=_end_with_parent, daemon=True).start()
+    import peerpressure.report.pictures  # noqa: F401
+
+    # The other cores are busy with the run; threads of linear algebra would only wait for them.
+    threadpool_limits(limits=1, user_api="blas")
+
+
+def _end_with_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
