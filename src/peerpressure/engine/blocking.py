@@ -41,7 +41,8 @@ class EdgeBlocks(NamedTuple):
 
 def is_scattered(matrix: csr_array, itemsize: int) -> bool:
     """Return whether a step over this network waits for memory: large states, and neighbours far from each other."""
-    if matrix.shape[0] * itemsize <= CACHE or matrix.nnz == 0:
+    # Half of the caches, which the state after the step shares with the one before it.
+    if matrix.shape[0] * itemsize <= CACHE // 2 or matrix.nnz == 0:
         return False
     edges = np.linspace(0, matrix.nnz - 1, _SAMPLE).astype(np.int64)
     rows = np.searchsorted(matrix.indptr, edges, side="right") - 1

@@ -106,12 +106,20 @@ def _interleave(
 def agents_of(model: Model, dtype: np.dtype[Any], deviation: NDArray[np.float64] | None) -> AgentArrays:
     """Return the constants of the agents in the precision of the state; the noise is the model's own unless given."""
     adaptation_weight = 1.0 if model.adaptation is None else model.adaptation.adaptation_weight
-    # Rounded to the precision of the state once, so that both kernels and all threads compute from the same bits.
+
+    def constant(values: object) -> NDArray[Any]:
+        # Rounded to the precision of the state once, so that both kernels and all threads compute from the same bits.
+        # What has that precision is not copied, which would take as long as a step; read-only in either case, because
+        # kernels are compiled once more for arrays that are not.
+        array = np.ascontiguousarray(values, dtype).reshape(-1).view()
+        array.flags.writeable = False
+        return array
+
     return AgentArrays(
-        stubbornness=model.s.astype(dtype),
-        degrees=model.network.degrees.astype(dtype),
-        hidden=model.x0.astype(dtype),
-        deviation=np.atleast_1d(np.asarray(model.noise.std if deviation is None else deviation)).astype(dtype),
-        adaptation_weight=np.atleast_1d(np.asarray(adaptation_weight)).astype(dtype),
+        stubbornness=constant(model.s),
+        degrees=constant(model.network.degrees),
+        hidden=constant(model.x0),
+        deviation=constant(model.noise.std if deviation is None else deviation),
+        adaptation_weight=constant(adaptation_weight),
         keep_isolated=model.isolated == "keep",
     )

@@ -136,6 +136,21 @@ function painted(stage) {
 }
 
 /**
+ * Do something while time stands still: all parts of a picture are from one moment.
+ * @param {import("./playback.js").Clock} clock
+ * @param {() => Promise<void>} action
+ */
+async function atRest(clock, action) {
+  const { playing } = clock;
+  clock.pause();
+  try {
+    await action();
+  } finally {
+    if (playing && !clock.playing) clock.toggle();
+  }
+}
+
+/**
  * Save elements of the page as a picture.
  * @param {Element[]} elements
  * @param {string} name
@@ -163,11 +178,12 @@ async function take(what, { scenario, look, stage, link }) {
       showMessage("Copy the address from the browser's address bar: it holds everything that is set here.");
     }
   } else if (what === "network") {
-    await savePicture([holder()], "network-as-shown.png", painted(stage));
+    await atRest(stage.clock, () => savePicture([holder()], "network-as-shown.png", painted(stage)));
   } else if (what === "plots") {
     const figures = [...document.querySelectorAll("[role=tabpanel]:not([hidden]) figure")];
     const visible = figures.filter((figure) => figure.checkVisibility());
-    await savePicture(visible, "plots-as-shown.png", { background: cssColour("page") });
+    const options = { background: cssColour("page") };
+    await atRest(stage.clock, () => savePicture(visible, "plots-as-shown.png", options));
   } else if (what === "animation") {
     const blob = await record(holder(), stage.clock, () => painted(stage));
     if (blob) save(blob, "network-as-shown.gif");

@@ -106,6 +106,8 @@ async function paint(sheet, element) {
   if (drawing) {
     const drawn = await drawing(sheet.scale);
     ctx.drawImage(drawn, x, y, box.width, box.height);
+    // The page must not stand still while several large networks are drawn.
+    await new Promise((resume) => setTimeout(resume));
     return;
   }
   if (element instanceof SVGSVGElement) {
