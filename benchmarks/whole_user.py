@@ -112,23 +112,23 @@ def _command(*given: str) -> object:
 
 
 def _paper(steps: int) -> Call:
-    folder = tempfile.mkdtemp()
-    return lambda: _command("paper", "--fresh", "--out", f"{folder}/paper", "--steps", str(steps))
+    folder = tempfile.TemporaryDirectory()  # removed with the call
+    return lambda: _command("paper", "--fresh", "--out", f"{folder.name}/paper", "--steps", str(steps))
 
 
 def _sweep(units: int) -> Call:
-    folder = Path(tempfile.mkdtemp())
-    (folder / "scenario.toml").write_text(SCENARIO)
-    (folder / "sweep.toml").write_text(SWEEP.format(replications=units // 10))
-    return lambda: _command("sweep", "run", str(folder / "sweep.toml"), "--fresh", "--workers", "1")
+    folder = tempfile.TemporaryDirectory()
+    Path(folder.name, "scenario.toml").write_text(SCENARIO)
+    Path(folder.name, "sweep.toml").write_text(SWEEP.format(replications=units // 10))
+    return lambda: _command("sweep", "run", f"{folder.name}/sweep.toml", "--fresh", "--workers", "1")
 
 
 def _starter(_: int) -> Call:
-    folder = tempfile.mkdtemp()
+    folder = tempfile.TemporaryDirectory()
 
     def call() -> object:
-        _command("new", f"{folder}/{time.perf_counter_ns()}")
-        return _command("run", str(max(Path(folder).glob("*/scenario.toml"))))
+        _command("new", f"{folder.name}/study")
+        return _command("run", f"{folder.name}/study/scenario.toml")
 
     return call
 
