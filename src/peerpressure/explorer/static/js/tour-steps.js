@@ -244,8 +244,8 @@ export const STEPS = [
     reveals: true,
     act: "Skip to the end",
     text: marked(
-      "*Rings* are what members think, and do not change. The *fill* is what they say in public: grey is the " +
-        "average of all opinions, blue is below and orange above.",
+      "*Rings* are what members think, and do not change. The *fill* is what they say in public: grey is v, the " +
+        "weighted mean of what all of them think, blue is below and orange above.",
     ),
     enter: ({ store, clock }) => {
       store.setView({ tab: "curves", colour: "public", logTime: true, zoomColours: true });
