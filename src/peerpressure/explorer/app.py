@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import mimetypes
+import os
 import re
 import sys
 import threading
@@ -183,13 +184,22 @@ def create_app(
     routes = [Route("/", page), Route("/api/catalogue", show_catalogue)]
     routes += [_endpoint(f"/api/{name}", route, queue, cache) for name, route in API.items()]
     app = Starlette(
-        routes=[*routes, Mount("/static", StaticFiles(directory=STATIC))],
+        routes=[*routes, Mount("/static", PageFiles(directory=STATIC))],
         middleware=[Middleware(Guard, hosts=hosts)],
         exception_handlers={HTTPException: _http_error},
         lifespan=lifespan,
     )
     app.state.queue = queue
     return app
+
+
+class PageFiles(StaticFiles):
+    """The files of the page."""
+
+    def lookup_path(self, path: str) -> tuple[str, os.stat_result | None]:
+        """Return the file of a path and its status, None where there is no such file."""
+        # The system refuses such a name, and some versions of Starlette let its error through as status 500.
+        return ("", None) if "\0" in path else super().lookup_path(path)
 
 
 def _endpoint(path: str, route: ApiRoute, queue: JobQueue, cache: ModelCache) -> Route:
