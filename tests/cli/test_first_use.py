@@ -29,7 +29,9 @@ def test_short_help_works_everywhere(capfd: Captured) -> None:
 def test_help_is_as_wide_as_the_terminal(capfd: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
     widths = {}
     for columns in (60, 110):
-        monkeypatch.setattr(shutil, "get_terminal_size", lambda *_, columns=columns: os.terminal_size((columns, 24)))
+        monkeypatch.setattr(
+            shutil, "get_terminal_size", lambda *_, columns=columns, **_options: os.terminal_size((columns, 24))
+        )
         widths[columns] = max(map(len, run(capfd, "diagnose", "--help").out.splitlines()))
     assert widths[60] <= 60
     assert 90 < widths[110] <= 110

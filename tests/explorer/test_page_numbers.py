@@ -204,11 +204,12 @@ def test_an_unknown_network_is_inferred_as_time_goes_on(driver: Driver) -> None:
 
 
 def test_pressure_is_plotted_as_it_is_typed_with_its_verdict(driver: Driver) -> None:
-    driver.row("pressure").locator("select").select_option("formula")
+    with driver.answering():
+        driver.row("pressure").locator("select").select_option("formula")
     field = driver.page.locator("[data-role=formula]")
-    with driver.answering("pressures"):
+    with driver.answering():
         field.fill("2^sqrt(t)")
-    model = described(driver, "pressure").model()
+    model = described(driver).model()
     assert driver.page.inner_text("#pressure-words") == pp.diagnose(model).outcome.value
     assert driver.page.inner_text("#pressure-text").replace("ρt", "ρ_t") == str(model.pressure)
 

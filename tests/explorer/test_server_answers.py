@@ -177,20 +177,20 @@ def test_of_very_many_edges_some_are_drawn(asker: Asker) -> None:
     ],
 )
 def test_pressure_is_plotted_with_its_verdict(asker: Asker, pressure: Any, text: str, outcome: str) -> None:
-    told = asker.post("pressure", {name: SMALL[name] for name in ("network", "noise")} | {"pressure": pressure}).json()
-    assert (told["text"], told["outcome"]) == (text, outcome)
+    facts, arrays = asker.packed("run", SMALL | {"pressure": pressure})
+    assert (facts["pressure"], facts["verdict"]["outcome"]) == (text, outcome)
     schedule = scenario_from(SMALL | {"pressure": pressure}).model().pressure
-    assert told["values"] == schedule(told["times"]).tolist()
+    np.testing.assert_array_equal(arrays["pressures"], schedule(arrays["pressure_times"]))
 
 
-def test_pressure_beyond_doubles_is_null_and_not_a_fault(asker: Asker) -> None:
-    told = asker.post("pressure", SMALL | {"pressure": {"formula": "exp(t)^t"}}).json()
-    assert told["values"][0] == pytest.approx(math.e)
-    assert told["values"][-1] is None
+def test_pressure_beyond_doubles_is_infinite_and_not_a_fault(asker: Asker) -> None:
+    _, arrays = asker.packed("run", SMALL | {"pressure": {"formula": "exp(t)^t"}})
+    assert arrays["pressures"][0] == pytest.approx(math.e)
+    assert arrays["pressures"][-1] == math.inf
 
 
 def test_a_formula_that_is_none_is_told_where_it_stands(asker: Asker) -> None:
-    error = asker.refused("pressure", SMALL | {"pressure": {"formula": "2^sqr(t)"}})
+    error = asker.refused("check", SMALL | {"pressure": {"formula": "2^sqr(t)"}})
     assert "did you mean sqrt?" in error["text"]
     assert error["where"].startswith("pressure")
 

@@ -358,15 +358,47 @@ def test_a_regular_network_starts_at_its_value_up_to_rounding(seed: int) -> None
 
 
 @pytest.mark.parametrize("count", [1, 2, 37, 5_000])
-def test_driven_paths_are_those_of_the_loop(count: int) -> None:
+def test_driven_paths_of_single_steps_are_those_of_the_loop(count: int) -> None:
     rng = np.random.default_rng(count)
-    forgotten, target = rng.uniform(0.0, 1.0, count) ** 8, 10.0 ** rng.uniform(-12, 0, count)
-    forgotten[::7] = 1.0
+    rates, target = rng.uniform(0.0, 1.0, count) ** 8, 10.0 ** rng.uniform(-12, 0, count)
+    rates[::7] = 800.0
     value, expected = -0.3, []
-    for share, aim in zip(forgotten, target, strict=True):
-        value += share * (aim - value)
+    for rate, aim in zip(rates, target, strict=True):
+        value += -math.expm1(-rate) * (aim - value)
         expected.append(value)
-    np.testing.assert_allclose(_rates._driven(-0.3, forgotten, target), expected, rtol=1e-10, atol=1e-13)
+    found = _rates._driven(-0.3, rates, target, count)
+    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-13)
+
+
+def test_driven_paths_of_intervals_follow_targets_that_are_linear_in_them() -> None:
+    rates, targets = np.array([0.0, 0.3, 1e-6, 5.0, 90.0, 0.02]), np.array([1.0, 2.0, -1.0, 0.5, 4.0, 4.5])
+    value, expected, parts = -0.3, [-0.3], 20_000
+    for rate, begin, end in zip(rates[1:], targets[:-1], targets[1:], strict=True):
+        for aim in np.linspace(begin, end, parts, endpoint=False) + (end - begin) / (2 * parts):
+            value += -math.expm1(-rate / parts) * (aim - value)
+        expected.append(value)
+    np.testing.assert_allclose(_rates._driven(-0.3, rates, targets, 1), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("pressure", [Linear(0.7), Linear(3.0, offset=5.0), Power(0.6), Logarithmic()])
+@pytest.mark.parametrize(
+    "noise", [Gaussian(0.5), Gaussian(0.5, temporal="frozen"), Gaussian(0.5, time_scale=Power(-0.2))]
+)
+def test_the_path_of_the_mode_is_that_of_single_steps(pressure: Schedule, noise: Noise) -> None:
+    model = Model(star(5), hidden=[1.0, 0.0, 0.0, 0.2, 0.4], pressure=pressure, noise=noise)
+    kappa, lag, sigma = model.kappa, 0.3, 0.8
+    path = _rates.mode_path(model, kappa, lag, sigma)
+    bias, deviation, variance = path.bias[_rates.EXACT_STEPS - 2], 0.0, 0.0
+    ends = dict(zip(path.t.tolist(), zip(path.bias, path.variance, strict=True), strict=True))
+    for t in range(1, 20_000):
+        rho, scale = float(pressure(t)), sigma * float(noise.scale(t))
+        a = kappa / rho
+        if t >= _rates.EXACT_STEPS:
+            bias = (bias + a * lag / rho) / (1 + a)
+        deviation, variance = (deviation + a * scale) / (1 + a), (variance + (a * scale) ** 2) / (1 + a) ** 2
+        if t in ends and t >= _rates.EXACT_STEPS:
+            spread = deviation**2 if noise.autocorrelation == 1 else variance
+            assert ends[t] == pytest.approx((bias, spread), rel=0.01)
 
 
 def test_models_that_differ_in_noise_only_share_their_spectrum() -> None:

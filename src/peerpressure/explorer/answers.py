@@ -160,16 +160,6 @@ def _plain_verdict(verdict: Verdict, model: Model) -> dict[str, Any]:
     return plain
 
 
-def pressure_answer(built: BuiltScenario, limits: Limits) -> dict[str, Any]:
-    """Return ρ_t as text and at some times (null beyond the range of doubles), and the outcome."""
-    pressure = built.model.pressure
-    # From the first step on, since ρ_t need not be defined at 0.
-    times = thinned(built.steps, MAX_PRESSURES).times[1:] * built.time_step
-    verdict = verdict_facts(built, limits)
-    kept = ("outcome", "words", "estimated", "reason", "kappa")
-    return {"text": str(pressure), "times": times, "values": pressure(times)} | {name: verdict[name] for name in kept}
-
-
 # Exact moments
 
 
@@ -215,10 +205,10 @@ def _affordable_times(built: BuiltScenario, functionals: int, limits: Limits) ->
 
 
 def run_answer(built: BuiltScenario, limits: Limits) -> bytes:
-    """Return the states of the first replicate and the summaries of all, with the verdict."""
+    """Return the states of the first replicate and the summaries of all, with the peer pressure and the verdict."""
     begin = time.perf_counter()
     model, thinning = built.model, shown_times(built, limits)
-    arrays = _run_arrays(built, thinning)
+    arrays = _run_arrays(built, thinning) | _pressures(built)
     facts = {
         "n": model.n,
         "steps": built.steps,
@@ -227,12 +217,20 @@ def run_answer(built: BuiltScenario, limits: Limits) -> bytes:
         "class_values": model.class_values[:MAX_VALUES].tolist(),
         "own_limits": not isinstance(model.target, float),
         "signed": model.network.signed,
+        "pressure": str(model.pressure),
         "verdict": verdict_facts(built, limits),
         "every": thinning.every,
         "dense": thinning.dense,
         "elapsed_ms": 1e3 * (time.perf_counter() - begin),
     }
     return pack(facts, arrays)
+
+
+def _pressures(built: BuiltScenario) -> Arrays:
+    """Return ρ_t at some times, ∞ beyond the range of doubles."""
+    # From the first step on, since ρ_t need not be defined at 0.
+    times = thinned(built.steps, MAX_PRESSURES).times[1:] * built.time_step
+    return {"pressure_times": times.astype(np.float64), "pressures": built.model.pressure(times)}
 
 
 def shown_times(built: BuiltScenario, limits: Limits) -> Thinning:

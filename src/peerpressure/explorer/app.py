@@ -29,7 +29,6 @@ from peerpressure.explorer.answers import (
     inference_answer,
     network_answer,
     observe_answer,
-    pressure_answer,
     run_answer,
 )
 from peerpressure.explorer.catalogue import catalogue
@@ -88,8 +87,9 @@ def _exact(cache: ModelCache, body: Body) -> Answer:
     return Answer(exact_answer(cache.build(body, _OBSERVER), body, cache.limits))
 
 
-def _pressure(cache: ModelCache, body: Body) -> Answer:
-    return Answer(json_bytes(pressure_answer(cache.build(body, _OBSERVER), cache.limits)), _JSON)
+def _check(cache: ModelCache, body: Body) -> Answer:
+    cache.build(body, _OBSERVER)  # raises if the scenario is not valid
+    return Answer(json_bytes({}), _JSON)
 
 
 def _observe(cache: ModelCache, body: Body) -> Answer:
@@ -137,7 +137,7 @@ API: Mapping[str, ApiRoute] = {
     "network": ApiRoute(_network),
     "run": ApiRoute(_run),
     "exact": ApiRoute(_exact),
-    "pressure": ApiRoute(_pressure),
+    "check": ApiRoute(_check),
     "observe": ApiRoute(_observe),
     "inference": ApiRoute(_inference),
     "upload": ApiRoute(_upload, raw=True),

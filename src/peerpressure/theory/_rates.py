@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, final
 
 import numpy as np
@@ -53,11 +53,12 @@ from peerpressure.theory._structure import NoiselessLimit
 # network itself relaxes at a rate given by its spectral gap, and agents are close to each other only where ρ_t exceeds
 # the inverse of the least positive eigenvalue of S⁻¹L.
 
-# Steps that are taken one by one; later ones are grouped into intervals in which t grows by this factor.
+# Steps that are taken one by one; later ones are grouped into intervals.
 EXACT_STEPS = 128
-GROWTH = 1.02
-# log t of the farthest time, within the range of doubles.
-FARTHEST = 690.0
+# Factors by which t grows in an interval: a small one up to log t = 23, as far as onsets are read as numbers, and a
+# larger one up to the farthest time within the range of doubles.
+NEAR_GROWTH, FAR_GROWTH = 1.02, 1.1
+NEAR, FARTHEST = 23.0, 690.0
 # Relative distance from a law up to which it is said to hold.
 WITHIN = 0.1
 # Agents up to which the spectrum of the network is computed, which takes a tenth of a second.
@@ -113,10 +114,35 @@ class Law:
 
 @final
 @dataclass(frozen=True, eq=False)
+class Intervals:
+    """Intervals of time between whole numbers, at first of one step each; all of shape (times,)."""
+
+    t: Array  # their ends
+    log_t: Array
+    lengths: Array
+    inside: Array  # a time in each whose pressure stands for all
+
+
+@cache
+def intervals() -> Intervals:
+    """Return the intervals through which modes are followed."""
+    near = np.arange(math.log(EXACT_STEPS), NEAR, math.log(NEAR_GROWTH))
+    far = np.arange(NEAR, FARTHEST, math.log(FAR_GROWTH))
+    t = np.concatenate([np.arange(1.0, EXACT_STEPS), np.rint(np.exp(np.concatenate([near, far])))])
+    log_t, lengths = np.log(t), np.diff(t, prepend=0.0)
+    # The logarithmic mean of both ends: there 1/t is its mean over the interval, and sums of 1/(c t) lose nothing on
+    # their long way. The time of a single step is its own.
+    mean = np.floor(lengths[1:] / np.diff(log_t))
+    return Intervals(t, log_t, lengths, np.where(t < EXACT_STEPS, t, np.concatenate([t[:1], mean])))
+
+
+@final
+@dataclass(frozen=True, eq=False)
 class ModePath:
     """Bias and variance of the consensus mode over time, and the pressures; all of shape (times,)."""
 
     t: Array
+    log_t: Array
     reciprocal: Array
     bias: Array
     variance: Array
@@ -128,8 +154,8 @@ class ModePath:
         seen = np.flatnonzero(values > 1e-280)
         if law.constant == 0 or not math.isfinite(law.exponent) or seen.size < 3:
             return 1.0
-        t, log_value = self.t[: seen[-1] + 1], np.log(np.maximum(values[: seen[-1] + 1], 1e-300))
-        log_t = np.log(t)
+        t, log_t = self.t[: seen[-1] + 1], self.log_t[: seen[-1] + 1]
+        log_value = np.log(np.maximum(values[: seen[-1] + 1], 1e-300))
         slope = -np.gradient(log_value, log_t)
         with np.errstate(divide="ignore"):
             claimed = law.exponent - (1 / log_t if law.log else 0.0)
@@ -143,7 +169,7 @@ class ModePath:
     def error_reached(self, steps: int, error: float, precision: float) -> float | None:
         """Return the time from which the error, known after some steps, is at most a precision; None if never."""
         predicted = np.hypot(self.bias, np.sqrt(self.variance))
-        now = float(np.interp(math.log(steps), np.log(self.t), predicted))
+        now = float(np.interp(math.log(steps), self.log_t, predicted))
         # Only the decay is taken from here; the error itself is known exactly.
         off = (predicted * error > precision * now) | (self.t <= steps)
         found = _after(off, self.t)
@@ -163,42 +189,52 @@ def mode_path(model: Model, kappa: float, lag: float, sigma: float) -> ModePath:
 
     ``lag`` is K, and ``sigma`` the deviation of ξ̄ at time scale 1 with the factor of AR(1) memory.
     """
-    later = np.exp(np.arange(math.log(EXACT_STEPS), FARTHEST, math.log(GROWTH)))
-    t = np.concatenate([np.arange(1.0, EXACT_STEPS), later])
-    lengths = np.diff(t, prepend=0.0)
-    # Pressure in the middle of each interval, at a whole time; that of a single step is its own.
-    inside = np.where(t < EXACT_STEPS, t, np.floor(t - lengths / 2))
-    inverse = model.pressure.reciprocal(inside)
-    # Squares must not overflow.
-    scale = np.minimum(model.noise.scale(inside) * sigma, 1e150) if sigma else np.zeros_like(t)
-    frozen = model.noise.autocorrelation == 1
+    grid = intervals()
+    inverse = model.pressure.reciprocal(grid.t)
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        a = kappa * inverse
-        rates = np.log1p(a) * lengths
-        # The stationary variance at a constant step is a/(2 + a).
-        drive = scale if frozen else scale**2 / (1 + 2 / a)
-        target = lag * inverse if lag else np.zeros_like(t)
-    forgotten = -np.expm1(-rates)
-    noise = _driven(0.0, forgotten if frozen else -np.expm1(-2 * rates), drive)
-    return ModePath(t, inverse, _path_bias(model, forgotten, target), noise**2 if frozen else noise)
+        rates = np.log1p(kappa * model.pressure.reciprocal(grid.inside)) * grid.lengths
+    bias = _path_bias(model, rates, lag * inverse if lag else np.zeros_like(inverse))
+    if not sigma:
+        return ModePath(grid.t, grid.log_t, inverse, bias, np.zeros_like(inverse))
+    # Squares must not overflow.
+    scale = np.minimum(model.noise.scale(grid.t) * sigma, 1e150)
+    if model.noise.autocorrelation == 1:
+        return ModePath(grid.t, grid.log_t, inverse, bias, _driven(0.0, rates, scale, EXACT_STEPS - 1) ** 2)
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        # The stationary variance at a constant step a is a/(2 + a).
+        stationary = scale**2 / (1 + 2 / (kappa * inverse))
+    return ModePath(grid.t, grid.log_t, inverse, bias, _driven(0.0, 2 * rates, stationary, EXACT_STEPS - 1))
 
 
-def _path_bias(model: Model, forgotten: Array, target: Array) -> Array:
+def _path_bias(model: Model, rates: Array, target: Array) -> Array:
     """Return the bias: exact for the first steps, in which agents have not come close, and by the recursion after."""
     w, v, state = model.mode_weights, model.consensus_value, model.start_state
     exact = np.empty(EXACT_STEPS - 1)
     for step, update in enumerate(model.updates(range(1, EXACT_STEPS))):
         state = update(state)
         exact[step] = w @ (state - v)
-    return np.concatenate([exact, _driven(exact[-1], forgotten[exact.size :], target[exact.size :])])
+    # From its last step on, which is the start of the first interval.
+    last = exact.size - 1
+    later = _driven(exact[-1], np.concatenate([[0.0], rates[last + 1 :]]), target[last:], 1)
+    return np.concatenate([exact, later[1:]])
 
 
-def _driven(value: float, forgotten: Array, target: Array) -> Array:
-    """Return x with x_k = x_{k−1} + forgotten_k (target_k − x_{k−1})."""
-    kept, path = 1 - forgotten, forgotten * target
-    path[:1] += kept[:1] * value
-    # Two steps make one of the same form, with the product of what is kept: all are doubled in length at a time, and
-    # tens of thousands of steps take sixteen operations on arrays.
+def _driven(value: float, rates: Array, targets: Array, single: int) -> Array:
+    """Return x with dx = (target − x) dr at the ends of intervals of r that are as long as ``rates``.
+
+    Targets are those of the ends, and linear in r between them; so many single steps come first, each of which has its
+    own target from its beginning on.
+    """
+    kept, forgotten = np.exp(-rates), -np.expm1(-rates)
+    # The weight of the target at the end, 1 − (1 − e^(−r))/r, which for small r is the difference of equal numbers.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ahead = np.where(rates > 1e-4, 1 - forgotten / rates, rates / 2)
+    ahead[:single] = forgotten[:single]
+    path = ahead * targets
+    path[single:] += (forgotten - ahead)[single:] * targets[single - 1 : -1]
+    path[0] += kept[0] * value
+    # Two intervals make one of the same form, with the product of what is kept: all are doubled in length at a time, so
+    # that thousands of them take a dozen operations on arrays.
     shift = 1
     while shift < path.size:
         path[shift:] += kept[shift:] * path[:-shift]
@@ -503,31 +539,33 @@ def rate_of(long_run: LongRun, *, constants: bool) -> Rate:
         sigma = omega.noise(long_run.deviations, long_run.phi) * _scale(noise, gamma)
         variance = _variance(p, share, r, gamma, sigma**2, constant=long_run.phi == 1)
     periodic = structure.components[0].periodic
+    # The constant of the bias has a closed form on one network in discrete time.
+    behind = lag(model) if constants and model.is_plain and not long_run.continuous else None
     rate = Rate(
         regime,
-        bias=_bias(long_run, p, c, r, constants=constants),
+        bias=_bias(long_run, p, c, r, behind),
         variance=variance,
         disagreement=None if gamma is None else _disagreement(long_run, p, r, gamma, periodic=periodic),
         ratio=r if regime is Regime.LINEAR else None,
         estimated=growth.estimated or noise.growth.estimated,
     )
-    if constants and model.is_plain and not long_run.continuous:
-        return _with_onsets(long_run, rate)
+    if behind is not None:
+        return _with_onsets(long_run, rate, behind)
     apart = rate.disagreement
     return rate if apart is None else replace(rate, disagreement=replace(apart, onset=None))
 
 
-def _mode_path(long_run: LongRun) -> ModePath:
+def _mode_path(long_run: LongRun, behind: float) -> ModePath:
     model, omega = long_run.model, long_run.omega
     assert omega is not None
     known = long_run.noise not in (NoiseEffect.NONE, NoiseEffect.UNKNOWN)
     sigma = omega.noise(long_run.deviations, long_run.phi) if known else 0.0
-    return mode_path(model, long_run.kappa, lag(model), sigma)
+    return mode_path(model, long_run.kappa, behind, sigma)
 
 
-def _with_onsets(long_run: LongRun, rate: Rate) -> Rate:
-    """Return a rate whose laws say from when on they hold."""
-    model, path = long_run.model, _mode_path(long_run)
+def _with_onsets(long_run: LongRun, rate: Rate, behind: float) -> Rate:
+    """Return a rate whose laws say from when on they hold; ``behind`` is K."""
+    model, path = long_run.model, _mode_path(long_run, behind)
     network = network_onset(model, path)
 
     def since(law: Law | None, of: str) -> Law | None:
@@ -561,7 +599,7 @@ def steps_until(long_run: LongRun, steps: int, error: float, precision: float) -
     model, known = long_run.model, long_run.outcome is Outcome.CONSENSUS and long_run.regime.reaches_value
     if not (model.is_plain and known and long_run.growth.is_regular) or long_run.continuous:
         return None
-    path = _mode_path(long_run)
+    path = _mode_path(long_run, lag(model))
     relaxed = 1.0 if is_proportional(model) else network_onset(model, path)
     # Before the network has relaxed, the recursion is not that of the agents.
     return path.error_reached(steps, error, precision) if relaxed is not None and steps >= relaxed else None
@@ -630,9 +668,9 @@ def _scale(schedule: Schedule, exponent: float) -> float:
     return float(np.exp(schedule.log(_FAR) - exponent * math.log(_FAR)))
 
 
-def _bias(long_run: LongRun, p: float, c: float, r: float, *, constants: bool) -> Law | None:
+def _bias(long_run: LongRun, p: float, c: float, r: float, behind: float | None) -> Law | None:
+    """Return the law of the bias; ``behind`` is K where constants are asked for and known."""
     model = long_run.model
-    # Its constant has a closed form on one network in discrete time.
     closed_form = model.is_plain and not long_run.continuous
     proportional = model.is_plain and is_proportional(model)
     if proportional or not np.ptp(model.x0):
@@ -640,7 +678,7 @@ def _bias(long_run: LongRun, p: float, c: float, r: float, *, constants: bool) -
         known = closed_form and proportional and r < math.inf
         at_v = bool(np.all(np.concatenate([model.start_state, model.x0]) == model.x0[0]))
         return Law(r, _remembered(model, r) if known else 0.0 if at_v else None)
-    lead = lag(model) / c if constants and closed_form else None
+    lead = None if behind is None else behind / c
     if lead == 0:
         # By symmetry: what is left is the start, and terms of order 1/ρ², whose constant is not known.
         return Law(r) if r < 2 * p else None

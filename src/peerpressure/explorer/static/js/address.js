@@ -79,7 +79,7 @@ export async function initialState(fallback) {
   try {
     const state = await decodeState(fragment);
     // The controls can show every scenario that the server accepts.
-    for (const scenario of [state.scenario, state.other]) if (scenario) await ask("/api/pressure", { scenario });
+    for (const scenario of [state.scenario, state.other]) if (scenario) await ask("/api/check", { scenario });
     return state;
   } catch (error) {
     const reason = error instanceof Refusal ? ` ${error.message}` : "";

@@ -22,14 +22,12 @@ import { headingOf, shortHeading } from "./verdict.js";
  * @typedef {import("./types.js").ExactAnswer} ExactAnswer
  * @typedef {import("./types.js").NetworkAnswer} NetworkAnswer
  * @typedef {import("./types.js").ObserveAnswer} ObserveAnswer
- * @typedef {import("./types.js").PressureAnswer} PressureAnswer
  * @typedef {import("./types.js").RunAnswer} RunAnswer
  * @typedef {import("./types.js").Scenario} Scenario
  *
  * @typedef {object} Results what is known of a scenario
  * @property {NetworkAnswer} graph
  * @property {RunAnswer} run
- * @property {PressureAnswer | null} pressure
  * @property {ExactAnswer | null} exact null if it is not known, or not yet
  * @property {ObserveAnswer | null} observation
  */
@@ -216,12 +214,11 @@ export class Comparison {
    */
   async #compute({ observe, privacy, ...scenario }, signal) {
     const question = { scenario };
-    const [graph, run, pressure] = await Promise.all([
+    const [graph, run] = await Promise.all([
       ask("/api/network", question, signal, OTHER_TAB),
       ask("/api/run", question, signal, OTHER_TAB),
-      ask("/api/pressure", question, signal, OTHER_TAB),
     ]);
-    return { graph, run, pressure, exact: null, observation: null };
+    return { graph, run, exact: null, observation: null };
   }
 
   /**

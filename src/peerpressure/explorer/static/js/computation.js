@@ -9,7 +9,6 @@ import { observerOf } from "./scenario.js";
  * @typedef {import("./types.js").InferenceAnswer} InferenceAnswer
  * @typedef {import("./types.js").NetworkAnswer} NetworkAnswer
  * @typedef {import("./types.js").ObserveAnswer} ObserveAnswer
- * @typedef {import("./types.js").PressureAnswer} PressureAnswer
  * @typedef {import("./types.js").RunAnswer} RunAnswer
  * @typedef {import("./types.js").Scenario} Scenario
  *
@@ -20,7 +19,6 @@ import { observerOf } from "./scenario.js";
  *
  * @typedef {object} Listeners
  * @property {(graph: NetworkAnswer, run: RunAnswer, scenario: Scenario) => void} onRun
- * @property {(answer: PressureAnswer) => void} onPressure
  * @property {(answer: ExactAnswer | null) => void} onExact null if it would take too long
  * @property {(answer: ObserveAnswer) => void} onObservation
  * @property {(answer: InferenceAnswer | string | null) => void} onInference null if the network is known; a text says
@@ -68,7 +66,6 @@ function inferenceKey({ privacy, observe, ...rest }) {
 export class Computation {
   #channels = {
     run: new Channel(),
-    pressure: new Channel(),
     // Exact moments are of use once the hand rests; until then they would only slow down the runs.
     exact: new Channel(120),
     observe: new Channel(),
@@ -100,7 +97,6 @@ export class Computation {
     this.#frame = requestAnimationFrame(() => {
       this.#frame = 0;
       if (this.#everything) {
-        this.#computePressure();
         this.#computeRun();
       } else if (this.source.observing()) {
         this.#computeObservation();
@@ -113,8 +109,8 @@ export class Computation {
 
   /** Abort what is being computed for a scenario that will be replaced by another. */
   abandon() {
-    const { run, pressure, exact, observe } = this.#channels;
-    for (const channel of [run, pressure, exact, observe]) channel.cancel();
+    const { run, exact, observe } = this.#channels;
+    for (const channel of [run, exact, observe]) channel.cancel();
   }
 
   #begin() {
@@ -138,19 +134,6 @@ export class Computation {
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       this.listeners.onRefusal(error);
-    } finally {
-      this.#end();
-    }
-  }
-
-  async #computePressure() {
-    const scenario = withoutObserver(this.source.scenario());
-    const work = this.#channels.pressure.latest((signal) => ask("/api/pressure", { scenario }, signal));
-    this.#begin();
-    try {
-      // Errors are left to the run, which has the same scenario and reports what is wrong with it.
-      const answer = await work.catch(() => undefined);
-      if (answer) this.listeners.onPressure(answer);
     } finally {
       this.#end();
     }

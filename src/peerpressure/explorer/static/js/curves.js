@@ -9,7 +9,6 @@ import { fillBand, Plot, strokeCurve } from "./plot.js";
 /**
  * @typedef {import("./types.js").ExactAnswer} ExactAnswer
  * @typedef {import("./types.js").FollowedAgent} FollowedAgent
- * @typedef {import("./types.js").PressureAnswer} PressureAnswer
  * @typedef {import("./types.js").RunAnswer} RunAnswer
  *
  * @typedef {object} LegendEntry
@@ -367,11 +366,11 @@ export class Curves {
 
 /** The plot of the peer pressure beside its controls, with its formula and its outcome. */
 export class PressurePanel {
-  /** @type {PressureAnswer | null} */
-  #answer = null;
+  /** @type {RunAnswer | null} */
+  #run = null;
   /**
-   * That of the scenario that is compared with.
-   * @type {PressureAnswer | null}
+   * The run that is compared with.
+   * @type {RunAnswer | null}
    */
   #other = null;
 
@@ -381,36 +380,35 @@ export class PressurePanel {
     this.words = byId("pressure-words");
   }
 
-  /** @param {PressureAnswer | null} answer null without comparison */
-  setOther(answer) {
-    this.#other = answer;
+  /** @param {RunAnswer | null} run null without comparison */
+  setOther(run) {
+    this.#other = run;
     this.draw();
   }
 
-  /** @param {PressureAnswer} answer */
-  show(answer) {
-    this.#answer = answer;
-    this.text.replaceChildren(typeset(answer.text));
-    this.words.textContent = answer.words;
-    this.words.dataset.outcome = answer.outcome;
+  /** @param {RunAnswer} run */
+  show(run) {
+    const { pressure, verdict } = run.header;
+    this.#run = run;
+    this.text.replaceChildren(typeset(pressure));
+    this.words.textContent = verdict.words;
+    this.words.dataset.outcome = verdict.outcome;
     this.draw();
   }
 
   draw() {
-    if (!this.#answer) return;
-    const { times, values } = this.#answer;
-    const [colour, other] = [cssColour("pressure"), this.#other];
-    const all = [...values, ...(other?.values ?? [])].filter((value) => value !== null);
+    if (!this.#run) return;
+    const { pressure_times: times, pressures } = this.#run.arrays;
+    const [colour, other] = [cssColour("pressure"), this.#other?.arrays];
+    const [, high] = extend(other?.pressures ?? [], extend(pressures, [0, 0]));
     this.plot.show({
       x: times,
-      end: Math.max(times.at(-1) ?? 1, other?.times.at(-1) ?? 0),
+      end: Math.max(times.at(-1) ?? 1, other?.pressure_times.at(-1) ?? 0),
       low: 0,
-      high: Math.max(0, ...all),
-      lines: [{ values, colour, width: 2 }],
+      high,
+      lines: [{ values: Array.from(pressures, (value) => (Number.isFinite(value) ? value : null)), colour, width: 2 }],
       drawBelow(painter) {
-        if (!other) return;
-        const known = other.values.map((value) => value ?? Number.NaN);
-        strokeOther(painter, other.times, known, { colour, width: 2 });
+        if (other) strokeOther(painter, other.pressure_times, other.pressures, { colour, width: 2 });
       },
     });
   }

@@ -31,7 +31,6 @@ import { hideForecast, shortHeading, showForecast, showVerdict } from "./verdict
  * @typedef {import("./types.js").NetworkAnswer} NetworkAnswer
  * @typedef {import("./types.js").ObserveAnswer} ObserveAnswer
  * @typedef {import("./types.js").Preset} Preset
- * @typedef {import("./types.js").PressureAnswer} PressureAnswer
  * @typedef {import("./types.js").RunAnswer} RunAnswer
  * @typedef {import("./types.js").Scenario} Scenario
  * @typedef {import("./types.js").State} State
@@ -47,7 +46,7 @@ const COLOURS = [
 
 /**
  * Count the answers shown in an attribute of the page, so that tests can wait for the next one.
- * @param {"runs" | "pressures" | "exacts" | "observations" | "inferences" | "comparisons"} kind
+ * @param {"runs" | "exacts" | "observations" | "inferences" | "comparisons"} kind
  */
 function countAnswer(kind) {
   const { dataset } = document.documentElement;
@@ -70,8 +69,6 @@ class Explorer {
    * @type {{scenario: Scenario, exact: ExactAnswer | null} | null}
    */
   #shown = null;
-  /** @type {PressureAnswer | null} */
-  #pressure = null;
 
   /**
    * @param {Catalogue} catalogue
@@ -113,7 +110,7 @@ class Explorer {
       present: () => this.#results,
       onChange: (results) => {
         this.curves.setOther(results?.run ?? null);
-        this.pressure.setOther(results?.pressure ?? null);
+        this.pressure.setOther(results?.run ?? null);
         this.#setTimes();
         this.#showView();
         if (this.#started) this.address.schedule();
@@ -133,11 +130,6 @@ class Explorer {
       },
       {
         onRun: (graph, run, scenario) => this.#showRun(graph, run, scenario),
-        onPressure: (answer) => {
-          this.#pressure = answer;
-          this.pressure.show(answer);
-          countAnswer("pressures");
-        },
         onExact: (answer) => this.#showExact(answer),
         onObservation: (answer) => this.#showObservation(answer),
         onInference: (answer) => {
@@ -181,7 +173,7 @@ class Explorer {
   get #results() {
     const { graph, run, observation } = this.stage;
     if (!graph || !run || !this.#shown || !onlyObserverChanged(this.store.scenario, this.#shown.scenario)) return null;
-    return { graph, run, observation, pressure: this.#pressure, exact: this.#shown.exact };
+    return { graph, run, observation, exact: this.#shown.exact };
   }
 
   /** Let the clock follow the longer one of the runs that are compared. */
@@ -208,6 +200,7 @@ class Explorer {
     this.stage.show(graph, run);
     this.#setTimes();
     this.curves.setRun(run);
+    this.pressure.show(run);
     this.#showView();
     showVerdict(run.header.verdict, run.header.class_values);
     byId("name-b").textContent = shortHeading(run.header.verdict);

@@ -283,10 +283,15 @@ export type RunAnswer = Packed<
     /** Whether agents come to different values, so that distances are to these. */
     own_limits: boolean;
     signed: boolean;
+    /** The formula of ρ_t. */
+    pressure: string;
     verdict: Verdict;
   },
   {
     times: Float64;
+    pressure_times: Float64;
+    /** Not finite beyond the range of doubles. */
+    pressures: Float64;
     /** What agents show in the first replicate, (T, agents). */
     states: Float32;
     /** What they think: (agents), or (T, agents) if opinions adapt. */
@@ -359,14 +364,6 @@ export type InferenceAnswer = Packed<
   }
 >;
 
-export interface PressureAnswer {
-  text: string;
-  times: number[];
-  values: (number | null)[];
-  outcome: string;
-  words: string;
-}
-
 /** What an edge of a file means: by default graphs say it themselves, and edge lists are mutual. */
 export type EdgeMeaning = "" | "mutual" | "listens" | "influences";
 
@@ -382,5 +379,5 @@ export interface Answers {
   "/api/exact": ExactAnswer;
   "/api/observe": ObserveAnswer;
   "/api/inference": InferenceAnswer;
-  "/api/pressure": PressureAnswer;
+  "/api/check": object;
 }
