@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 # A test run is the same on every machine: the same examples are drawn, and no clock decides. `make search` draws anew.
-settings.register_profile("default", derandomize=True, deadline=None)
-settings.register_profile("search", derandomize=False, deadline=None, print_blob=True)
+settings.register_profile("default", derandomize=True, deadline=None, max_examples=50)
+settings.register_profile("search", derandomize=False, deadline=None, max_examples=200, print_blob=True)
 settings.load_profile("default")
 
 # Beside other workers, further threads of BLAS only wait for each other, which takes a third of the time. Set before

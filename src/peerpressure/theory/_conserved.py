@@ -43,6 +43,9 @@ FORGOTTEN = 60.0
 # Pairs of steps, at least, in an alternating sum, and steps over which correlated noise is remembered.
 PAIRS = 4_096
 MEMORY = 1_024
+# Of the implicit method, and how far its second stage goes beyond the first one.
+GAMMA = 1 - math.sqrt(0.5)
+STAGES = (1 - GAMMA) / GAMMA
 
 Groups: TypeAlias = tuple[Array, Array, NDArray[np.int64]]
 
@@ -449,19 +452,21 @@ def _chain(
     p, q = end
     keep, given = np.empty(parts.begin.size + 1), np.empty((where.size, shares.size))
     keep[-1], given[:] = p, q
-    for k in range(parts.begin.size - 1, -1, -1):
+    wanted = set(where.tolist())
+    rows = zip(parts.is_step.tolist(), parts.to_hidden.tolist(), parts.to_public.tolist(), strict=True)
+    for k, (is_step, to_hidden, to_public) in reversed([*enumerate(rows)]):
         checkpoint()
-        before = _step_back if parts.is_step[k] else _implicit
-        p, q = before(p, q, parts.to_hidden[k] * shares, parts.to_public[k] * factors)
+        before = _step_back if is_step else _implicit
+        p, q = before(p, q, to_hidden * shares, to_public * factors)
         keep[k] = p
-        for slot in np.flatnonzero(where == k):
-            given[slot] = q
+        if k in wanted:
+            given[where == k] = q
     return keep, given
 
 
 def _step_back(p: float, q: Array, to_hidden: Array, to_public: Array) -> tuple[float, Array]:
     """Return the distribution before a step from that after it, exactly."""
-    total = float(to_hidden.sum())
+    total = float(np.add.reduce(to_hidden))
     mass = p + float(to_public @ q)
     # a/(1 + a) of it goes to the hidden opinions, where log(1 + a) is given.
     shares = to_hidden / total if total else to_hidden
@@ -471,20 +476,18 @@ def _step_back(p: float, q: Array, to_hidden: Array, to_public: Array) -> tuple[
 def _implicit(p: float, q: Array, to_hidden: Array, to_public: Array) -> tuple[float, Array]:
     """Return the distribution before a stretch from that after it, by a method of order 2 that is stable for any rates.
 
-    It is the diagonally implicit Runge–Kutta method of two stages with γ = 1 − 1/√2.
+    It is the diagonally implicit Runge–Kutta method of two stages with γ = ``GAMMA``.
     """
-    gamma = 1 - math.sqrt(0.5)
-    forth, back = gamma * to_hidden, gamma * to_public
-    left = back / (1 + back)
-    total = 1 + float(np.sum(forth / (1 + back)))
-
-    def solved(p: float, q: Array) -> tuple[float, Array]:
-        first = (p + float(left @ q)) / total
-        return first, (q + forth * first) / (1 + back)
-
-    p1, q1 = solved(p, q)
-    ratio = (1 - gamma) / gamma
-    return solved(p + ratio * (p1 - p), q + ratio * (q1 - q))
+    # Written with few operations on arrays, as thousands of stretches have a few groups each.
+    back = GAMMA * to_public
+    forth, damping = GAMMA * to_hidden, 1 / (1 + back)
+    left = back * damping
+    total = 1 + float(forth @ damping)
+    p1 = (p + float(left @ q)) / total
+    q1 = (q + forth * p1) * damping
+    p, q = p + STAGES * (p1 - p), q + STAGES * (q1 - q)
+    p2 = (p + float(left @ q)) / total
+    return p2, (q + forth * p2) * damping
 
 
 def _later_rates(long_run: LongRun, parts: _Intervals) -> float:

@@ -22,7 +22,7 @@ from peerpressure.progress import checkpoint
 from peerpressure.sde import SDE
 from peerpressure.sde._moments import adjoint_moments as weighted_moments
 from peerpressure.simulation import simulate
-from peerpressure.statespace import initial_state, state_layout, transition, with_model
+from peerpressure.statespace import initial_state, model_transitions, state_layout, with_model
 from peerpressure.step import Array
 from peerpressure.theory._classification import LongRun, Outcome, is_proportional
 from peerpressure.theory._conserved import Conserved, conserved_at, late_scale
@@ -315,14 +315,15 @@ def _means(long_run: LongRun, component: Component, sums: dict[float, Conserved]
 def _mean_states(system: Model | SDE, times: Iterable[float]) -> Iterator[tuple[Array, Array]]:
     """Yield the mean public and hidden opinions at increasing times."""
     n, at, start = system.n, state_layout(system), initial_state(system)
+    if isinstance(system, SDE):
+        yield from ((mean[:n, 0], system.x0) for mean in mean_flow(system, np.fromiter(times, np.float64)))
+        return
     state, t = (start.offset + start.forward(hidden=system.x0))[: at.memory.start], 0
     for T in times:
-        if isinstance(system, SDE):
-            yield next(mean_flow(system, np.array([T])))[:n, 0], system.x0
-        elif T <= BY_HAND:
-            while t < T:
-                t += 1
-                state = transition(system, t, layout=at).forward(state, hidden=system.x0)
+        if T <= BY_HAND:
+            for step in model_transitions(system, range(t + 1, int(T) + 1), layout=at):
+                state = step.forward(state, hidden=system.x0)
+            t = int(T)
             yield state[:n], state[n:] if at.has_hidden else system.x0
         else:
             # The engine runs a model without noise exactly, and far faster, once it is loaded.
