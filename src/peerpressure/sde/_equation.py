@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 import numbers
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar, Literal, TypeAlias, final
 
 import numpy as np
@@ -263,12 +264,12 @@ class SDE:
         schedules = (self.pressure, self.noise.time_scale, *(() if rate is None else (rate,)))
         return self.model.temporal_network is None and all(isinstance(each, Constant) for each in schedules)
 
-    @property
+    @cached_property
     def layout(self) -> StateLayout:
         """Which entries of the state are public opinions, hidden ones that adapt, and memory of the noise."""
         return StateLayout(self.n, has_hidden=self.model.adaptation is not None, has_memory=self.noise.has_memory)
 
-    @property
+    @cached_property
     def reversion(self) -> float:
         """The rate θ = −log φ at which correlated noise reverts to 0: 0 where it is frozen, ∞ where it is white."""
         return -math.log(self.noise.autocorrelation) if self.noise.has_memory else math.inf
@@ -466,7 +467,7 @@ class SDE:
         """
         return np.asarray(self.update(t)(public, hidden=hidden) - public)
 
-    @property
+    @cached_property
     def deviations(self) -> Array:
         """The deviation of each agent's noise before the gain: σ/s as printed, σ in the model."""
         std = self.noise.deviations(self.n)
