@@ -22,7 +22,7 @@ from peerpressure.explorer.presets import PRESETS
 
 from .explorer import started
 
-QUESTIONS = ("network", "run", "run", "exact", "pressure", "observe", "inference")
+QUESTIONS = ("network", "run", "run", "exact", "check", "observe", "inference")
 EXPORTS = ("export/figure", "export/csv", "export/netcdf")
 SIZES = (50, 300, 1_000, 3_000, 20_000)
 

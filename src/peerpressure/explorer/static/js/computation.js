@@ -63,11 +63,14 @@ function inferenceKey({ privacy, observe, ...rest }) {
   return JSON.stringify([rest, seen]);
 }
 
+// Milliseconds without another run after which the hand counts as resting. Exact moments are of use only then; until
+// then they would slow down the runs.
+const REST = 150;
+
 export class Computation {
   #channels = {
     run: new Channel(),
-    // Exact moments are of use once the hand rests; until then they would only slow down the runs.
-    exact: new Channel(120),
+    exact: new Channel(),
     observe: new Channel(),
     inference: new Channel(),
   };
@@ -79,6 +82,8 @@ export class Computation {
   /** What the inferred network that is shown, or being computed, depends on. */
   #inferenceKey = "";
   #tasks = 0;
+  /** The timer that waits for the hand to rest. */
+  #resting = 0;
 
   /**
    * @param {Source} source
@@ -109,8 +114,15 @@ export class Computation {
 
   /** Abort what is being computed for a scenario that will be replaced by another. */
   abandon() {
-    const { run, exact, observe } = this.#channels;
-    for (const channel of [run, exact, observe]) channel.cancel();
+    const { run, observe } = this.#channels;
+    for (const channel of [run, observe]) channel.cancel();
+    this.#forgetExact();
+  }
+
+  /** Abort the exact moments of a scenario that has been replaced, or do not begin them. */
+  #forgetExact() {
+    window.clearTimeout(this.#resting);
+    this.#channels.exact.cancel();
   }
 
   #begin() {
@@ -144,6 +156,7 @@ export class Computation {
     const given = this.source.scenario();
     const scenario = withoutObserver(given);
     const key = networkKey(scenario);
+    this.#forgetExact();
     return this.#track(async () => {
       const answers = await this.#channels.run.latest((signal) => {
         const network = this.#network?.key === key ? this.#network.answer : ask("/api/network", { scenario }, signal);
@@ -153,7 +166,8 @@ export class Computation {
       const [network, run] = answers;
       this.#network = { key, answer: network };
       this.listeners.onRun(network, run, given);
-      this.computeExact();
+      window.clearTimeout(this.#resting);
+      this.#resting = window.setTimeout(() => this.computeExact(), REST);
       if (this.source.observing()) this.#computeObservation();
       else this.#channels.observe.cancel();
       this.#computeInference();
