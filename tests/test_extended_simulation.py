@@ -92,8 +92,8 @@ def test_splitting_replicates_and_threads_changes_no_bit(kind: str, monkeypatch:
     for small in (False, True):
         if small:
             monkeypatch.setattr(runner, "_NUMBERS", 1)
-            monkeypatch.setattr(runner, "_SPLIT_FROM", 1)
-            monkeypatch.setattr(runner, "_SEGMENT", 1)
+            for name in ("_MEET_FROM", "_SPLIT_FROM", "_THREADS_FROM", "_SEGMENT"):
+                monkeypatch.setattr(runner, name, 1)
         for part, threads in ((range(20, 40), 2), (range(7, 8), 3), (range(3, 36), 1)):
             run = pp.simulate(model, 30, replicates=part, seed=3, threads=threads)
             rows = slice(part[0], part[-1] + 1)
@@ -132,7 +132,8 @@ def test_agents_of_a_step_can_be_shared_among_threads(
     adaptation = 0.1 if kind in ("adapting", "both") else None
     model = pp.Model(network, hidden=rng.normal(size=n), noise=pp.Gaussian(0.5), adaptation=adaptation)
     alone = pp.simulate(model, 9, replicates, seed=3, threads=1)
-    monkeypatch.setattr(runner, "_SPLIT_FROM", 1)
+    for name in ("_MEET_FROM", "_SPLIT_FROM", "_THREADS_FROM"):
+        monkeypatch.setattr(runner, name, 1)
     shared = pp.simulate(model, 9, replicates, seed=3, threads=3)
     np.testing.assert_array_equal(alone.states, shared.states)
     np.testing.assert_array_equal(alone.final.public, shared.final.public)

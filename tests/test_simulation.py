@@ -13,6 +13,7 @@ from hypothesis import given, settings, strategies as st
 
 import peerpressure as pp
 from peerpressure.engine import plan, runner
+from peerpressure.engine.arguments import new_meeting
 from tests.builders import NOISES, SCHEDULES, random_model, weighted_network
 from tests.oracles import dense_states
 
@@ -86,10 +87,45 @@ def test_threads_and_sharing_of_agents_change_no_bit(
     record = pp.Record(agents=[0, 1023, 1024, 4999], every=2)
     alone = pp.simulate(model, 7, replicates=replicates, seed=3, record=record, threads=1)
     monkeypatch.setattr(runner, "_NUMBERS", 1)
-    monkeypatch.setattr(runner, "_SPLIT_FROM", 1)
-    monkeypatch.setattr(runner, "_SEGMENT", 1)
-    for threads in (2, 3):
-        assert_same_bits(alone, pp.simulate(model, 7, replicates=replicates, seed=3, record=record, threads=threads))
+    for name in ("_MEET_FROM", "_SPLIT_FROM", "_THREADS_FROM"):
+        monkeypatch.setattr(runner, name, 1)
+    for segment in (2e9, 1):
+        monkeypatch.setattr(runner, "_SEGMENT", segment)
+        for threads in (2, 3, 9):
+            run = pp.simulate(model, 7, replicates=replicates, seed=3, record=record, threads=threads)
+            assert_same_bits(alone, run)
+
+
+def test_threads_that_share_the_agents_meet_in_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many more threads than cores, so that most of them wait while they have none."""
+    model = random_model(20_000, weighted=False)
+    alone = pp.simulate(model, 60, seed=3, record="summaries", threads=1)
+    meetings: list[int] = []
+
+    def noted(threads: int) -> Any:
+        meetings.append(threads)
+        return new_meeting(threads)
+
+    monkeypatch.setattr(runner, "new_meeting", noted)
+    shared = pp.simulate(model, 60, seed=3, record="summaries", threads=16)
+    np.testing.assert_array_equal(alone.final.public, shared.final.public)
+    np.testing.assert_array_equal(alone.mean, shared.mean)
+    assert meetings == [16]
+
+
+def test_a_thread_that_fails_leaves_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    call = runner.ProcessorRun._call
+
+    def failing(
+        run: Any, block: Any, network: Any, changes: Any, clock: Any, ledger: Any, begin: int, *more: Any
+    ) -> None:
+        if begin and clock.relief.size:
+            raise MemoryError("no room for buffers")
+        call(run, block, network, changes, clock, ledger, begin, *more)
+
+    monkeypatch.setattr(runner.ProcessorRun, "_call", failing)
+    with pytest.raises(MemoryError, match="no room"):
+        pp.simulate(random_model(20_000, weighted=False), 60, seed=3, threads=3)
 
 
 @pytest.mark.parametrize("noise", NOISES)

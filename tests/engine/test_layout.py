@@ -53,6 +53,7 @@ def test_sums_in_blocks_have_the_bits_of_the_plain_loop(
     monkeypatch.setattr(blocking, "CACHE", 0)
     monkeypatch.setattr(blocking, "_SCATTERED", -1.0)
     monkeypatch.setattr(runner, "_SPLIT_FROM", 0)
+    monkeypatch.setattr(runner, "_THREADS_FROM", 0)
     blocked = pp.simulate(model, 3, 2, seed=4, record="summaries", threads=threads)
     assert (plain.final.public == blocked.final.public).all()
     assert plain.mean is not None

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from peerpressure import affine
 from peerpressure.affine import adapted as plain_adapted, coefficients as plain_coefficients
-from peerpressure.engine.intrinsics import larger, smaller
+from peerpressure.engine.intrinsics import arrivals, arrive, doze, give_way, larger, pause, smaller
 from peerpressure.engine.plan import CHUNK
 from peerpressure.engine.random import GROUP, U64
 from peerpressure.progress import announce_compilation
@@ -148,6 +148,66 @@ class SummaryArrays(NamedTuple):
     states: NDArray[Any]
     hidden_state: NDArray[Any]
     summaries: NDArray[np.float64]
+
+
+# Threads that share the agents of each step.
+
+_NOBODY_WAITS = 2**62
+_SPINS = 1_000  # looks at the counter, some 10 µs, before another thread may have this core
+_TURNS = 100  # of other threads before this one sleeps
+
+
+def new_meeting(threads: int) -> NDArray[np.int64]:
+    """Return what so many threads pass to the kernels to meet at the end of each step."""
+    meeting = np.zeros(16, np.int64)
+    meeting[8] = threads  # not in the cache line of the counter, which all threads write
+    return meeting
+
+
+# For a call that has all agents to itself.
+ALONE = np.zeros(0, np.int64)
+
+
+def call_off(meeting: NDArray[np.int64]) -> None:
+    """Let nobody wait any longer, because one of the threads will not come."""
+    meeting[0] = _NOBODY_WAITS
+
+
+@njit(error_model="numpy")
+def _meet(meeting: NDArray[np.int64], met: int) -> int:
+    """Wait until all threads have come here; return how often they have met, which was ``met`` times before."""
+    # The counter is never set back: a slow thread can leave after a fast one has come to the next meeting.
+    wanted, spins = (met + 1) * meeting[8], 0
+    arrive(meeting)
+    while arrivals(meeting) < wanted:
+        spins += 1
+        if spins % _SPINS:
+            pause()
+        elif spins < _SPINS * _TURNS:
+            give_way()
+        else:
+            doze()
+    return met + 1
+
+
+@njit(error_model="numpy")
+def end_step(
+    meeting: NDArray[np.int64],
+    met: int,
+    ledger: SummaryArrays,
+    slot: int,
+    begin: int,
+    agents: int,
+    partial: NDArray[np.float64],
+) -> int:
+    """Let threads meet at the end of a step, and combine what they have summed up if it is recorded."""
+    met = _meet(meeting, met)
+    if slot >= 0 and ledger.summaries.shape[1]:
+        # By one of them, as no other has seen all chunks; nobody overwrites partial sums meanwhile.
+        if begin == 0:
+            _reduce(ledger.summaries, 0, slot, agents, partial)
+        met = _meet(meeting, met)
+    return met
 
 
 # Records of a run: states of the chosen agents, and summaries that are added in one fixed order.

@@ -6,6 +6,8 @@ sequence of IEEE operations: the same bits for every vector width, block size an
 
 from __future__ import annotations
 
+import os
+import platform
 from collections.abc import Callable
 from typing import Any
 
@@ -110,6 +112,58 @@ def _prefetcher(locality: int) -> Any:
 
 prefetch = _prefetcher(3)  # into every cache
 prefetch_once = _prefetcher(0)  # past the larger caches, for what is read once in a step and would crowd out the state
+
+
+# Threads that meet in a kernel.
+
+
+@intrinsic
+def arrive(typing_context: Any, counter: Any) -> tuple[Any, Callable[..., Any]]:
+    """Add 1 to the first entry of an array of int64, which other threads add to as well."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        # All that this thread has written before becomes visible to those who see the new number, also what it wrote
+        # past the caches.
+        builder.atomic_rmw("add", data, _I64(1), "seq_cst")
+        return context.get_dummy_value()
+
+    return types.void(counter), generate
+
+
+@intrinsic
+def arrivals(typing_context: Any, counter: Any) -> tuple[Any, Callable[..., Any]]:
+    """Return the first entry of an array of int64 that other threads add to."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        return builder.load_atomic(data, "acquire", 8)
+
+    return types.int64(counter), generate
+
+
+def _caller(name: str, *arguments: int, when: bool) -> Any:
+    """Make the call of a function of LLVM or the system; nothing where there is none."""
+
+    @intrinsic
+    def call(typing_context: Any) -> tuple[Any, Callable[..., Any]]:
+        def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+            if when:
+                result = ir.VoidType() if name.startswith("llvm.") else _I32
+                kind = ir.FunctionType(result, [_I32] * len(arguments))
+                function = cgutils.get_or_insert_function(builder.module, kind, name)
+                builder.call(function, [_I32(argument) for argument in arguments])
+            return context.get_dummy_value()
+
+        return types.void(), generate
+
+    return call
+
+
+IS_POSIX = os.name == "posix"
+pause = _caller("llvm.x86.sse2.pause", when=platform.machine() in ("x86_64", "AMD64"))
+give_way = _caller("sched_yield", when=IS_POSIX)  # to another thread that is ready to run on this core
+doze = _caller("usleep", 50, when=IS_POSIX)
 
 
 @intrinsic

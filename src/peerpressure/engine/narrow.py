@@ -21,6 +21,7 @@ from peerpressure.engine.arguments import (
     SummaryArrays,
     adapted,
     coefficients,
+    end_step,
     keep,
     keep_all,
 )
@@ -228,6 +229,7 @@ def run_narrow(  # noqa: PLR0912 — one branch for each argument that may be No
     replicate: int,
     begin: int,
     end: int,
+    meeting: NDArray[np.int64],
     states: NDArray[Any],
     memory: NDArray[Any],
     hidden_state: NDArray[Any] | None,
@@ -239,10 +241,11 @@ def run_narrow(  # noqa: PLR0912 — one branch for each argument that may be No
 
     ``changes`` is None for a constant network, ``activity`` where everybody updates, and ``hidden_state`` for the model
     of the paper: what is None is not compiled. A clock without steps records the state in which a run starts.
-    ``buffers``, (3, CHUNK), and ``scratch`` are for intermediate results.
+    ``meeting`` is where threads meet at the end of each step if they share the agents, else empty. ``buffers``, (3,
+    CHUNK), and ``scratch`` are for intermediate results.
     """
     number, noise, pairs, pressure = states.dtype.type, buffers[0], buffers[1], buffers[2]
-    spell, q, steps, pace = 0, 0, clock.relief.size, number(clock.pace)
+    spell, q, met, steps, pace = 0, 0, 0, clock.relief.size, number(clock.pace)
     if steps == 0:
         keep_all(ledger, ledger.slots[0], states, (clock.first - 1) & 1, hidden_state, 1, partial, scratch)
     while q < steps:
@@ -292,6 +295,8 @@ def run_narrow(  # noqa: PLR0912 — one branch for each argument that may be No
                     keep(
                         ledger, ledger.slots[k], layer, states, step & 1, hidden_state, 1, begin, end, partial, scratch
                     )
+                if meeting.size:
+                    met = end_step(meeting, met, ledger, ledger.slots[k], begin, agents.hidden.size, partial)
         q = last
         spell += 1
 

@@ -17,8 +17,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.engine.arguments import Activity, AgentArrays, Changes, Clock, Graph, SummaryArrays, reduce_summaries
+from peerpressure.engine.arguments import (
+    ALONE,
+    Activity,
+    AgentArrays,
+    Changes,
+    Clock,
+    Graph,
+    SummaryArrays,
+    call_off,
+    new_meeting,
+    reduce_summaries,
+)
 from peerpressure.engine.blocking import NeighbourSums
+from peerpressure.engine.intrinsics import IS_POSIX
 from peerpressure.engine.layout import agents_of, aligned, graph_of
 from peerpressure.engine.narrow import draw_narrow, run_narrow
 from peerpressure.engine.plan import (
@@ -163,7 +175,12 @@ def make_blocks(
 
 _SEGMENT = 2e9  # bytes of state between two checks of progress and Ctrl-C: less than a second
 _AGENT = 3.0  # cost of noise and update of an agent, in gathered neighbours
-_SPLIT_FROM = 100_000  # numbers in a step from which sharing its agents among threads outweighs the barrier at its end
+# Numbers in a step from which sharing its agents among threads outweighs their meeting at its end: in the kernel, or
+# where that cannot be, in Python. Elsewhere than on POSIX systems a thread could not give way to others as it waits.
+_MEET_FROM = 2**13 if IS_POSIX else 100_000
+_SPLIT_FROM = 100_000
+# Numbers in a whole run from which starting threads pays.
+_THREADS_FROM = 200_000
 
 
 def run(
@@ -259,13 +276,22 @@ class ProcessorRun:
     def _pool(self) -> Iterator[Executor | None]:
         """Give threads where there is work for more than one."""
         n, threads = self.plan.model.n, self.plan.threads
-        parallel = threads > 1 and (len(self.blocks) > 1 or n * self.blocks[0].width >= _SPLIT_FROM)
-        # Starting threads takes longer than a run this small.
-        if not parallel or n * self.plan.replicates.size * self.plan.steps < _SPLIT_FROM:
+        parallel = threads > 1 and (len(self.blocks) > 1 or self._is_shared(self.blocks[0]))
+        if not parallel or n * self.plan.replicates.size * self.plan.steps < _THREADS_FROM:
             yield None
             return
         with ThreadPoolExecutor(threads) as pool:
             yield pool
+
+    @property
+    def _meets(self) -> bool:
+        """Whether all that happens at a step happens in the kernel, so that threads can meet there."""
+        return self.temporal is None and self.neighbour_sums is None and not self.drawn_by_python
+
+    def _is_shared(self, block: Block) -> bool:
+        """Return whether a block is large enough for threads to share its agents."""
+        n, least = self.plan.model.n, _MEET_FROM if self._meets else _SPLIT_FROM
+        return len(block.states) == 1 and n >= 2 * CHUNK and n * block.width >= least
 
     def _segments(self) -> Iterator[tuple[int, int]]:
         """Cut the steps into (begin, end], short enough for progress and Ctrl-C; single steps where Python draws."""
@@ -300,8 +326,10 @@ class ProcessorRun:
         share_agents = pool is not None and len(self.blocks) < self.plan.threads
         if pool is None or share_agents or self.neighbour_sums is not None:
             for block in self.blocks:
-                large = share_agents and len(block.states) == 1 and self.plan.model.n * block.width >= _SPLIT_FROM
-                if large or (self.neighbour_sums is not None and block.width == 1):
+                shared = share_agents and self._is_shared(block)
+                if shared and self._meets:
+                    self._advance_together(block, clock, slots, pool)
+                elif shared or (self.neighbour_sums is not None and block.width == 1):
                     self._advance_shared(block, clock, slots, pool)
                 else:
                     self._advance_block(block, clock, slots)
@@ -340,6 +368,26 @@ class ProcessorRun:
         if isinstance(self.plan.model.noise.temporal, AR1):
             block.memory[:] = self.draw.carry * before + self.draw.fresh * block.memory
 
+    def _advance_together(self, block: Block, clock: Clock, slots: NDArray[np.int64], pool: Executor | None) -> None:
+        """Share the agents of all steps among all threads, which meet in the kernel at the end of every step."""
+        network, ledger = self._network(block), self._ledger(block, slots)
+        ranges = _ranges(network[0], min(self.plan.threads, self.plan.model.n // CHUNK), CHUNK)
+        meeting = new_meeting(len(ranges))
+
+        def part(begin: int, end: int) -> None:
+            try:
+                self._call(block, network, None, clock, ledger, begin, end, meeting)
+            except BaseException:
+                call_off(meeting)
+                raise
+
+        try:
+            _on_threads(pool, part, ranges)
+        except BaseException:
+            # A thread may not have started at all.
+            call_off(meeting)
+            raise
+
     def _advance_shared(self, block: Block, clock: Clock, slots: NDArray[np.int64], pool: Executor | None) -> None:
         """Share the agents of each step among all threads, with a barrier at the end of every step."""
         network = self._network(block) if self.temporal is None else self.temporal.copied()
@@ -371,6 +419,7 @@ class ProcessorRun:
         ledger: SummaryArrays,
         begin: int,
         end: int,
+        meeting: NDArray[np.int64] = ALONE,
     ) -> None:
         wide = block.width > 1
         if self.neighbour_sums is not None and not wide and clock.relief.size:
@@ -381,7 +430,7 @@ class ProcessorRun:
         plain = self.plan.model.adaptation is None and self.plan.pace == 1
         kernel(
             *network, self.draw, filler_of(self.draw.law, self.plan.dtype, wide=wide), clock, changes,
-            activity_of(self.plan, clock), ledger, block.first, begin, end, block.states, block.memory,
+            activity_of(self.plan, clock), ledger, block.first, begin, end, meeting, block.states, block.memory,
             None if plain else block.hidden_state, block.partial,
             # Small enough for the first-level cache; allocated here, because compiling that takes long.
             np.empty((3, CHUNK), self.plan.dtype), np.empty((3, GROUP * block.width)),

@@ -22,6 +22,7 @@ from peerpressure.engine.arguments import (
     SummaryArrays,
     adapted,
     coefficients,
+    end_step,
     keep,
     keep_all,
 )
@@ -260,6 +261,7 @@ def run_wide(  # noqa: PLR0912 — see ``run_narrow``
     replicate: int,
     begin: int,
     end: int,
+    meeting: NDArray[np.int64],
     states: NDArray[Any],
     memory: NDArray[Any],
     hidden_state: NDArray[Any] | None,
@@ -271,11 +273,12 @@ def run_wide(  # noqa: PLR0912 — see ``run_narrow``
 
     ``states`` is (layers, 2, agents·WIDTH): the state at an even time is in row 0, at an odd time in row 1. ``changes``
     is None for a constant network, ``activity`` where everybody updates, and ``hidden_state`` for the model of the
-    paper: what is None is not compiled. A clock without steps records the state in which a run starts. ``buffers``,
-    of which the noise of one group takes 1 kB, and ``scratch`` are for intermediate results.
+    paper: what is None is not compiled. A clock without steps records the state in which a run starts. ``meeting``
+    is where threads meet at the end of each step if they share the agents, else empty. ``buffers``, of which the noise
+    of one group takes 1 kB, and ``scratch`` are for intermediate results.
     """
     number, noise = states.dtype.type, buffers[0, : GROUP * WIDTH]
-    spell, q, steps = 0, 0, clock.relief.size
+    spell, q, met, steps = 0, 0, 0, clock.relief.size
     plain = hidden_state is None and activity is None
     # Stores past the caches save the read of every line that is overwritten; a small state should stay in the caches,
     # and so should one that is changed again.
@@ -322,6 +325,8 @@ def run_wide(  # noqa: PLR0912 — see ``run_narrow``
                         ledger, ledger.slots[k], layer, states, step & 1, hidden_state, WIDTH, begin, end, partial,
                         scratch,
                     )  # fmt: skip
+                if meeting.size:
+                    met = end_step(meeting, met, ledger, ledger.slots[k], begin, agents.hidden.size, partial)
         q = last
         spell += 1
 
