@@ -61,8 +61,9 @@ class Case:
 
     @property
     def name(self) -> str:
-        """Agents × replicates."""
-        return f"{count(self.agents)}×{self.replicates}"
+        """Agents × replicates, and the threads if they are fewer than the engine would take."""
+        alone = self.threads == 1 < cores()
+        return f"{count(self.agents)}×{self.replicates}{', one thread' if alone else ''}"
 
     @property
     def width(self) -> int:
@@ -217,11 +218,9 @@ def _row(settings: Settings, case: Case) -> tuple[list[Cell], float]:
 
 
 def _cases(settings: Settings) -> list[Case]:
-    """Return the cases; a small model in one replicate runs on one thread, whatever there is."""
-    small, large = 10_000, settings.large
-    every = cores()
-    cases = [Case(small, 1, 1), Case(small, 32, every), Case(large, 1, every), Case(large, 32, every)]
-    return cases if settings is QUICK else [*cases, Case(10 * large, 1, every)]
+    small, large, every = 10_000, settings.large, cores()
+    cases = [Case(n, R, every) for n in (small, large) for R in (1, 32)]
+    return [Case(small, 1, 1), *cases] if settings is QUICK else [Case(small, 1, 1), *cases, Case(10 * large, 1, every)]
 
 
 def measure(settings: Settings) -> Section:

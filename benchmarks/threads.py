@@ -9,7 +9,7 @@ from .settings import Settings
 from .speed import our_job
 
 TEXT = """\
-Replicates are shared among threads in blocks of 16; a large network in one replicate has its agents shared, and threads
+Replicates are shared among threads in blocks of 16; a network in one replicate has its agents shared, and threads
 meet at the end of every step.
 """
 
@@ -24,6 +24,6 @@ def _row(settings: Settings, agents: int, replicates: int, threads: int) -> list
 def measure(settings: Settings) -> Section:
     threads = min(2, cores())
     large = settings.large
-    rows = [_row(settings, n, R, threads) for n, R in ((10_000, 32), (large, 1), (large, 32))]
+    rows = [_row(settings, n, R, threads) for n, R in ((10_000, 1), (10_000, 32), (large, 1), (large, 32))]
     columns = ("", "one thread", f"{threads} threads", "speed-up")
     return Section("Threads", TEXT, [Table("Nanoseconds per agent-step", columns, rows)])
