@@ -6,6 +6,7 @@ import argparse
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from rich.console import Console
@@ -67,7 +68,9 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--only", nargs="+", choices=MEASUREMENTS, default=list(MEASUREMENTS), metavar="NAME",
                         help=f"some of: {', '.join(MEASUREMENTS)}")  # fmt: skip
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the report as Markdown")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures as JSON")
+    parser.add_argument("--json", type=Path, metavar="FILE",
+                        help="write the figures as JSON after each section; those of other sections that the file has "
+                        "from this machine are kept, and are part of the report")  # fmt: skip
     return parser.parse_args(given)
 
 
@@ -75,19 +78,30 @@ def main(given: Sequence[str] | None = None) -> None:
     chosen = arguments(given)
     settings = QUICK if chosen.quick else FULL
     console = Console()
-    sections: dict[str, Section] = {}
+    machine = {"machine": facts(), "quick": chosen.quick}
+    sections = {} if chosen.json is None else stored(chosen.json, machine)
     for name in MEASUREMENTS:
         if name in chosen.only:
             begin = time.perf_counter()
             sections[name] = MEASUREMENTS[name](settings)
             show(sections[name], console)
             console.print(f"measured in {time.perf_counter() - begin:.0f} s\n")
+            if chosen.json:
+                figures = machine | {"sections": {key: asdict(section) for key, section in sections.items()}}
+                chosen.json.write_text(json.dumps(figures, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     if chosen.write:
         chosen.write.parent.mkdir(parents=True, exist_ok=True)
-        chosen.write.write_text(markdown(list(sections.values()), quick=chosen.quick), encoding="utf-8")
-    if chosen.json:
-        figures = {"machine": facts(), **{name: section.plain() for name, section in sections.items()}}
-        chosen.json.write_text(json.dumps(figures, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        ordered = [sections[name] for name in MEASUREMENTS if name in sections]
+        chosen.write.write_text(markdown(ordered, quick=chosen.quick), encoding="utf-8")
+
+
+def stored(file: Path, machine: Mapping[str, object]) -> dict[str, Section]:
+    """Return the sections of a former run on this machine, none if the file has others or is not there."""
+    if not file.exists():
+        return {}
+    found = json.loads(file.read_text(encoding="utf-8"))
+    same = {name: found.get(name) for name in machine} == json.loads(json.dumps(machine))
+    return {name: Section.from_plain(section) for name, section in found["sections"].items()} if same else {}
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ def fresh(program: str, cache: Path | None = None) -> dict[str, Any]:
     if cache is not None:
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
         environment |= {"NUMBA_CACHE_DIR": str(cache / "kernels"), "PYTHONPYCACHEPREFIX": str(cache / "bytecode")}
-    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    # Errors are for whoever has started the benchmarks.
+    done = subprocess.run([sys.executable, "-c", program], env=environment, stdout=subprocess.PIPE, check=True)
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found

@@ -54,15 +54,11 @@ class Section:
     tables: Sequence[Table]
     targets: Sequence[Target] = field(default=())
 
-    def plain(self) -> dict[str, Any]:
-        """Return it as values that JSON can hold."""
-        return {
-            "title": self.title,
-            "tables": [{"caption": t.caption, "columns": list(t.columns), "rows": list(t.rows)} for t in self.tables],
-            "targets": [
-                {"what": t.what, "wanted": t.rule, "measured": t.measured, "met": t.verdict} for t in self.targets
-            ],
-        }
+    @classmethod
+    def from_plain(cls, plain: dict[str, Any]) -> Section:
+        """Return the section that ``dataclasses.asdict`` has turned into plain values."""
+        tables, targets = [Table(**one) for one in plain["tables"]], [Target(**one) for one in plain["targets"]]
+        return cls(plain["title"], plain["text"], tables, targets)
 
 
 def shown(cell: Cell) -> str:

@@ -223,15 +223,20 @@ def _shortened(file: str, line: int, function: str) -> str:
 # In the process of the benchmarks.
 
 
+def program(name: str, settings: Settings, *, profiled: bool) -> str:
+    """Return the program that reports on one task."""
+    scale = "QUICK" if settings == QUICK else "FULL"
+    imports = f"from benchmarks.settings import {scale}; from benchmarks.whole_user import report"
+    return f"{imports}; report({name!r}, {scale}, profiled={profiled})"
+
+
 def measure(settings: Settings) -> Section:
     rows: list[list[Cell]] = []
-    program = "from benchmarks.whole_user import *; report({!r}, {}, profiled={})"
-    scale = "QUICK" if settings == QUICK else "FULL"
     for name, task in tasks(settings).items():
         # The profile comes first, and leaves bytecode and kernels in the package's own caches, as the last use did.
-        top = fresh(program.format(name, scale, True))["top"]
+        top = fresh(program(name, settings, profiled=True))["top"]
         runs = 1 if task.prepare is _paper else settings.processes
-        timed = [fresh(program.format(name, scale, False)) for _ in range(runs)]
+        timed = [fresh(program(name, settings, profiled=False)) for _ in range(runs)]
         seconds, processors = (statistics.median(run[part] for run in timed) for part in ("seconds", "processors"))
         rows.append([name, seconds, processors, *top])
     columns = ("", "seconds", "of processors", "most time", "second", "third")

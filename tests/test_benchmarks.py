@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +15,9 @@ from benchmarks.__main__ import MEASUREMENTS, arguments, main
 from benchmarks.clock import Job, costs, ratio
 from benchmarks.contenders import CONTENDERS, Run, numba_loop
 from benchmarks.contenders.peerpressure_simulate import run as ours
+from benchmarks.processes import fresh
 from benchmarks.sections import Section, Table, Target, count, shown
-from benchmarks.settings import QUICK, Settings
+from benchmarks.settings import FULL, QUICK, Settings
 from benchmarks.software_network import software_network
 from benchmarks.workload import SEED, workload
 
@@ -110,7 +112,7 @@ def test_shuffled_workload_is_the_same_model() -> None:
     np.testing.assert_allclose(shuffled, natural[:, order], rtol=0, atol=1e-12)
 
 
-def test_whole_answers_name_where_their_time_goes(capsys: pytest.CaptureFixture[str]) -> None:
+def test_whole_answers_name_where_their_time_goes() -> None:
     def busy() -> int:
         return sum(value * value for value in range(20_000))
 
@@ -119,8 +121,9 @@ def test_whole_answers_name_where_their_time_goes(capsys: pytest.CaptureFixture[
     assert any(re.fullmatch(r"tests/test_benchmarks\.py:\d+ <genexpr> \d+%", one) for one in top)
     assert whole_user._shortened("~", 0, "<method 'append' of 'list' objects>") == "append"
     assert whole_user._shortened("~", 0, "<built-in method numpy.zeros>") == "numpy.zeros"
-    whole_user.report("slider, 1,000 agents", QUICK, profiled=False)
-    assert json.loads(capsys.readouterr().out).keys() == {"seconds", "processors"}
+    for settings in (QUICK, FULL):
+        found = fresh(whole_user.program("slider, 1,000 agents", settings, profiled=settings is QUICK))
+        assert found.keys() == ({"top"} if settings is QUICK else {"seconds", "processors"})
 
 
 def test_workload_is_the_model_that_is_timed() -> None:
@@ -214,8 +217,29 @@ def test_command_runs_what_is_asked_for(tmp_path: Path, monkeypatch: pytest.Monk
     main(["--quick", "--only", "speed", "--write", str(tmp_path / "b.md"), "--json", str(tmp_path / "b.json")])
     assert asked == [QUICK]
     assert "| us | 1.5 |" in (tmp_path / "b.md").read_text(encoding="utf-8")
-    assert json.loads((tmp_path / "b.json").read_text(encoding="utf-8"))["speed"]["tables"][0]["rows"] == [["us", 1.5]]
+    found = json.loads((tmp_path / "b.json").read_text(encoding="utf-8"))["sections"]
+    assert found["speed"]["tables"][0]["rows"] == [["us", 1.5]]
     assert arguments([]).only == list(MEASUREMENTS)
+
+
+def test_sections_of_a_former_run_on_this_machine_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def section(name: str, cost: float, settings: Settings) -> Section:
+        table, target = Table("Costs", ("", "ns"), [["us", cost]]), Target(f"fast {name}", 2.0, cost)
+        return Section(name, "What it means.", [table], [target])
+
+    for name, cost in (("speed", 1.5), ("memory", 2.5)):
+        monkeypatch.setitem(MEASUREMENTS, name, partial(section, name, cost))
+    file, page = tmp_path / "b.json", tmp_path / "b.md"
+    main(["--quick", "--only", "memory", "--json", str(file)])
+    main(["--quick", "--only", "speed", "--json", str(file), "--write", str(page)])
+    text = page.read_text(encoding="utf-8")
+    assert [line for line in text.splitlines() if line.startswith("## ")] == ["## Targets", "## speed", "## memory"]
+    assert "| fast memory | ≥ 2 | 2.5 | yes |" in text
+    # Another machine, or other sizes, cannot be mixed with this one.
+    other = json.loads(file.read_text(encoding="utf-8")) | {"machine": {"Processor": "another"}}
+    file.write_text(json.dumps(other), encoding="utf-8")
+    main(["--quick", "--only", "speed", "--json", str(file), "--write", str(page)])
+    assert "memory" not in page.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", cross_check.PEERS)

@@ -110,7 +110,7 @@ def test_threads_that_share_the_agents_meet_in_the_kernel(monkeypatch: pytest.Mo
     shared = pp.simulate(model, 60, seed=3, record="summaries", threads=16)
     np.testing.assert_array_equal(alone.final.public, shared.final.public)
     np.testing.assert_array_equal(alone.mean, shared.mean)
-    assert meetings == [16]
+    assert meetings[-1] == 16
 
 
 def test_a_thread_that_fails_leaves_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ KINDS: Final = ("constant", "adapting", "temporal", "temporal, adapting", "froze
 
 
 def warmup() -> None:
-    """Compile the kernels of all kinds of runs, which takes about a minute.
+    """Compile the kernels of all kinds of runs, which takes one to two minutes.
 
     A run compiles what it needs when it is first needed, in a few seconds, and stores it for later ones. This command
     stores all of it, for the image of a container or the shared folder of a cluster. What is stored already is only
@@ -54,6 +54,7 @@ def _jobs() -> Iterator[tuple[str, Callable[[], object]]]:
             for kind in KINDS:
                 yield f"{kind}, {what}", partial(_simulate, kind, replicates, dtype)
             yield f"laws of noise, {what}", partial(_compile_laws, dtype, wide=replicates > 1)
+            yield f"agents shared by threads, {what}", partial(_share, replicates, dtype)
     yield "large networks", _compile_large
 
 
@@ -69,6 +70,15 @@ def _simulate(kind: str, replicates: int, dtype: np.dtype[Any]) -> None:
     )
     system = SDE(model, method="taylor") if kind == "continuous time" else model
     simulate(system, 2, replicates, dtype=dtype, threads=1)
+
+
+def _share(replicates: int, dtype: np.dtype[Any]) -> None:
+    """Run a network that is large enough for threads to share its agents."""
+    from peerpressure import Gaussian, Model, simulate
+    from peerpressure.networks import path
+
+    model = Model(path(10_000), hidden=[0.0, 1.0] * 5_000, noise=Gaussian(1.0))
+    simulate(model, 20, replicates, dtype=dtype, threads=2, record="final")
 
 
 def _compile_laws(dtype: np.dtype[Any], *, wide: bool) -> None:

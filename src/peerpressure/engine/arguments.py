@@ -164,10 +164,6 @@ def new_meeting(threads: int) -> NDArray[np.int64]:
     return meeting
 
 
-# For a call that has all agents to itself.
-ALONE = np.zeros(0, np.int64)
-
-
 def call_off(meeting: NDArray[np.int64]) -> None:
     """Let nobody wait any longer, because one of the threads will not come."""
     meeting[0] = _NOBODY_WAITS

@@ -229,7 +229,7 @@ def run_narrow(  # noqa: PLR0912 — one branch for each argument that may be No
     replicate: int,
     begin: int,
     end: int,
-    meeting: NDArray[np.int64],
+    meeting: NDArray[np.int64] | None,
     states: NDArray[Any],
     memory: NDArray[Any],
     hidden_state: NDArray[Any] | None,
@@ -241,7 +241,7 @@ def run_narrow(  # noqa: PLR0912 — one branch for each argument that may be No
 
     ``changes`` is None for a constant network, ``activity`` where everybody updates, and ``hidden_state`` for the model
     of the paper: what is None is not compiled. A clock without steps records the state in which a run starts.
-    ``meeting`` is where threads meet at the end of each step if they share the agents, else empty. ``buffers``, (3,
+    ``meeting`` is where threads meet at the end of each step if they share the agents, else None. ``buffers``, (3,
     CHUNK), and ``scratch`` are for intermediate results.
     """
     number, noise, pairs, pressure = states.dtype.type, buffers[0], buffers[1], buffers[2]
@@ -295,7 +295,7 @@ def run_narrow(  # noqa: PLR0912 — one branch for each argument that may be No
                     keep(
                         ledger, ledger.slots[k], layer, states, step & 1, hidden_state, 1, begin, end, partial, scratch
                     )
-                if meeting.size:
+                if meeting is not None:
                     met = end_step(meeting, met, ledger, ledger.slots[k], begin, agents.hidden.size, partial)
         q = last
         spell += 1

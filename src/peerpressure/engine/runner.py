@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.engine.arguments import (
-    ALONE,
     Activity,
     AgentArrays,
     Changes,
@@ -270,18 +269,24 @@ class ProcessorRun:
         for block in self.blocks:
             # A call without steps records the state as it is.
             ledger = self._ledger(block, np.zeros(1, np.int64))
-            self._call(block, self._network(block), self._unchanged(0), clock, ledger, 0, self.plan.model.n)
+            # With the arguments of the steps that follow, so that no other kernel is compiled for this.
+            meeting = new_meeting(1) if self._is_shared(block) and self._meets else None
+            self._call(block, self._network(block), self._unchanged(0), clock, ledger, 0, self.plan.model.n, meeting)
 
     @contextlib.contextmanager
     def _pool(self) -> Iterator[Executor | None]:
         """Give threads where there is work for more than one."""
-        n, threads = self.plan.model.n, self.plan.threads
-        parallel = threads > 1 and (len(self.blocks) > 1 or self._is_shared(self.blocks[0]))
-        if not parallel or n * self.plan.replicates.size * self.plan.steps < _THREADS_FROM:
+        if not self._pays_for_threads or not (len(self.blocks) > 1 or self._is_shared(self.blocks[0])):
             yield None
             return
-        with ThreadPoolExecutor(threads) as pool:
+        with ThreadPoolExecutor(self.plan.threads) as pool:
             yield pool
+
+    @property
+    def _pays_for_threads(self) -> bool:
+        """Whether there are several threads, and a run long enough to start them for."""
+        plan = self.plan
+        return plan.threads > 1 and plan.model.n * plan.replicates.size * plan.steps >= _THREADS_FROM
 
     @property
     def _meets(self) -> bool:
@@ -289,9 +294,10 @@ class ProcessorRun:
         return self.temporal is None and self.neighbour_sums is None and not self.drawn_by_python
 
     def _is_shared(self, block: Block) -> bool:
-        """Return whether a block is large enough for threads to share its agents."""
+        """Return whether threads share the agents of a large block, because there are fewer blocks than threads."""
         n, least = self.plan.model.n, _MEET_FROM if self._meets else _SPLIT_FROM
-        return len(block.states) == 1 and n >= 2 * CHUNK and n * block.width >= least
+        large = len(block.states) == 1 and n >= 2 * CHUNK and n * block.width >= least
+        return large and self._pays_for_threads and len(self.blocks) < self.plan.threads
 
     def _segments(self) -> Iterator[tuple[int, int]]:
         """Cut the steps into (begin, end], short enough for progress and Ctrl-C; single steps where Python draws."""
@@ -321,15 +327,12 @@ class ProcessorRun:
         clock, slots = self._clock(begin, end), self._slots(begin, end)
         if self.temporal is not None:
             self.temporal.look_ahead(begin, end)
-        # Fewer blocks than threads: threads share the agents of each step, if it is large enough for that, instead of
-        # taking whole blocks.
-        share_agents = pool is not None and len(self.blocks) < self.plan.threads
-        if pool is None or share_agents or self.neighbour_sums is not None:
-            for block in self.blocks:
-                shared = share_agents and self._is_shared(block)
-                if shared and self._meets:
+        shared = [self._is_shared(block) for block in self.blocks]
+        if pool is None or any(shared) or self.neighbour_sums is not None:
+            for block, is_shared in zip(self.blocks, shared, strict=True):
+                if is_shared and self._meets:
                     self._advance_together(block, clock, slots, pool)
-                elif shared or (self.neighbour_sums is not None and block.width == 1):
+                elif is_shared or (self.neighbour_sums is not None and block.width == 1):
                     self._advance_shared(block, clock, slots, pool)
                 else:
                     self._advance_block(block, clock, slots)
@@ -419,7 +422,7 @@ class ProcessorRun:
         ledger: SummaryArrays,
         begin: int,
         end: int,
-        meeting: NDArray[np.int64] = ALONE,
+        meeting: NDArray[np.int64] | None = None,
     ) -> None:
         wide = block.width > 1
         if self.neighbour_sums is not None and not wide and clock.relief.size:

@@ -77,6 +77,7 @@ def run(
 
 class _TaylorRun(ProcessorRun):
     cost = 100  # several terms and parts, and coefficients that are computed first
+    _meets = False  # each stage is a call of its own
 
     def __init__(
         self,

@@ -261,7 +261,7 @@ def run_wide(  # noqa: PLR0912 — see ``run_narrow``
     replicate: int,
     begin: int,
     end: int,
-    meeting: NDArray[np.int64],
+    meeting: NDArray[np.int64] | None,
     states: NDArray[Any],
     memory: NDArray[Any],
     hidden_state: NDArray[Any] | None,
@@ -274,7 +274,7 @@ def run_wide(  # noqa: PLR0912 — see ``run_narrow``
     ``states`` is (layers, 2, agents·WIDTH): the state at an even time is in row 0, at an odd time in row 1. ``changes``
     is None for a constant network, ``activity`` where everybody updates, and ``hidden_state`` for the model of the
     paper: what is None is not compiled. A clock without steps records the state in which a run starts. ``meeting``
-    is where threads meet at the end of each step if they share the agents, else empty. ``buffers``, of which the noise
+    is where threads meet at the end of each step if they share the agents, else None. ``buffers``, of which the noise
     of one group takes 1 kB, and ``scratch`` are for intermediate results.
     """
     number, noise = states.dtype.type, buffers[0, : GROUP * WIDTH]
@@ -325,7 +325,7 @@ def run_wide(  # noqa: PLR0912 — see ``run_narrow``
                         ledger, ledger.slots[k], layer, states, step & 1, hidden_state, WIDTH, begin, end, partial,
                         scratch,
                     )  # fmt: skip
-                if meeting.size:
+                if meeting is not None:
                     met = end_step(meeting, met, ledger, ledger.slots[k], begin, agents.hidden.size, partial)
         q = last
         spell += 1
