@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +112,32 @@ def test_threads_that_share_the_agents_meet_in_the_kernel(monkeypatch: pytest.Mo
     np.testing.assert_array_equal(alone.final.public, shared.final.public)
     np.testing.assert_array_equal(alone.mean, shared.mean)
     assert meetings[-1] == 16
+
+
+@pytest.mark.parametrize("replicates", [1, 16])
+@pytest.mark.parametrize(("alone", "chosen"), [(0.5, 1), (1.5, 2)])
+def test_whether_threads_share_the_agents_is_tried_and_changes_no_bit(
+    alone: float, chosen: int, replicates: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = random_model(5_000, weighted=False)
+    expected = pp.simulate(model, 40, replicates, seed=3, record="summaries", threads=1)
+    for name, value in {"_MEET_FROM": 1, "_THREADS_FROM": 1, "_TRIAL": 4}.items():
+        monkeypatch.setattr(runner, name, value)
+    # By this clock the trial takes one second with all threads.
+    ticks = iter([0.0, 1.0, 0.0, alone])
+    monkeypatch.setattr(runner.time, "perf_counter", lambda: next(ticks))
+    counts: list[int] = []
+    share = runner.ProcessorRun._share
+
+    def noted(run: Any, *given: Any) -> None:
+        counts.append(given[-1])
+        share(run, *given)
+
+    monkeypatch.setattr(runner.ProcessorRun, "_share", noted)
+    found = pp.simulate(model, 40, replicates, seed=3, record="summaries", threads=2)
+    assert counts == [2, 1, chosen]
+    np.testing.assert_array_equal(expected.mean, found.mean)
+    np.testing.assert_array_equal(expected.final.public, found.final.public)
 
 
 def test_a_thread_that_fails_leaves_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -180,6 +181,8 @@ _MEET_FROM = 2**13 if IS_POSIX else 100_000
 _SPLIT_FROM = 100_000
 # Numbers in a whole run from which starting threads pays.
 _THREADS_FROM = 200_000
+# Steps that are tried with all threads and with one, and how many times as many a segment must have for that.
+_TRIAL, _WORTH_TRYING = 32, 8
 
 
 def run(
@@ -372,9 +375,25 @@ class ProcessorRun:
             block.memory[:] = self.draw.carry * before + self.draw.fresh * block.memory
 
     def _advance_together(self, block: Block, clock: Clock, slots: NDArray[np.int64], pool: Executor | None) -> None:
-        """Share the agents of all steps among all threads, which meet in the kernel at the end of every step."""
+        """Let threads share the agents of a block, and meet in the kernel at the end of every step.
+
+        Each of them reads what the others have written a step before. Where cores are far from each other, which a
+        virtual machine cannot know, moving that takes longer than a step of a small network, and one thread is faster:
+        a few steps of either kind tell.
+        """
+        steps, done, threads = clock.relief.size, 0, self.plan.threads
+        if steps >= _WORTH_TRYING * _TRIAL:
+            spent = {}
+            for count in (threads, 1):
+                begin = time.perf_counter()
+                self._share(block, clock.part(done, done + _TRIAL), slots[done : done + _TRIAL], pool, count)
+                spent[count], done = time.perf_counter() - begin, done + _TRIAL
+            threads = min(spent, key=spent.__getitem__)
+        self._share(block, clock.part(done, steps), slots[done:], pool, threads)
+
+    def _share(self, block: Block, clock: Clock, slots: NDArray[np.int64], pool: Executor | None, threads: int) -> None:
         network, ledger = self._network(block), self._ledger(block, slots)
-        ranges = _ranges(network[0], min(self.plan.threads, self.plan.model.n // CHUNK), CHUNK)
+        ranges = _ranges(network[0], min(threads, self.plan.model.n // CHUNK), CHUNK)
         meeting = new_meeting(len(ranges))
 
         def part(begin: int, end: int) -> None:
