@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from pathlib import Path
 from typing import Any
 
@@ -125,7 +124,7 @@ def test_whether_threads_share_the_agents_is_tried_and_changes_no_bit(
         monkeypatch.setattr(runner, name, value)
     # By this clock the trial takes one second with all threads.
     ticks = iter([0.0, 1.0, 0.0, alone])
-    monkeypatch.setattr(runner.time, "perf_counter", lambda: next(ticks))
+    monkeypatch.setattr("peerpressure.engine.runner.time.perf_counter", lambda: next(ticks))
     counts: list[int] = []
     share = runner.ProcessorRun._share
 
