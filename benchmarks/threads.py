@@ -10,7 +10,8 @@ from .speed import our_job
 
 TEXT = """\
 Replicates are shared among threads in blocks of 16; a network in one replicate has its agents shared, and threads
-meet at the end of every step.
+meet at the end of every step, where a few steps have shown that to be faster. Between the cores of a virtual machine
+that may change from minute to minute, which shows at 10⁴×1 in this report.
 """
 
 
