@@ -20,8 +20,8 @@ def warmup() -> None:
     """Compile the kernels of all kinds of runs, which takes one to two minutes.
 
     A run compiles what it needs when it is first needed, in a few seconds, and stores it for later ones. This command
-    stores all of it, for the image of a container or the shared folder of a cluster. What is stored already is only
-    loaded.
+    stores all of it, for the image of a container or the shared folder of a cluster; only threads that share a large
+    network of another kind than the paper's still compile. What is stored already is only loaded.
 
     Kernels are stored beside the package, or in the folder that the environment variable NUMBA_CACHE_DIR names, for
     this kind of processor and this version of numba. Set it where the folder of the package is not writable, for this

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from peerpressure import affine
 from peerpressure.affine import adapted as plain_adapted, coefficients as plain_coefficients
-from peerpressure.engine.intrinsics import arrivals, arrive, doze, give_way, larger, pause, smaller
+from peerpressure.engine.intrinsics import arrivals, arrive, larger, pause, sleep_briefly, smaller, yield_core
 from peerpressure.engine.plan import CHUNK
 from peerpressure.engine.random import GROUP, U64
 from peerpressure.progress import announce_compilation
@@ -180,9 +180,9 @@ def _meet(meeting: NDArray[np.int64], met: int) -> int:
         if spins % _SPINS:
             pause()
         elif spins < _SPINS * _TURNS:
-            give_way()
+            yield_core()
         else:
-            doze()
+            sleep_briefly()
     return met + 1
 
 

@@ -162,8 +162,8 @@ def _caller(name: str, *arguments: int, when: bool) -> Any:
 
 IS_POSIX = os.name == "posix"
 pause = _caller("llvm.x86.sse2.pause", when=platform.machine() in ("x86_64", "AMD64"))
-give_way = _caller("sched_yield", when=IS_POSIX)  # to another thread that is ready to run on this core
-doze = _caller("usleep", 50, when=IS_POSIX)
+yield_core = _caller("sched_yield", when=IS_POSIX)  # to another thread that is ready to run on it
+sleep_briefly = _caller("usleep", 50, when=IS_POSIX)
 
 
 @intrinsic

@@ -176,9 +176,8 @@ def make_blocks(
 _SEGMENT = 2e9  # bytes of state between two checks of progress and Ctrl-C: less than a second
 _AGENT = 3.0  # cost of noise and update of an agent, in gathered neighbours
 # Numbers in a step from which sharing its agents among threads outweighs their meeting at its end: in the kernel, or
-# where that cannot be, in Python. Elsewhere than on POSIX systems a thread could not give way to others as it waits.
-_MEET_FROM = 2**13 if IS_POSIX else 100_000
-_SPLIT_FROM = 100_000
+# where that cannot be, in Python.
+_MEET_FROM, _SPLIT_FROM = 2**13, 100_000
 # Numbers in a whole run from which starting threads pays.
 _THREADS_FROM = 200_000
 # Steps that are tried with all threads and with one, and how many times as many a segment must have for that.
@@ -294,7 +293,9 @@ class ProcessorRun:
     @property
     def _meets(self) -> bool:
         """Whether all that happens at a step happens in the kernel, so that threads can meet there."""
-        return self.temporal is None and self.neighbour_sums is None and not self.drawn_by_python
+        # Elsewhere than on POSIX systems a thread would keep its core while it waits for others.
+        in_kernel = self.temporal is None and self.neighbour_sums is None and not self.drawn_by_python
+        return in_kernel and IS_POSIX
 
     def _is_shared(self, block: Block) -> bool:
         """Return whether threads share the agents of a large block, because there are fewer blocks than threads."""

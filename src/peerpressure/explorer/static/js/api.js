@@ -129,11 +129,6 @@ export class Channel {
   /** @type {{run: (flight: Flight) => void, drop: () => void} | null} */
   #waiting = null;
 
-  /** @param {number} grace milliseconds that a task has to finish while a newer one waits */
-  constructor(grace = GRACE) {
-    this.grace = grace;
-  }
-
   /**
    * Run a task as soon as the one before it has ended. Resolves to undefined if a newer task has taken its place.
    * @template T
@@ -163,7 +158,7 @@ export class Channel {
       const flight = this.#flight;
       if (!flight) this.#next();
       else if (!flight.timer) {
-        const left = this.grace - (performance.now() - flight.since);
+        const left = GRACE - (performance.now() - flight.since);
         flight.timer = window.setTimeout(() => flight.controller.abort(), Math.max(0, left));
       }
     });
