@@ -16,7 +16,7 @@ from peerpressure.engine.arguments import Graph
 from peerpressure.engine.blocking import EdgeBlocks, NeighbourSums
 from peerpressure.engine.layout import aligned, graph_of
 from peerpressure.engine.plan import BLOCK, CHUNK, WIDTH, draw_of
-from peerpressure.engine.random import GROUP, filler_of
+from peerpressure.engine.random import filler_of
 from peerpressure.noise import Gaussian
 
 from . import bound_kernels as kernels
@@ -140,14 +140,13 @@ def _copy_job(case: Case, steps: int) -> Job:
 
 
 def _normals_job(case: Case, steps: int, *, wide: bool) -> Job:
-    kernel, span = (kernels.normals_wide, GROUP * WIDTH) if wide else (kernels.normals_narrow, CHUNK)
     numbers = case.agents * case.width
     draw = draw_of(Gaussian(1.0), 1)
-    how = (_NUMBER, filler_of(draw.law, _NUMBER, wide=wide), draw)
+    how = (CHUNK // WIDTH if wide else CHUNK, _NUMBER, filler_of(draw.law, _NUMBER, wide=wide), draw)
 
     def call(repeats: int) -> None:
-        made = [(-(-(end - begin) * case.width * repeats // span), block, *how) for block, begin, end in case.parts]
-        _on_threads(case, kernel, made)
+        made = [(-(-(end - begin) * case.width * repeats // CHUNK), block, *how) for block, begin, end in case.parts]
+        _on_threads(case, kernels.normals, made)
 
     return Job(call, steps, numbers * case.blocks)
 

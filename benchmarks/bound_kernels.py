@@ -12,7 +12,7 @@ from peerpressure.engine.arguments import Graph
 from peerpressure.engine.intrinsics import prefetch, update_row
 from peerpressure.engine.narrow import gather
 from peerpressure.engine.plan import CHUNK, WIDTH, Draw
-from peerpressure.engine.random import GROUP, U64, fill
+from peerpressure.engine.random import BATCH, GROUP, U64, fill
 
 _LOOK_AHEAD = 16
 
@@ -31,21 +31,11 @@ def _write(target: NDArray[Any], repeats: int) -> None:
             target[i] = repeat
 
 
-def _normals_wide(groups: int, replicate: int, dtype: Any, filler: Any, draw: Draw) -> float:
-    """Make GROUP·WIDTH normals in one small buffer, ``groups`` times over."""
-    out, total = np.zeros(GROUP * WIDTH, dtype), 0.0
-    for group in range(groups):
-        fill(out, out, GROUP, filler, draw, U64(4 * group), U64(1), U64(replicate), U64(0))
-        total += out[group % out.size]
-    return total
-
-
-def _normals_narrow(chunks: int, replicate: int, dtype: Any, filler: Any, draw: Draw) -> float:
-    """Make CHUNK normals in one small buffer, ``chunks`` times over, as one replicate does."""
-    out, pairs, total = np.zeros(CHUNK, dtype), np.zeros(CHUNK, dtype), 0.0
+def _normals(chunks: int, replicate: int, agents: int, dtype: Any, filler: Any, draw: Draw) -> float:
+    """Make the CHUNK normals of so many agents in one small buffer, ``chunks`` times over."""
+    out, words, total = np.zeros(CHUNK, dtype), np.zeros((4, BATCH), U64), 0.0
     for chunk in range(chunks):
-        block = U64(chunk * (CHUNK // 2))
-        fill(out, pairs, CHUNK, filler, draw, block, U64(1), U64(replicate), U64(0))
+        fill(out, words, agents, 1, filler, draw, agents * chunk, 1, replicate, 0)
         total += out[chunk % out.size]
     return total
 
@@ -89,5 +79,5 @@ def _gather_narrow(graph: Graph, public: NDArray[Any], begin: int, end: int, rep
 
 _compiled = njit(nogil=True, error_model="numpy")
 copy, write = _compiled(_copy), _compiled(_write)
-normals_wide, normals_narrow = _compiled(_normals_wide), _compiled(_normals_narrow)
+normals = _compiled(_normals)
 gather_wide, gather_narrow = _compiled(_gather_wide), _compiled(_gather_narrow)

@@ -171,8 +171,9 @@ def call_filler(
     typing_context: Any,
     address: Any,
     out: Any,
-    pairs: Any,
+    words: Any,
     count: Any,
+    steps: Any,
     shape: Any,
     block: Any,
     step: Any,
@@ -182,7 +183,7 @@ def call_filler(
     k1: Any,
 ) -> tuple[Any, Callable[..., Any]]:
     """Call the function at an address, which fills a buffer with noise; see ``random.filler_of``."""
-    numbers = (types.int64, types.float64, *6 * (types.uint64,))
+    numbers = (types.int64, types.int64, types.float64, *6 * (types.uint64,))
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         buffers = [
@@ -193,7 +194,7 @@ def call_filler(
         builder.call(builder.inttoptr(arguments[0], kind.as_pointer()), values)
         return context.get_dummy_value()
 
-    return types.void(types.uint64, out, pairs, *numbers), generate
+    return types.void(types.uint64, out, words, *numbers), generate
 
 
 class _Lanes:
@@ -236,6 +237,33 @@ class _Lanes:
         kind = ir.FunctionType(self.vector, [self.vector] * 3)
         name = f"llvm.fma.v{WIDTH}f{8 * self.alignment}"
         return self.builder.call(cgutils.get_or_insert_function(self.builder.module, kind, name), [a, b, c])
+
+
+@intrinsic
+def weave(typing_context: Any, words: Any, at: Any, numbers: Any, to: Any) -> tuple[Any, Callable[..., Any]]:
+    """Set numbers[to:to + 8] to words[0, at:at + 4] and then words[1, at:at + 4], which are the bits of doubles.
+
+    In vector instructions: a compiled Python loop stores such pieces number by number.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        source = context.make_array(signature.args[0])(context, builder, arguments[0])
+        row_length = builder.extract_value(source.shape, 1)
+        four, number = ir.VectorType(ir.DoubleType(), 4), context.get_value_type(numbers.dtype)
+        halves = []
+        for offset in (arguments[1], builder.add(arguments[1], row_length)):
+            half = builder.load(builder.bitcast(builder.gep(source.data, [offset]), four.as_pointer()))
+            half.align = 8
+            halves.append(half)
+        both = builder.shuffle_vector(*halves, ir.Constant(ir.VectorType(_I32, 8), list(range(8))))
+        if numbers.dtype == types.float32:
+            both = builder.fptrunc(both, ir.VectorType(number, 8))
+        target = context.make_array(signature.args[2])(context, builder, arguments[2]).data
+        pointer = builder.bitcast(builder.gep(target, [arguments[3]]), both.type.as_pointer())
+        builder.store(both, pointer).align = numbers.dtype.bitwidth // 8
+        return context.get_dummy_value()
+
+    return types.void(words, types.uint64, numbers, types.uint64), generate
 
 
 @intrinsic

@@ -27,7 +27,7 @@ from peerpressure.engine.arguments import (
 )
 from peerpressure.engine.intrinsics import fma, keep_idle, prefetch_once, sum_slice
 from peerpressure.engine.plan import CHANCE, CHUNK, FRESH, FROZEN, LISTED, RECURRENT, SLICE, STREAM_FRESH, WIDTH, Draw
-from peerpressure.engine.random import ABOVE, U64, chosen_agent, fill, filler_of, toss_narrow
+from peerpressure.engine.random import ABOVE, BATCH, U64, chosen_agent, fill, filler_of, room, toss_narrow
 from peerpressure.engine.temporal import apply_changes
 
 _STREAM_AHEAD = 256  # edges by which the graph is prefetched ahead of its use
@@ -192,28 +192,14 @@ def _keep_narrow(activity: Activity, first: int, count: int, public: NDArray[Any
 
 
 @njit(error_model="numpy", inline="always")
-def _noise_narrow(
-    noise: NDArray[Any],
-    pairs: NDArray[Any],
-    memory: NDArray[Any],
-    draw: Draw,
-    filler: U64,
-    agent: int,
-    count: int,
-    step: int,
-    replicate: int,
-) -> None:
-    """Bring the noise of ``count`` ≤ CHUNK agents into the small buffer ``noise``."""
-    if draw.mode != FROZEN:
-        fill(noise, pairs, count, filler, draw, U64(agent // 2), U64(step), U64(replicate), U64(STREAM_FRESH))
-    # Correlated noise: the memory is u of this step, from which a run can be resumed.
-    if draw.mode != FRESH:
-        number = noise.dtype.type
-        carry, fresh = number(draw.carry), number(draw.fresh)
-        for j in range(count):
-            if draw.mode == RECURRENT:
-                memory[agent + j] = fma(carry, memory[agent + j], fresh * noise[j])
-            noise[j] = memory[agent + j]
+def _remember(noise: NDArray[Any], memory: NDArray[Any], draw: Draw, agent: int, count: int) -> None:
+    """Replace fresh noise by correlated noise: the memory is u of this step, from which a run can be resumed."""
+    number = noise.dtype.type
+    carry, fresh = number(draw.carry), number(draw.fresh)
+    for j in range(count):
+        if draw.mode == RECURRENT:
+            memory[agent + j] = fma(carry, memory[agent + j], fresh * noise[j])
+        noise[j] = memory[agent + j]
 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
@@ -235,17 +221,21 @@ def run_narrow(  # noqa: PLR0912 — one branch for each argument that may be No
     hidden_state: NDArray[Any] | None,
     partial: NDArray[np.float64],
     buffers: NDArray[Any],
+    words: NDArray[np.uint64],
     scratch: NDArray[np.float64],
 ) -> None:
     """Make the clock's steps for agents begin…end−1, one replicate a layer; ``states`` is (layers, 2, agents).
 
     ``changes`` is None for a constant network, ``activity`` where everybody updates, and ``hidden_state`` for the model
     of the paper: what is None is not compiled. A clock without steps records the state in which a run starts.
-    ``meeting`` is where threads meet at the end of each step if they share the agents, else None. ``buffers``, (3,
-    CHUNK), and ``scratch`` are for intermediate results.
+    ``meeting`` is where threads meet at the end of each step if they share the agents, else None. ``buffers``, (2,
+    CHUNK), ``words`` and ``scratch`` are for intermediate results.
     """
-    number, noise, pairs, pressure = states.dtype.type, buffers[0], buffers[1], buffers[2]
+    number, pressure = states.dtype.type, buffers[1]
     spell, q, met, steps, pace = 0, 0, 0, clock.relief.size, number(clock.pace)
+    # Of a small network the noise of several steps is drawn at once.
+    length = room(end - begin, 1)
+    at_once = 1 if draw.mode == FROZEN else max(1, CHUNK // length)
     if steps == 0:
         keep_all(ledger, ledger.slots[0], states, (clock.first - 1) & 1, hidden_state, 1, partial, scratch)
     while q < steps:
@@ -255,6 +245,7 @@ def run_narrow(  # noqa: PLR0912 — one branch for each argument that may be No
             last = changes.spells[spell + 1]
         # Layers inside spells: all replicates of the block share one graph, which is changed once for all of them.
         for layer in range(states.shape[0]):
+            row, origin = replicate + layer, q - at_once
             for k in range(q, last):
                 step = clock.first + k
                 # By the parity of the step and not of k, so that a segment that starts anywhere finds the state of its
@@ -264,14 +255,18 @@ def run_narrow(  # noqa: PLR0912 — one branch for each argument that may be No
                 for first in range(begin, end, CHUNK):
                     count = min(CHUNK, end - first)
                     if activity is not None:
-                        size, layered = agents.hidden.size, replicate + layer
-                        anyone = _toss_narrow(activity, draw, k, first, count, step, layered, size)
+                        anyone = _toss_narrow(activity, draw, k, first, count, step, row, agents.hidden.size)
                         # Noise with a memory runs on under those who keep their opinions, and hidden ones adapt.
                         if not anyone and draw.mode != RECURRENT and hidden_state is None:
                             for agent in range(first, first + count):
                                 output[agent] = public[agent]
                             continue
-                    _noise_narrow(noise, pairs, memory[layer], draw, filler, first, count, step, replicate + layer)
+                    if draw.mode != FROZEN and (at_once == 1 or k >= origin + at_once):
+                        origin, ahead = k, min(at_once, last - k)
+                        fill(buffers[0], words, count, ahead, filler, draw, first, step, row, STREAM_FRESH)
+                    noise = buffers[0, min(k - origin, at_once - 1) * length :]
+                    if draw.mode != FRESH:
+                        _remember(noise, memory[layer], draw, first, count)
                     if changes is not None:
                         _gather_roomy(graph, public, first, count, pressure)
                     elif not graph.sums.size:
@@ -303,13 +298,11 @@ def run_narrow(  # noqa: PLR0912 — one branch for each argument that may be No
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _draw_narrow(draw: Draw, filler: U64, step: int, replicate: int, stream: int, memory: NDArray[Any]) -> None:
-    noise, pairs = np.empty(CHUNK, memory.dtype), np.empty(CHUNK, memory.dtype)
+    noise, words = np.empty(CHUNK, memory.dtype), np.empty((4, BATCH), U64)
     for layer in range(memory.shape[0]):
         for agent in range(0, memory.shape[1], CHUNK):
             count = min(CHUNK, memory.shape[1] - agent)
-            fill(
-                noise, pairs, count, filler, draw, U64(agent // 2), U64(step), U64(replicate + layer), U64(stream)
-            )  # fmt: skip
+            fill(noise, words, count, 1, filler, draw, agent, step, replicate + layer, stream)
             for j in range(count):
                 memory[layer, agent + j] = noise[j]
 

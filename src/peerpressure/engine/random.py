@@ -21,9 +21,8 @@ import numpy as np
 from numba import carray, cfunc, njit, types
 from numpy.typing import NDArray
 
-from peerpressure.engine.intrinsics import bits_of_float64, call_filler, float64_from_bits, fma
+from peerpressure.engine.intrinsics import bits_of_float64, call_filler, float64_from_bits, fma, weave
 from peerpressure.engine.plan import (
-    CHUNK,
     GAUSSIAN,
     LAPLACE,
     RADEMACHER,
@@ -37,6 +36,8 @@ from peerpressure.engine.plan import (
 
 GROUP = 8  # agents whose noise is drawn together
 HALF = 4  # the distance of the two agents that share a counter block
+_VECTOR = 16  # agents whose noise is computed together in one replicate
+BATCH = 128  # counter blocks that are drawn before they are transformed, so that their words stay in the nearest cache
 
 U64 = np.uint64
 Word: TypeAlias = np.uint64
@@ -106,11 +107,11 @@ def _natural_log(u: float) -> float:
 
 
 @njit(inline="always", error_model="numpy")
-def _open_unit(high: Word, low: Word) -> float:
-    """Return a double in (0, 1], 52 bits, from two 32-bit words."""
+def _open_unit(bits: Word) -> float:
+    """Return a double in (0, 1], from the highest 52 of 64 bits."""
     # 52 random bits below the exponent of 1.0 are uniform on [1, 2). Subtracting from 2 excludes 0 and includes 1, as
     # the logarithm needs; the subtraction is exact.
-    return 2.0 - float64_from_bits((((high << _32) | low) >> U64(12)) | _ONE)
+    return 2.0 - float64_from_bits((bits >> U64(12)) | _ONE)
 
 
 @njit(inline="always", error_model="numpy")
@@ -145,86 +146,105 @@ def _octant(bits: Word) -> tuple[float, float]:
 
 
 @njit(inline="always", error_model="numpy")
-def _centred_unit(high: Word, low: Word) -> float:
+def _centred_unit(bits: Word) -> float:
     """Return a double uniform on (−½, ½), exactly symmetric about 0."""
-    return float64_from_bits((((high << _32) | low) >> U64(12)) | _ONE) - (1.5 - 1.1102230246251565e-16)
+    return float64_from_bits((bits >> U64(12)) | _ONE) - (1.5 - 1.1102230246251565e-16)
 
 
-# Each law below turns the counter (block, step, replicate, stream) into the noise of the two agents of the block.
+# Each law below turns the 128 bits of a counter block, as two words of 64, into the noise of its two agents. Student's
+# takes two words more, from the next stream, which the others leave unread.
 
 
 @njit(forceinline=True, error_model="numpy")
-def _gaussian(c0: Word, c1: Word, c2: Word, c3: Word, k0: Word, k1: Word, shape: float) -> tuple[float, float]:
+def _gaussian(a: Word, b: Word, c: Word, d: Word, shape: float) -> tuple[float, float]:
     """Return standard normals (Box & Muller)."""
-    w0, w1, w2, w3 = philox(c0, c1, c2, c3, k0, k1)
     # With 52 bits the radius reaches √(2·52·log 2) ≈ 8.5, which cuts off a share 2e-16 of the law.
-    radius = math.sqrt(-2.0 * _natural_log(_open_unit(w0, w1)))
-    cosine, sine = _octant((w2 << _32) | w3)
+    radius = math.sqrt(-2.0 * _natural_log(_open_unit(a)))
+    cosine, sine = _octant(b)
     return radius * cosine, radius * sine
 
 
 @njit(forceinline=True, error_model="numpy")
-def _laplace(c0: Word, c1: Word, c2: Word, c3: Word, k0: Word, k1: Word, shape: float) -> tuple[float, float]:
+def _laplace(a: Word, b: Word, c: Word, d: Word, shape: float) -> tuple[float, float]:
     """Return double exponentials: an exponential of mean 1/√2 with a sign from a bit that its uniform does not use."""
-    w0, w1, w2, w3 = philox(c0, c1, c2, c3, k0, k1)
-    # The logarithm is ≤ 0; the sign bit is flipped rather than set, which is as fair. Bit 0 of w1 is among the twelve
-    # that the uniform discards.
-    first = _natural_log(_open_unit(w0, w1)) * 0.70710678118654752440
-    second = _natural_log(_open_unit(w2, w3)) * 0.70710678118654752440
+    # The logarithm is ≤ 0; the sign bit is flipped rather than set, which is as fair. Bit 0 is among the twelve that
+    # the uniform discards.
+    first = _natural_log(_open_unit(a)) * 0.70710678118654752440
+    second = _natural_log(_open_unit(b)) * 0.70710678118654752440
     return (
-        float64_from_bits(bits_of_float64(first) ^ ((w1 << U64(63)) & _SIGN)),
-        float64_from_bits(bits_of_float64(second) ^ ((w3 << U64(63)) & _SIGN)),
+        float64_from_bits(bits_of_float64(first) ^ ((a << U64(63)) & _SIGN)),
+        float64_from_bits(bits_of_float64(second) ^ ((b << U64(63)) & _SIGN)),
     )
 
 
 @njit(forceinline=True, error_model="numpy")
-def _uniform(c0: Word, c1: Word, c2: Word, c3: Word, k0: Word, k1: Word, shape: float) -> tuple[float, float]:
+def _uniform(a: Word, b: Word, c: Word, d: Word, shape: float) -> tuple[float, float]:
     """Return draws uniform on (−√3, √3)."""
-    w0, w1, w2, w3 = philox(c0, c1, c2, c3, k0, k1)
     # √12, the inverse of the standard deviation of a uniform law on an interval of length 1.
-    return _centred_unit(w0, w1) * 3.4641016151377545871, _centred_unit(w2, w3) * 3.4641016151377545871
+    return _centred_unit(a) * 3.4641016151377545871, _centred_unit(b) * 3.4641016151377545871
 
 
 @njit(forceinline=True, error_model="numpy")
-def _student(c0: Word, c1: Word, c2: Word, c3: Word, k0: Word, k1: Word, shape: float) -> tuple[float, float]:
+def _student(a: Word, b: Word, c: Word, d: Word, shape: float) -> tuple[float, float]:
     """Return Student's t with ``shape`` degrees of freedom, scaled to unit variance.
 
     t = √(ν(u^(−2/ν) − 1)) cos 2πv is exact for every ν > 0 (Bailey, Math. Comp. 62, 1994); its sine partner is
-    uncorrelated but not independent, so each agent takes a block of its own, from stream c3 and c3 + 1.
+    uncorrelated but not independent, so each agent takes a block of its own.
     """
-    w0, w1, w2, w3 = philox(c0, c1, c2, c3, k0, k1)
-    v0, v1, v2, v3 = philox(c0, c1, c2, c3 + U64(1), k0, k1)
     # expm1 and not u^(−2/ν) − 1: for many degrees of freedom the power is near 1 and the difference would cancel. The
     # factor ν − 2 in place of ν scales to unit variance.
     power = -2.0 / shape
-    first = math.sqrt((shape - 2.0) * math.expm1(power * _natural_log(_open_unit(w0, w1))))
-    second = math.sqrt((shape - 2.0) * math.expm1(power * _natural_log(_open_unit(v0, v1))))
+    first = math.sqrt((shape - 2.0) * math.expm1(power * _natural_log(_open_unit(a))))
+    second = math.sqrt((shape - 2.0) * math.expm1(power * _natural_log(_open_unit(c))))
     # Only the cosine is used: see above.
-    return first * _octant((w2 << _32) | w3)[0], second * _octant((v2 << _32) | v3)[0]
+    return first * _octant(b)[0], second * _octant(d)[0]
 
 
 @njit(forceinline=True, error_model="numpy")
-def _rademacher(c0: Word, c1: Word, c2: Word, c3: Word, k0: Word, k1: Word, shape: float) -> tuple[float, float]:
+def _rademacher(a: Word, b: Word, c: Word, d: Word, shape: float) -> tuple[float, float]:
     """Return −1 or 1 with equal chance."""
-    w0, _, w2, _ = philox(c0, c1, c2, c3, k0, k1)
-    return float64_from_bits(_ONE ^ ((w0 << _32) & _SIGN)), float64_from_bits(_ONE ^ ((w2 << _32) & _SIGN))
+    return float64_from_bits(_ONE ^ (a & _SIGN)), float64_from_bits(_ONE ^ (b & _SIGN))
 
 
 @njit(forceinline=True, error_model="numpy")
-def _unit(c0: Word, c1: Word, c2: Word, c3: Word, k0: Word, k1: Word, shape: float) -> tuple[float, float]:
+def _unit(a: Word, b: Word, c: Word, d: Word, shape: float) -> tuple[float, float]:
     """Return draws uniform on (0, 1), for laws that Python transforms by their own inverse distribution function."""
-    w0, w1, w2, w3 = philox(c0, c1, c2, c3, k0, k1)
-    return _centred_unit(w0, w1) + 0.5, _centred_unit(w2, w3) + 0.5
+    return _centred_unit(a) + 0.5, _centred_unit(b) + 0.5
 
 
 # The loops that fill a buffer with noise. Each is a function of its own in the machine's calling convention, compiled
 # when its law is first used, and the kernels call it through its address: they need not be compiled for every law.
+#
+# They draw the words of many blocks and then transform them. In one loop, the steps of a draw and of its transform
+# would form one long chain, each waiting for the one before, and a processor can look ahead over one such chain only;
+# of two short ones it computes several at a time.
+
+
+@njit(forceinline=True, error_model="numpy")
+def _draw_words(
+    words: NDArray[np.uint64],
+    row: int,
+    count: int,
+    lanes: int,
+    block: Word,
+    step: Word,
+    replicate: Word,
+    stream: Word,
+    k0: Word,
+    k1: Word,
+) -> None:
+    """Write the words of ``count`` counters, ``lanes`` replicates of each block, to rows ``row`` and ``row`` + 1."""
+    for j in range(U64(count)):
+        w0, w1, w2, w3 = philox(block + j // U64(lanes), step, replicate + j % U64(lanes), stream, k0, k1)
+        words[row, j] = (w0 << _32) | w1
+        words[row + 1, j] = (w2 << _32) | w3
 
 
 def _fill_wide(
     out: Any,
-    pairs: Any,
+    scratch: Any,
     count: int,
+    steps: int,
     shape: float,
     block: Word,
     step: Word,
@@ -233,24 +253,34 @@ def _fill_wide(
     k0: Word,
     k1: Word,
 ) -> None:
-    """Write the noise of ``count`` ≤ GROUP agents from ``block`` on, in WIDTH replicates: out[agent·WIDTH + lane]."""
-    numbers = carray(out, (GROUP * WIDTH,))
-    # Flat, so that it vectorises. The partners are written even where count ≤ HALF, since the buffer always has space
-    # for a whole group.
-    for j in range(min(count, HALF) * WIDTH):
-        lane = U64(j) & U64(WIDTH - 1)
-        agent = U64(j) // U64(WIDTH)
-        first, second = _law(block + agent, step, replicate + lane, stream, k0, k1, shape)
-        # The partner is HALF agents and not one agent further on, so that both stores of the vectorised loop are
-        # contiguous.
-        numbers[j] = first
-        numbers[HALF * WIDTH + j] = second
+    """Write the noise of ``count`` agents from ``block`` on, in WIDTH replicates: out[agent·WIDTH + lane].
+
+    That of each of ``steps`` steps follows that of the one before, after the whole of its last group.
+    """
+    length = U64(-(-count // GROUP) * GROUP * WIDTH)
+    numbers, words = carray(out, (steps * length,)), carray(scratch, (4, BATCH))
+    blocks, half = U64(count // GROUP * HALF + min(count % GROUP, HALF)), U64(HALF * WIDTH)
+    for t in range(U64(steps)):
+        for begin in range(U64(0), blocks, U64(BATCH // WIDTH)):
+            size = min(U64(BATCH), (blocks - begin) * U64(WIDTH))
+            for k in range(_streams):
+                _draw_words(words, 2 * k, size, WIDTH, block + begin, step + t, replicate, stream + U64(k), k0, k1)
+            for first in range(U64(0), size, half):
+                # A partner is HALF agents and not one agent further on, so that both stores of the vectorised loop are
+                # contiguous.
+                place = t * length + U64(2) * (begin * U64(WIDTH) + first)
+                for j in range(min(half, size - first)):
+                    at = first + j
+                    one, other = _law(words[0, at], words[1, at], words[2, at], words[3, at], shape)
+                    numbers[place + j] = one
+                    numbers[place + half + j] = other
 
 
 def _fill_narrow(
     out: Any,
-    pairs: Any,
+    scratch: Any,
     count: int,
+    steps: int,
     shape: float,
     block: Word,
     step: Word,
@@ -259,23 +289,28 @@ def _fill_narrow(
     k0: Word,
     k1: Word,
 ) -> None:
-    """Write the noise of ``count`` agents from counter block ``block`` on, in one replicate: out[agent]."""
-    # Whole groups even at the end of a chunk: the buffers have CHUNK entries, a multiple of GROUP.
-    groups = (count + GROUP - 1) // GROUP
-    numbers, halves = carray(out, (groups * GROUP,)), carray(pairs, (2, CHUNK // 2))
-    # And whole vectors of counters: what is left over would be computed one by one, which takes as long.
-    for j in range((groups * HALF + GROUP - 1) // GROUP * GROUP):
-        first, second = _law(block + U64(j), step, replicate, stream, k0, k1, shape)
-        halves[0, j] = first
-        halves[1, j] = second
-    # Pairs were written in two streams so that the loop above vectorises; now each agent gets its own.
-    for group in range(groups):
-        for j in range(HALF):
-            numbers[GROUP * group + j] = halves[0, HALF * group + j]
-            numbers[GROUP * group + HALF + j] = halves[1, HALF * group + j]
+    """Write the noise of ``count`` agents from counter block ``block`` on, in one replicate: out[agent].
+
+    That of each of ``steps`` steps follows that of the one before, after the whole of its last vector.
+    """
+    # Whole vectors of counters: what is left over would be computed one by one, which takes as long.
+    blocks = U64(-(-count // _VECTOR) * GROUP)
+    numbers, words = carray(out, (U64(2 * steps) * blocks,)), carray(scratch, (4, BATCH))
+    for t in range(U64(steps)):
+        for begin in range(U64(0), blocks, U64(BATCH)):
+            size = min(U64(BATCH), blocks - begin)
+            for k in range(_streams):
+                _draw_words(words, 2 * k, size, 1, block + begin, step + t, replicate, stream + U64(k), k0, k1)
+            for j in range(size):
+                one, other = _law(words[0, j], words[1, j], words[2, j], words[3, j], shape)
+                words[0, j] = bits_of_float64(one)
+                words[1, j] = bits_of_float64(other)
+            # Pairs were written in two rows so that the loop above vectorises; now each agent gets its own.
+            for first in range(U64(0), size, U64(HALF)):
+                weave(words, first, numbers, U64(2) * (t * blocks + begin + first))
 
 
-_law = _gaussian  # in each loop that is compiled, the law of its own
+_law, _streams = _gaussian, 1  # in each loop that is compiled, the law of its own
 _LAWS = {
     GAUSSIAN: _gaussian,
     LAPLACE: _laplace,
@@ -295,10 +330,10 @@ def filler_of(code: int, dtype: np.dtype[Any], *, wide: bool) -> np.uint64:
     # A copy under a name of its own: compiled code is stored under the function's name. The law is a global and not a
     # cell, since code with cells is not found again by another process.
     name = f"{loop.__name__}{law.py_func.__name__}"
-    copy = FunctionType(loop.__code__, globals() | {"_law": law}, name)
+    copy = FunctionType(loop.__code__, globals() | {"_law": law, "_streams": 2 if code == STUDENT else 1}, name)
     copy.__qualname__ = name
-    pointer = types.CPointer(numba.from_dtype(dtype))
-    signature = types.void(pointer, pointer, types.int64, types.float64, *6 * (types.uint64,))
+    pointers = (types.CPointer(numba.from_dtype(dtype)), types.CPointer(types.uint64))
+    signature = types.void(*pointers, types.int64, types.int64, types.float64, *6 * (types.uint64,))
     compiled = cfunc(signature, cache=True, error_model="numpy")(copy)
     # Kept, because the address is valid as long as the function exists.
     _COMPILED.append(compiled)
@@ -311,21 +346,36 @@ _COMPILED: list[Any] = []
 @njit(error_model="numpy", inline="always")
 def fill(
     noise: NDArray[Any],
-    pairs: NDArray[Any],
+    words: NDArray[np.uint64],
     count: int,
+    steps: int,
     address: Word,
     draw: Draw,
-    block: Word,
-    step: Word,
-    replicate: Word,
-    stream: Word,
+    agent: int,
+    step: int,
+    replicate: int,
+    stream: int,
 ) -> None:
-    """Fill a buffer by the loop at this address; ``pairs`` is scratch space of the narrow one."""
+    """Write the noise of ``count`` agents from ``agent`` on, a multiple of GROUP, by the loop at this address.
+
+    That of each of ``steps`` steps takes its ``room`` in the buffer. ``words``, (4, BATCH), is for what comes between.
+    """
     if address:
-        call_filler(address, noise, pairs, count, draw.shape, block, step, replicate, stream, draw.k0, draw.k1)
+        block = U64(agent // 2)
+        call_filler(
+            address, noise, words, count, steps, draw.shape, block, U64(step), U64(replicate), U64(stream), draw.k0,
+            draw.k1,
+        )  # fmt: skip
     else:
         for j in range(noise.size):
             noise[j] = 0
+
+
+@njit(error_model="numpy")
+def room(count: int, width: int) -> int:
+    """Return how many numbers the noise of so many agents takes in a buffer, the end of its last group included."""
+    unit = GROUP if width > 1 else _VECTOR
+    return -(-count // unit) * unit * width
 
 
 # Who updates. The coin of agent i is word i mod 4 of the counter (i // 4, step, replicate, STREAM_ACTIVE), and the one

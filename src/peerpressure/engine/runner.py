@@ -49,7 +49,7 @@ from peerpressure.engine.plan import (
     draw_of,
     network_step,
 )
-from peerpressure.engine.random import GROUP, filler_of
+from peerpressure.engine.random import BATCH, GROUP, filler_of
 from peerpressure.engine.temporal import EventArrays, add_up_all, apply_changes, copy_of, no_changes, roomy_graph
 from peerpressure.engine.wide import draw_wide, run_wide
 from peerpressure.errors import PeerPressureError
@@ -173,7 +173,9 @@ def make_blocks(
 
 # The run.
 
-_SEGMENT = 2e9  # bytes of state between two checks of progress and Ctrl-C: less than a second
+# Bytes of state between two checks of progress and Ctrl-C, less than a second; and steps, so that what is computed for
+# each of them stays in the caches.
+_SEGMENT, _STEPS = 2e9, 2**15
 _AGENT = 3.0  # cost of noise and update of an agent, in gathered neighbours
 # Numbers in a step from which sharing its agents among threads outweighs their meeting at its end: in the kernel, or
 # where that cannot be, in Python.
@@ -307,7 +309,8 @@ class ProcessorRun:
         """Cut the steps into (begin, end], short enough for progress and Ctrl-C; single steps where Python draws."""
         plan = self.plan
         # At least one step, however large the state is.
-        size = max(1, int(_SEGMENT / self.cost / (plan.model.n * max(plan.replicates.size, 1) * plan.dtype.itemsize)))
+        state = plan.model.n * max(plan.replicates.size, 1) * plan.dtype.itemsize
+        size = min(max(1, int(_SEGMENT / self.cost / state)), _STEPS)
         if self.drawn_by_python:
             size = 1
         begin, last = plan.start_step, plan.start_step + plan.steps
@@ -322,9 +325,8 @@ class ProcessorRun:
     def _slots(self, begin: int, end: int) -> NDArray[np.int64]:
         """Return where each step of a segment is recorded, −1 for nowhere; slot 0 is the start's."""
         slots = np.full(end - begin, -1)
-        inside = (self.plan.times > begin) & (self.plan.times <= end)
-        inside[0] = False
-        slots[self.plan.times[inside] - begin - 1] = np.flatnonzero(inside)
+        first, last = np.searchsorted(self.plan.times, (begin, end), side="right")
+        slots[self.plan.times[first:last] - begin - 1] = np.arange(first, last)
         return slots
 
     def _advance(self, begin: int, end: int, pool: Executor | None) -> None:
@@ -456,7 +458,7 @@ class ProcessorRun:
             activity_of(self.plan, clock), ledger, block.first, begin, end, meeting, block.states, block.memory,
             None if plain else block.hidden_state, block.partial,
             # Small enough for the first-level cache; allocated here, because compiling that takes long.
-            np.empty((3, CHUNK), self.plan.dtype), np.empty((3, GROUP * block.width)),
+            np.empty((2, CHUNK), self.plan.dtype), np.empty((4, BATCH), np.uint64), np.empty((3, GROUP * block.width)),
         )  # fmt: skip
 
     def _result(self) -> RunResult:

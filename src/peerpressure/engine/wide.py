@@ -27,17 +27,18 @@ from peerpressure.engine.arguments import (
     keep_all,
 )
 from peerpressure.engine.intrinsics import fma, keep_idle, prefetch, update_row
-from peerpressure.engine.plan import CACHE, CHANCE, FRESH, FROZEN, LISTED, RECURRENT, STREAM_FRESH, WIDTH, Draw
-from peerpressure.engine.random import ABOVE, GROUP, U64, chosen_agent, fill, filler_of, toss_wide
+from peerpressure.engine.plan import CACHE, CHANCE, CHUNK, FRESH, FROZEN, LISTED, RECURRENT, STREAM_FRESH, WIDTH, Draw
+from peerpressure.engine.random import ABOVE, BATCH, GROUP, U64, chosen_agent, fill, filler_of, room, toss_wide
 from peerpressure.engine.temporal import apply_changes
 
-_PART = 64  # agents of a part of a step that is computed, and then changed while it is in the nearest cache
+_PART = CHUNK // WIDTH  # agents whose noise is drawn at once, and who are updated while it is in the nearest cache
+_AHEAD = 2 * GROUP  # agents between the one who is updated and the one whose neighbours are prefetched
 _LOOK_AHEAD = 16  # neighbours of the next agents to fetch early; hubs would flush the cache
 
 
 @njit(error_model="numpy", inline="always")
 def _prefetch_rows(graph: Graph, public: NDArray[Any], begin: int, end: int) -> None:
-    """Prefetch the neighbours of the next agents; the noise of the present ones is computed meanwhile."""
+    """Prefetch the neighbours of agents who come later."""
     for agent in range(begin, end):
         k = U64(graph.starts[agent])
         stop = min(U64(graph.ends[agent]), k + U64(_LOOK_AHEAD))
@@ -50,28 +51,15 @@ def _prefetch_rows(graph: Graph, public: NDArray[Any], begin: int, end: int) -> 
 
 
 @njit(error_model="numpy", inline="always")
-def _noise_wide(
-    noise: NDArray[Any],
-    memory: NDArray[Any],
-    draw: Draw,
-    filler: U64,
-    agent: int,
-    count: int,
-    step: int,
-    replicate: int,
-) -> None:
-    """Bring the noise of ``count`` ≤ GROUP agents into the small buffer ``noise``."""
-    if draw.mode != FROZEN:
-        fill(noise, noise, count, filler, draw, U64(agent // 2), U64(step), U64(replicate), U64(STREAM_FRESH))
-    if draw.mode != FRESH:
-        number = noise.dtype.type
-        carry, fresh = number(draw.carry), number(draw.fresh)
-        # The memory has the layout of the state, (agent, replicate).
-        base = U64(agent * WIDTH)
-        for j in range(count * WIDTH):
-            if draw.mode == RECURRENT:
-                memory[base + U64(j)] = fma(carry, memory[base + U64(j)], fresh * noise[j])
-            noise[j] = memory[base + U64(j)]
+def _remember(noise: NDArray[Any], memory: NDArray[Any], draw: Draw, agent: int, count: int) -> None:
+    """Replace fresh noise by correlated noise; the memory has the layout of the state, (agent, replicate)."""
+    number = noise.dtype.type
+    carry, fresh = number(draw.carry), number(draw.fresh)
+    base = U64(agent * WIDTH)
+    for j in range(count * WIDTH):
+        if draw.mode == RECURRENT:
+            memory[base + U64(j)] = fma(carry, memory[base + U64(j)], fresh * noise[j])
+        noise[j] = memory[base + U64(j)]
 
 
 @njit(error_model="numpy", inline="always")
@@ -165,87 +153,76 @@ def _keep_wide(
 def _step_wide(
     graph: Graph,
     agents: AgentArrays,
-    draw: Draw,
-    filler: U64,
     relief: Any,
     weight: Any,
     scale: Any,
-    step: int,
-    replicate: int,
     begin: int,
     end: int,
+    last: int,
     public: NDArray[Any],
     output: NDArray[Any],
-    memory: NDArray[Any],
     noise: NDArray[Any],
     past_caches: bool,
 ) -> None:
-    """Make a step of the paper's model: constant hidden opinions, and no weight of an agent's own y_{t−1} on y_t."""
+    """Update agents begin…end−1 in the paper's model: constant hidden opinions, and no weight of their own y_{t−1}.
+
+    Agents up to ``last`` − 1 follow, whose neighbours may be prefetched.
+    """
     per_agent = agents.deviation.size > 1
-    for first in range(begin, end, GROUP):
-        count = min(GROUP, end - first)
-        # One group ahead, so that these loads overlap with the noise of the present group.
-        _prefetch_rows(graph, public, first + GROUP, min(first + 2 * GROUP, end))
-        _noise_wide(noise, memory, draw, filler, first, count, step, replicate)
-        for i in range(count):
-            agent = U64(first + i)
-            if agents.keep_isolated and agents.degrees[agent] == 0:
-                _keep(public, output, agent * U64(WIDTH))
-                continue
-            gain, coupling_scale = coefficients(relief, weight, agents.stubbornness[agent], agents.degrees[agent])
-            # Noise is added to the hidden opinion, so that the gain scales both. The parentheses fix the order of
-            # rounding.
-            jitter = gain * (scale * agents.deviation[agent if per_agent else U64(0)])
-            drift = gain * agents.hidden[agent]
-            update_row(
-                public, graph.columns, graph.weights, graph.stride, U64(graph.starts[agent]), U64(graph.ends[agent]),
-                coupling_scale, jitter, drift, noise, U64(i * WIDTH), output, agent * U64(WIDTH), past_caches,
-            )  # fmt: skip
+    for i in range(end - begin):
+        agent = U64(begin + i)
+        if i % GROUP == 0:
+            _prefetch_rows(graph, public, begin + i + _AHEAD, min(begin + i + _AHEAD + GROUP, last))
+        if agents.keep_isolated and agents.degrees[agent] == 0:
+            _keep(public, output, agent * U64(WIDTH))
+            continue
+        gain, coupling_scale = coefficients(relief, weight, agents.stubbornness[agent], agents.degrees[agent])
+        # Noise is added to the hidden opinion, so that the gain scales both. The parentheses fix the order of rounding.
+        jitter = gain * (scale * agents.deviation[agent if per_agent else U64(0)])
+        drift = gain * agents.hidden[agent]
+        update_row(
+            public, graph.columns, graph.weights, graph.stride, U64(graph.starts[agent]), U64(graph.ends[agent]),
+            coupling_scale, jitter, drift, noise, U64(i * WIDTH), output, agent * U64(WIDTH), past_caches,
+        )  # fmt: skip
 
 
 @njit(error_model="numpy", inline="always")
 def _step_beyond(
     graph: Graph,
     agents: AgentArrays,
-    draw: Draw,
-    filler: U64,
     relief: Any,
     weight: Any,
     scale: Any,
     pace: Any,
-    step: int,
-    replicate: int,
     begin: int,
     end: int,
+    last: int,
     public: NDArray[Any],
     output: NDArray[Any],
-    memory: NDArray[Any],
     hidden_state: NDArray[Any],
     noise: NDArray[Any],
 ) -> None:
-    """Make a step in which hidden opinions adapt, or of an SDE with steps shorter than 1."""
+    """Update agents begin…end−1 where hidden opinions adapt, or the step of an SDE is shorter than 1."""
     number = public.dtype.type
     root, rest = np.sqrt(pace), number(1) - pace
     per_agent = agents.deviation.size > 1
-    for first in range(begin, end, GROUP):
-        count = min(GROUP, end - first)
-        _prefetch_rows(graph, public, first + GROUP, min(first + 2 * GROUP, end))
-        _noise_wide(noise, memory, draw, filler, first, count, step, replicate)
-        for i in range(count):
-            agent = U64(first + i)
-            gain, coupling_scale = coefficients(relief, weight, agents.stubbornness[agent], agents.degrees[agent])
-            jitter = root * (gain * (scale * agents.deviation[agent if per_agent else U64(0)]))
-            base = agent * U64(WIDTH)
-            # The noise buffer then has all but the neighbours, which update_row adds with jitter 1 and drift 0: fma(1,
-            # z, 0) is z exactly, so that one row kernel serves both kinds of step.
-            _own_part(noise, i * WIDTH, jitter, pace * gain, agents.hidden[agent], rest, public, hidden_state, base)
-            update_row(
-                public, graph.columns, graph.weights, graph.stride, U64(graph.starts[agent]), U64(graph.ends[agent]),
-                # Not past the caches: the adaptation reads the output again.
-                pace * coupling_scale, number(1), number(0), noise, U64(i * WIDTH), output, base, False,
-            )  # fmt: skip
-            if agents.keep_isolated and agents.degrees[agent] == 0:
-                _keep(public, output, base)
+    for i in range(end - begin):
+        agent = U64(begin + i)
+        if i % GROUP == 0:
+            _prefetch_rows(graph, public, begin + i + _AHEAD, min(begin + i + _AHEAD + GROUP, last))
+        gain, coupling_scale = coefficients(relief, weight, agents.stubbornness[agent], agents.degrees[agent])
+        jitter = root * (gain * (scale * agents.deviation[agent if per_agent else U64(0)]))
+        base = agent * U64(WIDTH)
+        # The noise buffer then has all but the neighbours, which update_row adds with jitter 1 and drift 0: fma(1, z,
+        # 0) is z exactly, so that one row kernel serves both kinds of step.
+        _own_part(noise, i * WIDTH, jitter, pace * gain, agents.hidden[agent], rest, public, hidden_state, base)
+        update_row(
+            public, graph.columns, graph.weights, graph.stride, U64(graph.starts[agent]), U64(graph.ends[agent]),
+            # Not past the caches: the adaptation reads the output again.
+            pace * coupling_scale, number(1), number(0), noise, U64(i * WIDTH), output, base, False,
+        )  # fmt: skip
+        if agents.keep_isolated and agents.degrees[agent] == 0:
+            _keep(public, output, base)
 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
@@ -267,6 +244,7 @@ def run_wide(  # noqa: PLR0912 — see ``run_narrow``
     hidden_state: NDArray[Any] | None,
     partial: NDArray[np.float64],
     buffers: NDArray[Any],
+    words: NDArray[np.uint64],
     scratch: NDArray[np.float64],
 ) -> None:
     """Make the clock's steps for agents begin…end−1, in layers of WIDTH replicates from ``replicate`` on.
@@ -274,15 +252,17 @@ def run_wide(  # noqa: PLR0912 — see ``run_narrow``
     ``states`` is (layers, 2, agents·WIDTH): the state at an even time is in row 0, at an odd time in row 1. ``changes``
     is None for a constant network, ``activity`` where everybody updates, and ``hidden_state`` for the model of the
     paper: what is None is not compiled. A clock without steps records the state in which a run starts. ``meeting``
-    is where threads meet at the end of each step if they share the agents, else None. ``buffers``, of which the noise
-    of one group takes 1 kB, and ``scratch`` are for intermediate results.
+    is where threads meet at the end of each step if they share the agents, else None. ``buffers``, ``words`` and
+    ``scratch`` are for intermediate results.
     """
-    number, noise = states.dtype.type, buffers[0, : GROUP * WIDTH]
+    number = states.dtype.type
     spell, q, met, steps = 0, 0, 0, clock.relief.size
-    plain = hidden_state is None and activity is None
+    # Of a small network the noise of several steps is drawn at once.
+    length = room(end - begin, WIDTH)
+    at_once = 1 if draw.mode == FROZEN else max(1, CHUNK // length)
     # Stores past the caches save the read of every line that is overwritten; a small state should stay in the caches,
     # and so should one that is changed again.
-    past_caches, span = states[0, 0].nbytes > CACHE and plain, max(end - begin, 1) if plain else _PART
+    past_caches = states[0, 0].nbytes > CACHE and hidden_state is None and activity is None
     if steps == 0:
         keep_all(ledger, ledger.slots[0], states, (clock.first - 1) & 1, hidden_state, WIDTH, partial, scratch)
     while q < steps:
@@ -291,13 +271,14 @@ def run_wide(  # noqa: PLR0912 — see ``run_narrow``
             apply_changes(graph, agents.degrees, changes, changes.cuts[spell], changes.cuts[spell + 1])
             last = changes.spells[spell + 1]
         for layer in range(states.shape[0]):
+            origin = q - at_once
             for k in range(q, last):
                 step = clock.first + k
                 public, output = states[layer, (step - 1) & 1], states[layer, step & 1]
                 relief, weight, scale = number(clock.relief[k]), number(clock.weight[k]), number(clock.scale[k])
                 first = replicate + layer * WIDTH
-                for part in range(begin, end, span):
-                    stop = min(part + span, end)
+                for part in range(begin, end, _PART):
+                    stop = min(part + _PART, end)
                     if activity is not None:
                         anyone = _anyone_updates(activity, draw, k, part, stop, step, first, agents.hidden.size)
                         # Noise with a memory runs on under those who keep their opinions, and hidden ones adapt.
@@ -305,15 +286,20 @@ def run_wide(  # noqa: PLR0912 — see ``run_narrow``
                             for agent in range(part, stop):
                                 _keep(public, output, agent * WIDTH)
                             continue
+                    if draw.mode != FROZEN and (at_once == 1 or k >= origin + at_once):
+                        origin, ahead, count = k, min(at_once, last - k), stop - part
+                        fill(buffers[0], words, count, ahead, filler, draw, part, step, first, STREAM_FRESH)
+                    noise = buffers[0, min(k - origin, at_once - 1) * length :]
+                    if draw.mode != FRESH:
+                        _remember(noise, memory[layer], draw, part, stop - part)
                     if hidden_state is None:
                         _step_wide(
-                            graph, agents, draw, filler, relief, weight, scale, step, first, part, stop,
-                            public, output, memory[layer], noise, past_caches,
-                        )  # fmt: skip
+                            graph, agents, relief, weight, scale, part, stop, end, public, output, noise, past_caches
+                        )
                     else:
                         _step_beyond(
-                            graph, agents, draw, filler, relief, weight, scale, number(clock.pace), step, first,
-                            part, stop, public, output, memory[layer], hidden_state[layer], noise,
+                            graph, agents, relief, weight, scale, number(clock.pace), part, stop, end, public, output,
+                            hidden_state[layer], noise,
                         )  # fmt: skip
                     if activity is not None:
                         _keep_wide(activity, draw, k, part, stop, step, first, public, output)
@@ -333,14 +319,12 @@ def run_wide(  # noqa: PLR0912 — see ``run_narrow``
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _draw_wide(draw: Draw, filler: U64, step: int, replicate: int, stream: int, memory: NDArray[Any]) -> None:
-    noise = np.empty(GROUP * WIDTH, memory.dtype)
+    noise, words = np.empty(GROUP * WIDTH, memory.dtype), np.empty((4, BATCH), U64)
     for layer in range(memory.shape[0]):
         for base in range(0, memory.shape[1], GROUP * WIDTH):
             size = min(noise.size, memory.shape[1] - base)
-            fill(
-                noise, noise, size // WIDTH, filler, draw, U64(base // (2 * WIDTH)), U64(step),
-                U64(replicate + layer * WIDTH), U64(stream),
-            )  # fmt: skip
+            agent, row = base // WIDTH, replicate + layer * WIDTH
+            fill(noise, words, size // WIDTH, 1, filler, draw, agent, step, row, stream)
             for j in range(size):
                 memory[layer, base + j] = noise[j]
 
