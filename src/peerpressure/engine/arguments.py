@@ -304,13 +304,15 @@ def keep_all(
     parity: int,
     hidden_state: NDArray[Any] | None,
     width: int,
+    begin: int,
+    end: int,
     partial: NDArray[np.float64],
     scratch: NDArray[np.float64],
 ) -> None:
-    """Record all agents of a block, in all of its layers."""
+    """Record the agents of a range in all layers of a block."""
+    # Called with the types of arguments with which each step calls ``keep``, so that it is compiled once.
     for layer in range(states.shape[0]):
-        count = states.shape[2] // width
-        keep(ledger, slot, layer, states, parity, hidden_state, width, 0, count, partial, scratch)
+        keep(ledger, slot, layer, states, parity, hidden_state, width, begin, end, partial, scratch)
 
 
 @njit(error_model="numpy", inline="always")

@@ -237,7 +237,8 @@ def run_narrow(  # noqa: PLR0912 — one branch for each argument that may be No
     length = room(end - begin, 1)
     at_once = 1 if draw.mode == FROZEN else max(1, CHUNK // length)
     if steps == 0:
-        keep_all(ledger, ledger.slots[0], states, (clock.first - 1) & 1, hidden_state, 1, partial, scratch)
+        parity = (clock.first - 1) & 1
+        keep_all(ledger, ledger.slots[0], states, parity, hidden_state, 1, begin, end, partial, scratch)
     while q < steps:
         last = steps
         if changes is not None:

@@ -158,7 +158,8 @@ def _keep(
     width: int,
     partial: NDArray[np.float64],
 ) -> None:
-    keep_all(ledger, slot, states, parity, hidden_state, width, partial, np.empty((3, GROUP * width)))
+    agents, scratch = states.shape[2] // width, np.empty((3, GROUP * width))
+    keep_all(ledger, slot, states, parity, hidden_state, width, 0, agents, partial, scratch)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

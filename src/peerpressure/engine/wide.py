@@ -264,7 +264,8 @@ def run_wide(  # noqa: PLR0912 — see ``run_narrow``
     # and so should one that is changed again.
     past_caches = states[0, 0].nbytes > CACHE and hidden_state is None and activity is None
     if steps == 0:
-        keep_all(ledger, ledger.slots[0], states, (clock.first - 1) & 1, hidden_state, WIDTH, partial, scratch)
+        parity = (clock.first - 1) & 1
+        keep_all(ledger, ledger.slots[0], states, parity, hidden_state, WIDTH, begin, end, partial, scratch)
     while q < steps:
         last = steps
         if changes is not None:
