@@ -100,7 +100,11 @@ def _targets(cases: Mapping[tuple[int, int], Costs]) -> list[Target]:
         (10_000, 1, ndlib, 1000.0),
         (10_000, 32, ndlib, 1000.0),
     ]
+    small = cases.get((100, 1))
     return [
-        Target(f"faster than {name}, {count(n)}×{R}", figure, _ratio(cases.get((n, R), {}), name), "×")
-        for n, R, name, figure in wanted
+        *(
+            Target(f"faster than {name}, {count(n)}×{R}", figure, _ratio(cases.get((n, R), {}), name), "×")
+            for n, R, name, figure in wanted
+        ),
+        Target("an agent-step, 10²×1", 5.0, None if small is None else typical(small[OURS]), " ns", at_least=False),
     ]

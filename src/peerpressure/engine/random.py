@@ -240,6 +240,13 @@ def _draw_words(
         words[row + 1, j] = (w2 << _32) | w3
 
 
+@njit(inline="always", error_model="numpy")
+def room(count: int, width: int) -> int:
+    """Return how many numbers the noise of so many agents takes in a buffer, the end of its last group included."""
+    unit = GROUP if width > 1 else _VECTOR
+    return -(-count // unit) * unit * width
+
+
 def _fill_wide(
     out: Any,
     scratch: Any,
@@ -255,9 +262,9 @@ def _fill_wide(
 ) -> None:
     """Write the noise of ``count`` agents from ``block`` on, in WIDTH replicates: out[agent·WIDTH + lane].
 
-    That of each of ``steps`` steps follows that of the one before, after the whole of its last group.
+    That of each of ``steps`` steps takes its ``room``.
     """
-    length = U64(-(-count // GROUP) * GROUP * WIDTH)
+    length = U64(room(count, WIDTH))
     numbers, words = carray(out, (steps * length,)), carray(scratch, (4, BATCH))
     blocks, half = U64(count // GROUP * HALF + min(count % GROUP, HALF)), U64(HALF * WIDTH)
     for t in range(U64(steps)):
@@ -291,10 +298,10 @@ def _fill_narrow(
 ) -> None:
     """Write the noise of ``count`` agents from counter block ``block`` on, in one replicate: out[agent].
 
-    That of each of ``steps`` steps follows that of the one before, after the whole of its last vector.
+    That of each of ``steps`` steps takes its ``room``.
     """
     # Whole vectors of counters: what is left over would be computed one by one, which takes as long.
-    blocks = U64(-(-count // _VECTOR) * GROUP)
+    blocks = U64(room(count, 1) // 2)
     numbers, words = carray(out, (U64(2 * steps) * blocks,)), carray(scratch, (4, BATCH))
     for t in range(U64(steps)):
         for begin in range(U64(0), blocks, U64(BATCH)):
@@ -369,13 +376,6 @@ def fill(
     else:
         for j in range(noise.size):
             noise[j] = 0
-
-
-@njit(error_model="numpy")
-def room(count: int, width: int) -> int:
-    """Return how many numbers the noise of so many agents takes in a buffer, the end of its last group included."""
-    unit = GROUP if width > 1 else _VECTOR
-    return -(-count // unit) * unit * width
 
 
 # Who updates. The coin of agent i is word i mod 4 of the counter (i // 4, step, replicate, STREAM_ACTIVE), and the one
