@@ -49,7 +49,7 @@ def networks(agents: int) -> dict[str, Network]:
         "small world": watts_strogatz(agents, NEIGHBOURS, REWIRED, seed=SEED),
         "power grid": power_grid(agents, rng),
     }
-    all_orders = {}
+    all_orders: dict[str, Network] = {}
     for name, network in made.items():
         shuffled = network.permuted(rng.permutation(network.n))
         order = reverse_cuthill_mckee(shuffled.adjacency, symmetric_mode=True)

@@ -386,12 +386,14 @@ class ProcessorRun:
         """
         steps, done, threads = clock.relief.size, 0, self.plan.threads
         if steps >= _WORTH_TRYING * _TRIAL:
-            spent = {}
-            for count in (threads, 1):
+            spent: dict[int, list[float]] = {threads: [], 1: []}
+            # Twice, because the first call of the pool starts its threads.
+            for count in 2 * (threads, 1):
                 begin = time.perf_counter()
                 self._share(block, clock.part(done, done + _TRIAL), slots[done : done + _TRIAL], pool, count)
-                spent[count], done = time.perf_counter() - begin, done + _TRIAL
-            threads = min(spent, key=spent.__getitem__)
+                spent[count].append(time.perf_counter() - begin)
+                done += _TRIAL
+            threads = min(spent, key=lambda count: min(spent[count]))
         self._share(block, clock.part(done, steps), slots[done:], pool, threads)
 
     def _share(self, block: Block, clock: Clock, slots: NDArray[np.int64], pool: Executor | None, threads: int) -> None:
