@@ -182,7 +182,7 @@ _AGENT = 3.0  # cost of noise and update of an agent, in gathered neighbours
 _MEET_FROM, _SPLIT_FROM = 2**13, 100_000
 # Numbers in a whole run from which starting threads pays.
 _THREADS_FROM = 200_000
-# Steps that are tried with all threads and with one, and how many times as many a segment must have for that.
+# Steps of a trial with all threads or with one, and how many times as many a segment must have for six of these.
 _TRIAL, _WORTH_TRYING = 32, 8
 
 
@@ -387,8 +387,8 @@ class ProcessorRun:
         steps, done, threads = clock.relief.size, 0, self.plan.threads
         if steps >= _WORTH_TRYING * _TRIAL:
             spent: dict[int, list[float]] = {threads: [], 1: []}
-            # Twice, because the first call of the pool starts its threads.
-            for count in 2 * (threads, 1):
+            # Several times, because the first call starts the threads, and other work may disturb any of them.
+            for count in 3 * (threads, 1):
                 begin = time.perf_counter()
                 self._share(block, clock.part(done, done + _TRIAL), slots[done : done + _TRIAL], pool, count)
                 spent[count].append(time.perf_counter() - begin)
