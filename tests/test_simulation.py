@@ -473,3 +473,13 @@ def test_a_state_beyond_the_range_is_an_error() -> None:
     model = random_model(noise=pp.Gaussian(1e300), start=np.full(23, 1.7e308))
     with pytest.raises(pp.PeerPressureError, match="left the range"):
         pp.simulate(model, 50, seed=1)
+
+
+@pytest.mark.parametrize("steps", [0, 7])
+def test_a_run_that_keeps_its_final_state_alone_has_no_times_between(steps: int) -> None:
+    """A list of all steps would take as long as many steps of a small network."""
+    model = random_model()
+    start = pp.simulate(model, 3, seed=3)
+    run = pp.simulate(model, steps, start=start, record="final")
+    assert run.times.tolist() == sorted({3, 3 + steps})
+    np.testing.assert_array_equal(run.final.public, pp.simulate(model, steps, start=start).final.public)

@@ -298,6 +298,9 @@ def _plan(
     agents = np.arange(model.n) if keep.agents is None else model.network.indices(keep.agents)
     # Multiples of ``every`` counted from step 0, so that a resumed run records the same steps as an uninterrupted one.
     inner = range(first - first % keep.every + keep.every, last, keep.every)
+    if not (keep.states or keep.summaries):
+        # Nothing is kept between the start and the final state.
+        inner = range(0)
     # Before the times are made into an array, which may be too large itself.
     sizes = {"times": len(inner) + 2, "agents": agents.size}
     _check_size(*_sizes(model, replicates, precision, keep, **sizes, series=series, device=device))

@@ -139,7 +139,7 @@ class Trajectory:
     replicates : array of int, shape (replicates,)
         The numbers of the replicates.
     times : array of shape (times,)
-        The recorded steps; real times for an ``SDE``.
+        The recorded steps, of which the first and the last are always there; real times for an ``SDE``.
     agents : array of int, shape (agents,)
         Indices of the recorded agents.
     states : array of shape (replicates, times, agents) or None
