@@ -175,7 +175,7 @@ def make_blocks(
 
 # Bytes of state between two checks of progress and Ctrl-C, less than a second; and steps, so that what is computed for
 # each of them stays in the caches.
-_SEGMENT, _STEPS = 2e9, 2**15
+_SEGMENT, _STEPS = 2e9, 2**14
 _AGENT = 3.0  # cost of noise and update of an agent, in gathered neighbours
 # Numbers in a step from which sharing its agents among threads outweighs their meeting at its end: in the kernel, or
 # where that cannot be, in Python.
