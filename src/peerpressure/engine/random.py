@@ -265,7 +265,7 @@ def _fill_wide(
     That of each of ``steps`` steps takes its ``room``.
     """
     length = U64(room(count, WIDTH))
-    numbers, words = carray(out, (steps * length,)), carray(scratch, (4, BATCH))
+    numbers, words = carray(out, (U64(steps) * length,)), carray(scratch, (4, BATCH))
     blocks, half = U64(count // GROUP * HALF + min(count % GROUP, HALF)), U64(HALF * WIDTH)
     for t in range(U64(steps)):
         for begin in range(U64(0), blocks, U64(BATCH // WIDTH)):
