@@ -230,12 +230,14 @@ class Driver:
         """The picture of the network, (height, width, 4)."""
         from PIL import Image
 
+        self.frame()
         address = self.page.locator("#network").evaluate("canvas => canvas.toDataURL('image/png')")
         picture = Image.open(io.BytesIO(base64.b64decode(address.partition(",")[2])))
         return np.asarray(picture.convert("RGBA"))
 
     def ink(self, selector: str) -> str:
-        """What is drawn on a canvas."""
+        """What is drawn on a canvas, after the changes that wait for the next frame."""
+        self.frame()
         return str(self.page.locator(selector).evaluate("canvas => canvas.toDataURL()"))
 
     def wait_for_other_ink(self, selector: str, before: str) -> None:

@@ -42,7 +42,7 @@ def test_the_present_becomes_a_and_changes_go_to_b(driver: Driver) -> None:
     with driver.answering():
         driver.type("noise.std", 1.5)
     driver.go_to(10)
-    assert driver.ink("#network") != before
+    driver.wait_for_other_ink("#network", before)
     rows = driver.page.locator("#differences tr").evaluate_all("rows => rows.map(row => row.innerText.split('\\t'))")
     assert rows == [["Noise: standard deviation σ₀", "0.5", "1.5"]]
     louder = SMALL | {"noise": {"law": "gaussian", "std": 1.5}}

@@ -51,8 +51,6 @@ def test_all_text_stands_out_from_its_ground_in_light_and_dark(driver: Driver) -
 
 def test_the_button_turns_light_to_dark_and_the_choice_is_kept(driver: Driver) -> None:
     driver.page.emulate_media(color_scheme="light", reduced_motion="reduce")
-    # The page may have been dark before, and draws its plots in the next frame.
-    driver.frame()
     ground = "() => getComputedStyle(document.body).backgroundColor"
     before, curve = driver.page.evaluate(ground), driver.ink("#plot-spread canvas")
     driver.page.click("#theme")
