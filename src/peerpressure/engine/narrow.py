@@ -27,7 +27,7 @@ from peerpressure.engine.arguments import (
 )
 from peerpressure.engine.intrinsics import fma, keep_idle, prefetch_once, sum_slice
 from peerpressure.engine.plan import CHANCE, CHUNK, FRESH, FROZEN, LISTED, RECURRENT, SLICE, STREAM_FRESH, WIDTH, Draw
-from peerpressure.engine.random import ABOVE, BATCH, U64, chosen_agent, fill, filler_of, room, toss_narrow
+from peerpressure.engine.random import ABOVE, BATCH, U64, chosen_agent, fill, filler_of, remember, room, toss_narrow
 from peerpressure.engine.temporal import apply_changes
 
 _STREAM_AHEAD = 256  # edges by which the graph is prefetched ahead of its use
@@ -191,17 +191,6 @@ def _keep_narrow(activity: Activity, first: int, count: int, public: NDArray[Any
             output[first + i] = public[first + i]
 
 
-@njit(error_model="numpy", inline="always")
-def _remember(noise: NDArray[Any], memory: NDArray[Any], draw: Draw, agent: int, count: int) -> None:
-    """Replace fresh noise by correlated noise: the memory is u of this step, from which a run can be resumed."""
-    number = noise.dtype.type
-    carry, fresh = number(draw.carry), number(draw.fresh)
-    for j in range(count):
-        if draw.mode == RECURRENT:
-            memory[agent + j] = fma(carry, memory[agent + j], fresh * noise[j])
-        noise[j] = memory[agent + j]
-
-
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def run_narrow(  # noqa: PLR0912 — one branch for each argument that may be None, which is decided when it is compiled
     graph: Graph,
@@ -267,7 +256,7 @@ def run_narrow(  # noqa: PLR0912 — one branch for each argument that may be No
                         fill(buffers[0], words, count, ahead, filler, draw, first, step, row, STREAM_FRESH)
                     noise = buffers[0, min(k - origin, at_once - 1) * length :]
                     if draw.mode != FRESH:
-                        _remember(noise, memory[layer], draw, first, count)
+                        remember(noise, memory[layer], draw, first, count)
                     if changes is not None:
                         _gather_roomy(graph, public, first, count, pressure)
                     elif not graph.sums.size:

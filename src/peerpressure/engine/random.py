@@ -26,6 +26,7 @@ from peerpressure.engine.plan import (
     GAUSSIAN,
     LAPLACE,
     RADEMACHER,
+    RECURRENT,
     STREAM_ACTIVE,
     STUDENT,
     UNIFORM,
@@ -376,6 +377,21 @@ def fill(
     else:
         for j in range(noise.size):
             noise[j] = 0
+
+
+@njit(error_model="numpy", inline="always")
+def remember(noise: NDArray[Any], memory: NDArray[Any], draw: Draw, first: int, count: int) -> None:
+    """Replace fresh noise by correlated noise, from place ``first`` of the memory on, which has the state's layout.
+
+    The memory is u of this step, from which a run can be resumed.
+    """
+    number = noise.dtype.type
+    carry, fresh = number(draw.carry), number(draw.fresh)
+    for j in range(U64(count)):
+        at = U64(first) + j
+        if draw.mode == RECURRENT:
+            memory[at] = fma(carry, memory[at], fresh * noise[j])
+        noise[j] = memory[at]
 
 
 # Who updates. The coin of agent i is word i mod 4 of the counter (i // 4, step, replicate, STREAM_ACTIVE), and the one

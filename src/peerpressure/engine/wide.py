@@ -28,7 +28,18 @@ from peerpressure.engine.arguments import (
 )
 from peerpressure.engine.intrinsics import fma, keep_idle, prefetch, update_row
 from peerpressure.engine.plan import CACHE, CHANCE, CHUNK, FRESH, FROZEN, LISTED, RECURRENT, STREAM_FRESH, WIDTH, Draw
-from peerpressure.engine.random import ABOVE, BATCH, GROUP, U64, chosen_agent, fill, filler_of, room, toss_wide
+from peerpressure.engine.random import (
+    ABOVE,
+    BATCH,
+    GROUP,
+    U64,
+    chosen_agent,
+    fill,
+    filler_of,
+    remember,
+    room,
+    toss_wide,
+)
 from peerpressure.engine.temporal import apply_changes
 
 _PART = CHUNK // WIDTH  # agents whose noise is drawn at once, and who are updated while it is in the nearest cache
@@ -48,18 +59,6 @@ def _prefetch_rows(graph: Graph, public: NDArray[Any], begin: int, end: int) -> 
             prefetch(public, base)
             prefetch(public, base + U64(WIDTH // 2))
             k += U64(1)
-
-
-@njit(error_model="numpy", inline="always")
-def _remember(noise: NDArray[Any], memory: NDArray[Any], draw: Draw, agent: int, count: int) -> None:
-    """Replace fresh noise by correlated noise; the memory has the layout of the state, (agent, replicate)."""
-    number = noise.dtype.type
-    carry, fresh = number(draw.carry), number(draw.fresh)
-    base = U64(agent * WIDTH)
-    for j in range(count * WIDTH):
-        if draw.mode == RECURRENT:
-            memory[base + U64(j)] = fma(carry, memory[base + U64(j)], fresh * noise[j])
-        noise[j] = memory[base + U64(j)]
 
 
 @njit(error_model="numpy", inline="always")
@@ -292,7 +291,7 @@ def run_wide(  # noqa: PLR0912 — see ``run_narrow``
                         fill(buffers[0], words, count, ahead, filler, draw, part, step, first, STREAM_FRESH)
                     noise = buffers[0, min(k - origin, at_once - 1) * length :]
                     if draw.mode != FRESH:
-                        _remember(noise, memory[layer], draw, part, stop - part)
+                        remember(noise, memory[layer], draw, part * WIDTH, (stop - part) * WIDTH)
                     if hidden_state is None:
                         _step_wide(
                             graph, agents, relief, weight, scale, part, stop, end, public, output, noise, past_caches
