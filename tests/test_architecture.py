@@ -21,6 +21,7 @@ ROOT = Path(peerpressure.__file__).parent
 LAYERS = (
     ("version", "errors"),
     ("affine", "dates", "files", "formula", "parameters", "progress", "tables"),
+    ("chain",),
     ("networks", "schedules"),
     ("noise", "adaptation", "activation", "step"),
     ("model",),

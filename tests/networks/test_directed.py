@@ -15,9 +15,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from peerpressure import Network
+from peerpressure.chain import absorbed, phases
 from peerpressure.errors import NetworkError
 from peerpressure.networks import cycle, describe_network_file, read_network, write_network
-from peerpressure.networks._classes import absorbed, phases
 from peerpressure.scenario import load_scenario
 from peerpressure.scenario._loading import findings
 

@@ -1,39 +1,20 @@
-"""Components, closed classes, periods and structural balance: the structure of a network that decides its long run.
+"""Components, two-colouring, structural balance and the limit of slow pressure: the structure of a network.
 
-Row i of the adjacency A holds whom agent i listens to, so that P = D⁻¹|A| with d_i = Σ_j |a_ij| is a Markov chain. Its
-*closed classes* are the sets of agents who listen to each other, directly or through others, and to nobody else; an
-agent who listens to nobody is one by itself. All others are *transient*. A connected symmetric network is one class.
-
-A signed network is judged by its *double cover*, which has every agent i twice, as i and as its mirror image with the
-opposite opinion: a negative weight links i with the image of j. The cover has no negative weights.
+Row i of the adjacency A holds whom agent i listens to, so that D⁻¹|A| is a Markov chain (``chain``). A connected
+symmetric network is one closed class.
 
 References
 ----------
-.. [1] J. G. Kemeny, J. L. Snell, "Finite Markov Chains" (1960).
-.. [2] F. Harary, "On the notion of balance of a signed graph", Michigan Math. J. 2 (1953).
-.. [3] C. Altafini, "Consensus problems on networks with antagonistic interactions", IEEE Trans. Autom. Control 58
-   (2013).
+.. [1] F. Harary, "On the notion of balance of a signed graph", Michigan Math. J. 2 (1953).
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from scipy.sparse import csgraph, csr_array
-from scipy.sparse.linalg import splu
 
-from peerpressure.progress import checkpoint
-
-Positions = NDArray[np.int64]
-
-# Up to this size a factorisation takes well below a second on every kind of graph.
-DIRECT = 5_000
-# Power iterations before a factorisation is tried all the same, and their relative precision.
-ITERATIONS = 5_000
-PRECISION = 1e-14
+from peerpressure.chain import Positions, absorbed, closed_classes, double_cover, stationary
 
 
 def components(adjacency: csr_array) -> tuple[int, NDArray[np.int32]]:
@@ -91,48 +72,6 @@ def odd_depths(adjacency: csr_array, starts: NDArray[np.int32]) -> NDArray[np.bo
     return colours
 
 
-def split_by_label(label: NDArray[np.integer[Any]], count: int) -> list[Positions]:
-    """Return the positions that bear each label from 0 to count − 1."""
-    # Stable, so that the agents of a part stay in increasing order.
-    order = np.argsort(label, kind="stable")
-    return np.split(order, np.searchsorted(label[order], np.arange(1, count)))
-
-
-def closed_classes(adjacency: csr_array) -> list[Positions]:
-    """Return the closed classes, the largest first; those of equal size in the order of their first agents."""
-    count, label = csgraph.connected_components(adjacency, directed=True, connection="strong")
-    rows = np.repeat(label, np.diff(adjacency.indptr))
-    left = np.zeros(count, dtype=np.bool_)
-    # A class is closed if no edge leads out of it.
-    left[rows[rows != label[adjacency.indices]]] = True
-    members = split_by_label(label, int(count))
-    closed = [members[k] for k in np.flatnonzero(~left)]
-    return sorted(closed, key=lambda agents: (-agents.size, int(agents[0])))
-
-
-def phases(adjacency: csr_array, agents: Positions) -> tuple[int, Positions]:
-    """Return the period h of a closed class, and the phase 0…h−1 of each of its agents.
-
-    h is the greatest common divisor of the lengths of its cycles, and an agent of phase k listens to agents of phase
-    k + 1 (mod h). A class of one agent has the period 1.
-    """
-    if agents.size == 1:
-        return 1, np.zeros(1, dtype=np.int64)
-    inside = csr_array(adjacency[agents][:, agents])
-    _, parent = csgraph.breadth_first_order(inside, 0, directed=True)
-    parent[0] = 0
-    depth = np.ones(agents.size, dtype=np.int64)
-    depth[0] = 0
-    # Pointer jumping sums along every path to the root in log2(depth) gathers, without a loop over agents.
-    while np.any(parent):
-        depth = depth + depth[parent]
-        parent = parent[parent]
-    # For every edge, depth(start) + 1 − depth(end) is a multiple of the period, and their gcd is the period.
-    around = np.repeat(depth, np.diff(inside.indptr)) + 1 - depth[inside.indices]
-    h = int(np.gcd.reduce(np.abs(around)))
-    return h, depth % h
-
-
 def camps(adjacency: csr_array) -> NDArray[np.int8]:
     """Return the camp of every agent, 1 or −1, where its component is structurally balanced, and 0 elsewhere.
 
@@ -148,12 +87,6 @@ def camps(adjacency: csr_array) -> NDArray[np.int8]:
     return np.where(label[:n] == label[n:], 0, sign).astype(np.int8)
 
 
-def double_cover(adjacency: csr_array) -> csr_array:
-    """Return the adjacency of agents and images, (2n, 2n), without negative weights."""
-    positive, negative = (csr_array(adjacency.multiply(adjacency > 0)), csr_array(-adjacency.multiply(adjacency < 0)))
-    return csr_array(sparse.block_array([[positive, negative], [negative, positive]], format="csr"))
-
-
 def left_null_vector(adjacency: csr_array, classes: list[Positions]) -> NDArray[np.float64]:
     """Return ℓ ≥ 0 with ℓᵀ(D − A) = 0 for weights A ≥ 0, with Σ ℓ d = Σ d over each closed class; 0 elsewhere.
 
@@ -166,45 +99,9 @@ def left_null_vector(adjacency: csr_array, classes: list[Positions]) -> NDArray[
         if agents.size > 1:
             inside = csr_array(adjacency[agents][:, agents])
             degrees = np.asarray(inside.sum(axis=1))
-            weights = _stationary(inside, degrees) / degrees
+            weights = stationary(inside) / degrees
             found[agents] = weights * (degrees.sum() / (weights @ degrees))
     return found
-
-
-def _stationary(A: csr_array, degrees: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return ϖ with ϖ D⁻¹A = ϖ, up to its scale, of an irreducible matrix."""
-    n = degrees.size
-    back = csr_array((sparse.diags_array(1 / degrees) @ A).T)
-    if n > DIRECT:
-        # Half a step of the chain has no eigenvalue on the unit circle besides 1, whatever the period.
-        pi = np.full(n, 1 / n)
-        for _ in range(ITERATIONS):
-            checkpoint()
-            new = 0.5 * (pi + back @ pi)
-            if np.abs(new - pi).sum() <= PRECISION:
-                return np.asarray(new)
-            pi = new
-    # With ϖ_0 = 1 the other equations have a non-singular matrix (I − Pᵀ without its first row and column).
-    matrix = sparse.csc_array(sparse.eye_array(n, format="csc") - back.tocsc())
-    rest = splu(sparse.csc_array(matrix[1:, 1:])).solve(-matrix[1:, [0]].toarray().ravel())
-    # Rounding may leave a tiny negative weight where the true one is positive and tiny.
-    return np.concatenate([[1.0], np.maximum(rest, 0.0)])
-
-
-def absorbed(adjacency: csr_array, known: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the states that are ``known``, and for transient agents, NaN there, the mean over whom they listen to.
-
-    The mean is that of D⁻¹A with d = Σ|a|, in which a negative weight counts the opposite opinion: the mixture of the
-    known values by the probabilities with which the chain is absorbed in them.
-    """
-    state = known.copy()
-    transient = np.isnan(known)
-    if np.any(transient):
-        rows = adjacency[transient]
-        degrees = np.asarray(abs(rows).sum(axis=1))
-        matrix = sparse.csc_array(sparse.diags_array(degrees) - rows[:, transient])
-        state[transient] = splu(matrix).solve(np.asarray(rows[:, ~transient] @ known[~transient]))
-    return state
 
 
 def limit_state(

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, diags_array
 
+from peerpressure.chain import Positions, closed_classes, split_by_label
 from peerpressure.networks._adjacency import (
     Direction,
     Edges,
@@ -22,16 +23,13 @@ from peerpressure.networks._adjacency import (
     reverses,
 )
 from peerpressure.networks._classes import (
-    Positions,
     camps,
-    closed_classes,
     components,
     is_colouring,
     left_null_vector,
     odd_depths,
     odd_in_tree,
     parents_from_first,
-    split_by_label,
 )
 from peerpressure.networks._topics import product, topic_matrix, topic_names
 from peerpressure.networks._validation import (

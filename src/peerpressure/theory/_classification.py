@@ -13,9 +13,9 @@ from typing import final
 
 import numpy as np
 
+from peerpressure.chain import phases
 from peerpressure.model import Model, require_synchronous
 from peerpressure.networks import Network
-from peerpressure.networks._classes import phases
 from peerpressure.schedules import Constant, Formula, Growth, Table
 from peerpressure.sde import SDE
 from peerpressure.statespace import model_of, noise_deviations, with_model

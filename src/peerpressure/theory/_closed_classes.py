@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from peerpressure.chain import absorbed, closed_classes, double_cover, phases
 from peerpressure.model import Model
 from peerpressure.networks import Network
-from peerpressure.networks._classes import absorbed, closed_classes, double_cover, phases
 from peerpressure.schedules import Constant
 from peerpressure.sde import SDE
 from peerpressure.statespace import model_of, with_model

@@ -29,6 +29,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs
 
+from peerpressure.chain import communicating_classes, phases
 from peerpressure.model import Model
 from peerpressure.networks._classes import is_colouring, odd_depths
 from peerpressure.progress import checkpoint
@@ -142,15 +143,15 @@ def _with_loops(
 
 @final
 @dataclass(frozen=True, eq=False)
-class ClosedClasses:
-    """The closed communicating classes to which every public opinion can be traced back.
+class OpinionChain:
+    """The chain of opinions as pressure reaches its limit, and the closed classes that public opinions come from.
 
-    A state is step·agents + agent for a public opinion; as many states follow for hidden ones. An entry of ``graph`` is
-    1 + the number of steps that a transition goes back. ``label`` names the communicating class of every state, and
-    ``closed`` the classes that no transition leaves.
+    A state is step·agents + agent for the public opinion after a step of the period; as many states follow for the
+    hidden opinions after it. Every transition goes one step back. ``label`` names the communicating class of every
+    state, and ``closed`` the classes that no transition leaves and to which some public opinion can be traced back.
     """
 
-    graph: sparse.csr_array
+    matrix: sparse.csr_array
     label: NDArray[np.int32]
     closed: NDArray[np.int64]
 
@@ -174,7 +175,7 @@ class ClosedClasses:
     def absorbing(self) -> Mask:
         """Which closed classes are one absorbing state: a hidden opinion that never moves."""
         # A state without an outgoing transition is an opinion that nothing changes.
-        leads_nowhere = np.diff(self.graph.indptr) == 0
+        leads_nowhere = np.diff(self.matrix.indptr) == 0
         return np.isin(self.closed, self.label[leads_nowhere])
 
     def includes_isolated(self, networks: RecurrentNetworks) -> bool:
@@ -183,22 +184,12 @@ class ClosedClasses:
         return bool(np.any(np.isin(self.label[alone], self.closed)))
 
     def period(self, number: int) -> int:
-        """Return the period of a closed class: the greatest common divisor of the lengths of its cycles.
-
-        It is 2 on a bipartite graph, and 1 on other connected graphs.
-        """
-        states = self.states(number)
-        inside = sparse.csr_array(self.graph[states][:, states])
-        # For every edge, depth(start) + length − depth(end) is a multiple of the period, and their gcd is the period.
-        depth = _depths(inside)
-        starts = np.repeat(np.arange(states.size), np.diff(inside.indptr))
-        # Entries are stored as lag + 1, because sparse graphs treat an entry of 0 as no edge.
-        around = depth[starts] + inside.data - 1 - depth[inside.indices]
-        return int(np.gcd.reduce(np.abs(around)))
+        """Return the period of a closed class, which is 2 on a bipartite graph, and 1 on other connected graphs."""
+        return phases(self.matrix, self.states(number))[0]
 
 
-def closed_classes(networks: RecurrentNetworks, adapts: Mask, memory: Mask, *, own_opinion: bool) -> ClosedClasses:
-    """Return the closed classes of public opinions, and of the hidden opinions of agents who adapt.
+def opinion_chain(networks: RecurrentNetworks, adapts: Mask, memory: Mask, *, own_opinion: bool) -> OpinionChain:
+    """Return the chain of public opinions, and of the hidden opinions of agents who adapt.
 
     Parameters
     ----------
@@ -215,49 +206,29 @@ def closed_classes(networks: RecurrentNetworks, adapts: Mask, memory: Mask, *, o
     """
     n, count = networks.degrees.shape[1], networks.count
     public = np.arange(count * n).reshape(count, n)
-    # The step before the first of a period is the last one.
-    hidden, before = public + public.size, np.roll(public, 1, axis=0)
-    steps = [(public[k][_rows(A)], before[k][A.indices], 1) for k, A in enumerate(networks.adjacency)]
-    hears_itself = ~networks.kept if own_opinion else networks.isolated
     # A hidden opinion that never moves has one state for all steps, which is absorbing.
-    hidden = np.where(adapts, hidden, hidden[0])
-    steps.append((public[hears_itself], hidden[hears_itself], 0))
-    steps.append((hidden[:, adapts].ravel(), before[:, adapts].ravel(), 1))
-    # With η = 1 the hidden opinion is replaced completely, so there is no transition to its own past.
-    kept = adapts & memory
-    steps.append((hidden[:, kept].ravel(), np.roll(hidden, 1, axis=0)[:, kept].ravel(), 1))
-    return _closed(steps, public.size)
-
-
-def _rows(matrix: sparse.csr_array) -> NDArray[np.int64]:
-    return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-
-
-def _closed(steps: list[tuple[States, States, int]], public: int) -> ClosedClasses:
-    starts, ends = (np.concatenate([step[side] for step in steps]).astype(np.int64) for side in (0, 1))
-    lags = np.concatenate([np.full(step[0].size, step[2]) for step in steps])
-    graph = sparse.csr_array((lags + 1, (starts, ends)), shape=(2 * public, 2 * public))
-    _, label = csgraph.connected_components(graph, directed=True, connection="strong")
-    is_left = np.zeros(int(label.max()) + 1, dtype=np.bool_)
-    # A class is closed if no transition leads from it to another class.
-    is_left[label[starts[label[starts] != label[ends]]]] = True
+    hidden = np.where(adapts, public + public.size, np.arange(n) + public.size)
+    # The step before the first of a period is the last one.
+    heard, own = np.roll(public, 1, axis=0), np.roll(hidden, 1, axis=0)
+    starts, ends = [], []
+    hears_itself = ~networks.kept if own_opinion else networks.isolated
+    for k, A in enumerate(networks.adjacency):
+        rows = np.repeat(np.arange(n), np.diff(A.indptr))
+        alone = np.flatnonzero(hears_itself[k])
+        # A hidden opinion adapts to the public one of its step, and so comes from where that does, or from itself.
+        for states, who in ((public[k], np.ones(n, np.bool_)), (hidden[k], adapts)):
+            starts += [states[rows[who[rows]]], states[alone[who[alone]]]]
+            ends += [heard[k][A.indices[who[rows]]], own[k][alone[who[alone]]]]
+        # With η = 1 the hidden opinion is replaced completely.
+        starts.append(hidden[k][adapts & memory])
+        ends.append(own[k][adapts & memory])
+    rows, columns = np.concatenate(starts), np.concatenate(ends)
+    shape = (2 * public.size, 2 * public.size)
+    matrix = sparse.csr_array((np.ones(rows.size), (rows, columns)), shape=shape)
+    label, closed = communicating_classes(matrix)
     # Hidden opinions that no public opinion can be traced back to do not count.
-    reached = np.unique(label[np.concatenate([np.arange(public), ends])])
-    return ClosedClasses(graph, label, reached[~is_left[reached]])
-
-
-def _depths(graph: sparse.csr_array) -> NDArray[np.int64]:
-    """Return how many steps each state lies behind the first, along a breadth-first tree."""
-    _, above = csgraph.breadth_first_order(graph, 0, directed=True)
-    # The root is its own parent, at which pointer jumping stops.
-    above[0] = 0
-    depth = np.asarray(graph[above, np.arange(above.size)], dtype=np.int64).ravel() - 1
-    depth[0] = 0
-    # Pointer jumping sums along every path to the root in log2(depth) gathers, not a loop.
-    while np.any(above):
-        depth = depth + depth[above]
-        above = above[above]
-    return depth
+    reached = np.unique(label[np.concatenate([public.ravel(), columns])])
+    return OpinionChain(matrix, label, reached[closed[reached]])
 
 
 # Up to this size the map of a period is formed as a dense matrix; above, Arnoldi iteration finds its invariant vector.
@@ -413,7 +384,7 @@ def periodic_limit(model: Model, networks: RecurrentNetworks) -> Array | None:
         return None
     count, n = networks.degrees.shape
     nobody = np.zeros(n, dtype=np.bool_)
-    closed = closed_classes(networks, nobody, ~nobody, own_opinion=False)
+    closed = opinion_chain(networks, nobody, ~nobody, own_opinion=False)
     # NaN marks transient states, the only ones that the sweeps below have to compute.
     known: Array = np.where(networks.isolated, model.x0, np.nan).ravel()
     for number in np.flatnonzero(~closed.absorbing):

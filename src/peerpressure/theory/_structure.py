@@ -10,16 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csgraph
 
+from peerpressure.chain import phases, split_by_label
 from peerpressure.model import Model
 from peerpressure.networks import NetworkLaw
-from peerpressure.networks._classes import phases, split_by_label
 from peerpressure.step import Array
 from peerpressure.theory._recurrence import (
     AbsoluteProbability,
-    ClosedClasses,
+    OpinionChain,
     RecurrentNetworks,
     absolute_probability,
-    closed_classes,
+    opinion_chain,
     recurrent_networks,
 )
 from peerpressure.theory._regime import OpinionRegime, Regime, opinion_regime
@@ -157,7 +157,7 @@ def structure_of(model: Model, regime: Regime, *, continuous: bool = False) -> S
     if model.is_plain and model.network.is_connected:
         return Structure((_static_component(model, networks, regime, continuous=continuous),), networks, opinions)
     moving = opinions.movable & bool(opinions.lasting)
-    closed = closed_classes(networks, moving, opinions.memory, own_opinion=regime is Regime.BOUNDED)
+    closed = opinion_chain(networks, moving, opinions.memory, own_opinion=regime is Regime.BOUNDED)
     # Isolated agents pass all of their noise on, which changes whether the common value is a random walk.
     if closed.includes_isolated(networks):
         opinions = opinion_regime(model, isolated=True)
@@ -255,7 +255,7 @@ class _Analysis:
 
     model: Model
     networks: RecurrentNetworks
-    closed: ClosedClasses
+    closed: OpinionChain
     representatives: Agents
     opinions: OpinionRegime
     moving: NDArray[np.bool_]
@@ -344,7 +344,7 @@ class _Analysis:
     def _joined_by_opinions(self, agents: Agents, classes: Agents) -> Component:
         # Where Σ 1/ρ_t diverges, own opinions count in the long run and can connect classes that public opinions do
         # not.
-        whole = closed_classes(self.networks, self.moving, self.opinions.memory, own_opinion=True)
+        whole = opinion_chain(self.networks, self.moving, self.opinions.memory, own_opinion=True)
         representatives = whole.representatives(self.model.n)
         inside = np.flatnonzero(np.isin(representatives, agents))
         if inside.size > 1:

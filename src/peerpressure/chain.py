@@ -1,0 +1,125 @@
+"""Markov chains on sparse matrices: closed classes, periods, stationary laws and absorption, implemented once.
+
+A matrix A of weights is the chain P = D⁻¹|A| with d_i = Σ_j |a_ij|: row i holds where a state leads. Its *closed
+classes* are the sets of states that lead to each other and to nowhere else; a state that leads nowhere is one by
+itself. All others are *transient*. States may be agents, pairs of an agent and a step, or public and hidden opinions.
+
+A matrix with negative weights is judged by its *double cover*, which has every state i twice, as i and as its mirror
+image with the opposite sign: a negative weight links i with the image of j. The cover has no negative weights.
+
+References
+----------
+.. [1] J. G. Kemeny, J. L. Snell, "Finite Markov Chains" (1960).
+.. [2] C. Altafini, "Consensus problems on networks with antagonistic interactions", IEEE Trans. Autom. Control 58
+   (2013).
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse import csgraph, csr_array
+from scipy.sparse.linalg import splu
+
+from peerpressure.progress import checkpoint
+
+Positions: TypeAlias = NDArray[np.int64]
+
+# Up to this size a factorisation takes well below a second on every kind of graph.
+DIRECT = 5_000
+# Power iterations before a factorisation is tried all the same, and their relative precision.
+ITERATIONS = 5_000
+PRECISION = 1e-14
+
+
+def split_by_label(label: NDArray[np.integer[Any]], count: int) -> list[Positions]:
+    """Return the positions that bear each label from 0 to count − 1."""
+    # Stable, so that the states of a part stay in increasing order.
+    order = np.argsort(label, kind="stable")
+    return np.split(order, np.searchsorted(label[order], np.arange(1, count)))
+
+
+def communicating_classes(matrix: csr_array) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+    """Return the communicating class of every state, and of each class whether it is closed."""
+    count, label = csgraph.connected_components(matrix, directed=True, connection="strong")
+    rows = np.repeat(label, np.diff(matrix.indptr))
+    closed = np.ones(count, dtype=np.bool_)
+    # A class is closed if no edge leads out of it.
+    closed[rows[rows != label[matrix.indices]]] = False
+    return label, closed
+
+
+def closed_classes(matrix: csr_array) -> list[Positions]:
+    """Return the closed classes, the largest first; those of equal size in the order of their first states."""
+    label, closed = communicating_classes(matrix)
+    members = split_by_label(label, closed.size)
+    return sorted((members[k] for k in np.flatnonzero(closed)), key=lambda states: (-states.size, int(states[0])))
+
+
+def phases(matrix: csr_array, states: Positions) -> tuple[int, Positions]:
+    """Return the period h of a closed class, and the phase 0…h−1 of each of its states.
+
+    h is the greatest common divisor of the lengths of its cycles, and a state of phase k leads to states of phase
+    k + 1 (mod h). A class of one state has the period 1.
+    """
+    if states.size == 1:
+        return 1, np.zeros(1, dtype=np.int64)
+    inside = csr_array(matrix[states][:, states])
+    _, parent = csgraph.breadth_first_order(inside, 0, directed=True)
+    parent[0] = 0
+    depth = np.ones(states.size, dtype=np.int64)
+    depth[0] = 0
+    # Pointer jumping sums along every path to the root in log2(depth) gathers, without a loop over states.
+    while np.any(parent):
+        depth = depth + depth[parent]
+        parent = parent[parent]
+    # For every edge, depth(start) + 1 − depth(end) is a multiple of the period, and their gcd is the period.
+    around = np.repeat(depth, np.diff(inside.indptr)) + 1 - depth[inside.indices]
+    h = int(np.gcd.reduce(np.abs(around)))
+    return h, depth % h
+
+
+def double_cover(matrix: csr_array) -> csr_array:
+    """Return the weights between states and images, (2n, 2n), none of them negative."""
+    positive, negative = (csr_array(matrix.multiply(matrix > 0)), csr_array(-matrix.multiply(matrix < 0)))
+    return csr_array(sparse.block_array([[positive, negative], [negative, positive]], format="csr"))
+
+
+def stationary(matrix: csr_array) -> NDArray[np.float64]:
+    """Return ϖ with ϖ D⁻¹A = ϖ, up to its scale, of an irreducible matrix A ≥ 0."""
+    degrees = np.asarray(matrix.sum(axis=1))
+    n = degrees.size
+    back = csr_array((sparse.diags_array(1 / degrees) @ matrix).T)
+    if n > DIRECT:
+        # Half a step of the chain has no eigenvalue on the unit circle besides 1, whatever the period.
+        pi = np.full(n, 1 / n)
+        for _ in range(ITERATIONS):
+            checkpoint()
+            new = 0.5 * (pi + back @ pi)
+            if np.abs(new - pi).sum() <= PRECISION:
+                return np.asarray(new)
+            pi = new
+    # With ϖ_0 = 1 the other equations have a non-singular matrix (I − Pᵀ without its first row and column).
+    system = sparse.csc_array(sparse.eye_array(n, format="csc") - back.tocsc())
+    rest = splu(sparse.csc_array(system[1:, 1:])).solve(-system[1:, [0]].toarray().ravel())
+    # Rounding may leave a tiny negative weight where the true one is positive and tiny.
+    return np.concatenate([[1.0], np.maximum(rest, 0.0)])
+
+
+def absorbed(matrix: csr_array, known: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the values that are ``known``, and for transient states, NaN there, the mean over where they lead.
+
+    The mean is that of D⁻¹A with d = Σ|a|, in which a negative weight counts the opposite value: the mixture of the
+    known values by the probabilities with which the chain is absorbed in them.
+    """
+    values = known.copy()
+    transient = np.isnan(known)
+    if np.any(transient):
+        rows = matrix[transient]
+        degrees = np.asarray(abs(rows).sum(axis=1))
+        system = sparse.csc_array(sparse.diags_array(degrees) - rows[:, transient])
+        values[transient] = splu(system).solve(np.asarray(rows[:, ~transient] @ known[~transient]))
+    return values
