@@ -1,0 +1,165 @@
+"""The limit law of each agent: what its public opinion does in the long run, with its mean and deviation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peerpressure.step import Array
+
+
+class Kind(Enum):
+    """What the public opinion of an agent does as t → ∞.
+
+    Attributes
+    ----------
+    CONVERGES : Kind
+        It converges to one number, the same in every run.
+    PERIODIC : Kind
+        It repeats a cycle of different values.
+    RANDOM_LIMIT : Kind
+        In each run it converges, to a number that differs between runs.
+    FLUCTUATES : Kind
+        It keeps moving at random about a mean.
+    WALKS : Kind
+        It keeps moving at random, and its variance grows without bound.
+    DRIFTS : Kind
+        It moves ever further in a direction that noise drew once.
+    UNKNOWN : Kind
+        That is not known.
+
+    See Also
+    --------
+    LimitLaw : Has the kind of each agent.
+
+    Examples
+    --------
+    >>> from peerpressure.theory import Kind
+    >>> Kind.RANDOM_LIMIT.value
+    'random limit'
+    """
+
+    CONVERGES = "converges"
+    PERIODIC = "periodic"
+    RANDOM_LIMIT = "random limit"
+    FLUCTUATES = "fluctuates"
+    WALKS = "walks"
+    DRIFTS = "drifts"
+    UNKNOWN = "unknown"
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class LimitLaw:
+    """Law of each agent's public opinion as t → ∞.
+
+    Attributes
+    ----------
+    kind : array of Kind, shape (agents,)
+        What each opinion does.
+    mean : array of shape (phases, agents)
+        Its mean at late steps t, in row t mod phases; nan where it is not computed.
+    std : array of shape (agents,)
+        Its standard deviation over runs, as a root mean square over the phases; ∞ where it grows without bound, and nan
+        where it is not computed.
+    group : array of int, shape (agents,)
+        Agents of the same number come together: their opinions, multiplied by ``camp``, differ by less and less.
+    camp : array of int, shape (agents,)
+        1, or −1 for agents who come to the opposite of their group's value.
+
+    See Also
+    --------
+    Verdict : Has it as ``law``.
+
+    Examples
+    --------
+    >>> from peerpressure import Model, diagnose
+    >>> from peerpressure.networks import k2
+    >>> law = diagnose(Model(k2(), hidden=[0.0, 1.0])).law
+    >>> law.kind[0], law.mean
+    (<Kind.CONVERGES: 'converges'>, array([[0.5, 0.5]]))
+    """
+
+    kind: NDArray[np.object_]
+    mean: Array
+    std: Array
+    group: NDArray[np.int64]
+    camp: NDArray[np.int64]
+
+    @property
+    def kinds(self) -> frozenset[Kind]:
+        """The kinds that occur."""
+        return frozenset(self.kind.tolist()) if self.kind.size else frozenset()
+
+    def at(self, t: int) -> Array:
+        """Return the mean of each agent at a late step t.
+
+        Parameters
+        ----------
+        t : int
+            A step so late that the limit is reached.
+
+        Returns
+        -------
+        array of shape (agents,)
+            Means of the public opinions.
+        """
+        return np.asarray(self.mean[t % len(self.mean)])
+
+    @property
+    def average(self) -> Array:
+        """The mean of each agent over the phases, shape (agents,)."""
+        return np.asarray(self.mean.mean(axis=0))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, fit for JSON: numbers of agents by kind, and the range of means and deviations.
+
+        Returns
+        -------
+        dict
+            Keys ``kinds`` (agents by kind), ``phases``, ``groups``, ``low`` and ``high`` of the means, and
+            ``least_std`` and ``greatest_std``; None for what is infinite or not computed.
+        """
+        kinds, counts = np.unique([each.value for each in self.kind.tolist()], return_counts=True)
+        ends = {"low": self.mean.min(), "high": self.mean.max()}
+        ends |= {"least_std": self.std.min(), "greatest_std": self.std.max()}
+        return {
+            "kinds": dict(zip(kinds.tolist(), counts.tolist(), strict=True)),
+            "phases": len(self.mean),
+            "groups": int(np.unique(self.group).size),
+            **{name: float(value) if np.isfinite(value) else None for name, value in ends.items()},
+        }
+
+
+def common_law(agents: int, kind: Kind, mean: float, std: float, camp: NDArray[Any] | None = None) -> LimitLaw:
+    """Return the law of agents who all come to one value, or to its opposite in camp −1."""
+    signs = np.ones(agents, np.int64) if camp is None else np.asarray(camp, np.int64)
+    return LimitLaw(
+        _kinds(agents, kind),
+        (signs * mean)[None].astype(float),
+        np.full(agents, std),
+        np.zeros(agents, np.int64),
+        signs,
+    )
+
+
+def separate_law(kind: Kind, mean: Array, std: Array) -> LimitLaw:
+    """Return the law of agents none of whom comes together with another; ``mean`` has shape (phases, agents)."""
+    n = mean.shape[1]
+    return LimitLaw(_kinds(n, kind), mean, std, np.arange(n), np.ones(n, np.int64))
+
+
+def unknown_law(agents: int) -> LimitLaw:
+    """Return the law of agents of whom nothing is known."""
+    nothing = np.full((1, agents), np.nan)
+    return LimitLaw(_kinds(agents, Kind.UNKNOWN), nothing, nothing[0], np.arange(agents), np.ones(agents, np.int64))
+
+
+def _kinds(agents: int, kind: Kind) -> NDArray[np.object_]:
+    found = np.empty(agents, dtype=np.object_)
+    found[:] = kind
+    return found

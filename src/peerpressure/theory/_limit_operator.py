@@ -1,0 +1,537 @@
+"""The limit law of any model of independent steps, from the limit of products of its step matrices.
+
+Over a block of steps in which no class has a period, the mean map is K(δ) = K₀ + δK₁ + … with δ = 1/ρ. With E = RLᵀ
+the projector of K₀ at its eigenvalue 1 (absorption probabilities times stationary laws), Γ = LᵀK₁R is the generator of
+a slow chain between classes, and products of K tend to R e^(τΓ) Lᵀ, where τ is the sum of the δ to come. Where maps are
+random, second moments follow the pair chain W = E[M ⊗ M], for which the same holds. The law is exact up to a step T,
+and the limit operators take it from there; what they leave out is of order Σ δ² over later steps, and is extrapolated.
+
+Noise of order 1 in a mode that nothing restores makes a random walk, and so does noise of order δ where Σ δ² diverges;
+which modes nothing restores must be read at δ > 0. Frozen noise that enters such a mode makes it drift: like t, or like
+Σ δ where it enters in order δ.
+
+References
+----------
+.. [1] J. G. Kemeny, J. L. Snell, "Finite Markov Chains" (1960).
+.. [2] T. Kato, "Perturbation Theory for Linear Operators" (1966).
+.. [3] A. Tahbaz-Salehi, A. Jadbabaie, "A necessary and sufficient condition for consensus over random networks", IEEE
+   Trans. Autom. Control 53 (2008).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import expm, solve_discrete_lyapunov
+from scipy.sparse import csr_array
+
+from peerpressure.chain import closed_classes, double_cover, phases
+from peerpressure.progress import checkpoint
+from peerpressure.step import Array
+from peerpressure.theory._limit_law import Kind, LimitLaw
+from peerpressure.theory._step_law import StepLaw, StepLaws
+
+# Steps that are followed exactly, fewer where a step may have many networks.
+HORIZON = 256
+MANY_NETWORKS = 64
+# Entries of the state up to which means, and entries of a symmetric matrix up to which second moments are followed
+# where maps are random.
+MOST_STATES = 600
+MOST_PAIRS = 600
+# Steps of a block that are analysed as a whole.
+LONGEST_BLOCK = 64
+# Singular values below this are 0, and projectors of a condition above the inverse of the second do not exist.
+SINGULAR, SEMISIMPLE = 1e-9, 1e-7
+# Of a generator, and of what noise adds to a mode: smaller numbers are rounding errors.
+ROUNDING, NO_NOISE = 1e-9, 1e-11
+# Shares of the scale of opinions: swings, deviations and movements below these are none.
+SWING, DEVIATION, MOVEMENT, APART = 1e-6, 1e-4, 1e-5, 2e-4
+# log t of the farthest time.
+FARTHEST = 690.0
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class SlowChain:
+    """Limits of products of K₀ + δK₁ + …, from the projector of K₀ at 1 and the slow generator between its modes."""
+
+    K0: Array
+    K1: Array
+
+    @cached_property
+    def modes(self) -> tuple[Array, Array] | None:
+        """Right and left vectors R, Lᵀ of the eigenvalue 1 with LᵀR = I; None where it is not semisimple."""
+        return _kernel(self.K0 - np.eye(len(self.K0)))
+
+    @property
+    def projector(self) -> Array:
+        """The projector E = RLᵀ."""
+        assert self.modes is not None
+        return np.asarray(self.modes[0] @ self.modes[1])
+
+    def limit(self, tau: float) -> Array | None:
+        """Return the limit of products after which the δ to come sum to τ; None where a mode grows without bound."""
+        if self.modes is None:
+            return None
+        R, left = self.modes
+        generator = left @ self.K1 @ R
+        generator[np.abs(generator) < ROUNDING * max(1.0, np.abs(generator).max(initial=0.0))] = 0.0
+        if tau < math.inf or not generator.any():
+            return np.asarray(R @ expm((tau if generator.any() else 0.0) * generator) @ left)
+        found = _kernel(generator)
+        return None if found is None else np.asarray(R @ found[0] @ found[1] @ left)
+
+    def response(self, entering: Array) -> Array:
+        """Return what a constant input of the other modes leaves, summed over all later blocks."""
+        E = self.projector
+        return np.asarray(np.linalg.solve(np.eye(len(E)) - self.K0 + E, entering - E @ entering))
+
+    @property
+    def is_aperiodic(self) -> bool:
+        """Whether 1 is the only eigenvalue of modulus 1."""
+        moduli = np.abs(np.linalg.eigvals(self.K0))
+        return self.modes is not None and int(np.sum(moduli > 1 - SINGULAR)) == self.modes[0].shape[1]
+
+
+def _kernel(matrix: Array) -> tuple[Array, Array] | None:
+    """Return right and left bases of the kernel of a matrix, normalised to each other; None if it is not semisimple."""
+    U, values, Vt = np.linalg.svd(matrix)
+    rank = int(np.sum(values > SINGULAR * max(1.0, float(np.abs(matrix).max(initial=0.0)))))
+    R, left = Vt[rank:].T, U[:, rank:].T
+    if not R.size:
+        return R, left
+    inner = left @ R
+    if np.linalg.svd(inner, compute_uv=False)[-1] < SEMISIMPLE:
+        return None
+    return R, np.linalg.solve(inner, left)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Clock:
+    """Sums of 1/ρ and its square over steps to come, and the pressures at infinity.
+
+    ``sums`` and ``squares`` are functions of a step; ``limit`` is ρ_∞ where pressure is bounded, None elsewhere.
+    """
+
+    reciprocal: Array
+    log_t: Array
+    limit: float | None
+    diverges: bool
+    squares_diverge: bool
+    late: Array
+
+    def later(self, step: float, power: int = 1) -> float:
+        """Return Σ 1/ρ_t^power over t > step: 0 where pressure is bounded, ∞ where the sum diverges."""
+        if self.limit is not None:
+            return 0.0
+        if self.squares_diverge if power == 2 else self.diverges:
+            return math.inf
+        after = self.log_t >= math.log(step + 0.5)
+        values = self.reciprocal[after] ** power * np.exp(self.log_t[after])
+        return float(np.trapezoid(values, self.log_t[after]))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Block:
+    """Limits of the maps of a block: laws of its steps at infinity, and its mean map with the slow generator."""
+
+    laws: StepLaws
+    steps: tuple[StepLaw, ...]
+    slow: SlowChain
+
+    @property
+    def size(self) -> int:
+        return len(self.steps)
+
+
+def _mean(laws: StepLaws, step: StepLaw) -> tuple[Array, Array]:
+    """Return the mean map of a step, and its derivative by 1/ρ."""
+    n = laws.model.n
+    share = np.concatenate([np.tile(laws.updates, 2), np.ones(laws.states - 2 * n)])[:, None]
+    on, off, slope = (np.einsum("g,gij->ij", step.chance, each) for each in (step.on, step.off, step.slope_on))
+    return off + share * (on - off), share * slope
+
+
+def _product(parts: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
+    """Return the product of maps, the last one on the left, and its derivative."""
+    return reduce(lambda one, two: (two[0] @ one[0], two[0] @ one[1] + two[1] @ one[0]), parts)
+
+
+def _pair_map(laws: StepLaws, step: StepLaw, pairs: _Pairs) -> tuple[Array, Array]:
+    """Return the map E[M ⊗ M] of second moments in one step, on symmetric matrices, and its derivative by 1/ρ."""
+    n, layers = laws.model.n, laws.layers
+    q, both = np.ones(laws.states), np.ones((laws.states, laws.states))
+    q[: 2 * n] = np.tile(laws.updates, 2)
+    both[:] = np.outer(q, q)
+    both[: 2 * n, : 2 * n] = np.tile(laws.together, (2, 2))
+    assert layers == 2 or both.shape == (3 * n, 3 * n)
+    size = laws.states**2
+    W, W1 = np.zeros((size, size)), np.zeros((size, size))
+    for p, on, off, slope in zip(step.chance, step.on, step.off, step.slope_on, strict=True):
+        change, weights = on - off, both.reshape(-1, 1)
+        lazy = off + q[:, None] * change
+        extra = weights - np.outer(q, q).reshape(-1, 1)
+        W += p * (np.kron(lazy, lazy) + extra * np.kron(change, change))
+        steeper = q[:, None] * slope
+        W1 += p * (np.kron(lazy, steeper) + np.kron(steeper, lazy))
+        W1 += p * extra * (np.kron(change, slope) + np.kron(slope, change))
+    return pairs.halved(W), pairs.halved(W1)
+
+
+@final
+class _Pairs:
+    """Symmetric matrices as vectors of their lower halves."""
+
+    def __init__(self, states: int) -> None:
+        self.states = states
+        self.rows, self.columns = np.tril_indices(states)
+        self._from = self.rows * states + self.columns
+        self._to = self.columns * states + self.rows
+
+    def halved(self, W: Array) -> Array:
+        """Return a map of symmetric matrices on their halves."""
+        kept = W[self._from]
+        return np.asarray(
+            np.where(self._from == self._to, kept[:, self._from], kept[:, self._from] + kept[:, self._to])
+        )
+
+    def half(self, S: Array) -> Array:
+        return np.asarray(S[self.rows, self.columns])
+
+    def whole(self, half: Array) -> Array:
+        S = np.zeros((self.states, self.states))
+        S[self.rows, self.columns] = S[self.columns, self.rows] = half
+        return S
+
+
+def _moved(laws: StepLaws, step: StepLaw, mean: Array, S: Array) -> tuple[Array, Array]:
+    """Return mean and second moment after a step."""
+    n = laws.model.n
+    q, spread = np.ones(laws.states), np.zeros((laws.states, laws.states))
+    q[: 2 * n] = np.tile(laws.updates, 2)
+    spread[: 2 * n, : 2 * n] = np.tile(laws.together - np.outer(laws.updates, laws.updates), (2, 2))
+    change = step.on - step.off
+    lazy = step.off + q[:, None] * change
+    new = np.einsum("g,gij->ij", step.chance, lazy @ S @ lazy.transpose(0, 2, 1))
+    if spread.any():
+        new = new + spread * np.einsum("g,gij->ij", step.chance, change @ S @ change.transpose(0, 2, 1))
+    new = new + step.noise
+    # An antisymmetric rounding error would grow.
+    return np.einsum("g,gij,j->i", step.chance, lazy, mean), (new + new.T) / 2
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Limits:
+    """What the schedules tend to: pressure by its clock, rates of adaptation, and the scale of the noise.
+
+    ``direct`` and ``relieved``: whether noise adds up without bound in a mode that nothing restores, where it enters in
+    order 1 and in order 1/ρ.
+    """
+
+    clock: Clock
+    rates: Array
+    scale: float
+    direct: bool
+    relieved: bool
+
+
+def operator_law(laws: StepLaws, limits: Limits) -> LimitLaw | None:
+    """Return the limit law of every agent; None where the model is too large, or has modes that are not resolved."""
+    block = _block(laws, limits)
+    random = laws.is_random
+    pairs = _Pairs(laws.states)
+    if block is None or (random and pairs.rows.size > MOST_PAIRS):
+        return None
+    chance = _Chance(block, pairs) if random else None
+    drifts, walks = _drifts(block, limits), _walks(block, limits)
+    if drifts is None or walks is None:
+        return None
+    # The second moments of modes that drift have no limit.
+    moving = bool(drifts.any())
+    found = _followed(block, limits, chance, means_only=moving)
+    return None if found is None else _law(block, found, drifts, walks, chance)
+
+
+def _block(laws: StepLaws, limits: Limits) -> _Block | None:
+    """Return the block of steps in which no class of the mean chain has a period."""
+    n, clock = laws.model.n, limits.clock
+    if laws.states > MOST_STATES or len(laws.phases) > LONGEST_BLOCK:
+        return None
+    relief, weight = (0.0, 1.0) if clock.limit is None else (1.0, clock.limit)
+    steps = tuple(laws.step(phase, relief, weight, limits.rates, limits.scale) for phase in laws.phases)
+    K0, K1 = _product([_mean(laws, step) for step in steps])
+    period = math.lcm(*(h for _, h in _classes(K0[: 2 * n, : 2 * n])))
+    if period * len(steps) > LONGEST_BLOCK:
+        return None
+    if period > 1:
+        K0, K1 = _product([(K0, K1)] * period)
+    slow = SlowChain(K0, (0.0 if clock.limit is not None else 1.0) * K1 / (period * len(steps)))
+    # The number of modes is known from the structure: classes of the cover that are no mirror images of themselves.
+    opinions = SlowChain(K0[: 2 * n, : 2 * n], slow.K1[: 2 * n, : 2 * n])
+    balanced = sum(np.unique(states % (2 * n)).size == states.size for states, _ in _classes(opinions.K0))
+    if opinions.modes is None or opinions.modes[0].shape[1] != balanced // 2:
+        return None
+    return _Block(laws, steps * period, slow)
+
+
+def _classes(K: Array) -> list[tuple[NDArray[np.int64], int]]:
+    """Return the closed classes of the double cover of a map, each with its period."""
+    cover = double_cover(csr_array(np.where(np.abs(K) < 1e-12, 0.0, K)))
+    cover.eliminate_zeros()
+    return [(states, phases(cover, states)[0]) for states in closed_classes(cover)]
+
+
+def _drifts(block: _Block, limits: Limits) -> NDArray[np.bool_] | None:
+    """Return which opinions frozen noise moves ever further, shape (2n,); None where that is not resolved."""
+    laws, n = block.laws, block.laws.model.n
+    inner = slice(0, 2 * n)
+    if not laws.frozen:
+        return np.zeros(2 * n, np.bool_)
+    slow = SlowChain(block.slow.K0[inner, inner], block.slow.K1[inner, inner])
+    entering, relieved = (part[inner, 2 * n :] for part in (block.slow.K0, block.slow.K1))
+    size = float(np.abs(np.concatenate([entering, relieved])).max(initial=0.0)) or 1.0
+    found = np.abs(slow.projector @ entering).max(axis=1) > 1e-9 * size
+    if found.any() and not limits.direct:
+        return None
+    tau = math.inf if limits.clock.limit is None and limits.relieved else 0.0
+    if tau == math.inf and not found.any():
+        limit = slow.limit(math.inf)
+        if limit is None:
+            return None
+        found = np.abs(limit @ (relieved + slow.K1 @ slow.response(entering))).max(axis=1) > 1e-8 * size
+    return np.asarray(found)
+
+
+def _walks(block: _Block, limits: Limits) -> NDArray[np.bool_] | None:
+    """Return which opinions white or AR(1) noise moves without bound, shape (2n,)."""
+    laws, n = block.laws, block.laws.model.n
+    found = np.zeros(2 * n, np.bool_)
+    if laws.model.noise.is_zero or laws.frozen:
+        return found
+    if limits.direct:
+        found |= _excited(block.slow, block) > NO_NOISE
+    if limits.clock.limit is None and limits.relieved:
+        # At a pressure at which own opinions count little, to tell modes that are restored in order 1/ρ from others.
+        model = laws.model
+        degrees = np.abs(np.concatenate([phase.adjacency for phase in laws.phases])).sum(axis=2)
+        small = 1e-2 * float(np.min(degrees[degrees > 0], initial=1.0)) / float(model.s.max())
+        scale = limits.scale or 1.0
+        steps = tuple(laws.step(phase, small, 1.0, limits.rates, scale) for phase in laws.phases)
+        steps *= block.size // len(steps)
+        near = SlowChain(*_product([_mean(laws, step) for step in steps]))
+        if near.modes is None:
+            return None
+        found |= _excited(near, _Block(laws, steps, near)) > NO_NOISE
+    return found
+
+
+def _excited(slow: SlowChain, block: _Block) -> Array:
+    """Return the variance that the noise of a block adds to the modes that nothing restores, seen in each opinion."""
+    n = block.laws.model.n
+    added = np.zeros((block.laws.states, block.laws.states))
+    for step in block.steps:
+        K, _ = _mean(block.laws, step)
+        added = K @ added @ K.T + step.noise
+    if slow.modes is None:
+        return np.zeros(2 * n)
+    seen = np.diag(slow.projector @ added @ slow.projector.T)[: 2 * n]
+    return np.asarray(seen / max(float(np.abs(added).max(initial=0.0)), 1e-300))
+
+
+@final
+class _Chance:
+    """The pair chain of a block: second moments where maps are random."""
+
+    def __init__(self, block: _Block, pairs: _Pairs) -> None:
+        self.pairs = pairs
+        maps = {id(step): _pair_map(block.laws, step, pairs) for step in block.steps}
+        parts = [maps[id(step)] for step in block.steps]
+        W, W1 = _product(parts)
+        # K₁ is 0 where pressure is bounded.
+        grows = bool(block.slow.K1.any())
+        self.slow = SlowChain(W, (W1 if grows else 0.0 * W1) / block.size)
+        self.noise = np.zeros(pairs.rows.size)
+        for (one, _), step in zip(parts, block.steps, strict=True):
+            self.noise = one @ self.noise + pairs.half(step.noise)
+
+    @cached_property
+    def is_resolved(self) -> bool:
+        """Whether second moments have a limit after each block."""
+        return self.slow.is_aperiodic
+
+
+def _followed(block: _Block, limits: Limits, chance: _Chance | None, *, means_only: bool) -> _Moments | None:
+    """Follow the law exactly, take it to the limit from two horizons, and extrapolate."""
+    laws, clock = block.laws, limits.clock
+    many = max(phase.chance.size for phase in laws.phases) > MANY_NETWORKS
+    horizon = HORIZON // 4 if many else HORIZON
+    size = block.size
+    ends = sorted({laws.begin + size * max(1, horizon // (2 * size)), laws.begin + size * max(1, horizon // size)})
+    (mean, S), begin, seen = laws.start(), 0, []
+    inner = slice(0, 2 * laws.model.n) if means_only else slice(0, laws.states)
+    slow = SlowChain(block.slow.K0[inner, inner], block.slow.K1[inner, inner])
+    for end in ends:
+        for t in range(begin + 1, end + 1):
+            checkpoint()
+            mean, S = _moved(laws, laws.at(t), mean, S)
+        begin, tau = end, clock.later(end)
+        L = slow.limit(tau)
+        if L is None:
+            return None
+        second: Array | None = None
+        if not means_only:
+            second = L @ S @ L.T
+            if chance is not None:
+                L2 = chance.slow.limit(tau) if chance.is_resolved else None
+                if L2 is None:
+                    return None
+                second = chance.pairs.whole(L2 @ chance.pairs.half(S))
+        seen.append((L @ mean[inner], second))
+    return _Moments(*_extrapolated(seen, _weight(limits, laws, ends)), ends[-1])
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Moments:
+    """Limits of mean and second moment, without the fluctuation that noise keeps up, at times like ``time``."""
+
+    mean: Array
+    second: Array | None
+    time: int
+
+
+def _weight(limits: Limits, laws: StepLaws, ends: Sequence[int]) -> float:
+    """Return the share of the last change that is still to come, from sizes to which errors are proportional."""
+    if len(ends) < 2:
+        return 0.0
+    clock = limits.clock
+    if clock.limit is None:
+        sizes = [clock.later(end, 2) for end in ends]
+    else:
+        off = [abs(float(laws.model.pressure(end)) - clock.limit) for end in ends]
+        adapting = [float(np.abs(laws.rates(end) - limits.rates).max(initial=0.0)) for end in ends]
+        sizes = [a / (1 + clock.limit) + b for a, b in zip(off, adapting, strict=True)]
+    before, now = sizes
+    return 0.0 if not math.isfinite(before) or before <= now else now / (before - now)
+
+
+def _extrapolated(seen: list[tuple[Array, Array | None]], share: float) -> tuple[Array, Array | None]:
+    (first, one), (last, two) = seen[0], seen[-1]
+    second = None if one is None or two is None else two + share * (two - one)
+    return last + share * (last - first), second
+
+
+def _law(
+    block: _Block, found: _Moments, drifts: NDArray[np.bool_], walks: NDArray[np.bool_], chance: _Chance | None
+) -> LimitLaw:
+    """Assemble the law of each agent from the limits of its moments over a block."""
+    laws, n = block.laws, block.laws.model.n
+    scale = _scale(laws)
+    means, z, at = np.zeros((block.size, n)), found.mean, [(found.time + k) % block.size for k in range(block.size)]
+    total = None if found.second is None else found.second + _fluctuation(block, chance)
+    covariances, S = np.zeros((block.size, n, n)), total
+    for row, step in zip([*at[1:], at[0]], block.steps, strict=True):
+        if S is None:
+            z = _mean(laws, step)[0][: z.size, : z.size] @ z
+        else:
+            z, S = _moved(laws, step, z, S)
+            covariances[row] = S[:n, :n] - np.outer(z[:n], z[:n])
+        means[row] = z[:n]
+    period = _least_period(means, SWING * scale)
+    swings = np.ptp(means, axis=0) > SWING * scale
+    kind, std = np.empty(n, dtype=np.object_), np.full(n, np.nan)
+    kind[:] = Kind.CONVERGES if total is not None else Kind.UNKNOWN
+    group, camp = np.arange(n), np.ones(n, np.int64)
+    if total is not None:
+        variance = np.einsum("kii->ki", covariances)
+        std = np.sqrt(np.maximum(variance.mean(axis=0), 0.0))
+        std[std < DEVIATION * scale] = 0.0
+        kind[std > 0] = Kind.RANDOM_LIMIT
+        kind[_moves(block, total, chance)[:n] > (MOVEMENT * scale) ** 2] = Kind.FLUCTUATES
+        group, camp = _groups(covariances, means, scale, signed=laws.model.network.signed)
+    kind[swings & (kind != Kind.FLUCTUATES)] = Kind.PERIODIC
+    kind[walks[:n]], kind[drifts[:n]] = Kind.WALKS, Kind.DRIFTS
+    std[walks[:n] | drifts[:n]] = np.inf
+    if walks[:n].any() or drifts[:n].any():
+        _join_moving(block, walks[:n] | drifts[:n], group, camp)
+    return LimitLaw(kind, means[:period], std, group, camp)
+
+
+def _scale(laws: StepLaws) -> float:
+    model = laws.model
+    return max(1e-12, float(np.abs(np.concatenate([model.x0, model.start_state])).max()))
+
+
+def _fluctuation(block: _Block, chance: _Chance | None) -> Array:
+    """Return the second moment that noise keeps up in the modes that are restored."""
+    if chance is not None:
+        return chance.pairs.whole(chance.slow.response(chance.noise))
+    laws, K0 = block.laws, block.slow.K0
+    added = np.zeros_like(K0)
+    for step in block.steps:
+        K, _ = _mean(laws, step)
+        added = K @ added @ K.T + step.noise
+    F = np.eye(len(K0)) - block.slow.projector
+    return np.asarray(solve_discrete_lyapunov(K0 @ F, F @ added @ F.T))
+
+
+def _moves(block: _Block, total: Array, chance: _Chance | None) -> Array:
+    """Return E|z_{t+block} − z_t|² of each entry in the limit."""
+    K0 = block.slow.K0
+    if chance is None:
+        added = np.zeros_like(K0)
+        for step in block.steps:
+            K, _ = _mean(block.laws, step)
+            added = K @ added @ K.T + step.noise
+        after = K0 @ total @ K0.T + added
+    else:
+        after = chance.pairs.whole(chance.slow.K0 @ chance.pairs.half(total) + chance.noise)
+    turned = K0 @ total
+    return np.asarray(np.diag(after - turned - turned.T + total))
+
+
+def _least_period(means: Array, near: float) -> int:
+    """Return the least number of rows after which they repeat."""
+    size = len(means)
+    divisors = (k for k in range(1, size + 1) if size % k == 0)
+    return next(k for k in divisors if np.abs(np.roll(means, k, axis=0) - means).max() <= near)
+
+
+def _groups(
+    covariances: Array, means: Array, scale: float, *, signed: bool
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the groups of agents who come together, and the camp of each."""
+    n = means.shape[1]
+    second = covariances + means[:, :, None] * means[:, None, :]
+    own = np.einsum("kii->ki", second)
+    group, camp = np.arange(n), np.ones(n, np.int64)
+    for sign in (1, -1) if signed else (1,):
+        apart = (own[:, :, None] + own[:, None, :] - 2 * sign * second).max(axis=0)
+        close = np.sqrt(np.maximum(apart, 0.0)) < APART * scale
+        for i in range(n):
+            first = int(np.argmax(close[i])) if close[i].any() else i
+            if group[i] == i and first < i:
+                group[i], camp[i] = group[first], sign * camp[first]
+    return group, camp
+
+
+def _join_moving(block: _Block, moving: NDArray[np.bool_], group: NDArray[np.int64], camp: NDArray[np.int64]) -> None:
+    """Give one group to those who move without bound with the same modes, by the same shares or their opposites."""
+    inner = slice(0, 2 * moving.size)
+    slow = SlowChain(block.slow.K0[inner, inner], block.slow.K1[inner, inner])
+    assert slow.modes is not None
+    shares = slow.modes[0][: moving.size]
+    for i in np.flatnonzero(moving):
+        for sign in (-1, 1):
+            alike = np.flatnonzero(moving & (np.abs(shares - sign * shares[i]).max(axis=1) < 1e-7))
+            if alike.size and alike[0] <= i:
+                group[i], camp[i] = alike[0], sign

@@ -1,0 +1,282 @@
+"""The law of one step of any model or SDE as a random matrix: who updates, which network is drawn, and the noise.
+
+The state is z = (y, x, u): public opinions, hidden opinions (which adapt at the rate 0 if they are constant) and the
+memory of correlated noise. A step is z ← M z + N w, with M drawn independently of earlier steps. Pressure enters as
+(relief, weight) with ρ = weight/relief, so that ρ = ∞ is an ordinary number. In continuous time M is the flow over one
+unit of time, in which the network is constant.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import product
+from typing import final
+
+import numpy as np
+from scipy.linalg import expm
+
+from peerpressure.model import Model
+from peerpressure.networks import NetworkLaw
+from peerpressure.sde import SDE
+from peerpressure.statespace import model_of, noise_deviations
+from peerpressure.step import Array
+
+# Edges up to which all sets of those that are present are enumerated.
+MOST_EDGES = 10
+# Parts of a unit of continuous time in which a step of Runge–Kutta is taken: many while pressure changes fast.
+PARTS = ((1, 32), (8, 12), (64, 4), (math.inf, 2))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Networks:
+    """The networks that one step may have: adjacency, shape (networks, agents, agents), and their probabilities."""
+
+    adjacency: Array
+    chance: Array
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class StepLaw:
+    """The law of one step: of each network, the map of those who update, ``on``, and of the others, ``off``.
+
+    Shapes are (networks, states, states), and ``noise`` has the covariance of the noise of the step, its mean over who
+    updates. ``slope_on`` is the derivative of ``on`` by 1/ρ at infinite pressure; ``off`` does not depend on pressure.
+    """
+
+    chance: Array
+    on: Array
+    off: Array
+    noise: Array
+    slope_on: Array
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class StepLaws:
+    """All that a system's steps depend on, with the networks of each step of their period.
+
+    ``begin`` is the number of steps before the networks repeat. ``updates`` are the probabilities with which agents
+    update, and ``together`` those with which two of them do.
+    """
+
+    system: Model | SDE
+    phases: tuple[Networks, ...]
+    begin: int
+    updates: Array
+    together: Array
+
+    @property
+    def model(self) -> Model:
+        """The model of the system."""
+        return model_of(self.system)
+
+    @property
+    def continuous(self) -> bool:
+        """Whether time is continuous."""
+        return isinstance(self.system, SDE)
+
+    @property
+    def frozen(self) -> bool:
+        """Whether noise is drawn once."""
+        return not self.model.noise.is_zero and self.model.noise.autocorrelation == 1
+
+    @property
+    def layers(self) -> int:
+        """The number of layers of the state: 3 where noise has a memory that hidden opinions cannot stand for."""
+        noise = self.model.noise
+        return 3 if not noise.is_zero and noise.has_memory else 2
+
+    @property
+    def states(self) -> int:
+        """The number of entries of the state."""
+        return self.layers * self.model.n
+
+    @property
+    def is_random(self) -> bool:
+        """Whether the maps of steps are random."""
+        return bool(np.any(self.updates < 1)) or any(phase.chance.size > 1 for phase in self.phases)
+
+    def networks(self, t: int) -> Networks:
+        """Return the networks that step t may have."""
+        if t > self.begin:
+            return self.phases[(t - self.begin - 1) % len(self.phases)]
+        return Networks(self.model.adjacency_at(t).toarray()[None], np.ones(1))
+
+    def step(self, networks: Networks, relief: float, weight: float, rates: Array, scale: float) -> StepLaw:
+        """Return the law of a step at constant pressure, rates of adaptation and scale of the noise."""
+        if self.continuous:
+            return self._flow(networks, relief, weight, rates, scale)
+        n, size = self.model.n, self.states
+        rows, slope, entering = self._public_rows(networks.adjacency, relief, weight, scale)
+        memory, fresh = self._memory()
+        off = np.broadcast_to(np.eye(size), (len(rows), size, size)).copy()
+        off[:, n : 2 * n, :n] = np.diag(rates)
+        off[:, n : 2 * n, n : 2 * n] = np.diag(1 - rates)
+        off[:, 2 * n :, 2 * n :] *= memory
+        on, slope_on = off.copy(), np.zeros_like(off)
+        on[:, :n], slope_on[:, :n] = rows, slope
+        on[:, n : 2 * n], slope_on[:, n : 2 * n] = rates[:, None] * rows, rates[:, None] * slope
+        on[:, n : 2 * n, n : 2 * n] += np.diag(1 - rates)
+        both = np.zeros((len(rows), size, n))
+        both[:, :n] = entering * np.eye(n)
+        both[:, n : 2 * n] = rates[:, None] * both[:, :n]
+        both[:, 2 * n :] = fresh * np.eye(n)[: size - 2 * n]
+        alone = np.zeros_like(both)
+        alone[:, 2 * n :] = both[:, 2 * n :]
+        added = (both * self.updates) @ both.transpose(0, 2, 1)
+        added += (alone * (1 - self.updates)) @ alone.transpose(0, 2, 1)
+        return StepLaw(networks.chance, on, off, np.einsum("g,gij->ij", networks.chance, added), slope_on)
+
+    def _memory(self) -> tuple[float, float]:
+        """Return the share of the noise's memory that a step keeps, and the deviation of what it adds."""
+        phi = self.model.noise.autocorrelation
+        return phi, math.sqrt((1 - phi) * (1 + phi))
+
+    def _public_rows(self, A: Array, relief: float, weight: float, scale: float) -> tuple[Array, Array, Array]:
+        """Return the rows of public opinions, their derivative by 1/ρ, and the weights of fresh noise."""
+        model, n = self.model, self.model.n
+        keeps = model.isolated == "keep"
+        d = np.abs(A).sum(axis=2)
+        silent = d == 0
+        total = np.where(silent, 1.0, relief * model.s + weight * d)
+        gain = np.where(silent, 0.0 if keeps else 1.0, relief * model.s / total)
+        heard = np.where(silent, 0.0, weight / total)[:, :, None] * A
+        faster = np.where(silent, 0.0, model.s / np.where(silent, 1.0, d))
+        rows, slope = np.zeros((len(A), n, self.states)), np.zeros((len(A), n, self.states))
+        rows[:, :, :n] = heard + (silent & keeps)[:, :, None] * np.eye(n)
+        slope[:, :, :n] = -faster[:, :, None] * heard
+        deviations = np.zeros(n) if model.noise.is_zero else noise_deviations(self.system) * scale
+        memory, fresh = (1.0, 0.0) if self.continuous and self.layers == 3 else self._memory()
+        for one, own in ((rows, gain), (slope, faster)):
+            one[:, :, n : 2 * n] = own[:, :, None] * np.eye(n)
+            one[:, :, 2 * n :] = (own * deviations * memory)[:, :, None] * np.eye(n)[:, : self.states - 2 * n]
+        entering = (gain * deviations * (fresh if self.layers == 3 else 1.0))[:, :, None]
+        return rows, slope, entering
+
+    def _generator(self, networks: Networks, relief: float, weight: float, rates: Array, scale: float) -> list[Array]:
+        """Return the drift of each network, its derivative by 1/ρ, and the diffusion, (networks, states, states)."""
+        n, size = self.model.n, self.states
+        rows, slope, entering = self._public_rows(networks.adjacency, relief, weight, scale)
+        drift, steeper = np.zeros((len(rows), size, size)), np.zeros((len(rows), size, size))
+        drift[:, :n], steeper[:, :n] = rows, slope
+        drift[:, :n, :n] -= np.eye(n)
+        drift[:, n : 2 * n, :n] = np.diag(rates)
+        drift[:, n : 2 * n, n : 2 * n] = -np.diag(rates)
+        added = np.zeros((len(rows), size, size))
+        if self.layers == 2:
+            added[:, :n, :n] = entering**2 * np.eye(n)
+        elif not self.frozen:
+            assert isinstance(self.system, SDE)
+            drift[:, 2 * n :, 2 * n :] = -self.system.reversion * np.eye(n)
+            added[:, 2 * n :, 2 * n :] = 2 * self.system.reversion * np.eye(n)
+        return [drift, steeper, added]
+
+    def _flow(self, networks: Networks, relief: float, weight: float, rates: Array, scale: float) -> StepLaw:
+        size = self.states
+        drift, steeper, added = self._generator(networks, relief, weight, rates, scale)
+        zero = np.zeros_like(drift)
+        # The flow with its derivative, and by Van Loan's formula the covariance that the noise of a unit of time adds.
+        flow = expm(np.block([[drift, steeper], [zero, drift]]))
+        noise = expm(np.block([[drift, added], [zero, -drift.transpose(0, 2, 1)]]))
+        on, slope = flow[:, :size, :size], flow[:, :size, size:]
+        covariance = noise[:, :size, size:] @ on.transpose(0, 2, 1)
+        return StepLaw(networks.chance, on, on, np.einsum("g,gij->ij", networks.chance, covariance), slope)
+
+    def at(self, t: int) -> StepLaw:
+        """Return the law of step t of the schedules themselves."""
+        networks, model = self.networks(t), self.model
+        if not self.continuous:
+            relief, weight = map(float, model.pressure.homogeneous(t))
+            scale = 0.0 if model.noise.is_zero else float(model.noise.scale(t))
+            return self.step(networks, relief, weight, self.rates(t), scale)
+        parts = next(count for last, count in PARTS if t <= last)
+        width, size = 1 / parts, self.states
+        flow = np.broadcast_to(np.eye(size), (networks.chance.size, size, size))
+        added = np.zeros_like(flow)
+        for part in range(parts):
+            flow, added = self._runge_kutta(networks, t - 1 + part * width, width, flow, added)
+        return StepLaw(networks.chance, flow, flow, np.einsum("g,gij->ij", networks.chance, added), np.zeros_like(flow))
+
+    def _runge_kutta(self, networks: Networks, begin: float, width: float, F: Array, Q: Array) -> tuple[Array, Array]:
+        """Return flow and covariance after a short time, by the classical method of order 4."""
+        # Schedules may not be defined at time 0 itself.
+        ends = [self._drift_at(networks, max(begin + share * width, 1e-9)) for share in (0.0, 0.5, 1.0)]
+
+        def slope(which: int, F: Array, Q: Array) -> tuple[Array, Array]:
+            drift, added = ends[which]
+            turned = drift @ Q
+            return drift @ F, turned + turned.transpose(0, 2, 1) + added
+
+        first = slope(0, F, Q)
+        second = slope(1, F + width / 2 * first[0], Q + width / 2 * first[1])
+        third = slope(1, F + width / 2 * second[0], Q + width / 2 * second[1])
+        last = slope(2, F + width * third[0], Q + width * third[1])
+        sums = [a + 2 * b + 2 * c + d for a, b, c, d in zip(first, second, third, last, strict=True)]
+        return F + width / 6 * sums[0], Q + width / 6 * sums[1]
+
+    def _drift_at(self, networks: Networks, t: float) -> tuple[Array, Array]:
+        assert isinstance(self.system, SDE)
+        relief, weight = map(float, self.system.homogeneous(t))
+        scale = 0.0 if self.model.noise.is_zero else float(self.system.noise_scale(t))
+        factors = self.rates(None)
+        rates = factors * float(self.system.adaptation_pace(t)) if factors.any() else factors
+        drift, _, added = self._generator(networks, relief, weight, rates, scale)
+        return drift, added
+
+    def rates(self, t: int | None) -> Array:
+        """Return the rates of adaptation at step t, or the weights of agents in them for None; 0 without adaptation."""
+        adaptation, n = self.model.adaptation, self.model.n
+        if adaptation is None:
+            return np.zeros(n)
+        return adaptation.adaptation_weights(n) if t is None else adaptation.at(t, n)
+
+    def start(self) -> tuple[Array, Array]:
+        """Return mean and second moment of the state at time 0."""
+        model = self.model
+        mean = np.concatenate([model.start_state, model.x0, np.zeros(self.states - 2 * model.n)])
+        memory = np.concatenate([np.zeros(2 * model.n), np.ones(self.states - 2 * model.n)])
+        return mean, np.outer(mean, mean) + np.diag(memory)
+
+
+def step_laws(system: Model | SDE) -> StepLaws | None:
+    """Return the laws of a system's steps; None where steps are not independent, or too many networks may occur."""
+    model = model_of(system)
+    activation, n = model.activation, model.n
+    if activation is not None and not activation.is_random:
+        return None
+    updates = np.ones(n) if activation is None else activation.probabilities
+    together = np.ones((n, n)) if activation is None else activation.pairs
+    temporal = model.temporal_network
+    if temporal is None or (temporal.law is None and temporal.period is None):
+        last = 0 if temporal is None else temporal.last_change
+        A = model.adjacency_at(max(last, 1)).toarray()
+        return StepLaws(system, (Networks(A[None], np.ones(1)),), last, updates, together)
+    if temporal.law is not None:
+        drawn = _drawn(temporal.law, n)
+        return None if drawn is None else StepLaws(system, (drawn,), 0, updates, together)
+    assert temporal.period is not None
+    phases = tuple(Networks(temporal.at(t).toarray()[None], np.ones(1)) for t in range(1, temporal.period + 1))
+    return StepLaws(system, phases, 0, updates, together)
+
+
+def _drawn(law: NetworkLaw, n: int) -> Networks | None:
+    """Return the networks that a step of an independent random process may have."""
+    if law.pairs is None or law.memory or (law.chances is None and law.presence is None):
+        return None
+    i, j, weights = law.pairs.edges()
+    if law.chances is not None:
+        present = np.concatenate([np.eye(i.size), np.zeros((1, i.size))])
+        chance = np.append(law.chances, max(0.0, 1 - float(np.sum(law.chances))))
+    elif i.size <= MOST_EDGES:
+        assert law.presence is not None
+        present = np.array(list(product([0.0, 1.0], repeat=i.size)))
+        chance = np.prod(np.where(present > 0, law.presence, 1 - law.presence), axis=1)
+    else:
+        return None
+    A = np.zeros((len(present), n, n))
+    A[:, i, j] = A[:, j, i] = present * weights
+    possible = chance > 1e-14
+    return Networks(A[possible], chance[possible])
