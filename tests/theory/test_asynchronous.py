@@ -129,7 +129,6 @@ def test_frozen_noise_camps_and_equal_opinions() -> None:
     "parts",
     [
         {"activation": np.eye(3)},
-        {"activation": 0.5, "adaptation": 0.1},
         {"activation": 0.5, "noise": pp.Gaussian(1.0, time_scale=pp.Power(0.6))},
         {"activation": 0.5, "pressure": "t^2", "noise": pp.Gaussian(1.0, time_scale=pp.Power(1.8))},
     ],

@@ -14,7 +14,7 @@ from peerpressure.sde import SDE
 from peerpressure.theory import (
     Outcome,
     ReasonCode,
-    _closed_classes,
+    _class_limits,
     consensus_limit,
     consensus_mode,
     consensus_rate as rate_of,
@@ -212,10 +212,27 @@ def test_distrust_on_a_cycle_rotates_under_fast_pressure() -> None:
 
 def test_what_is_not_covered_is_unknown() -> None:
     for kind in ("two classes", "unbalanced"):
-        verdict = diagnose(model(kind, adaptation=0.1))
-        assert verdict.outcome is Outcome.UNKNOWN
-        assert ReasonCode.NETWORK_NOT_COVERED in {reason.code for reason in verdict.reasons}
-    assert diagnose(model("two classes", noise=pp.Gaussian(1.0, time_scale=pp.Power(0.6)))).outcome is Outcome.UNKNOWN
+        verdict = diagnose(model(kind, noise=pp.Gaussian(1.0, time_scale=pp.Power(0.6))))
+        if kind == "two classes":
+            assert verdict.outcome is Outcome.UNKNOWN
+            assert ReasonCode.NETWORK_NOT_COVERED in {reason.code for reason in verdict.reasons}
+    fading = diagnose(model("unbalanced", adaptation=pp.Adaptation(pp.Power(-1.0, 0.5))))
+    assert fading.outcome is Outcome.UNKNOWN
+    assert fading.reasons[-1].code is ReasonCode.TWO_CLOCKS
+
+
+def test_hidden_opinions_that_adapt_are_covered_too() -> None:
+    assert diagnose(model("unbalanced", adaptation=0.1)).outcome is Outcome.NEUTRAL
+    one = model("two classes", adaptation=0.1)
+    verdict, A = diagnose(one), MATRICES["two classes"]
+    assert verdict.outcome is Outcome.DISAGREEMENT
+    y, x = one.x0, one.x0
+    for t in range(1, 4_001):
+        g, C = step(A, one.s, float(one.pressure(t)))
+        y = g * x + C @ y
+        x = x + 0.1 * (y - x)
+    assert verdict.limits is not None
+    np.testing.assert_allclose(verdict.limits, y, atol=5e-3)
 
 
 def test_isolated_agents_keep_showing_their_noise() -> None:
@@ -273,7 +290,7 @@ def test_agents_who_follow_nobody_may_be_many() -> None:
 
 
 def test_too_many_classes_are_named_as_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_closed_classes, "MOST_CLASSES", 1)
+    monkeypatch.setattr(_class_limits, "MOST_CLASSES", 1)
     verdict = diagnose(pp.Model(pp.Network(TRIANGLES), np.arange(6.0)))
     assert verdict.outcome is Outcome.UNKNOWN
     assert values(verdict, ReasonCode.TOO_MANY_CLASSES) == {"classes": 2, "most": 1}

@@ -12,6 +12,7 @@ from peerpressure.networks import Network, TemporalNetwork, barabasi_albert, cyc
 from peerpressure.noise import AR1, Gaussian, Noise, NoNoise
 from peerpressure.schedules import Constant, Linear, Power, Schedule
 from peerpressure.theory import Outcome, ReasonCode as Code, diagnose
+from peerpressure.theory._analysis import Analysis, Source
 from peerpressure.theory._classification import classify
 from peerpressure.theory._diagnosis import explain
 
@@ -194,7 +195,7 @@ def test_reasons_do_not_claim_agreement_that_the_verdict_denies() -> None:
     for rate, code in ((0.1, Code.OWN_NOISE_KEPT), (FALLING, Code.OWN_NOISE)):
         long_run = classify(build(C["isolated"], SLOW, rate, WHITE))
         assert long_run.hidden_agrees is (code is Code.OWN_NOISE)
-        assert code in {reason.code for reason in explain(long_run, None, None)}
+        assert code in {reason.code for reason in explain(Analysis(long_run, Source.COMPONENTS))}
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,7 @@ from peerpressure.scenario._scenario import Observe, Privacy
 from peerpressure.simulation import Record, simulate
 from peerpressure.statespace import state_layout
 from peerpressure.theory import (
+    LimitLaw,
     Outcome,
     Rate,
     Reason,
@@ -147,7 +148,8 @@ def _events_to_follow(model: Model) -> float:
 def _unknown(model: Model) -> Verdict:
     rate, pressure = Rate(regime_of(model.pressure)), str(model.pressure)
     reasons = (Reason(ReasonCode.NOT_COMPUTED),)
-    return Verdict(Outcome.UNKNOWN, reasons, False, model.consensus_value, model.kappa, pressure, rate)
+    law = LimitLaw.unknown(model.n)
+    return Verdict(Outcome.UNKNOWN, reasons, False, model.consensus_value, model.kappa, pressure, rate, law)
 
 
 def _plain_verdict(verdict: Verdict, model: Model) -> dict[str, Any]:

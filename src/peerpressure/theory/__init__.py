@@ -7,6 +7,7 @@ from peerpressure.theory._departure import ConsensusLimitCurve, Departure, conse
 from peerpressure.theory._diagnosis import diagnose
 from peerpressure.theory._forecast import Forecast, Settling, forecast, mode_error
 from peerpressure.theory._forgetting import Retention, contraction, contraction_product, retention
+from peerpressure.theory._limit_law import Kind, LimitLaw, RecurrentClass
 from peerpressure.theory._limits import ConsensusLimit, Phases
 from peerpressure.theory._moments import Functional, Moments, agent, consensus_mode, difference, mean, moments
 from peerpressure.theory._optimal_schedule import Alternative, OptimalSchedule, optimal_schedule
@@ -14,12 +15,11 @@ from peerpressure.theory._rates import Law, Rate, consensus_rate, ideal_deviatio
 from peerpressure.theory._reasons import Reason, ReasonCode
 from peerpressure.theory._regime import Regime, regime_of
 from peerpressure.theory._stationary import fixed_point
-from peerpressure.theory._verdict import ClassLimit, Connectivity, HiddenOutcome, Verdict
+from peerpressure.theory._verdict import Connectivity, HiddenOutcome, Verdict
 
 __all__ = [
     "Advice",
     "Alternative",
-    "ClassLimit",
     "Connectivity",
     "ConsensusLimit",
     "ConsensusLimitCurve",
@@ -27,7 +27,9 @@ __all__ = [
     "Forecast",
     "Functional",
     "HiddenOutcome",
+    "Kind",
     "Law",
+    "LimitLaw",
     "Moments",
     "OptimalSchedule",
     "Outcome",
@@ -35,6 +37,7 @@ __all__ = [
     "Rate",
     "Reason",
     "ReasonCode",
+    "RecurrentClass",
     "Regime",
     "Retention",
     "Settling",

@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.model import Model
+from peerpressure.model import Model, require_synchronous
 from peerpressure.noise import NoNoise
 from peerpressure.parameters import Parameter
 from peerpressure.schedules import Constant, Formula, Linear, Schedule, Table
 from peerpressure.sde import SDE
 from peerpressure.simulation import simulate
+from peerpressure.statespace import model_of
 from peerpressure.step import Array
 from peerpressure.theory._classification import LongRun, Outcome, classify, is_consensus_value
 from peerpressure.theory._departure import decide
@@ -311,6 +312,7 @@ def steps_needed(model: Model, precision: float, *, max_steps: int = 100_000) ->
     198
     """
     _check_precision(precision)
+    require_synchronous(model_of(model), "this", "diagnose has limit and rates of other models")
     limit, long_run = step_count(max_steps), classify(model)
     errors = _ModeErrors(model)
     final = _final_error(long_run)

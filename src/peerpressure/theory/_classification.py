@@ -6,6 +6,7 @@ case of one network and constant hidden opinions, and continuous time differs on
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
@@ -14,12 +15,13 @@ from typing import final
 import numpy as np
 
 from peerpressure.chain import phases
-from peerpressure.model import Model, require_synchronous
+from peerpressure.model import Model
 from peerpressure.networks import Network
 from peerpressure.schedules import Constant, Formula, Growth, Table
 from peerpressure.sde import SDE
 from peerpressure.statespace import model_of, noise_deviations, with_model
 from peerpressure.step import Array
+from peerpressure.theory._limit_law import Kind, LimitLaw, RecurrentClass, common_law, separate_law
 from peerpressure.theory._recurrence import AbsoluteProbability
 from peerpressure.theory._regime import (
     NoiseEffect,
@@ -101,9 +103,10 @@ class LongRun:
     ``settled``: all opinions are equal and there is no noise. ``balanced``: the mean is v from the start on, and so is
     that of each side of a bipartite network, whatever the pressure. ``estimated``: the outcome rests on the values of
     a formula at large t instead of on a known growth. ``model`` is the discrete model behind an SDE, and ``deviations``
-    are the standard deviations of noise that enters with the weight of an opinion, shape (agents,). ``decided`` is the
-    outcome where the size of the limit's departure from v has decided it. ``has_camps``: opinions are multiplied by the
-    sign of the agent's camp, which makes all weights positive; ``model`` and ``system`` are the result.
+    are the standard deviations of noise that enters with the weight of an opinion, shape (agents,). ``has_camps``:
+    opinions are multiplied by the sign of the agent's camp, which makes all weights positive; ``model`` and ``system``
+    are the result. ``law`` is the limit law of each agent: what follows from structure and regimes alone, until numbers
+    are known. ``classes`` are the closed classes of a static network, where there are several or one is not balanced.
     """
 
     system: Model | SDE
@@ -115,8 +118,14 @@ class LongRun:
     settled: bool
     balanced: bool
     estimated: bool
-    decided: Outcome | None = None
     has_camps: bool = False
+    known: LimitLaw | None = None
+    classes: tuple[RecurrentClass, ...] = ()
+
+    @property
+    def lazy(self) -> bool:
+        """Whether it is random who updates, and others keep their public opinions."""
+        return self.model.activation is not None
 
     @property
     def continuous(self) -> bool:
@@ -172,23 +181,49 @@ class LongRun:
     @cached_property
     def outcome(self) -> Outcome:
         """What becomes of the public opinions."""
-        if self.decided is not None:
-            return self.decided
-        structure, noise, limit = self.structure, self.noise, self.structure.limit
+        return outcome_of(self)
+
+    @cached_property
+    def law(self) -> LimitLaw:
+        """The limit law of each agent, or as much of it as structure and regimes tell."""
+        return self._structural_law if self.known is None else self.known
+
+    @property
+    def two_sided(self) -> bool:
+        """Whether what is periodic alternates between the two sides of a static network."""
+        structure, networks = self.structure, self.structure.networks
+        static = networks is not None and networks.count == 1 and bool(structure.components)
+        return static and all(part.two_sided for part in structure.components)
+
+    @property
+    def _structural_law(self) -> LimitLaw:
+        structure, noise, limit, n = self.structure, self.noise, self.structure.limit, self.model.n
         # The order of the tests matters: exact symmetries first, then what is unknown, then noise that prevents
         # agreement.
         if self.settled or (self.balanced and structure.constant_opinions):
-            return Outcome.CONSENSUS
+            return common_law(n, Kind.CONVERGES, self.model.consensus_value, 0.0)
         # No outcome is guessed: an unknown ingredient makes the result unknown.
         if limit is NoiselessLimit.UNKNOWN or noise is NoiseEffect.UNKNOWN:
-            return Outcome.UNKNOWN
+            return LimitLaw.unknown(n)
+        if self.lazy and noise is NoiseEffect.WANDERS:
+            return LimitLaw.unknown(n)
         if limit is NoiselessLimit.DISAGREEMENT or noise is NoiseEffect.SCATTERS or structure.all_isolated:
-            return Outcome.DISAGREEMENT
-        return self._periodic_outcome or self._random_walk or self._agreement
+            return separate_law(self._kind_of_noise, n)
+        if self._is_periodic:
+            return separate_law(Kind.PERIODIC, n)
+        return self._walking_law or self._agreement
 
     @property
-    def _periodic_outcome(self) -> Outcome | None:
-        structure, networks = self.structure, self.structure.networks
+    def _kind_of_noise(self) -> Kind:
+        """What noise makes of opinions that stay apart."""
+        fades = not self.model.noise.is_zero and self.model.noise.time_scale.growth.limit == 0
+        if self.noise is NoiseEffect.NONE or fades:
+            return Kind.CONVERGES
+        return Kind.RANDOM_LIMIT if self.phi == 1 and not self.noise_grows else Kind.FLUCTUATES
+
+    @property
+    def _is_periodic(self) -> bool:
+        structure = self.structure
         # Noise that is not averaged out also drives the difference between phases, or between closed classes.
         effect, parts = noise_effect(self.model, self.regime), structure.components
         driven = effect is NoiseEffect.WANDERS and any(part.periodic for part in parts)
@@ -196,13 +231,10 @@ class LongRun:
         # The noise of isolated agents, who count where η = 1, is restored in order 1/ρ only.
         isolated = structure.opinions.isolated and self.noise is not NoiseEffect.NONE and self.phi < 1
         driven |= isolated and any(part.periodic for part in parts) and not self.hidden_agrees
-        if structure.limit is not NoiselessLimit.PERIODIC and not driven:
-            return None
-        two_sided = networks is not None and networks.count == 1 and all(part.two_sided for part in parts)
-        return Outcome.OSCILLATION if two_sided else Outcome.PERIODIC
+        return structure.limit is NoiselessLimit.PERIODIC or driven
 
     @property
-    def _random_walk(self) -> Outcome | None:
+    def _walking_law(self) -> LimitLaw | None:
         structure = self.structure
         if self.noise is not NoiseEffect.WANDERS or structure.anchored or not structure.opinions.random_walk:
             return None
@@ -214,7 +246,10 @@ class LongRun:
         apart = (bounded and fades_out(self.model.pressure)) or (
             self.noise_grows and (bounded or structure.intermittent)
         )
-        return Outcome.DISAGREEMENT if apart and not self.hidden_agrees else Outcome.RANDOM_WALK
+        kind = Kind.DRIFTS if self.phi == 1 else Kind.WALKS
+        if apart and not self.hidden_agrees:
+            return separate_law(kind, self.model.n)
+        return common_law(self.model.n, kind, math.nan, math.inf)
 
     @cached_property
     def _one_source(self) -> bool:
@@ -236,20 +271,37 @@ class LongRun:
         return self.hidden_agrees if fades and self.regime is Regime.BOUNDED else fades
 
     @property
-    def _agreement(self) -> Outcome:
-        noise, structure, quiet = self.noise, self.structure, self._own_noise_vanishes
+    def _agreement(self) -> LimitLaw:
+        noise, structure, quiet, n = self.noise, self.structure, self._own_noise_vanishes, self.model.n
         if not quiet:
             # Frozen noise does not fluctuate, and so repeats with the networks.
             repeats = self.phi == 1 and self.regime is not Regime.BOUNDED and not self.noise_grows
-            apart = Outcome.PERIODIC if repeats else Outcome.DISAGREEMENT
-            return Outcome.UNKNOWN if quiet is None else apart
+            if quiet is None:
+                return LimitLaw.unknown(n)
+            return separate_law(Kind.PERIODIC if repeats else Kind.FLUCTUATES, n)
         if structure.limit is NoiselessLimit.CLUSTERS and not self._same_values:
-            return Outcome.CLUSTERS
+            return self._by_component
         value = structure.components[0].value
         # Without a closed form the limit is v only by symmetry; otherwise it would be a coincidence.
-        reaches_v = self.balanced if value is None else is_consensus_value(self.model, value)
-        moved = noise in (NoiseEffect.WANDERS, NoiseEffect.STAYS)
-        return Outcome.CONSENSUS if reaches_v and not moved else Outcome.BIASED_CONSENSUS
+        mean = value if value is not None else self.model.consensus_value if self.balanced else math.nan
+        kinds = {NoiseEffect.WANDERS: Kind.FLUCTUATES, NoiseEffect.STAYS: Kind.RANDOM_LIMIT}
+        # Chance in who updates averages out where noise does.
+        chance = Kind.RANDOM_LIMIT if self.lazy and self.regime is Regime.FAST else Kind.CONVERGES
+        kind = kinds.get(noise, chance)
+        return common_law(n, kind, mean, 0.0 if kind is Kind.CONVERGES else math.nan)
+
+    @property
+    def _by_component(self) -> LimitLaw:
+        """The law of components that agree each by itself."""
+        found = common_law(self.model.n, Kind.CONVERGES, math.nan, 0.0 if self.noise is NoiseEffect.NONE else math.nan)
+        for number, part in enumerate(self.structure.components):
+            found.group[part.agents] = number
+            found.mean[0, part.agents] = math.nan if part.value is None else part.value
+        if self.noise in (NoiseEffect.WANDERS, NoiseEffect.STAYS):
+            walks = self.noise is NoiseEffect.WANDERS and bool(self.structure.opinions.random_walk)
+            moving = Kind.DRIFTS if self.phi == 1 else Kind.WALKS
+            found.kind[:] = moving if walks else Kind.RANDOM_LIMIT
+        return found
 
     @property
     def _same_values(self) -> bool:
@@ -309,6 +361,34 @@ class LongRun:
         return None if averages and (not part.periodic or self.noise is NoiseEffect.WANDERS) else averages
 
 
+def outcome_of(long_run: LongRun) -> Outcome:
+    """Return the outcome that the limit law of the agents amounts to."""
+    law = long_run.law
+    if Kind.UNKNOWN in law.kinds:
+        return Outcome.UNKNOWN
+    if Kind.PERIODIC in law.kinds:
+        return Outcome.OSCILLATION if long_run.two_sided else Outcome.PERIODIC
+    if np.any(law.group != law.group[0]) or law.group[0] < 0:
+        # Agents of a negative group come together with nobody, and follow no class alone.
+        groups, sizes = np.unique(law.group, return_counts=True)
+        return Outcome.CLUSTERS if groups[0] >= 0 and sizes.max() > 1 else Outcome.DISAGREEMENT
+    return _outcome_of_one_group(long_run)
+
+
+def _outcome_of_one_group(long_run: LongRun) -> Outcome:
+    """Return the outcome where all agents come together, in two camps perhaps."""
+    law, model = long_run.law, long_run.model
+    if law.kinds <= {Kind.WALKS, Kind.DRIFTS} and model.adaptation is not None:
+        return Outcome.RANDOM_WALK
+    if model.network.signed and np.all(np.abs(law.mean) <= SAME * float(np.abs(model.x0).max())) and not law.std.any():
+        return Outcome.NEUTRAL
+    if np.any(law.camp < 0):
+        return Outcome.BIPARTITE
+    certain = law.kinds == {Kind.CONVERGES} and not np.any(law.std > 0)
+    reaches_v = bool(np.isfinite(law.mean[0, 0])) and is_consensus_value(model, float(law.mean[0, 0]))
+    return Outcome.CONSENSUS if certain and reaches_v else Outcome.BIASED_CONSENSUS
+
+
 def is_consensus_value(model: Model, value: float) -> bool:
     """Whether a value is v = Σ s x₀/Σ s, up to rounding."""
     # Relative to the range, so that the result does not depend on the origin of the scale of opinions.
@@ -324,12 +404,11 @@ def classify(system: Model | SDE) -> LongRun:
     <Outcome.CONSENSUS: 'consensus on v'>
     """
     given = model_of(system)
-    require_synchronous(given, "this", "diagnose has limit and rates of other models")
     growth = given.pressure.growth
     regime = regime_of(given.pressure, growth)
-    # Under bounded pressure agents have no common value, and their own ones are wanted.
-    has_camps = given.network.signed and given.network.is_balanced and given.adaptation is None
-    has_camps = has_camps and regime is not Regime.BOUNDED
+    # Under bounded pressure agents have no common value unless all adapt, and their own ones are wanted.
+    has_camps = given.network.signed and given.network.is_balanced
+    has_camps = has_camps and (regime is not Regime.BOUNDED or _all_adapt(given))
     system = with_model(system, without_signs(given)) if has_camps else system
     model, deviations = model_of(system), noise_deviations(system)
     continuous = system is not model
@@ -370,6 +449,13 @@ def classify(system: Model | SDE) -> LongRun:
         estimated=growth.estimated or noise_is_estimated(model) or structure.opinions.estimated,
         has_camps=has_camps,
     )
+
+
+def _all_adapt(model: Model) -> bool:
+    """Whether all hidden opinions adapt, at rates with a positive limit."""
+    adaptation = model.adaptation
+    lasts = adaptation is not None and bool(adaptation.rate.growth.limit)
+    return lasts and adaptation is not None and bool(np.all(adaptation.adaptation_weights(model.n) > 0))
 
 
 def without_signs(model: Model) -> Model:

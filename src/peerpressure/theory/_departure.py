@@ -19,12 +19,14 @@ from numpy.typing import NDArray
 
 from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.model import Model
+from peerpressure.model import Model, require_synchronous
 from peerpressure.parameters import Parameter
 from peerpressure.sde import SDE
+from peerpressure.statespace import model_of
 from peerpressure.step import Array
 from peerpressure.theory._classification import LongRun, Outcome, classify
-from peerpressure.theory._limits import ConsensusLimit, component_limit, limit_of, noise_is_in_the_way
+from peerpressure.theory._limit_law import Kind, LimitLaw, common_law, separate_law
+from peerpressure.theory._limits import ConsensusLimit, Phases, component_limit, limit_of, noise_is_in_the_way
 from peerpressure.theory._moments import adjoint_moments
 from peerpressure.theory._rates import FARTHEST
 from peerpressure.theory._recurrence import AbsoluteProbability
@@ -97,14 +99,34 @@ def decide(long_run: LongRun, tolerance: float) -> tuple[LongRun, ConsensusLimit
     if long_run.outcome not in (Outcome.BIASED_CONSENSUS, Outcome.OSCILLATION) or not math.isfinite(limit.std):
         return long_run, limit, found
     threshold = SAME * _scale(long_run)
-    if not _is_clear(long_run, found) and found.resolution > threshold:
+    if not _is_clear(long_run, found) and found.resolution > threshold and not long_run.lazy:
         limit = limit_of(long_run, tolerance=SAME) or limit
         found = departure(long_run, limit)
     outcome = _outcome(long_run, found, threshold)
     if outcome is not Outcome.OSCILLATION:
         # Phases that do not differ are one value.
         limit = replace(limit, phases=None)
-    return replace(long_run, decided=outcome), limit, found
+    return replace(long_run, known=_decided_law(long_run, outcome, limit)), limit, found
+
+
+def _decided_law(long_run: LongRun, outcome: Outcome, limit: ConsensusLimit) -> LimitLaw:
+    """Return the law that the sizes of the departure from v amount to."""
+    n, model = long_run.model.n, long_run.model
+    if outcome is Outcome.UNKNOWN:
+        return LimitLaw.unknown(n)
+    if outcome is Outcome.OSCILLATION:
+        return separate_law(Kind.PERIODIC, n) if limit.phases is None else _phases_law(limit.phases)
+    if outcome is Outcome.CONSENSUS:
+        return common_law(n, Kind.CONVERGES, model.consensus_value, 0.0)
+    moves = long_run.law.kind[0] if Kind.FLUCTUATES in long_run.law.kinds else Kind.RANDOM_LIMIT
+    return common_law(n, moves if limit.std > 0 else Kind.CONVERGES, limit.mean, limit.std)
+
+
+def _phases_law(phases: Phases) -> LimitLaw:
+    """Return the law of two sides that exchange two values."""
+    found = separate_law(Kind.PERIODIC, phases.side.size)
+    (even, std), (odd, other) = phases.at(0), phases.at(1)
+    return replace(found, mean=np.stack([even, odd]), std=np.sqrt((std**2 + other**2) / 2))
 
 
 def departure(long_run: LongRun, limit: ConsensusLimit) -> Departure:
@@ -286,6 +308,7 @@ def consensus_limit(model: Model | SDE, *, tolerance: float = 1e-6) -> Consensus
     2.752 3.142857142857143
     """
     Parameter("tolerance", "real", "tolerance", above=0, below=1, remedy="for instance 1e-6").check(tolerance)
+    require_synchronous(model_of(model), "this", "diagnose has limit and rates of other models")
     long_run = classify(model)
     long_run = without_negligible_swings(long_run, _scale(long_run))
     found = limit_of(long_run, tolerance=tolerance)

@@ -13,35 +13,30 @@ from numpy.typing import NDArray
 from peerpressure.model import Model
 from peerpressure.networks import NetworkLaw, TemporalNetwork, joint_connectivity, shortest_window
 from peerpressure.progress import ShouldStop, cancellable, checkpoint
-from peerpressure.schedules import Constant, Formula, Table
+from peerpressure.schedules import Formula, Table
 from peerpressure.sde import SDE
 from peerpressure.statespace import model_of, step_length
-from peerpressure.step import Array
 from peerpressure.theory._advice import advice
-from peerpressure.theory._asynchronous import asynchronous_verdict
-from peerpressure.theory._classification import LongRun, Outcome, classify
-from peerpressure.theory._closed_classes import GeneralOutcome, judge
+from peerpressure.theory._analysis import NAMED, Analysis, Source, analyse, stationary_states
+from peerpressure.theory._class_limits import MOST_CLASSES, several_classes
+from peerpressure.theory._classification import LongRun, Outcome
 from peerpressure.theory._conserved import late_scale
-from peerpressure.theory._departure import Departure, decide
 from peerpressure.theory._forecast import Forecast, forecast, is_exact, is_uncertain
 from peerpressure.theory._forgetting import retention
-from peerpressure.theory._limits import ConsensusLimit, with_component_values
+from peerpressure.theory._limit_law import Kind, LimitLaw, RecurrentClass
+from peerpressure.theory._limit_operator import obstacle
+from peerpressure.theory._limits import ConsensusLimit
 from peerpressure.theory._moments import step_count
-from peerpressure.theory._rates import Rate, rate_of, start_weight
+from peerpressure.theory._rates import rate_of, start_weight
 from peerpressure.theory._reasons import Reason, ReasonCode, Value, shown_digit
-from peerpressure.theory._recurrence import periodic_fixed_point, periodic_limit
+from peerpressure.theory._recurrence import periodic_limit
 from peerpressure.theory._regime import LATE, NoiseEffect, Regime, converges_almost_surely
-from peerpressure.theory._stationary import fixed_point, fluctuation, stationary_mean
+from peerpressure.theory._stationary import fluctuation
 from peerpressure.theory._structure import SAME, NoiselessLimit, is_covered, period_of
 from peerpressure.theory._verdict import Connectivity, HiddenOutcome, Verdict
 
 # Up to this size the constants of the rates, which take a linear solve, are computed too.
 _LARGEST_SOLVE = 5_000
-# Share of the range of opinions to which limits are computed. They are printed with few digits, and each further digit
-# may take many times the steps.
-_TOLERANCE = 1e-3
-# Components whose values are named, and computed where that takes more than their opinions.
-_NAMED_COMPONENTS = 3
 # Steps whose pressures are evaluated together.
 _AT_ONCE = 2**16
 # Share of the windows that must be jointly connected for a window length to be called usual.
@@ -122,79 +117,57 @@ def _check_schedules(system: Model | SDE, steps: int) -> None:
 def _diagnose(model: Model | SDE, horizon: int | None, tolerance: float | None, *, advise: bool) -> Verdict:
     if horizon is not None:
         _check_schedules(model, horizon)
-    if model_of(model).activation is not None:
-        return _asynchronous(model_of(model), horizon, tolerance)
-    long_run = with_component_values(classify(model), most=_NAMED_COMPONENTS, tolerance=_TOLERANCE)
-    ahead = None if horizon is None else forecast(model, horizon, tolerance=tolerance)
-    covered = is_covered(long_run.model)
-    if not covered and not long_run.settled:
-        found = judge(long_run.system, long_run, _TOLERANCE)
-        if found is not None:
-            return _general_verdict(long_run, found, ahead, model_of(model).network.camps)
+    found = analyse(model)
+    long_run, limit = found.long_run, found.limit
+    ahead = _forecast(model, horizon, tolerance)
     # Without one value for all there is nothing to be closer to.
-    one_value = covered and long_run.model.network.is_connected
+    one_value = is_covered(long_run.model) and long_run.model.network.is_connected and not long_run.lazy
     better = advice(long_run, ahead) if advise and one_value and ahead is not None else None
-    long_run, limit, departure = decide(long_run, _TOLERANCE)
     # Passed on, because for temporal networks it takes a backward run over all steps.
     weight = None if ahead is None else ahead.start_weight
+    camps = model_of(model).network.camps if long_run.has_camps else None
+    shown = long_run if camps is None else _with_camps(long_run, camps)
     return Verdict(
-        outcome=_with_camps(long_run.outcome) if long_run.has_camps else long_run.outcome,
-        reasons=(*_camps(long_run, model), *explain(long_run, limit, departure, horizon, weight)),
+        outcome=shown.outcome,
+        reasons=(*_camps(camps), *explain(found, horizon, weight)),
         estimated=long_run.estimated,
         value=long_run.model.consensus_value,
         kappa=long_run.kappa,
         pressure=str(long_run.model.pressure),
         rate=rate_of(long_run, constants=long_run.model.n <= _LARGEST_SOLVE),
+        law=shown.law,
         forecast=ahead,
         advice=better,
         consensus_limit=limit,
-        departure=departure,
+        departure=found.departure,
         hidden=_hidden(long_run, limit),
         connectivity=_connectivity(long_run, horizon),
         step=long_run.system.step if isinstance(long_run.system, SDE) else None,
+        classes=shown.classes,
         directed=long_run.model.network.directed,
     )
 
 
-def _asynchronous(model: Model, horizon: int | None, tolerance: float | None) -> Verdict:
-    """Return the verdict on a model with asynchronous updates; the forecast of a large one would take too long."""
-    known = horizon is not None and (is_exact(model, horizon) or not is_uncertain(model))
-    return asynchronous_verdict(model, forecast(model, horizon or 1, tolerance=tolerance) if known else None)
+def _forecast(model: Model | SDE, horizon: int | None, tolerance: float | None) -> Forecast | None:
+    """Return the state after so many steps; where it is random who updates it takes too long on large networks."""
+    if horizon is None or (is_uncertain(model) and not is_exact(model, horizon)):
+        return None
+    return forecast(model, horizon, tolerance=tolerance)
 
 
-def _with_camps(outcome: Outcome) -> Outcome:
-    """Return the outcome for opinions with the sign of their camp."""
-    agrees = outcome in (Outcome.CONSENSUS, Outcome.BIASED_CONSENSUS)
-    return Outcome.BIPARTITE if agrees else outcome
+def _with_camps(long_run: LongRun, camps: NDArray[np.int8]) -> LongRun:
+    """Return the long run of opinions with the signs of their camps."""
+    law = long_run.law
+    signs = camps.astype(np.int64)
+    classes = tuple(replace(each, camp=each.camp * signs[each.agents]) for each in long_run.classes)
+    return replace(long_run, known=replace(law, mean=law.mean * signs, camp=law.camp * signs), classes=classes)
 
 
-def _camps(long_run: LongRun, system: Model | SDE) -> tuple[Reason, ...]:
-    if not long_run.has_camps:
-        return ()
-    first = int(np.count_nonzero(model_of(system).network.camps == 1))
-    return (Reason(ReasonCode.CAMPS, {"first": first, "second": long_run.model.n - first}),)
-
-
-def _general_verdict(
-    long_run: LongRun, found: GeneralOutcome, ahead: Forecast | None, camps: NDArray[np.int8]
-) -> Verdict:
-    """Return the verdict on a network of several closed classes, or without balance."""
-    model, signed = long_run.model, long_run.has_camps
-    reasons = (*pressure_reasons(long_run), *found.reasons)
-    return Verdict(
-        outcome=_with_camps(found.outcome) if signed else found.outcome,
-        reasons=reasons,
-        estimated=long_run.estimated,
-        value=model.consensus_value,
-        kappa=model.kappa,
-        pressure=str(model.pressure),
-        rate=Rate(long_run.regime, estimated=long_run.estimated),
-        forecast=ahead,
-        classes=tuple(replace(each, camp=each.camp * camps[each.agents]) if signed else each for each in found.classes),
-        limits=camps * found.state if signed and found.state is not None else found.state,
-        step=long_run.system.step if isinstance(long_run.system, SDE) else None,
-        directed=long_run.model.network.directed,
-    )
+def _camps(camps: NDArray[np.int8] | None) -> Reasons:
+    if camps is None:
+        return []
+    first = int(np.count_nonzero(camps == 1))
+    return [_reason(ReasonCode.CAMPS, first=first, second=camps.size - first)]
 
 
 def _connectivity(long_run: LongRun, horizon: int | None) -> Connectivity | None:
@@ -254,19 +227,13 @@ def _hidden(long_run: LongRun, limit: ConsensusLimit | None) -> HiddenOutcome | 
 # The reasons for an outcome, with their numbers.
 
 
-def explain(
-    long_run: LongRun,
-    limit: ConsensusLimit | None,
-    departure: Departure | None,
-    horizon: int | None = None,
-    weight: float | None = None,
-) -> tuple[Reason, ...]:
+def explain(found: Analysis, horizon: int | None = None, weight: float | None = None) -> tuple[Reason, ...]:
     """Return the reasons for the outcome of a model.
 
-    ``limit`` is its consensus limit where there is one, and ``departure`` the sizes of its distance to v. For an
-    unknown outcome, ``horizon`` is a number of steps to look at instead, and ``weight`` that of the start by then,
-    where it is known.
+    For an unknown outcome, ``horizon`` is a number of steps to look at instead, and ``weight`` that of the start by
+    then, where it is known.
     """
+    long_run = found.long_run
     if long_run.settled:
         return (Reason(ReasonCode.SETTLED),)
     # Reasons come in a fixed order: what is given (pressure, network, adaptation), then what follows.
@@ -274,18 +241,114 @@ def explain(
         *pressure_reasons(long_run),
         *_network(long_run),
         *_beyond_record(long_run, horizon),
+        *_activation(long_run),
         *_adaptation(long_run),
     ]
-    v = long_run.model.consensus_value
-    if long_run.balanced and long_run.outcome is Outcome.CONSENSUS:
-        return (*given, _reason(ReasonCode.BALANCED, v=v))
-    if departure is not None and long_run.decided in (Outcome.CONSENSUS, Outcome.UNKNOWN):
-        code = ReasonCode.LIMIT_IS_V if long_run.decided is Outcome.CONSENSUS else ReasonCode.LIMIT_UNRESOLVED
-        bound = max(departure.bias, departure.std, departure.swing) + departure.resolution
-        return (*given, *_start_remembered(long_run), _reason(code, v=v, bound=bound, **asdict(departure)))
-    if long_run.outcome is Outcome.UNKNOWN:
+    if found.source is Source.CLASSES:
+        return (*given, *_classes(long_run))
+    if found.source is Source.OPERATOR:
+        return (*given, *_of_law(long_run))
+    if long_run.outcome is Outcome.UNKNOWN and not found.decided:
         return (*given, *_unknown(long_run, horizon, weight))
-    return (*given, *_OUTCOMES[long_run.outcome](long_run, limit))
+    return (*given, *_of_components(found))
+
+
+def _of_components(found: Analysis) -> Reasons:
+    long_run, departure, v = found.long_run, found.departure, found.long_run.model.consensus_value
+    outcome = long_run.outcome
+    if long_run.balanced and outcome is Outcome.CONSENSUS:
+        return [_reason(ReasonCode.BALANCED, v=v)]
+    if departure is not None and found.decided and outcome in (Outcome.CONSENSUS, Outcome.UNKNOWN):
+        code = ReasonCode.LIMIT_IS_V if outcome is Outcome.CONSENSUS else ReasonCode.LIMIT_UNRESOLVED
+        bound = max(departure.bias, departure.std, departure.swing) + departure.resolution
+        return [*_start_remembered(long_run), _reason(code, v=v, bound=bound, **asdict(departure))]
+    return _OUTCOMES[outcome](long_run, found.limit)
+
+
+def _activation(long_run: LongRun) -> Reasons:
+    activation = long_run.model.activation
+    if activation is None:
+        return []
+    if not activation.is_random:
+        return [_reason(ReasonCode.ACTIVATION_TABLE, steps=len(activation.values))]
+    given = [_reason(ReasonCode.ACTIVATION, activation=str(activation))]
+    model, grows = long_run.model, long_run.regime not in (Regime.BOUNDED, Regime.UNKNOWN)
+    if not (grows and model.is_constant and is_covered(model)) or long_run.noise is NoiseEffect.SCATTERS:
+        return given
+    return [*given, _reason(ReasonCode.ACTIVATION_RATE, kappa=model.kappa, synchronous=model.synchronous.kappa)]
+
+
+def _classes(long_run: LongRun) -> Reasons:
+    """Return the classes with their values, and what becomes of the agents outside of them."""
+    law, classes = long_run.law, long_run.classes
+    if not classes:
+        return [Reason(ReasonCode.NOISE_OUTGROWS_PRESSURE)]
+    reasons = [_reason(ReasonCode.CLOSED_CLASSES, classes=len(classes)), *_named(classes)]
+    if Kind.PERIODIC in law.kinds:
+        return reasons
+    if Kind.FLUCTUATES in law.kinds:
+        silent = sum(part.agents.size == 1 for part in classes)
+        return [*reasons, _reason(ReasonCode.SILENT_NOISE, agents=silent)]
+    transient = np.setdiff1d(np.arange(long_run.model.n), np.concatenate([part.agents for part in classes]))
+    if transient.size:
+        low, high = float(law.mean[0, transient].min()), float(law.mean[0, transient].max())
+        reasons.append(_reason(ReasonCode.TRANSIENT_AGENTS, agents=int(transient.size), low=low, high=high))
+    return reasons
+
+
+def _named(classes: tuple[RecurrentClass, ...]) -> Reasons:
+    reasons, told = [], list(classes)
+    single = sum(part.agents.size == 1 for part in classes)
+    if single > NAMED:
+        # One sentence for all of them; what is worth naming is the classes of several agents.
+        reasons.append(_reason(ReasonCode.SINGLE_CLASSES, agents=single))
+        told = [part for part in classes if part.agents.size > 1]
+    for part in told[:NAMED]:
+        values: dict[str, Value] = {"agents": int(part.agents.size), "period": part.period}
+        if part.value is None:
+            reasons.append(Reason(ReasonCode.CLASS_ROTATES, values))
+        elif part.neutral:
+            reasons.append(Reason(ReasonCode.CLASS_NEUTRAL, values))
+        else:
+            code = ReasonCode.CLASS_LIMIT if np.all(part.camp == 1) else ReasonCode.CLASS_CAMPS
+            reasons.append(Reason(code, values | {"mean": part.value, "opposite": -part.value}))
+    return reasons
+
+
+def _of_law(long_run: LongRun) -> Reasons:
+    """Return what the limit law of the agents says, where it is computed from limits of products of steps."""
+    law, v = long_run.law, long_run.model.consensus_value
+    span = {"low": float(law.mean.min()), "high": float(law.mean.max())}
+    if long_run.outcome is Outcome.RANDOM_WALK:
+        code = ReasonCode.FROZEN_DRIFT if Kind.DRIFTS in law.kinds else ReasonCode.RANDOM_WALK_UNBOUNDED
+        return [_reason(code, mean=float(law.mean[0, 0]))]
+    if long_run.outcome in (Outcome.CONSENSUS, Outcome.BIASED_CONSENSUS, Outcome.BIPARTITE):
+        mean, std = float(law.mean[0, 0] * law.camp[0]), float(law.std[0])
+        digit = shown_digit([mean, v], 1e-4 * max(abs(mean), abs(v), 1e-300))
+        return [_reason(ReasonCode.LIMIT, mean=mean, std=std, v=v, error=0.0, digit=digit)]
+    if len(law.mean) > 1:
+        reasons = [_reason(ReasonCode.PERIODIC_LAW, period=len(law.mean), **span)]
+    else:
+        reasons = [_reason(ReasonCode.LIMITS_SPAN, **span)]
+    return [*reasons, *_moving(law)]
+
+
+_MOVING: Mapping[Kind, ReasonCode] = {
+    Kind.RANDOM_LIMIT: ReasonCode.RANDOM_LIMITS,
+    Kind.FLUCTUATES: ReasonCode.MOVING_LIMITS,
+    Kind.WALKS: ReasonCode.SOME_WALK,
+    Kind.DRIFTS: ReasonCode.SOME_DRIFT,
+}
+
+
+def _moving(law: LimitLaw) -> Reasons:
+    reasons = []
+    for kind, code in _MOVING.items():
+        which = law.kind == kind
+        if np.any(which):
+            values: dict[str, Value] = {"agents": int(np.count_nonzero(which)), "high": float(law.std[which].max())}
+            reasons.append(Reason(code, values))
+    return reasons
 
 
 def pressure_reasons(long_run: LongRun) -> Reasons:
@@ -371,6 +434,8 @@ def _consensus(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
     v = long_run.model.consensus_value
     reasons = [_reason(ReasonCode.START_FORGOTTEN, condition=_condition(long_run), v=v)]
     omega = long_run.omega
+    if long_run.lazy:
+        return [*reasons, Reason(ReasonCode.ACTIVATION_AVERAGES)]
     if not long_run.structure.constant_opinions or omega is None:
         return reasons
     if long_run.regime is Regime.MARGINAL:
@@ -396,6 +461,8 @@ def _biased(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
         return [_limit(long_run, limit), *_moved_opinions(long_run)]
     if structure.components[0].sources is not None:
         return [_limit(long_run, limit), Reason(ReasonCode.ISOLATED_SOURCE)]
+    if long_run.regime is Regime.FAST and long_run.lazy:
+        return [*_start_remembered(long_run)[:1], _limit(long_run, limit)]
     if long_run.regime is Regime.FAST:
         return [*_start_remembered(long_run), _limit(long_run, limit)]
     if long_run.noise in (NoiseEffect.WANDERS, NoiseEffect.STAYS):
@@ -430,7 +497,8 @@ def _limit(long_run: LongRun, limit: ConsensusLimit | None) -> Reason:
     v = long_run.model.consensus_value
     if limit is not None:
         digit = shown_digit([limit.mean, v], limit.residual)
-        return _reason(ReasonCode.LIMIT, mean=limit.mean, std=limit.std, v=v, error=limit.residual, digit=digit)
+        code = ReasonCode.RANDOM_LIMIT if long_run.lazy and limit.std > 0 else ReasonCode.LIMIT
+        return _reason(code, mean=limit.mean, std=limit.std, v=v, error=limit.residual, digit=digit)
     if long_run.noise is NoiseEffect.WANDERS:
         return _reason(ReasonCode.LIMIT_UNBOUNDED, v=v)
     # Another record of the same process would have another limit.
@@ -496,32 +564,14 @@ def _disagreement(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
         mean, std = (math.nan, math.nan) if limit is None else (limit.mean, limit.std)
         code = ReasonCode.OWN_NOISE if long_run.hidden_agrees else ReasonCode.OWN_NOISE_KEPT
         return [_reason(code, mean=mean, std=std)]
-    states = _stationary_states(long_run)
+    states = stationary_states(long_run)
     returns = structure.law is not None and structure.intermittent
     mean_states = Reason(ReasonCode.RETURN_TO_OPINIONS if returns else ReasonCode.BOUNDED_PRESSURE)
     if states is not None:
         code = ReasonCode.RANDOM_MEAN if returns else ReasonCode.STATIONARY_MEAN
         mean_states = _reason(code, low=float(states.min()), high=float(states.max()))
-    return [mean_states] if omega is None else [mean_states, _fluctuation(long_run)]
-
-
-def _stationary_states(long_run: LongRun) -> Array | None:
-    """Return the mean public opinions under bounded pressure, where only constant opinions matter."""
-    structure, networks = long_run.structure, long_run.structure.networks
-    # The record of a random network is one of many; its stationary mean is that of the law.
-    if structure.law is not None:
-        return stationary_mean(long_run.model, structure.law, long_run.regime) if structure.constant_opinions else None
-    if networks is None or structure.opinions.fades or np.any(networks.keeps_for_ever):
-        return None
-    model, pressure = long_run.model, long_run.growth.limit
-    if pressure is None:
-        return None
-    # At the limit itself, which pressure may approach very slowly.
-    model = replace(model, pressure=Constant(pressure))
-    if networks.count == 1:
-        # After the last change of the network.
-        return fixed_point(model, max(LATE, networks.begin))
-    return periodic_fixed_point(model, networks) if structure.constant_opinions else None
+    static = omega is not None or long_run.model.is_constant
+    return [mean_states, _fluctuation(long_run)] if static else [mean_states]
 
 
 def _fluctuation(long_run: LongRun) -> Reason:
@@ -544,9 +594,7 @@ def _fluctuation(long_run: LongRun) -> Reason:
 def _clusters(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
     structure, v = long_run.structure, long_run.model.consensus_value
     # Components are sorted by size, so the largest are named.
-    known = [(part.agents.size, part.value) for part in structure.components if part.value is not None][
-        :_NAMED_COMPONENTS
-    ]
+    known = [(part.agents.size, part.value) for part in structure.components if part.value is not None][:NAMED]
     reasons = [_reason(ReasonCode.COMPONENT_LIMITS_DIFFER, v=v)]
     reasons += [_reason(ReasonCode.COMPONENT_LIMIT, agents=size, mean=value) for size, value in known]
     if len(known) < len(structure.components):
@@ -562,7 +610,10 @@ def _clusters(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
 
 def _periodic(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
     structure, regime = long_run.structure, long_run.regime
-    sources = structure.components[0].sources
+    sources, law = structure.components[0].sources, long_run.law
+    if regime is Regime.BOUNDED:
+        span = {"low": float(law.mean.min()), "high": float(law.mean.max())}
+        return [_reason(ReasonCode.PERIODIC_LAW, period=len(law.mean), **span)]
     if structure.limit is not NoiselessLimit.PERIODIC:
         return [_phases_driven(long_run)]
     reasons = [Reason(ReasonCode.SEVERAL_CLOSED_CLASSES)]
@@ -606,13 +657,29 @@ def _variance_per_step(long_run: LongRun) -> float | None:
     return (step * late_scale(long_run)) ** 2 if math.isfinite(step) else None
 
 
+def _cause(long_run: LongRun) -> Reason | None:
+    """Return why the long run of a combination that needs limits of products is not known; None for other models."""
+    model, several = long_run.model, several_classes(long_run.model.network)
+    if long_run.regime is Regime.UNKNOWN:
+        return None
+    if not is_covered(model) and several > MOST_CLASSES:
+        return _reason(ReasonCode.TOO_MANY_CLASSES, classes=several, most=MOST_CLASSES)
+    needed = long_run.lazy or (long_run.continuous and not model.is_constant) or not is_covered(model)
+    if not needed:
+        return None
+    code = obstacle(long_run) or ReasonCode.UNRESOLVED_MODES
+    if long_run.lazy and code in (ReasonCode.NOISE_WITHOUT_LIMIT, ReasonCode.UNRESOLVED_MODES):
+        return Reason(ReasonCode.ACTIVATION_NOT_COVERED)
+    if code in (ReasonCode.NOISE_WITHOUT_LIMIT, ReasonCode.PRESSURE_WITHOUT_LIMIT) and not is_covered(model):
+        return _reason(ReasonCode.NETWORK_NOT_COVERED, classes=len(model.network.closed_classes))
+    return Reason(code)
+
+
 def _unknown(long_run: LongRun, horizon: int | None, weight: float | None) -> Reasons:
     code, opinions = ReasonCode.UNKNOWN_GROWTH, long_run.structure.opinions
-    if long_run.regime is not Regime.UNKNOWN and long_run.continuous and not long_run.model.is_plain:
-        return [Reason(ReasonCode.UNKNOWN_CONTINUOUS)]
-    if long_run.regime is not Regime.UNKNOWN and not is_covered(long_run.model):
-        classes = len(long_run.model.network.closed_classes)
-        return [_reason(ReasonCode.NETWORK_NOT_COVERED, classes=classes)]
+    cause = _cause(long_run)
+    if cause is not None:
+        return [cause]
     if long_run.regime is not Regime.UNKNOWN and opinions.lasting is not None and long_run.structure.law is not None:
         code = ReasonCode.UNKNOWN_LAW
     elif long_run.regime is not Regime.UNKNOWN and opinions.lasting is None:

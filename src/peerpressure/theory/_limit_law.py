@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, final
+from typing import Any, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.step import Array
+from peerpressure.theory._reasons import json_number
 
 
 class Kind(Enum):
@@ -67,7 +68,8 @@ class LimitLaw:
         Its standard deviation over runs, as a root mean square over the phases; ∞ where it grows without bound, and nan
         where it is not computed.
     group : array of int, shape (agents,)
-        Agents of the same number come together: their opinions, multiplied by ``camp``, differ by less and less.
+        Agents of the same number come together: their opinions, multiplied by ``camp``, differ by less and less. It is
+        −1 for agents who come together with nobody.
     camp : array of int, shape (agents,)
         1, or −1 for agents who come to the opposite of their group's value.
 
@@ -89,6 +91,23 @@ class LimitLaw:
     std: Array
     group: NDArray[np.int64]
     camp: NDArray[np.int64]
+
+    @classmethod
+    def unknown(cls, agents: int) -> Self:
+        """Return the law of agents of whom nothing is known.
+
+        Parameters
+        ----------
+        agents : int
+            Number of agents.
+
+        Returns
+        -------
+        LimitLaw
+            Law of the kind ``UNKNOWN``.
+        """
+        nothing = np.full((1, agents), np.nan)
+        return cls(_kinds(agents, Kind.UNKNOWN), nothing, nothing[0], np.full(agents, -1), np.ones(agents, np.int64))
 
     @property
     def kinds(self) -> frozenset[Kind]:
@@ -135,6 +154,67 @@ class LimitLaw:
         }
 
 
+@final
+@dataclass(frozen=True, eq=False)
+class RecurrentClass:
+    """A closed class of a network: agents who listen to each other, directly or through others, and to nobody else.
+
+    Attributes
+    ----------
+    agents : array of int
+        Positions of its agents.
+    camp : array of int
+        Camp of each, 1 or −1; all 1 without negative weights.
+    value : float or None
+        Mean limit of camp 1, and minus that of camp −1; None where the class repeats a cycle for ever.
+    std : float
+        Standard deviation of that limit over the noise.
+    kappa : float
+        Rate κ = Σ πs/d of its common value; ∞ where opinions are forgotten at once, or the agent listens to nobody.
+    period : int
+        Greatest common divisor of the lengths of its cycles.
+    residual : float, default 0.0
+        Error of the value.
+    neutral : bool, default False
+        Whether it is not structurally balanced, so that opinions and their opposites cancel.
+    rotates : bool, default False
+        Whether opinions keep going round in it where starts are never forgotten.
+
+    See Also
+    --------
+    diagnose : Returns it as a part of a verdict.
+
+    Examples
+    --------
+    >>> from peerpressure import Model, Network, diagnose
+    >>> network = Network([[0, 1, 0], [0, 0, 0], [1, 1, 0]], directed=True)  # all follow the second agent
+    >>> classes = diagnose(Model(network, hidden=[1.0, 2.0, 4.0])).classes
+    >>> [(found.agents.tolist(), found.value) for found in classes]
+    [([1], 2.0)]
+    """
+
+    agents: NDArray[np.int64]
+    camp: NDArray[np.int64]
+    value: float | None
+    std: float
+    kappa: float
+    period: int
+    residual: float = 0.0
+    neutral: bool = False
+    rotates: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, fit for JSON.
+
+        Returns
+        -------
+        dict
+            The attributes by name, with the number of agents in place of their positions.
+        """
+        numbers = {name: json_number(getattr(self, name)) for name in ("std", "kappa", "residual")}
+        return numbers | {"agents": int(self.agents.size), "value": self.value, "period": self.period}
+
+
 def common_law(agents: int, kind: Kind, mean: float, std: float, camp: NDArray[Any] | None = None) -> LimitLaw:
     """Return the law of agents who all come to one value, or to its opposite in camp −1."""
     signs = np.ones(agents, np.int64) if camp is None else np.asarray(camp, np.int64)
@@ -147,16 +227,11 @@ def common_law(agents: int, kind: Kind, mean: float, std: float, camp: NDArray[A
     )
 
 
-def separate_law(kind: Kind, mean: Array, std: Array) -> LimitLaw:
-    """Return the law of agents none of whom comes together with another; ``mean`` has shape (phases, agents)."""
-    n = mean.shape[1]
-    return LimitLaw(_kinds(n, kind), mean, std, np.arange(n), np.ones(n, np.int64))
-
-
-def unknown_law(agents: int) -> LimitLaw:
-    """Return the law of agents of whom nothing is known."""
+def separate_law(kind: Kind, agents: int) -> LimitLaw:
+    """Return the law of agents none of whom comes together with another."""
     nothing = np.full((1, agents), np.nan)
-    return LimitLaw(_kinds(agents, Kind.UNKNOWN), nothing, nothing[0], np.arange(agents), np.ones(agents, np.int64))
+    std = np.full(agents, 0.0 if kind is Kind.CONVERGES else np.nan)
+    return LimitLaw(_kinds(agents, kind), nothing, std, np.full(agents, -1), np.ones(agents, np.int64))
 
 
 def _kinds(agents: int, kind: Kind) -> NDArray[np.object_]:

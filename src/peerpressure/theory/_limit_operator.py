@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from typing import final
 
@@ -34,8 +34,11 @@ from scipy.sparse import csr_array
 from peerpressure.chain import closed_classes, double_cover, phases
 from peerpressure.progress import checkpoint
 from peerpressure.step import Array
+from peerpressure.theory._classification import LongRun
 from peerpressure.theory._limit_law import Kind, LimitLaw
-from peerpressure.theory._step_law import StepLaw, StepLaws
+from peerpressure.theory._reasons import ReasonCode
+from peerpressure.theory._regime import Regime, noise_sum_diverges
+from peerpressure.theory._step_law import StepLaw, StepLaws, step_laws
 
 # Steps that are followed exactly, fewer where a step may have many networks.
 HORIZON = 256
@@ -115,17 +118,16 @@ def _kernel(matrix: Array) -> tuple[Array, Array] | None:
 @final
 @dataclass(frozen=True, eq=False)
 class Clock:
-    """Sums of 1/ρ and its square over steps to come, and the pressures at infinity.
+    """Sums of 1/ρ and of its square over steps to come.
 
-    ``sums`` and ``squares`` are functions of a step; ``limit`` is ρ_∞ where pressure is bounded, None elsewhere.
+    ``reciprocal`` has 1/ρ at the times e^``log_t``; ``limit`` is ρ_∞ where pressure is bounded, and None elsewhere.
     """
 
-    reciprocal: Array
     log_t: Array
+    reciprocal: Array
     limit: float | None
     diverges: bool
     squares_diverge: bool
-    late: Array
 
     def later(self, step: float, power: int = 1) -> float:
         """Return Σ 1/ρ_t^power over t > step: 0 where pressure is bounded, ∞ where the sum diverges."""
@@ -244,7 +246,73 @@ class Limits:
     relieved: bool
 
 
-def operator_law(laws: StepLaws, limits: Limits) -> LimitLaw | None:
+def by_operator(long_run: LongRun) -> LongRun | None:
+    """Return the long run with the law of each agent from limits of products; None where there is none."""
+    law = operator_law(long_run)
+    return None if law is None else replace(long_run, known=law)
+
+
+def operator_law(long_run: LongRun) -> LimitLaw | None:
+    """Return the law of each agent from limits of products; None where it is not computed (see ``obstacle``)."""
+    if obstacle(long_run) is not None:
+        return None
+    laws = step_laws(long_run.system)
+    return None if laws is None else limit_law(laws, _limits(long_run))
+
+
+def obstacle(long_run: LongRun) -> ReasonCode | None:
+    """Return why the limit of products of steps is not known, or not computed; None if nothing is in the way."""
+    model, temporal = long_run.model, long_run.model.temporal_network
+    found = _schedule_without_limit(long_run)
+    if found is not None:
+        return found
+    if model.activation is not None and not model.activation.is_random:
+        return ReasonCode.ACTIVATION_NOT_COVERED
+    law = None if temporal is None else temporal.law
+    if law is not None and (law.memory or law.pairs is None or (law.chances is None and law.presence is None)):
+        return ReasonCode.UNKNOWN_LAW
+    many = model.n > MOST_STATES // 3 or (temporal is not None and (temporal.period or 1) > LONGEST_BLOCK)
+    return ReasonCode.TOO_LARGE if many else None
+
+
+def _schedule_without_limit(long_run: LongRun) -> ReasonCode | None:
+    growth, noise, adaptation = long_run.growth, long_run.model.noise, long_run.model.adaptation
+    if long_run.regime is Regime.UNKNOWN:
+        return ReasonCode.UNKNOWN_GROWTH
+    scale = None if noise.is_zero else noise.time_scale.growth
+    if scale is not None and (scale.limit is None or not math.isfinite(scale.limit)):
+        return ReasonCode.UNKNOWN_NOISE if scale.bounded is None else ReasonCode.NOISE_WITHOUT_LIMIT
+    rate = None if adaptation is None else adaptation.rate.growth.limit
+    if adaptation is not None and not rate:
+        return ReasonCode.UNKNOWN_ADAPTATION if rate is None else ReasonCode.TWO_CLOCKS
+    lost = growth.limit is None or not growth.is_regular or (growth.limit == 0 and adaptation is not None)
+    return ReasonCode.PRESSURE_WITHOUT_LIMIT if lost else None
+
+
+def _limits(long_run: LongRun) -> Limits:
+    model, growth, noise = long_run.model, long_run.growth, long_run.model.noise
+    log_t = np.linspace(0.0, FARTHEST, 20_001)
+    limit = growth.limit if growth.bounded else None
+    clock = Clock(
+        log_t,
+        model.pressure.reciprocal(np.exp(log_t)),
+        limit,
+        bool(growth.reciprocal_sum_diverges),
+        growth.square_sum_diverges is not False,
+    )
+    rates = np.zeros(model.n)
+    if model.adaptation is not None:
+        rates = float(model.adaptation.rate.growth.limit or 0.0) * model.adaptation.adaptation_weights(model.n)
+    if noise.is_zero:
+        return Limits(clock, rates, 0.0, direct=False, relieved=False)
+    scale = noise.time_scale.growth
+    # Σ σ² and Σ σ²/ρ², without squares where noise is drawn once.
+    direct = bool(scale.limit) or noise_sum_diverges(model, with_relief=False) is not False
+    relieved = limit is None and noise_sum_diverges(model, with_relief=True) is not False
+    return Limits(clock, rates, float(scale.limit or 0.0), direct=direct, relieved=relieved)
+
+
+def limit_law(laws: StepLaws, limits: Limits) -> LimitLaw | None:
     """Return the limit law of every agent; None where the model is too large, or has modes that are not resolved."""
     block = _block(laws, limits)
     random = laws.is_random
@@ -463,6 +531,7 @@ def _law(
     std[walks[:n] | drifts[:n]] = np.inf
     if walks[:n].any() or drifts[:n].any():
         _join_moving(block, walks[:n] | drifts[:n], group, camp)
+    group[_follows_nobody(laws, group)] = -1
     return LimitLaw(kind, means[:period], std, group, camp)
 
 
@@ -506,6 +575,13 @@ def _least_period(means: Array, near: float) -> int:
     return next(k for k in divisors if np.abs(np.roll(means, k, axis=0) - means).max() <= near)
 
 
+def _follows_nobody(laws: StepLaws, group: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return who comes together with nobody, without being a class by itself that listens to nobody."""
+    silent = np.all([np.all(phase.adjacency == 0, axis=(0, 2)) for phase in laws.phases], axis=0)
+    alone = np.bincount(group, minlength=group.size)[group] == 1
+    return np.asarray(alone & ~silent)
+
+
 def _groups(
     covariances: Array, means: Array, scale: float, *, signed: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -514,13 +590,14 @@ def _groups(
     second = covariances + means[:, :, None] * means[:, None, :]
     own = np.einsum("kii->ki", second)
     group, camp = np.arange(n), np.ones(n, np.int64)
-    for sign in (1, -1) if signed else (1,):
-        apart = (own[:, :, None] + own[:, None, :] - 2 * sign * second).max(axis=0)
-        close = np.sqrt(np.maximum(apart, 0.0)) < APART * scale
-        for i in range(n):
-            first = int(np.argmax(close[i])) if close[i].any() else i
-            if group[i] == i and first < i:
-                group[i], camp[i] = group[first], sign * camp[first]
+    signs = (1, -1) if signed else (1,)
+    apart = [(own[:, :, None] + own[:, None, :] - 2 * sign * second).max(axis=0) for sign in signs]
+    close = [np.sqrt(np.maximum(each, 0.0)) < APART * scale for each in apart]
+    for i in range(n):
+        for sign, near in zip(signs, close, strict=True):
+            before = np.flatnonzero(near[i, :i])
+            if before.size and group[i] == i:
+                group[i], camp[i] = group[before[0]], sign * camp[before[0]]
     return group, camp
 
 

@@ -27,8 +27,8 @@ from peerpressure.step import Array
 from peerpressure.theory._classification import LongRun, Outcome, is_proportional
 from peerpressure.theory._conserved import Conserved, conserved_at, late_scale
 from peerpressure.theory._forecast import mean_flow
-from peerpressure.theory._moments import adjoint_moments
-from peerpressure.theory._rates import rate_of
+from peerpressure.theory._moments import adjoint_moments, forward_moments
+from peerpressure.theory._rates import mode_noise, rate_of
 from peerpressure.theory._regime import NoiseEffect, Regime, fades_out, noise_adds_up, noise_outgrows_averaging
 from peerpressure.theory._structure import Component, NoiselessLimit
 
@@ -41,6 +41,9 @@ MOST_WORK = 1e9
 PER_STEP = 1e5
 PER_ENGINE_STEP = 4e3
 PER_TIME = 5e4
+# Multiplications, about two seconds', after which the law of a random limit is extrapolated, and the time up to which.
+CHANCE_WORK = 2e9
+FARTHEST_TIME = 1e18
 # Factor by which growing noise may exceed, in the terms that are left out, what it is now.
 GROWING = 3.0
 # The modes m and δ make the values m + δ and m − δ of the two sides.
@@ -174,10 +177,37 @@ def limit_of(long_run: LongRun, *, tolerance: float) -> ConsensusLimit | None:
     if structure.law is not None:
         # The limit on a random network depends on which edges are present, unless an opinion fixes it.
         return _closed_form(long_run, component)
+    if long_run.lazy and long_run.regime is Regime.FAST:
+        return random_limit(long_run.model)
     alternates = component.limit is NoiselessLimit.PERIODIC and has_two_phases(long_run)
     if not (component.limit is NoiselessLimit.CONSENSUS or alternates) or noise_is_in_the_way(long_run):
         return None
     return component_limit(long_run, component, tolerance=tolerance)
+
+
+def random_limit(model: Model) -> ConsensusLimit | None:
+    """Return mean and deviation of the limit where it is random who updates; None for a network that is too large.
+
+    The law is exact up to a step T. Later the consensus mode follows m ← m + (κ_q/ρ_t)(v − m + O(spread)), by which the
+    deviation from v shrinks by exp(−κ_q Σ_{t>T} 1/ρ_t). Chance in who updates moves it by at most the spread in each of
+    about T steps, until pressure has doubled and more; that and later noise are the residual.
+    """
+    n, kappa, v, w = model.n, model.kappa, model.consensus_value, model.mode_weights
+    horizon = int(min(CHANCE_WORK / (n * (4 * model.network.adjacency.nnz + 20 * n)), 4096))
+    if horizon < 64 or not (model.noise.is_zero or noise_adds_up(model)):
+        return None
+    found = forward_moments(model, np.array([horizon]))
+    mean, P = found.mean[-1], found.covariance
+    late = np.geomspace(horizon, FARTHEST_TIME, 4096)
+    reciprocal = model.pressure.reciprocal(late)
+    left, m = kappa * float(np.trapezoid(reciprocal, late)), float(w @ mean)
+    variance = max(float(w @ P @ w), 0.0)
+    spread = math.sqrt(float(np.mean((mean - m) ** 2)) + max(float(np.trace(P)) / n - float(np.mean(P @ w)), 0.0))
+    later = mode_noise(model) * kappa * float(model.noise.scale(horizon)) if not model.noise.is_zero else 0.0
+    power = 1 if model.noise.autocorrelation == 1 else 2
+    noise = (later**power * float(np.trapezoid(reciprocal**power, late))) ** (1 / power)
+    residual, shrink = math.sqrt(horizon) * spread + noise, math.exp(-left)
+    return ConsensusLimit(v + (m - v) * shrink, math.sqrt(variance) * shrink, horizon, residual)
 
 
 def has_two_phases(long_run: LongRun) -> bool:

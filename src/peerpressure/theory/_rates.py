@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.errors import ModelError, message
-from peerpressure.model import Model
+from peerpressure.model import Model, require_synchronous
 from peerpressure.networks import Network
 from peerpressure.noise import NoNoise
 from peerpressure.schedules import Linear, Power, Schedule
@@ -511,6 +511,7 @@ def consensus_rate(model: Model | SDE, *, constants: bool = True) -> Rate:
     >>> print(consensus_rate(model).bias)
     t^−0.667
     """
+    require_synchronous(model_of(model), "this", "diagnose has limit and rates of other models")
     return rate_of(classify(model), constants=constants)
 
 
@@ -520,6 +521,8 @@ def rate_of(long_run: LongRun, *, constants: bool) -> Rate:
     In a network that changes for ever the common value has its own κ and its own noise, and the laws are the same.
     """
     model, growth, regime = long_run.model, long_run.growth, long_run.regime
+    if long_run.lazy:
+        return _lazy_rate(long_run)
     p, structure, omega = growth.exponent, long_run.structure, long_run.omega
     known = structure.constant_opinions and structure.limit is NoiselessLimit.CONSENSUS and omega is not None
     if p is None or regime not in (Regime.SLOW, Regime.LINEAR) or not known:
@@ -553,6 +556,30 @@ def rate_of(long_run: LongRun, *, constants: bool) -> Rate:
         return _with_onsets(long_run, rate, behind)
     apart = rate.disagreement
     return rate if apart is None else replace(rate, disagreement=replace(apart, onset=None))
+
+
+def _lazy_rate(long_run: LongRun) -> Rate:
+    """Return the exponents, which are those of the synchronous model with κ_q; chance counts as noise of scale 1."""
+    model, growth, regime, activation = long_run.model, long_run.growth, long_run.regime, long_run.model.activation
+    p, known = growth.exponent, long_run.outcome in (Outcome.CONSENSUS, Outcome.BIPARTITE)
+    if p is None or regime not in (Regime.SLOW, Regime.LINEAR) or not known or model.adaptation is not None:
+        return Rate(regime, estimated=growth.estimated)
+    assert activation is not None
+    gamma = 0.0 if model.noise.is_zero else model.noise.time_scale.growth.exponent
+    # Only for these is the mode of the fixed point v itself, so that nothing but the start decides the bias.
+    exact = is_proportional(model) and np.ptp(activation.values) == 0
+    if regime is Regime.SLOW:
+        bias, r = (Law(math.inf) if exact else Law(p)), None
+    else:
+        r = model.kappa / (growth.slope or _scale(model.pressure, p))
+        bias = Law(r) if exact else Law(min(r, 1.0), log=r == 1)
+    variance = apart = None
+    if gamma is not None:
+        gamma = max(gamma, 0.0)
+        free = p - 2 * gamma
+        variance = Law(free) if r is None else Law(min(2 * r, free), log=2 * r == free)
+        apart = Law(p - gamma)
+    return Rate(regime, bias, variance, apart, r, estimated=growth.estimated or long_run.estimated)
 
 
 def _mode_path(long_run: LongRun, behind: float) -> ModePath:

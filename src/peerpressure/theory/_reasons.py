@@ -118,6 +118,12 @@ class ReasonCode(StrEnum):
     ISOLATED_SOURCES = "isolated_sources"
     SEVERAL_CLOSED_CLASSES = "several_closed_classes"
     CYCLE_RANGE = "cycle_range"
+    PERIODIC_LAW = "periodic_law"
+    LIMITS_SPAN = "limits_span"
+    RANDOM_LIMITS = "random_limits"
+    MOVING_LIMITS = "moving_limits"
+    SOME_WALK = "some_walk"
+    SOME_DRIFT = "some_drift"
     RANDOM_WALK = "random_walk"
     RANDOM_WALK_UNBOUNDED = "random_walk_unbounded"
     FROZEN_DRIFT = "frozen_drift"
@@ -130,6 +136,11 @@ class ReasonCode(StrEnum):
     NETWORK_NOT_COVERED = "network_not_covered"
     ACTIVATION_NOT_COVERED = "activation_not_covered"
     TOO_MANY_CLASSES = "too_many_classes"
+    NOISE_WITHOUT_LIMIT = "noise_without_limit"
+    PRESSURE_WITHOUT_LIMIT = "pressure_without_limit"
+    TWO_CLOCKS = "two_clocks"
+    TOO_LARGE = "too_large"
+    UNRESOLVED_MODES = "unresolved_modes"
     FINITE_HORIZON = "finite_horizon"
     NO_HORIZON = "no_horizon"
     NOT_COMPUTED = "not_computed"
@@ -446,6 +457,19 @@ SENTENCES: Mapping[ReasonCode, str] = {
         "Public opinions circulate in several closed classes that never mix, and keep different values."
     ),
     ReasonCode.CYCLE_RANGE: "On average the cycle runs from {low:.4g} to {high:.4g}.",
+    ReasonCode.PERIODIC_LAW: (
+        "Public opinions repeat a cycle of {period:,} steps; on average it runs from {low:.4g} to {high:.4g}."
+    ),
+    ReasonCode.LIMITS_SPAN: "In the long run the means of public opinions span {low:.4g} to {high:.4g}.",
+    ReasonCode.RANDOM_LIMITS: (
+        "In each run {agents:agents} come to rest, at values that differ between runs, with standard deviations up to "
+        "{high:.3g}."
+    ),
+    ReasonCode.MOVING_LIMITS: (
+        "Moving at random for ever: {agents:agents}, with standard deviations up to {high:.3g}."
+    ),
+    ReasonCode.SOME_WALK: "Walking at random without bound, as noise is never averaged out: {agents:agents}.",
+    ReasonCode.SOME_DRIFT: "Drifting ever further in the direction of frozen noise: {agents:agents}.",
     ReasonCode.RANDOM_WALK: (
         "Hidden opinions adapt to noise for ever: the common opinion wanders{mean:about .4g}, "
         "and its variance grows by {rate:.2g} per step."
@@ -470,11 +494,23 @@ SENTENCES: Mapping[ReasonCode, str] = {
     ReasonCode.UNKNOWN_LAW: "For this process no result is known, and so the outcome is not known either.",
     ReasonCode.NETWORK_NOT_COVERED: (
         "On a network with negative weights or several closed classes of agents, here {classes:,}, no result is known "
-        "for hidden opinions that adapt, noise that grows or pressure that varies in step with the network."
+        "for noise that grows, or pressure that varies in step with the network."
     ),
     ReasonCode.ACTIVATION_NOT_COVERED: (
-        "For asynchronous updates the long run is worked out where it is random who updates, network and hidden "
-        "opinions are constant, one closed class determines all agents, and noise is bounded; here it is not known."
+        "For asynchronous updates the long run is worked out where it is random who updates, and noise is bounded; "
+        "here it is not known."
+    ),
+    ReasonCode.NOISE_WITHOUT_LIMIT: "The scale of the noise has no limit, for which no result is known here.",
+    ReasonCode.PRESSURE_WITHOUT_LIMIT: (
+        "Pressure has no limit, or one of 0, and the outcome depends on how it varies, for which no result is known."
+    ),
+    ReasonCode.TWO_CLOCKS: (
+        "Hidden opinions adapt ever more slowly, and the outcome depends on how that compares with the growth of "
+        "pressure, for which no result is known here."
+    ),
+    ReasonCode.TOO_LARGE: "The long run of this combination is computed for small networks only, and here it is not.",
+    ReasonCode.UNRESOLVED_MODES: (
+        "The modes of the long run could not be told apart numerically, and so the outcome is not known."
     ),
     ReasonCode.TOO_MANY_CLASSES: (
         "The network has {classes:,} closed classes of several agents, each of which has a limit of its own; these are "

@@ -294,6 +294,12 @@ def absolute_probability(
 ) -> AbsoluteProbability | None:
     """Return the absolute probability sequence of a closed class, by default of all agents; None if not computed."""
     count, n = networks.degrees.shape
+    activation = model.activation
+    if activation is not None and count == 1 and states is None:
+        # Who updates rarely counts for longer, and moves by a share of a step.
+        share = model.mode_weights * activation.probabilities
+        degrees = np.where(model.network.degrees > 0, model.network.degrees, 1.0)
+        return AbsoluteProbability(model.mode_weights[None], (share * model.s / degrees)[None])
     # On one symmetric network reversibility gives ω = d/Σd without any linear algebra.
     if count == 1 and states is None and not model.network.directed:
         total = networks.degrees.sum()

@@ -222,6 +222,13 @@ def noise_adds_up(model: Model) -> bool | None:
     return None if diverges is None else not diverges
 
 
+def noise_sum_diverges(model: Model, *, with_relief: bool) -> bool | None:
+    """Whether Σ σ_t², or Σ σ_t²/ρ_t² ``with_relief``, diverges; without the squares for frozen noise."""
+    order = _order(model.noise.time_scale)
+    order = order * _order(model.pressure) ** -1 if with_relief else order
+    return (order if _is_constant(model) else order**2).sum_diverges()
+
+
 def converges_almost_surely(model: Model) -> bool | None:
     """Whether a consensus that is reached in mean square is reached almost surely too; None where that is not known.
 

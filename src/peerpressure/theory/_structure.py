@@ -130,7 +130,7 @@ def is_covered(model: Model) -> bool:
     if network.signed:
         return False
     if not network.directed:
-        return network.is_connected or not model.is_plain
+        return network.is_connected or not model.is_constant
     return len(network.closed_classes) == 1 and network.closed_classes[0].size > 1
 
 
@@ -144,17 +144,29 @@ def period_of(model: Model) -> int:
 def structure_of(model: Model, regime: Regime, *, continuous: bool = False) -> Structure:
     """Return the long-run structure of a model under a pressure of this regime."""
     law = None if model.temporal_network is None else model.temporal_network.law
+    if law is not None and model.activation is not None:
+        return Structure((), None, opinion_regime(model), law, keeps=model.isolated == "keep")
     if law is not None and not continuous:
         return _random_structure(model, law, regime)
     networks, opinions, keeps = recurrent_networks(model), opinion_regime(model), model.isolated == "keep"
-    if networks is None or regime is Regime.UNKNOWN or opinions.lasting is None or not is_covered(model):
-        return Structure((), networks, opinions, keeps=keeps)
-    if continuous and not model.is_plain:
-        # Classes of steps are those of discrete time; between whole times agents also hear one another indirectly.
+    known = networks is not None and regime is not Regime.UNKNOWN and opinions.lasting is not None
+    if (
+        known
+        and regime is Regime.BOUNDED
+        and model.is_constant
+        and _who_updates_is_known(model)
+        and not is_covered(model)
+    ):
+        apart = Component(np.arange(model.n), NoiselessLimit.DISAGREEMENT)
+        return Structure((apart,), networks, opinions, keeps=keeps)
+    # Classes of steps are those of discrete time; between whole times agents also hear one another indirectly.
+    special = continuous or model.activation is not None
+    known = known and is_covered(model) and not (special and not model.is_constant)
+    if not known or networks is None:
         return Structure((), networks, opinions, keeps=keeps)
     # The common case needs no graph search: a connected network has one class, or two if it is bipartite and pressure
     # is high.
-    if model.is_plain and model.network.is_connected:
+    if model.is_constant and model.network.is_connected:
         return Structure((_static_component(model, networks, regime, continuous=continuous),), networks, opinions)
     moving = opinions.movable & bool(opinions.lasting)
     closed = opinion_chain(networks, moving, opinions.memory, own_opinion=regime is Regime.BOUNDED)
@@ -171,6 +183,11 @@ def structure_of(model: Model, regime: Regime, *, continuous: bool = False) -> S
     analysis = _Analysis(model, networks, closed, representatives, opinions, moving, regime)
     components = tuple(map(analysis.component, range(count), members, classes))
     return Structure(components, networks, opinions, keeps=keeps)
+
+
+def _who_updates_is_known(model: Model) -> bool:
+    """Whether everybody updates, or it has a law who does; a table says nothing about what follows it."""
+    return model.activation is None or model.activation.is_random
 
 
 def _random_structure(model: Model, law: NetworkLaw, regime: Regime) -> Structure:
@@ -235,7 +252,9 @@ def _static_component(model: Model, networks: RecurrentNetworks, regime: Regime,
     In continuous time the difference between two sides has the factor e^(−2t), and nothing is periodic.
     """
     limit = NoiselessLimit.DISAGREEMENT if regime is Regime.BOUNDED else NoiselessLimit.CONSENSUS
-    periodic = not continuous and regime is not Regime.BOUNDED and period_of(model) > 1
+    # Those who keep their opinions break every period.
+    steady = continuous or model.activation is not None or regime is Regime.BOUNDED
+    periodic = not steady and period_of(model) > 1
     if periodic and regime is Regime.FAST:
         limit = NoiselessLimit.PERIODIC
     value = model.consensus_value if regime.reaches_value else None

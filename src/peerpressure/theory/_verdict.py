@@ -9,7 +9,6 @@ from html import escape
 from typing import Any, TypeAlias, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from peerpressure.errors import first_few
 from peerpressure.schedules import Table
@@ -18,6 +17,7 @@ from peerpressure.theory._advice import Advice, Suggestion
 from peerpressure.theory._classification import Outcome
 from peerpressure.theory._departure import Departure
 from peerpressure.theory._forecast import Forecast, Settling
+from peerpressure.theory._limit_law import LimitLaw, RecurrentClass
 from peerpressure.theory._limits import ConsensusLimit
 from peerpressure.theory._moments import LARGEST_COVARIANCE
 from peerpressure.theory._rates import Law, Rate
@@ -114,61 +114,6 @@ class Connectivity:
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class ClassLimit:
-    """Limit of a closed class: agents who listen to each other, directly or through others, and to nobody else.
-
-    Attributes
-    ----------
-    agents : array of int
-        Positions of its agents.
-    camp : array of int
-        Camp of each, 1 or −1; all 1 without negative weights.
-    value : float or None
-        Mean limit of camp 1, and minus that of camp −1; None where the class repeats a cycle for ever.
-    std : float
-        Standard deviation of that limit over the noise.
-    kappa : float
-        Rate κ = Σ πs/d of its common value; ∞ where opinions are forgotten at once, or the agent listens to nobody.
-    period : int
-        Greatest common divisor of the lengths of its cycles.
-    residual : float
-        Error of the value.
-
-    See Also
-    --------
-    diagnose : Returns it as a part of a verdict.
-
-    Examples
-    --------
-    >>> from peerpressure import Model, Network, diagnose
-    >>> network = Network([[0, 1, 0], [0, 0, 0], [1, 1, 0]], directed=True)  # all follow the second agent
-    >>> classes = diagnose(Model(network, hidden=[1.0, 2.0, 4.0])).classes
-    >>> [(found.agents.tolist(), found.value) for found in classes]
-    [([1], 2.0)]
-    """
-
-    agents: NDArray[np.int64]
-    camp: NDArray[np.int64]
-    value: float | None
-    std: float
-    kappa: float
-    period: int
-    residual: float = 0.0
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values, fit for JSON.
-
-        Returns
-        -------
-        dict
-            The attributes by name, with the number of agents in place of their positions.
-        """
-        numbers = {name: json_number(getattr(self, name)) for name in ("std", "kappa", "residual")}
-        return numbers | {"agents": int(self.agents.size), "value": self.value, "period": self.period}
-
-
-@final
 @dataclass(frozen=True)
 class HiddenOutcome:
     """Long-run behaviour of hidden opinions that adapt.
@@ -236,6 +181,8 @@ class Verdict:
         The pressure schedule.
     rate : Rate
         The laws by which bias, variance and disagreement decay.
+    law : LimitLaw
+        The limit law of each agent: what its public opinion does in the long run, its mean and its deviation.
     forecast : Forecast, optional
         Where agents are after a number of steps, if that was given.
     advice : Advice, optional
@@ -250,10 +197,8 @@ class Verdict:
         The joint connectivity of a temporal network.
     step : float, optional
         The length of a step in continuous time.
-    classes : tuple of ClassLimit
+    classes : tuple of RecurrentClass
         The closed classes of a directed or signed network, where there are several or one has no common value.
-    limits : array of shape (agents,), optional
-        Mean limit of each agent, where ``classes`` are given.
     directed : bool, default False
         Whether the network is directed, so that v is a mean weighted by influence and not by stubbornness alone.
 
@@ -277,6 +222,7 @@ class Verdict:
     kappa: float
     pressure: str
     rate: Rate
+    law: LimitLaw
     forecast: Forecast | None = None
     advice: Advice | None = None
     consensus_limit: ConsensusLimit | None = None
@@ -284,8 +230,7 @@ class Verdict:
     hidden: HiddenOutcome | None = None
     connectivity: Connectivity | None = None
     step: float | None = None
-    classes: tuple[ClassLimit, ...] = ()
-    limits: Array | None = None
+    classes: tuple[RecurrentClass, ...] = ()
     directed: bool = False
 
     @property
@@ -294,6 +239,12 @@ class Verdict:
         if self.outcome is Outcome.UNKNOWN:
             return None
         return self.outcome in (Outcome.CONSENSUS, Outcome.BIASED_CONSENSUS, Outcome.NEUTRAL)
+
+    @property
+    def limits(self) -> Array | None:
+        """The mean limit of each agent, shape (agents,); None where it is periodic, or not computed."""
+        known = len(self.law.mean) == 1 and bool(np.all(np.isfinite(self.law.mean)))
+        return self.law.mean[0] if known else None
 
     @property
     def convergence(self) -> str | None:
@@ -377,6 +328,7 @@ def as_dict(verdict: Verdict) -> dict[str, Any]:
         "departure": None if verdict.departure is None else _plain_departure(verdict.departure),
         "hidden": None if verdict.hidden is None else verdict.hidden.to_dict(),
         "connectivity": None if verdict.connectivity is None else verdict.connectivity.to_dict(),
+        "law": verdict.law.to_dict(),
         "classes": [found.to_dict() for found in verdict.classes],
     }
 

@@ -1,0 +1,173 @@
+"""The one analysis of the long run: classification, limit law of each agent, consensus limit and departure from v.
+
+Closed forms come first, which hold for networks of any size: one value for all agents of a component, or one for each
+closed class. What they do not cover is computed from limits of products of steps. Whatever its source, the result is
+one ``LongRun`` with the law of each agent, from which outcome and reasons follow.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import final
+
+import numpy as np
+
+from peerpressure.model import Model
+from peerpressure.schedules import Constant
+from peerpressure.sde import SDE
+from peerpressure.step import Array
+from peerpressure.theory._class_limits import by_class
+from peerpressure.theory._classification import LongRun, classify
+from peerpressure.theory._departure import Departure, decide
+from peerpressure.theory._limit_law import Kind, LimitLaw, common_law, separate_law
+from peerpressure.theory._limit_operator import by_operator, operator_law
+from peerpressure.theory._limits import ConsensusLimit, with_component_values
+from peerpressure.theory._recurrence import periodic_fixed_point, periodic_limit
+from peerpressure.theory._regime import LATE, Regime
+from peerpressure.theory._stationary import fixed_point, fluctuation, stationary_mean
+from peerpressure.theory._structure import SAME, is_covered
+
+# Share of the range of opinions to which limits are computed. They are printed with few digits, and each further digit
+# may take many times the steps.
+TOLERANCE = 1e-3
+# Components whose values are named, and computed where that takes more than their opinions.
+NAMED = 3
+# Agents up to which numbers that no closed form gives are computed from limits of products of steps.
+FEW_AGENTS = 16
+
+
+class Source(Enum):
+    """What the law of the agents was computed from."""
+
+    COMPONENTS = "closed forms of components"
+    CLASSES = "closed forms of closed classes"
+    OPERATOR = "limits of products of steps"
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Analysis:
+    """The long run of a model, with its consensus limit and the departure of that from v, where there is one.
+
+    ``decided``: the sizes of the departure have decided the outcome.
+    """
+
+    long_run: LongRun
+    source: Source
+    limit: ConsensusLimit | None = None
+    departure: Departure | None = None
+    decided: bool = False
+
+
+def analyse(system: Model | SDE, tolerance: float = TOLERANCE) -> Analysis:
+    """Return the long run of a model or SDE.
+
+    >>> from peerpressure.networks import k2
+    >>> analyse(Model(k2(), hidden=[0, 1])).long_run.outcome
+    <Outcome.CONSENSUS: 'consensus on v'>
+    """
+    long_run = with_component_values(classify(system), most=NAMED, tolerance=tolerance)
+    if Kind.UNKNOWN in long_run.law.kinds:
+        found = None if is_covered(long_run.model) else by_class(long_run, tolerance)
+        if found is not None:
+            return Analysis(found, Source.CLASSES)
+        found = by_operator(long_run)
+        if found is not None:
+            return Analysis(found, Source.OPERATOR)
+    long_run, limit, departure = decide(long_run, tolerance)
+    decided = long_run.known is not None
+    return Analysis(_with_numbers(long_run, limit), Source.COMPONENTS, limit, departure, decided)
+
+
+def _with_numbers(long_run: LongRun, limit: ConsensusLimit | None) -> LongRun:
+    """Return the long run with the means and deviations of agents, as far as they are known."""
+    law = long_run.law
+    if Kind.UNKNOWN in law.kinds or (np.all(np.isfinite(law.mean)) and not np.any(np.isnan(law.std))):
+        return long_run
+    common = bool(np.all(law.group == 0))
+    if common and limit is not None:
+        walks = law.kinds <= {Kind.WALKS, Kind.DRIFTS}
+        std = math.inf if walks else limit.std
+        return replace(long_run, known=common_law(law.kind.size, law.kind[0], limit.mean, std))
+    if not common:
+        law = _separate(long_run, law)
+    return replace(long_run, known=law if _is_complete(law) else _filled(long_run, law))
+
+
+def _is_complete(law: LimitLaw) -> bool:
+    return bool(np.all(np.isfinite(law.mean))) and not bool(np.any(np.isnan(law.std)))
+
+
+def _separate(long_run: LongRun, law: LimitLaw) -> LimitLaw:
+    """Return the law of agents who stay apart, with their stationary means and deviations, or the cycle of them."""
+    std = law.std
+    if law.kinds == {Kind.PERIODIC}:
+        return _cycle(long_run, law)
+    if long_run.regime is not Regime.BOUNDED or not np.all(law.group == -1):
+        return law
+    means = stationary_states(long_run)
+    found = fluctuation(long_run) if Kind.CONVERGES not in law.kinds else None
+    if found is not None and found.agents is not None:
+        std = found.agents
+    if means is None:
+        return replace(law, std=std)
+    means, still = np.atleast_2d(means), law.kinds <= {Kind.CONVERGES, Kind.RANDOM_LIMIT}
+    near = SAME * float(np.abs(long_run.model.x0).max())
+    if np.ptp(means) <= near and law.kinds == {Kind.CONVERGES}:
+        # Signs may cancel by coincidence.
+        return common_law(law.kind.size, Kind.CONVERGES, float(means[0, 0]), 0.0)
+    if len(means) > 1:
+        means = _in_order(long_run, means)
+        if still and np.ptp(means, axis=0).max() > near:
+            return replace(separate_law(Kind.PERIODIC, law.kind.size), mean=means, std=std)
+    return replace(law, mean=means, std=std)
+
+
+def _in_order(long_run: LongRun, states: Array) -> Array:
+    """Return states of the networks that recur, with that of step t in row t mod the number of networks."""
+    networks = long_run.structure.networks
+    assert networks is not None
+    late = networks.count * networks.begin
+    return np.asarray(states[[networks.index(late + t) for t in range(networks.count)]])
+
+
+def _cycle(long_run: LongRun, law: LimitLaw) -> LimitLaw:
+    """Return the law of agents who repeat a cycle, with its means where constant opinions determine them."""
+    structure, networks = long_run.structure, long_run.structure.networks
+    forgets = long_run.regime.reaches_value or structure.components[0].sources is not None
+    if networks is None or networks.count == 1 or not (structure.constant_opinions and forgets):
+        return law
+    found = periodic_limit(long_run.model, networks)
+    return law if found is None else replace(law, mean=_in_order(long_run, found))
+
+
+def _filled(long_run: LongRun, law: LimitLaw) -> LimitLaw:
+    """Return the law with the numbers of limits of products, where these agree on what agents do."""
+    found = operator_law(long_run) if long_run.model.n <= FEW_AGENTS else None
+    if found is None or not np.array_equal(found.kind, law.kind):
+        return law
+    return replace(law, mean=found.mean, std=found.std)
+
+
+def stationary_states(long_run: LongRun) -> Array | None:
+    """Return the mean public opinions under bounded pressure, where only constant opinions matter.
+
+    The shape is (agents,), or (steps, agents) on networks that repeat.
+    """
+    structure, networks = long_run.structure, long_run.structure.networks
+    # The record of a random network is one of many; its stationary mean is that of the law.
+    if structure.law is not None:
+        return stationary_mean(long_run.model, structure.law, long_run.regime) if structure.constant_opinions else None
+    if networks is None or structure.opinions.fades or np.any(networks.keeps_for_ever):
+        return None
+    model, pressure = long_run.model.synchronous, long_run.growth.limit
+    if pressure is None:
+        return None
+    # At the limit itself, which pressure may approach very slowly.
+    model = replace(model, pressure=Constant(pressure))
+    if networks.count == 1:
+        # After the last change of the network.
+        return fixed_point(model, max(LATE, networks.begin))
+    return periodic_fixed_point(model, networks) if structure.constant_opinions else None

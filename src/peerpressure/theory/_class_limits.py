@@ -1,0 +1,199 @@
+"""The long run on static networks with several closed classes, or without structural balance, under growing pressure.
+
+A closed class hears nobody else, so that it is a model of its own and is analysed as such; with camps, opinions count
+with the sign of their camp. An agent outside of all classes comes to the mean over whom it listens to: a mixture of the
+values of the classes, in which its own opinion does not count. A class without balance comes to 0, and an agent who
+listens to nobody shows its own opinion and noise for ever.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from peerpressure.adaptation import Adaptation
+from peerpressure.chain import absorbed, closed_classes, double_cover, phases
+from peerpressure.model import Model
+from peerpressure.networks import Network
+from peerpressure.statespace import with_model
+from peerpressure.step import Array
+from peerpressure.theory._classification import LongRun, Outcome, classify
+from peerpressure.theory._departure import decide
+from peerpressure.theory._limit_law import Kind, LimitLaw, RecurrentClass, separate_law
+from peerpressure.theory._regime import NoiseEffect, Regime, fades_out, noise_effect
+from peerpressure.theory._structure import SAME
+
+# Classes of several agents whose values are computed: each is analysed as a model of its own. The limit of an agent who
+# listens to nobody is known at once.
+MOST_CLASSES = 1_000
+# Classes with random limits up to which their shares in those of other agents are computed, each by a linear solve.
+MOST_RANDOM = 50
+
+
+def recurrent_classes(network: Network) -> list[RecurrentClass]:
+    """Return the closed classes of a static network, without their values."""
+    A, n = network.adjacency, network.n
+    if not network.signed:
+        found = [(agents, phases(A, agents)[0]) for agents in network.closed_classes]
+        return [_class(agents, np.ones(agents.size, np.int64), h, rotates=h > 1) for agents, h in found]
+    cover, out = double_cover(A), []
+    for states in closed_classes(cover):
+        agents, h = np.unique(states % n), phases(cover, states)[0]
+        if agents.size < states.size:
+            # An opinion comes back with the opposite sign after half of the period, or is forgotten.
+            plain = phases(csr_array(abs(A)), agents)[0]
+            out.append(_class(agents, np.ones(agents.size, np.int64), h, neutral=True, rotates=h == 2 * plain))
+            continue
+        camp = np.where(np.isin(agents, states), 1, -1)
+        # A class with camps has an image with the opposite signs; one of the two is enough.
+        if camp[0] == 1:
+            out.append(_class(agents, camp, h, rotates=h > 1))
+    return out
+
+
+def _class(
+    agents: NDArray[np.int64], camp: NDArray[np.int64], period: int, *, neutral: bool = False, rotates: bool = False
+) -> RecurrentClass:
+    return RecurrentClass(agents, camp, None, 0.0, math.inf, period, neutral=neutral, rotates=rotates)
+
+
+def several_classes(network: Network) -> int:
+    """Return the number of closed classes with several agents."""
+    return sum(agents.size > 1 for agents in network.closed_classes)
+
+
+def by_class(long_run: LongRun, tolerance: float) -> LongRun | None:
+    """Return the long run with the limits of its classes and of all agents; None where they are not known."""
+    model, regime = long_run.model, long_run.regime
+    noise = noise_effect(model, regime)
+    known = noise not in (NoiseEffect.UNKNOWN, NoiseEffect.WANDERS) and model.temporal_network is None
+    if not known or regime in (Regime.UNKNOWN, Regime.BOUNDED) or long_run.lazy:
+        return None
+    if noise is NoiseEffect.SCATTERS:
+        return replace(long_run, known=separate_law(Kind.FLUCTUATES, model.n))
+    if several_classes(model.network) > MOST_CLASSES:
+        return None
+    classes = [_with_value(part, long_run, tolerance) for part in recurrent_classes(model.network)]
+    found = tuple(part for part in classes if part is not None)
+    if len(found) < len(classes):
+        return None
+    silent_noise = _silent_noise(long_run, found)
+    if silent_noise is None:
+        return None
+    return replace(long_run, known=_law(model, found, noisy=silent_noise), classes=found)
+
+
+def _silent_noise(long_run: LongRun, classes: tuple[RecurrentClass, ...]) -> bool | None:
+    """Whether agents who listen to nobody keep showing their noise; None if that is not known."""
+    noise = long_run.model.noise
+    if noise.is_zero or noise.autocorrelation == 1 or not any(part.agents.size == 1 for part in classes):
+        return False
+    fades = fades_out(noise.time_scale)
+    return None if fades is None else not fades
+
+
+def _with_value(part: RecurrentClass, long_run: LongRun, tolerance: float) -> RecurrentClass | None:
+    """Return a class with its value, None if it is periodic; None instead of the class where that is not known."""
+    model, agents = long_run.model, part.agents
+    periodic = part.rotates and long_run.regime is Regime.FAST and not long_run.continuous
+    adapts = model.adaptation is not None
+    if part.neutral:
+        # Pressure that depends on the phase of t may weight opinions and their opposites differently.
+        irregular = part.rotates and not (long_run.growth.is_regular or long_run.continuous)
+        return None if adapts or irregular else replace(part, value=None if periodic else 0.0)
+    if agents.size == 1 and adapts and not model.noise.is_zero:
+        # It adapts to its own noise for ever.
+        return None
+    if agents.size == 1:
+        std = float(long_run.deviations[agents[0]]) if model.noise.autocorrelation == 1 else 0.0
+        return replace(part, value=float(model.x0[agents[0]]), std=std)
+    alone = _class_model(model, part)
+    found, limit, _ = decide(classify(with_model(long_run.system, alone)), tolerance)
+    if found.outcome in (Outcome.OSCILLATION, Outcome.PERIODIC):
+        return replace(part, std=math.nan, kappa=alone.kappa)
+    agree = found.outcome in (Outcome.CONSENSUS, Outcome.BIASED_CONSENSUS) and limit is not None
+    if not agree:
+        return None
+    assert limit is not None
+    return replace(part, value=limit.mean, std=limit.std, kappa=alone.kappa, residual=limit.residual)
+
+
+def _class_model(model: Model, part: RecurrentClass) -> Model:
+    """Return the model of one class by itself, in which opinions have the sign of their camp."""
+    agents, noise, adaptation = part.agents, model.noise, model.adaptation
+    network = Network(csr_array(abs(model.network.adjacency[agents][:, agents])), directed=True)
+    own = noise if np.ndim(noise.std) == 0 else replace(noise, std=np.asarray(noise.std)[agents])
+    start = model.start if isinstance(model.start, str) else part.camp * model.start[agents]
+    if adaptation is not None:
+        adaptation = Adaptation(adaptation.rate, adaptation.adaptation_weights(model.n)[agents])
+    hidden = part.camp * model.x0[agents]
+    return Model(network, hidden, model.s[agents], model.pressure, own, start, adaptation=adaptation)
+
+
+def _law(model: Model, classes: tuple[RecurrentClass, ...], *, noisy: bool) -> LimitLaw:
+    """Return the law of each agent, a mixture of those of the classes; ``noisy``: single agents keep showing noise."""
+    n, A = model.n, model.network.adjacency
+    periodic = any(part.value is None for part in classes)
+    law = separate_law(Kind.PERIODIC if periodic else Kind.CONVERGES, n)
+    group, camp = _followed(model, classes)
+    # Noise of different classes is independent.
+    variance, random = np.zeros(n), [part for part in classes if part.std > 0]
+    if len(random) <= MOST_RANDOM and not periodic:
+        for part in random:
+            share = absorbed(A, _known(n, classes, lambda one, part=part: float(one is part)))
+            variance += (part.std * share) ** 2
+    elif random:
+        variance[:] = np.nan
+    law.std[:] = np.nan if periodic else np.sqrt(variance)
+    law.kind[(variance != 0) & (law.kind != Kind.PERIODIC)] = Kind.RANDOM_LIMIT
+    if not periodic:
+        law.mean[0] = absorbed(A, _known(n, classes, lambda one: one.value or 0.0))
+        group = _merged(model, classes, law, group)
+        if noisy:
+            silent = _known(n, classes, lambda one: float(one.agents.size == 1))
+            heard = absorbed(csr_array(abs(A)), silent) > 0
+            law.kind[heard], law.std[heard], group[heard] = Kind.FLUCTUATES, np.nan, -1
+    return replace(law, group=group, camp=camp)
+
+
+def _known(n: int, classes: tuple[RecurrentClass, ...], value: object) -> Array:
+    """Return a value for each agent of a class, with the sign of its camp, and NaN for others."""
+    assert callable(value)
+    known = np.full(n, np.nan)
+    for part in classes:
+        known[part.agents] = part.camp * (0.0 if part.neutral else value(part))
+    return known
+
+
+def _followed(model: Model, classes: tuple[RecurrentClass, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the class whose value each agent comes to, −1 for a mixture of several, and its sign."""
+    # Whatever the values of the classes are: random ones tell a mixture from each of them.
+    values = dict(zip(map(id, classes), np.random.default_rng(0).uniform(1.0, 2.0, len(classes)), strict=True))
+    state = absorbed(model.network.adjacency, _known(model.n, classes, lambda one: values[id(one)]))
+    # Sorted, with 0 for classes without balance, so that the nearest value is one of two neighbours.
+    sizes = np.array([0.0 if part.neutral else values[id(part)] for part in classes])
+    order = np.argsort(sizes, kind="stable")
+    padded = np.concatenate([[-np.inf], sizes[order], [np.inf]])
+    above = np.searchsorted(padded, np.abs(state)).clip(1, len(classes))
+    nearer = np.where(np.abs(state) - padded[above - 1] < padded[above] - np.abs(state), above - 1, above)
+    nearest = order[nearer.clip(1, len(classes)) - 1]
+    pure = np.abs(np.abs(state) - sizes[nearest]) <= SAME
+    # Classes without balance have one value, 0.
+    neutral = np.flatnonzero([part.neutral for part in classes])
+    group = np.where(np.isin(nearest, neutral), neutral[0] if neutral.size else 0, nearest)
+    return np.where(pure, group, -1), np.where(state < 0, -1, 1)
+
+
+def _merged(
+    model: Model, classes: tuple[RecurrentClass, ...], law: LimitLaw, group: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return the groups, or one group where the values of several classes happen to be equal."""
+    opinions = np.concatenate([model.x0, model.start_state])
+    near = SAME * max(float(np.abs(opinions).max()), 1e-300) + 10 * max(part.residual for part in classes)
+    certain = not any(part.std for part in classes)
+    same = np.ptp(law.mean[0]) <= near and (len(classes) == 1 or certain)
+    return np.zeros_like(group) if same else group
