@@ -15,6 +15,7 @@ from peerpressure.theory import (
     Outcome,
     ReasonCode,
     _class_limits,
+    _limit_operator,
     consensus_limit,
     consensus_mode,
     consensus_rate as rate_of,
@@ -291,6 +292,7 @@ def test_agents_who_follow_nobody_may_be_many() -> None:
 
 def test_too_many_classes_are_named_as_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_class_limits, "MOST_CLASSES", 1)
+    monkeypatch.setattr(_limit_operator, "MOST_STATES", 6)
     verdict = diagnose(pp.Model(pp.Network(TRIANGLES), np.arange(6.0)))
     assert verdict.outcome is Outcome.UNKNOWN
     assert values(verdict, ReasonCode.TOO_MANY_CLASSES) == {"classes": 2, "most": 1}

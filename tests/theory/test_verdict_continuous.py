@@ -17,7 +17,6 @@ from peerpressure.noise import AR1, Frozen, Gaussian, Noise, NoNoise
 from peerpressure.schedules import Constant, Linear, Power, Schedule, StretchedExponential, Table
 from peerpressure.sde import SDE
 from peerpressure.theory import Outcome, _forecast, consensus_limit, consensus_mode, diagnose, moments
-from peerpressure.theory._reasons import ReasonCode
 
 ODD, TREE = barabasi_albert(6, 2, seed=1), barabasi_albert(6, 1, seed=1)
 
@@ -137,15 +136,16 @@ def test_limits_keep_what_correlated_noise_leaves(temporal: AR1 | Frozen) -> Non
     np.testing.assert_allclose(found.mean[1], limit.mean, atol=1e-5)
 
 
-def test_what_is_known_of_steps_only_is_said_to_be_unknown() -> None:
+def test_adaptation_and_networks_that_repeat_are_known_in_continuous_time_too() -> None:
     plain = build(ODD, Linear(0.2), Gaussian(0.5)).model
     changing = TemporalNetwork.from_snapshots([ODD, TREE], period=2)
     temporal = Model(changing, plain.x0, plain.s, plain.pressure, plain.noise)
     for model in (replace(plain, adaptation=Adaptation(0.1)), temporal):
         process = SDE(model, step=0.5)
         verdict = diagnose(process, 20)
-        assert verdict.outcome is Outcome.UNKNOWN
-        assert verdict.reasons[-1].code is ReasonCode.UNKNOWN_CONTINUOUS
+        assert verdict.outcome is Outcome.BIASED_CONSENSUS
+        late = moments(SDE(replace(model, noise=NoNoise()), step=0.5), 4_000).mean[-1]
+        np.testing.assert_allclose(late, verdict.law.mean[0], atol=2e-2)
         assert verdict.rate.bias is None
         assert verdict.hidden is None
         ahead, found = verdict.forecast, moments(process, 20, what="joint")

@@ -27,7 +27,7 @@ from peerpressure.theory._limits import ConsensusLimit, with_component_values
 from peerpressure.theory._recurrence import periodic_fixed_point, periodic_limit
 from peerpressure.theory._regime import LATE, Regime
 from peerpressure.theory._stationary import fixed_point, fluctuation, stationary_mean
-from peerpressure.theory._structure import SAME, is_covered
+from peerpressure.theory._structure import SAME, NoiselessLimit, is_covered
 
 # Share of the range of opinions to which limits are computed. They are printed with few digits, and each further digit
 # may take many times the steps.
@@ -69,10 +69,10 @@ def analyse(system: Model | SDE, tolerance: float = TOLERANCE) -> Analysis:
     <Outcome.CONSENSUS: 'consensus on v'>
     """
     long_run = with_component_values(classify(system), most=NAMED, tolerance=tolerance)
+    found = None if is_covered(long_run.model) or long_run.settled else by_class(long_run, tolerance)
+    if found is not None:
+        return Analysis(found, Source.CLASSES)
     if Kind.UNKNOWN in long_run.law.kinds:
-        found = None if is_covered(long_run.model) else by_class(long_run, tolerance)
-        if found is not None:
-            return Analysis(found, Source.CLASSES)
         found = by_operator(long_run)
         if found is not None:
             return Analysis(found, Source.OPERATOR)
@@ -105,7 +105,7 @@ def _separate(long_run: LongRun, law: LimitLaw) -> LimitLaw:
     std = law.std
     if law.kinds == {Kind.PERIODIC}:
         return _cycle(long_run, law)
-    if long_run.regime is not Regime.BOUNDED or not np.all(law.group == -1):
+    if long_run.regime is not Regime.BOUNDED or long_run.structure.limit is not NoiselessLimit.DISAGREEMENT:
         return law
     means = stationary_states(long_run)
     found = fluctuation(long_run) if Kind.CONVERGES not in law.kinds else None

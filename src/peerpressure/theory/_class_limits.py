@@ -24,6 +24,7 @@ from peerpressure.step import Array
 from peerpressure.theory._classification import LongRun, Outcome, classify
 from peerpressure.theory._departure import decide
 from peerpressure.theory._limit_law import Kind, LimitLaw, RecurrentClass, separate_law
+from peerpressure.theory._reasons import Reason, ReasonCode
 from peerpressure.theory._regime import NoiseEffect, Regime, fades_out, noise_effect
 from peerpressure.theory._structure import SAME
 
@@ -61,9 +62,12 @@ def _class(
     return RecurrentClass(agents, camp, None, 0.0, math.inf, period, neutral=neutral, rotates=rotates)
 
 
-def several_classes(network: Network) -> int:
-    """Return the number of closed classes with several agents."""
-    return sum(agents.size > 1 for agents in network.closed_classes)
+def too_many_classes(network: Network) -> Reason | None:
+    """Return that the values of so many closed classes are not computed; None where they are."""
+    several = sum(agents.size > 1 for agents in network.closed_classes)
+    if several <= MOST_CLASSES:
+        return None
+    return Reason(ReasonCode.TOO_MANY_CLASSES, {"classes": several, "most": MOST_CLASSES})
 
 
 def by_class(long_run: LongRun, tolerance: float) -> LongRun | None:
@@ -75,7 +79,7 @@ def by_class(long_run: LongRun, tolerance: float) -> LongRun | None:
         return None
     if noise is NoiseEffect.SCATTERS:
         return replace(long_run, known=separate_law(Kind.FLUCTUATES, model.n))
-    if several_classes(model.network) > MOST_CLASSES:
+    if too_many_classes(model.network) is not None:
         return None
     classes = [_with_value(part, long_run, tolerance) for part in recurrent_classes(model.network)]
     found = tuple(part for part in classes if part is not None)

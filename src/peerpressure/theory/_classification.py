@@ -524,7 +524,7 @@ def _is_balanced(model: Model, regime: Regime, structure: Structure, *, continuo
     # Elsewhere the start is forgotten and the limit has a closed form, so balance adds nothing.
     if (constant and regime is not Regime.FAST) or not is_proportional(model):
         return False
-    if not model.network.is_strongly_connected:
+    if model.network.signed or not model.network.is_strongly_connected:
         # The mean over several components is balanced whatever each of them does. Transient agents follow their class
         # only if they start on v, too, which is left to the limit.
         return False

@@ -18,7 +18,7 @@ from peerpressure.sde import SDE
 from peerpressure.statespace import model_of, step_length
 from peerpressure.theory._advice import advice
 from peerpressure.theory._analysis import NAMED, Analysis, Source, analyse, stationary_states
-from peerpressure.theory._class_limits import MOST_CLASSES, several_classes
+from peerpressure.theory._class_limits import too_many_classes
 from peerpressure.theory._classification import LongRun, Outcome
 from peerpressure.theory._conserved import late_scale
 from peerpressure.theory._forecast import Forecast, forecast, is_exact, is_uncertain
@@ -659,11 +659,12 @@ def _variance_per_step(long_run: LongRun) -> float | None:
 
 def _cause(long_run: LongRun) -> Reason | None:
     """Return why the long run of a combination that needs limits of products is not known; None for other models."""
-    model, several = long_run.model, several_classes(long_run.model.network)
+    model = long_run.model
     if long_run.regime is Regime.UNKNOWN:
         return None
-    if not is_covered(model) and several > MOST_CLASSES:
-        return _reason(ReasonCode.TOO_MANY_CLASSES, classes=several, most=MOST_CLASSES)
+    too_many = None if is_covered(model) else too_many_classes(model.network)
+    if too_many is not None:
+        return too_many
     needed = long_run.lazy or (long_run.continuous and not model.is_constant) or not is_covered(model)
     if not needed:
         return None

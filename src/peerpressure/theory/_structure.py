@@ -150,13 +150,8 @@ def structure_of(model: Model, regime: Regime, *, continuous: bool = False) -> S
         return _random_structure(model, law, regime)
     networks, opinions, keeps = recurrent_networks(model), opinion_regime(model), model.isolated == "keep"
     known = networks is not None and regime is not Regime.UNKNOWN and opinions.lasting is not None
-    if (
-        known
-        and regime is Regime.BOUNDED
-        and model.is_constant
-        and _who_updates_is_known(model)
-        and not is_covered(model)
-    ):
+    known = known and _who_updates_is_known(model)
+    if known and regime is Regime.BOUNDED and model.is_constant and not is_covered(model):
         apart = Component(np.arange(model.n), NoiselessLimit.DISAGREEMENT)
         return Structure((apart,), networks, opinions, keeps=keeps)
     # Classes of steps are those of discrete time; between whole times agents also hear one another indirectly.
