@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import repeat
-from typing import Any, Literal, TypeAlias, final
+from typing import Any, ClassVar, Literal, TypeAlias, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,7 +28,7 @@ from peerpressure.networks._topics import per_agent
 from peerpressure.noise import Noise, NoNoise, noise_from_dict
 from peerpressure.progress import checkpoint
 from peerpressure.schedules import Linear, Schedule, as_schedule, schedule_from_dict
-from peerpressure.step import Array, Update
+from peerpressure.step import Array, StateLayout, Update
 
 # A mapping or a series of pandas is matched by label, everything else taken in the order of the agents.
 PerAgent: TypeAlias = Sequence[float] | Sequence[Sequence[float]] | NDArray[Any] | Mapping[Any, Any]
@@ -218,6 +218,41 @@ class Model:
         network = self.network
         names = network.agents, network.topics, network.labels
         return per_agent(name, value, *names, one_for_all=one_for_all, infinite=infinite)
+
+    # What a model shares with an SDE, so that readers of either need not ask which one it is (statespace.System).
+
+    is_continuous: ClassVar[bool] = False
+    step: ClassVar[float] = 1
+
+    @property
+    def model(self) -> Model:
+        """The model itself."""
+        return self
+
+    def with_model(self, model: Model) -> Model:
+        """Return another model in the same kind of time, which is that model.
+
+        Parameters
+        ----------
+        model : Model
+            The other model.
+
+        Returns
+        -------
+        Model
+            The same.
+        """
+        return model
+
+    @cached_property
+    def layout(self) -> StateLayout:
+        """Which entries of the state are public opinions, hidden ones that adapt, and memory of the noise."""
+        return StateLayout(self.n, has_hidden=self.adaptation is not None, has_memory=self.noise.has_memory)
+
+    @property
+    def deviations(self) -> Array:
+        """The standard deviation of each agent's noise before the gain, without its scale over time."""
+        return self.noise.deviations(self.n)
 
     @property
     def n(self) -> int:

@@ -14,7 +14,7 @@ from peerpressure.errors import InvalidInputError, PeerPressureError, TooLargeEr
 from peerpressure.model import Model
 from peerpressure.progress import ShouldStop, cancellable, reporter
 from peerpressure.sde import SDE, TaylorScheme
-from peerpressure.statespace import model_of, state_layout, step_length
+from peerpressure.statespace import System, checked_system
 from peerpressure.trajectory import MOST_STEPS, State, Trajectory, replicate_numbers, seed_number, whole
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def as_record(value: Record | str) -> Record:
 
 
 def simulate(
-    model: Model | SDE,
+    model: System,
     steps: int,
     replicates: int | Sequence[int] | None = None,
     *,
@@ -165,8 +165,8 @@ def simulate(
     >>> run.states.shape
     (3, 101, 2)
     """
-    equation, length = model if isinstance(model, SDE) else None, step_length(model)
-    model = model_of(model)
+    length = checked_system(model).step
+    equation, model = model if isinstance(model, SDE) else None, model.model
     steps = whole(steps, "steps", least=0, most=MOST_STEPS)
     # The start comes first, since it may determine the replicates and the seed.
     begin = _starting_state(model, length, start, start_step)
@@ -194,7 +194,7 @@ def _starting_state(model: Model, length: float, start: State | Trajectory | Non
     """Return the state to begin with: the model's own, or where another run ended."""
     step = whole(start_step, "start_step", least=0, most=MOST_STEPS)
     if start is None:
-        hidden = model.x0 if state_layout(model).has_hidden else None
+        hidden = model.x0 if model.layout.has_hidden else None
         return State(step, model.start_state, hidden=hidden, step_length=length)
     state: object = start.final if isinstance(start, Trajectory) else start
     if not isinstance(state, State):
@@ -208,7 +208,7 @@ def _starting_state(model: Model, length: float, start: State | Trajectory | Non
         raise InvalidInputError(
             message(rule, got=f"{state.public.shape[-1]} agents", remedy="start from a run of this model")
         )
-    if state_layout(model).has_hidden and state.hidden is None:
+    if model.layout.has_hidden and state.hidden is None:
         rule = "a run of opinions that adapt must start with hidden opinions"
         raise InvalidInputError(message(rule, got="a state without them", remedy="start from a run of this model"))
     if not all(np.isfinite(part).all() for part in (state.public, state.hidden, state.memory) if part is not None):
@@ -321,9 +321,9 @@ def _plan(
     )
 
 
-def memory_needed(system: Model | SDE, steps: int, replicates: int, keep: Record) -> tuple[int, int]:
+def memory_needed(system: System, steps: int, replicates: int, keep: Record) -> tuple[int, int]:
     """Return the bytes that a run of float64 records, and those that it works with."""
-    model, chosen = model_of(system), np.arange(replicates)
+    model, chosen = system.model, np.arange(replicates)
     agents = model.n if keep.agents is None else model.network.indices(keep.agents).size
     series = isinstance(system, SDE) and system.path_method == "taylor"
     return _sizes(
@@ -344,7 +344,7 @@ def _sizes(
 ) -> tuple[int, int]:
     from peerpressure.engine.plan import bytes_needed
 
-    size, entries, at = precision.itemsize, model.network.adjacency.nnz, state_layout(model)
+    size, entries, at = precision.itemsize, model.network.adjacency.nnz, model.layout
     # 24 bytes are the three summaries in float64.
     numbers = agents * size * keep.states * (1 + at.has_hidden) + 24 * keep.summaries
     recorded = replicates.size * times * numbers + 8 * times

@@ -34,7 +34,6 @@ from peerpressure.recovery import Estimate, NetworkEstimate, Observation, recove
 from peerpressure.report.run import recorded_epsilon
 from peerpressure.scenario._scenario import Observe, Privacy
 from peerpressure.simulation import Record, simulate
-from peerpressure.statespace import state_layout
 from peerpressure.theory import (
     Outcome,
     Rate,
@@ -236,7 +235,7 @@ def _pressures(built: BuiltScenario) -> Arrays:
 def shown_times(built: BuiltScenario, limits: Limits) -> Thinning:
     """Return as many times as fit into one picture: one number for each agent, time and kind of opinion."""
     # Hidden opinions that adapt are a second path beside the public ones.
-    numbers = built.model.n * (1 + state_layout(built.model).has_hidden)
+    numbers = built.model.n * (1 + built.model.layout.has_hidden)
     return thinned(built.steps, min(limits.times, limits.states // numbers))
 
 

@@ -17,9 +17,8 @@ from peerpressure.recovery import Estimate, NetworkEstimate, Target, recover
 from peerpressure.scenario import Scenario
 from peerpressure.scenario._scenario import Privacy
 from peerpressure.scenario._section import as_labels
-from peerpressure.sde import SDE
 from peerpressure.simulation import Record, simulate
-from peerpressure.statespace import model_of
+from peerpressure.statespace import System
 from peerpressure.theory import Verdict, diagnose
 from peerpressure.trajectory import Trajectory
 
@@ -72,7 +71,7 @@ class Experiment:
     progress: bool = False
 
     @cached_property
-    def system(self) -> Model | SDE:
+    def system(self) -> System:
         """The simulated system: the model, or its SDE where time is continuous."""
         # Cached, because building draws networks and agents, which is slow, and all results are about this system.
         return self.scenario.system()
@@ -80,7 +79,7 @@ class Experiment:
     @property
     def model(self) -> Model:
         """The model."""
-        return model_of(self.system)
+        return self.system.model
 
     @property
     def steps(self) -> int:
@@ -194,7 +193,7 @@ class Experiment:
     @cached_property
     def frontier(self) -> Frontier | None:
         """The cost of other noise designs; None where that takes long, or the model is not that of the paper."""
-        plain = isinstance(self.system, Model) and self.model.is_plain and self.model.network.is_simple
+        plain = not self.system.is_continuous and self.model.is_plain and self.model.network.is_simple
         if not plain or self.model.n * self.steps > MOST_COMPARED:
             return None
         asked = self.scenario.privacy or Privacy()
@@ -244,7 +243,7 @@ def tables_of(experiment: Experiment) -> Iterator[tuple[str, pd.DataFrame]]:
         if experiment.scenario.observe.unknown_network is not None:
             yield "inferred_network", experiment.inferred_network.to_dataframe()
     yield "agents", agents(experiment)
-    if experiment.scenario.privacy is not None and isinstance(experiment.system, Model):
+    if experiment.scenario.privacy is not None and not experiment.system.is_continuous:
         yield "budget", spent(experiment)
         if experiment.frontier is not None:
             yield "frontier", experiment.frontier.table

@@ -14,10 +14,9 @@ import numpy as np
 from peerpressure.dates import ROUNDING
 from peerpressure.errors import FileFormatError, InvalidInputError, TooLargeError, first_few, message
 from peerpressure.files import amount, naming
-from peerpressure.model import Model
 from peerpressure.scenario import Scenario
-from peerpressure.sde import SDE
 from peerpressure.simulation import memory_needed
+from peerpressure.statespace import System
 from peerpressure.storage import by_topic, on_steps, read_frame
 from peerpressure.trajectory import Trajectory
 
@@ -50,9 +49,7 @@ class ObservedOutputs(NamedTuple):
     description: str
 
 
-def read_outputs(
-    path: str | Path, system: Model | SDE, step: str | None = None, origin: object = None
-) -> ObservedOutputs:
+def read_outputs(path: str | Path, system: System, step: str | None = None, origin: object = None) -> ObservedOutputs:
     r"""Return the outputs in a file as runs of the system, one for each topic; an SDE has real times.
 
     Parameters
@@ -93,7 +90,7 @@ def read_outputs(
     ...     read_outputs(file, Model(k2(), [1.0, 2.0])).runs[""].states
     array([[[1., 2.]]])
     """
-    model, length = (system.model, system.step) if isinstance(system, SDE) else (system, None)
+    model, length = system.model, system.step if system.is_continuous else None
     with naming(path, "a file of outputs"):
         frame, words = read_frame(path, model)
         if length is not None and step is None:

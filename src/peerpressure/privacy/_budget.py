@@ -44,7 +44,7 @@ from peerpressure.schedules import Constant, Table
 from peerpressure.sde import SDE
 from peerpressure.sde._equation import FIRST_TIME
 from peerpressure.sde._moments import schedules_of
-from peerpressure.statespace import System, state_layout, with_model
+from peerpressure.statespace import System
 from peerpressure.step import Array
 from peerpressure.theory import OptimalSchedule, optimal_schedule
 from peerpressure.theory._forecast import mode_error
@@ -273,7 +273,7 @@ def budget_of(definition: Definition, delta: float) -> Budget:
     # Information about location of the law at unit std: 1 for Gaussian noise, more for all others.
     unit = noise.fisher_information()
     columns = {"information": divide(exact.squares, 1 / unit)}
-    if isinstance(definition.system, Model) and definition.is_complete:
+    if not definition.system.is_continuous and definition.is_complete:
         columns["own_information"] = divide(exact.own_squares, 1 / unit)
     columns |= promise.account(safe, definition.sensitivity, delta, noise)
     _correct_lower_bound(columns, definition, promise, delta)
@@ -302,13 +302,13 @@ def shifts_of(definition: Definition, first: float = 1.0) -> Release:
     d = definition
     if d.observation is None:
         return release_of_information(np.zeros(d.model.n))
-    readable = isinstance(d.system, Model) and d.is_complete and is_invertible(d.system)
-    if isinstance(d.system, Model) and (readable or not isinstance(d.system.noise, Gaussian)):
-        return release(d.system, d.steps, first=first, sees_start=d.sees_start, runs=d.runs, insiders=d.is_insider)
+    readable = d.is_complete and is_invertible(d.model)
+    if not d.system.is_continuous and (readable or not isinstance(d.model.noise, Gaussian)):
+        return release(d.model, d.steps, first=first, sees_start=d.sees_start, runs=d.runs, insiders=d.is_insider)
     known = np.where(d.is_insider, 0.0, d.model.noise.deviations(d.model.n))
     quiet = replace(d.model, noise=replace(d.model.noise, std=known)) if d.insiders else d.model
     # The diagonal of J is the information about one agent if all others are known, the worst case that privacy assumes.
-    found = information(with_model(d.system, quiet), d.steps, d.observation).diagonal
+    found = information(d.system.with_model(quiet), d.steps, d.observation).diagonal
     return release_of_information(d.runs * np.asarray(found))
 
 
@@ -563,7 +563,7 @@ def _check_attainable(now: Budget) -> None:
     if math.isinf(now.model.noise.fisher_information()):
         rule = "no amount of this noise meets a budget, for it is bounded or has jumps"
         raise InvalidInputError(message(rule, got=now.model.noise, remedy="use Gaussian or Laplace noise"))
-    if now.model.noise.is_frozen and state_layout(now.model).has_hidden:
+    if now.model.noise.is_frozen and now.model.layout.has_hidden:
         rule = "frozen noise hides nothing from who sees all where opinions fade from under it"
         remedy = "use white or AR(1) noise, or a model without adaptation"
         raise InvalidInputError(message(rule, got=str(now.model.adaptation), remedy=remedy))

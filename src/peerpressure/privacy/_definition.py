@@ -22,7 +22,8 @@ from peerpressure.privacy._accounting import positive
 from peerpressure.privacy._release import leaks_at_first_step, require_independent_start
 from peerpressure.recovery import Observation
 from peerpressure.recovery._innovations import shows_start
-from peerpressure.statespace import System, initial_state, model_of
+from peerpressure.sde import SDE
+from peerpressure.statespace import System, checked_system, initial_state
 from peerpressure.theory._moments import step_count
 
 Observed: TypeAlias = Sequence[Hashable] | Observation | None
@@ -101,13 +102,13 @@ class Definition:
     insiders: Sequence[Hashable] = ()
 
     def __post_init__(self) -> None:
-        require_independent_start(self.system)
-        _require_known_updates(model_of(self.system))
+        require_independent_start(checked_system(self.system))
+        _require_known_updates(self.system.model)
         inside = _labels(self.insiders, "insiders")
         look = as_observation(self.observed)
         # The checks of labels are those of an observation.
         for agents in (inside, () if look is None or look.agents is None else look.agents):
-            model_of(self.system).network.indices(agents)
+            self.system.model.network.indices(agents)
         object.__setattr__(self, "steps", step_count(self.steps))
         object.__setattr__(self, "sensitivity", positive(self.sensitivity, "sensitivity"))
         object.__setattr__(self, "runs", step_count(self.runs, "runs"))
@@ -120,7 +121,7 @@ class Definition:
     def _check_insiders(self, look: Observation | None) -> None:
         if not self.insiders:
             return
-        if not isinstance(self.system, Model):
+        if self.system.is_continuous:
             rule = "insiders are accounted for in discrete time"
             raise InvalidInputError(message(rule, got="an SDE", remedy="use the model that the SDE was made from"))
         if len(set(self.insiders)) == self.system.n:
@@ -134,7 +135,7 @@ class Definition:
     @property
     def model(self) -> Model:
         """The model, also of an SDE."""
-        return model_of(self.system)
+        return self.system.model
 
     @cached_property
     def is_insider(self) -> NDArray[np.bool_]:
@@ -227,20 +228,20 @@ class Definition:
 
     def _start(self) -> str:
         said = start_term(self.system, sees_start=self.sees_start)
-        if self.insiders and isinstance(self.system, Model) and leaks_at_first_step(self.system):
+        if self.insiders and leaks_at_first_step(self.model):
             said += " Insiders hear it from their neighbours, whose hidden opinions they know."
         return said
 
     def _grid(self) -> str:
         return (
-            f"The path is observed at intervals of {self.system.step:g}. "  # type: ignore[union-attr]
+            f"The path is observed at intervals of {self.system.step:g}. "
             "A finer observer learns more; the limit (ε, all times) holds for an observer of all agents at all times."
         )
 
 
 def has_grid(system: System) -> bool:
     """Return whether there is a path between the observed times: in continuous time, unless drawn by Euler steps."""
-    return not isinstance(system, Model) and system.path_method != "euler"
+    return isinstance(system, SDE) and system.path_method != "euler"
 
 
 def _require_known_updates(model: Model) -> None:
@@ -257,17 +258,17 @@ def start_term(system: System, *, sees_start: bool = False) -> str:
         return "The start is public and must not depend on the hidden opinions."
     if sees_start:
         return "y₀ = x₀ is observed, which reveals the hidden opinion of every observed agent."
-    if not isinstance(system, Model):
+    if system.is_continuous:
         return (
             "y₀ = x₀ is not observed, but the public opinions a short time later are close to it and reveal most of it."
         )
-    shown = int(np.count_nonzero(shows_start(system)))
+    shown = int(np.count_nonzero(shows_start(system.model)))
     if shown:
         return (
             f"y₀ = x₀ is not observed, but kept at step 1 by {shown:,} agents, which reveals their hidden opinions; a "
             "public start avoids that."
         )
-    if not leaks_at_first_step(system):
+    if not leaks_at_first_step(system.model):
         return "y₀ = x₀ is not observed, and no agent responds to it at step 1."
     return (
         "y₀ = x₀ is not observed; an observer of y₀ knows every hidden opinion. Neighbours respond to it at step 1, "

@@ -17,7 +17,7 @@ from peerpressure.privacy._release import require_independent_start
 from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.recovery import METHODS, Estimate, Observation, Prior, outputs_of
 from peerpressure.recovery._least_squares import SymmetricOperator, few_threads
-from peerpressure.statespace import System, initial_state, model_of, step_length, transitions, with_model
+from peerpressure.statespace import System, checked_system, initial_state, transitions
 from peerpressure.step import Array
 from peerpressure.theory._moments import step_count
 from peerpressure.trajectory import State, Trajectory
@@ -160,7 +160,7 @@ def exposure(
     >>> exposure(model, 9, prior=Prior(0.0, 1.0)).table["ratio"].round(12).tolist()
     [0.1, 0.1, 0.1, 0.1]
     """
-    with cancellable(should_stop), few_threads(model_of(model).n):
+    with cancellable(should_stop), few_threads(checked_system(model).n):
         return _exposure(model, steps, observed, prior)
 
 
@@ -168,7 +168,7 @@ def _exposure(model: System, steps: int, observed: Observed, prior: Prior | None
     import pandas as pd
 
     require_independent_start(model)
-    T, base = step_count(steps), model_of(model)
+    T, base = step_count(steps), model.model
     given = _default_prior(base) if prior is None else prior.in_order(base.network.labels)
     before, look = given.variances(base.n), as_observation(observed)
     seen = observed_agents(base, look)
@@ -210,7 +210,7 @@ def _is_exact(model: Model) -> bool:
 
 def _note(system: System) -> str:
     """Return in what way the numbers are bounds, and nothing where they are exact."""
-    model = model_of(system)
+    model = system.model
     if not _is_exact(model):
         said = "As the noise is not Gaussian, this is what the best linear estimate learns: others may learn more."
         bounded = " No positive variance bounds the error of an estimate under this law of noise."
@@ -239,9 +239,9 @@ def _variances(system: System, steps: int, look: Observation | None, priors: Ite
 
     It is the same for every run, so that the run without noise serves, and for every law of the noise.
     """
-    model = model_of(system)
+    model = system.model
     noise = Gaussian(model.noise.std, time_scale=model.noise.time_scale, temporal=model.noise.temporal)
-    gaussian = with_model(system, replace(model, noise=noise))
+    gaussian = system.with_model(replace(model, noise=noise))
     data = outputs_of(gaussian, _noiseless_run(gaussian, steps), look)
     if not data.seen.free.size:
         return [np.zeros(model.n) for _ in priors]
@@ -251,7 +251,7 @@ def _variances(system: System, steps: int, look: Observation | None, priors: Ite
 
 
 def _noiseless_run(system: System, steps: int) -> Trajectory:
-    model, start = model_of(system), initial_state(system)
+    model, start = system.model, initial_state(system)
     state = start.offset + start.forward(model.x0)
     path = [state[start.layout.public]]
     for step in transitions(system, steps):
@@ -261,7 +261,7 @@ def _noiseless_run(system: System, steps: int) -> Trajectory:
         model=model,
         seed=0,
         replicates=np.zeros(1, dtype=np.int64),
-        times=np.arange(steps + 1) * np.float64(step_length(system)),
+        times=np.arange(steps + 1) * np.float64(system.step),
         agents=np.arange(model.n),
         states=np.stack(path)[None],
         minimum=None,

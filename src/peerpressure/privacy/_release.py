@@ -26,7 +26,7 @@ from peerpressure.noise import Gaussian, Noise
 from peerpressure.recovery._innovations import shows_start
 from peerpressure.recovery._least_squares import Whitening, divide, innovation_std
 from peerpressure.schedules import Table
-from peerpressure.statespace import System, model_of, retained
+from peerpressure.statespace import System, retained
 from peerpressure.step import Array
 from peerpressure.theory._moments import step_count
 
@@ -44,7 +44,7 @@ def require_independent_start(system: System) -> None:
     Privacy accounts treat a given start as public knowledge that does not depend on x₀. A start computed from x₀
     reveals it before any noise is added, so that no finite ε holds. A constant start is always accepted.
     """
-    model = model_of(system)
+    model = system.model
     if isinstance(model.start, str) or np.ptp(model.start_state) == 0 or not _is_affine(model.start_state, model.x0):
         return
     equal = np.array_equal(model.start_state, model.x0)

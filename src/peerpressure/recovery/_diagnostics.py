@@ -14,7 +14,7 @@ from scipy import special
 from peerpressure.errors import InvalidInputError
 from peerpressure.recovery._least_squares import few_threads
 from peerpressure.recovery._observation import Outputs
-from peerpressure.statespace import System, model_of, step_length
+from peerpressure.statespace import System
 from peerpressure.step import Array
 
 if TYPE_CHECKING:
@@ -384,7 +384,7 @@ class FitDiagnostics:
     def times(self) -> Array:
         """The times of the residuals, (T,)."""
         steps = np.arange(0) if self._found is None else self._found.times
-        return np.asarray(steps * step_length(self.system), dtype=np.float64)
+        return np.asarray(steps * self.system.step, dtype=np.float64)
 
     @property
     def residuals(self) -> Array | None:
@@ -486,7 +486,7 @@ class FitDiagnostics:
         return w, np.asarray(self._found.agents)
 
     def _names(self, positions: NDArray[np.int64]) -> dict[str, list[Hashable]]:
-        return model_of(self.system).network.name_columns(positions.tolist())
+        return self.system.model.network.name_columns(positions.tolist())
 
     @property
     def log_likelihood(self) -> Array | None:

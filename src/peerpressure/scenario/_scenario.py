@@ -45,8 +45,8 @@ from peerpressure.scenario._system import (
     derived_schedule,
 )
 from peerpressure.schedules import SCHEDULES, Linear, Schedule
-from peerpressure.sde import SDE
 from peerpressure.simulation import Record, as_record
+from peerpressure.statespace import System
 from peerpressure.trajectory import Trajectory
 
 # The schema is generated from the sections and shipped as a file, so that editors need not run Python.
@@ -356,7 +356,7 @@ class Scenario(Section):
             **agent_values(self.agents, network, seed, self.network_file),
         )
 
-    def system(self) -> Model | SDE:
+    def system(self) -> System:
         """Return the model, or its stochastic differential equation where time is continuous.
 
         Returns

@@ -181,6 +181,7 @@ class SDE:
     step: float = 0.1
     scaling: Scaling = "printed"
     method: Method = "auto"
+    is_continuous: ClassVar[bool] = True
     _only_step: ClassVar[int | None] = None
 
     def __post_init__(self) -> None:
@@ -198,6 +199,21 @@ class SDE:
             rule = "an Euler step must not be longer than 1, where the scheme becomes unstable"
             remedy = f"use method='{'taylor' if self.is_plain else 'exact'}', or a step of at most 1"
             raise ModelError(message(rule, got=f"{self.step:g}", remedy=remedy))
+
+    def with_model(self, model: Model) -> SDE:
+        """Return the equation of another model with the same settings.
+
+        Parameters
+        ----------
+        model : Model
+            The other model.
+
+        Returns
+        -------
+        SDE
+            Its equation.
+        """
+        return replace(self, model=model)
 
     @property
     def n(self) -> int:

@@ -16,8 +16,8 @@ from peerpressure.model import Model
 from peerpressure.noise import NoNoise
 from peerpressure.parameters import Parameter
 from peerpressure.schedules import Constant, Formula, Linear, Schedule, Table
-from peerpressure.sde import SDE
 from peerpressure.simulation import simulate
+from peerpressure.statespace import System
 from peerpressure.step import Array
 from peerpressure.theory._classification import LongRun, Outcome, classify, is_consensus_value
 from peerpressure.theory._departure import decide
@@ -146,11 +146,11 @@ def advice(long_run: LongRun, ahead: Forecast) -> Advice:
     return Advice(now, tuple(found), _omitted(long_run.system, ahead.steps))
 
 
-def _omitted(system: Model | SDE, steps: int) -> Reason | None:
+def _omitted(system: System, steps: int) -> Reason | None:
     """Return why the optimal schedule is not computed along with a diagnosis."""
-    if isinstance(system, SDE):
+    if system.is_continuous:
         return Reason(ReasonCode.OPTIMUM_CONTINUOUS)
-    work = pass_work(system, steps)
+    work = pass_work(system.model, steps)
     return None if work <= OPTIMUM_WORK else Reason(ReasonCode.OPTIMUM_TOO_LARGE, {"agents": system.n, "steps": steps})
 
 
@@ -159,13 +159,13 @@ def _candidates(long_run: LongRun, steps: int) -> Iterator[tuple[Name, Schedule]
     if line is not None:
         yield "tuned", line
     system = long_run.system
-    if isinstance(system, SDE):
+    if system.is_continuous:
         return
     if _omitted(system, steps) is None:
-        distance = HorizonDistance(system, steps)
+        distance = HorizonDistance(system.model, steps)
         yield "optimal", optimum(distance, best_line(distance)).schedule
         return
-    averaging = _sampled_averaging(system, steps)
+    averaging = _sampled_averaging(system.model, steps)
     if averaging is not None:
         yield "line" if isinstance(averaging, Linear) else "averaging", averaging
 

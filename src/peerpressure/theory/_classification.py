@@ -18,7 +18,7 @@ from peerpressure.networks import Network
 from peerpressure.networks._classes import phases
 from peerpressure.schedules import Constant, Formula, Growth, Table
 from peerpressure.sde import SDE
-from peerpressure.statespace import model_of, noise_deviations, with_model
+from peerpressure.statespace import System, checked_system
 from peerpressure.step import Array
 from peerpressure.theory._recurrence import AbsoluteProbability
 from peerpressure.theory._regime import (
@@ -106,7 +106,7 @@ class LongRun:
     sign of the agent's camp, which makes all weights positive; ``model`` and ``system`` are the result.
     """
 
-    system: Model | SDE
+    system: System
     model: Model
     deviations: Array
     regime: Regime
@@ -316,22 +316,22 @@ def is_consensus_value(model: Model, value: float) -> bool:
     return abs(value - model.consensus_value) <= SAME * float(np.ptp(model.x0)) + rounding
 
 
-def classify(system: Model | SDE) -> LongRun:
+def classify(system: System) -> LongRun:
     """Classify the long-run behaviour of a model or SDE.
 
     >>> from peerpressure.networks import k2
     >>> classify(Model(k2(), hidden=[0, 1])).outcome
     <Outcome.CONSENSUS: 'consensus on v'>
     """
-    given = model_of(system)
+    given = checked_system(system).model
     require_synchronous(given, "this", "diagnose has limit and rates of other models")
     growth = given.pressure.growth
     regime = regime_of(given.pressure, growth)
     # Under bounded pressure agents have no common value, and their own ones are wanted.
     has_camps = given.network.signed and given.network.is_balanced and given.adaptation is None
     has_camps = has_camps and regime is not Regime.BOUNDED
-    system = with_model(system, without_signs(given)) if has_camps else system
-    model, deviations = model_of(system), noise_deviations(system)
+    system = system.with_model(without_signs(given)) if has_camps else system
+    model, deviations = system.model, system.deviations
     continuous = system is not model
     structure = structure_of(model, regime, continuous=continuous)
     # Elsewhere the start is forgotten.

@@ -20,8 +20,7 @@ from peerpressure.model import Model
 from peerpressure.networks import Network
 from peerpressure.networks._classes import absorbed, closed_classes, double_cover, phases
 from peerpressure.schedules import Constant
-from peerpressure.sde import SDE
-from peerpressure.statespace import model_of, with_model
+from peerpressure.statespace import System
 from peerpressure.step import Array
 from peerpressure.theory._classification import LongRun, Outcome, classify
 from peerpressure.theory._departure import decide
@@ -83,12 +82,12 @@ def _classes(network: Network) -> list[_Class]:
     return out
 
 
-def judge(system: Model | SDE, long_run: LongRun, tolerance: float) -> GeneralOutcome | None:
+def judge(system: System, long_run: LongRun, tolerance: float) -> GeneralOutcome | None:
     """Return the outcome on a network of several closed classes or without balance; None where no result is known.
 
     ``long_run`` is the classification, which has the regimes of pressure and noise.
     """
-    model, regime = model_of(system), long_run.regime
+    model, regime = system.model, long_run.regime
     noise = noise_effect(model, regime)
     known = regime is not Regime.UNKNOWN and noise not in (NoiseEffect.UNKNOWN, NoiseEffect.WANDERS)
     if model.adaptation is not None or not known:
@@ -113,7 +112,7 @@ def _bounded(long_run: LongRun) -> GeneralOutcome | None:
     return GeneralOutcome(Outcome.DISAGREEMENT, (span, Reason(moves)), state=state)
 
 
-def _growing(system: Model | SDE, long_run: LongRun, noise: NoiseEffect, tolerance: float) -> GeneralOutcome | None:
+def _growing(system: System, long_run: LongRun, noise: NoiseEffect, tolerance: float) -> GeneralOutcome | None:
     model, parts = long_run.model, _classes(long_run.model.network)
     several = sum(part.agents.size > 1 for part in parts)
     if several > MOST_CLASSES:
@@ -141,7 +140,7 @@ def _growing(system: Model | SDE, long_run: LongRun, noise: NoiseEffect, toleran
     return GeneralOutcome(outcome, tuple(reasons), tuple(limits), state)
 
 
-def _class_limit(system: Model | SDE, part: _Class, long_run: LongRun, tolerance: float) -> ClassLimit | None:
+def _class_limit(system: System, part: _Class, long_run: LongRun, tolerance: float) -> ClassLimit | None:
     """Return the limit of a class, whose value is None where it is periodic; None where it is not known."""
     model, agents = long_run.model, part.agents
     periodic = part.rotates and long_run.regime is Regime.FAST and not long_run.continuous
@@ -154,7 +153,7 @@ def _class_limit(system: Model | SDE, part: _Class, long_run: LongRun, tolerance
         std = float(long_run.deviations[agents[0]]) if model.noise.autocorrelation == 1 else 0.0
         return ClassLimit(agents, part.camp, float(model.x0[agents[0]]), std, math.inf, 1)
     alone = _class_model(model, part)
-    found, limit, _ = decide(classify(with_model(system, alone)), tolerance)
+    found, limit, _ = decide(classify(system.with_model(alone)), tolerance)
     if found.outcome in (Outcome.OSCILLATION, Outcome.PERIODIC):
         return ClassLimit(agents, part.camp, None, math.nan, alone.kappa, part.period)
     if found.outcome not in (Outcome.CONSENSUS, Outcome.BIASED_CONSENSUS) or limit is None:

@@ -21,7 +21,7 @@ from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
 from peerpressure.parameters import Parameter
-from peerpressure.sde import SDE
+from peerpressure.statespace import System
 from peerpressure.step import Array
 from peerpressure.theory._classification import LongRun, Outcome, classify
 from peerpressure.theory._limits import ConsensusLimit, component_limit, limit_of, noise_is_in_the_way
@@ -237,7 +237,7 @@ def _integral(values: Array, x: Array) -> Array:
     return np.asarray(cumulative_simpson(values, x=x, initial=0.0))
 
 
-def consensus_limit(model: Model | SDE, *, tolerance: float = 1e-6) -> ConsensusLimit:
+def consensus_limit(model: System, *, tolerance: float = 1e-6) -> ConsensusLimit:
     """Return the value that all public opinions converge to, be it v or not.
 
     Where Σ 1/ρ_t converges, the start and early noise are never forgotten, and the limit is that of the consensus mode

@@ -15,7 +15,7 @@ from peerpressure.networks import NetworkLaw, TemporalNetwork, joint_connectivit
 from peerpressure.progress import ShouldStop, cancellable, checkpoint
 from peerpressure.schedules import Constant, Formula, Table
 from peerpressure.sde import SDE
-from peerpressure.statespace import model_of, step_length
+from peerpressure.statespace import System, checked_system
 from peerpressure.step import Array
 from peerpressure.theory._advice import advice
 from peerpressure.theory._asynchronous import asynchronous_verdict
@@ -50,7 +50,7 @@ Reasons: TypeAlias = list[Reason]
 
 
 def diagnose(
-    model: Model | SDE,
+    model: System,
     steps: int | None = None,
     *,
     tolerance: float | None = None,
@@ -104,12 +104,12 @@ def diagnose(
     'permanent oscillation between the two sides'
     """
     with cancellable(should_stop):
-        return _diagnose(model, None if steps is None else step_count(steps), tolerance, advise=advise)
+        return _diagnose(checked_system(model), None if steps is None else step_count(steps), tolerance, advise=advise)
 
 
-def _check_schedules(system: Model | SDE, steps: int) -> None:
+def _check_schedules(system: System, steps: int) -> None:
     """Raise for a formula that is illegal at one of the steps, before any work is done."""
-    model, unit = model_of(system), step_length(system)
+    model, unit = system.model, system.step
     for first in range(1, steps + 1, _AT_ONCE):
         checkpoint()
         times = unit * np.arange(first, min(first + _AT_ONCE, steps + 1))
@@ -119,18 +119,18 @@ def _check_schedules(system: Model | SDE, steps: int) -> None:
             model.noise.scale(times)
 
 
-def _diagnose(model: Model | SDE, horizon: int | None, tolerance: float | None, *, advise: bool) -> Verdict:
+def _diagnose(model: System, horizon: int | None, tolerance: float | None, *, advise: bool) -> Verdict:
     if horizon is not None:
         _check_schedules(model, horizon)
-    if model_of(model).activation is not None:
-        return _asynchronous(model_of(model), horizon, tolerance)
+    if model.model.activation is not None:
+        return _asynchronous(model.model, horizon, tolerance)
     long_run = with_component_values(classify(model), most=_NAMED_COMPONENTS, tolerance=_TOLERANCE)
     ahead = None if horizon is None else forecast(model, horizon, tolerance=tolerance)
     covered = is_covered(long_run.model)
     if not covered and not long_run.settled:
         found = judge(long_run.system, long_run, _TOLERANCE)
         if found is not None:
-            return _general_verdict(long_run, found, ahead, model_of(model).network.camps)
+            return _general_verdict(long_run, found, ahead, model.model.network.camps)
     # Without one value for all there is nothing to be closer to.
     one_value = covered and long_run.model.network.is_connected
     better = advice(long_run, ahead) if advise and one_value and ahead is not None else None
@@ -168,10 +168,10 @@ def _with_camps(outcome: Outcome) -> Outcome:
     return Outcome.BIPARTITE if agrees else outcome
 
 
-def _camps(long_run: LongRun, system: Model | SDE) -> tuple[Reason, ...]:
+def _camps(long_run: LongRun, system: System) -> tuple[Reason, ...]:
     if not long_run.has_camps:
         return ()
-    first = int(np.count_nonzero(model_of(system).network.camps == 1))
+    first = int(np.count_nonzero(system.model.network.camps == 1))
     return (Reason(ReasonCode.CAMPS, {"first": first, "second": long_run.model.n - first}),)
 
 
@@ -626,7 +626,7 @@ def _unknown(long_run: LongRun, horizon: int | None, weight: float | None) -> Re
         return [Reason(code), Reason(ReasonCode.NO_HORIZON)]
     weight = start_weight(system, horizon) if weight is None else weight
     times = np.array([1, horizon])
-    rho = pressure(pressure.reading_times(times * step_length(system)))
+    rho = pressure(pressure.reading_times(times * system.step))
     first, last = (float(value) for value in rho)
     seen = _reason(ReasonCode.FINITE_HORIZON, steps=horizon, first=first, last=last, weight=weight)
     return [Reason(code), seen]

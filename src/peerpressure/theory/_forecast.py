@@ -9,13 +9,12 @@ from typing import final
 
 import numpy as np
 
-from peerpressure.model import Model
 from peerpressure.parameters import Parameter
 from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.sde import SDE
 from peerpressure.sde._moments import NEGLIGIBLE, integrate, start_of, state_path
 from peerpressure.simulation import simulate
-from peerpressure.statespace import initial_state, model_of, state_layout
+from peerpressure.statespace import System, checked_system, initial_state
 from peerpressure.statespace._systems import averaged_transitions
 from peerpressure.step import Array
 from peerpressure.theory._moments import LARGEST_COVARIANCE, consensus_mode, forward_moments, moments, step_count
@@ -78,7 +77,7 @@ class Settling:
     own_limits: bool = False
 
 
-def usual_tolerance(model: Model | SDE) -> float | None:
+def usual_tolerance(model: System) -> float | None:
     """Return 5 % of the range of hidden opinions and start, to one digit; None if all of them are equal.
 
     >>> from peerpressure.networks import k2
@@ -96,10 +95,10 @@ class SettlingWatch:
     A smaller covariance than that of the model, in the order of symmetric matrices, bounds the distances from below.
     """
 
-    def __init__(self, model: Model | SDE, tolerance: float, *, is_bound: bool = False) -> None:
+    def __init__(self, model: System, tolerance: float, *, is_bound: bool = False) -> None:
         self.tolerance, self.is_bound = tolerance, is_bound
         self._step_length = model.step if isinstance(model, SDE) else None
-        self._target = model_of(model).target
+        self._target = model.model.target
         # Before the start, so that agents who are always close have settled at step 0.
         self._apart = self._away = self._last = -1
 
@@ -206,7 +205,7 @@ class Forecast:
 
 
 def forecast(
-    model: Model | SDE, steps: int, *, tolerance: float | None = None, should_stop: ShouldStop | None = None
+    model: System, steps: int, *, tolerance: float | None = None, should_stop: ShouldStop | None = None
 ) -> Forecast:
     """Return the law of the state after a number of steps.
 
@@ -249,16 +248,16 @@ def forecast(
     steps = step_count(steps)
     if tolerance is not None:
         Parameter("tolerance", "real", "tolerance", above=0, remedy="for instance 0.05").check(tolerance)
-    watch = _settling_watch(model, steps, tolerance)
+    watch = _settling_watch(checked_system(model), steps, tolerance)
     with cancellable(should_stop):
         if isinstance(watch, Reason):
             return replace(law_after(model, steps), settling_omitted=watch)
         return law_after(model, steps, watch)
 
 
-def law_after(model: Model | SDE, steps: int, watch: SettlingWatch | None = None) -> Forecast:
+def law_after(model: System, steps: int, watch: SettlingWatch | None = None) -> Forecast:
     """Return the forecast, with settling times if the law of each step is to be watched."""
-    n, v = model_of(model).n, model.consensus_value
+    n, v = model.n, model.consensus_value
     # Means alone are the whole law without noise, and bound distances from below with it.
     alone = not is_random(model) or (watch is not None and watch.is_bound)
     means, start_weight = _means(model, steps, watch if alone else None)
@@ -270,7 +269,7 @@ def law_after(model: Model | SDE, steps: int, watch: SettlingWatch | None = None
         else _probed(model, steps, means, centres)
     )
     m = float(centres[0] @ means[0])
-    target = model_of(model).target
+    target = model.model.target
     rms_distance = math.sqrt(max(float(np.mean((means[0] - target) ** 2)) + public.total, 0.0))
     spreads = zip(means, centres, [public, *hidden], strict=True)
     apart = [math.sqrt(float(np.mean((mean - w @ mean) ** 2)) + part.apart) for mean, w, part in spreads]
@@ -294,7 +293,7 @@ def law_after(model: Model | SDE, steps: int, watch: SettlingWatch | None = None
     )
 
 
-def _settling_watch(model: Model | SDE, steps: int, tolerance: float | None) -> SettlingWatch | Reason:
+def _settling_watch(model: System, steps: int, tolerance: float | None) -> SettlingWatch | Reason:
     """Return what finds the settling times, or why they are not computed."""
     noisy = is_random(model)
     distance = usual_tolerance(model) if tolerance is None else float(tolerance)
@@ -314,14 +313,14 @@ def _of_root(stderr: float, root: float) -> float:
     return min(stderr / (2 * root), math.sqrt(stderr)) if root > 0 else math.sqrt(stderr)
 
 
-def _means(model: Model | SDE, steps: int, watch: SettlingWatch | None) -> tuple[list[Array], float]:
+def _means(model: System, steps: int, watch: SettlingWatch | None) -> tuple[list[Array], float]:
     """Return the mean public opinions, and hidden ones where they adapt, and the weight of the start in the mode."""
-    n, at = model.n, state_layout(model)
+    n, at = model.n, model.layout
     start, size = initial_state(model), at.memory.start
     # Besides the mean, a start of 1 with all else 0: its mode is the weight of the start.
     state = np.zeros((size, 2))
     state[:, 0] = (start.offset + start.forward(hidden=model.x0))[:size]
-    state[:n, 1] = model_of(model).network.camps
+    state[:n, 1] = model.model.network.camps
     hidden = np.stack([model.x0, np.zeros(n)], axis=1)
     if isinstance(model, SDE):
         first = steps if watch is None else 0
@@ -332,7 +331,7 @@ def _means(model: Model | SDE, steps: int, watch: SettlingWatch | None) -> tuple
         # The fresh noise of a step is independent of all before, so that its variance is part of the covariance.
         phi, fresh = model.noise.autocorrelation, np.zeros(n)
         deviations = model.noise.deviations(n) * math.sqrt((1 - phi) * (1 + phi))
-        following = averaged_transitions(model, range(1, steps + 1), at)
+        following = averaged_transitions(model.model, range(1, steps + 1), at)
         for t in range(steps + 1):
             if t > 0:
                 step = next(following).averaged
@@ -394,26 +393,26 @@ class _Spread:
         return self.apart + 2 * self.common - self.shared
 
 
-def is_uncertain(model: Model | SDE) -> bool:
+def is_uncertain(model: System) -> bool:
     """Whether it is random who updates, for which the covariance has no adjoint."""
-    activation = model_of(model).activation
+    activation = model.model.activation
     return activation is not None and activation.is_random
 
 
-def is_random(model: Model | SDE) -> bool:
+def is_random(model: System) -> bool:
     """Whether states are random: by noise, or by who updates."""
-    return is_uncertain(model) or not model_of(model).noise.is_zero
+    return is_uncertain(model) or not model.noise.is_zero
 
 
-def is_exact(model: Model | SDE, steps: int) -> bool:
+def is_exact(model: System, steps: int) -> bool:
     """Whether a forecast computes the whole covariance; otherwise it estimates its trace."""
-    opinions = state_layout(model).memory.start
+    opinions = model.layout.memory.start
     fits = opinions <= LARGEST_COVARIANCE and _dense_work(model, steps) <= MOST_WORK
     # Continuous time takes some dozen evaluations for a unit of time, and n² numbers in each.
     return not is_random(model) or opinions <= SMALL or (fits and not isinstance(model, SDE))
 
 
-def forecast_work(model: Model | SDE, steps: int) -> float:
+def forecast_work(model: System, steps: int) -> float:
     """Return about how many multiplications a forecast takes."""
     if not is_random(model):
         return 2 * _row_work(model, steps)
@@ -421,22 +420,22 @@ def forecast_work(model: Model | SDE, steps: int) -> float:
     return _dense_work(model, steps) if is_exact(model, steps) else probed
 
 
-def _dense_work(model: Model | SDE, steps: int) -> float:
-    opinions = state_layout(model).memory.start
+def _dense_work(model: System, steps: int) -> float:
+    opinions = model.layout.memory.start
     return float(steps * opinions * (2 * model.network.adjacency.nnz + 8 * opinions))
 
 
-def _row_work(model: Model | SDE, steps: int) -> float:
-    return float(steps * (model.network.adjacency.nnz + 10 * state_layout(model).states))
+def _row_work(model: System, steps: int) -> float:
+    return float(steps * (model.network.adjacency.nnz + 10 * model.layout.states))
 
 
-def _probes(model: Model | SDE, steps: int) -> int:
+def _probes(model: System, steps: int) -> int:
     """Return the number of random probes that are affordable."""
     return int(min(max(PROBE_WORK / (1.5 * _row_work(model, steps)), PROBES[0]), PROBES[1]))
 
 
 def _covariances(
-    model: Model | SDE, steps: int, means: list[Array], centres: list[Array], watch: SettlingWatch | None
+    model: System, steps: int, means: list[Array], centres: list[Array], watch: SettlingWatch | None
 ) -> list[_Spread]:
     """Read the parts off the covariance of all agents: Var(y_i − m) = P_ii − 2(Pw)_i + wᵀPw."""
     n = model.n
@@ -451,7 +450,7 @@ def _covariances(
                 watch(t, mean[:n], found[:n, :n])
     else:
         public = None if watch is None else lambda t, mean, P: watch(t, mean[:n], P[:n, :n])
-        found = forward_moments(model, np.array([steps]), hidden=len(means) > 1, watch=public).covariance
+        found = forward_moments(model.model, np.array([steps]), hidden=len(means) > 1, watch=public).covariance
     spreads = []
     for k, w in enumerate(centres):
         P = found[k * n : (k + 1) * n, k * n : (k + 1) * n]
@@ -463,7 +462,7 @@ def _covariances(
     return spreads
 
 
-def _probed(model: Model | SDE, steps: int, means: list[Array], centres: list[Array]) -> list[_Spread]:
+def _probed(model: System, steps: int, means: list[Array], centres: list[Array]) -> list[_Spread]:
     """Estimate the parts by the adjoint: exactly on the directions of largest variance, elsewhere with random signs.
 
     A few simulated deviations span these directions Q. With P′ the covariance of y_i − m and random signs z,
@@ -497,7 +496,7 @@ def _estimated(found: Array, n: int, directions: int) -> _Spread:
     return _Spread(float(found[0, 0]), float(found[0, 1]), float(exact + sampled.mean()), stderr)
 
 
-def mode_error(model: Model | SDE, steps: int) -> float:
+def mode_error(model: System, steps: int) -> float:
     """Return the root-mean-square distance of the consensus mode to v after some steps, exactly.
 
     Parameters
@@ -530,6 +529,6 @@ def mode_error(model: Model | SDE, steps: int) -> float:
     return math.hypot(mean - model.consensus_value, math.sqrt(variance))
 
 
-def _mode_moments(model: Model | SDE, steps: int) -> tuple[float, float]:
+def _mode_moments(model: System, steps: int) -> tuple[float, float]:
     found = moments(model, steps, of=consensus_mode(model))
     return float(found.mean[-1, 0]), float(found.variance[-1, 0])
