@@ -97,7 +97,7 @@ class SettlingWatch:
 
     def __init__(self, model: System, tolerance: float, *, is_bound: bool = False) -> None:
         self.tolerance, self.is_bound = tolerance, is_bound
-        self._step_length = model.step if isinstance(model, SDE) else None
+        self._step_length = model.step if model.is_continuous else None
         self._target = model.model.target
         # Before the start, so that agents who are always close have settled at step 0.
         self._apart = self._away = self._last = -1
@@ -300,7 +300,7 @@ def _settling_watch(model: System, steps: int, tolerance: float | None) -> Settl
     if distance is None:
         return Reason(ReasonCode.SETTLING_NO_RANGE)
     # In continuous time each number is interpolated at each step.
-    work = 10.0 * steps * model.n if isinstance(model, SDE) else 0.0
+    work = 10.0 * steps * model.n if model.is_continuous else 0.0
     if work > MOST_WORK:
         return Reason(ReasonCode.SETTLING_TOO_LARGE, {"agents": model.n, "steps": steps})
     bounded = noisy and (not is_exact(model, steps) or work * model.n > MOST_WORK)
@@ -409,7 +409,7 @@ def is_exact(model: System, steps: int) -> bool:
     opinions = model.layout.memory.start
     fits = opinions <= LARGEST_COVARIANCE and _dense_work(model, steps) <= MOST_WORK
     # Continuous time takes some dozen evaluations for a unit of time, and n² numbers in each.
-    return not is_random(model) or opinions <= SMALL or (fits and not isinstance(model, SDE))
+    return not is_random(model) or opinions <= SMALL or (fits and not model.is_continuous)
 
 
 def forecast_work(model: System, steps: int) -> float:
