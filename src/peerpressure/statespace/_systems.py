@@ -34,18 +34,8 @@ class System(Protocol):
 
     Attributes
     ----------
-    model : Model
-        The model that an SDE was made from, or the model itself.
     is_continuous : bool
         Whether time is continuous.
-    step : float
-        The time from one state to the next; 1 in discrete time.
-    layout : StateLayout
-        Which entries of the state are public opinions, hidden opinions and noise memory.
-    deviations : array of shape (n,)
-        Standard deviations of noise as it enters with the weight of an opinion, without their scale over time.
-    n, network, x0, s, pressure, noise, start_state, consensus_value
-        Those of the model.
 
     See Also
     --------
@@ -56,42 +46,87 @@ class System(Protocol):
     >>> from peerpressure import SDE, Model
     >>> from peerpressure.networks import k2
     >>> from peerpressure.statespace import System
-    >>> def horizon(system: System, steps: int) -> float:
-    ...     return steps * system.step
     >>> model = Model(k2(), hidden=[1.0, 2.0])
-    >>> horizon(model, 10), horizon(SDE(model, step=0.5), 10)
-    (10, 5.0)
+    >>> systems: list[System] = [model, SDE(model, step=0.5)]
+    >>> [10 * system.step for system in systems]
+    [10, 5.0]
     """
 
     is_continuous: ClassVar[bool]
 
     @property
-    def model(self) -> Model: ...
+    def model(self) -> Model:
+        """The model that an SDE was made from, or the model itself."""
+        ...
+
     @property
-    def step(self) -> float: ...
+    def step(self) -> float:
+        """The time from one state to the next; 1 in discrete time."""
+        ...
+
     @property
-    def layout(self) -> StateLayout: ...
+    def layout(self) -> StateLayout:
+        """Which entries of the state are public opinions, hidden opinions and noise memory."""
+        ...
+
     @property
-    def deviations(self) -> Array: ...
+    def deviations(self) -> Array:
+        """Standard deviations of noise as it enters with the weight of an opinion, without their scale over time."""
+        ...
+
     @property
-    def n(self) -> int: ...
+    def n(self) -> int:
+        """The number of agents."""
+        ...
+
     @property
-    def network(self) -> Network: ...
+    def network(self) -> Network:
+        """The network, or the aggregate of one that changes."""
+        ...
+
     @property
-    def x0(self) -> Array: ...
+    def x0(self) -> Array:
+        """The initial hidden opinions."""
+        ...
+
     @property
-    def s(self) -> Array: ...
+    def s(self) -> Array:
+        """The stubbornness of each agent."""
+        ...
+
     @property
-    def pressure(self) -> Schedule: ...
+    def pressure(self) -> Schedule:
+        """The peer pressure."""
+        ...
+
     @property
-    def noise(self) -> Noise: ...
+    def noise(self) -> Noise:
+        """The noise."""
+        ...
+
     @property
-    def start_state(self) -> Array: ...
+    def start_state(self) -> Array:
+        """The public opinions at time 0."""
+        ...
+
     @property
-    def consensus_value(self) -> float: ...
+    def consensus_value(self) -> float:
+        """The consensus value v."""
+        ...
 
     def with_model(self, model: Model) -> System:
-        """Return a system of another model, in the same kind of time and with the same settings."""
+        """Return a system of another model, in the same kind of time and with the same settings.
+
+        Parameters
+        ----------
+        model : Model
+            The other model.
+
+        Returns
+        -------
+        System
+            The model itself, or its SDE.
+        """
         ...
 
 
