@@ -62,4 +62,4 @@ def test_no_scheduler_is_one_clear_error(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_workers_of_another_version_refuse() -> None:
     with pytest.raises(SweepError, match=r"must have version 99\.0"):
-        compute_batch(noisy_plan().task, "99.0", [])
+        compute_batch(noisy_plan().task, "99.0", {}, [])

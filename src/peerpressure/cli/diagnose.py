@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 import typer
 
 from peerpressure.cli.terminal import AsJson, listing_problems, print_json, progress_line, text_width
+from peerpressure.files import expanded
 
 if TYPE_CHECKING:
     from peerpressure.scenario import Scenario
@@ -174,12 +175,13 @@ def _scenario(file: Path | None, given: Mapping[str, str | int]) -> tuple[Scenar
     fields = {field: read(str(given[name])) for name, (field, read) in readers.items() if name in given}
     named = fields.get("network", {}).get("file")
     if named is not None:
-        if not Path(named).exists():
+        named = expanded(named)
+        if not named.exists():
             raise typer.BadParameter(
                 f"the file of a graph must exist, got {named}; check the path", param_hint="'--graph'"
             )
         # From the current folder, and not from that of the scenario.
-        fields["network"]["file"] = str(Path(named).absolute())
+        fields["network"]["file"] = str(named.absolute())
     fields |= {f"run.{name}": given[name] for name in ("steps", "seed") if name in given}
     fields |= {"time.continuous": True} if "continuous" in given else {}
     fields |= {"network.directed": True, "network.direction": given["direction"]} if "direction" in given else {}

@@ -54,7 +54,11 @@ def paper(
     with progress_line() as show_stage:
         show_stage("loading")
         from peerpressure.engine.plan import available_threads
-        from peerpressure.reproduction.paper import Request, reproduce
+        from peerpressure.reproduction.paper import Request, may_be_written, reproduce
+
+        if not may_be_written(out):
+            text = f"{out} has a report.html of something else; name another folder"
+            raise typer.BadParameter(text, param_hint="'--out'")
 
         made = reproduce(
             out,

@@ -19,6 +19,7 @@ from peerpressure.cli.terminal import (
     results_folder,
     show,
 )
+from peerpressure.files import declare_output
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -46,16 +47,22 @@ def run(
     scenario = open_scenario(file)
     folder = out or results_folder(scenario, file)
     # All that can fail because of arguments fails before the simulation, which may take hours.
-    check_folder(folder)
+    named_by = f"output.folder of {file}" if out is None and scenario.output.folder else "'--out'"
+    check_folder(folder, named_by)
     from peerpressure.engine.plan import available_threads
     from peerpressure.measures import Experiment, check_room
     from peerpressure.recovery._least_squares import few_threads
     from peerpressure.report.drawing import elsewhere
-    from peerpressure.report.run import may_be_written, order_figures, run_files, write_run
+    from peerpressure.report.run import Place, may_be_written, order_figures, run_files, write_run
 
     # A folder of results is replaced as a whole, so that files of other origin in it would be lost.
     if not may_be_written(folder):
-        raise typer.BadParameter(f"{folder} holds other files than a run's; name a new folder", param_hint="'--out'")
+        raise typer.BadParameter(f"{folder} holds other files than a run's; name a new folder", param_hint=named_by)
+    declare_output(folder)
+    place = Place(folder, file)
+    if (other := place.other_source) is not None:
+        text = f"{folder} holds the results of {other}; name another folder with --out, or delete this one"
+        raise typer.BadParameter(text, param_hint=named_by)
     check_room(scenario, folder)
     experiment = Experiment(scenario, progress=True)
     drawn = scenario.output.figures or scenario.output.report
@@ -72,7 +79,7 @@ def run(
             show(*summary)
             sys.stdout.flush()
         with progress_line() as show_stage:
-            files = run_files(experiment, file.stem, ordered, show_stage)
+            files = run_files(experiment, file.stem, ordered, show_stage, place)
             written = write_run(files, folder)
     if as_json:
         print_json(_answer(experiment, folder, written))

@@ -24,6 +24,7 @@ from peerpressure.cli.terminal import (
     progress_line,
     show,
 )
+from peerpressure.files import declare_output, table_format
 
 if TYPE_CHECKING:
     from peerpressure.sweep import SweepStatus
@@ -81,8 +82,8 @@ def run_file(
 
         loaded = load_sweep(file)
     folder = out or loaded.folder or _beside(file)
-    # Checked here for a message that names --out; the sweep itself would report a failed mkdir.
-    check_folder(folder)
+    # Checked here for a message that names the option; the sweep itself would report a failed mkdir.
+    check_folder(folder, f"output.folder of {file}" if out is None and loaded.folder else "'--out'")
     from peerpressure.sweep import run_sweep
 
     found = run_sweep(
@@ -125,6 +126,10 @@ def collect(
 
     folder = _folder(place)
     target = out or folder / "table.csv"
+    # A wrong suffix is a wrong argument.
+    with listing_problems():
+        table_format(target)
+    declare_output(target)
     # Read before the target is opened: an unfinished sweep leaves an existing table unchanged.
     table = collect_results(folder, partial=partial)
     write_table(table, target)

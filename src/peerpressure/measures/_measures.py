@@ -205,7 +205,7 @@ MEASURES: Mapping[str, Measure] = MappingProxyType(
 
 
 # Parameters of a unit that are no fields of the scenario.
-FIXED = ("scenario", "measures", "threshold")
+FIXED = ("scenario", "measures", "threshold", "folder")
 
 
 def with_fields(data: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -297,8 +297,8 @@ def measure_scenario(parameters: Mapping[str, Any], seed: int) -> list[dict[str,
     Parameters
     ----------
     parameters : mapping
-        The ``scenario`` as nested tables, the names of ``measures``, the ``threshold`` of consensus, and fields to set
-        by their dotted paths.
+        The ``scenario`` as nested tables, the names of ``measures``, the ``threshold`` of consensus, the ``folder``
+        that paths start from, by default the current one, and fields to set by their dotted paths.
     seed : int
         Seed of the unit, an unsigned number of 64 bits.
 
@@ -323,7 +323,7 @@ def measure_scenario(parameters: Mapping[str, Any], seed: int) -> list[dict[str,
     fields = {name: value for name, value in parameters.items() if name not in FIXED}
     # A file holds signed numbers of 64 bits, and a unit's seed is an unsigned one.
     point = with_fields(parameters["scenario"], {"run.seed": seed >> 1} | fields)
-    scenario, names = scenario_from(point), parameters["measures"]
+    scenario, names = scenario_from(point, folder=parameters.get("folder", ".")), parameters["measures"]
     keep = _record(scenario, states=any(MEASURES[name].needs_states for name in names))
     # Workers of a sweep share the machine already, so that each computes in one thread.
     return measure(Experiment(scenario, keep, parameters["threshold"], threads=1), names)

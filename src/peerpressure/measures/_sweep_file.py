@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, TypeAlias, final
 from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from peerpressure.errors import InvalidInputError, message
+from peerpressure.files import expanded
 from peerpressure.measures._measures import MEASURES, with_fields
 from peerpressure.scenario import Problem, Scenario, ScenarioError, load_scenario
 from peerpressure.scenario._loading import explain, line_of, lines_of, parse_toml, read_as
@@ -171,21 +172,24 @@ def load_sweep(path: str | Path) -> Sweep:
     >>> list(sweep.plan.axes), len(sweep.plan)
     (['noise.std'], 20)
     """
-    file = Path(path)
+    file = expanded(path)
     text = read_text(file, "a sweep file")
     data = parse_toml(text, str(path))
     if "scenario" not in data and data.keys() & {"network", "run"}:
         raise ScenarioError([Problem("", f"this is a scenario; use peerpressure run {path}")], str(path))
     asked = read_as(SweepFile, text, folder=file.parent, source=str(path))
     # Only what the file sets: defaults written out would conflict with an axis that replaces a section's kind.
-    scenario = load_scenario(asked.scenario).model_dump(exclude_none=True, exclude_unset=True)
+    # Paths start from the folder of the sweep, so that results do not depend on where it lies and is run.
+    context = {"folder": file.parent}
+    scenario = load_scenario(asked.scenario).model_dump(exclude_none=True, exclude_unset=True, context=context)
     fixed = {"scenario": scenario, "measures": asked.measure.names, "threshold": asked.measure.threshold}
+    local = {"folder": str(file.parent.absolute())}
     try:
         axes = {axis.field: axis.along() for axis in asked.axis}
         # A dict keeps only the last of two axes with one field, and the grid would silently be smaller.
         if len(axes) < len(asked.axis):
             raise InvalidInputError(message("axes must differ", got="a field twice", remedy="join their values"))
-        plan = Plan(TASK, base=fixed, axes=axes, replications=asked.replications, seed=asked.seed)
+        plan = Plan(TASK, base=fixed, axes=axes, replications=asked.replications, seed=asked.seed, local=local)
     except InvalidInputError as error:
         raise ScenarioError([Problem("axis", str(error), line_of(("axis", 0), lines_of(text)))], str(path)) from None
     # One wrong value of an axis is wrong at every point that contains it, and is reported once.
@@ -207,7 +211,7 @@ def _wrong_points(plan: Plan, scenario: Mapping[str, Any], asked: SweepFile, lin
         try:
             # Only the fields are validated; building the networks of thousands of points would take as long as the
             # sweep.
-            Scenario.model_validate(with_fields(scenario, fields))
+            Scenario.model_validate(with_fields(scenario, fields), context=dict(plan.local))
         except ValidationError as error:
             for problem in explain(error, Scenario, {}):
                 yield _blamed(problem, names, lines)

@@ -14,6 +14,7 @@ import numpy as np
 from pydantic import Tag, ValidationError
 
 from peerpressure.errors import InvalidInputError, PeerPressureError, first_few, message
+from peerpressure.files import expanded
 from peerpressure.model import Model
 from peerpressure.networks import describe_events_file, describe_network_file
 from peerpressure.privacy import Definition
@@ -509,7 +510,7 @@ def load_scenario(path: str | Path, *, needs_run: bool = True) -> Scenario:
 
         load_scenario("scenario.toml").model()
     """
-    file = Path(path)
+    file = expanded(path)
     text = read_text(file, "a scenario")
     data = parse_toml(text, str(path))
     return scenario_from(data, folder=file.parent, source=str(path), lines=lines_of(text), needs_run=needs_run)

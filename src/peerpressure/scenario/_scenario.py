@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from importlib.resources import files
+from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, Field, Tag, model_validator
@@ -420,8 +421,14 @@ class Scenario(Section):
         """
         return None if self.observe is None or self.observe.prior is None else self.observe.prior.prior()
 
-    def to_toml(self) -> str:
+    def to_toml(self, folder: str | Path | None = None) -> str:
         """Return the scenario as the text of a file, with every default written out.
+
+        Parameters
+        ----------
+        folder : str or Path, optional
+            Folder of the file, from which paths in it start; by default the current one. A file in the folder of its
+            results names no folder for them, because a run of it would replace the file.
 
         Returns
         -------
@@ -429,7 +436,9 @@ class Scenario(Section):
             TOML that ``parse_scenario`` reads.
         """
         # None has no form in TOML, and a key that is left out has the same meaning.
-        return toml_text(self.model_dump(exclude_none=True))
+        left_out = None if folder is None else {"output": {"folder"}}
+        context = None if folder is None else {"folder": folder}
+        return toml_text(self.model_dump(exclude_none=True, exclude=left_out, context=context))
 
 
 def schema_text() -> str:

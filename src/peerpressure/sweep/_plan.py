@@ -302,6 +302,8 @@ class Plan:
         Units per point of the grid.
     seed : int, default 0
         Root seed.
+    local : mapping, optional
+        Parameters that tell tasks where files are. Results do not depend on them: neither do keys and seeds.
 
     Raises
     ------
@@ -326,6 +328,7 @@ class Plan:
     axes: Mapping[str, Sequence[Any] | Range | Draws] = field(default_factory=dict)
     replications: int = 1
     seed: int = 0
+    local: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not _TASK.fullmatch(self.task):
@@ -333,7 +336,7 @@ class Plan:
             raise InvalidInputError(message(rule, got=repr(self.task), remedy="for instance 'package.module:unit'"))
         _whole(self.replications, "replications", least=1)
         _whole(self.seed, "the seed", least=0)
-        _check_names(self.base, self.axes)
+        _check_names({**self.base, **self.local}, self.axes)
         # A round trip through JSON freezes a deep copy, and turns NumPy scalars and tuples into the values that tasks
         # receive.
         object.__setattr__(self, "base", json.loads(canonical(dict(self.base))))

@@ -11,10 +11,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, final
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, final
 
 from peerpressure.errors import FileFormatError, message
-from peerpressure.files import replacing, require_pyarrow
+from peerpressure.files import expanded, replacing, table_format
 from peerpressure.sweep._ledger import (
     DamagedSweepError,
     Ledger,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 # A status lists at most this many failures, since it is polled; the ledger keeps all of them.
 _MOST_FAILURES = 100
-_FOLDER = "units"
+UNITS = "units"
 _FILE = re.compile(r"([0-9a-f]{32})\.json")
 # The names that ``replacing`` gives to its temporary files.
 _LEFTOVER = re.compile(r"\.[0-9a-f]{32}\.json\..*\.part")
@@ -53,7 +53,7 @@ class UnitResult(NamedTuple):
 
 def result_path(folder: Path, key: str) -> Path:
     """Return the file of a unit's result; 256 folders share them, so that none grows too large to list."""
-    return folder / _FOLDER / key[:2] / f"{key}.json"
+    return folder / UNITS / key[:2] / f"{key}.json"
 
 
 def write_result(folder: Path, fingerprint: str, unit: Unit, rows: str) -> None:
@@ -111,7 +111,7 @@ def remove_results(folder: Path) -> None:
 
 def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
     # Only folders of this module's form; callers match the names, so that other files in the folder are never touched.
-    for shard in sorted((folder / _FOLDER).glob("[0-9a-f][0-9a-f]")):
+    for shard in sorted((folder / UNITS).glob("[0-9a-f][0-9a-f]")):
         with os.scandir(shard) as entries:
             yield from entries
 
@@ -152,7 +152,7 @@ def collect(folder: str | os.PathLike[str], *, partial: bool = False) -> pd.Data
 
         collect("results").columns.tolist()
     """
-    where = Path(folder)
+    where = expanded(folder)
     with open_ledger(where) as ledger:
         # Read in one go: a running sweep may change the ledger while the result files are read below.
         fingerprint, states = ledger.fingerprint(), ledger.states()
@@ -181,7 +181,7 @@ def write_table(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     Raises
     ------
     FileFormatError
-        If the suffix is another one, or pyarrow is missing for Parquet.
+        If the suffix is another one, pyarrow is missing for Parquet, or Parquet has no type for a column.
 
     See Also
     --------
@@ -197,19 +197,25 @@ def write_table(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     ...     Path(folder, "table.csv").read_text().split()
     ['spread', '0.5']
     """
-    target = Path(path)
-    if target.suffix == ".csv":
-        with replacing(target) as file:
+    kind = table_format(path)
+    with replacing(expanded(path)) as file:
+        if kind == "csv":
             # A fixed line terminator gives the same bytes on all systems; pandas writes floats with their shortest
             # exact repr.
             file.write(table.to_csv(index=False, lineterminator="\n").encode())
-    elif target.suffix == ".parquet":
-        require_pyarrow(target)
-        with replacing(target) as file:
-            table.to_parquet(file, index=False, engine="pyarrow")
-    else:
-        rule = "a table is written as .csv or .parquet"
-        raise FileFormatError(message(rule, got=target.name, remedy="end the name in one of them"))
+        else:
+            _write_parquet(table, file)
+
+
+def _write_parquet(table: pd.DataFrame, file: IO[bytes]) -> None:
+    from pyarrow import ArrowException
+
+    try:
+        table.to_parquet(file, index=False, engine="pyarrow")
+    except ArrowException as error:
+        # A column of Parquet has one type; labels of agents and values of an axis may be numbers and texts.
+        rule, remedy = "a column of a Parquet file must have one type", "write the table as .csv"
+        raise FileFormatError(message(rule, got=error, remedy=remedy)) from error
 
 
 def _records(folder: Path, axes: Sequence[str], keys: Sequence[str], held: Fingerprint) -> Iterator[dict[str, Any]]:
@@ -358,7 +364,7 @@ def status(folder: str | os.PathLike[str]) -> SweepStatus:
 
         print(status("results"))
     """
-    where = Path(folder)
+    where = expanded(folder)
     with open_ledger(where) as ledger:
         return read_status(ledger, active=is_held(where))
 

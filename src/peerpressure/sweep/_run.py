@@ -8,8 +8,11 @@ from pathlib import Path
 from typing import TypeAlias
 
 from peerpressure.errors import InvalidInputError, message
+from peerpressure.files import declare_output, expanded
 from peerpressure.progress import reporter
 from peerpressure.sweep._ledger import (
+    LEDGER,
+    LOCK,
     DamagedSweepError,
     Ledger,
     OtherSweepError,
@@ -20,6 +23,7 @@ from peerpressure.sweep._ledger import (
 )
 from peerpressure.sweep._plan import Fingerprint, Plan
 from peerpressure.sweep._results import (
+    UNITS,
     SweepStatus,
     kept_keys,
     read_result,
@@ -90,7 +94,10 @@ def run_sweep(
         plan = Plan("mymodule:task", axes={"noise": [0.1, 1.0]}, replications=5)
         print(run_sweep(plan, "results", workers=4))
     """
-    where = Path(folder)
+    where = expanded(folder)
+    # Other files in the folder are never touched.
+    for name in (LOCK, LEDGER, UNITS):
+        declare_output(where / name)
     # Imported here to report a wrong path before any folder is made or worker started.
     load_task(plan.task)
     lanes = _checked_workers(workers, dask)

@@ -57,7 +57,7 @@ class Worker:
     several pipes, so that a thread puts the worker's messages into ``inbox``, and None after the last one.
     """
 
-    def __init__(self, setting: Mapping[str, str], inbox: queue.SimpleQueue[Message]) -> None:
+    def __init__(self, setting: Mapping[str, Any], inbox: queue.SimpleQueue[Message]) -> None:
         # The worker imports the task as the parent would, also from the current directory, for which sys.path has "".
         path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
         self.process = subprocess.Popen(
@@ -115,7 +115,7 @@ Message: TypeAlias = tuple[Worker, dict[str, Any] | None]
 class Pool:
     """As many workers as there is work for; dead ones are replaced."""
 
-    def __init__(self, work: Work, setting: Mapping[str, str], size: int) -> None:
+    def __init__(self, work: Work, setting: Mapping[str, Any], size: int) -> None:
         self.workers: list[Worker] = []
         self._inbox: queue.SimpleQueue[Message] = queue.SimpleQueue()
         self._work, self._setting, self._size = work, setting, size
@@ -175,7 +175,8 @@ class Pool:
 def run_locally(work: Work, plan: Plan, folder: Path, workers: int) -> None:
     """Compute all units in up to ``workers`` processes of one thread each."""
     fingerprint = plan.fingerprint.digest
-    setting = {"task": plan.task, "folder": str(folder.resolve()), "fingerprint": fingerprint}
+    place, local = str(folder.resolve()), dict(plan.local)
+    setting = {"task": plan.task, "folder": place, "fingerprint": fingerprint, "local": local}
     work.expect(lanes=workers)
     pool = Pool(work, setting, workers)
     try:
@@ -188,13 +189,13 @@ def run_locally(work: Work, plan: Plan, folder: Path, workers: int) -> None:
             worker.end()
 
 
-def compute_batch(task: str, version: str, units: list[Unit]) -> list[Computed]:
+def compute_batch(task: str, version: str, local: Mapping[str, str], units: list[Unit]) -> list[Computed]:
     """Compute units on a worker of the cluster."""
     # Another version may compute other numbers, which the fingerprint of the result would not reveal.
     if version != __version__:
         rule = f"workers must have version {version} of peerpressure"
         raise SweepError(message(rule, got=__version__, remedy="install the same version on all machines"))
-    return [compute(task, unit) for unit in units]
+    return [compute(task, unit, local) for unit in units]
 
 
 def run_on_dask(work: Work, plan: Plan, folder: Path, address: str) -> None:
@@ -242,10 +243,10 @@ class Cluster:
         """Keep every thread of the cluster busy."""
         # A bounded number of batches in flight also bounds what must be recomputed if the scheduler dies.
         while len(self._out) < _AHEAD * self._threads and (batch := self._work.take("dask")):
-            version = self._plan.fingerprint.version
+            common = (self._plan.task, self._plan.fingerprint.version, dict(self._plan.local))
             # pure=False: a batch that is taken back and submitted again must not be answered from Dask's cache by its
             # arguments.
-            future = self._client.submit(compute_batch, self._plan.task, version, batch, pure=False)
+            future = self._client.submit(compute_batch, *common, batch, pure=False)
             self._out[future.key] = future, batch
             # The callback runs in Dask's thread, so it only puts the future into a queue, and the ledger stays with one
             # thread.
