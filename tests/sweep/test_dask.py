@@ -54,6 +54,18 @@ def test_a_dead_scheduler_is_one_clear_error_and_the_sweep_goes_on_without_it(cl
     assert len(collect(folder)) == 3 * len(plan)
 
 
+def test_a_dead_scheduler_is_the_last_line_and_the_only_report(cluster: Cluster, tmp_path: Path) -> None:
+    folder = tmp_path / "sweep"
+    with parent(noisy_plan(seconds=0.05), folder, dask=cluster.address) as process:
+        wait_until(lambda: results(folder) >= 3)
+        cluster.scheduler.kill()
+        _, err = process.communicate(timeout=100)
+    # The program prints no more than the traceback of its own error, and Dask nothing at all before it.
+    assert err.startswith("Traceback (most recent call last):\n")
+    assert "distributed.client - ERROR" not in err
+    assert err.splitlines()[-1].startswith("peerpressure.sweep._ledger.SweepError: the scheduler of the cluster must")
+
+
 def test_no_scheduler_is_one_clear_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("peerpressure.sweep._runners._CONNECT_SECONDS", 0.5)
     with pytest.raises(SweepError, match="no scheduler at"):

@@ -99,6 +99,7 @@ def _answer(experiment: Experiment, folder: Path, written: list[Path]) -> dict[s
     names += ["exposure"] if experiment.scenario.privacy is not None else []
     return _privacy(experiment) | {
         "verdict": experiment.verdict.to_dict(),
+        "hidden_drawn": experiment.scenario.drawn_hidden,
         "measures": measure(experiment, names),
         "folder": folder,
         "files": written,
@@ -135,6 +136,8 @@ def _summary(experiment: Experiment) -> tuple[str, Table]:
     ahead = experiment.verdict.forecast
     rows = [] if ahead is None or ahead.settling is None else settling_rows(ahead.settling)
     rows += [] if ahead is None or ahead.settling_omitted is None else [("how fast", str(ahead.settling_omitted))]
+    drawn = experiment.scenario.drawn_hidden
+    rows += [] if drawn is None else [("hidden opinions", drawn)]
     rows += outcome_rows(experiment)
     rows += [
         (f"hidden opinions by {method}", f"{identified} identified, standard error {claimed}, error made {made}")

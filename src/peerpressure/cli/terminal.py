@@ -7,6 +7,7 @@ import contextlib
 import io
 import json
 import math
+import os
 import re
 import shutil
 import sys
@@ -169,6 +170,21 @@ def transliterate_output() -> None:
         # Under test runners and in notebooks the streams are other objects.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors=TRANSLITERATE)
+
+
+def open_closed_streams() -> None:
+    """Let standard streams that the caller has closed be the null device.
+
+    Python has no object for a closed stream, and the next file that is opened would take its number: what compiled
+    libraries print would then end up in that file.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            # Opened in this order, because a new file takes the lowest free number.
+            stream = open(os.devnull, mode, encoding="utf-8")  # noqa: SIM115 — open until the process ends
+            # For processes that this one starts, too.
+            os.set_inheritable(stream.fileno(), True)
+            setattr(sys, name, stream)
 
 
 def has_unicode() -> bool:

@@ -108,7 +108,7 @@ def drawn_edges(network: Network) -> tuple[NDArray[np.uint32], NDArray[np.uint32
 
 def verdict_facts(built: BuiltScenario, limits: Limits) -> dict[str, Any]:
     """Return the verdict as plain values, with an unknown outcome where the diagnosis takes too long."""
-    return _plain_verdict(_diagnosed(built, limits) or _unknown(built.model), built.model)
+    return _plain_verdict(_diagnosed(built, limits) or _unknown(built.model), built)
 
 
 def forecast_facts(built: BuiltScenario, limits: Limits) -> dict[str, Any] | None:
@@ -117,7 +117,7 @@ def forecast_facts(built: BuiltScenario, limits: Limits) -> dict[str, Any] | Non
         return None
     # Advice takes several times the work of the forecast, which must not be lost with it.
     verdict = _diagnosed(built, limits, built.steps) or _diagnosed(built, limits, built.steps, advise=False)
-    return None if verdict is None else _plain_verdict(verdict, built.model)
+    return None if verdict is None else _plain_verdict(verdict, built)
 
 
 def _diagnosed(
@@ -149,8 +149,9 @@ def _unknown(model: Model) -> Verdict:
     return Verdict(Outcome.UNKNOWN, reasons, False, model.consensus_value, model.kappa, pressure, rate)
 
 
-def _plain_verdict(verdict: Verdict, model: Model) -> dict[str, Any]:
-    sentences = {"text": str(verdict), "summary": summary(verdict, model), "outlook": outlook(verdict)}
+def _plain_verdict(verdict: Verdict, built: BuiltScenario) -> dict[str, Any]:
+    in_words = summary(verdict, built.model, drawn=built.scenario.drawn_hidden is not None)
+    sentences = {"text": str(verdict), "summary": in_words, "outlook": outlook(verdict)}
     plain = verdict.to_dict() | sentences
     for one in () if plain["advice"] is None else plain["advice"]["suggestions"]:
         # The section of a scenario to take over; a table of pressures has no control on the page.

@@ -27,12 +27,16 @@ _PLAIN = {
 }
 
 
-def summary(verdict: Verdict, model: Model) -> str:
-    """Return what becomes of the public opinions, in words that need no mathematics."""
+def summary(verdict: Verdict, model: Model, *, drawn: bool = False) -> str:
+    """Return what becomes of the public opinions, in words that need no mathematics.
+
+    Where hidden opinions are ``drawn`` at random, the sentence about their mean says so.
+    """
     decimals = _decimals(model)
     in_numbers = _IN_NUMBERS.get(verdict.outcome)
     text = None if in_numbers is None else in_numbers(verdict, decimals)
-    return text or _PLAIN.get(verdict.outcome, "All agents come to agree.")
+    text = text or _PLAIN.get(verdict.outcome, "All agents come to agree.")
+    return text.replace(MEAN, f"{MEAN}, which are drawn at random") if drawn else text
 
 
 def outlook(verdict: Verdict) -> str | None:

@@ -54,6 +54,8 @@ def model_rows(experiment: Experiment) -> list[tuple[str, str]]:
     # The text inside the brackets of the representation, without the name of the class.
     graph = repr(model.network if model.temporal_network is None else model.temporal_network)
     words = model.description()
+    drawn = experiment.scenario.drawn_hidden
+    chance = "" if drawn is None else f", {drawn}"
     adapting = f", adapting by {words['adaptation']}" if "adaptation" in words else ""
     rules = {"own": "show their own opinions", "keep": "keep their last public opinions"}
     silent = [("isolated agents", rules[words["isolated"]])] if "isolated" in words else []
@@ -62,7 +64,7 @@ def model_rows(experiment: Experiment) -> list[tuple[str, str]]:
     return [
         ("network", graph.partition("(")[2].removesuffix(")")),
         *silent,
-        ("hidden opinions", f"{number(x.min())} to {number(x.max())}, mean {number(x.mean())}{adapting}"),
+        ("hidden opinions", f"{number(x.min())} to {number(x.max())}, mean {number(x.mean())}{chance}{adapting}"),
         ("stubbornness", number(s[0]) if np.ptp(s) == 0 else f"{number(s.min())} to {number(s.max())}"),
         ("peer pressure", str(model.pressure)),
         ("noise", str(model.noise)),
@@ -235,7 +237,7 @@ def run_page(
             version=__version__,
             heading=heading(experiment.verdict),
             reason=experiment.verdict.reason,
-            facts=verdict_rows(experiment.verdict),
+            facts=verdict_rows(experiment.verdict, experiment.scenario.drawn_hidden),
             model=model_rows(experiment),
             outcome=outcome_rows(experiment),
             observer=observer_rows(experiment),

@@ -251,6 +251,11 @@ class UniformDraw(Section):
             raise InvalidInputError(message(rule, got=f"{self.low:g} and {self.high:g}", remedy="exchange them"))
         return self
 
+    @property
+    def words(self) -> str:
+        """The law in words."""
+        return f"uniformly from {self.low:g} to {self.high:g}"
+
     def values(self, n: int, rng: np.random.Generator) -> Array:
         """Return n values."""
         return rng.uniform(self.low, self.high, n)
@@ -263,6 +268,11 @@ class NormalDraw(Section):
     mean: float = 0.0
     std: Deviation = 1.0
     seed: OwnSeed = None
+
+    @property
+    def words(self) -> str:
+        """The law in words."""
+        return f"from a normal law with mean {self.mean:g} and standard deviation {self.std:g}"
 
     def values(self, n: int, rng: np.random.Generator) -> Array:
         """Return n values."""
@@ -279,12 +289,28 @@ class TwoCamps(Section):
     std: Deviation = 0.0
     seed: OwnSeed = None
 
+    @property
+    def words(self) -> str:
+        """The law in words."""
+        return f"from two camps around {self.low:g} and {self.high:g}"
+
     def values(self, n: int, rng: np.random.Generator) -> Array:
         """Return n values."""
         # A permutation gives exactly the rounded share, where independent draws would only on average.
         above = rng.permutation(n) < round(self.share * n)
         # Drawn after the groups, so that std does not change their members.
         return np.where(above, self.high, self.low) + rng.normal(0.0, self.std, n)
+
+
+def draw_words(part: Any, seed: int) -> str | None:
+    """Return how values are drawn at random; None if they are given.
+
+    >>> draw_words(UniformDraw(), 3), draw_words([0.0, 1.0], 3)
+    ('drawn at random, uniformly from 0 to 1, seed 3', None)
+    """
+    if not isinstance(part, UniformDraw | NormalDraw | TwoCamps):
+        return None
+    return f"drawn at random, {part.words}, seed {seed if part.seed is None else part.seed}"
 
 
 def choose_draw(value: Any) -> str | None:

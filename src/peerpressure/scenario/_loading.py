@@ -664,6 +664,7 @@ def findings(scenario: Scenario) -> dict[str, str]:
     if isinstance(given, AdaptationTable):
         parts["adaptation.adaptation_weight"] = given.adaptation_weight
     found = {f"agents.{name}": _of_agents(part, scenario) for name, part in parts.items()}
+    found["agents.hidden"] = found["agents.hidden"] or scenario.drawn_hidden
     return {key: text for key, text in ({"network": _of_network(scenario)} | found).items() if text is not None}
 
 

@@ -18,7 +18,7 @@ from peerpressure.model import Model
 from peerpressure.networks import DYNAMICS, GENERATORS, NAMED, RECORDED, TEMPORAL, Network, TemporalNetwork, k2
 from peerpressure.noise import LAWS
 from peerpressure.recovery import METHODS, NetworkEstimate, Observation, Prior, infer_network
-from peerpressure.scenario._agents import Agents, adaptation_of, agent_values
+from peerpressure.scenario._agents import Agents, adaptation_of, agent_values, draw_words
 from peerpressure.scenario._network import NetworkFileSection, NetworkSection, StaticNetworkSection
 from peerpressure.scenario._section import (
     AgentLabel,
@@ -325,6 +325,11 @@ class Scenario(Section):
     def network_file(self) -> str | None:
         """File of the network, which may have attributes of the agents; None if it has no file."""
         return self.network.file if isinstance(self.network, NetworkFileSection) else None
+
+    @property
+    def drawn_hidden(self) -> str | None:
+        """How hidden opinions are drawn at random, in words; None if they are given."""
+        return draw_words(self.agents.hidden, self.run.seed)
 
     # Cached, because the optimal schedule takes many passes over the run.
     @cached_property

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import os
 import queue
 import subprocess
@@ -291,6 +292,21 @@ def _result(future: Any) -> list[Computed] | None:
 
 
 @contextlib.contextmanager
+def _without_reports() -> Iterator[None]:
+    """Silence Dask's reports of a lost connection, which is one error of the sweep."""
+    # Dask gives several of its loggers a level and a handler of their own.
+    loggers = [logging.getLogger(name) for name in logging.root.manager.loggerDict if name.startswith("distributed")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
+
+
+@contextlib.contextmanager
 def _connected(address: str) -> Iterator[Any]:
     try:
         from distributed import Client
@@ -298,16 +314,18 @@ def _connected(address: str) -> Iterator[Any]:
         rule, remedy = "a cluster needs Dask", "pip install 'peerpressure[cluster]'"
         raise SweepError(message(rule, got="an installation without it", remedy=remedy)) from error
     connect: Any = Client  # untyped
-    try:
-        # set_as_default=False leaves the Dask client of a calling notebook in place.
-        client = connect(address, timeout=_CONNECT_SECONDS, set_as_default=False)
-    except (OSError, ValueError, TimeoutError) as error:
-        raise _gone(f"no scheduler at {address} ({error})") from error
-    try:
-        yield client
-    finally:
-        # close waits for the scheduler, which may be gone.
-        client.close(timeout=2)
+    # After the import, by which Dask sets up its loggers, and until the client is closed.
+    with _without_reports():
+        try:
+            # set_as_default=False leaves the Dask client of a calling notebook in place.
+            client = connect(address, timeout=_CONNECT_SECONDS, set_as_default=False)
+        except (OSError, ValueError, TimeoutError) as error:
+            raise _gone(f"no scheduler at {address} ({error})") from error
+        try:
+            yield client
+        finally:
+            # close waits for the scheduler, which may be gone.
+            client.close(timeout=2)
 
 
 def _gone(got: str) -> SweepError:
