@@ -20,6 +20,7 @@ ROOT = Path(peerpressure.__file__).parent
 # From the ground up; a module may import from layers that stand before its own, and from its own folder.
 LAYERS = (
     ("version", "errors"),
+    ("resources",),
     ("affine", "dates", "files", "formula", "parameters", "progress", "tables"),
     ("networks", "schedules"),
     ("noise", "adaptation", "activation", "step"),
@@ -27,6 +28,7 @@ LAYERS = (
     ("engine", "storage", "trajectory"),
     ("sde",),
     ("statespace",),
+    ("recording",),
     ("simulation",),
     ("theory",),
     ("recovery",),

@@ -1,4 +1,4 @@
-"""Files: paths, atomic writing, reading of bytes and text, errors that name the file, and sizes in words."""
+"""Files: paths, atomic writing, reading of bytes and text, and errors that name the file."""
 
 from __future__ import annotations
 
@@ -15,10 +15,13 @@ from pathlib import Path
 from typing import IO, Literal, final
 from zipfile import BadZipFile
 
-from peerpressure.errors import FileFormatError, InvalidInputError, PeerPressureError, message
+from peerpressure.errors import FileFormatError, InvalidInputError, PeerPressureError, TooLargeError, message
+from peerpressure.resources import free_memory, too_large
 
 # What the readers of compressed and plain files raise for truncated or corrupted content.
 DAMAGE = (OSError, EOFError, ValueError, BadZipFile, zlib.error)
+
+TEXT_COPIES = 8  # bytes in memory, at the peak of reading a table, for each byte of its text
 
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
 
@@ -194,20 +197,6 @@ def umask() -> int:
     return mask
 
 
-def amount(size: float) -> str:
-    """Return a number of bytes with a unit.
-
-    >>> amount(2_722_720_000)
-    '2.72 GB'
-    """
-    # Decimal units, as disks and file managers count.
-    for unit in ("bytes", "kB", "MB", "GB", "TB"):
-        if size < 1000:
-            return f"{size:.3g} {unit}"
-        size /= 1000
-    return f"{size:.3g} PB"
-
-
 def require_pyarrow(file: str | Path) -> None:
     """Raise an error that names the remedy if Parquet files can be neither read nor written."""
     try:
@@ -254,7 +243,7 @@ def naming(
     """
     try:
         yield
-    except InvalidInputError as error:
+    except (InvalidInputError, TooLargeError) as error:
         # Same class, because callers catch the specific error.
         raise type(error)(f"{file}: {error}") from None
     except FileNotFoundError:
@@ -270,15 +259,15 @@ def read_bytes(file: Path) -> bytes:
     """Return the content of a file, decompressed if its suffix is .gz."""
     if file.suffix.lower() != ".gz":
         return file.read_bytes()
-    import psutil
-
     # A few kilobytes of gzip may expand to gigabytes.
-    limit = psutil.virtual_memory().available // 8
+    memory = free_memory()
+    limit = memory.free // TEXT_COPIES
     with gzip.open(file) as stream:
         # One byte more than allowed, which distinguishes a file of just that size from a larger one.
         data = stream.read(limit + 1)
     if len(data) > limit:
-        raise _format_error("a table must fit into memory", f"more than {limit} bytes", "use a larger machine")
+        # The rest of the file was not read, so its size is not known.
+        raise too_large(memory, "more than that", what="a table", remedy="split the file, or use a larger machine")
     return data
 
 

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from peerpressure.dates import DateError, as_seconds, is_date
 from peerpressure.errors import FileFormatError, InvalidInputError, message
 from peerpressure.files import decode_text, read_bytes, require_pyarrow
+from peerpressure.resources import require_memory
 
 COMMENTS = ("#", "%")
 SEPARATORS: Mapping[str, str] = MappingProxyType({"\t": "tabs", ";": "semicolons", ",": "commas", " ": "spaces"})
@@ -50,7 +51,7 @@ LETTERS: Mapping[str, str] = MappingProxyType(
 )
 SAMPLE = 100_000  # characters from which the separator is detected
 PARQUET = ".parquet"
-BYTES_PER_CELL = 200  # of a table in memory, for which a Parquet file may need only a few bits
+BYTES_PER_CELL = 400  # at the peak of reading a table, for which a Parquet file may need only a few bits
 
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 _NUMBER = re.compile(r"[+-]?(?:\d+[.,]?\d*|[.,]\d+)(?:e[+-]?\d+)?|[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
@@ -270,8 +271,6 @@ def _format_error(rule: str, got: object, remedy: str) -> FileFormatError:
 
 def _parquet_table(file: Path, what: str) -> TextTable:
     """Return a Parquet file as the texts that its values have in a file of text, with rows counted from 1."""
-    import psutil
-
     require_pyarrow(file)
     import pyarrow
     from pyarrow import parquet
@@ -280,8 +279,7 @@ def _parquet_table(file: Path, what: str) -> TextTable:
         with parquet.ParquetFile(file) as source:
             # Repeated values take next to no room in the file.
             need = source.metadata.num_rows * source.metadata.num_columns * BYTES_PER_CELL
-            if need > psutil.virtual_memory().available // 2:
-                raise _format_error("a table must fit into memory", f"{need} bytes", "use a larger machine")
+            require_memory(need, what="a table", remedy="split the file, or use a larger machine")
             data = source.read()
     except pyarrow.ArrowException as error:
         raise _format_error("a Parquet file must be readable", error, "write it again") from None

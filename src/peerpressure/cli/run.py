@@ -49,11 +49,11 @@ def run(
     # All that can fail because of arguments fails before the simulation, which may take hours.
     named_by = f"output.folder of {file}" if out is None and scenario.output.folder else "'--out'"
     check_folder(folder, named_by)
-    from peerpressure.engine.plan import available_threads
     from peerpressure.measures import Experiment, check_room
     from peerpressure.recovery._least_squares import few_threads
     from peerpressure.report.drawing import elsewhere
     from peerpressure.report.run import Place, may_be_written, order_figures, run_files, write_run
+    from peerpressure.resources import available_cores
 
     # A folder of results is replaced as a whole, so that files of other origin in it would be lost.
     if not may_be_written(folder):
@@ -66,7 +66,7 @@ def run(
     check_room(scenario, folder)
     experiment = Experiment(scenario, progress=True)
     drawn = scenario.output.figures or scenario.output.report
-    with elsewhere(available_threads() if drawn else 1) as submit:
+    with elsewhere(available_cores() if drawn else 1) as submit:
         # Simulated here, so that its progress bar and the line of stages do not overlap on the terminal.
         _ = experiment.run
         # Few agents: further threads of linear algebra would take the cores on which figures are drawn.

@@ -30,10 +30,11 @@ from peerpressure.model import Model
 from peerpressure.networks import Network
 from peerpressure.privacy import exposure
 from peerpressure.progress import checkpoint
+from peerpressure.recording import Record
 from peerpressure.recovery import Estimate, NetworkEstimate, Observation, recover
 from peerpressure.report.run import recorded_epsilon
 from peerpressure.scenario._scenario import Observe, Privacy
-from peerpressure.simulation import Record, simulate
+from peerpressure.simulation import simulate
 from peerpressure.theory import (
     Outcome,
     Rate,

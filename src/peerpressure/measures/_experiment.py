@@ -13,11 +13,12 @@ from numpy.typing import ArrayLike, NDArray
 from peerpressure.model import Model
 from peerpressure.networks import TemporalNetwork
 from peerpressure.privacy import Budget, Exposure, Frontier, budget, exposure, frontier
+from peerpressure.recording import Record
 from peerpressure.recovery import Estimate, NetworkEstimate, Target, recover
 from peerpressure.scenario import Scenario
 from peerpressure.scenario._scenario import Privacy
 from peerpressure.scenario._section import as_labels
-from peerpressure.simulation import Record, simulate
+from peerpressure.simulation import simulate
 from peerpressure.statespace import System
 from peerpressure.theory import Verdict, diagnose
 from peerpressure.trajectory import Trajectory

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from peerpressure.measures._experiment import Experiment, network_counts
 from peerpressure.networks import shortest_window
 from peerpressure.parameters import summary
+from peerpressure.recording import Record
 from peerpressure.scenario import Scenario, scenario_from
-from peerpressure.simulation import Record
 from peerpressure.theory import Outcome, mode_error, retention
 
 Values: TypeAlias = Iterator[tuple[str, int | None, float]]

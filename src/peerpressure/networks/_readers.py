@@ -25,6 +25,7 @@ from peerpressure.networks._graph_files import GRAPHS, read_graph
 from peerpressure.networks._network import Network
 from peerpressure.networks._temporal import TemporalNetwork
 from peerpressure.networks._validation import Label, network_error, unknown_labels, validate_square
+from peerpressure.resources import require_memory
 from peerpressure.tables import PARQUET, read_table
 
 TABLES = (".txt", ".edges", ".edgelist", ".csv", ".tsv", ".dat")  # suffixes to which .gz may be added
@@ -190,12 +191,9 @@ def file_suffix(file: Path, known: Mapping[str, object], *, compressed: bool = F
 
 def check_archive(file: Path) -> None:
     """Raise if the members of a zip archive do not fit into the free memory; a small archive may hold very much."""
-    import psutil
-
     with ZipFile(file) as archive:
         size = sum(member.file_size for member in archive.infolist())
-    if size > psutil.virtual_memory().available:
-        raise _format_error("a network must fit into memory", f"{size} bytes", "use a larger machine")
+    require_memory(size, what="a network", remedy="use a larger machine")
 
 
 def _format_error(rule: str, got: object, remedy: str) -> FileFormatError:

@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array, issparse
 
-from peerpressure.errors import NetworkError, TooLargeError, did_you_mean, first_few, message
+from peerpressure.errors import NetworkError, did_you_mean, first_few, message
 from peerpressure.parameters import Parameter, Slider
+from peerpressure.resources import require_memory
 
 Label = Hashable
 
@@ -62,13 +63,9 @@ def check_memory(edges: float) -> None:
     """Raise if a graph of this many edges does not fit into the free memory."""
     if edges <= SMALL:
         return
-    import psutil
-
-    free = psutil.virtual_memory().available
-    if edges * BYTES_PER_EDGE > free:
-        need = edges * BYTES_PER_EDGE / 2**30
-        got = f"{edges:.3g} edges, about {need:,.0f} GiB, with {free / 2**30:,.1f} GiB free"
-        raise TooLargeError(message("a network must fit into memory", got=got, remedy="ask for fewer edges"))
+    # A number of edges may be beyond the doubles.
+    what = f"a network of {min(edges, 1e300):.3g} edges"
+    require_memory(min(edges, 1e300) * BYTES_PER_EDGE, what=what, remedy="ask for fewer edges")
 
 
 # Labels

@@ -23,7 +23,6 @@ from typing import Any, TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.errors import TooLargeError, message
 from peerpressure.recovery._estimate import Estimate, with_copies, without_copies
 from peerpressure.recovery._information_state import (
     GaussianPosterior,
@@ -38,12 +37,12 @@ from peerpressure.recovery._limits import (
     LEGIBLE_DIGITS,
     NEGLIGIBLE,
     NOISE_TOLERANCE,
-    PATH_BYTES,
     WRONG_DIGITS,
 )
 from peerpressure.recovery._observation import Outputs
 from peerpressure.recovery._prior import Prior
 from peerpressure.recovery._sparse_kalman import sparse_estimate
+from peerpressure.resources import require_memory
 from peerpressure.statespace import System, Transition, checked_system, initial_state, transitions
 from peerpressure.step import Array
 
@@ -364,7 +363,7 @@ def kalman_filter(model: System, data: Outputs, prior: Prior | None = None) -> S
     Raises
     ------
     TooLargeError
-        If the covariances of all steps take more than 2 GB.
+        If the covariances of all steps do not fit in memory.
 
     See Also
     --------
@@ -412,7 +411,7 @@ def kalman_smoother(model: System, data: Outputs, prior: Prior | None = None) ->
     Raises
     ------
     TooLargeError
-        If the covariances of all steps take more than 2 GB.
+        If the covariances of all steps do not fit in memory.
 
     See Also
     --------
@@ -465,7 +464,5 @@ def _over_time(posteriors: Iterable[GaussianPosterior]) -> PosteriorPath:
 def _check_size(system: System, data: Outputs) -> None:
     # Doubles of about six matrices per step: root, slope, gains and the copies that the two passes and the result need.
     needed = 6 * 8 * (data.seen.last + 1) * system.layout.memory.start**2
-    if needed > PATH_BYTES:
-        rule = f"posteriors over time must fit in {PATH_BYTES / 1e9:g} GB"
-        remedy = "use method='kalman' for the estimate at the end, which keeps one step"
-        raise TooLargeError(message(rule, got=f"{needed / 1e9:.3g} GB", remedy=remedy))
+    remedy = "use method='kalman' for the estimate at the end, which keeps one step"
+    require_memory(needed, what="the posteriors of all steps", remedy=remedy)

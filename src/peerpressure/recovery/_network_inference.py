@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
-from peerpressure.errors import InvalidInputError, TooLargeError, message
+from peerpressure.errors import InvalidInputError, message
 from peerpressure.networks import Network
 from peerpressure.noise import Gaussian, Noise
 from peerpressure.progress import ShouldStop, cancellable
@@ -39,6 +39,7 @@ from peerpressure.recovery._network_likelihood import (
     unbounded,
 )
 from peerpressure.recovery._observation import Observation, outputs_of
+from peerpressure.resources import require_memory
 from peerpressure.schedules import Schedule, as_schedule
 from peerpressure.step import Array
 from peerpressure.trajectory import Trajectory
@@ -556,14 +557,11 @@ def _check_steps(usable: Mask) -> None:
 
 
 def _check_memory(n: int, patterns: int) -> None:
-    import psutil
-
     # The sums of each pattern, an inverse, five numbers for each pair without bounds, and the matrices of the result.
-    needed, available = 8 * n * n * (patterns + 3 + 5 + 6), psutil.virtual_memory().available
-    if needed > 0.8 * available:
-        rule = f"the matrices of {n:,} agents must fit into memory"
-        got = f"{needed / 1e9:.3g} GB of {available / 1e9:.3g} GB"
-        raise TooLargeError(message(rule, got=got, remedy="observe fewer agents, or fill gaps"))
+    needed = 8 * n * n * (patterns + 3 + 5 + 6)
+    # Several patterns are those of gaps in the outputs.
+    remedy = "observe fewer agents, or fill gaps" if patterns > 1 else "observe fewer agents"
+    require_memory(needed, what=f"the matrices of {n:,} agents", remedy=remedy)
 
 
 # The fits.

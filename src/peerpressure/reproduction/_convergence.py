@@ -14,6 +14,7 @@ from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
 from peerpressure.networks import Network, barabasi_albert, k2
 from peerpressure.noise import Gaussian, NoNoise
+from peerpressure.recording import Record
 from peerpressure.reproduction.design import (
     AGENTS,
     NOISE,
@@ -26,7 +27,7 @@ from peerpressure.reproduction.design import (
     stream,
 )
 from peerpressure.schedules import Formula, Linear, Power, Schedule, StretchedExponential
-from peerpressure.simulation import Record, simulate
+from peerpressure.simulation import simulate
 from peerpressure.theory import consensus_limit
 from peerpressure.theory._classification import classify
 from peerpressure.theory._forgetting import contraction_product

@@ -17,6 +17,7 @@ from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
 from peerpressure.networks import DYNAMICS, GENERATORS, NAMED, RECORDED, TEMPORAL, Network, TemporalNetwork, k2
 from peerpressure.noise import LAWS
+from peerpressure.recording import Record, as_record
 from peerpressure.recovery import METHODS, NetworkEstimate, Observation, Prior, infer_network
 from peerpressure.scenario._agents import Agents, adaptation_of, agent_values, draw_words
 from peerpressure.scenario._network import NetworkFileSection, NetworkSection, StaticNetworkSection
@@ -46,7 +47,6 @@ from peerpressure.scenario._system import (
     derived_schedule,
 )
 from peerpressure.schedules import SCHEDULES, Linear, Schedule
-from peerpressure.simulation import Record, as_record
 from peerpressure.statespace import System
 from peerpressure.trajectory import Trajectory
 

@@ -200,10 +200,10 @@ def _other(folder: Path, got: str) -> str:
 
 def _checked_workers(workers: int | None, dask: str | None) -> int:
     if workers is None:
-        from peerpressure.engine.plan import available_threads
+        from peerpressure.resources import available_cores
 
         # Cores that this process may use, which containers and batch systems restrict.
-        return available_threads()
+        return available_cores()
     if dask is not None:
         rule = "a sweep runs in local workers or on a Dask cluster"
         raise InvalidInputError(message(rule, got="both", remedy="leave workers out: the cluster has its own"))
