@@ -12,6 +12,7 @@ from scipy import stats
 from scipy.sparse import random_array
 
 import peerpressure as pp
+from peerpressure.engine import plan
 from peerpressure.recording import Record, RunSize, as_record
 from peerpressure.statespace import model_of
 from peerpressure.trajectory import replicate_numbers
@@ -133,16 +134,23 @@ def test_many_blocks_of_few_agents() -> None:
 def test_a_resumed_run_takes_no_more() -> None:
     system = _model("adaptation", N)
     start = pp.simulate(system, 2, 5, seed=1, record="final")
+    pp.simulate(system, 3, record="final", threads=1, start=start)
     charged = _charged(system, 3, 5, record="final", threads=1)
     assert _taken(system, 3, None, record="final", threads=1, start=start) <= charged
 
 
 @given(st.integers(1, 300), st.integers(1, 300_000), st.integers(1, 9))
 def test_sizes_of_blocks_are_those_of_the_plan(replicates: int, agents: int, threads: int) -> None:
-    planned = [(lanes, width) for _, lanes, width, _ in plan_blocks(np.arange(replicates), agents, threads)]
-    sizes = [(lanes, width) for count, lanes, width in block_sizes(replicates, agents, threads) for _ in range(count)]
-    assert planned == sizes
-    assert sum(lanes for lanes, _ in planned) == replicates
+    planned = [*plan.plan_blocks(np.arange(7, 7 + replicates), agents, threads)]
+    # One block after the other, as large as may be.
+    layers, row = min(max(1, 2**16 // (16 * agents)), -(-replicates // (16 * threads))), 0
+    for first, lanes, width, place in planned:
+        rest = replicates - row
+        narrow = rest <= 4 and (row == 0 or 16 * agents > 2**16)
+        assert (first, place, width) == (7 + row, row, 1 if narrow else 16)
+        assert lanes == min(max(1, 2**16 // agents) if narrow else 16 * layers, rest)
+        row += lanes
+    assert row == replicates
 
 
 def test_replicates_that_are_apart_are_not_charged_for_padding() -> None:

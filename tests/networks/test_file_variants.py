@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from peerpressure.errors import FileFormatError, NetworkError
+from peerpressure.errors import FileFormatError, NetworkError, TooLargeError
 from peerpressure.networks import (
     Network,
     TemporalNetwork,
@@ -100,7 +100,7 @@ def test_parquet_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         read_network(file)
     # A billion equal rows are a few kilobytes.
     monkeypatch.setattr("peerpressure.tables.BYTES_PER_CELL", 10**15)
-    with pytest.raises(FileFormatError, match="must fit into memory"):
+    with pytest.raises(TooLargeError, match="a table must fit in memory"):
         read_network(file)
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(FileFormatError, match=r"need pyarrow.*pip install pyarrow"):

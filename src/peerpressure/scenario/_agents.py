@@ -15,7 +15,7 @@ import numpy as np
 from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
 
 from peerpressure.adaptation import Adaptation
-from peerpressure.errors import InvalidInputError, did_you_mean, first_few, message
+from peerpressure.errors import InvalidInputError, contrast, did_you_mean, first_few, message
 from peerpressure.files import naming
 from peerpressure.networks import Network
 from peerpressure.networks._graph_files import GRAPHS, attribute_table, is_graph_file
@@ -248,7 +248,8 @@ class UniformDraw(Section):
         # Equal ends are legal: all agents then have the same value.
         if self.low > self.high:
             rule = "low must not be above high"
-            raise InvalidInputError(message(rule, got=f"{self.low:g} and {self.high:g}", remedy="exchange them"))
+            got = " and ".join(contrast(self.low, self.high, digits=6))
+            raise InvalidInputError(message(rule, got=got, remedy="exchange them"))
         return self
 
     @property
