@@ -28,7 +28,6 @@ from .noise import (
     NoNoise as NoNoise,
     StudentT as StudentT,
 )
-from .recording import Record as Record
 from .recovery import (
     Estimate as Estimate,
     Observation as Observation,
@@ -47,7 +46,10 @@ from .schedules import (
     StretchedExponential as StretchedExponential,
 )
 from .sde import SDE as SDE
-from .simulation import simulate as simulate
+from .simulation import (
+    Record as Record,
+    simulate as simulate,
+)
 from .theory import (
     diagnose as diagnose,
     moments as moments,

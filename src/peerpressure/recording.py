@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
-from peerpressure.resources import available_cores, free_memory, too_large
-from peerpressure.sde import SDE, Method
+from peerpressure.resources import free_memory, too_large
+from peerpressure.sde import Method
 from peerpressure.sde._transitions import law_bytes
-from peerpressure.statespace import System
 
 _DOUBLE = np.dtype(np.float64)
 _WORDS = ("all", "summaries", "final")
@@ -161,13 +160,6 @@ class RunSize:
     def total(self) -> int:
         """Return the bytes at the peak of the run."""
         return self.recorded() + self.working
-
-
-def run_size(system: System, steps: int, replicates: int, keep: Record) -> RunSize:
-    """Return the size of a run of float64 on all cores."""
-    method = system.path_method if isinstance(system, SDE) else None
-    chosen = np.arange(replicates)
-    return RunSize(system.model, steps, chosen, keep, threads=available_cores(), method=method)
 
 
 # Remedies

@@ -13,7 +13,14 @@ from numpy.typing import DTypeLike, NDArray
 from peerpressure.errors import InvalidInputError, PeerPressureError, contrast, message
 from peerpressure.model import Model
 from peerpressure.progress import ShouldStop, cancellable, reporter
-from peerpressure.recording import PYTHON_WORDS, Record, RunSize, as_record, recorded_steps, require_run_memory
+from peerpressure.recording import (
+    PYTHON_WORDS,
+    Record as Record,  # noqa: PLC0414, exported from here as well
+    RunSize,
+    as_record,
+    recorded_steps,
+    require_run_memory,
+)
 from peerpressure.resources import available_cores
 from peerpressure.sde import SDE, Method, TaylorScheme
 from peerpressure.sde._transitions import require_law_memory
@@ -254,6 +261,13 @@ def _plan(
         keep_summaries=keep.summaries,
         threads=threads,
     )
+
+
+def run_size(system: System, steps: int, replicates: int, keep: Record) -> RunSize:
+    """Return the size of a run of float64 on all cores."""
+    method = system.path_method if isinstance(system, SDE) else None
+    chosen = np.arange(replicates)
+    return RunSize(system.model, steps, chosen, keep, threads=available_cores(), method=method)
 
 
 def _engine(device: str) -> Callable[..., RunResult]:

@@ -15,9 +15,10 @@ import numpy as np
 from peerpressure.dates import ROUNDING
 from peerpressure.errors import FileFormatError, InvalidInputError, first_few, message
 from peerpressure.files import naming
-from peerpressure.recording import SCENARIO_WORDS, Record, as_record, in_toml, require_run_memory, run_size
+from peerpressure.recording import SCENARIO_WORDS, Record, as_record, in_toml, require_run_memory
 from peerpressure.resources import Memory, amount, require_memory
 from peerpressure.scenario import Scenario
+from peerpressure.simulation import run_size
 from peerpressure.statespace import System
 from peerpressure.storage import by_topic, on_steps, read_frame
 from peerpressure.trajectory import Trajectory
