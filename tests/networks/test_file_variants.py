@@ -40,7 +40,7 @@ SAME: dict[str, tuple[str, str]] = {
     "weight first": (".csv", "weight,source,target\n1.5,Anna,Bernd\n2,Bernd,Carla\n"),
     "the ends reversed": (".csv", "to,from,strength\nBernd,Anna,1.5\nCarla,Bernd,2\n"),
     "names of nodes": (".tsv", "Node 1\tNode 2\tnote\tWeight\nAnna\tBernd\t\t1.5\nBernd\tCarla\tx\t2\n"),
-    "words above numbers": (".csv", "person,friend,closeness\nAnna,Bernd,1.5\nBernd,Carla,2\n"),
+    "words above numbers": (".csv", "person,friend,weight\nAnna,Bernd,1.5\nBernd,Carla,2\n"),
     "a heading in a comment": (".txt", "# weight source target\n1.5 Anna Bernd\n2 Bernd Carla\n"),
     "Gephi": (".csv", GEPHI.format("Undirected")),
     "a note in two lines": (".csv", 'source,target,note,weight\nAnna,Bernd,"two\n# lines",1.5\nBernd,Carla,,2\n'),

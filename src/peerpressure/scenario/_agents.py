@@ -86,7 +86,7 @@ class FromColumn(Section):
         # A table without rows cannot have a heading; ``find`` then reports the missing column.
         table = table.headed() if table.rows else table
         column = table.find(name)
-        table.check_widths()
+        table.check_rows()
         match = match_agents(table, network.agents, [table.find(other) for other in self.names], self.by)
         return match, table.taken(match.rows).numbers(column, name)
 

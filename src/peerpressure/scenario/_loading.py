@@ -670,8 +670,8 @@ def findings(scenario: Scenario) -> dict[str, str]:
 
 def _of_network(scenario: Scenario) -> str | None:
     match scenario.network:
-        case NetworkFileSection(file=file, direction=direction):
-            text = describe_network_file(file)
+        case NetworkFileSection(file=file, direction=direction, weighted=weighted, directed=directed):
+            text = describe_network_file(file, weight="weight" if weighted else None, directed=directed)
             if scenario.static_network.directed:
                 meaning = f"directed: the source of an edge {direction} its target".replace("listens", "listens to")
                 text = meaning if text is None else f"{text}; {meaning}"
