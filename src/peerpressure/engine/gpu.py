@@ -54,7 +54,7 @@ def _cupy() -> Any:
         cupy.cuda.runtime.getDeviceCount()
     except Exception as error:  # CuPy raises many kinds, and its import may fail in the driver's loader
         rule = "device='gpu' needs an NVIDIA device and CuPy"
-        remedy = "install peerpressure[gpu], or use device='cpu'"
+        remedy = "pip install cupy-cuda12x, or use device='cpu'"
         raise PeerPressureError(message(rule, got=f"{type(error).__name__}: {error}", remedy=remedy)) from None
     return cupy
 

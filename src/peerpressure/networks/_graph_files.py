@@ -84,7 +84,7 @@ def read_graph(file: Path, weight: str | None = "weight") -> GraphFile:
     if weight == "weight" and weight not in names:
         weight = next((names[k] for k in places_in(names, ("weight",)).values()), weight)
     # Weights by a name that no edge has would all be 1 without a word.
-    if weight not in (None, "weight", *names):
+    if weight is not None and weight not in ("weight", *names):
         check_attribute(weight, names)
     if weight in defaults:
         for *_, data in graph.edges(data=True):

@@ -311,7 +311,7 @@ def _connected(address: str) -> Iterator[Any]:
     try:
         from distributed import Client
     except ImportError as error:
-        rule, remedy = "a cluster needs Dask", "pip install 'peerpressure[cluster]'"
+        rule, remedy = "a cluster needs Dask", "pip install distributed pyarrow"
         raise SweepError(message(rule, got="an installation without it", remedy=remedy)) from error
     connect: Any = Client  # untyped
     # After the import, by which Dask sets up its loggers, and until the client is closed.
