@@ -299,15 +299,19 @@ class Model:
     def mode_weights(self) -> Array:
         """Weights ϖ = ℓd/Σℓd of the public opinions in the consensus mode; d/Σd where the network is symmetric.
 
-        ϖ is the stationary law of D⁻¹A, and all 0 where nobody who counts listens to anybody. Where agents update with
-        probabilities q, it is proportional to ℓd/q.
+        ϖ is the stationary law of D⁻¹A. Where agents update with probabilities q, it is proportional to ℓd/q. Where
+        nobody who counts listens to anybody, as where all others follow zealots, it is the law of the consensus value,
+        proportional to ℓs: the chain stays with agents who listen to nobody.
         """
         weights = self.network.left_null_vector * self.network.degrees
-        if self._slowness is not None:
+        if not weights.any():
+            weights = self.opinion_weights
+        elif self._slowness is not None:
             weights = weights * self._slowness
-        share = weights / (weights.sum() or 1.0)
-        # With the sign of the camp, so that the mode is that of opposite opinions.
-        return np.asarray(self.network.camps * share if self.network.signed else share)
+        if self.network.signed:
+            # With the sign of the camp, so that the mode is that of opposite opinions; without balance nobody counts.
+            weights = self.network.camps * weights
+        return np.asarray(weights / (np.abs(weights).sum() or 1.0))
 
     @cached_property
     def consensus_state(self) -> Array:

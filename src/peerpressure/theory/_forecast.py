@@ -150,7 +150,8 @@ class Forecast:
     mode_mean, mode_std, mode_error : float
         Mean and standard deviation of the consensus mode m, and its root-mean-square distance to v; exact.
     rms_distance, disagreement : float
-        Root mean squares over agents and noise of y_i − v and of y_i − m.
+        Root mean squares over agents and noise of y_i − v and of y_i − m. The second camp of a balanced signed network
+        counts with the opposite sign, and without balance m is 0.
     start_weight : float
         The weight of the start in the consensus mode; exact.
     mean : array of shape (agents,)
@@ -261,18 +262,20 @@ def law_after(model: System, steps: int, watch: SettlingWatch | None = None) -> 
     # Means alone are the whole law without noise, and bound distances from below with it.
     alone = not is_random(model) or (watch is not None and watch.is_bound)
     means, start_weight = _means(model, steps, watch if alone else None)
-    centres = [consensus_mode(model).weights, *([np.full(n, 1 / n)] * (len(means) - 1))]
+    # The second camp comes to the opposite of the mode.
+    mode = _Centre(consensus_mode(model).weights, model.model.network.camps.astype(np.float64))
+    centres = [mode, *([_Centre(np.full(n, 1 / n), np.ones(n))] * (len(means) - 1))]
     exact = is_exact(model, steps)
     public, *hidden = (
         _covariances(model, steps, means, centres, None if alone else watch)
         if exact
         else _probed(model, steps, means, centres)
     )
-    m = float(centres[0] @ means[0])
+    m = float(mode.weights @ means[0])
     target = model.model.target
     rms_distance = math.sqrt(max(float(np.mean((means[0] - target) ** 2)) + public.total, 0.0))
     spreads = zip(means, centres, [public, *hidden], strict=True)
-    apart = [math.sqrt(float(np.mean((mean - w @ mean) ** 2)) + part.apart) for mean, w, part in spreads]
+    apart = [math.sqrt(float(np.mean(centre.deviations(mean) ** 2)) + part.apart) for mean, centre, part in spreads]
     return Forecast(
         steps=steps,
         mode_mean=m,
@@ -374,15 +377,33 @@ def mean_flow(sde: SDE, times: Array) -> Iterator[Array]:
 
 @final
 @dataclass(frozen=True, eq=False)
-class _Spread:
-    """Covariance P of agents about a weighted mean m = wᵀy, in means over agents.
+class _Centre:
+    """What agents are compared with: c_i m for the weighted mean m = wᵀy, with the sign c_i of the agent's camp."""
 
-    ``shared`` is wᵀPw, ``common`` the mean of Pw, ``apart`` that of the variances of y_i − m, with its standard error,
-    and ``variance`` the diagonal of P, where it is known.
+    weights: Array
+    signs: Array
+
+    def deviations(self, states: Array) -> Array:
+        """Return y_i − c_i m for states of shape (…, agents)."""
+        return np.asarray(states - (states @ self.weights)[..., None] * self.signs)
+
+    def functionals(self, probes: Array) -> Array:
+        """Return the weights of y that make Σ p_i (y_i − c_i m) for each row p of probes."""
+        return np.asarray(probes - (probes @ self.signs)[:, None] * self.weights)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Spread:
+    """Covariance P of agents about the multiples c_i m of a weighted mean m = wᵀy, in means over agents.
+
+    ``shared`` is wᵀPw, ``common`` the mean of c∘Pw, ``counted`` that of c², ``apart`` that of the variances of
+    y_i − c_i m, with its standard error, and ``variance`` the diagonal of P, where it is known.
     """
 
     shared: float
     common: float
+    counted: float
     apart: float
     stderr: float = 0.0
     variance: Array | None = None
@@ -390,7 +411,7 @@ class _Spread:
     @property
     def total(self) -> float:
         """The mean of the variances of the agents, tr P/n."""
-        return self.apart + 2 * self.common - self.shared
+        return self.apart + 2 * self.common - self.counted * self.shared
 
 
 def is_uncertain(model: System) -> bool:
@@ -435,12 +456,12 @@ def _probes(model: System, steps: int) -> int:
 
 
 def _covariances(
-    model: System, steps: int, means: list[Array], centres: list[Array], watch: SettlingWatch | None
+    model: System, steps: int, means: list[Array], centres: list[_Centre], watch: SettlingWatch | None
 ) -> list[_Spread]:
-    """Read the parts off the covariance of all agents: Var(y_i − m) = P_ii − 2(Pw)_i + wᵀPw."""
+    """Read the parts off the covariance of all agents: Var(y_i − c_i m) = P_ii − 2c_i(Pw)_i + c_i²wᵀPw."""
     n = model.n
     if not is_random(model):
-        return [_Spread(0.0, 0.0, 0.0, variance=np.zeros(n)) for _ in means]
+        return [_Spread(0.0, 0.0, 1.0, 0.0, variance=np.zeros(n)) for _ in means]
     if isinstance(model, SDE):
         first = steps if watch is None else 0
         for t, (mean, found) in zip(
@@ -452,48 +473,47 @@ def _covariances(
         public = None if watch is None else lambda t, mean, P: watch(t, mean[:n], P[:n, :n])
         found = forward_moments(model.model, np.array([steps]), hidden=len(means) > 1, watch=public).covariance
     spreads = []
-    for k, w in enumerate(centres):
+    for k, centre in enumerate(centres):
         P = found[k * n : (k + 1) * n, k * n : (k + 1) * n]
-        with_mean, variance = P @ w, np.maximum(np.diag(P), 0.0)
+        with_mean, variance = P @ centre.weights, np.maximum(np.diag(P), 0.0)
         # Rounding may leave negative variances.
-        shared = max(float(w @ with_mean), 0.0)
-        apart = float(np.mean(np.maximum(variance - 2 * with_mean + shared, 0.0)))
-        spreads.append(_Spread(shared, float(np.mean(with_mean)), apart, variance=variance))
+        shared = max(float(centre.weights @ with_mean), 0.0)
+        common, squares = centre.signs * with_mean, centre.signs**2
+        apart = float(np.mean(np.maximum(variance - 2 * common + squares * shared, 0.0)))
+        spreads.append(_Spread(shared, float(np.mean(common)), float(np.mean(squares)), apart, variance=variance))
     return spreads
 
 
-def _probed(model: System, steps: int, means: list[Array], centres: list[Array]) -> list[_Spread]:
+def _probed(model: System, steps: int, means: list[Array], centres: list[_Centre]) -> list[_Spread]:
     """Estimate the parts by the adjoint: exactly on the directions of largest variance, elsewhere with random signs.
 
-    A few simulated deviations span these directions Q. With P′ the covariance of y_i − m and random signs z,
+    A few simulated deviations span these directions Q. With P′ the covariance of y_i − c_i m and random signs z,
     tr P′ = tr QᵀP′Q + E zᵀ(I − QQᵀ)P′(I − QQᵀ)z, whatever Q is; so the runs only reduce the standard error.
     """
     n, count = model.n, _probes(model, steps)
     final = simulate(model, steps, count // 2, record="final").final
     drawn = [final.public] if final.hidden is None else [final.public, final.hidden]
     random, rows = np.random.default_rng(0), []
-    for k, (sample, mean, w) in enumerate(zip(drawn, means, centres, strict=True)):
-        deviations = sample - mean
-        basis = np.linalg.qr((deviations - (deviations @ w)[:, None]).T)[0].T
+    for k, (sample, mean, centre) in enumerate(zip(drawn, means, centres, strict=True)):
+        basis = np.linalg.qr(centre.deviations(sample - mean).T)[0].T
         signs = random.choice([-1.0, 1.0], size=(count, n))
-        probes = np.concatenate([basis, signs - (signs @ basis.T) @ basis])
-        # As functionals of y_i − m.
-        probes -= probes.sum(axis=1)[:, None] * w
+        probes = centre.functionals(np.concatenate([basis, signs - (signs @ basis.T) @ basis]))
         part = np.zeros((2 + len(probes), len(means) * n))
-        part[:, k * n : (k + 1) * n] = [w, np.full(n, 1 / n), *probes]
+        part[:, k * n : (k + 1) * n] = [centre.weights, centre.signs / n, *probes]
         rows.append(part)
     found = moments(model, steps, of=np.concatenate(rows), what="joint" if len(means) > 1 else "public").covariance
     size = len(rows[0])
     parts = [found[k * size : (k + 1) * size, k * size : (k + 1) * size] for k in range(len(means))]
-    return [_estimated(part, n, size - 2 - count) for part in parts]
+    counted = [float(np.mean(centre.signs**2)) for centre in centres]
+    return [_estimated(part, n, size - 2 - count, share) for part, share in zip(parts, counted, strict=True)]
 
 
-def _estimated(found: Array, n: int, directions: int) -> _Spread:
+def _estimated(found: Array, n: int, directions: int, counted: float) -> _Spread:
     """Return the parts from the covariance of mode, mean, directions and probes."""
     variance = np.diag(found)[2:] / n
     exact, sampled = variance[:directions].sum(), variance[directions:]
     stderr = float(np.std(sampled, ddof=1) / math.sqrt(sampled.size))
-    return _Spread(float(found[0, 0]), float(found[0, 1]), float(exact + sampled.mean()), stderr)
+    return _Spread(float(found[0, 0]), float(found[0, 1]), counted, float(exact + sampled.mean()), stderr)
 
 
 def mode_error(model: System, steps: int) -> float:
