@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from peerpressure.model import Model, require_synchronous
 from peerpressure.networks import Network
@@ -102,8 +103,9 @@ class LongRun:
     that of each side of a bipartite network, whatever the pressure. ``estimated``: the outcome rests on the values of
     a formula at large t instead of on a known growth. ``model`` is the discrete model behind an SDE, and ``deviations``
     are the standard deviations of noise that enters with the weight of an opinion, shape (agents,). ``decided`` is the
-    outcome where the size of the limit's departure from v has decided it. ``has_camps``: opinions are multiplied by the
-    sign of the agent's camp, which makes all weights positive; ``model`` and ``system`` are the result.
+    outcome where the size of the limit's departure from v has decided it. Where ``camps`` are given, opinions are
+    multiplied by the sign of the agent's camp, which makes all weights positive: ``model`` and ``system`` are the
+    result.
     """
 
     system: System
@@ -116,7 +118,12 @@ class LongRun:
     balanced: bool
     estimated: bool
     decided: Outcome | None = None
-    has_camps: bool = False
+    camps: NDArray[np.int8] | None = None
+
+    @property
+    def has_camps(self) -> bool:
+        """Whether opinions are multiplied by the sign of the agent's camp."""
+        return self.camps is not None
 
     @property
     def continuous(self) -> bool:
@@ -368,7 +375,7 @@ def classify(system: System) -> LongRun:
         balanced=(on_v and structure.limit is NoiselessLimit.CONSENSUS)
         or _is_balanced(model, regime, structure, continuous=continuous),
         estimated=growth.estimated or noise_is_estimated(model) or structure.opinions.estimated,
-        has_camps=has_camps,
+        camps=given.network.camps if has_camps else None,
     )
 
 

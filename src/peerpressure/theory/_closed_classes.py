@@ -135,8 +135,10 @@ def _growing(system: System, long_run: LongRun, noise: NoiseEffect, tolerance: f
     outcome = _outcome(model, parts, limits, state)
     transient = np.setdiff1d(np.arange(model.n), np.concatenate([part.agents for part in parts]))
     if transient.size:
-        values = {"agents": transient.size, "low": float(state[transient].min()), "high": float(state[transient].max())}
-        reasons.append(Reason(ReasonCode.TRANSIENT_AGENTS, values))
+        low, high = float(state[transient].min()), float(state[transient].max())
+        values = {"agents": transient.size, "low": low, "high": high}
+        same = f"{low:.4g}" == f"{high:.4g}"
+        reasons.append(Reason(ReasonCode.TRANSIENT_FOLLOW if same else ReasonCode.TRANSIENT_AGENTS, values))
     return GeneralOutcome(outcome, tuple(reasons), tuple(limits), state)
 
 
@@ -150,8 +152,8 @@ def _class_limit(system: System, part: _Class, long_run: LongRun, tolerance: flo
             return None
         return ClassLimit(agents, part.camp, None if periodic else 0.0, 0.0, math.inf, part.period)
     if agents.size == 1:
-        std = float(long_run.deviations[agents[0]]) if model.noise.autocorrelation == 1 else 0.0
-        return ClassLimit(agents, part.camp, float(model.x0[agents[0]]), std, math.inf, 1)
+        std = _own_deviation(long_run, agents[0])
+        return None if std is None else ClassLimit(agents, part.camp, float(model.x0[agents[0]]), std, math.inf, 1)
     alone = _class_model(model, part)
     found, limit, _ = decide(classify(system.with_model(alone)), tolerance)
     if found.outcome in (Outcome.OSCILLATION, Outcome.PERIODIC):
@@ -159,6 +161,16 @@ def _class_limit(system: System, part: _Class, long_run: LongRun, tolerance: flo
     if found.outcome not in (Outcome.CONSENSUS, Outcome.BIASED_CONSENSUS) or limit is None:
         return None
     return ClassLimit(agents, part.camp, limit.mean, limit.std, alone.kappa, part.period, limit.residual)
+
+
+def _own_deviation(long_run: LongRun, agent: int) -> float | None:
+    """Return the deviation of the limit of an agent who listens to nobody; None if frozen noise has no limit."""
+    noise, sigma = long_run.model.noise, float(long_run.deviations[agent])
+    if noise.is_zero or noise.autocorrelation < 1 or not sigma:
+        # Noise that is drawn anew moves the agent for ever, about its opinion.
+        return 0.0
+    scale = math.inf if long_run.noise_grows else noise.time_scale.growth.limit
+    return None if scale is None else sigma * scale
 
 
 def _class_model(model: Model, part: _Class) -> Model:
@@ -222,5 +234,7 @@ def _named(parts: list[_Class], limits: list[ClassLimit]) -> list[Reason]:
             reasons.append(Reason(ReasonCode.CLASS_NEUTRAL, values))
         else:
             code = ReasonCode.CLASS_LIMIT if np.all(part.camp == 1) else ReasonCode.CLASS_CAMPS
-            reasons.append(Reason(code, values | {"mean": limit.value, "opposite": -limit.value}))
+            code = ReasonCode.CLASS_UNBOUNDED if math.isinf(limit.std) else code
+            numbers = {"mean": limit.value, "opposite": -limit.value, "std": limit.std}
+            reasons.append(Reason(code, values | numbers))
     return reasons

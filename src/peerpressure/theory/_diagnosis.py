@@ -8,7 +8,6 @@ from dataclasses import asdict, replace
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from peerpressure.model import Model
 from peerpressure.networks import NetworkLaw, TemporalNetwork, joint_connectivity, shortest_window
@@ -130,7 +129,7 @@ def _diagnose(model: System, horizon: int | None, tolerance: float | None, *, ad
     if not covered and not long_run.settled:
         found = judge(long_run.system, long_run, _TOLERANCE)
         if found is not None:
-            return _general_verdict(long_run, found, ahead, model.model.network.camps)
+            return _general_verdict(long_run, found, ahead, model)
     # Without one value for all there is nothing to be closer to.
     one_value = covered and long_run.model.network.is_connected
     better = advice(long_run, ahead) if advise and one_value and ahead is not None else None
@@ -175,12 +174,10 @@ def _camps(long_run: LongRun, system: System) -> tuple[Reason, ...]:
     return (Reason(ReasonCode.CAMPS, {"first": first, "second": long_run.model.n - first}),)
 
 
-def _general_verdict(
-    long_run: LongRun, found: GeneralOutcome, ahead: Forecast | None, camps: NDArray[np.int8]
-) -> Verdict:
+def _general_verdict(long_run: LongRun, found: GeneralOutcome, ahead: Forecast | None, given: System) -> Verdict:
     """Return the verdict on a network of several closed classes, or without balance."""
-    model, signed = long_run.model, long_run.has_camps
-    reasons = (*pressure_reasons(long_run), *found.reasons)
+    model, signed, camps = long_run.model, long_run.has_camps, given.model.network.camps
+    reasons = (*_camps(long_run, given), *pressure_reasons(long_run), *found.reasons)
     return Verdict(
         outcome=_with_camps(found.outcome) if signed else found.outcome,
         reasons=reasons,
@@ -379,6 +376,9 @@ def _consensus(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
         reasons.append(Reason(ReasonCode.FOLLOWS_FIXED_POINT))
     if long_run.noise is NoiseEffect.NONE:
         return reasons
+    if long_run.phi == 1:
+        # One draw for all steps is not averaged over them.
+        return [*reasons, Reason(ReasonCode.NOISE_FADES), Reason(_CONVERGENCE[converges_almost_surely(long_run.model)])]
     slowly = long_run.regime is Regime.SLOW
     # As for white noise; the factor of the memory is a reason of its own.
     sigma = omega.noise(long_run.deviations, 0.0)
@@ -464,6 +464,9 @@ def _oscillation(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
         (first, second), (first_std, second_std) = limit.phases.mean.tolist(), limit.phases.std.tolist()
         values = {"first": first, "first_std": first_std, "second": second, "second_std": second_std, "v": v}
         values |= {"error": limit.residual, "digit": shown_digit([first, second], limit.residual)}
+        if long_run.has_camps:
+            opposite = {"opposite_first": -first, "opposite_second": -second}
+            return [*reasons, Reason(ReasonCode.TWO_PHASES_OF_CAMPS, values | opposite)]
         return [*reasons, Reason(ReasonCode.TWO_PHASES, values)]
     if long_run.noise is NoiseEffect.NONE or not long_run.model.is_plain:
         return [*reasons, bipartite]
@@ -535,10 +538,14 @@ def _fluctuation(long_run: LongRun) -> Reason:
     found = fluctuation(long_run)
     if found is None:
         return Reason(ReasonCode.FROZEN_SHIFT if noise is NoiseEffect.STAYS else ReasonCode.FLUCTUATION_UNKNOWN)
+    frozen = noise is NoiseEffect.STAYS
+    weights = "influence" if long_run.model.network.directed else "degree"
     if found.agents is None:
-        return _reason(ReasonCode.MODE_FLUCTUATION, std=found.mode)
-    values = {"std": found.mode, "low": float(found.agents.min()), "high": float(found.agents.max())}
-    return Reason(ReasonCode.FROZEN_DEVIATION if noise is NoiseEffect.STAYS else ReasonCode.FLUCTUATION, values)
+        code = ReasonCode.FROZEN_MODE_DEVIATION if frozen else ReasonCode.MODE_FLUCTUATION
+        return _reason(code, std=found.mode, weights=weights)
+    low, high = float(found.agents.min()), float(found.agents.max())
+    code = ReasonCode.FROZEN_DEVIATION if frozen else ReasonCode.FLUCTUATION
+    return _reason(code, std=found.mode, low=low, high=high, weights=weights)
 
 
 def _clusters(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
@@ -598,7 +605,8 @@ def _variance_per_step(long_run: LongRun) -> float | None:
     if adaptation is None or omega is None:
         return None
     # Otherwise the variance does not grow by a constant amount per step.
-    if not model.pressure.growth.exponent == adaptation.rate.growth.exponent == 0:
+    scale = model.noise.time_scale.growth.limit
+    if not model.pressure.growth.exponent == adaptation.rate.growth.exponent == 0 or not scale:
         return None
     # The common value moves by Σ w ε/ρ, over the weights 1 + Σ w/(ρη) of the conserved sum.
     rho, eta = float(model.pressure(LATE)), adaptation.at(LATE, model.n)
@@ -619,6 +627,8 @@ def _unknown(long_run: LongRun, horizon: int | None, weight: float | None) -> Re
         code = ReasonCode.UNKNOWN_ADAPTATION
     elif long_run.regime is not Regime.UNKNOWN and long_run.noise is NoiseEffect.UNKNOWN:
         code = ReasonCode.UNKNOWN_NOISE
+    elif long_run.regime.reaches_value and long_run.structure.networks is not None and not long_run.growth.is_regular:
+        code = ReasonCode.UNKNOWN_PHASES
     system, pressure = long_run.system, long_run.model.pressure
     if horizon is None and isinstance(pressure, Table) and long_run.model.is_plain and not long_run.continuous:
         horizon = pressure.values.size

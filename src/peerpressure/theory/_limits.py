@@ -58,7 +58,7 @@ class Phases:
     """The two values that the sides of a bipartite network exchange for ever.
 
     Public opinions of side 0 have the first value at even times and the second at odd ones, those of side 1 the other
-    way round.
+    way round. Where weights are negative, the values are those of the first camp, and the second has their opposites.
 
     Attributes
     ----------
@@ -68,6 +68,8 @@ class Phases:
         Their covariance over the noise.
     side : array of int, shape (agents,)
         Side of each agent, 0 or 1.
+    camp : array of int, shape (agents,), optional
+        Camp of each agent, 1 or −1, where weights are negative.
 
     See Also
     --------
@@ -85,6 +87,7 @@ class Phases:
     mean: Array
     covariance: Array
     side: NDArray[np.int8]
+    camp: NDArray[np.int8] | None = None
 
     @property
     def std(self) -> Array:
@@ -107,7 +110,8 @@ class Phases:
             Its standard deviation over the noise.
         """
         which = (self.side + t % 2) % 2
-        return self.mean[which], self.std[which]
+        mean = self.mean[which]
+        return mean if self.camp is None else self.camp * mean, self.std[which]
 
 
 @final
@@ -484,5 +488,5 @@ def _result(
     if mean.size == 2:
         networks = long_run.structure.networks
         assert networks is not None
-        phases = Phases(TURN @ mean, TURN @ covariance @ TURN.T, networks.sides.astype(np.int8))
+        phases = Phases(TURN @ mean, TURN @ covariance @ TURN.T, networks.sides.astype(np.int8), long_run.camps)
     return ConsensusLimit(float(mean[0]), std, horizon, residual, phases)

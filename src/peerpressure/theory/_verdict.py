@@ -492,7 +492,9 @@ def limit_text(limit: ConsensusLimit) -> str:
         text = " and ".join(rounded(mean, digit) + (f" ± {std:.3g}" if std else "") for mean, std in values)
     else:
         text = with_deviation(*values[0], limit.residual)
-    turns = ", alternating" if limit.phases is not None else ""
+    turns = ""
+    if limit.phases is not None:
+        turns = ", alternating" + (", and the opposite in the second camp" if limit.phases.camp is not None else "")
     return text + turns + (f", error about {limit.residual:.1g}" if limit.residual else "")
 
 
