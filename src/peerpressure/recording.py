@@ -272,12 +272,12 @@ def _rounded_up(number: int) -> int:
     >>> _rounded_up(37), _rounded_up(40), _rounded_up(91)
     (40, 40, 100)
     """
-    unit = 10 ** (len(str(number)) - 1)
+    unit = int("1" + "0" * (len(str(number)) - 1))
     return -(-number // unit) * unit
 
 
 def _rounded_down(number: int) -> int:
-    unit = 10 ** (len(str(number)) - 1)
+    unit = int("1" + "0" * (len(str(number)) - 1))
     return max(0, number // unit * unit)
 
 
