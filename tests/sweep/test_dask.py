@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from peerpressure.sweep import SweepError, collect, run_sweep, status
-from peerpressure.sweep._runners import compute_batch
+from peerpressure.sweep._runners import Cluster as RunningBatches, compute_batch
 
 from .running import Cluster, csv, noisy_plan, parent, results, wait_until
 
@@ -64,6 +65,19 @@ def test_a_dead_scheduler_is_the_last_line_and_the_only_report(cluster: Cluster,
     assert err.startswith("Traceback (most recent call last):\n")
     assert "distributed.client - ERROR" not in err
     assert err.splitlines()[-1].startswith("peerpressure.sweep._ledger.SweepError: the scheduler of the cluster must")
+
+
+def test_a_scheduler_that_goes_away_while_it_is_asked_is_the_same_error(tmp_path: Path) -> None:
+    class Client:
+        status = "running"
+
+        def nthreads(self) -> dict[str, int]:
+            raise ConnectionResetError(104, "Connection reset by peer")
+
+    asked: Any = Client()
+    work: Any = None
+    with pytest.raises(SweepError, match="run the sweep again"):
+        RunningBatches(asked, work, noisy_plan(), tmp_path).check()
 
 
 def test_no_scheduler_is_one_clear_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -231,7 +231,11 @@ class Cluster:
         if self._client.status != "running":
             raise _gone("a scheduler that went away")
         self._checked, before = now, self._threads
-        self._threads = sum(self._client.nthreads().values())
+        try:
+            self._threads = sum(self._client.nthreads().values())
+        # The scheduler may go away while it is asked.
+        except (CancelledError, OSError, TimeoutError) as error:
+            raise _gone(f"a scheduler that went away ({error})") from error
         self._last_seen = now if self._threads else self._last_seen
         # 0 lanes would divide by zero in the size of a batch; while no worker is there, the last number is kept.
         if self._threads not in (0, before):
