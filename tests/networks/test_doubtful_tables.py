@@ -300,14 +300,14 @@ def test_forms_in_outputs(layout: str, tmp_path: Path) -> None:
         f"time,agent,public\n1,{OTHER_ZOE},0.5\n1,bob,0.7\n" if layout == "long" else f"time,{OTHER_ZOE},bob\n1,.5,.7\n"
     )
     seen = read_outputs(write(tmp_path, "seen.csv", rows), model).runs[""]
-    assert seen.states.tolist() == [[[0.5, 0.7]]]
+    assert np.asarray(seen.states).tolist() == [[[0.5, 0.7]]]
 
 
 def test_forms_of_a_topic_are_one() -> None:
     model = Model(path(2).relabelled(["ann", "bob"]), [1.0, 2.0])
     rows = [(1, "ann", 0.5, ZOE), (1, "bob", 0.7, OTHER_ZOE)]
     frame = pd.DataFrame(rows, columns=["time", "agent", "public", "topic"])
-    assert simulate(model, 1).from_dataframe(frame, model).states.tolist() == [[[0.5, 0.7]]]
+    assert np.asarray(simulate(model, 1).from_dataframe(frame, model).states).tolist() == [[[0.5, 0.7]]]
 
 
 # Headings
