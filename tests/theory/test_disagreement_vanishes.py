@@ -80,7 +80,7 @@ def test_numbers_of_the_forecast_are_those_of_exact_moments(name: str) -> None:
     D = np.eye(model.n) - np.outer(camps, w)
     rounding = 1e-9 * max(1.0, float(np.abs(mean).max()))
     assert ahead.mode_mean == pytest.approx(m, abs=rounding)
-    assert ahead.mode_std == pytest.approx(math.sqrt(max(w @ P @ w, 0)), abs=1e-7)
+    assert ahead.mode_std == pytest.approx(math.sqrt(max(float(w @ P @ w), 0.0)), abs=1e-7)
     assert ahead.mode_error == pytest.approx(math.hypot(m - model.consensus_value, ahead.mode_std), abs=rounding)
     apart = np.mean((D @ mean) ** 2) + np.trace(D @ P @ D.T) / model.n
     away = np.mean((mean - model.target) ** 2) + np.trace(P) / model.n
