@@ -30,7 +30,7 @@ DIVIDED = Network([[0, -1, 0, 0], [-1, 0, 0, 0], [1, 1, 0, 1], [0, 1, 1, 0]], si
 ENEMIES = Network([[0, -1], [-1, 0]], signed=True)
 RIVALS = Network([[0, 1, -1], [1, 0, -2], [-1, -2, 0]], signed=True)
 QUARREL = Network([[0, -1, 1], [-1, 0, 1], [1, 1, 0]], signed=True)
-ODD = {"hidden": [0.0, 1.0, 2.0, 6.0], "stubbornness": [1.0, 2.0, 3.0, 4.0]}
+ODD: dict[str, Any] = {"hidden": [0.0, 1.0, 2.0, 6.0], "stubbornness": [1.0, 2.0, 3.0, 4.0]}
 # Three digits, as most numbers are printed.
 DIGITS = 5e-3
 
