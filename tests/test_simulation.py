@@ -452,6 +452,12 @@ def test_a_state_without_axis_of_replicates_starts_all_of_them() -> None:
     np.testing.assert_array_equal(one_for_all, each)
 
 
+@pytest.mark.parametrize("agents", [[0, 0], [3, 1, 3.0], ["a", "b", "a"]])
+def test_a_record_has_each_agent_once(agents: list[Any]) -> None:
+    with pytest.raises(pp.errors.InvalidInputError, match=f"recorded agents must differ, got {agents[0]!r} twice"):
+        pp.Record(agents=agents)
+
+
 @pytest.mark.parametrize("every", [0, -1, 1.5, True])
 def test_a_record_needs_a_whole_interval(every: Any) -> None:
     with pytest.raises(pp.errors.InvalidInputError, match="whole number of steps"):

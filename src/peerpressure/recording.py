@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -43,7 +44,7 @@ class Record:
     Raises
     ------
     InvalidInputError
-        If ``every`` is not a whole number of at least 1.
+        If ``every`` is not a whole number of at least 1, or an agent is listed twice.
 
     See Also
     --------
@@ -74,6 +75,14 @@ class Record:
         if self.agents is not None:
             # A tuple, so that a record can be hashed and a generator is consumed once.
             object.__setattr__(self, "agents", tuple(self.agents))
+            self._check_distinct(self.agents)
+
+    @staticmethod
+    def _check_distinct(agents: Sequence[Hashable]) -> None:
+        # The states of a repeated agent would be recorded twice, and appear twice in every table of the run.
+        if twice := [agent for agent, times in Counter(agents).items() if times > 1]:
+            rule = "recorded agents must differ"
+            raise InvalidInputError(message(rule, got=f"{twice[0]!r} twice", remedy="list each once"))
 
 
 def as_record(value: Record | str) -> Record:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 Place: TypeAlias = Annotated[Path, typer.Argument(help="The sweep file, or the folder that holds its results.")]
 FIXED = ("scenario", "measures", "threshold")  # parameters of a unit that are no axes
+COUNTS = ("total", "done", "failed", "running", "planned", "damaged", "recomputed", "active")
 FAILURES = 10  # failed units that are named
 
 
@@ -73,7 +74,8 @@ def run_file(
     """Compute the units of a sweep that are not done yet.
 
     The result does not depend on the number of workers, nor on how often the sweep was interrupted. The exit status
-    is 1 if units failed; --retry-failed computes them again.
+    is 1 if units failed; --retry-failed computes them again. Result files that are missing or damaged are found by
+    their checksums, and their units are computed again.
 
     Example: peerpressure sweep sweep.toml --workers 4
     """
@@ -220,7 +222,7 @@ def _folder(place: Path) -> Path:
 def _print_status(found: SweepStatus, folder: Path, *, as_json: bool) -> None:
     failures = [failure._asdict() | {"parameters": _axes(failure.parameters)} for failure in found.failures[:FAILURES]]
     if as_json:
-        counts = {name: getattr(found, name) for name in ("total", "done", "failed", "running", "planned", "active")}
+        counts = {name: getattr(found, name) for name in COUNTS}
         print_json({**counts, "seconds_left": found.seconds_left, "failures": plain(failures), "folder": folder})
         return
     show(f"{found}; results in {folder}")

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from peerpressure.errors import InvalidInputError, message
 from peerpressure.measures._experiment import Experiment, network_counts
 from peerpressure.networks import shortest_window
 from peerpressure.parameters import summary
@@ -247,6 +248,13 @@ def with_fields(data: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str,
     return new
 
 
+def check_distinct_names(names: Sequence[str]) -> None:
+    """Raise if a measure is named twice, whose rows would be doubled."""
+    for i, name in enumerate(names):
+        if name in names[:i]:
+            raise InvalidInputError(message("measures must differ", got=f"{name!r} twice", remedy="name each once"))
+
+
 def measure(experiment: Experiment, names: Sequence[str]) -> list[dict[str, Any]]:
     """Return tidy rows, one for each measure, detail and replicate.
 
@@ -255,12 +263,17 @@ def measure(experiment: Experiment, names: Sequence[str]) -> list[dict[str, Any]
     experiment : Experiment
         The experiment.
     names : sequence of str
-        Names in ``MEASURES``.
+        Different names in ``MEASURES``.
 
     Returns
     -------
     list of dict
         Keys ``measure``, ``detail``, ``replicate`` (None for what does not depend on it) and ``value``.
+
+    Raises
+    ------
+    InvalidInputError
+        If a name is given twice.
 
     See Also
     --------
@@ -274,6 +287,7 @@ def measure(experiment: Experiment, names: Sequence[str]) -> list[dict[str, Any]
     >>> measure(Experiment(scenario_from(parts)), ["verdict"])
     [{'measure': 'verdict', 'detail': 'consensus', 'replicate': None, 'value': 1.0}]
     """
+    check_distinct_names(names)
     return [
         {"measure": name, "detail": detail, "replicate": replicate, "value": value}
         for name in names

@@ -11,7 +11,7 @@ import itertools
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, TypeAlias, final
@@ -408,7 +408,12 @@ def order_digest(axes: Sequence[str], keys: Sequence[str]) -> str:
 
 def hash_text(text: str) -> str:
     """Return 128 bits of BLAKE2b as 32 hexadecimal digits."""
-    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+    return hash_bytes(text.encode())
+
+
+def hash_bytes(data: bytes | memoryview) -> str:
+    """Return 128 bits of BLAKE2b as 32 hexadecimal digits."""
+    return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
 def _unit_seed(root: int, parameters: str, replication: int) -> int:
@@ -428,14 +433,47 @@ def _plain(value: object) -> object:
     raise TypeError(f"{type(value).__name__} is not plain")
 
 
+def comparable(value: Any) -> Hashable:
+    """Return a form of a parameter that equals that of another one where both mean the same.
+
+    >>> comparable([1.0, True]) == comparable([1, "1e0"])
+    True
+    """
+    if isinstance(value, Mapping):
+        return "table", frozenset((name, comparable(inner)) for name, inner in value.items())
+    if isinstance(value, (list, tuple)):
+        return "list", tuple(map(comparable, value))
+    # A table on disk has no quotation marks: the text "1" and the number 1 would be one name for two points. Numbers
+    # and booleans compare as Python does, exactly also for integers beyond the digits of a float.
+    return _number_in(value) if isinstance(value, str) else value  # type: ignore[no-any-return]
+
+
+def _number_in(text: str) -> str | float:
+    """Return the number that a text holds, or else the text."""
+    try:
+        number = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    # NaN equals nothing, itself included.
+    real = isinstance(number, int) or (isinstance(number, float) and not math.isnan(number))
+    return number if real else text
+
+
 def _distinct(name: str, values: Sequence[Any]) -> tuple[Any, ...]:
-    # Compared as canonical text, since lists and tables are legal values and not hashable; 1 and 1.0 are different
-    # values.
     texts = [canonical(value) for value in values]
-    if not texts or len(set(texts)) != len(texts):
-        got = "the same value twice" if texts else "no value"
-        raise InvalidInputError(message(f"the axis {name!r} must hold distinct values", got=got, remedy="check them"))
-    return tuple(json.loads(text) for text in texts)
+    plain = tuple(json.loads(text) for text in texts)
+    rule = f"the axis {name!r} must hold distinct values"
+    if not texts:
+        raise InvalidInputError(message(rule, got="no value", remedy="list one or more"))
+    first: dict[Hashable, str] = {}
+    for text, value in zip(texts, plain, strict=True):
+        same = comparable(value)
+        # Equal values would have seeds of their own, and give two results for one point.
+        if (other := first.get(same)) is not None:
+            got = f"{text:.80} twice" if other == text else f"{other:.80} and {text:.80}, which are equal"
+            raise InvalidInputError(message(rule, got=got, remedy="leave one out; replications repeat a point"))
+        first[same] = text
+    return plain
 
 
 def _check_names(base: Mapping[str, Any], axes: Mapping[str, Any]) -> None:
