@@ -21,7 +21,7 @@ ROOT = Path(peerpressure.__file__).parent
 LAYERS = (
     ("version", "errors"),
     ("resources",),
-    ("affine", "dates", "files", "formula", "parameters", "progress", "tables"),
+    ("affine", "dates", "files", "formula", "immutable", "parameters", "progress", "tables"),
     ("networks", "schedules"),
     ("noise", "adaptation", "activation", "step"),
     ("model",),

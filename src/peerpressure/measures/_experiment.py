@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from peerpressure.immutable import read_only
 from peerpressure.model import Model
 from peerpressure.networks import TemporalNetwork
 from peerpressure.privacy import Budget, Exposure, Frontier, budget, exposure, frontier
@@ -33,6 +34,7 @@ MOST_BUDGETS = 24  # times at which the privacy budget is computed
 
 
 @final
+@read_only
 @dataclass(frozen=True, eq=False)
 class Experiment:
     """A scenario and its results, each computed when first used.

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.errors import InvalidInputError, message
+from peerpressure.immutable import read_only
 from peerpressure.model import Model
 from peerpressure.noise import Gaussian, Noise
 from peerpressure.privacy._accounting import (
@@ -70,6 +71,7 @@ _NAMES = {
 
 
 @final
+@read_only
 @dataclass(frozen=True, eq=False, repr=False)
 class Budget:
     """Privacy of every agent that is no insider against one observer, as the ``definition`` states it.
@@ -394,6 +396,7 @@ _LEAST = 1e-12
 
 
 @final
+@read_only
 @dataclass(frozen=True, eq=False, repr=False)
 class Calibration:
     """A model with just the noise that a budget asks for.

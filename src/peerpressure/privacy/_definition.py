@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.errors import InvalidInputError, ModelError, message
+from peerpressure.immutable import read_only
 from peerpressure.model import Model
 from peerpressure.noise import Gaussian
 from peerpressure.privacy._accounting import positive
@@ -53,6 +54,7 @@ class ObserverArguments(TypedDict):
 
 
 @final
+@read_only
 @dataclass(frozen=True, eq=False)
 class Definition:
     """What one privacy account is about, as data: `terms` are its sentences and `warnings` what it does not cover.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from peerpressure.errors import InvalidInputError, message
+from peerpressure.immutable import read_only
 from peerpressure.model import Model
 from peerpressure.noise import Gaussian
 from peerpressure.privacy._definition import Observed, as_observation, has_grid, observed_agents
@@ -32,6 +33,7 @@ _WIDTH = 88
 
 
 @final
+@read_only
 @dataclass(frozen=True, eq=False, repr=False)
 class Exposure:
     """How much each agent is exposed to one observer.

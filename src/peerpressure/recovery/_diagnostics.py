@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from peerpressure.errors import InvalidInputError
+from peerpressure.immutable import read_only
 from peerpressure.recovery._least_squares import few_threads
 from peerpressure.recovery._observation import Outputs
 from peerpressure.statespace import System
@@ -289,6 +290,7 @@ class Likelihood(NamedTuple):
 
 
 @final
+@read_only
 @dataclass(frozen=True, eq=False)
 class Residuals:
     """Residuals ``values`` (replicates, T, k) at ``times`` (T,) of ``agents`` (k,), NaN where there is none.
@@ -303,6 +305,7 @@ class Residuals:
 
 
 @final
+@read_only
 @dataclass(frozen=True, eq=False)
 class FitDiagnostics:
     """Tests of the hypothesis that a model made observed outputs; everything is computed when it is first asked for.

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from peerpressure.errors import InvalidInputError, message
+from peerpressure.immutable import read_only
 from peerpressure.model import Model
 from peerpressure.recovery._diagnostics import FitDiagnostics
 from peerpressure.recovery._least_squares import SymmetricOperator
@@ -68,6 +69,7 @@ class Covariance(Protocol):
 
 
 @final
+@read_only
 @dataclass(frozen=True, eq=False)
 class Estimate:
     """An estimate of the hidden opinions, with its exact covariance under the model.

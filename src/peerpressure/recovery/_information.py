@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from peerpressure.errors import InvalidInputError, TooLargeError, message
+from peerpressure.immutable import read_only
 from peerpressure.model import Model
 from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.recovery._estimate import Covariance
@@ -32,6 +33,7 @@ from peerpressure.step import Array
 
 
 @final
+@read_only
 @dataclass(frozen=True, eq=False)
 class Information:
     """The Fisher information about all hidden opinions in what is observed.

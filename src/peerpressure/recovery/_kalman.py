@@ -23,6 +23,7 @@ from typing import Any, TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
+from peerpressure.immutable import read_only
 from peerpressure.recovery._estimate import Estimate, with_copies, without_copies
 from peerpressure.recovery._information_state import (
     GaussianPosterior,
@@ -281,6 +282,7 @@ Parts: TypeAlias = tuple[GaussianPosterior, GaussianPosterior]
 
 
 @final
+@read_only
 @dataclass(frozen=True, eq=False)
 class PosteriorPath:
     """Gaussian posteriors over time: ``mean`` (replicates, times, n) and a common ``covariance`` (times, n, n).
@@ -312,6 +314,7 @@ class PosteriorPath:
 
 
 @final
+@read_only
 @dataclass(frozen=True, eq=False)
 class StatePath:
     """The posteriors at ``times`` t = 0, 1, … of the ``hidden`` opinions x₀ and the ``public`` opinions y_t.

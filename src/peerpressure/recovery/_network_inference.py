@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
 from peerpressure.errors import InvalidInputError, message
+from peerpressure.immutable import read_only
 from peerpressure.networks import Network
 from peerpressure.noise import Gaussian, Noise
 from peerpressure.progress import ShouldStop, cancellable
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
 
 
 @final
+@read_only
 @dataclass(frozen=True, eq=False)
 class NetworkEstimate:
     """A network that was inferred from outputs, for the agents ``labels``.

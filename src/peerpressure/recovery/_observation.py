@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from peerpressure.errors import InvalidInputError, message
+from peerpressure.immutable import read_only
 from peerpressure.model import Model
 from peerpressure.statespace import System, checked_system, discrete_model
 from peerpressure.step import Array
@@ -151,6 +152,7 @@ class Observation:
 
 
 @final
+@read_only
 @dataclass(frozen=True, eq=False)
 class ResolvedObservation:
     """An observation of a given model and run, as sorted integer arrays.
@@ -239,6 +241,7 @@ def _span(recorded: Positions) -> str:
 
 
 @final
+@read_only
 @dataclass(frozen=True, eq=False)
 class Outputs:
     """Observed outputs Y, with the agents and steps that they belong to.

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError, message
+from peerpressure.immutable import read_only
 from peerpressure.model import Model
 from peerpressure.noise import Gaussian
 from peerpressure.recovery._estimate import Estimate
@@ -29,6 +30,7 @@ SHARED = ("slope", "exponent", "pressure", "adaptation", "autocorrelation", "std
 
 
 @final
+@read_only
 @dataclass(frozen=True, eq=False)
 class UnknownParameter:
     """One unknown: all arrays are (replicates,), or (replicates, k) where each agent or piece of time has its own.
@@ -54,6 +56,7 @@ class UnknownParameter:
 
 
 @final
+@read_only
 @dataclass(frozen=True, eq=False)
 class LikelihoodFit:
     """Parameters and hidden opinions, with the intervals of their profile likelihoods.

@@ -13,6 +13,7 @@ from numpy.polynomial.legendre import leggauss
 from numpy.typing import ArrayLike
 
 from peerpressure.errors import InvalidInputError, contrast, message
+from peerpressure.immutable import read_only
 from peerpressure.sde._densities import Drift, GaussianDensity, Seen, projection, require_independent_axes, seen_at
 from peerpressure.sde._equation import SDE
 from peerpressure.sde._moments import real_times, smooth_pieces
@@ -31,6 +32,7 @@ POINTS = 3
 
 
 @final
+@read_only
 @dataclass(frozen=True, eq=False)
 class Grid:
     """Cells of equal width on each axis; ``edges`` has cells + 1 numbers for each."""
@@ -265,6 +267,7 @@ def _after(axis: int) -> tuple[slice, ...]:
 
 
 @final
+@read_only
 @dataclass(frozen=True, eq=False)
 class DensityPath:
     """A density on a grid at some times, beside the exact one.

@@ -28,6 +28,7 @@ from numpy.polynomial.legendre import leggauss
 
 from peerpressure.affine import coefficients
 from peerpressure.errors import InvalidInputError, message
+from peerpressure.immutable import read_only
 from peerpressure.progress import checkpoint
 from peerpressure.resources import require_memory
 from peerpressure.sde._equation import FIRST_TIME, SDE
@@ -54,6 +55,7 @@ _AT_CHECKS = np.array(
 
 
 @final
+@read_only
 @dataclass(frozen=True, eq=False)
 class StepLaw:
     """The law of a state given an earlier one, z_end | z_begin ~ N(F z_begin + M x₀, Q), for a step of any length.

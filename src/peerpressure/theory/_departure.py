@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError, message
+from peerpressure.immutable import read_only
 from peerpressure.model import Model
 from peerpressure.parameters import Parameter
 from peerpressure.statespace import System
@@ -316,6 +317,7 @@ def _no_limit(long_run: LongRun) -> InvalidInputError:
 
 
 @final
+@read_only
 @dataclass(frozen=True, eq=False)
 class ConsensusLimitCurve:
     """Consensus limits over the rate η at which hidden opinions adapt.

@@ -9,6 +9,7 @@ from typing import final
 
 import numpy as np
 
+from peerpressure.immutable import read_only
 from peerpressure.parameters import Parameter
 from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.sde import SDE
@@ -139,6 +140,7 @@ PROBES = (8, 64)
 
 
 @final
+@read_only
 @dataclass(frozen=True, eq=False)
 class Forecast:
     """The law of the state after ``steps`` steps, in a few numbers.

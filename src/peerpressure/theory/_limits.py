@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 from numpy.typing import NDArray
 
+from peerpressure.immutable import read_only
 from peerpressure.noise import NoNoise
 from peerpressure.progress import checkpoint
 from peerpressure.sde import SDE
@@ -53,6 +54,7 @@ ROUNDING = 1e-12
 
 
 @final
+@read_only
 @dataclass(frozen=True, eq=False)
 class Phases:
     """The two values that the sides of a bipartite network exchange for ever.

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from peerpressure.errors import InvalidInputError, message
+from peerpressure.immutable import read_only
 from peerpressure.model import Model
 from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.sde import SDE
@@ -89,6 +90,7 @@ def real_times(t: ArrayLike, *, most: float) -> NDArray[np.float64]:
 
 
 @final
+@read_only
 @dataclass(frozen=True, eq=False)
 class Functional:
     """A weighted sum cᵀy of opinions, with a name.
@@ -483,6 +485,7 @@ _TABLE = "simulate instead, or give a table of who updates as the activation, fo
 
 
 @final
+@read_only
 @dataclass(frozen=True, eq=False, repr=False)
 class Moments:
     """Mean and variance of agents, or of functionals, as ``moments`` returns them.

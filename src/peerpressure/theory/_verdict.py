@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.errors import first_few
+from peerpressure.immutable import read_only
 from peerpressure.schedules import Table
 from peerpressure.step import Array
 from peerpressure.theory._advice import Advice, Suggestion
@@ -114,6 +115,7 @@ class Connectivity:
 
 
 @final
+@read_only
 @dataclass(frozen=True, eq=False)
 class ClassLimit:
     """Limit of a closed class: agents who listen to each other, directly or through others, and to nobody else.
@@ -214,6 +216,7 @@ class HiddenOutcome:
 
 
 @final
+@read_only
 @dataclass(frozen=True, eq=False)
 class Verdict:
     """Long-run behaviour of a model, with reasons and rates.
