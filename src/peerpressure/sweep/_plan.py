@@ -445,7 +445,7 @@ def comparable(value: Any) -> Hashable:
         return "list", tuple(map(comparable, value))
     # A table on disk has no quotation marks: the text "1" and the number 1 would be one name for two points. Numbers
     # and booleans compare as Python does, exactly also for integers beyond the digits of a float.
-    return _number_in(value) if isinstance(value, str) else value  # type: ignore[no-any-return]
+    return _number_in(value) if isinstance(value, str) else value
 
 
 def _number_in(text: str) -> str | float:
