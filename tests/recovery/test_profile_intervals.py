@@ -325,7 +325,8 @@ def test_opinions_respond_to_themselves_at_the_reference_whatever_is_missing(sta
     problem = problem_of(model, outputs_of(model, replace(run, states=states), times), ("slope",))
     z = np.log([0.7])
     problem = problem.modified(z)
-    assert problem.reference is not None and problem.reference.responses is not None
+    assert problem.reference is not None
+    assert problem.reference.responses is not None
     shared = problem.unknown.shared(z)
     at = regression(problem.design, problem.reference.responses, shared)
     change = at.base + at.pull * problem.reference.state.w
@@ -344,3 +345,55 @@ def test_rates_with_one_sum_are_different_rates() -> None:
     alone = regression(problem.design, replace(problem.sample, kept={}), shared._replace(rate=late))
     np.testing.assert_array_equal(other.base, alone.base)
     assert np.abs(one.base - other.base).max() > 1e-3
+
+
+def weak_adaptation(start: Any = "hidden") -> pp.Model:
+    network = pp.networks.barabasi_albert(10, 2, seed=1)
+    x0 = np.linspace(0, 1, 10)
+    return pp.Model(network, x0, pressure=pp.Linear(0.5), noise=pp.Gaussian(0.6), adaptation=0.06, start=start)
+
+
+@pytest.mark.parametrize("start", ["hidden", np.linspace(0, 1, 10)], ids=["hidden", "public"])
+def test_adaptation_in_weak_data_is_found_or_not_identified(start: Any) -> None:
+    model = weak_adaptation(start)
+    found = fit(model, outputs_of(model, pp.simulate(model, 40, 16, seed=0)), ("adaptation",))
+    p = found.parameters["adaptation"]
+    # At either end of the range the likelihood has no maximum, whatever its curvature there.
+    assert not p.identified[(p.value > 0.9) | (p.value < 1e-4)].any()
+    assert 4 <= p.identified.sum() < 16
+    assert covers(p, 0.06).mean() > 0.8
+    assert covers(p, 0.06)[p.identified].mean() > 0.75
+    lost = ~p.identified
+    np.testing.assert_array_equal(found.identifiable, p.identified)
+    doubtful = np.isinf(p.std)
+    assert doubtful.any()
+    assert (p.low[doubtful] == 0).all()
+    assert (p.high[doubtful] == 1).all()
+    note = f"adaptation is not identified in {lost.sum()} of 16 replicates"
+    assert note in str(found)
+    assert note in found.estimate.note
+    assert note in str(found.estimate)
+    assert f"not identified in {lost.mean():.0%}" in repr(found)
+
+
+def test_opinions_that_follow_a_parameter_without_an_estimate_are_not_identified_either() -> None:
+    model = weak_adaptation()
+    run = pp.simulate(model, 40, 6, seed=0)
+    found = fit(model, outputs_of(model, run), ("std", "adaptation"))
+    doubtful = np.isinf(found.parameters["adaptation"].std)
+    assert 0 < doubtful.sum() < 6
+    assert not found.hidden.identified[doubtful].any()
+    assert found.hidden.identified[~doubtful].all()
+    assert covers(found.hidden, model.x0)[doubtful].mean() > 0.85
+    assert found.estimate.identified.all()
+    assert run.states is not None
+    only = replace(run, states=run.states[doubtful], replicates=run.replicates[doubtful])
+    assert not fit(model, outputs_of(model, only), ("std", "adaptation")).estimate.identified.any()
+
+
+def test_clear_adaptation_has_no_note() -> None:
+    model = replace(weak_adaptation(), noise=pp.Gaussian(0.2))
+    found = fit(model, outputs_of(model, pp.simulate(model, 60, 4, seed=0)), ("adaptation",))
+    assert found.identifiable.all()
+    assert found.notes == ()
+    assert str(found) == repr(found)
