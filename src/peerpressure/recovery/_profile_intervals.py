@@ -5,9 +5,10 @@ than ½q² below the maximum. For a quantity that agents have for themselves, su
 shared coordinates ψ of its sets at ψ, with what the height of ψ leaves of ½q². Where a profile never falls by that
 much, the end of the interval is the end of the legal range.
 
-The modification compares with the estimate and holds near it. As adaptation η tends to 1, outputs lose all memory of x₀,
-and the modification grows by a term for each agent that weak data do not outweigh. A maximum at an end of the range of
-η, or far from that of the likelihood without the modification, is therefore no estimate: its interval is the legal range.
+The modification compares with the estimate and holds near it. As adaptation η tends to 1, outputs lose all memory of
+x₀, and the modification grows by a term for each agent that weak data do not outweigh. A maximum at an end of the range
+of η, or far from that of the likelihood without the modification, is therefore no estimate, and its interval is the
+legal range.
 """
 
 from __future__ import annotations
