@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from textwrap import wrap
 from typing import TYPE_CHECKING, Literal, TypeAlias, final
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtri
+from scipy.special import bdtrc, ndtri
 
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.immutable import read_only
@@ -50,6 +51,11 @@ if TYPE_CHECKING:
 
 
 # The result: weights with errors and confidences, and how well they rank the true edges.
+
+# A weight with a confidence below this is negative, and so many of them are suspicious.
+_NEGATIVE = 1e-3
+# P-value of the test of distrust below which the summary warns.
+_SUSPICIOUS = 1e-2
 
 
 @final
@@ -183,6 +189,55 @@ class NetworkEstimate:
         positive = self.weights[self.weights > 0]
         return float(positive.min()) if positive.size else 1.0
 
+    @property
+    def negative_pairs(self) -> Mask:
+        """Pairs (n, n) whose weight is negative at a level of 0.1 %: those with a confidence below 0.001."""
+        return np.asarray(np.nan_to_num(self.confidence, nan=1.0) < _NEGATIVE)
+
+    @property
+    def distrust_p_value(self) -> float:
+        """The p-value of the test that no weight is negative; NaN where no edge can be tested.
+
+        Weights of absent edges are equally likely to be estimated above and below 0, so few confidences are close to 0.
+        The test is of the least one, with Bonferroni's correction, and of the number of ``negative_pairs``.
+        """
+        values = self.confidence[np.isfinite(self.confidence) & ~np.eye(len(self.labels), dtype=bool)]
+        if not values.size:
+            return float("nan")
+        # Of so many tests, a share of 0.1 % reaches that level by chance.
+        many = (
+            float(bdtrc(int((values < _NEGATIVE).sum()) - 1, values.size, _NEGATIVE))
+            if values.min() < _NEGATIVE
+            else 1.0
+        )
+        return min(1.0, 2 * min(values.size * float(values.min()), many))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader must know of the result, in sentences; empty where there is nothing to say."""
+        return tuple(self._notes())
+
+    def _notes(self) -> Iterator[str]:
+        scale, n = float(np.median(self.scale_std)), len(self.labels)
+        if np.isnan(self.confidence).all() and not self.unobserved:
+            yield "confidences need more steps under peer pressure than agents; here weights only rank the pairs"
+        elif scale > 0.1:
+            yield (
+                "most of a standard error is that of the scale, a factor of all weights of an agent; confidences and "
+                "relative weights do not depend on it"
+            )
+        if self.distrust_p_value < _SUSPICIOUS:
+            yield (
+                f"{int(self.negative_pairs.sum())} weights are negative at a level of 0.1 % (p = "
+                f"{self.distrust_p_value:.1g} together): these outputs show distrust, or another model made them. "
+                "Weights are fitted as if none were negative, so the edges and confidences above may be false"
+            )
+        # Bonferroni's correction: the smallest of many p-values is small by chance.
+        if float(self.goodness_of_fit.min()) * n < 1e-4:
+            yield "residuals depend on time: another model made these outputs"
+        if self.unobserved:
+            yield f"{self.unobserved:,} agents are not observed: weights are biased"
+
     def average_precision(self, network: Network) -> float:
         """Return the average precision of the ranking of ordered pairs against the edges of a network.
 
@@ -239,20 +294,8 @@ class NetworkEstimate:
             f"  noise             {np.median(self.noise_std):.4g} (median agent), {known}",
             f"  scale of weights  identified for {int(self.scale_identified.sum()):,} of {n:,} agents",
         ]
-        if np.isnan(self.confidence).all() and not self.unobserved:
-            lines.append(
-                "  note              confidences need more steps than agents; here weights only rank the pairs"
-            )
-        elif scale > 0.1:
-            lines.append(
-                "  note              most of a standard error is that of the scale, a factor of all weights of an"
-            )
-            lines.append("                    agent; confidences and relative weights do not depend on it")
-        # Bonferroni's correction: the smallest of many p-values is small by chance.
-        if float(self.goodness_of_fit.min()) * n < 1e-4:
-            lines.append("  note              residuals depend on time: another model made these outputs")
-        if self.unobserved:
-            lines.append(f"  note              {self.unobserved:,} agents are not observed: weights are biased")
+        indented = "\n" + " " * 20
+        lines += [f"  note              {indented.join(wrap(note, 88))}" for note in self.notes]
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -325,7 +368,8 @@ def infer_network(
     opinions or, by default, the size of the noise. Network and hidden opinions of ``run.model`` are not used. Weights
     and hidden opinions are the maximum of their joint likelihood, one convex problem for each agent, restricted to
     the edges that the penalty selects. Weights are assumed not to be negative: a network with distrust cannot be
-    inferred. They may differ in the two directions of a pair, as on a directed network.
+    inferred, and ``notes`` of the estimate warn of outputs that show it. Weights may differ in the two directions of a
+    pair, as on a directed network.
 
     Parameters
     ----------
@@ -365,7 +409,8 @@ def infer_network(
     ------
     InvalidInputError
         If the run is not of this model (adaptation, a temporal or signed network, continuous time, frozen noise), has
-        too few successive steps, or does not observe all agents.
+        too few successive steps under peer pressure, does not observe all agents, or if some outputs follow from the
+        others to the last digits, as they do without fresh noise.
     TooLargeError
         If the matrices do not fit into memory, or a symmetric fit has too many edges.
 
@@ -536,26 +581,40 @@ def _groups(steps: Steps, allowed: Mask, *, alike: bool) -> list[ProductSums]:
     if alike:
         # One weight belongs to two agents, whose sums must run over the same steps.
         usable[:] = usable.all(axis=1, keepdims=True)
-    _check_steps(usable)
+    _check_steps(usable & (steps.rho > 0)[:, None])
     _check_memory(n, np.unique(usable, axis=1).shape[1])
     # Agents with the same usable steps share EᵀE, which takes nearly all of the time and memory.
     free = np.isnan(steps.known)
     keys: dict[bytes, list[int]] = {}
     for i in range(n):
         keys.setdefault(usable[:, i].tobytes() + free[i].tobytes(), []).append(i)
-    return [
-        sum_products(steps, np.array(members), np.flatnonzero(usable[:, members[0]]), free=bool(free[members[0]]))
-        for members in keys.values()
-    ]
+    # Sums that overflow are refused with the reason.
+    with np.errstate(over="ignore", invalid="ignore"):
+        return [
+            _check_sizes(
+                sum_products(
+                    steps, np.array(members), np.flatnonzero(usable[:, members[0]]), free=bool(free[members[0]])
+                )
+            )
+            for members in keys.values()
+        ]
 
 
 def _check_steps(usable: Mask) -> None:
     count = usable.sum(axis=0)
     if count.min() < 3:
-        rule = "each agent needs 3 steps or more that are observed together with their predecessors"
+        rule = "each agent needs 3 steps or more under peer pressure that are observed together with their predecessors"
         got = f"{int(count.min())} for agent number {int(count.argmin())}"
-        remedy = "record every step, or name candidates, so that gaps of others do not count"
+        remedy = "check the pressure, record every step, or name candidates, so that gaps of others do not count"
         raise InvalidInputError(message(rule, got=got, remedy=remedy))
+
+
+def _check_sizes(group: ProductSums) -> ProductSums:
+    if not 0 < float(np.trace(group.s)) < np.inf:
+        rule = "outputs must differ between agents, and squares of ρ times their differences be neither 0 nor infinite"
+        got = f"a sum of squares of {np.trace(group.s):g}"
+        raise InvalidInputError(message(rule, got=got, remedy="check the outputs, and choose another unit of opinions"))
+    return group
 
 
 def _check_memory(n: int, patterns: int) -> None:
