@@ -254,7 +254,13 @@ def _inferred(topic: str, found: NetworkEstimate) -> _Answer:
         "steps": found.steps.tolist(),
     }
     rows = [dict(zip(agents, row, strict=True)) for row in zip(*agents.values(), strict=True)]
-    facts = {"symmetric": found.symmetric, "unobserved": found.unobserved, "log_likelihood": found.log_likelihood}
+    facts = {
+        "symmetric": found.symmetric,
+        "unobserved": found.unobserved,
+        "log_likelihood": found.log_likelihood,
+        "distrust_p_value": found.distrust_p_value,
+        "notes": list(found.notes),
+    }
     return _Answer(
         topic, edges, _shown_network(found, edges), facts | {"edges": edges.to_dict(orient="records"), "agents": rows}
     )

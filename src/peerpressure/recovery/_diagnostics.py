@@ -13,6 +13,7 @@ from scipy import special
 
 from peerpressure.errors import InvalidInputError
 from peerpressure.immutable import read_only
+from peerpressure.recovery._digits import grid_note, undeclared_rounding
 from peerpressure.recovery._least_squares import few_threads
 from peerpressure.recovery._observation import Outputs
 from peerpressure.statespace import System
@@ -431,6 +432,12 @@ class FitDiagnostics:
         """What each failing test says, in words."""
         return {"exact": _IMPOSSIBLE} if self.impossible else {name: TESTS[name].finding for name in self.failing}
 
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """Doubts about the outputs themselves that no test of residuals has: fewer digits than the model computes."""
+        spacing = undeclared_rounding(self.system, self.outputs)
+        return () if spacing is None else (grid_note(spacing),)
+
     @property
     def agents(self) -> pandas.DataFrame:
         """The agents that have residuals: replicate, agent, count, mean, size (root mean square) and p_value.
@@ -544,7 +551,7 @@ class FitDiagnostics:
         return table
 
     def __repr__(self) -> str:
-        return "\n".join(f"{name:<22}{text}" for name, text in self.summary())
+        return "\n".join(f"{name:<22}{text}" for name, text in (*self.summary(), *(("note", x) for x in self.notes)))
 
 
 def _verdict(p: Array | None) -> str:

@@ -14,6 +14,7 @@ from scipy import sparse
 
 from peerpressure.errors import InvalidInputError, TooLargeError, did_you_mean, message
 from peerpressure.progress import ShouldStop, cancellable
+from peerpressure.recovery._digits import grid_note, spacing_of, undeclared_rounding
 from peerpressure.recovery._estimate import Covariance, Estimate, Target, known_estimate, with_rounding_error
 from peerpressure.recovery._innovations import adopted_part, check_complete, innovations, invert, is_invertible
 from peerpressure.recovery._kalman import kalman, last_step
@@ -196,12 +197,28 @@ def _remarks(system: System, data: Outputs) -> Iterator[str]:
     """Yield what a reader must know about how the outputs were read."""
     if data.leaves_start:
         yield UNUSED_START
+    spacing = undeclared_rounding(system, data) or _contradictory_grid(system, data)
+    if spacing is not None:
+        yield grid_note(spacing)
     # Between outputs that move by less than the spacing, errors of rounding repeat themselves.
     if data.seen.rounding and any(
         (step.noise_std[data.seen.agents] < data.seen.rounding / 2).any()
         for step in transitions(system, data.seen.last)
     ):
         yield COARSE_ROUNDING
+
+
+def _contradictory_grid(system: System, data: Outputs) -> float | None:
+    """Return the spacing of outputs without noise that are on a grid and contradict the model: it is not their own."""
+    if not (isinstance(system, Model) and system.noise.is_zero and data.complete and is_invertible(system)):
+        return None
+    spacing = spacing_of(data)
+    if spacing is not None:
+        try:
+            invert(system, data)
+        except InvalidInputError:
+            return spacing
+    return None
 
 
 def _check_method(system: System, method: str) -> None:

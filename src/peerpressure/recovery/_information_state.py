@@ -287,7 +287,7 @@ def _check_consistent(residual: Array, size: float, rounding: Array) -> None:
     excess = np.abs(residual).max(axis=1, initial=0.0) - ROUNDING_ALLOWANCE * rounding
     if excess.max(initial=0.0) > CONTRADICTION * size:
         rule = "outputs must follow the model where it leaves no room for noise"
-        remedy = "check that model, start and outputs belong together, or say how outputs were rounded"
+        remedy = "check that model, start and outputs belong together, or declare Observation(rounding=…)"
         got = f"a mismatch of {np.abs(residual[excess.argmax()]).max():.3g}"
         raise InvalidInputError(message(rule, got=got, remedy=remedy))
 

@@ -27,6 +27,7 @@ from scipy import sparse
 from peerpressure.errors import InvalidInputError, TooLargeError, message
 from peerpressure.model import Model
 from peerpressure.noise import Custom, Gaussian, Noise
+from peerpressure.recovery._digits import rounding_remedy
 from peerpressure.recovery._estimate import Covariance, Estimate, estimate_from
 from peerpressure.recovery._information_state import InformationState, estimate_of, prior_information
 from peerpressure.recovery._kalman import kalman, last_step
@@ -113,7 +114,7 @@ def invert(model: Model, data: Outputs) -> Inverted:
     """Return the averaged r_t of complete outputs; raise an error for outputs that the noise cannot produce."""
     legible = legible_steps(model, data.seen.last)
     weights = weights_of(model, legible)
-    bounds = Bounds(model)
+    bounds = Bounds(model, data)
     total = np.zeros((model.n, data.values.shape[0]))
     # Sums are accumulated step by step: outputs may fill the memory, and the series ξ would need as much again.
     shift, following = np.zeros_like(total), None
@@ -213,8 +214,8 @@ class Bounds:
     Frozen noise of constant size leaves the r_t of constant opinions unchanged, and is checked in the same way.
     """
 
-    def __init__(self, model: Model) -> None:
-        self._model = model
+    def __init__(self, model: Model, data: Outputs) -> None:
+        self._model, self._data = model, data
         noise = model.noise
         # Then r_t is the same at all steps, so bounds of width 0 around the first one must contain all others.
         constant = noise.is_frozen and isinstance(noise.time_scale, Constant) and not model.layout.has_hidden
@@ -245,7 +246,7 @@ class Bounds:
             rule = f"outputs must be ones that the model can show ({noise})"
             got = f"values of agent {agent!r} up to step {step} that no hidden opinion explains"
             remedy = "check network, stubbornness, peer pressure and noise of the model against the run"
-            raise InvalidInputError(message(rule, got=got, remedy=remedy))
+            raise InvalidInputError(message(rule, got=got, remedy=rounding_remedy(self._data, remedy)))
 
 
 def support(noise: Noise) -> tuple[float, float]:

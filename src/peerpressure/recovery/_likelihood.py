@@ -15,6 +15,7 @@ from peerpressure.errors import InvalidInputError, TooLargeError, message
 from peerpressure.model import Model, require_synchronous
 from peerpressure.noise import Gaussian, Noise, Rademacher, StudentT, Uniform
 from peerpressure.progress import ShouldStop, cancellable, checkpoint
+from peerpressure.recovery._digits import fit_note, undeclared_rounding
 from peerpressure.recovery._estimate import Estimate, estimate_from
 from peerpressure.recovery._innovations import ObservedSteps, innovations, observed_steps, own_series
 from peerpressure.recovery._joint_fit import FitDesign, ProfileLikelihood, Sample
@@ -471,7 +472,8 @@ def _gathered(
         many = name in ("agent_std", "stubbornness", "pressure") or (name == "std" and np.ndim(model.noise.std))
         parameters[name] = p if many else UnknownParameter(*(part[:, 0] for part in vars(p).values()))
     heights = np.array([np.nan if each is None else each.log_likelihood for each in found])
-    notes = notes_on(parameters, reasons)
+    spacing = undeclared_rounding(model, data)
+    notes = notes_on(parameters, reasons) + (() if spacing is None else (fit_note(spacing),))
     together = f"found together with {', '.join(what.names)}" if what.names else ""
     note = "; ".join(filter(None, (together, *notes)))
     estimate = estimate_from(model, data, NAME, value, covariance, identified=identified, rank=rank, note=note)

@@ -17,6 +17,7 @@ from peerpressure.immutable import read_only
 from peerpressure.networks import Network
 from peerpressure.noise import Gaussian, Noise
 from peerpressure.progress import ShouldStop, cancellable
+from peerpressure.recovery._digits import HARMLESS, fit_note, has_density, spacing_of
 from peerpressure.recovery._network_fit import (
     AgentProblem,
     Penalty,
@@ -101,6 +102,8 @@ class NetworkEstimate:
     unobserved : int
         Agents that are not observed. If there are any, weights contain what the observed agents repeat of them, and no
         standard errors or confidences are given.
+    spacing : float
+        Spacing of the grid on which all outputs lie, where it is not small beside their noise; 0 elsewhere.
 
     See Also
     --------
@@ -131,6 +134,7 @@ class NetworkEstimate:
     log_likelihood: float
     symmetric: bool
     unobserved: int
+    spacing: float = 0.0
 
     @property
     def scale_identified(self) -> Mask:
@@ -237,6 +241,8 @@ class NetworkEstimate:
             yield "residuals depend on time: another model made these outputs"
         if self.unobserved:
             yield f"{self.unobserved:,} agents are not observed: weights are biased"
+        if self.spacing:
+            yield fit_note(self.spacing)
 
     def average_precision(self, network: Network) -> float:
         """Return the average precision of the ranking of ordered pairs against the edges of a network.
@@ -435,7 +441,7 @@ def infer_network(
     """
     with cancellable(should_stop):
         law = _checked(run, run.model.noise if noise is None else noise, std, symmetric=symmetric)
-        steps, agents = _steps(run, as_schedule(pressure), law, observation)
+        steps, agents, spacing = _steps(run, as_schedule(pressure), law, observation)
         missing = run.model.n - agents.size
         if missing and not partial:
             rule = "all agents must be observed, because weights also contain what others repeat of the unobserved ones"
@@ -447,10 +453,18 @@ def infer_network(
         groups = _groups(steps, allowed, alike=symmetric)
         deviation = law.deviations(run.model.n)[agents].astype(float)
         task = _Task(steps, groups, allowed, deviation, std, _checked_penalty(penalty), _excess_kurtosis(law))
-        if symmetric:
-            s = _checked_stubbornness(stubbornness, agents.size)
-            return _named(_symmetric(task, s), labels, missing)
-        return _named(_directed(task), labels, missing)
+        s = _checked_stubbornness(stubbornness, agents.size) if symmetric else None
+        found = _directed(task) if s is None else _symmetric(task, s)
+        harm = spacing if spacing is not None and spacing > HARMLESS * _least_noise(task, found) else 0.0
+        return replace(_named(found, labels, missing), spacing=harm)
+
+
+def _least_noise(task: _Task, found: NetworkEstimate) -> float:
+    """Return the least standard deviation of an output given the step before, of all agents and steps."""
+    scale, rho = task.steps.scale, task.steps.rho
+    white = np.sqrt(1 - task.steps.coefficient**2)
+    pull = 1 + rho[:, None] * found.weights.sum(axis=1)
+    return float((white * scale[:, None] * found.noise_std / pull).min())
 
 
 def _named(found: NetworkEstimate, labels: tuple[Hashable, ...], missing: int) -> NetworkEstimate:
@@ -530,7 +544,10 @@ def _checked_stubbornness(value: ArrayLike, n: int) -> Array:
     return np.array(s)
 
 
-def _steps(run: Trajectory, pressure: Schedule, law: Noise, observation: Observation | None) -> tuple[Steps, Index]:
+def _steps(
+    run: Trajectory, pressure: Schedule, law: Noise, observation: Observation | None
+) -> tuple[Steps, Index, float | None]:
+    """Return the usable steps, the observed agents, and the spacing of a grid on which their outputs lie."""
     data = outputs_of(run.model, run, observation)
     if data.seen.rounding:
         rule = "outputs must be exact for the network to be inferred"
@@ -547,7 +564,7 @@ def _steps(run: Trajectory, pressure: Schedule, law: Noise, observation: Observa
     # Schedules begin at step 1; the values of step 0 are never read.
     at = np.maximum(times, 1)
     steps = Steps(values, times, pressure(at), law.scale(at), law.autocorrelation, known)
-    return steps, data.seen.agents
+    return steps, data.seen.agents, spacing_of(data) if has_density(law) else None
 
 
 def _candidates(given: ArrayLike | Network | None, labels: tuple[Hashable, ...]) -> Mask:

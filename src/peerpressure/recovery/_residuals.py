@@ -50,7 +50,7 @@ from peerpressure.recovery._limits import (
     PATH_BYTES,
     RESIDUAL_NUMBERS,
 )
-from peerpressure.recovery._observation import Observation, Outputs, outputs_of
+from peerpressure.recovery._observation import Observation, Outputs, given_who_updated, outputs_of
 from peerpressure.recovery._regression import stacked
 from peerpressure.recovery._sparse_kalman import SparseStates, eliminate, sparse_estimate
 from peerpressure.statespace import System, initial_state, retained
@@ -704,6 +704,7 @@ def diagnose_fit(
     True
     """
     with cancellable(should_stop):
+        model = given_who_updated(model, trajectory, observation)
         found = diagnostics_of(model, outputs_of(model, trajectory, observation))
         # At once, since the callback holds in this block only.
         found.p_value  # noqa: B018
