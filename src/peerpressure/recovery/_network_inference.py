@@ -224,7 +224,7 @@ class NetworkEstimate:
     def _notes(self) -> Iterator[str]:
         scale, n = float(np.median(self.scale_std)), len(self.labels)
         if np.isnan(self.confidence).all() and not self.unobserved:
-            yield "confidences need more steps under peer pressure than agents; here weights only rank the pairs"
+            yield "confidences need more steps than agents; here weights only rank the pairs"
         elif scale > 0.1:
             yield (
                 "most of a standard error is that of the scale, a factor of all weights of an agent; confidences and "
