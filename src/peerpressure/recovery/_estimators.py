@@ -210,12 +210,12 @@ def _remarks(system: System, data: Outputs) -> Iterator[str]:
 
 def _contradictory_grid(system: System, data: Outputs) -> float | None:
     """Return the spacing of outputs without noise that are on a grid and contradict the model: it is not their own."""
-    if not (isinstance(system, Model) and system.noise.is_zero and data.complete and is_invertible(system)):
+    if system.is_continuous or not (system.noise.is_zero and data.complete and is_invertible(system.model)):
         return None
     spacing = spacing_of(data)
     if spacing is not None:
         try:
-            invert(system, data)
+            invert(system.model, data)
         except InvalidInputError:
             return spacing
     return None
