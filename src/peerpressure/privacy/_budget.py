@@ -201,7 +201,8 @@ def budget(
     ------
     InvalidInputError
         If a given start is an affine function of the hidden opinions, for it is not public then; if all agents are
-        insiders; or if insiders are given for an SDE, or for an observation of certain steps.
+        insiders, or one is for some of its topics only; or if insiders are given for an SDE, or for an observation of
+        certain steps.
     TooLargeError
         If only some agents or steps of more than 1,000 agents are observed and the noise is Gaussian.
 
@@ -215,14 +216,21 @@ def budget(
     The definition of privacy:
 
     - Neighbouring inputs: The hidden opinion of one agent changes by at most Δ; all other inputs are fixed and known to
-      the observer.
+      the observer. Where there are several topics, it is the opinion on one of them.
     - Observer: The observer sees the public opinions of all agents, or of some, at steps 1 to T. Insiders are agents
       who tell it their own hidden opinions and noise, and what their neighbours express.
     - Public: The model is known to the observer: network, stubbornness, pressure, adaptation and the law of the noise.
       Hidden opinions, noise and the seed are not.
     - Runs: One run is released, or R runs with the same hidden opinions and independent noise.
-    - Start: y₀ is not observed unless it is stated. An observer of y₀ = x₀ knows every hidden opinion. A given start is
-      public and must not depend on the hidden opinions.
+    - Start: y₀ is not observed unless it is stated. An observer of y₀ = x₀ knows every hidden opinion. A start given as
+      numbers is taken to be public: it must not depend on the hidden opinions. One that was computed from them reveals
+      more than ε says.
+    - Unit: One opinion of one agent is covered, not a person with several of them, on several topics or as several
+      agents.
+    - Seed: The seed must be secret: whoever knows or guesses it can subtract the noise and has the hidden opinions.
+      Without a seed of its own, a run has seed 0, which anybody can try.
+    - Arithmetic: ε is that of real numbers. The last digits of floating-point numbers, where they are released, may
+      reveal more.
 
     For opinions Δ apart and Gaussian noise of covariance K over time, μ = Δ√I and zCDP ρ = Δ²I/2. For an observer of
     everyone
@@ -322,8 +330,9 @@ def _grid_limits(definition: Definition, sde: SDE, delta: float) -> Columns:
         end = sde.time(definition.steps)
         whole = _inverse_square(sde, end) if sde.is_plain else _extended_limit(sde, end)
         limit = definition.runs * divide(np.sqrt(whole), sde.deviations) ** 2
-    mu = definition.sensitivity * np.sqrt(limit)
-    return {"information_limit": limit, "epsilon_limit": epsilon_of(mu, delta)}
+    epsilon, known = np.full(sde.n, np.nan), ~np.isnan(limit)
+    epsilon[known] = epsilon_of(definition.sensitivity * np.sqrt(limit[known]), delta)
+    return {"information_limit": limit, "epsilon_limit": epsilon}
 
 
 def _extended_limit(sde: SDE, end: float) -> float | NDArray[np.float64]:
@@ -377,7 +386,11 @@ def budget_text(account: Budget) -> str:
     # Information breaks ties, for instance where every ε is infinite.
     worst = account.table.sort_values(["epsilon", "information"], ascending=False, kind="stable").iloc[0]
     lines = [f"  {_NAMES[name]:<24}{worst[name]:.6g}" for name in account.table.columns]
-    lead = f"for agent {worst.name}, the most exposed of {len(account.table):,}:"
+    who, rows = f"agent {worst.name}", ""
+    if account.model.network.topics:
+        # The name of a row is a pair, and a person has a row for each topic.
+        who, rows = f"agent {worst.name[0]} on topic {worst.name[1]!r}", " opinions"
+    lead = f"for {who}, the most exposed of {len(account.table):,}{rows}:"
     return "\n".join([head, lead, *lines, *textwrap.wrap(account.promise, _WIDTH), *definition_lines(definition)])
 
 

@@ -13,7 +13,13 @@ from peerpressure.errors import InvalidInputError, message
 from peerpressure.immutable import read_only
 from peerpressure.model import Model
 from peerpressure.noise import Gaussian
-from peerpressure.privacy._definition import Observed, as_observation, has_grid, observed_agents
+from peerpressure.privacy._definition import (
+    Observed,
+    as_observation,
+    assumes_public_start,
+    has_grid,
+    observed_agents,
+)
 from peerpressure.privacy._release import require_independent_start
 from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.recovery import METHODS, Estimate, Observation, Prior, outputs_of
@@ -54,7 +60,7 @@ class Exposure:
         and 0 for all; ``cramer_rao``, which no unbiased estimate's variance is below, inf if the data leave the agent
         open; the mutual information ½ log(prior/posterior) in ``nats`` and ``bits``; and the ``rank``, 1 at most risk.
     note : str, default ""
-        Where numbers are bounds, or a finer observer of an ``SDE`` learns more.
+        Where numbers are bounds, a finer observer of an ``SDE`` learns more, or the start is assumed to be public.
 
     See Also
     --------
@@ -133,7 +139,7 @@ def exposure(
     Raises
     ------
     InvalidInputError
-        If the start depends on the hidden opinions, or if these are all equal and no prior is given.
+        If the start is an affine function of the hidden opinions, or if these are all equal and no prior is given.
 
     See Also
     --------
@@ -211,13 +217,19 @@ def _is_exact(model: Model) -> bool:
 
 
 def _note(system: System) -> str:
-    """Return in what way the numbers are bounds, and nothing where they are exact."""
-    model = system.model
+    """Return in what way the numbers are bounds and what they assume; nothing where they are exact."""
+    model, said = system.model, []
     if not _is_exact(model):
-        said = "As the noise is not Gaussian, this is what the best linear estimate learns: others may learn more."
-        bounded = " No positive variance bounds the error of an estimate under this law of noise."
-        return said + bounded * bool(np.isinf(model.noise.fisher_information()))
-    return "A finer observer in continuous time learns more." if has_grid(system) else ""
+        said.append(
+            "As the noise is not Gaussian, this is what the best linear estimate learns: others may learn more."
+        )
+        if np.isinf(model.noise.fisher_information()):
+            said.append("No positive variance bounds the error of an estimate under this law of noise.")
+    elif has_grid(system):
+        said.append("A finer observer in continuous time learns more.")
+    if assumes_public_start(model):
+        said.append("The start is taken to be public; one that was computed from the hidden opinions reveals more.")
+    return " ".join(said)
 
 
 def _mutual_information(ratio: Array) -> dict[str, Array]:
