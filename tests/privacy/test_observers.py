@@ -237,3 +237,12 @@ def test_a_definition_is_data() -> None:
     assert set(np.flatnonzero(found.is_observed)) == {0, 1, *small().network.neighbours(0).tolist()}
     assert f"{int(found.is_observed.sum())} of 6 agents at steps 1 to 9" in found.terms["observer"]
     assert "One of them is an insider" in found.terms["observer"]
+
+
+@pytest.mark.parametrize("law", [pp.Gaussian, pp.Laplace])
+def test_before_the_first_observed_step_nothing_is_seen(law: type[pp.noise.Noise]) -> None:
+    model = random_model(5, noise=law(1.0))
+    told = budget(model, 4, observed=pp.Observation(first_step=6))
+    assert told.epsilon == 0
+    assert "sees no agent" in told.definition.terms["observer"]
+    assert budget(model, 6, observed=pp.Observation(first_step=6)).epsilon > 0

@@ -305,7 +305,7 @@ def observe_answer(built: BuiltScenario, limits: Limits) -> bytes:
     experiment = first_replicate(built)
     methods, arrays = _estimates(built, experiment, observation)
     exposed, more = _exposure(built, observation, last)
-    budget, over_time = _budget(built, experiment, last)
+    budget, over_time = _budget(built, experiment, observation, last)
     arrays["truth"], arrays["seen"] = experiment.truth[0], _observed(built.model, observation)
     facts = {"methods": methods, "steps": last, "exposure": exposed, "budget": budget}
     return pack(facts, arrays | more | over_time)
@@ -391,15 +391,15 @@ def _exposure(built: BuiltScenario, observation: Observation, steps: int) -> tup
     return facts, arrays
 
 
-def _budget(built: BuiltScenario, experiment: Experiment, steps: int) -> tuple[dict[str, Any], Arrays]:
-    """Return the privacy budget against an observer of all agents, at the last step and over time."""
+def _budget(
+    built: BuiltScenario, experiment: Experiment, observation: Observation, steps: int
+) -> tuple[dict[str, Any], Arrays]:
+    """Return the privacy budget against the observer, at the last step and over time."""
     terms = built.scenario.privacy or Privacy()
     facts: dict[str, Any] = {"sensitivity": terms.sensitivity, "delta": terms.delta}
-    count = CONTINUOUS_HORIZONS if built.continuous else HORIZONS
-    # Rounding makes small horizons coincide, and unique removes the repeats.
-    times = np.unique(np.geomspace(1, steps, count).round().astype(np.int64))
+    times = _horizons(built, observation, steps)
     try:
-        budgets = [experiment.budget_after(horizon) for horizon in times.tolist()]
+        budgets = [experiment.budget_after(horizon, observed=observation) for horizon in times.tolist()]
     except FATAL:
         raise
     except FAILURES as error:
@@ -416,6 +416,19 @@ def _budget(built: BuiltScenario, experiment: Experiment, steps: int) -> tuple[d
     limit = "" if np.isnan(last.epsilon_limit) else f"ε, all times: {last.epsilon_limit:.3g}."
     text = " ".join([last.promise, last.definition.text, limit, warning])
     return facts | {"epsilon": last.epsilon, "mu": last.mu, "summary": spent(last, steps), "text": text}, arrays
+
+
+def _horizons(built: BuiltScenario, observation: Observation, steps: int) -> NDArray[np.int64]:
+    """Return the steps up to which the budget is computed, evenly spaced on a logarithmic axis."""
+    first = min(steps, max(1, observation.first_step if observation.times is None else min(observation.times)))
+    few = observation.times is not None and not set(observation.times) >= set(range(1, steps + 1))
+    if observation.agents is None and first == 1 and not few:
+        count = CONTINUOUS_HORIZONS if built.continuous else HORIZONS
+        # Rounding makes small horizons coincide, and unique removes the repeats.
+        return np.unique(np.geomspace(1, steps, count).round().astype(np.int64))
+    # An account of a part follows the state step by step; all of these together take as long as three of the longest.
+    halved = steps // 2 ** np.arange(int(np.log2(steps / first)) + 1)
+    return np.unique(np.append(halved, first))
 
 
 def _observed(model: Model, observation: Observation) -> NDArray[np.uint32]:

@@ -71,12 +71,14 @@ def exposed(found: Exposure) -> str:
 
 
 def spent(budget: Budget, steps: int) -> str:
-    """Return the privacy that a run costs."""
+    """Return the privacy that a run costs under the budget's observer."""
     if not math.isfinite(budget.epsilon):
-        return "The run gives hidden opinions away: no finite ε bounds what it reveals."
+        return "The run gives hidden opinions away: no finite ε bounds what this observer learns."
     much = "little" if budget.epsilon <= 1 else "much" if budget.epsilon > STRONG else "something"
     epsilon = f"{budget.epsilon:,.0f}" if budget.epsilon >= 10 else f"{budget.epsilon:.2g}"
-    return f"After {steps:,} steps ε = {epsilon}: the run may reveal {much} about the opinion of one agent."
+    one = "opinion of one agent on one topic" if budget.model.network.topics else "opinion of one agent"
+    secret = "as long as the seed is secret"
+    return f"After {steps:,} steps ε = {epsilon}: this observer may learn {much} about the {one}, {secret}."
 
 
 def _decimals(model: Model) -> int:

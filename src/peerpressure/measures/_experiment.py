@@ -163,7 +163,7 @@ class Experiment:
         """The privacy budget of the recorded data: all replicates, and y₀ unless only the final state is recorded."""
         return self.budget_after(self.steps, recorded=True)
 
-    def budget_after(self, steps: int, *, recorded: bool = False) -> Budget:
+    def budget_after(self, steps: int, *, recorded: bool = False, observed: Observation | None = None) -> Budget:
         """Return the privacy budget up to a step, of one run without y₀ or of all recorded data.
 
         Parameters
@@ -172,6 +172,8 @@ class Experiment:
             The number of steps, at least 1.
         recorded : bool, default False
             Whether to account for all that was recorded: every replicate, and y₀ if states or summaries are kept.
+        observed : Observation, optional
+            Which agents are observed, and when; by default everyone at every step.
 
         Returns
         -------
@@ -190,6 +192,7 @@ class Experiment:
             # Even a minimum or a mean of y₀ = x₀ has no noise on it.
             sees_start=recorded and (keep.states or keep.summaries),
             runs=run.replicates if recorded else 1,
+            observed=observed,
             insiders=as_labels(asked.insiders),
         )
 

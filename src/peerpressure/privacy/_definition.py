@@ -180,8 +180,10 @@ class Definition:
         if not self.is_observed.any():
             return None
         look = as_observation(self.observed) or Observation()
+        # Later steps are not released.
+        if look.first_step > self.steps:
+            return None
         if look.times is not None:
-            # Later steps are not released.
             look = replace(look, times=[t for t in look.times if t <= self.steps])
             if not look.times:
                 return None

@@ -160,7 +160,7 @@ CAPTIONS: Mapping[str, str] = {
     "agents of every replicate, and the consensus value v (dotted). Right, the spread of hidden and of public "
     "opinions: median and interquartile range over replicates.",
     "network": "The number of edges and of isolated agents in every step.",
-    "estimates": "The observer's estimates of the hidden opinions in the first replicate, with 95 % intervals; a "
+    "estimates": "The observer's estimates of the hidden opinions in the first replicate, ± 1 standard deviation; a "
     "perfect estimate lies on the dotted line.",
     "exposure": "Information in bits that the observer gains about each agent beyond the prior; a lower bound if the "
     "noise is not Gaussian.",
