@@ -15,7 +15,7 @@ from peerpressure.model import Model
 from peerpressure.networks import TemporalNetwork
 from peerpressure.privacy import Budget, Exposure, Frontier, budget, exposure, frontier
 from peerpressure.recording import Record
-from peerpressure.recovery import Estimate, NetworkEstimate, Target, recover
+from peerpressure.recovery import Estimate, NetworkEstimate, Observation, Target, recover
 from peerpressure.scenario import Scenario
 from peerpressure.scenario._scenario import Privacy
 from peerpressure.scenario._section import as_labels
