@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -121,8 +121,12 @@ def test_until_an_answer_comes_the_last_one_is_pale(driver: Driver, path: str) -
     page, part = driver.page, PATHS[path]
     driver.wait_for_exact()
     infer(driver)
-    held: list[Any] = []
-    page.route(f"**/api/{path}", lambda route: held.append(route))
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route(f"**/api/{path}", hold)
     driver.type("network.n", AGENTS + 1)
     wait_for(driver, part, "pending")
     opacity = "([part]) => getComputedStyle(document.querySelector(part)).opacity < 0.5"

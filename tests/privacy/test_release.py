@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import peerpressure as pp
+from peerpressure.activation import as_activation
 from peerpressure.privacy._definition import start_term
 from peerpressure.privacy._release import delay_pressure, leaks_at_first_step, own_shifts, release, safe_factor
 from tests.builders import random_model
@@ -150,7 +151,7 @@ def table_of(model: pp.Model, steps: int, idle: list[int]) -> pp.Model:
     """Return the model in which some agents do not update at step 1."""
     table = np.ones((steps, model.n), dtype=bool)
     table[0, idle] = False
-    return replace(model, activation=table)
+    return replace(model, activation=as_activation(table, model.network))
 
 
 @pytest.mark.parametrize("noise", [NOISES["white"], NOISES["by agent"], NOISES["growing"]])
@@ -175,7 +176,7 @@ def test_epsilon_counts_the_neighbours_who_respond() -> None:
 def test_other_laws_count_the_neighbours_who_respond(law: type[pp.noise.Noise]) -> None:
     model = pp.Model(pp.networks.path(3), [0.0, 0.5, 1.0], noise=law(30.0), pressure=20.0)
     told = pp.privacy.budget(table_of(model, 3, [1]), 3, delta=0.2).table
-    alone = pp.privacy.budget(replace(model, start=0.0), 3, delta=0.2).table
+    alone = pp.privacy.budget(replace(model, start=np.zeros(3)), 3, delta=0.2).table
     np.testing.assert_allclose(told["epsilon"][[0, 2]], alone["epsilon"][[0, 2]])
     np.testing.assert_allclose(told["information"][[0, 2]], alone["information"][[0, 2]])
 

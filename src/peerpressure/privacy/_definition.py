@@ -149,7 +149,7 @@ class Definition:
         # Opinions are by agent and topic; an insider is a person, who knows all of its own.
         network = self.model.network
         told = network.by_topic(self.is_insider)
-        for agent in np.flatnonzero(told.any(axis=1) & ~told.all(axis=1)):
+        for agent in np.flatnonzero(told.any(axis=1) & ~told.all(axis=1)).tolist():
             rule, label = "an insider tells its opinions on all topics", network.agents[agent]
             got = f"{int(told[agent].sum())} of the {len(network.topics)} topics of {label!r}"
             raise InvalidInputError(message(rule, got=got, remedy=f"name the agent, {label!r}, among the insiders"))
