@@ -418,6 +418,91 @@ CONFIRMED: dict[ReasonCode, tuple[tuple[Model, Check], ...]] = {
     ReasonCode.UNKNOWN_PHASES: ((Model(CIRCLE, [0, 1, 5], pressure="t*(2+sin(t))"), unknown_phases),),
 }
 
+# Codes that say what is given, or that nothing is known: no recursion could contradict them.
+NO_CLAIM = frozenset(
+    {
+        ReasonCode.PRESSURE_GROWTH,
+        ReasonCode.PERIOD_TOO_LONG,
+        ReasonCode.NETWORK_RECORDED,
+        ReasonCode.RANDOM_NETWORK,
+        ReasonCode.BEYOND_RECORD,
+        ReasonCode.NETWORK_REPEATS,
+        ReasonCode.ACTIVATION,
+        ReasonCode.ACTIVATION_TABLE,
+        ReasonCode.UNKNOWN_GROWTH,
+        ReasonCode.UNKNOWN_NOISE,
+        ReasonCode.UNKNOWN_ADAPTATION,
+        ReasonCode.UNKNOWN_LAW,
+        ReasonCode.UNKNOWN_CONTINUOUS,
+        ReasonCode.NETWORK_NOT_COVERED,
+        ReasonCode.ACTIVATION_NOT_COVERED,
+        ReasonCode.TOO_MANY_CLASSES,
+        ReasonCode.NO_HORIZON,
+        ReasonCode.NOT_COMPUTED,
+        ReasonCode.OPTIMUM_CONTINUOUS,
+        ReasonCode.OPTIMUM_TOO_LARGE,
+        ReasonCode.SETTLING_TOO_LARGE,
+        ReasonCode.SETTLING_NO_RANGE,
+    }
+)
+# Codes whose sentences are tested by their outcomes alone; each that gets a recursion leaves this set.
+UNCONFIRMED = frozenset(
+    {
+        ReasonCode.COMPONENTS,
+        ReasonCode.ALL_ISOLATED,
+        ReasonCode.INTERMITTENTLY_ISOLATED,
+        ReasonCode.INTERMITTENTLY_SILENT,
+        ReasonCode.DETACHED,
+        ReasonCode.ADAPTATION_ANCHORED,
+        ReasonCode.MARGINAL_RATE,
+        ReasonCode.ACTIVATION_AVERAGES,
+        ReasonCode.ALMOST_SURELY,
+        ReasonCode.MEAN_SQUARE_ONLY,
+        ReasonCode.MEAN_SQUARE,
+        ReasonCode.CONTINUOUS_DAMPING,
+        ReasonCode.LIMIT_IS_V,
+        ReasonCode.LIMIT_UNRESOLVED,
+        ReasonCode.SIDES_AGREE,
+        ReasonCode.LIMIT_DEPENDS_ON_NOISE,
+        ReasonCode.LIMIT_DEPENDS_ON_NETWORK,
+        ReasonCode.LIMIT_UNBOUNDED,
+        ReasonCode.ISOLATED_SOURCE,
+        ReasonCode.DEGREES_CHANGE,
+        ReasonCode.EARLY_NOISE_KEPT,
+        ReasonCode.OPINIONS_MOVED,
+        ReasonCode.BIPARTITE_COMPONENTS,
+        ReasonCode.PARITY_OF_PRESSURE,
+        ReasonCode.PHASES_DRIVEN_BY_NOISE,
+        ReasonCode.CLASSES_DRIVEN_BY_NOISE,
+        ReasonCode.OWN_OPINIONS,
+        ReasonCode.KEPT_OPINIONS,
+        ReasonCode.OWN_NOISE,
+        ReasonCode.OWN_NOISE_KEPT,
+        ReasonCode.BOUNDED_PRESSURE,
+        ReasonCode.RANDOM_MEAN,
+        ReasonCode.RETURN_TO_OPINIONS,
+        ReasonCode.FLUCTUATION_UNKNOWN,
+        ReasonCode.FROZEN_SHIFT,
+        ReasonCode.COMPONENT_LIMIT,
+        ReasonCode.COMPONENT_LIMITS_DIFFER,
+        ReasonCode.COMPONENTS_NOT_NAMED,
+        ReasonCode.ISOLATED_RANDOM_WALKS,
+        ReasonCode.COMPONENTS_WANDER,
+        ReasonCode.ISOLATED_SOURCES,
+        ReasonCode.SEVERAL_CLOSED_CLASSES,
+        ReasonCode.CYCLE_RANGE,
+        ReasonCode.FINITE_HORIZON,
+    }
+)
+
+
+def test_every_code_is_confirmed_or_listed_as_not_confirmed() -> None:
+    # A new code belongs to CONFIRMED, with its recursion.
+    groups = [set(CONFIRMED), NO_CLAIM, UNCONFIRMED]
+    assert set().union(*groups) == set(ReasonCode)
+    assert sum(map(len, groups)) == len(ReasonCode)
+    assert all(CONFIRMED.values())
+
 
 @pytest.mark.parametrize(
     ("code", "model", "check"),
