@@ -52,7 +52,8 @@ def _seconds(cupy: Any, work: Callable[[], object]) -> float:
 
 def _steps(model: pp.Model, replicates: int, dtype: str) -> Callable[[], None]:
     """Return a function that makes BATCH steps on the device, without waiting for them."""
-    from peerpressure.simulation import Record, _plan
+    from peerpressure.recording import Record
+    from peerpressure.simulation import _plan
 
     nothing = Record(states=False, summaries=False)
     plan = _plan(model, 1, np.arange(replicates), 1, nothing, 0, np.dtype(dtype), None, device="gpu")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
@@ -11,6 +10,7 @@ from pathlib import Path
 import psutil
 
 from peerpressure import __version__
+from peerpressure.resources import available_cores
 
 _CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 _PROCESSORS = Path("/proc/cpuinfo")
@@ -19,7 +19,7 @@ _PACKAGES = ("numpy", "scipy", "numba", "networkx", "ndlib", "mesa", "jax", "pys
 
 def cores() -> int:
     """Return the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return available_cores()
 
 
 def processor() -> str:

@@ -1,7 +1,8 @@
 """Open every page of the built documentation in a browser: ``python docs/check.py build/docs [pattern]``.
 
-A page must not write to the console, request another host, cut off code at 1,300 px, be wider than a phone of 390 px,
-or link to a page or section that does not exist.
+A page must not write to the console, request another host, have lines of code that are too long for 1,300 px, be wider
+than a phone of 390 px, or link to a page or section that does not exist. Whether code fits is judged by the number of
+characters and the widest of the usual fonts, and so is the same on every machine.
 """
 
 from __future__ import annotations
@@ -19,11 +20,18 @@ NARROW: ViewportSize = {"width": 390, "height": 800}
 TIMEOUT_MS = 30_000
 # Mathematics is typeset after the page has been loaded.
 TYPESET = "() => !document.querySelector('.math') || document.querySelector('.katex')"
-# The longest line of each block of code that is wider than its box, the targets of all links, and all anchors.
-AT_WIDE = """() => ({
-  problems: [...document.querySelectorAll('div.highlight pre')]
-    .filter(block => block.scrollWidth > block.clientWidth + 1)
-    .map(block => block.textContent.split('\\n').reduce((a, b) => a.length > b.length ? a : b)),
+# Width of a letter, in sizes of the font. Liberation Mono has 0.6, Consolas 0.55, and DejaVu Sans Mono and Menlo 0.602.
+LETTER = 0.605
+# The longest line of each block of code that does not fit into its box, the targets of all links, and all anchors.
+AT_WIDE = """(letter) => ({
+  problems: [...document.querySelectorAll('div.highlight pre')].flatMap(block => {
+    const style = getComputedStyle(block)
+    if (style.whiteSpace !== 'pre') return []
+    const room = block.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight)
+    const most = Math.floor(room / (letter * parseFloat(style.fontSize)))
+    const longest = block.textContent.split('\\n').reduce((a, b) => a.length > b.length ? a : b)
+    return longest.length > most ? [`${longest.length} characters in place of ${most}: ${longest}`] : []
+  }),
   links: [...new Set([...document.links].map(link => link.href))],
   anchors: [...document.querySelectorAll('[id], a[name]')].map(one => one.id || one.name),
 })"""
@@ -70,9 +78,9 @@ class Site:
         page.set_viewport_size(WIDE)
         page.goto(address, wait_until="load")
         page.wait_for_function(TYPESET)
-        found = page.evaluate(AT_WIDE)
+        found = page.evaluate(AT_WIDE, LETTER)
         self.links[address], self.anchors[address] = found["links"], set(found["anchors"])
-        yield from (f"code is cut off at {WIDE['width']} px: {line}" for line in found["problems"])
+        yield from (f"code is too long for {WIDE['width']} px: {line}" for line in found["problems"])
         page.set_viewport_size(NARROW)
         yield from (f"too wide for {NARROW['width']} px: {line}" for line in page.evaluate(AT_NARROW))
 

@@ -20,7 +20,8 @@ ROOT = Path(peerpressure.__file__).parent
 # From the ground up; a module may import from layers that stand before its own, and from its own folder.
 LAYERS = (
     ("version", "errors"),
-    ("affine", "dates", "files", "formula", "parameters", "progress", "tables"),
+    ("resources",),
+    ("affine", "dates", "files", "formula", "immutable", "parameters", "progress", "tables"),
     ("chain",),
     ("networks", "schedules"),
     ("noise", "adaptation", "activation", "step"),
@@ -28,6 +29,7 @@ LAYERS = (
     ("engine", "storage", "trajectory"),
     ("sde",),
     ("statespace",),
+    ("recording",),
     ("simulation",),
     ("theory",),
     ("recovery",),

@@ -86,9 +86,9 @@ def test_a_callback_changes_no_number(verb: str, kind: str) -> None:
 
 
 def test_a_long_run_stops_between_blocks_of_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    from peerpressure.engine import runner
+    from peerpressure.engine import plan
 
-    monkeypatch.setattr(runner, "_SEGMENT", 12 * 8 * 10.0)  # bytes: ten steps of twelve agents
+    monkeypatch.setattr(plan, "_SEGMENT", 12 * 8 * 10.0)  # bytes: ten steps of twelve agents
     reached: list[int] = []
     with pytest.raises(CancelledError):
         pp.simulate(

@@ -180,6 +180,13 @@ def test_every_block_runs(page: Path, tmp_path: Path, monkeypatch: pytest.Monkey
         sys.modules["matplotlib.pyplot"].close("all")
 
 
+@pytest.mark.parametrize("page", DOCS, ids=lambda page: page.stem)
+def test_code_fits_into_the_page_in_every_usual_font(page: Path) -> None:
+    # docs/check.py measures the same in a browser, where docs/_static/custom.css sets the size of the letters.
+    lines = [line for block in blocks(page) for line in block.text.splitlines()]
+    assert [line for line in lines if len(line) > 119] == []
+
+
 def test_reasons_for_not_running_are_used() -> None:
     lines = [line.strip() for page in PAGES for block in blocks(page) for line in block.text.splitlines()]
     parts = [part for line in lines for part in line.split(" && ")]

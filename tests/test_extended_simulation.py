@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import peerpressure as pp
-from peerpressure.engine import runner
+from peerpressure.engine import plan, runner
 from peerpressure.sde._paths import euler_step
 from tests.builders import KINDS, NOISES, N, extended_model, random_model
 from tests.oracles import dense_run, fresh_draw, unit_noise
@@ -91,8 +91,9 @@ def test_splitting_replicates_and_threads_changes_no_bit(kind: str, monkeypatch:
     whole = pp.simulate(model, 30, replicates=40, seed=3, threads=1)
     for small in (False, True):
         if small:
-            monkeypatch.setattr(runner, "_NUMBERS", 1)
-            for name in ("_MEET_FROM", "_SPLIT_FROM", "_THREADS_FROM", "_SEGMENT"):
+            for name in ("_NUMBERS", "_SEGMENT"):
+                monkeypatch.setattr(plan, name, 1)
+            for name in ("_MEET_FROM", "_SPLIT_FROM", "_THREADS_FROM"):
                 monkeypatch.setattr(runner, name, 1)
         for part, threads in ((range(20, 40), 2), (range(7, 8), 3), (range(3, 36), 1)):
             run = pp.simulate(model, 30, replicates=part, seed=3, threads=threads)

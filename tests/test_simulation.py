@@ -14,6 +14,7 @@ from hypothesis import given, settings, strategies as st
 import peerpressure as pp
 from peerpressure.engine import plan, runner
 from peerpressure.engine.arguments import new_meeting
+from peerpressure.resources import available_cores
 from tests.builders import NOISES, SCHEDULES, random_model, weighted_network
 from tests.oracles import dense_states
 
@@ -86,11 +87,11 @@ def test_threads_and_sharing_of_agents_change_no_bit(
     model = random_model(5000, weighted=False, noise=NOISES[noise])
     record = pp.Record(agents=[0, 1023, 1024, 4999], every=2)
     alone = pp.simulate(model, 7, replicates=replicates, seed=3, record=record, threads=1)
-    monkeypatch.setattr(runner, "_NUMBERS", 1)
+    monkeypatch.setattr(plan, "_NUMBERS", 1)
     for name in ("_MEET_FROM", "_SPLIT_FROM", "_THREADS_FROM"):
         monkeypatch.setattr(runner, name, 1)
     for segment in (2e9, 1):
-        monkeypatch.setattr(runner, "_SEGMENT", segment)
+        monkeypatch.setattr(plan, "_SEGMENT", segment)
         for threads in (2, 3, 9):
             run = pp.simulate(model, 7, replicates=replicates, seed=3, record=record, threads=threads)
             assert_same_bits(alone, run)
@@ -267,9 +268,9 @@ def test_outputs_with_gaps_are_no_start() -> None:
 
 def test_threads_follow_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    assert plan.available_threads() == 1
+    assert available_cores() == 1
     monkeypatch.setenv("OMP_NUM_THREADS", "many")
-    assert plan.available_threads() >= 1
+    assert available_cores() >= 1
 
 
 def test_different_seeds_differ() -> None:
@@ -451,6 +452,12 @@ def test_a_state_without_axis_of_replicates_starts_all_of_them() -> None:
     np.testing.assert_array_equal(one_for_all, each)
 
 
+@pytest.mark.parametrize("agents", [[0, 0], [3, 1, 3.0], ["a", "b", "a"]])
+def test_a_record_has_each_agent_once(agents: list[Any]) -> None:
+    with pytest.raises(pp.errors.InvalidInputError, match=f"recorded agents must differ, got {agents[0]!r} twice"):
+        pp.Record(agents=agents)
+
+
 @pytest.mark.parametrize("every", [0, -1, 1.5, True])
 def test_a_record_needs_a_whole_interval(every: Any) -> None:
     with pytest.raises(pp.errors.InvalidInputError, match="whole number of steps"):
@@ -459,7 +466,7 @@ def test_a_record_needs_a_whole_interval(every: Any) -> None:
 
 def test_a_run_that_does_not_fit_is_refused_before_it_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     model = random_model(noise=pp.Gaussian(1.0))
-    with pytest.raises(pp.errors.TooLargeError, match=r"GB is free.*record less: record='summaries'"):
+    with pytest.raises(pp.errors.TooLargeError, match=r"GB is free.*record less: .*record='final'"):
         pp.simulate(model, 2**31, replicates=1000)
     with pytest.raises(pp.errors.TooLargeError, match="fewer replicates"):
         pp.simulate(random_model(10_000, weighted=False), 1, replicates=2**24, record="final")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,8 @@ from peerpressure.statespace import (
     System,
     Transition,
     initial_state,
-    model_of,
     model_transitions,
     retained,
-    state_layout,
     transition,
     transitions,
 )
@@ -123,7 +122,7 @@ def test_the_adjoint_is_the_transpose_of_the_forward_map(name: str) -> None:
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_dense_inputs_and_memory_orders_agree_with_the_operator(name: str) -> None:
     system, rng = SYSTEMS[name], np.random.default_rng(2)
-    z = rng.normal(size=(state_layout(system).states, COLUMNS))
+    z = rng.normal(size=(system.layout.states, COLUMNS))
     for step in transitions(system, 2):
         _check_dense(step, z)
         np.testing.assert_allclose(step.forward(np.asfortranarray(z)), step.forward(z), rtol=1e-14)
@@ -154,13 +153,11 @@ def test_the_bound_on_the_standard_deviation_holds(name: str) -> None:
 
 def test_steps_may_begin_anywhere() -> None:
     model = model_with("ar1", "adapting", "hidden start", "temporal")
-    z = np.random.default_rng(3).normal(size=state_layout(model).states)
+    z = np.random.default_rng(3).normal(size=model.layout.states)
     late = next(transitions(model, 4, first=4))
     np.testing.assert_array_equal(late.forward(z), transition(model, 4).forward(z))
     sde = SYSTEMS["exact sde"]
     assert len(list(transitions(sde, 4, first=3))) == 2
-    assert model_of(sde) is not sde
-    assert model_of(model) is model
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -202,3 +199,14 @@ def test_kept_steps_are_those_of_the_same_equation_and_number() -> None:
     for spacing, first, last in ((0.1, 4, 6), (0.1, 1, 9), (0.2, 2, 3), (0.1, 5, 8)):
         fresh = made(spacing, 1, last, cycle(5))[first - 1 :]
         np.testing.assert_array_equal(made(spacing, first, last), fresh)
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_a_system_of_another_model_keeps_its_kind_of_time(name: str) -> None:
+    system = SYSTEMS[name]
+    assert (system.model is system) != system.is_continuous
+    other = dataclasses.replace(system.model, hidden=np.zeros(N))
+    moved = system.with_model(other)
+    assert moved.model is other
+    assert (moved.is_continuous, moved.step, moved.layout) == (system.is_continuous, system.step, system.layout)
+    np.testing.assert_array_equal(moved.deviations, system.deviations)

@@ -6,10 +6,11 @@ Every message names the rule, the value that broke it, and the remedy; ``message
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import islice
 
 SHOWN = 3  # offending items that a message names before it only counts them
+DOUBLE_DIGITS = 17  # which tell any two doubles apart
 SEARCHED = 10_000  # known names among which a close match is looked for
 
 
@@ -88,6 +89,51 @@ def message(rule: str, *, got: object, remedy: str) -> str:
     'steps must be at least 1, got 0; ask for one step or more'
     """
     return f"{rule}, got {got}; {remedy}"
+
+
+def significant(value: float, digits: int) -> str:
+    """Return a number with so many significant digits.
+
+    >>> significant(1234567.0, 3)
+    '1.23e+06'
+    """
+    return f"{value:.{digits}g}"
+
+
+def contrast(
+    bound: float, value: float, *, digits: int = 3, show: Callable[[float, int], str] = significant
+) -> tuple[str, str]:
+    """Return a bound and the value that breaks it as texts that differ.
+
+    Parameters
+    ----------
+    bound, value : float
+        Two numbers.
+    digits : int, default 3
+        Significant digits, more where the two would read alike.
+    show : callable, optional
+        Returns a number with so many digits as text.
+
+    Returns
+    -------
+    tuple of str
+        Both numbers, with the same number of digits.
+
+    See Also
+    --------
+    message : Builds an error message.
+
+    Examples
+    --------
+    >>> from peerpressure.errors import contrast
+    >>> contrast(1e8, 2.5e8)
+    ('1e+08', '2.5e+08')
+    >>> contrast(1e8, 100_000_001)
+    ('100000000', '100000001')
+    """
+    pairs = ((show(bound, count), show(value, count)) for count in range(digits, DOUBLE_DIGITS + 1))
+    # Whole numbers may differ beyond the digits of a double.
+    return next((pair for pair in pairs if pair[0] != pair[1]), (str(bound), str(value)))
 
 
 def first_few(items: Iterable[object], total: int) -> str:

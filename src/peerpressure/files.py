@@ -1,4 +1,4 @@
-"""Files: atomic writing, reading of bytes and text, errors that name the file, and sizes in words."""
+"""Files: paths, atomic writing, reading of bytes and text, and errors that name the file."""
 
 from __future__ import annotations
 
@@ -10,16 +10,140 @@ import re
 import tempfile
 import zlib
 from collections.abc import Iterator
+from contextvars import ContextVar
 from pathlib import Path
-from typing import IO
+from typing import IO, Literal, final
 from zipfile import BadZipFile
 
-from peerpressure.errors import FileFormatError, InvalidInputError, PeerPressureError, message
+from peerpressure.errors import FileFormatError, InvalidInputError, PeerPressureError, TooLargeError, message
+from peerpressure.resources import free_memory, too_large
 
 # What the readers of compressed and plain files raise for truncated or corrupted content.
 DAMAGE = (OSError, EOFError, ValueError, BadZipFile, zlib.error)
 
+TEXT_COPIES = 8  # bytes in memory, at the peak of reading a table, for each byte of its text
+
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
+
+
+def expanded(path: str | os.PathLike[str]) -> Path:
+    """Return a path in which a leading ``~`` is the home folder.
+
+    Raises
+    ------
+    InvalidInputError
+        If it is the home of an unknown user.
+
+    Examples
+    --------
+    >>> expanded("~/study") == Path.home() / "study"
+    True
+    """
+    text = os.fspath(path)
+    full = Path(os.path.expanduser(text))
+    # A name without a separator, such as that of a backup, may begin with the sign.
+    if text.startswith("~") and full == Path(text) and len(full.parts) > 1:
+        rule, remedy = "a path with ~ must be in the home folder of a user", f"write ./{text} for a folder of that name"
+        raise InvalidInputError(message(rule, got=text, remedy=remedy))
+    return full
+
+
+def relative_path(path: str | os.PathLike[str], folder: str | os.PathLike[str]) -> str:
+    """Return a path as seen from a folder; absolute if they have only the root of the file system in common.
+
+    Examples
+    --------
+    >>> relative_path("study/people.csv", "study/results")
+    '../people.csv'
+    """
+    # Links to folders are followed, because .. leaves the folder that a link leads to.
+    full = os.path.join(os.path.realpath(Path(path).parent), Path(path).name)
+    place = os.path.realpath(folder)
+    try:
+        shared = Path(os.path.commonpath([full, place]))
+    except ValueError:
+        # On different drives of Windows.
+        return full
+    # A relative path lets both be moved together.
+    return full if shared == Path(shared.anchor) else Path(os.path.relpath(full, place)).as_posix()
+
+
+# What a command reads and writes: no file may be both.
+
+
+@final
+class _Guard:
+    """The inputs and the declared outputs of a command, by their absolute paths, as they were spelled."""
+
+    def __init__(self) -> None:
+        self.inputs: dict[Path, str] = {}
+        self.outputs: dict[Path, str] = {}
+
+    def check(self, output: Path, source: Path) -> None:
+        """Raise if an input is the output, or lies in it."""
+        real = source.resolve()
+        if _is_same(source, output):
+            what = "the same file as the input"
+        elif any(_is_same(folder, output) for folder in (*source.parents, *real.parents)):
+            what = "the folder of the input"
+        else:
+            return
+        rule, remedy = "a result must not take the place of what it is made from", "write it somewhere else"
+        got = f"{self.outputs.get(output, output)}, {what} {self.inputs[source]}"
+        raise InvalidInputError(message(rule, got=got, remedy=remedy))
+
+
+_GUARD: ContextVar[_Guard | None] = ContextVar("_GUARD", default=None)
+
+
+@contextlib.contextmanager
+def guarding_inputs() -> Iterator[None]:
+    """Refuse to write, during the block, to what is read in it.
+
+    Inputs are declared with `declare_input`. Outputs that take long to make are declared with `declare_output` before
+    that work; any other is refused when `replacing` would write it.
+    """
+    token = _GUARD.set(_Guard())
+    try:
+        yield
+    finally:
+        _GUARD.reset(token)
+
+
+def declare_input(path: str | os.PathLike[str]) -> None:
+    """Declare a file that is read; raise InvalidInputError if it is an output, or in a folder that is one."""
+    guard = _GUARD.get()
+    if guard is not None:
+        # Absolute, because the working directory may change.
+        source = Path(os.path.abspath(path))
+        guard.inputs[source] = os.fspath(path)
+        for output in guard.outputs:
+            guard.check(output, source)
+
+
+def declare_output(path: str | os.PathLike[str]) -> None:
+    """Declare a file that is written, or a folder that is replaced; raise InvalidInputError if an input would be."""
+    guard = _GUARD.get()
+    if guard is not None:
+        guard.outputs[Path(os.path.abspath(path))] = os.fspath(path)
+        check_output(path)
+
+
+def check_output(path: str | os.PathLike[str]) -> None:
+    """Raise InvalidInputError if writing to a file, or replacing a folder, would replace a declared input."""
+    guard = _GUARD.get()
+    if guard is not None:
+        for source in guard.inputs:
+            guard.check(Path(os.path.abspath(path)), source)
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    try:
+        # The system compares them, because links, spellings and, on some systems, cases differ.
+        return os.path.samefile(one, other)
+    except OSError:
+        # One of them does not exist, and so cannot be lost.
+        return False
 
 
 @contextlib.contextmanager
@@ -33,8 +157,11 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
     ------
     FileFormatError
         If the file cannot be written.
+    InvalidInputError
+        If the command that writes it has read it.
     """
-    target = Path(path)
+    target = expanded(path)
+    check_output(target)
     try:
         # In the folder of the target: a rename is atomic only within one file system.
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
@@ -70,29 +197,40 @@ def umask() -> int:
     return mask
 
 
-def amount(size: float) -> str:
-    """Return a number of bytes with a unit.
-
-    >>> amount(2_722_720_000)
-    '2.72 GB'
-    """
-    # Decimal units, as disks and file managers count.
-    for unit in ("bytes", "kB", "MB", "GB", "TB"):
-        if size < 1000:
-            return f"{size:.3g} {unit}"
-        size /= 1000
-    return f"{size:.3g} PB"
-
-
 def require_pyarrow(file: str | Path) -> None:
     """Raise an error that names the remedy if Parquet files can be neither read nor written."""
     try:
         import pyarrow  # noqa: F401
     except ImportError as error:
-        remedy = "pip install pyarrow (peerpressure[parquet] brings it), or use .csv"
+        remedy = "pip install pyarrow, or use .csv"
         raise FileFormatError(
             message("Parquet files need pyarrow, which is not installed", got=Path(file).name, remedy=remedy)
         ) from error
+
+
+def table_format(path: str | os.PathLike[str]) -> Literal["csv", "parquet"]:
+    """Return the format in which a table is written to a file, which its suffix decides.
+
+    Raises
+    ------
+    FileFormatError
+        If the suffix is that of no format, or pyarrow is missing for Parquet.
+
+    Examples
+    --------
+    >>> table_format("estimates.CSV")
+    'csv'
+    """
+    file = Path(path)
+    match file.suffix.lower():
+        case ".csv":
+            return "csv"
+        case ".parquet":
+            require_pyarrow(file)
+            return "parquet"
+        case _:
+            rule = "a table is written as .csv or .parquet"
+            raise _format_error(rule, file.name, "end the name in one of them")
 
 
 @contextlib.contextmanager
@@ -105,7 +243,7 @@ def naming(
     """
     try:
         yield
-    except InvalidInputError as error:
+    except (InvalidInputError, TooLargeError) as error:
         # Same class, because callers catch the specific error.
         raise type(error)(f"{file}: {error}") from None
     except FileNotFoundError:
@@ -121,15 +259,15 @@ def read_bytes(file: Path) -> bytes:
     """Return the content of a file, decompressed if its suffix is .gz."""
     if file.suffix.lower() != ".gz":
         return file.read_bytes()
-    import psutil
-
     # A few kilobytes of gzip may expand to gigabytes.
-    limit = psutil.virtual_memory().available // 8
+    memory = free_memory()
+    limit = memory.free // TEXT_COPIES
     with gzip.open(file) as stream:
         # One byte more than allowed, which distinguishes a file of just that size from a larger one.
         data = stream.read(limit + 1)
     if len(data) > limit:
-        raise _format_error("a table must fit into memory", f"more than {limit} bytes", "use a larger machine")
+        # The rest of the file was not read, so its size is not known.
+        raise too_large(memory, "more than that", what="a table", remedy="split the file, or use a larger machine")
     return data
 
 

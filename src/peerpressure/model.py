@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import repeat
-from typing import Any, Literal, TypeAlias, final
+from typing import Any, ClassVar, Literal, TypeAlias, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,7 +28,7 @@ from peerpressure.networks._topics import per_agent
 from peerpressure.noise import Noise, NoNoise, noise_from_dict
 from peerpressure.progress import checkpoint
 from peerpressure.schedules import Linear, Schedule, as_schedule, schedule_from_dict
-from peerpressure.step import Array, Update
+from peerpressure.step import Array, StateLayout, Update
 
 # A mapping or a series of pandas is matched by label, everything else taken in the order of the agents.
 PerAgent: TypeAlias = Sequence[float] | Sequence[Sequence[float]] | NDArray[Any] | Mapping[Any, Any]
@@ -219,6 +219,41 @@ class Model:
         names = network.agents, network.topics, network.labels
         return per_agent(name, value, *names, one_for_all=one_for_all, infinite=infinite)
 
+    # What a model shares with an SDE, so that readers of either need not ask which one it is (statespace.System).
+
+    is_continuous: ClassVar[bool] = False
+    step: ClassVar[float] = 1
+
+    @property
+    def model(self) -> Model:
+        """The model itself."""
+        return self
+
+    def with_model(self, model: Model) -> Model:
+        """Return another model in the same kind of time, which is that model.
+
+        Parameters
+        ----------
+        model : Model
+            The other model.
+
+        Returns
+        -------
+        Model
+            The same.
+        """
+        return model
+
+    @cached_property
+    def layout(self) -> StateLayout:
+        """Which entries of the state are public opinions, hidden ones that adapt, and memory of the noise."""
+        return StateLayout(self.n, has_hidden=self.adaptation is not None, has_memory=self.noise.has_memory)
+
+    @property
+    def deviations(self) -> Array:
+        """The standard deviation of each agent's noise before the gain, without its scale over time."""
+        return self.noise.deviations(self.n)
+
     @property
     def n(self) -> int:
         """The number of agents."""
@@ -264,15 +299,19 @@ class Model:
     def mode_weights(self) -> Array:
         """Weights ϖ = ℓd/Σℓd of the public opinions in the consensus mode; d/Σd where the network is symmetric.
 
-        ϖ is the stationary law of D⁻¹A, and all 0 where nobody who counts listens to anybody. Where agents update with
-        probabilities q, it is proportional to ℓd/q.
+        ϖ is the stationary law of D⁻¹A. Where agents update with probabilities q, it is proportional to ℓd/q. Where
+        nobody who counts listens to anybody, as where all others follow zealots, it is the law of the consensus value,
+        proportional to ℓs: the chain stays with agents who listen to nobody.
         """
         weights = self.network.left_null_vector * self.network.degrees
-        if self._slowness is not None:
+        if not weights.any():
+            weights = self.opinion_weights
+        elif self._slowness is not None:
             weights = weights * self._slowness
-        share = weights / (weights.sum() or 1.0)
-        # With the sign of the camp, so that the mode is that of opposite opinions.
-        return np.asarray(self.network.camps * share if self.network.signed else share)
+        if self.network.signed:
+            # With the sign of the camp, so that the mode is that of opposite opinions; without balance nobody counts.
+            weights = self.network.camps * weights
+        return np.asarray(weights / (np.abs(weights).sum() or 1.0))
 
     @cached_property
     def consensus_state(self) -> Array:

@@ -13,6 +13,7 @@ import inspect
 import math
 import numbers
 import operator
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -179,7 +180,33 @@ def summary(member: object) -> str:
 # Names in data matched with the labels of agents.
 #
 # A name is that of the agent whose label equals it, or else of the only one whose label has the same text: 1 and "1"
-# are one agent unless both are labels, and "001" and 1 are two.
+# are one agent unless both are labels, and "001" and 1 are two. Programs write letters with accents in several forms of
+# Unicode, which look alike: names are compared in the composed one.
+
+
+def composed(label: Any) -> Any:
+    """Return a label in the composed form of Unicode (NFC), as all labels of agents are; others stay as they are.
+
+    >>> composed("e\u0301") == "\u00e9", composed(("e\u0301", 1)) == ("\u00e9", 1), composed(7)
+    (True, True, 7)
+    """
+    if isinstance(label, str):
+        return label if label.isascii() else unicodedata.normalize("NFC", label)
+    return tuple(map(composed, label)) if type(label) is tuple else label
+
+
+def merged_forms(names: Iterable[Any]) -> str | None:
+    """Describe the names that occur in several forms of Unicode and are one each, or return None if there are none.
+
+    >>> merged_forms(["Zoe\u0308", "Zo\u00eb", "bob"])
+    "one name in two Unicode forms: 'Zoë'"
+    """
+    distinct = dict.fromkeys(name for name in names if not (isinstance(name, str) and name.isascii()))
+    several = [name for name, count in Counter(map(composed, distinct)).items() if count > 1]
+    if not several:
+        return None
+    count = "one name" if len(several) == 1 else f"{len(several):,} names"
+    return f"{count} in two Unicode forms: {_listed(several)}"
 
 
 def texts_of(labels: Iterable[Any]) -> dict[str, int]:
@@ -200,6 +227,7 @@ def find_labels(names: Sequence[Any], labels: Sequence[Any]) -> list[int | None]
     [0, 0, 1, None]
     """
     place: dict[Any, int] = {label: k for k, label in enumerate(labels)}
+    names = [composed(name) for name in names]
     found = [place.get(name) for name in names]
     if None in found:
         counts = Counter(map(str, labels))

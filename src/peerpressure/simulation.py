@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias, final
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from peerpressure.errors import InvalidInputError, PeerPressureError, TooLargeError, message
+from peerpressure.errors import InvalidInputError, PeerPressureError, contrast, message
 from peerpressure.model import Model
 from peerpressure.progress import ShouldStop, cancellable, reporter
-from peerpressure.sde import SDE, TaylorScheme
-from peerpressure.statespace import model_of, state_layout, step_length
+from peerpressure.recording import (
+    PYTHON_WORDS,
+    Record as Record,  # noqa: PLC0414, exported from here as well
+    RunSize,
+    as_record,
+    recorded_steps,
+    require_run_memory,
+)
+from peerpressure.resources import available_cores
+from peerpressure.sde import SDE, Method, TaylorScheme
+from peerpressure.sde._transitions import require_law_memory
+from peerpressure.statespace import System, checked_system
 from peerpressure.trajectory import MOST_STEPS, State, Trajectory, replicate_numbers, seed_number, whole
 
 if TYPE_CHECKING:
@@ -22,75 +32,11 @@ if TYPE_CHECKING:
 
 Progress: TypeAlias = bool | Callable[[int, int], None]
 _MOST_REPLICATES = 2**24  # in one call; any number of calls can share a larger ensemble
-_WORDS = ("all", "summaries", "final")
 _BRANCH = "to branch off with other noise, start from State(step, public)"
 
 
-@final
-@dataclass(frozen=True)
-class Record:
-    """What a run keeps: the start, every ``every``-th step, and the last; the final state is always kept.
-
-    Parameters
-    ----------
-    states : bool, default True
-        Whether public opinions are kept, and hidden ones where they adapt.
-    summaries : bool, default True
-        Whether the minimum, maximum and mean over agents are kept, from which spread and distance to the consensus
-        value follow.
-    every : int, default 1
-        Number of steps between records, 1 or more.
-    agents : sequence of labels, optional
-        The agents whose states are kept; all by default.
-
-    Raises
-    ------
-    InvalidInputError
-        If ``every`` is not a whole number of at least 1.
-
-    See Also
-    --------
-    simulate : Takes a record, or a word for a common one.
-    Trajectory : What was recorded.
-
-    Examples
-    --------
-    >>> from peerpressure import Record
-    >>> Record(every=10, agents=[0, 3])
-    Record(states=True, summaries=True, every=10, agents=(0, 3))
-    """
-
-    states: bool = True
-    summaries: bool = True
-    every: int = 1
-    agents: Sequence[Hashable] | None = None
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.every, (int, np.integer)) or isinstance(self.every, bool) or self.every < 1:
-            raise InvalidInputError(
-                message(
-                    "every must be a whole number of steps, 1 or more",
-                    got=self.every,
-                    remedy="use 1 for all steps",
-                )
-            )
-        if self.agents is not None:
-            # A tuple, so that a record can be hashed and a generator is consumed once.
-            object.__setattr__(self, "agents", tuple(self.agents))
-
-
-def as_record(value: Record | str) -> Record:
-    """Return a record as it is, or the one that a word names: 'all', 'summaries' or 'final'."""
-    if isinstance(value, Record):
-        return value
-    if value in _WORDS:
-        return Record(states=value == "all", summaries=value != "final")
-    rule = "record must be 'all', 'summaries', 'final' or a Record"
-    raise InvalidInputError(message(rule, got=repr(value), remedy="for instance Record(every=10, agents=[0, 3])"))
-
-
 def simulate(
-    model: Model | SDE,
+    model: System,
     steps: int,
     replicates: int | Sequence[int] | None = None,
     *,
@@ -165,24 +111,26 @@ def simulate(
     >>> run.states.shape
     (3, 101, 2)
     """
-    equation, length = model if isinstance(model, SDE) else None, step_length(model)
-    model = model_of(model)
+    length = checked_system(model).step
+    equation, model = model if isinstance(model, SDE) else None, model.model
     steps = whole(steps, "steps", least=0, most=MOST_STEPS)
     # The start comes first, since it may determine the replicates and the seed.
     begin = _starting_state(model, length, start, start_step)
     chosen = _replicate_numbers(replicates, begin)
     number = _seed(seed, begin)
     precision = _precision(dtype, begin)
-    series = equation is not None and equation.path_method == "taylor"
+    method = None if equation is None else equation.path_method
+    if equation is not None and method == "exact":
+        require_law_memory(equation)
     asked = (as_record(record), begin.step, precision, threads)
-    plan = _plan(model, steps, chosen, number, *asked, series=series, device=device)
+    plan = _plan(model, steps, chosen, number, *asked, method=method, device=device)
     if equation is None:
         return _execute(plan, begin, _engine(device), progress, should_stop)
     # An Euler step is the discrete step with a pace, so that the same kernels serve both.
     # The kernels multiply noise by √h, which for correlated noise is h.
     pace, root = equation.step, np.sqrt(equation.step) if equation.noise.has_memory else 1.0
     plan = replace(plan, pace=pace, deviation=root * equation.deviations)
-    scheme = TaylorScheme(equation) if series else None
+    scheme = TaylorScheme(equation) if method == "taylor" else None
     run = _execute(plan, begin, _continuous(equation, scheme, device), progress, should_stop)
     error = scheme.error if scheme else None if equation.path_method == "euler" else 0.0
     # Steps become times after the run; the engine counts whole steps, which the counter of the noise needs.
@@ -194,7 +142,7 @@ def _starting_state(model: Model, length: float, start: State | Trajectory | Non
     """Return the state to begin with: the model's own, or where another run ended."""
     step = whole(start_step, "start_step", least=0, most=MOST_STEPS)
     if start is None:
-        hidden = model.x0 if state_layout(model).has_hidden else None
+        hidden = model.x0 if model.layout.has_hidden else None
         return State(step, model.start_state, hidden=hidden, step_length=length)
     state: object = start.final if isinstance(start, Trajectory) else start
     if not isinstance(state, State):
@@ -208,7 +156,7 @@ def _starting_state(model: Model, length: float, start: State | Trajectory | Non
         raise InvalidInputError(
             message(rule, got=f"{state.public.shape[-1]} agents", remedy="start from a run of this model")
         )
-    if state_layout(model).has_hidden and state.hidden is None:
+    if model.layout.has_hidden and state.hidden is None:
         rule = "a run of opinions that adapt must start with hidden opinions"
         raise InvalidInputError(message(rule, got="a state without them", remedy="start from a run of this model"))
     if not all(np.isfinite(part).all() for part in (state.public, state.hidden, state.memory) if part is not None):
@@ -220,9 +168,10 @@ def _starting_state(model: Model, length: float, start: State | Trajectory | Non
         rule = f"start_step must agree with the start, which is at step {state.step}"
         raise InvalidInputError(message(rule, got=step, remedy="leave start_step out"))
     # Steps are counted from time 0, so that with another length the run would jump to another time.
-    if state.step and state.step_length not in (None, length):
-        rule = f"a run is resumed with steps of its own length, {state.step_length:g}"
-        raise InvalidInputError(message(rule, got=f"{length:g}", remedy=f"use that length; {_BRANCH}"))
+    if state.step and state.step_length is not None and state.step_length != length:
+        own, other = contrast(state.step_length, length, digits=6)
+        rule = f"a run is resumed with steps of its own length, {own}"
+        raise InvalidInputError(message(rule, got=other, remedy=f"use that length; {_BRANCH}"))
     return replace(state, step_length=length)
 
 
@@ -287,25 +236,18 @@ def _plan(
     precision: np.dtype[Any],
     threads: int | None,
     *,
-    series: bool = False,
+    method: Method | None = None,
     device: str = "cpu",
 ) -> RunPlan:
-    from peerpressure.engine.plan import RunPlan, available_threads
+    from peerpressure.engine.plan import RunPlan
 
     last = first + steps
     if last > MOST_STEPS:
         raise InvalidInputError(message(f"a run may reach step {MOST_STEPS}", got=last, remedy="make fewer steps"))
-    agents = np.arange(model.n) if keep.agents is None else model.network.indices(keep.agents)
-    # Multiples of ``every`` counted from step 0, so that a resumed run records the same steps as an uninterrupted one.
-    inner = range(first - first % keep.every + keep.every, last, keep.every)
-    if not (keep.states or keep.summaries):
-        # Nothing is kept between the start and the final state.
-        inner = range(0)
+    threads = available_cores() if threads is None else whole(threads, "threads", least=1, most=4096)
     # Before the times are made into an array, which may be too large itself.
-    sizes = {"times": len(inner) + 2, "agents": agents.size}
-    _check_size(*_sizes(model, replicates, precision, keep, **sizes, series=series, device=device))
-    # Without steps the start is also the last state, and is recorded once.
-    ends = [first, last] if steps else [first]
+    size = RunSize(model, steps, replicates, keep, first, precision, threads, method, device)
+    require_run_memory(size, PYTHON_WORDS)
     return RunPlan(
         model=model,
         seed=seed,
@@ -313,64 +255,19 @@ def _plan(
         steps=steps,
         replicates=replicates,
         dtype=precision,
-        times=np.concatenate([ends[:1], np.arange(inner.start, inner.stop, inner.step), ends[1:]]).astype(np.int64),
-        agents=agents,
+        times=recorded_steps(first, last, keep),
+        agents=np.arange(model.n) if keep.agents is None else model.network.indices(keep.agents),
         keep_states=keep.states,
         keep_summaries=keep.summaries,
-        threads=available_threads() if threads is None else whole(threads, "threads", least=1, most=4096),
+        threads=threads,
     )
 
 
-def memory_needed(system: Model | SDE, steps: int, replicates: int, keep: Record) -> tuple[int, int]:
-    """Return the bytes that a run of float64 records, and those that it works with."""
-    model, chosen = model_of(system), np.arange(replicates)
-    agents = model.n if keep.agents is None else model.network.indices(keep.agents).size
-    series = isinstance(system, SDE) and system.path_method == "taylor"
-    return _sizes(
-        model, chosen, np.dtype(np.float64), keep, times=steps // keep.every + 2, agents=agents, series=series
-    )
-
-
-def _sizes(
-    model: Model,
-    replicates: NDArray[np.int64],
-    precision: np.dtype[Any],
-    keep: Record,
-    *,
-    times: int,
-    agents: int,
-    series: bool,
-    device: str = "cpu",
-) -> tuple[int, int]:
-    from peerpressure.engine.plan import bytes_needed
-
-    size, entries, at = precision.itemsize, model.network.adjacency.nnz, state_layout(model)
-    # 24 bytes are the three summaries in float64.
-    numbers = agents * size * keep.states * (1 + at.has_hidden) + 24 * keep.summaries
-    recorded = replicates.size * times * numbers + 8 * times
-    if device == "gpu":
-        # It steps in its own memory, in batches if need be; only final states are here.
-        return recorded, replicates.size * model.n * size * (1 + at.has_memory + at.has_hidden)
-    working = bytes_needed(
-        model.n, entries, replicates, size, memory=at.has_memory, hidden=at.has_hidden, series=series
-    )
-    return recorded, working
-
-
-def _check_size(recorded: int, working: int) -> None:
-    """Compare what the run will take with what is free, before anything is allocated."""
-    import psutil
-
-    # Allocation itself does not fail on systems that overcommit memory; the process would be killed during the run.
-    free = psutil.virtual_memory().available
-    if recorded + working <= free:
-        return
-    remedy = "run fewer replicates at a time, replicates=range(...), or use dtype='float32'"
-    # The larger part decides which remedy helps.
-    if recorded > working:
-        remedy = "record less: record='summaries', Record(every=10) or Record(agents=[...])"
-    rule = f"a run must fit in memory, of which {free / 1e9:.3g} GB is free"
-    raise TooLargeError(message(rule, got=f"{(recorded + working) / 1e9:.3g} GB to hold it", remedy=remedy))
+def run_size(system: System, steps: int, replicates: int, keep: Record) -> RunSize:
+    """Return the size of a run of float64 on all cores."""
+    method = system.path_method if isinstance(system, SDE) else None
+    chosen = np.arange(replicates)
+    return RunSize(system.model, steps, chosen, keep, threads=available_cores(), method=method)
 
 
 def _engine(device: str) -> Callable[..., RunResult]:
@@ -440,7 +337,11 @@ def _exact(equation: SDE) -> Callable[..., RunResult]:
         # Exact paths are drawn in float64, and rounded once here.
         parts = {"states": found.states, "hidden": found.hidden} if plan.keep_states else {}
         kept = {"final": found.final, "memory": found.memory, "final_hidden": found.final_hidden, **parts}
-        rounded = {name: None if part is None else part.astype(plan.dtype) for name, part in kept.items()}
+        # Without a copy of records that have the precision; final states are views of an array that is let go.
+        rounded = {
+            name: None if part is None else part.astype(plan.dtype, copy=name not in parts)
+            for name, part in kept.items()
+        }
         nothing = {"states": None, "hidden": None, "summaries": found.summaries if plan.keep_summaries else None}
         return RunResult(**(nothing | rounded))
 

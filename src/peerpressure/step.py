@@ -130,7 +130,7 @@ class StateLayout:
 
     See Also
     --------
-    state_layout : The layout of a system.
+    Model.layout, SDE.layout : The layout of a system.
 
     Examples
     --------
@@ -143,6 +143,11 @@ class StateLayout:
     agents: int
     has_hidden: bool = False
     has_memory: bool = False
+
+    @cached_property
+    def with_hidden(self) -> StateLayout:
+        """The layout that has hidden opinions even where they are constant."""
+        return replace(self, has_hidden=True)
 
     @cached_property
     def states(self) -> int:

@@ -18,7 +18,7 @@ from peerpressure.dates import DateError, calendar_steps, is_date
 from peerpressure.errors import FileFormatError, InvalidInputError, PeerPressureError, first_few, message
 from peerpressure.files import replacing
 from peerpressure.model import Model
-from peerpressure.parameters import find_labels, texts_of
+from peerpressure.parameters import composed, find_labels, texts_of
 from peerpressure.tables import TextTable, is_number, places_in, read_table
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ def read_frame(path: str | Path, model: Model) -> tuple[pandas.DataFrame, str]:
     if not table.rows:
         raise FileFormatError(message("a file of outputs must not be empty", got="no rows", remedy=LAYOUT))
     table = table.headed()
-    table.check_widths()
+    table.check_rows()
     names = _names(table, texts_of(model.network.agents))
     texts = {k for k, name in names.items() if name in ("agent", "topic")}
     columns = {name: table.column(k) if k in texts else _values(table, k) for k, name in names.items()}
@@ -227,7 +227,7 @@ def with_roles(frame: pandas.DataFrame, model: Model) -> pandas.DataFrame:
     """Return a data frame with the names of columns that this module uses in place of other usual ones."""
     labels = set(map(str, model.network.agents))
     # A column that has the name of an agent holds its outputs.
-    names = ["" if str(name) in labels else str(name) for name in frame.columns]
+    names = ["" if composed(str(name)) in labels else str(name) for name in frame.columns]
     try:
         places = places_in(names, (*KEYS, "agent", "public"), letters=True)
     except FileFormatError as error:
@@ -281,7 +281,7 @@ def by_topic(frame: pandas.DataFrame) -> dict[str, pandas.DataFrame]:
     missing = frame["topic"].isna() | (frame["topic"].astype(str).str.strip() == "")
     _check_rows(frame, missing.to_numpy(), "each output must have a topic if one has", "topic", "name them all")
     # By text, so that 1 and "1" are one topic.
-    topics = frame.groupby(frame["topic"].astype(str), sort=False)
+    topics = frame.groupby(frame["topic"].astype(str).map(composed), sort=False)
     return {str(topic): part.drop(columns="topic") for topic, part in topics}
 
 

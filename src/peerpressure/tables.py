@@ -24,6 +24,8 @@ from numpy.typing import NDArray
 from peerpressure.dates import DateError, as_seconds, is_date
 from peerpressure.errors import FileFormatError, InvalidInputError, message
 from peerpressure.files import decode_text, read_bytes, require_pyarrow
+from peerpressure.parameters import composed, merged_forms
+from peerpressure.resources import require_memory
 
 COMMENTS = ("#", "%")
 SEPARATORS: Mapping[str, str] = MappingProxyType({"\t": "tabs", ";": "semicolons", ",": "commas", " ": "spaces"})
@@ -50,7 +52,7 @@ LETTERS: Mapping[str, str] = MappingProxyType(
 )
 SAMPLE = 100_000  # characters from which the separator is detected
 PARQUET = ".parquet"
-BYTES_PER_CELL = 200  # of a table in memory, for which a Parquet file may need only a few bits
+BYTES_PER_CELL = 400  # at the peak of reading a table, for which a Parquet file may need only a few bits
 
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 _NUMBER = re.compile(r"[+-]?(?:\d+[.,]?\d*|[.,]\d+)(?:e[+-]?\d+)?|[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
@@ -71,8 +73,8 @@ class TextTable:
     """Records of text fields; ``what`` names a record in messages.
 
     ``heading`` has the names of the columns, if they are known, and ``note`` the words of the comment right above the
-    first record, which may be such names. ``encoding`` is that of the text, where it is a conclusion, and ``unit`` what
-    the numbers of the records count.
+    first record, which may be such names. ``encoding`` is that of the text, where it is a conclusion, ``unit`` what the
+    numbers of the records count, and ``forms`` describes names that came in several forms of Unicode.
     """
 
     rows: list[Row]
@@ -82,6 +84,7 @@ class TextTable:
     heading: tuple[str, ...] | None = None
     encoding: str | None = None
     unit: str = "line"
+    forms: str | None = None
 
     @cached_property
     def width(self) -> int:
@@ -162,7 +165,7 @@ class TextTable:
 
     def find(self, name: str) -> int:
         """Return the column of this name; case is ignored if that is unambiguous."""
-        names = self.heading or ()
+        names, name = self.heading or (), composed(name)
         # Exact matches first, so that columns that differ in case only can be addressed.
         same = [k for k, other in enumerate(names) if other == name]
         close = same or [k for k, other in enumerate(names) if other.casefold() == name.strip().casefold()]
@@ -171,12 +174,25 @@ class TextTable:
             raise InvalidInputError(message(f"there must be one column {name!r}", got=got, remedy="name one of these"))
         return close[0]
 
-    def check_widths(self) -> None:
-        """Raise if a record has more or fewer fields than the heading."""
+    def check_rows(self) -> None:
+        """Raise if a record has more or fewer fields than the heading, or is the heading again."""
+        self.check_headings()
         for row in self.rows:
             if len(row.fields) != self.width:
                 got = f"{len(row.fields)} fields {row.fields[:5]} for {self.width} columns"
                 raise self.malformed(row, got, "fill every column, and quote fields that hold the separator")
+
+    def check_headings(self) -> None:
+        """Raise if a record is the heading again, as in files that were joined."""
+        names = [name.casefold() for name in self.heading or ()]
+        for row in self.rows:
+            # The first field decides for most records.
+            if row.fields[0].casefold() == names[0] and [field.casefold() for field in row.fields] == names:
+                raise self.heading_again(row)
+
+    def heading_again(self, row: Row) -> FileFormatError:
+        """Return the error for a record that is a heading."""
+        return self.malformed(row, f"a heading, {', '.join(map(repr, row.fields[:5]))}", "remove the line")
 
     def malformed(self, row: Row, got: object, remedy: str) -> FileFormatError:
         """Return the error for a malformed record."""
@@ -196,12 +212,15 @@ class TextTable:
         if "time" in places and self.has_dates(places["time"]):
             parts.append("dates")
         if self.heading is None:
-            return ", ".join([*parts, f"no heading, columns {', '.join(sorted(places, key=places.__getitem__))}"])
-        parts += [f"{role} from {self.heading[k]!r}" for role, k in places.items()]
+            parts.append(f"no heading, columns {', '.join(sorted(places, key=places.__getitem__))}")
+        else:
+            parts += [f"{role} from {self.heading[k]!r}" for role, k in places.items()]
         if rest is not None:
-            return ", ".join([*parts, rest])
-        unused = [repr(name) for k, name in enumerate(self.heading) if k not in places.values()]
-        return ", ".join(parts) + (f"; not used: {', '.join(unused)}" if unused else "")
+            parts.append(rest)
+        names = [f"column {k + 1}" for k in range(self.width)] if self.heading is None else map(repr, self.heading)
+        unused = [name for k, name in enumerate(names) if k not in places.values()] if rest is None else []
+        notes = [f"not used: {', '.join(unused)}"] if unused else []
+        return "; ".join([", ".join(parts), *notes, *([self.forms] if self.forms else [])])
 
 
 def read_table(path: str | Path, what: str = "a row") -> TextTable:
@@ -227,8 +246,8 @@ def parse_table(text: str, what: str = "a row") -> TextTable:
     # One kind of line end, so that line numbers in messages agree with editors.
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     separator = _separator(text)
-    rows = _without_empty_columns(list(_records(text, separator, what)))
-    return TextTable(rows, separator, what, note=_note(text, rows[0].line if rows else 0, separator))
+    rows, forms = _composed(_without_empty_columns(list(_records(text, separator, what))))
+    return TextTable(rows, separator, what, note=_note(text, rows[0].line if rows else 0, separator), forms=forms)
 
 
 def places_in(names: Sequence[str], roles: Collection[str], *, letters: bool = False) -> dict[str, int]:
@@ -270,8 +289,6 @@ def _format_error(rule: str, got: object, remedy: str) -> FileFormatError:
 
 def _parquet_table(file: Path, what: str) -> TextTable:
     """Return a Parquet file as the texts that its values have in a file of text, with rows counted from 1."""
-    import psutil
-
     require_pyarrow(file)
     import pyarrow
     from pyarrow import parquet
@@ -280,14 +297,15 @@ def _parquet_table(file: Path, what: str) -> TextTable:
         with parquet.ParquetFile(file) as source:
             # Repeated values take next to no room in the file.
             need = source.metadata.num_rows * source.metadata.num_columns * BYTES_PER_CELL
-            if need > psutil.virtual_memory().available // 2:
-                raise _format_error("a table must fit into memory", f"{need} bytes", "use a larger machine")
+            require_memory(need, what="a table", remedy="split the file, or use a larger machine")
             data = source.read()
     except pyarrow.ArrowException as error:
         raise _format_error("a Parquet file must be readable", error, "write it again") from None
     columns = [[cell_text(value) for value in column.to_pylist()] for column in data.columns]
     rows = [Row(number, list(fields)) for number, fields in enumerate(zip(*columns, strict=True), start=1)]
-    return TextTable(rows, "", what, heading=tuple(name.strip() for name in data.column_names), unit="row")
+    rows, forms = _composed(rows)
+    heading = tuple(composed(name.strip()) for name in data.column_names)
+    return TextTable(rows, "", what, heading=heading, unit="row", forms=forms)
 
 
 def cell_text(value: object) -> str:
@@ -377,6 +395,15 @@ def _without_empty_columns(rows: list[Row]) -> list[Row]:
             break
         rows = [Row(row.line, row.fields[:-1]) for row in rows]
     return rows
+
+
+def _composed(rows: list[Row]) -> tuple[list[Row], str | None]:
+    """Return the records with all names in one form of Unicode, and what was merged by that."""
+    # Field by field: a Greek question mark becomes a semicolon, which must not separate fields.
+    if all(field.isascii() for row in rows for field in row.fields):
+        return rows, None
+    forms = merged_forms(field for row in rows for field in row.fields)
+    return [Row(row.line, [composed(field) for field in row.fields]) for row in rows], forms
 
 
 def _note(text: str, first: int, separator: str) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from peerpressure import storage
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.files import naming
+from peerpressure.immutable import read_only
 from peerpressure.model import Model
 from peerpressure.version import __version__
 
@@ -72,6 +73,7 @@ def _opinions(name: str, values: object, shape: tuple[int, ...] | None = None) -
 
 
 @final
+@read_only
 @dataclass(frozen=True, eq=False)
 class State:
     """The state of a run after a step, from which it can be resumed.
@@ -126,6 +128,7 @@ class State:
 
 
 @final
+@read_only
 @dataclass(frozen=True, eq=False)
 class Trajectory:
     """One run of a model in one or more replicates, as ``simulate`` returns it.

@@ -168,6 +168,8 @@ CASES: Mapping[str, list[Case]] = {
         network_file("friends.csv", "source,target,weight\nann,bob,\n"),
         network_file("friends.csv", "source;target;weight\nann;bob;1.234\nbob;cem;2.345\n"),
         network_file("friends.csv", "source,target,closeness\nann,bob,3\nbob,cem,2\n"),
+        network_file("friends.csv", "person_a,person_b,age\nann,bob,31\nbob,cem,42\n"),
+        network_file("friends.csv", "source,target\nann,bob\nsource,target\nbob,cem\n"),
         network_file("friends.csv", "source,target\nann,ann\nann,bob\n"),
         network_file("friends.csv", "source,target,weight\nann,bob,1\nbob,ann,2\n"),
         network_file("friends.csv", "source,target\nann,bob,cem,dan\n"),

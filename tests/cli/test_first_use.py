@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -152,3 +154,27 @@ def test_a_diagnosis_needs_no_run(tmp_path: Path, capfd: Captured) -> None:
     assert len(lines) == 1
     assert "[run]" in lines[0]
     assert run(capfd, "diagnose", file, "--steps", 40).status == 0
+
+
+@pytest.mark.parametrize(
+    "command", [["version"], ["diagnose", "--graph", "k2"], ["diagnose", "--graph", "k2", "--json"]]
+)
+@pytest.mark.parametrize("closed", [[1], [2], [0, 1, 2]])
+def test_closed_streams_are_no_errors(command: list[str], closed: list[int]) -> None:
+    """Closed by ``>&-`` in a shell, for instance of a service that wants no output."""
+    program = [sys.executable, "-m", "peerpressure", *command]
+
+    def close() -> None:
+        for number in closed:
+            os.close(number)
+
+    done = subprocess.run(program, capture_output=True, text=True, check=False, timeout=120, preexec_fn=close)
+    assert done.returncode == 0
+    assert done.stderr == ""
+    assert bool(done.stdout) == (1 not in closed)
+
+
+def test_an_error_without_an_error_stream_still_has_its_status() -> None:
+    program = [sys.executable, "-m", "peerpressure", "run", "missing.toml"]
+    done = subprocess.run(program, stdout=subprocess.PIPE, check=False, timeout=120, preexec_fn=lambda: os.close(2))
+    assert (done.returncode, done.stdout) == (2, b"")

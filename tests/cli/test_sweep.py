@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from peerpressure.measures import load_sweep, measure_scenario
+from peerpressure.measures import _sweep_file, load_sweep, measure_scenario
 from peerpressure.report.store import from_csv
 from peerpressure.scenario import ScenarioError
 from peerpressure.sweep import _run
@@ -138,11 +138,41 @@ def test_a_problem_belongs_to_the_axis_of_its_field_and_names_it_once(folder: Pa
 
 
 @pytest.mark.parametrize(
+    ("axes", "says"),
+    [
+        ({"noise.time_scale": '[{ formula = "1 + t" }, { formula = "(1+t)" }]'}, '{"formula": "(1+t)"}'),
+        # A default that is written out is no other value.
+        ({"pressure": '[{ kind = "linear" }, { slope = 1, kind = "linear" }]'}, 'pressure = {"kind": "linear"} and'),
+        ({"pressure": '["t", { kind = "formula", formula = "t" }]'}, 'pressure = "t" and'),
+        # The second axis replaces what the first one sets.
+        ({"noise.std": "[1, 2]", "noise": '[{ law = "gaussian", std = 1 }]'}, "noise.std = 1 and noise.std = 2"),
+        # Far beyond the points that are looked at one by one.
+        ({"noise.std": f"{[*range(1, 6)]}", "run.steps": f"{[*range(1, 6)]}", "output.states": "[true, false]"},
+         "output.states = true and output.states = false"),
+        ({"noise": '[{ law = "none" }, { law = "gaussian" }, { law = "gaussian", temporal = "white" }]',
+          "run.steps": f"{[*range(1, 31)]}"}, 'noise = {"law": "gaussian"} and'),
+    ],
+)  # fmt: skip
+def test_points_that_are_the_same_scenario_are_refused(
+    axes: dict[str, str], says: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_sweep_file, "CHECKED", 20)
+    text = "".join(f'[[axis]]\nfield = "{field}"\nvalues = {values}\n' for field, values in axes.items())
+    (folder / "twice.toml").write_text(f'scenario = "small.toml"\n{text}[measure]\nnames = ["spread"]\n')
+    with pytest.raises(ScenarioError, match="points of a sweep must differ") as found:
+        load_sweep(folder / "twice.toml")
+    assert len(found.value.problems) == 1
+    assert says in str(found.value)
+
+
+@pytest.mark.parametrize(
     ("old", "new", "says"),
     [
         ('"small.toml"', '"none.toml"', "must exist"),
         ("values = [0.1, 1.0]", "", "values, range and random"),
         ("values = [0.1, 1.0]", "values = [0.1, 0.1]", "distinct"),
+        ("values = [0.1, 1.0]", "values = [1, 1.0]", "1 and 1.0, which are equal"),
+        ('"spread", "recovery_error"', '"spread", "verdict", "spread"', "measures must differ, got 'spread' twice"),
         ("count = 2", "count = 0", "at least 1"),
         ("start = 10", "start = 'ten'", "must be a number"),
         ('"run.steps"', '"noise.std"', "axes must differ"),

@@ -9,6 +9,7 @@ import ctypes
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from peerpressure.engine.gpu import batches_of, kernel_source
 from peerpressure.engine.gpu_network import counter_pairs, storage_order
 from peerpressure.engine.narrow import draw_narrow
 from peerpressure.engine.plan import STREAM_FRESH, Draw, draw_of
-from peerpressure.simulation import Record, _sizes
+from peerpressure.recording import Record, RunSize
 from tests.builders import NOISES, random_model
 
 COMPILER = shutil.which("g++") or shutil.which("clang++")
@@ -137,10 +138,9 @@ def test_every_block_of_threads_is_large_enough_for_a_hub() -> None:
 
 def test_replicates_beyond_the_devices_memory_need_that_of_their_final_states_here() -> None:
     model, replicates, keep = random_model(), np.arange(1000), Record(states=False, summaries=False)
-    plan: dict[str, Any] = {"times": 2, "agents": 0, "series": False}
-    _, here = _sizes(model, replicates, np.dtype(np.float32), keep, **plan)
-    _, there = _sizes(model, replicates, np.dtype(np.float32), keep, **plan, device="gpu")
-    assert there == 1000 * model.n * 4 < here
+    here = RunSize(model, 1, replicates, keep, dtype=np.dtype(np.float32))
+    there = replace(here, device="gpu")
+    assert there.working == 1000 * model.n * 4 < here.working
 
 
 @given(st.sets(st.integers(0, 40), min_size=1), st.integers(1, 9))

@@ -11,9 +11,9 @@ from scipy.sparse import coo_array
 import peerpressure as pp
 from peerpressure import Network
 from peerpressure.engine import blocking, runner
-from peerpressure.engine.blocking import blocks_of, is_scattered
+from peerpressure.engine.blocking import blocks_of
 from peerpressure.engine.layout import graph_of
-from peerpressure.engine.plan import BLOCK, CHUNK
+from peerpressure.engine.plan import BLOCK, CHUNK, is_scattered
 from peerpressure.networks import barabasi_albert, cycle
 
 AGENTS = BLOCK + CHUNK + 13  # two blocks, the last chunk neither full nor made of whole slices

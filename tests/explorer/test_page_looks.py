@@ -24,7 +24,7 @@ TEXTS = """() => { const found = [];
         const holder = walker.currentNode.parentElement;
         if (!walker.currentNode.data.trim()) continue;
         if (!holder.checkVisibility({ visibilityProperty: true, opacityProperty: true })) continue;
-        if (holder.closest('.unseen, .skip, option, .stale')) continue;
+        if (holder.closest('.unseen, .skip, option, [data-state=pending]')) continue;
         let ground = holder;
         while (ground && getComputedStyle(ground).backgroundColor === 'rgba(0, 0, 0, 0)') ground = ground.parentElement;
         found.push([walker.currentNode.data.trim().slice(0, 40), getComputedStyle(holder).color,

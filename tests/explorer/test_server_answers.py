@@ -219,14 +219,57 @@ def test_an_observer_finds_what_the_librarys_finds(asker: Asker, observe: dict[s
     assert np.allclose(arrays["bits"], table["bits"])
     assert np.array_equal(arrays["seen"], table["seen"].astype(int))
     assert np.array_equal(arrays["truth"], run.model.hidden)
-    promised = pp.privacy.budget(run.model, last, 2.0, 1e-6)
-    assert (arrays["budget_times"][0], arrays["budget_times"][-1]) == (1, last)
+    promised = pp.privacy.budget(run.model, last, 2.0, 1e-6, observed=look)
+    assert (arrays["budget_times"][0], arrays["budget_times"][-1]) == (
+        max(1, min(look.times or [look.first_step])),
+        last,
+    )
     assert arrays["budget_epsilon"][-1] == pytest.approx(promised.epsilon)
     assert arrays["budget_mu"][-1] == pytest.approx(promised.mu)
     assert (facts["budget"]["sensitivity"], facts["budget"]["delta"]) == (2.0, 1e-6)
     assert all(sentence in facts["budget"]["text"] for sentence in promised.definition.terms.values())
     exported = f"an export records, ε is ∞ at δ = 1e-06 and Δ = 2, {scenario['run']['replicates']} runs with y₀"
     assert exported in facts["budget"]["text"]
+
+
+OBSERVERS: dict[str, dict[str, Any]] = {
+    "1 agent": {"agents": [4]},
+    "15 agents": {"agents": list(range(15))},
+    "30 agents": {},
+    "from step 40": {"first_step": 40},
+    "15 agents from step 40": {"agents": list(range(15)), "first_step": 40},
+    "some steps": {"times": [3, 20, 60]},
+}
+
+
+def seen_by(look: dict[str, Any]) -> dict[str, Any]:
+    network, run = {"generator": "barabasi_albert", "n": 30, "m": 2}, {"steps": 60, "replicates": 1, "seed": 1}
+    return changed(network=network, run=run, observe=look | {"methods": ["kalman"]}, privacy={"sensitivity": 1.0})
+
+
+def test_epsilon_is_that_of_the_observer(asker: Asker) -> None:
+    found = {}
+    for name, look in OBSERVERS.items():
+        facts, arrays = asker.packed("observe", seen_by(look))
+        read, run = library(seen_by(look))
+        told = pp.privacy.budget(run.model, facts["steps"], observed=read.observation())
+        assert facts["budget"]["epsilon"] == pytest.approx(told.epsilon), name
+        assert arrays["budget_epsilon"][-1] == pytest.approx(told.epsilon), name
+        # Over time, from the first step that is seen on.
+        early = pp.privacy.budget(run.model, int(arrays["budget_times"][0]), observed=read.observation())
+        assert arrays["budget_epsilon"][0] == pytest.approx(early.epsilon), name
+        assert (np.diff(arrays["budget_epsilon"]) >= -1e-9).all(), name
+        assert told.definition.terms["observer"] in facts["budget"]["text"], name
+        found[name] = told.epsilon
+    assert len({round(epsilon, 2) for epsilon in found.values()}) == len(found)
+    assert found["1 agent"] < found["15 agents"] < found["30 agents"]
+    assert found["15 agents from step 40"] < found["from step 40"] < found["30 agents"]
+
+
+def test_every_epsilon_says_what_it_does_not_cover(asker: Asker) -> None:
+    facts, _ = asker.packed("observe", seen_by({}))
+    assert all(facts["budget"]["text"].count(limit) == 1 for limit in ("seed 0", "floating-point", "several agents"))
+    assert "as long as the seed is secret" in facts["budget"]["summary"]
 
 
 def test_a_method_that_cannot_work_says_why_and_the_others_go_on(asker: Asker) -> None:

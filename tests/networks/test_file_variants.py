@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from peerpressure.errors import FileFormatError, NetworkError
+from peerpressure.errors import FileFormatError, NetworkError, TooLargeError
 from peerpressure.networks import (
     Network,
     TemporalNetwork,
@@ -40,7 +40,7 @@ SAME: dict[str, tuple[str, str]] = {
     "weight first": (".csv", "weight,source,target\n1.5,Anna,Bernd\n2,Bernd,Carla\n"),
     "the ends reversed": (".csv", "to,from,strength\nBernd,Anna,1.5\nCarla,Bernd,2\n"),
     "names of nodes": (".tsv", "Node 1\tNode 2\tnote\tWeight\nAnna\tBernd\t\t1.5\nBernd\tCarla\tx\t2\n"),
-    "words above numbers": (".csv", "person,friend,closeness\nAnna,Bernd,1.5\nBernd,Carla,2\n"),
+    "words above numbers": (".csv", "person,friend,weight\nAnna,Bernd,1.5\nBernd,Carla,2\n"),
     "a heading in a comment": (".txt", "# weight source target\n1.5 Anna Bernd\n2 Bernd Carla\n"),
     "Gephi": (".csv", GEPHI.format("Undirected")),
     "a note in two lines": (".csv", 'source,target,note,weight\nAnna,Bernd,"two\n# lines",1.5\nBernd,Carla,,2\n'),
@@ -100,7 +100,7 @@ def test_parquet_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         read_network(file)
     # A billion equal rows are a few kilobytes.
     monkeypatch.setattr("peerpressure.tables.BYTES_PER_CELL", 10**15)
-    with pytest.raises(FileFormatError, match="must fit into memory"):
+    with pytest.raises(TooLargeError, match="a table must fit in memory"):
         read_network(file)
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(FileFormatError, match=r"need pyarrow.*pip install pyarrow"):

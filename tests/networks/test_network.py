@@ -147,12 +147,15 @@ def test_network_is_immutable_and_leaves_its_input_alone() -> None:
 def test_stored_zeros_and_equal_repeats_are_merged() -> None:
     rows, columns = [0, 0, 1, 1, 0, 2, 1, 2], [1, 1, 0, 0, 2, 0, 2, 1]
     matrix = sp.coo_array(([3.0, 3, 3, 3, 0, 0, 1, 1], (rows, columns)), shape=(3, 3))
-    assert edge_table(Network(matrix)) == {frozenset((0, 1)): 3.0, frozenset((1, 2)): 1.0}
+    with pytest.warns(UserWarning, match="1 edge given more than once, counted once: 0 and 1; add up"):
+        network = Network(matrix)
+    assert edge_table(network) == {frozenset((0, 1)): 3.0, frozenset((1, 2)): 1.0}
 
 
 def test_repeats_in_a_csr_matrix_are_merged() -> None:
     matrix = sp.csr_array((np.ones(4), np.array([1, 1, 0, 0]), np.array([0, 2, 4])), shape=(2, 2))
-    assert same(Network(matrix), k2())
+    with pytest.warns(UserWarning, match="1 edge given more than once"):
+        assert same(Network(matrix), k2())
 
 
 @given(networks())
@@ -256,7 +259,8 @@ def test_symmetric_digraphs_and_consistent_multigraphs_are_accepted() -> None:
     both_ways = nx.DiGraph([("a", "b"), ("b", "a")])
     twice = nx.MultiGraph([("a", "b", {"weight": 2}), ("b", "a", {"weight": 2})])
     assert Network.from_networkx(both_ways).edge_count == 1
-    assert edge_table(Network.from_networkx(twice)) == {frozenset("ab"): 2.0}
+    with pytest.warns(UserWarning, match="1 edge given more than once"):
+        assert edge_table(Network.from_networkx(twice)) == {frozenset("ab"): 2.0}
     assert not Network.from_networkx(twice, weight=None).is_weighted
 
 

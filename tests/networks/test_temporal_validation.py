@@ -56,7 +56,7 @@ CASES: dict[str, tuple[Callable[[], object], list[str]]] = {
     "missing time": (arrays([1, np.nan], [0, 0], [1, 2]), ["whole numbers, got nan in row 2"]),
     "huge time": (arrays([1e300], [0], [1]), ["whole numbers, got 1e+300"]),
     "text for a time": (events(("noon", "a", "b")), ["times must be whole numbers", "from_contacts"]),
-    "negative weight": (events((2, "a", "b", -1)), ["weight -1.0 between 'a' and 'b' at step 2", "repulsion"]),
+    "negative weight": (events((2, "a", "b", -1)), ["weight -1.0 between 'a' and 'b' at step 2", "signed=True"]),
     "nan weight": (events((2, "a", "b", np.nan)), ["weight nan between 'a' and 'b' at step 2", "finite"]),
     "infinite weight": (events((2, "a", "b", np.inf)), ["weight inf between"]),
     "text for a weight": (events((2, "a", "b", "much")), ["weights must be real numbers", "'much'"]),
@@ -154,5 +154,5 @@ def test_too_large_temporal_networks_raise() -> None:
         lambda: TemporalNetwork.from_contacts([(0, 0, 1)], 1e-9, duration=1e5),
         lambda: joint_connectivity(TemporalNetwork.from_events([(1, 0, 1)], period=1), 1, until=10**12),
     ):
-        with pytest.raises(TooLargeError, match="fit into memory"):
+        with pytest.raises(TooLargeError, match="fit in memory"):
             make()

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.axes import Axes
-from matplotlib.collections import PolyCollection
+from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.figure import Figure
 
 from peerpressure.plotting import run
@@ -161,3 +161,14 @@ def test_estimates_say_which_opinions_they_are_of(target: str, says: str) -> Non
     )
     (axes,) = run.estimates(table, target).axes
     assert says in axes.get_xlabel()
+
+
+def test_error_bars_of_estimates_are_one_standard_deviation_and_say_so() -> None:
+    columns = {"hidden": [0.0, 1.0], "value": [0.1, 0.8], "std": [0.2, 0.3], "identified": [True, True]}
+    table = pd.DataFrame({"method": "kalman", "replicate": 0, "agent": [0, 1], **columns})
+    (axes,) = run.estimates(table).axes
+    assert axes.get_ylabel() == "estimate ± 1 standard deviation"
+    (bars,) = axes.collections
+    assert isinstance(bars, LineCollection)
+    ends = np.array([np.asarray(segment)[:, 1] for segment in bars.get_segments()])
+    np.testing.assert_allclose(ends, [[-0.1, 0.3], [0.5, 1.1]])

@@ -76,6 +76,85 @@ def test_other_starts_are_taken_as_public(hidden: list[float], start: list[float
     assert "must not depend on the hidden opinions" in repr(told)
 
 
+FUNCTIONS: dict[str, Callable[[Any, pp.Model], Any]] = {
+    "squares": lambda x, model: x**2,
+    "reversed": lambda x, model: x[::-1],
+    "neighbours' mean": lambda x, model: model.network.adjacency @ x / model.network.degrees,
+    "mean of all": lambda x, model: np.full(N, x.mean()),
+    "another's": lambda x, model: np.roll(x, 1),
+}
+
+
+@pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUNCTIONS)
+def test_a_start_given_as_numbers_is_assumed_to_be_public(function: Callable[[Any, pp.Model], Any]) -> None:
+    model = random_model(N, noise=pp.Gaussian(5.0))
+    start = function(model.x0, model)
+    told = budget(replace(model, start=start), T)
+    words = " ".join(repr(told).split())
+    assert "Exact" not in words
+    assert "taken to be public" in told.definition.terms["start"]
+    assert "reveals more than ε says" in words
+    # Numbers that differ from agent to agent may well come from the agents' opinions.
+    assert any("start" in sentence for sentence in told.definition.warnings) == (np.ptp(start) > 0)
+    assert ("public" in exposure(replace(model, start=start), T).note) == (np.ptp(start) > 0)
+
+
+def test_a_hidden_start_is_no_assumption() -> None:
+    told = budget(random_model(N, noise=pp.Gaussian(5.0)), T)
+    assert "taken to be" not in repr(told)
+    assert not any("start" in sentence for sentence in told.definition.warnings)
+
+
+LIMITS = ("seed 0", "floating-point", "several agents")
+
+
+def on_topics(count: int = 3) -> pp.Model:
+    hidden = np.random.default_rng(1).uniform(size=(N, count))
+    network = pp.networks.cycle(N).with_topics(["tax", "rent", "war"][:count])
+    return pp.Model(network, hidden, noise=pp.Gaussian(5.0), start=0.0)
+
+
+@pytest.mark.parametrize("ask", list(QUESTIONS)[:1] + list(QUESTIONS)[2:])
+def test_every_account_says_what_it_does_not_cover(ask: str) -> None:
+    words = " ".join(repr(QUESTIONS[ask](random_model(N, noise=pp.Gaussian(5.0), start=np.zeros(N)))).split())
+    assert all(words.count(limit) == 1 for limit in LIMITS)
+
+
+def test_with_topics_an_account_is_of_one_topic_of_a_person() -> None:
+    told = budget(on_topics(), T)
+    words = " ".join(repr(told).split())
+    assert "The hidden opinion of one agent on one topic changes" in told.definition.terms["neighbouring inputs"]
+    assert "One topic of a person is covered" in told.definition.terms["unit"]
+    assert "all 3 topics has up to 3 times" in words
+    assert "on topic 'tax', the most exposed of 18 opinions" in words
+    plain = budget(random_model(N, noise=pp.Gaussian(5.0)), T)
+    assert "topic" not in plain.definition.terms["neighbouring inputs"]
+    assert f"the most exposed of {N}:" in repr(plain)
+
+
+def test_a_person_with_several_topics_is_no_more_exposed_than_stated() -> None:
+    network = pp.networks.cycle(N).with_topics(2, [[0.6, 0.4], [0.4, 0.6]])
+    model = pp.Model(network, np.random.default_rng(1).uniform(size=(N, 2)), noise=pp.Gaussian(5.0))
+    J, mu = Joint.of(model, T).information(), budget(model, T).mu
+    both = max(np.sqrt(sign @ J[i : i + 2, i : i + 2] @ sign) for i in range(0, 2 * N, 2) for sign in ([1, 1], [1, -1]))
+    assert mu < both <= 2 * mu * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("insiders", [[(0, "tax")], [1, (0, "tax"), (0, "rent")]])
+def test_an_insider_tells_all_of_its_topics(insiders: list[Any]) -> None:
+    for ask in (budget, lambda *args, **how: calibrate(*args, mu=1.0, **how)):
+        with pytest.raises(InvalidInputError, match="an insider tells its opinions on all topics"):
+            ask(on_topics(), T, insiders=insiders)
+    named = budget(on_topics(), T, insiders=[1, (0, "tax"), (0, "rent"), (0, "war")])
+    assert len(named.table) == 3 * (N - 2)
+    assert "2 of them are insiders" in named.definition.terms["observer"]
+
+
+def test_insiders_on_topics_leave_somebody_to_protect() -> None:
+    with pytest.raises(InvalidInputError, match="some agent must not be an insider"):
+        budget(on_topics(), T, insiders=list(range(N)))
+
+
 @pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
 def test_who_sees_a_hidden_start_knows_everything(law: type[pp.noise.Noise]) -> None:
     model = random_model(N, noise=law(5.0))
@@ -182,9 +261,11 @@ def test_a_run_prints_the_epsilon_of_what_it_records(capfd: pytest.CaptureFixtur
     assert "ε of the recorded data ∞ at δ = 1e-05 and Δ = 1, 20 runs with y₀" in words
     assert "ε of one run, y₀ unobserved" in words
     assert "changes by at most Δ = 1;" in words
+    assert all(limit in words for limit in LIMITS)
     page = (tmp_path / "study-results" / "report.html").read_text(encoding="utf-8")
     assert "20 runs with y₀" in page
     assert "changes by at most Δ = 1;" in page
+    assert all(limit in page for limit in LIMITS)
     table = pd.read_csv(tmp_path / "study-results" / "budget.csv")
     assert np.isinf(table["epsilon_recorded"]).all()
     assert np.isfinite(table["epsilon"]).all()
@@ -209,6 +290,8 @@ def test_json_tells_an_infinite_epsilon_from_an_unknown_one(capfd: pytest.Captur
     told = ran(capfd, tmp_path, "--json").json["privacy"]
     assert told["recorded"]["epsilon"] == "infinite"
     assert told["recorded"]["sees_start"] is True
+    for account in told.values():
+        assert all(limit in " ".join(account["definition"].values()) for limit in LIMITS)
 
 
 @pytest.mark.parametrize(("law", "bounded"), [("gaussian", False), ("laplace", True), ("rademacher", True)])

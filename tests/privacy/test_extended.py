@@ -142,7 +142,7 @@ def test_continuous_time_has_a_budget_and_an_exposure() -> None:
     np.testing.assert_allclose(seen["posterior_variance"], expected, rtol=1e-7)
     partial = exposure(sde, 16, Observation(agents=[1]), Prior(0.0, 0.4)).table
     assert (partial["ratio"] >= seen["ratio"] - 1e-9).all()
-    assert "is public" in start_term(sde)
+    assert "taken to be public" in start_term(sde)
     assert "close to it" in budget(replace(sde, model=replace(model, start="hidden")), 4).definition.terms["start"]
     for refused in (lambda: calibrate(sde, 4, mu=1.0), lambda: frontier(sde, 4, [1.0])):  # type: ignore[arg-type]
         with pytest.raises(pp.errors.InvalidInputError, match="in whole steps, got an SDE"):

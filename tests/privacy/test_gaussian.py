@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
@@ -92,3 +95,26 @@ def test_delta_is_a_probability(delta: object) -> None:
 def test_epsilon_is_positive(epsilon: float) -> None:
     with pytest.raises(InvalidInputError, match="ε must be a finite number above 0"):
         mu_of(epsilon, 1e-5)
+
+
+@pytest.mark.parametrize("value", [-1.0, -1e-300, float("nan"), -np.inf, [1.0, -2.0], [0.5, float("nan")], "a", None])
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda value: epsilon_of(value, 1e-5),
+        lambda value: epsilon_of_zcdp(value, 1e-5),
+        lambda value: delta_of(value, 1.0),
+        lambda value: delta_of(1.0, value),
+    ],
+    ids=["epsilon_of", "epsilon_of_zcdp", "delta_of μ", "delta_of ε"],
+)
+def test_a_loss_that_is_negative_or_unknown_is_no_privacy(ask: Callable[[Any], Any], value: Any) -> None:
+    with pytest.raises(InvalidInputError, match="must be a number of at least 0"):
+        ask(value)
+
+
+def test_losses_of_zero_and_infinity_are_numbers() -> None:
+    assert float(epsilon_of_zcdp(0.0, 1e-5)) == 0.0
+    assert np.isinf(epsilon_of_zcdp(np.inf, 1e-5))
+    assert float(delta_of(np.inf, 3.0)) == 1.0
+    assert float(delta_of(1.0, np.inf)) < 1e-300

@@ -216,6 +216,15 @@ def test_the_limit_is_an_integral(scale: pp.schedules.Schedule, expected: float)
     assert math.isnan(budget(pp.SDE(model, step=1.0, method="euler"), 4).epsilon_limit)
 
 
+def test_a_limit_that_is_not_known_is_no_number() -> None:
+    noise = pp.Gaussian(1.0, time_scale=pp.Power(0.25))
+    model = pp.Model(pp.networks.k2(), [0.0, 1.0], noise=noise, start=[0.0, 0.0], adaptation=0.1)
+    table = budget(pp.SDE(model, step=1.0), 4).table
+    assert table["information_limit"].isna().all()
+    # Not ∞, which would say that no ε holds.
+    assert table["epsilon_limit"].isna().all()
+
+
 def test_exposure_in_continuous_time_says_so() -> None:
     model = random_model(3, noise=pp.Gaussian(1.0), start=np.zeros(3))
     assert "finer observer" in repr(exposure(pp.SDE(model, step=0.5), 4))
@@ -228,3 +237,12 @@ def test_a_definition_is_data() -> None:
     assert set(np.flatnonzero(found.is_observed)) == {0, 1, *small().network.neighbours(0).tolist()}
     assert f"{int(found.is_observed.sum())} of 6 agents at steps 1 to 9" in found.terms["observer"]
     assert "One of them is an insider" in found.terms["observer"]
+
+
+@pytest.mark.parametrize("law", [pp.Gaussian, pp.Laplace])
+def test_before_the_first_observed_step_nothing_is_seen(law: type[pp.noise.Noise]) -> None:
+    model = random_model(5, noise=law(1.0))
+    told = budget(model, 4, observed=pp.Observation(first_step=6))
+    assert told.epsilon == 0
+    assert "sees no agent" in told.definition.terms["observer"]
+    assert budget(model, 6, observed=pp.Observation(first_step=6)).epsilon > 0

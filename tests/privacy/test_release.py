@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import peerpressure as pp
+from peerpressure.activation import as_activation
 from peerpressure.privacy._definition import start_term
 from peerpressure.privacy._release import delay_pressure, leaks_at_first_step, own_shifts, release, safe_factor
 from tests.builders import random_model
@@ -134,7 +135,7 @@ def test_the_note_says_which_case_it_is() -> None:
     model = random_model(N)
     assert "not observed; an observer of y₀ knows" in start_term(model)
     assert "is observed" in start_term(model, sees_start=True)
-    assert "is public" in start_term(replace(model, start=np.zeros(N)))
+    assert "taken to be public" in start_term(replace(model, start=np.zeros(N)))
     assert "no agent responds" in start_term(delay_pressure(model, 5))
 
 
@@ -144,3 +145,47 @@ def test_an_agent_that_nobody_hears_at_step_one_keeps_its_mask() -> None:
     network = pp.TemporalNetwork.from_snapshots([first, pp.networks.path(3)])
     model = pp.Model(network, [0.0, 1.0, 2.0], noise=pp.Gaussian(2.0, temporal="frozen"))
     assert release(model, 2).squares.tolist() == [np.inf, np.inf, 0.25]
+
+
+def table_of(model: pp.Model, steps: int, idle: list[int]) -> pp.Model:
+    """Return the model in which some agents do not update at step 1."""
+    table = np.ones((steps, model.n), dtype=bool)
+    table[0, idle] = False
+    return replace(model, activation=as_activation(table, model.network))
+
+
+@pytest.mark.parametrize("noise", [NOISES["white"], NOISES["by agent"], NOISES["growing"]])
+@pytest.mark.parametrize("idle", [[0], [1, 3], [0, 1, 2, 3, 4], [0, 1, 2, 3, 4, 5]])
+@pytest.mark.parametrize("steps", [1, T])
+def test_who_does_not_update_at_step_1_does_not_respond(noise: pp.noise.Noise, idle: list[int], steps: int) -> None:
+    model = table_of(random_model(N, seed=3, noise=noise, pressure=pp.Linear(0.8)), steps, idle)
+    expected = Joint.of(model, steps).worst_case()
+    assert np.isinf(expected[idle]).all()
+    np.testing.assert_allclose(release(model, steps).squares, expected, rtol=1e-9)
+
+
+def test_epsilon_counts_the_neighbours_who_respond() -> None:
+    model = pp.Model(pp.networks.path(3), [0.0, 0.5, 1.0], noise=pp.Gaussian(1.0), pressure=20.0)
+    told = pp.privacy.budget(table_of(model, 3, [1]), 3).table["mu"]
+    np.testing.assert_allclose(told[[0, 2]], np.sqrt(3.0))
+    # The only neighbour responds at step 1.
+    np.testing.assert_allclose(pp.privacy.budget(model, 3).table["mu"][[0, 2]], np.sqrt(403.0))
+
+
+@pytest.mark.parametrize("law", [pp.Laplace, pp.StudentT, pp.noise.Uniform])
+def test_other_laws_count_the_neighbours_who_respond(law: type[pp.noise.Noise]) -> None:
+    model = pp.Model(pp.networks.path(3), [0.0, 0.5, 1.0], noise=law(30.0), pressure=20.0)
+    told = pp.privacy.budget(table_of(model, 3, [1]), 3, delta=0.2).table
+    alone = pp.privacy.budget(replace(model, start=np.zeros(3)), 3, delta=0.2).table
+    np.testing.assert_allclose(told["epsilon"][[0, 2]], alone["epsilon"][[0, 2]])
+    np.testing.assert_allclose(told["information"][[0, 2]], alone["information"][[0, 2]])
+
+
+def test_an_account_says_whether_anybody_responds() -> None:
+    model = random_model(N, seed=3, noise=pp.Gaussian(0.7))
+    assert leaks_at_first_step(table_of(model, T, [0]))
+    assert not leaks_at_first_step(table_of(model, T, list(range(N))))
+    # Whoever listens to nobody does not respond either.
+    zealots = replace(model, stubbornness=np.full(N, np.inf))
+    assert not leaks_at_first_step(zealots)
+    assert "no agent responds" in start_term(zealots)

@@ -348,3 +348,11 @@ def test_laws_of_the_statistics() -> None:
     for one, other in zip(_geary_moments(1_000), _geary_moments(1_001), strict=True):
         assert one == pytest.approx(other, rel=0.01)
     np.testing.assert_allclose(holm(np.array([[0.04, 0.01, 0.03]])), [[0.06, 0.03, 0.06]])
+
+
+def test_who_updates_at_random_is_read_off_the_run() -> None:
+    model = pp.Model(pp.networks.cycle(6), range(6), noise=pp.Gaussian(0.3), activation="single")
+    run = pp.simulate(model, 60, seed=1)
+    found = diagnose_fit(model, run)
+    assert found.findings == {}
+    assert found.p_value == pytest.approx(pp.recover(model, run).goodness_of_fit)

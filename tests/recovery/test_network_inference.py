@@ -424,3 +424,140 @@ def test_directions_are_inferred() -> None:
     found = infer_network(simulate(model, 400, seed=1), model.pressure)
     assert found.average_precision(ring) == 1.0
     assert np.array_equal(found.weights > 0, ring.adjacency.toarray() > 0)
+
+
+def with_distrust(seed: int, share: float, steps: int = 300) -> tuple[Model, Trajectory]:
+    """Return a run in which a share of the edges is negative, read as one of the same network without signs."""
+    rng = np.random.default_rng(seed)
+    network = barabasi_albert(20, 2, seed=seed)
+    flipped = np.triu(rng.uniform(size=(20, 20)) < share, 1)
+    signs = np.where(flipped | flipped.T, -1.0, 1.0)
+    signed = Network(signs * network.adjacency.toarray(), signed=True)
+    model = Model(network, rng.uniform(size=20), noise=Gaussian(0.3))
+    return model, replace(simulate(replace(model, network=signed), steps, seed=seed), model=model)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_outputs_that_show_distrust_are_named(seed: int) -> None:
+    model, run = with_distrust(seed, 0.3)
+    found = infer_network(run, model.pressure)
+    assert found.distrust_p_value < 1e-4
+    assert found.negative_pairs.sum() >= 3
+    signed = infer_network(run, model.pressure, symmetric=True)
+    for estimate in (found, signed):
+        assert any("show distrust" in note for note in estimate.notes)
+        assert "show distrust" in " ".join(str(estimate).split())
+        assert f"{int(estimate.negative_pairs.sum())} weights are negative" in str(estimate)
+
+
+def test_the_test_of_distrust_has_its_level() -> None:
+    # 40 runs without distrust: p-values below 0.1 are to be at most a tenth of them.
+    values = []
+    for seed in range(40):
+        model, run = small(8, 60, seed)
+        found = infer_network(run, model.pressure, std="known", penalty=3.0)
+        values.append(found.distrust_p_value)
+        assert not any("distrust" in note for note in found.notes)
+    assert np.mean(np.array(values) < 0.1) < 0.2
+    assert max(values) <= 1.0
+
+
+def test_without_confidences_there_is_no_test_of_distrust() -> None:
+    model, run = small(30, 29)
+    found = infer_network(run, model.pressure, std="known")
+    assert np.isnan(found.distrust_p_value)
+    assert not found.negative_pairs.any()
+    assert len(found.notes) == 1
+
+
+@pytest.mark.parametrize("arguments", [{}, {"symmetric": True}, {"std": "agent"}, {"std": "known"}, {"penalty": None}])
+@pytest.mark.parametrize("temporal", ["frozen", "none"])
+def test_outputs_without_fresh_noise_are_refused_at_once(temporal: str, arguments: dict[str, Any]) -> None:
+    white = Gaussian(0.3)
+    noise = Gaussian(0.3, temporal="frozen") if temporal == "frozen" else Gaussian(0.0)
+    model = Model(barabasi_albert(20, 2, seed=1), np.random.default_rng(0).uniform(size=20), noise=noise)
+    run = simulate(model, 300, seed=1)
+    calls = iter(range(10**9))
+    with pytest.raises(InvalidInputError, match="neither absent nor frozen"):
+        infer_network(run, model.pressure, noise=white, should_stop=lambda: next(calls) > 10_000, **arguments)
+
+
+def test_frozen_noise_that_is_hard_to_tell_is_fitted_in_bounded_work_with_a_note() -> None:
+    model = Model(
+        barabasi_albert(20, 2, seed=1),
+        np.random.default_rng(0).uniform(size=20),
+        noise=Gaussian(0.3, temporal="frozen"),
+    )
+    run = simulate(model, 300, seed=1)
+    assert run.states is not None
+    rounded = replace(run, states=np.round(run.states, 6))
+    short = simulate(model, 25, seed=1)
+    for outputs in (rounded, short):
+        calls = 0
+
+        def stop() -> bool:
+            nonlocal calls
+            calls += 1
+            return calls > 100_000
+
+        found = infer_network(outputs, model.pressure, noise=Gaussian(0.3), should_stop=stop)
+        assert any("another model made these outputs" in note for note in found.notes)
+
+
+PRESSURES: list[Any] = [0.0, "0*t", [0.0] * 100, [0.0] * 98 + [1.0, 1.0], [1.0] + [0.0] * 99]
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+@pytest.mark.parametrize("pressure", PRESSURES, ids=["0", "formula", "table", "two steps", "first step"])
+def test_weights_need_peer_pressure(pressure: Any, symmetric: bool) -> None:
+    _, run = small(6, 100)
+    with pytest.raises(InvalidInputError, match="3 steps or more under peer pressure"):
+        infer_network(run, pressure, symmetric=symmetric)
+
+
+def test_steps_without_peer_pressure_say_nothing_of_weights() -> None:
+    _, run = small(6, 100)
+    found = infer_network(run, [0.0] * 90 + [1.0] * 10, std="known")
+    assert np.isnan(found.confidence).all()
+    assert "confidences need more steps than agents" in " ".join(str(found).split())
+
+
+@pytest.mark.parametrize("value", [float("nan"), -1.0, float("inf"), [np.nan] * 100, [1.0, 2.0]])
+def test_illegal_pressures_are_refused(value: Any) -> None:
+    _, run = small(6, 100)
+    with pytest.raises(InvalidInputError):
+        infer_network(run, value)
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        (lambda y: np.full_like(y, 0.3), "must differ between agents"),
+        (lambda y: y * 1e200, "must differ between agents"),
+        (lambda y: y * 1e-200, "must differ between agents"),
+        (lambda y: y[:, :, [0, 1, 2, 2, 4, 5]], "no agent is a copy"),
+        (lambda y: y * np.nan, "must see an output"),
+        (lambda y: np.where(np.arange(101)[:, None] == 20, np.inf, y), "must be finite"),
+    ],
+    ids=["constant", "huge", "tiny", "copies", "missing", "infinite"],
+)
+@pytest.mark.filterwarnings("error")
+def test_outputs_without_information_are_refused(change: Callable[[Array], Array], match: str) -> None:
+    model, run = small(6, 100)
+    assert run.states is not None
+    with pytest.raises(InvalidInputError, match=match):
+        infer_network(replace(run, states=change(np.asarray(run.states))), model.pressure)
+
+
+@pytest.mark.filterwarnings("error")
+def test_an_agent_that_never_moves_is_told_by_a_note() -> None:
+    model, run = small(6, 100)
+    states = np.array(run.states)
+    states[:, :, 2] = 0.5
+    assert infer_network(replace(run, states=states), model.pressure).notes
+
+
+def test_the_fewest_steps_select_no_edge_rather_than_all() -> None:
+    model, _ = small(6)
+    found = infer_network(simulate(model, 4, seed=1), model.pressure, std="known")
+    assert not found.weights.any()

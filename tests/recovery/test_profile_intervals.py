@@ -10,8 +10,11 @@ import pytest
 from scipy import optimize, stats
 
 import peerpressure as pp
-from peerpressure.recovery import Observation, fit, outputs_of
+from peerpressure.recovery import Observation, Outputs, fit, outputs_of
+from peerpressure.recovery._joint_fit import ProfileLikelihood, regression
+from peerpressure.recovery._likelihood import _prepared
 from peerpressure.recovery._profile_intervals import allowance
+from peerpressure.recovery._unknowns import COORDINATES
 from tests.builders import random_model
 from tests.recovery.cases import AGENTS, Array
 from tests.recovery.extended import Joint, extended
@@ -255,3 +258,142 @@ def test_higher_levels_have_wider_intervals() -> None:
     data = outputs_of(model, pp.simulate(model, 20, seed=3))
     wide, narrow = (fit(model, data, ("slope",), level=level).parameters["slope"] for level in (0.99, 0.5))
     assert wide.low[0] < narrow.low[0] < narrow.value[0] < narrow.high[0] < wide.high[0]
+
+
+# Outputs that are only conditioned on: those whose own past is not observed.
+
+
+def problem_of(model: pp.Model, data: Outputs, unknown: tuple[str, ...]) -> ProfileLikelihood:
+    what, design, samples = _prepared(model, data, unknown, None)
+    return ProfileLikelihood(what, design, samples[0])
+
+
+class GivenFirst(Dense):
+    """Profile likelihoods of the later outputs given the first ones, by conditioning the joint normal law."""
+
+    def __init__(self, model: pp.Model, y: Array, first: int) -> None:
+        super().__init__(model, y)
+        self.first, self.whole = first * model.n, self.y
+        self.y = self.whole[self.first :]
+
+    def at(self, parts: dict[str, float]) -> tuple[Array, Array, Array]:
+        """Return constant, design and covariance of the later outputs."""
+        given, later = slice(self.first), slice(self.first, None)
+        self.y = self.whole
+        c, B, V = super().at(parts)
+        self.y = self.whole[later]
+        gain = np.linalg.solve(V[given, given], V[given, later]).T
+        constant = c[later] + gain @ (self.whole[given] - c[given])
+        return constant, B[later] - gain @ B[given], V[later, later] - gain @ V[given, later]
+
+
+HIDDEN_STARTS: dict[str, tuple[pp.noise.Noise, str, int]] = {
+    "adaptation": (pp.Gaussian(0.6), "adaptation", 1),
+    "adaptation, AR(1)": (pp.Gaussian(0.6, temporal=pp.AR1(0.4)), "adaptation", 2),
+    "slope": (pp.Gaussian(0.6), "slope", 1),
+    "slope, AR(1)": (pp.Gaussian(0.6, temporal=pp.AR1(-0.4)), "slope", 2),
+    "autocorrelation": (pp.Gaussian(0.6, temporal=pp.AR1(0.3)), "autocorrelation", 2),
+}
+
+
+@pytest.mark.parametrize("case", HIDDEN_STARTS)
+def test_the_modified_profile_of_a_hidden_start_is_that_of_the_dense_law_given_the_first_outputs(case: str) -> None:
+    noise, name, first = HIDDEN_STARTS[case]
+    model = extended("adapting alike", noise, "hidden", adaptation=0.3)
+    run = pp.simulate(model, STEPS, seed=6)
+    assert run.states is not None
+    dense = GivenFirst(model, run.states[0], first)
+    back = COORDINATES[name].back
+    reference, points = np.array([-0.8]), [np.array([z]) for z in (-2.0, -1.0, 0.0, 0.5, 2.0)]
+    problem = problem_of(model, outputs_of(model, run), (name,)).modified(reference)
+    then = {name: float(back(reference[0]))}
+    ours = np.array([problem.height(z) for z in points])
+    theirs = np.array([dense.profile({name: float(back(z[0]))}, then)[0] for z in points])
+    np.testing.assert_allclose(ours - ours[0], theirs - theirs[0], atol=1e-7)
+
+
+@pytest.mark.parametrize("temporal", ["white", pp.AR1(0.6)])
+@pytest.mark.parametrize("start", ["given", "hidden"])
+def test_opinions_respond_to_themselves_at_the_reference_whatever_is_missing(start: str, temporal: Any) -> None:
+    noise = pp.Gaussian(np.linspace(0.3, 0.9, AGENTS), time_scale="1 + 0.3*sin(t)", temporal=temporal)
+    model = extended("", noise, start)
+    run = pp.simulate(model, 14, seed=2)
+    assert run.states is not None
+    states = run.states.copy()
+    states[0, 6, 1] = states[0, 9, 3] = np.nan
+    times = Observation(times=[1, 2, 3, 4, 6, 7, 8, 9, 10, 11, 12, 13, 14])
+    problem = problem_of(model, outputs_of(model, replace(run, states=states), times), ("slope",))
+    z = np.log([0.7])
+    problem = problem.modified(z)
+    assert problem.reference is not None
+    assert problem.reference.responses is not None
+    shared = problem.unknown.shared(z)
+    at = regression(problem.design, problem.reference.responses, shared)
+    change = at.base + at.pull * problem.reference.state.w
+    np.testing.assert_allclose(change, np.eye(AGENTS), atol=1e-12)
+
+
+def test_rates_with_one_sum_are_different_rates() -> None:
+    model = extended("adapting alike", pp.Gaussian(0.6), "given")
+    problem = problem_of(model, outputs_of(model, pp.simulate(model, STEPS, seed=6)), ("slope",))
+    shared = problem.unknown.shared(np.log([0.4]))
+    early, late = np.zeros((STEPS, AGENTS)), np.zeros((STEPS, AGENTS))
+    early[:2], late[-2:] = 0.25, 0.25
+    assert early.sum() == late.sum()
+    one = regression(problem.design, problem.sample, shared._replace(rate=early))
+    other = regression(problem.design, problem.sample, shared._replace(rate=late))
+    alone = regression(problem.design, replace(problem.sample, kept={}), shared._replace(rate=late))
+    np.testing.assert_array_equal(other.base, alone.base)
+    assert np.abs(one.base - other.base).max() > 1e-3
+
+
+def weak_adaptation(start: Any = "hidden") -> pp.Model:
+    network = pp.networks.barabasi_albert(10, 2, seed=1)
+    x0 = np.linspace(0, 1, 10)
+    return pp.Model(network, x0, pressure=pp.Linear(0.5), noise=pp.Gaussian(0.6), adaptation=0.06, start=start)
+
+
+@pytest.mark.parametrize("start", ["hidden", np.linspace(0, 1, 10)], ids=["hidden", "public"])
+def test_adaptation_in_weak_data_is_found_or_not_identified(start: Any) -> None:
+    model = weak_adaptation(start)
+    found = fit(model, outputs_of(model, pp.simulate(model, 40, 16, seed=0)), ("adaptation",))
+    p = found.parameters["adaptation"]
+    # At either end of the range the likelihood has no maximum, whatever its curvature there.
+    assert not p.identified[(p.value > 0.9) | (p.value < 1e-4)].any()
+    assert 4 <= p.identified.sum() < 16
+    assert covers(p, 0.06).mean() > 0.8
+    assert covers(p, 0.06)[p.identified].mean() > 0.75
+    lost = ~p.identified
+    np.testing.assert_array_equal(found.identifiable, p.identified)
+    doubtful = np.isinf(p.std)
+    assert doubtful.any()
+    assert (p.low[doubtful] == 0).all()
+    assert (p.high[doubtful] == 1).all()
+    note = f"adaptation is not identified in {lost.sum()} of 16 replicates"
+    assert note in str(found)
+    assert note in found.estimate.note
+    assert note in str(found.estimate)
+    assert f"not identified in {lost.mean():.0%}" in repr(found)
+
+
+def test_opinions_that_follow_a_parameter_without_an_estimate_are_not_identified_either() -> None:
+    model = weak_adaptation()
+    run = pp.simulate(model, 40, 6, seed=0)
+    found = fit(model, outputs_of(model, run), ("std", "adaptation"))
+    doubtful = np.isinf(found.parameters["adaptation"].std)
+    assert 0 < doubtful.sum() < 6
+    assert not found.hidden.identified[doubtful].any()
+    assert found.hidden.identified[~doubtful].all()
+    assert covers(found.hidden, model.x0)[doubtful].mean() > 0.85
+    assert found.estimate.identified.all()
+    assert run.states is not None
+    only = replace(run, states=run.states[doubtful], replicates=run.replicates[doubtful])
+    assert not fit(model, outputs_of(model, only), ("std", "adaptation")).estimate.identified.any()
+
+
+def test_clear_adaptation_has_no_note() -> None:
+    model = replace(weak_adaptation(), noise=pp.Gaussian(0.2))
+    found = fit(model, outputs_of(model, pp.simulate(model, 60, 4, seed=0)), ("adaptation",))
+    assert found.identifiable.all()
+    assert found.notes == ()
+    assert str(found) == repr(found)

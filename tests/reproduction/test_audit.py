@@ -25,7 +25,7 @@ from peerpressure.reproduction import (
 )
 from peerpressure.reproduction._beyond import observers, partial_observers
 from peerpressure.reproduction._regression import ols_law, regression_covariances
-from peerpressure.reproduction._sweep import fit, shared_graph_sweep
+from peerpressure.reproduction._sweep import SweepResult, fit, shared_graph_sweep
 from peerpressure.reproduction.claims import (
     CHECKS,
     RANDOM,
@@ -277,7 +277,92 @@ TURNS: list[tuple[Check, str, Turn]] = [
 
 @pytest.mark.parametrize(("check", "verdict", "turn"), TURNS, ids=[f"{c.__name__}-{v}" for c, v, _ in TURNS])
 def test_verdicts_turn_with_the_evidence(evidence: Evidence, check: Check, verdict: str, turn: Turn) -> None:
-    assert check(turn(evidence)).verdict == verdict
+    finding = check(turn(evidence))
+    assert finding.verdict == verdict
+    # Neither does the sentence beside the badge say the contrary.
+    for words, verdicts_of in SAID.items():
+        assert finding.verdict in verdicts_of or words not in finding.why
+
+
+# What only belongs to some verdicts, in the sentences of the claims as they stand.
+SAID = {
+    "every step contracts": {"confirmed"},
+    "the limit is v": {"confirmed"},
+    "diverges or converges": {"confirmed"},
+    "The printed reason does not suffice": {"corrected"},
+    "Only bipartite graphs oscillate": {"corrected"},
+    "it is no lower bound": {"refuted"},
+    "it is a lower bound": {"confirmed"},
+    "lie along the plotted line": {"corrected"},
+    "Estimation does become harder": {"corrected"},
+    "no unbiased estimate": {"confirmed"},
+    "both sides agree": {"confirmed"},
+    "But the update can be inverted": {"refuted"},
+    "Unobserved agents are protected": {"refuted"},
+    "all coefficients are expected within": {"confirmed", "corrected"},
+    "for a single graph it is exactly 2": {"confirmed"},
+    "gives the printed slope": {"corrected"},
+    "not to σ₀²": {"corrected"},
+    "too small for the printed regression": {"corrected"},
+    "The exponent does not depend on the noise": {"corrected"},
+}
+
+
+def test_every_such_sentence_is_said_of_the_claims_as_they_stand(evidence: Evidence) -> None:
+    said = [(words, finding) for finding in (check(evidence) for check in STANDING) for words in SAID]
+    assert all(finding.verdict in SAID[words] for words, finding in said if words in finding.why)
+    unsaid = set(SAID) - {words for words, finding in said if words in finding.why}
+    # These belong to claims whose verdict in this small evidence may be another one.
+    assert unsaid <= {"it is a lower bound", "too small for the printed regression"}
+
+
+SWEEP_CHECKS = {
+    _empirical.response: "corrected",
+    _empirical.label: "corrected",
+    _empirical.regression_two: "corrected",
+    _empirical.regression_one: "corrected",
+    _empirical.linear_in_variance: "confirmed",
+    _empirical.identical_families: "corrected",
+    _empirical.print_agrees: "confirmed",
+}
+
+
+def _drawn(sweep: SweepResult, replications: int, generator: np.random.Generator) -> SweepResult:
+    """Return a sweep on the same graphs with other noise, drawn from the exact mean and deviation of each cell."""
+    cells, factor = sweep.cells, sweep.replications / replications
+    # A sum of squares of normal numbers is close to a gamma law of its mean and deviation.
+    shape = (cells["exact"] / cells["exact_std"]) ** 2
+    of_one = generator.gamma(shape * replications) / (shape * replications) * cells["exact_residual_variance"]
+    rows = cells.assign(
+        mean_residual_variance=generator.gamma(shape) / shape * cells["exact"] * factor,
+        exact=cells["exact"] * factor,
+        exact_std=cells["exact_std"] * factor,
+        residual_variance=of_one,
+        agent=1,
+        mean_residual=0.0,
+    )
+    return SweepResult(sweep.edges, replications, rows)
+
+
+@pytest.mark.parametrize("replications", [2, 5, 20, 40, 1_000])
+def test_verdicts_depend_neither_on_the_replications_nor_on_the_seed(evidence: Evidence, replications: int) -> None:
+    for seed in range(10):
+        generator = np.random.default_rng([seed, replications])
+        two, one = (_drawn(sweep, replications, generator) for sweep in (evidence.sweeps.two, evidence.sweeps.one))
+        findings = {check: check(replace(evidence, sweeps=Comparison(two, one))) for check in SWEEP_CHECKS}
+        assert {check: one.verdict for check, one in findings.items()} == SWEEP_CHECKS, seed
+        scaled = f"⟨σ²⟩ of {replications} replications times {replications}/20"
+        assert (scaled in findings[_empirical.response].found) == (replications != 20)
+        for finding in findings.values():
+            assert all(finding.verdict in verdicts_of for words, verdicts_of in SAID.items() if words in finding.why)
+
+
+def test_fits_of_other_replications_are_scaled_to_the_printed_number() -> None:
+    few, many = (shared_graph_sweep(5, count, sizes=[20, 30], noises=[6.0, 8.0]) for count in (5, 40))
+    # The cells are those of the sweep, with the variance of its own number of replications.
+    np.testing.assert_allclose(few.cells["exact"], 8 * many.cells["exact"])
+    exact = [result.regression().query("source == 'exact'")["estimate"] for result in (few, many)]
+    np.testing.assert_allclose(exact[0], exact[1])
 
 
 def test_every_check_is_turned_at_least_once() -> None:
@@ -332,6 +417,20 @@ def test_hitting_times_grow_by_orders_of_magnitude_with_the_noise() -> None:
     assert found["time"].iloc[0] == pytest.approx(5e3, rel=0.2)
     assert found["time"].iloc[1] == pytest.approx(5e7, rel=0.5)
     assert found["extrapolated"].all()
+
+
+def test_a_distance_that_is_reached_in_the_exact_law_is_read_from_it() -> None:
+    # The power law of the last decade, continued towards the start, would reach 0.01 before the first step.
+    found = noise_levels(3, 2, steps=1_000, levels=[0.1, 10.0])
+    law, row = found.law[found.law["noise"] == 0.1].set_index("time")["weighted_distance"], found.hitting_times.iloc[0]
+    assert (row["constant"] / 0.01) ** (1 / row["exponent"]) < 1
+    assert law[law.index <= row["time"]].min() >= 0.01 >= law[law.index >= row["time"]].max()
+    assert not row["extrapolated"]
+
+
+@pytest.mark.parametrize(("time", "words"), [(1.0, "1"), (12.6, "13"), (999.4, "999"), (5_400.0, "5e+03")])
+def test_steps_in_words(time: float, words: str) -> None:
+    assert _empirical._steps(time) == words
 
 
 def test_covariances_of_many_graphs_at_once_are_those_of_each() -> None:

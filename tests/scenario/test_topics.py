@@ -44,15 +44,13 @@ def test_opinions_from_lists_laws_and_tables(tmp_path: Path) -> None:
 
 def test_results_name_the_topic(tmp_path: Path) -> None:
     asked = "[noise]\nlaw='gaussian'\nstd=0.1\n[observe]\nagents=[['ann','tax'],['bob','rent']]\nmethods=['kalman']\n"
-    scenario = parse_scenario(
-        f"{TRIANGLE}{TOPICS}[agents]\nhidden={ROWS}\n{asked}[privacy]\ninsiders=[['cat','tax']]\n"
-    )
+    scenario = parse_scenario(f"{TRIANGLE}{TOPICS}[agents]\nhidden={ROWS}\n{asked}[privacy]\ninsiders=['cat']\n")
     experiment = Experiment(scenario)
     tables = results(experiment)
     assert list(tables["agents"].columns[:2]) == ["agent", "topic"]
     assert list(tables["estimates"].columns[2:4]) == ["agent", "topic"]
     assert tables["agents"]["seen"].tolist() == [True, False, False, True, False, False]
-    np.testing.assert_array_equal(tables["agents"]["epsilon"].isna(), [False] * 4 + [True, False])
+    np.testing.assert_array_equal(tables["agents"]["epsilon"].isna(), [False] * 4 + [True, True])
     file = tmp_path / "outputs.csv"
     experiment.run.to_dataframe().rename(columns={"topic": "question"}).to_csv(file, index=False)
     seen = read_outputs(file, scenario.model())

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from peerpressure.sweep import SweepError, collect, run_sweep, status
-from peerpressure.sweep._runners import compute_batch
+from peerpressure.sweep._runners import Cluster as RunningBatches, compute_batch
 
 from .running import Cluster, csv, noisy_plan, parent, results, wait_until
 
@@ -54,6 +55,31 @@ def test_a_dead_scheduler_is_one_clear_error_and_the_sweep_goes_on_without_it(cl
     assert len(collect(folder)) == 3 * len(plan)
 
 
+def test_a_dead_scheduler_is_the_last_line_and_the_only_report(cluster: Cluster, tmp_path: Path) -> None:
+    folder = tmp_path / "sweep"
+    with parent(noisy_plan(seconds=0.05), folder, dask=cluster.address) as process:
+        wait_until(lambda: results(folder) >= 3)
+        cluster.scheduler.kill()
+        _, err = process.communicate(timeout=100)
+    # The program prints no more than the traceback of its own error, and Dask nothing at all before it.
+    assert err.startswith("Traceback (most recent call last):\n")
+    assert "distributed.client - ERROR" not in err
+    assert err.splitlines()[-1].startswith("peerpressure.sweep._ledger.SweepError: the scheduler of the cluster must")
+
+
+def test_a_scheduler_that_goes_away_while_it_is_asked_is_the_same_error(tmp_path: Path) -> None:
+    class Client:
+        status = "running"
+
+        def nthreads(self) -> dict[str, int]:
+            raise ConnectionResetError(104, "Connection reset by peer")
+
+    asked: Any = Client()
+    work: Any = None
+    with pytest.raises(SweepError, match="run the sweep again"):
+        RunningBatches(asked, work, noisy_plan(), tmp_path).check()
+
+
 def test_no_scheduler_is_one_clear_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("peerpressure.sweep._runners._CONNECT_SECONDS", 0.5)
     with pytest.raises(SweepError, match="no scheduler at"):
@@ -62,4 +88,4 @@ def test_no_scheduler_is_one_clear_error(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_workers_of_another_version_refuse() -> None:
     with pytest.raises(SweepError, match=r"must have version 99\.0"):
-        compute_batch(noisy_plan().task, "99.0", [])
+        compute_batch(noisy_plan().task, "99.0", {}, [])

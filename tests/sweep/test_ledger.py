@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import random
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from peerpressure.sweep import DamagedSweepError, Plan, SweepError, SweepStatus, collect, run_sweep, status
+from peerpressure.sweep import DamagedSweepError, Plan, SweepError, SweepStatus, _results, collect, run_sweep, status
 from peerpressure.sweep._ledger import UnitOutcome, open_ledger
-from peerpressure.sweep._results import first_line
+from peerpressure.sweep._results import damaged_keys, first_line, write_result
 from peerpressure.sweep._work import Work
 
 from .running import csv, noisy_plan
@@ -89,7 +89,7 @@ def test_a_harmed_result_is_refused(
     for path in sorted(folder.glob("units/*/*.json"))[:25]:
         before = path.read_bytes()
         path.write_bytes(harm(bytearray(before), choice))
-        with pytest.raises(DamagedSweepError, match="delete it and run the sweep again"):
+        with pytest.raises(DamagedSweepError, match="run the sweep again, which computes"):
             collect(folder)
         path.write_bytes(before)
     assert csv(folder) == finished[1]
@@ -116,6 +116,93 @@ def test_harmed_results_that_no_ledger_vouches_for_are_computed_again(
     assert csv(folder) == finished[1]
 
 
+def _empty(files: Sequence[Path]) -> int:
+    files[0].write_bytes(b"")
+    return 1
+
+
+def _halve(files: Sequence[Path]) -> int:
+    files[0].write_bytes(files[0].read_bytes()[: files[0].stat().st_size // 2])
+    return 1
+
+
+def _swap(files: Sequence[Path]) -> int:
+    one, other = files[0].read_bytes(), files[1].read_bytes()
+    files[0].write_bytes(other)
+    files[1].write_bytes(one)
+    return 2
+
+
+def _edit(files: Sequence[Path]) -> int:
+    # Valid JSON, of the same length.
+    text = files[0].read_text()
+    files[0].write_text(text.replace('"step":1', '"step":7'))
+    return 1
+
+
+def _delete(files: Sequence[Path]) -> int:
+    files[0].unlink()
+    return 1
+
+
+def _replace_by_another_sweep(files: Sequence[Path]) -> int:
+    # The same unit with another root seed: an intact file of the same name.
+    folder = files[0].parents[2] / "other"
+    run_sweep(noisy_plan(20, seed=1), folder, workers=1)
+    files[0].write_bytes((folder / "units" / files[0].parent.name / files[0].name).read_bytes())
+    return 1
+
+
+@pytest.mark.parametrize("harm", [_empty, _halve, _swap, _edit, _delete, _replace_by_another_sweep])
+def test_harmed_results_that_the_ledger_calls_done_are_computed_again(
+    finished: tuple[Path, bytes], tmp_path: Path, harm: Callable[[Sequence[Path]], int]
+) -> None:
+    folder = tmp_path / "sweep"
+    shutil.copytree(finished[0], folder)
+    count = harm(sorted(folder.glob("units/*/*.json")))
+    before = {path: path.stat().st_mtime_ns for path in folder.glob("units/*/*.json")}
+    told = status(folder)
+    assert (told.done, told.planned, told.damaged) == (len(PLAN) - count, count, count)
+    assert not told.complete
+    assert f"{count} of them damaged" in str(told)
+    with pytest.raises(SweepError, match="run the sweep again, which computes"):
+        collect(folder)
+    again = run_sweep(PLAN, folder, workers=1)
+    assert again.complete
+    assert (again.damaged, again.recomputed) == (0, count)
+    assert f"{count} computed again" in str(again)
+    assert csv(folder) == finished[1]
+    # Intact results are not touched, and the next run has nothing to do.
+    after = {path: path.stat().st_mtime_ns for path in folder.glob("units/*/*.json")}
+    assert sum(after[path] != before.get(path) for path in after) == count
+    assert run_sweep(PLAN, folder, workers=1).recomputed == 0
+
+
+def test_a_harmed_result_of_a_unit_that_fails_now_is_no_result(tmp_path: Path) -> None:
+    switch = tmp_path / "switch"
+    plan = Plan("tests.sweep.units:picky", base={"switch": str(switch)}, axes={"a": [1, 2]})
+    switch.touch()
+    assert run_sweep(plan, tmp_path / "sweep", workers=1).complete
+    switch.unlink()
+    for path in tmp_path.glob("sweep/units/*/*.json"):
+        path.write_bytes(b"")
+    found = run_sweep(plan, tmp_path / "sweep", workers=1)
+    assert (found.done, found.failed, found.recomputed) == (1, 1, 1)
+    told = status(tmp_path / "sweep")
+    assert (told.done, told.failed, told.damaged) == (1, 1, 0)
+
+
+def test_verifying_a_result_reads_its_file_once_and_parses_nothing(
+    finished: tuple[Path, bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[Path] = []
+    read_bytes = Path.read_bytes
+    monkeypatch.setattr(Path, "read_bytes", lambda path: (read.append(path), read_bytes(path))[1])
+    monkeypatch.setattr(_results.json, "loads", None)
+    assert damaged_keys(finished[0], [unit.key for unit in PLAN.units], PLAN.fingerprint) == set()
+    assert sorted(read) == sorted(finished[0].glob("units/*/*.json"))
+
+
 def test_several_connections_see_the_same(tmp_path: Path) -> None:
     plan = Plan("tests.sweep.units:noisy", axes={"a": list(range(50))})
     with open_ledger(tmp_path, create=True) as one, open_ledger(tmp_path) as other:
@@ -139,6 +226,8 @@ def test_the_time_left_is_shared_among_workers(tmp_path: Path) -> None:
         ledger.register(plan)
         assert status(tmp_path).seconds_left is None
         ledger.set_workers(4)
+        for unit in plan.units[:2]:
+            write_result(tmp_path, plan.fingerprint.digest, unit, "[]")
         ledger.finish([UnitOutcome(unit.key, 3.0, None) for unit in plan.units[:2]])
     found = status(tmp_path)
     assert found.seconds_left == 6.0

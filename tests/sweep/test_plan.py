@@ -13,12 +13,13 @@ from hypothesis import given, settings, strategies as st
 
 from peerpressure.errors import InvalidInputError, TooLargeError
 from peerpressure.sweep import Draws, Plan, Range, Unit
+from peerpressure.sweep._plan import comparable
 
 TASK = "tests.sweep.units:noisy"
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=2), max_leaves=4)
 NAMES = st.text(min_size=1, max_size=6).filter(lambda name: name != "replication")
-AXES = st.dictionaries(NAMES, st.lists(VALUES, min_size=1, max_size=3, unique_by=repr), max_size=3)
+AXES = st.dictionaries(NAMES, st.lists(VALUES, min_size=1, max_size=3, unique_by=comparable), max_size=3)
 
 
 def _identities(plan: Plan) -> dict[str, tuple[str, int, int]]:
@@ -131,7 +132,13 @@ def test_ranges() -> None:
     ("parts", "words"),
     [
         ({"axes": {"a": []}}, "no value"),
-        ({"axes": {"a": [1, 2, 1]}}, "twice"),
+        ({"axes": {"a": [1, 2, 1]}}, "1 twice"),
+        ({"axes": {"a": [1, 2, 1.0]}}, "1 and 1.0, which are equal"),
+        ({"axes": {"a": [1, np.float32(1)]}}, "1 and 1.0, which are equal"),
+        ({"axes": {"a": [True, 1]}}, "true and 1, which are equal"),
+        ({"axes": {"a": ["1e0", 1]}}, '"1e0" and 1, which are equal'),
+        ({"axes": {"a": [0.0, -0.0]}}, "0.0 and -0.0, which are equal"),
+        ({"axes": {"a": [{"b": [1], "c": 2}, {"c": 2.0, "b": [True]}]}}, "which are equal"),
         ({"axes": {"a": "word"}}, "a list of values"),
         ({"axes": {"a": 3}}, "a list of values"),
         ({"axes": {"a": [1]}, "base": {"a": 1}}, "both"),
@@ -149,6 +156,12 @@ def test_ranges() -> None:
 def test_what_is_no_plan_is_refused(parts: dict[str, Any], words: str) -> None:
     with pytest.raises(InvalidInputError, match=words):
         Plan(**({"task": TASK} | parts))
+
+
+def test_values_that_only_look_alike_are_two() -> None:
+    values = [2**53, 2**53 + 1, float(2**53 + 2), "01", "one", "one ", None, "null", [1], [[1]], {"a": 1}, [], {}, ""]
+    values += ["nan", "NaN", "9" * 400]
+    assert len(Plan(TASK, axes={"a": values})) == len(values)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 import peerpressure as pp
 from peerpressure import diagnose
 from peerpressure.errors import InvalidInputError
-from peerpressure.networks import TemporalNetwork, failing_edges, gossip, path
+from peerpressure.networks import TemporalNetwork, edge_markovian, failing_edges, gossip, path
 from peerpressure.theory import Outcome, consensus_limit, fixed_point, optimal_schedule
 from peerpressure.theory._reasons import ReasonCode as Code
 
@@ -120,12 +120,14 @@ def test_limits_without_a_closed_form_are_reached(pressure: str, adaptation: Any
 
 def test_bounded_pressure_leaves_the_cycle_of_the_recursion() -> None:
     verdict = diagnose(model_of(2.0))
-    assert verdict.outcome is Outcome.DISAGREEMENT
+    assert verdict.outcome is Outcome.PERIODIC
     states = pp.simulate(model_of(2.0), 600).states
     assert states is not None
-    (found,) = [reason.values for reason in verdict.reasons if reason.code is Code.STATIONARY_MEAN]
+    (found,) = [reason.values for reason in verdict.reasons if reason.code is Code.PERIODIC_LAW]
     assert found["low"] == pytest.approx(states[0, -PERIOD:].min(), abs=1e-8)
     assert found["high"] == pytest.approx(states[0, -PERIOD:].max(), abs=1e-8)
+    np.testing.assert_allclose(verdict.law.at(600), states[0, 600], atol=1e-8)
+    np.testing.assert_allclose(verdict.law.at(599), states[0, 599], atol=1e-8)
     with pytest.raises(InvalidInputError, match="no agent must keep its public opinion"):
         fixed_point(model_of(2.0), 1)
 
@@ -180,18 +182,21 @@ def test_gossip_comes_to_the_mean_by_stubbornness_chance_and_weight() -> None:
     np.testing.assert_allclose(pp.simulate(long, 30_000, record="final").final.public[0], limit, atol=3e-2)
 
 
-def test_what_is_not_derived_is_unknown() -> None:
+def test_exchanges_at_random_are_known_where_steps_are_independent() -> None:
     base = path(N)
     network, fails = gossip(base, 200, seed=1), failing_edges(base, 0.5, 200, seed=1)
-    for model in (
-        model_of("t^2", network),
-        model_of("t", network, adaptation=0.1),
-        model_of("t", fails, isolated="keep"),
+    for model, outcome in (
+        # At high pressure two agents who meet exchange their public opinions, and nobody averages anything.
+        (model_of("t^2", network), Outcome.DISAGREEMENT),
+        (model_of("t", network, adaptation=0.1), Outcome.BIASED_CONSENSUS),
+        (model_of("t", fails, isolated="keep"), Outcome.BIASED_CONSENSUS),
+        (model_of("t", fails), Outcome.DISAGREEMENT),
     ):
-        verdict = diagnose(model)
-        assert verdict.outcome is Outcome.UNKNOWN
-        assert Code.UNKNOWN_LAW in codes(verdict)
-    assert diagnose(model_of("t", fails)).outcome is Outcome.DISAGREEMENT
+        assert diagnose(model).outcome is outcome
+    remembers = edge_markovian(base, 0.2, 0.3, 200, seed=1)
+    verdict = diagnose(model_of("t", remembers, isolated="keep"))
+    assert verdict.outcome is Outcome.UNKNOWN
+    assert Code.UNKNOWN_LAW in codes(verdict)
 
 
 @pytest.mark.parametrize("name", ["gossip", "failing"])

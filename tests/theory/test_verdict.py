@@ -77,7 +77,7 @@ FROZEN = Gaussian(0.5, temporal="frozen")
 NOISES = [
     (ODD, Linear(), FROZEN, Outcome.BIASED_CONSENSUS, Code.FROZEN_NOISE),
     (TREE, Linear(), FROZEN, Outcome.BIASED_CONSENSUS, Code.FROZEN_NOISE),
-    (ODD, Linear(), Gaussian(0.5, temporal="frozen", time_scale=Power(-0.5)), Outcome.CONSENSUS, Code.NOISE_AVERAGES),
+    (ODD, Linear(), Gaussian(0.5, temporal="frozen", time_scale=Power(-0.5)), Outcome.CONSENSUS, Code.NOISE_FADES),
     (ODD, Linear(), Gaussian(0.5, time_scale=Power(0.4)), Outcome.CONSENSUS, Code.NOISE_AVERAGES),
     (ODD, Linear(), Gaussian(0.5, time_scale=Power(0.5)), Outcome.BIASED_CONSENSUS, Code.NOISE_WANDERS),
     (TREE, Linear(), Gaussian(0.5, time_scale=Power(0.6)), Outcome.OSCILLATION, Code.PHASES_DRIVEN_BY_NOISE),

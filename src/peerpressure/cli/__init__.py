@@ -22,6 +22,7 @@ from peerpressure.cli.terminal import (
     Command,
     InvalidFileError,
     explain_usage,
+    open_closed_streams,
     print_error,
     transliterate_output,
 )
@@ -120,6 +121,7 @@ def _explain(error: Exception, arguments: Sequence[str]) -> tuple[str, int]:
 
 def main() -> None:
     """Run the command line of this process."""
+    open_closed_streams()
     # One line for the user, as errors are, without a place in the code.
     warnings.formatwarning = lambda message, *_place, **_line: f"peerpressure: {message}\n"
     sys.exit(invoke(sys.argv[1:]))

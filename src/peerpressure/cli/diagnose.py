@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 import typer
 
 from peerpressure.cli.terminal import AsJson, listing_problems, print_json, progress_line, text_width
+from peerpressure.files import expanded
 
 if TYPE_CHECKING:
     from peerpressure.scenario import Scenario
@@ -35,6 +36,13 @@ def diagnose(
         ),
     ] = None,
     signed: Annotated[bool, typer.Option("--signed", help="Weights of a file may be negative, for distrust.")] = False,
+    hidden: Annotated[
+        str | None,
+        typer.Option(
+            help="Table of hidden opinions by agent: FILE with a column hidden, or FILE:COLUMN.  "
+            "[default: drawn uniformly between 0 and 1]"
+        ),
+    ] = None,
     zealots: Annotated[
         str | None, typer.Option(help="Agents who listen to nobody, such as 0,33 or ann,bob.  [default: none]")
     ] = None,
@@ -100,8 +108,8 @@ def diagnose(
 
     With --steps, or steps in the file, it is computed from which step on agents are close to each other and to v, the
     weighted mean of hidden opinions. Numbers are exact, or have a standard error on large networks,
-    and bounds are called so. Options override the file. Without a file, hidden opinions are drawn uniformly between 0
-    and 1.
+    and bounds are called so. Options override the file. Hidden opinions that neither the file nor --hidden gives are
+    drawn at random, and the answer says so.
 
     With --adaptation hidden opinions adapt to public ones. With --dynamics the outcome depends on the joint
     connectivity of the network over time, and on isolated agents. With --activation updates are asynchronous. With
@@ -111,7 +119,7 @@ def diagnose(
 
     Example: peerpressure diagnose --graph karate --dynamics failing:0.2 --adaptation 0.01 --steps 500
 
-    Example: peerpressure diagnose --graph follows.csv --direction listens --zealots ann --steps 500
+    Example: peerpressure diagnose --graph follows.csv --direction listens --hidden people.csv:opinion --steps 500
     """
     # Typer cannot express that one of two parameters is required.
     if file is None and graph is None:
@@ -128,6 +136,7 @@ def diagnose(
     # A flag that is not given must not override the file, so that False becomes None.
     given |= {"adaptation": adaptation, "dynamics": dynamics, "isolated": isolated, "continuous": continuous or None}
     given |= {"direction": direction, "signed": signed or None, "zealots": zealots, "activation": activation}
+    given |= {"hidden": hidden}
     with listing_problems():
         scenario, horizon = _scenario(file, {name: value for name, value in given.items() if value is not None})
     with progress_line() as show_stage:
@@ -135,14 +144,31 @@ def diagnose(
 
         show_stage("diagnosing")
         verdict = diagnose_model(scenario.system(), horizon, tolerance=within)
+    drawn = scenario.drawn_hidden
     if as_json:
-        print_json(verdict.to_dict())
+        print_json({**verdict.to_dict(), "hidden_drawn": drawn})
         return
     from peerpressure.theory._verdict import as_text, legend, plain_words
 
     width = text_width()
-    text = as_text(verdict, width) if explain else plain_words(verdict, width)
+    if drawn is not None:
+        drawn += "; --hidden FILE takes yours" if file is None else "; --hidden FILE or [agents] takes yours"
+    text = as_text(verdict, width, drawn) if explain else plain_words(verdict, width, drawn)
     print(f"{text}\n\n{legend(text, width) if explain else '--explain adds the reasons and the mathematics'}")
+
+
+def _column(words: str) -> dict[str, str]:
+    """Return the agents.hidden of a file, with the name of its column if another than hidden is given."""
+    file, column = expanded(words), "hidden"
+    # A path may contain a colon itself.
+    if not file.exists() and ":" in words:
+        path, _, column = words.rpartition(":")
+        file = expanded(path)
+    if not file.is_file():
+        text = f"the table of hidden opinions must exist, got {file}; check the path"
+        raise typer.BadParameter(text, param_hint="'--hidden'")
+    # From the current folder, and not from that of the scenario.
+    return {"file": str(file.absolute()), "column": column}
 
 
 def _check_edges(network: Any, fields: Mapping[str, Any]) -> None:
@@ -164,6 +190,7 @@ def _scenario(file: Path | None, given: Mapping[str, str | int]) -> tuple[Scenar
         "graph": ("network", _shorthand.network_section),
         "dynamics": ("network.dynamics", _shorthand.dynamics_section),
         "adaptation": ("agents.adaptation", _shorthand.adaptation_section),
+        "hidden": ("agents.hidden", _column),
         "zealots": ("agents.zealots", _shorthand.labels),
         "activation": ("agents.activation", _shorthand.activation_section),
         "isolated": ("agents.isolated", str),
@@ -174,12 +201,13 @@ def _scenario(file: Path | None, given: Mapping[str, str | int]) -> tuple[Scenar
     fields = {field: read(str(given[name])) for name, (field, read) in readers.items() if name in given}
     named = fields.get("network", {}).get("file")
     if named is not None:
-        if not Path(named).exists():
+        named = expanded(named)
+        if not named.exists():
             raise typer.BadParameter(
                 f"the file of a graph must exist, got {named}; check the path", param_hint="'--graph'"
             )
         # From the current folder, and not from that of the scenario.
-        fields["network"]["file"] = str(Path(named).absolute())
+        fields["network"]["file"] = str(named.absolute())
     fields |= {f"run.{name}": given[name] for name in ("steps", "seed") if name in given}
     fields |= {"time.continuous": True} if "continuous" in given else {}
     fields |= {"network.directed": True, "network.direction": given["direction"]} if "direction" in given else {}

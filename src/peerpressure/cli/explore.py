@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from peerpressure.cli.terminal import open_scenario
+from peerpressure.files import expanded
 
 
 def explore(
@@ -64,7 +64,7 @@ def _state(start: str) -> dict[str, Any]:
     from peerpressure.explorer.models import page_state
     from peerpressure.explorer.protocol import Limits
 
-    return state_of(start, Limits()) if is_link(start) else page_state(open_scenario(Path(start)), Limits())
+    return state_of(start, Limits()) if is_link(start) else page_state(open_scenario(expanded(start)), Limits())
 
 
 def _end_process() -> None:

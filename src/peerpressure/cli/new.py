@@ -33,7 +33,7 @@ def new(
     if example == "?":
         print("\n".join(f"{name}: {_first_line(text)}" for name, text in _examples().items()))
         return
-    check_folder(folder)
+    check_folder(folder, "'FOLDER'")
     contents = _starter() if example is None else _example(example)
     # The first file is the one to run. Asked before the folder is created, so that an error leaves nothing behind.
     first = folder / next(iter(contents))

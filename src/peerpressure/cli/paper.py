@@ -53,13 +53,17 @@ def paper(
     # The line appears before the imports, which take a while.
     with progress_line() as show_stage:
         show_stage("loading")
-        from peerpressure.engine.plan import available_threads
-        from peerpressure.reproduction.paper import Request, reproduce
+        from peerpressure.reproduction.paper import Request, may_be_written, reproduce
+        from peerpressure.resources import available_cores
+
+        if not may_be_written(out):
+            text = f"{out} has a report.html of something else; name another folder"
+            raise typer.BadParameter(text, param_hint="'--out'")
 
         made = reproduce(
             out,
             Request(seed, replications, steps),
-            workers=workers or available_threads(),
+            workers=workers or available_cores(),
             fresh=fresh,
             progress=show_stage,
         )

@@ -11,6 +11,7 @@ import typer
 
 from peerpressure.cli.terminal import AsJson, columns, listing_problems, open_scenario, print_json, progress_line, show
 from peerpressure.errors import InvalidInputError, message
+from peerpressure.files import declare_output, replacing, table_format
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,7 +48,7 @@ def recover(
         bool,
         typer.Option("--unknown-network", help="Infer the network as well; that of the file is not used."),
     ] = False,
-    out: Annotated[Path | None, typer.Option(help="Also write the table to this CSV file.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Also write the table to this .csv or .parquet file.")] = None,
     figure: Annotated[
         Path | None,
         typer.Option(help="Also draw residuals (of the first replicate and topic) to this PNG, PDF or SVG file."),
@@ -75,10 +76,11 @@ def recover(
         rule = "--method, --target and --figure belong to a known network; one that is inferred has a single method"
         got = f"--method {method[0]}" if method else f"--target {target}" if target else f"--figure {figure}"
         raise InvalidInputError(message(rule, got=got, remedy="leave it out, or --unknown-network"))
-    if figure is not None:
-        _kind(figure)
+    _check_names(out, figure)
     # The length of the run is that of the outputs.
     scenario = open_scenario(file, needs_run=False)
+    for written in filter(None, (out, figure)):
+        declare_output(written)
     with progress_line() as show_stage:
         from peerpressure.measures import read_outputs
         from peerpressure.recovery import recover as recover_opinions
@@ -125,6 +127,16 @@ def recover(
         show(*answer.parts)
     if out is not None:
         show(f"written to {out}")
+
+
+def _check_names(out: Path | None, figure: Path | None) -> None:
+    """Raise if results cannot be written in the formats that their names ask for."""
+    if figure is not None:
+        _kind(figure)
+    if out is not None:
+        # A wrong suffix is a wrong argument.
+        with listing_problems():
+            table_format(out)
 
 
 class _Answer(NamedTuple):
@@ -180,13 +192,10 @@ def _numbers(values: Array | None) -> list[float] | None:
 def _write(answers: list[_Answer], out: Path) -> None:
     import pandas as pd
 
-    from peerpressure.files import replacing
+    from peerpressure.sweep import write_table
 
     parts = [one.table.assign(topic=one.topic) if one.topic else one.table for one in answers]
-    table = pd.concat(parts, ignore_index=True)
-    with replacing(out) as file:
-        # Written atomically, with the same bytes on all systems.
-        file.write(table.to_csv(index=False, lineterminator="\n").encode())
+    write_table(pd.concat(parts, ignore_index=True), out)
 
 
 def _kind(figure: Path) -> str:
@@ -198,7 +207,6 @@ def _kind(figure: Path) -> str:
 
 
 def _draw(one: Estimate, file: Path) -> None:
-    from peerpressure.files import replacing
     from peerpressure.plotting import fit_diagnostics, render
 
     if one.diagnostics is not None:
@@ -246,7 +254,13 @@ def _inferred(topic: str, found: NetworkEstimate) -> _Answer:
         "steps": found.steps.tolist(),
     }
     rows = [dict(zip(agents, row, strict=True)) for row in zip(*agents.values(), strict=True)]
-    facts = {"symmetric": found.symmetric, "unobserved": found.unobserved, "log_likelihood": found.log_likelihood}
+    facts = {
+        "symmetric": found.symmetric,
+        "unobserved": found.unobserved,
+        "log_likelihood": found.log_likelihood,
+        "distrust_p_value": found.distrust_p_value,
+        "notes": list(found.notes),
+    }
     return _Answer(
         topic, edges, _shown_network(found, edges), facts | {"edges": edges.to_dict(orient="records"), "agents": rows}
     )

@@ -19,6 +19,7 @@ from peerpressure.cli.terminal import (
     results_folder,
     show,
 )
+from peerpressure.files import declare_output
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -46,20 +47,26 @@ def run(
     scenario = open_scenario(file)
     folder = out or results_folder(scenario, file)
     # All that can fail because of arguments fails before the simulation, which may take hours.
-    check_folder(folder)
-    from peerpressure.engine.plan import available_threads
+    named_by = f"output.folder of {file}" if out is None and scenario.output.folder else "'--out'"
+    check_folder(folder, named_by)
     from peerpressure.measures import Experiment, check_room
     from peerpressure.recovery._least_squares import few_threads
     from peerpressure.report.drawing import elsewhere
-    from peerpressure.report.run import may_be_written, order_figures, run_files, write_run
+    from peerpressure.report.run import Place, may_be_written, order_figures, run_files, write_run
+    from peerpressure.resources import available_cores
 
     # A folder of results is replaced as a whole, so that files of other origin in it would be lost.
     if not may_be_written(folder):
-        raise typer.BadParameter(f"{folder} holds other files than a run's; name a new folder", param_hint="'--out'")
+        raise typer.BadParameter(f"{folder} holds other files than a run's; name a new folder", param_hint=named_by)
+    declare_output(folder)
+    place = Place(folder, file)
+    if (other := place.other_source) is not None:
+        text = f"{folder} holds the results of {other}; name another folder with --out, or delete this one"
+        raise typer.BadParameter(text, param_hint=named_by)
     check_room(scenario, folder)
     experiment = Experiment(scenario, progress=True)
     drawn = scenario.output.figures or scenario.output.report
-    with elsewhere(available_threads() if drawn else 1) as submit:
+    with elsewhere(available_cores() if drawn else 1) as submit:
         # Simulated here, so that its progress bar and the line of stages do not overlap on the terminal.
         _ = experiment.run
         # Few agents: further threads of linear algebra would take the cores on which figures are drawn.
@@ -72,7 +79,7 @@ def run(
             show(*summary)
             sys.stdout.flush()
         with progress_line() as show_stage:
-            files = run_files(experiment, file.stem, ordered, show_stage)
+            files = run_files(experiment, file.stem, ordered, show_stage, place)
             written = write_run(files, folder)
     if as_json:
         print_json(_answer(experiment, folder, written))
@@ -92,6 +99,7 @@ def _answer(experiment: Experiment, folder: Path, written: list[Path]) -> dict[s
     names += ["exposure"] if experiment.scenario.privacy is not None else []
     return _privacy(experiment) | {
         "verdict": experiment.verdict.to_dict(),
+        "hidden_drawn": experiment.scenario.drawn_hidden,
         "measures": measure(experiment, names),
         "folder": folder,
         "files": written,
@@ -128,6 +136,8 @@ def _summary(experiment: Experiment) -> tuple[str, Table]:
     ahead = experiment.verdict.forecast
     rows = [] if ahead is None or ahead.settling is None else settling_rows(ahead.settling)
     rows += [] if ahead is None or ahead.settling_omitted is None else [("how fast", str(ahead.settling_omitted))]
+    drawn = experiment.scenario.drawn_hidden
+    rows += [] if drawn is None else [("hidden opinions", drawn)]
     rows += outcome_rows(experiment)
     rows += [
         (f"hidden opinions by {method}", f"{identified} identified, standard error {claimed}, error made {made}")

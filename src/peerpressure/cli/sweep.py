@@ -24,6 +24,7 @@ from peerpressure.cli.terminal import (
     progress_line,
     show,
 )
+from peerpressure.files import declare_output, table_format
 
 if TYPE_CHECKING:
     from peerpressure.sweep import SweepStatus
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 Place: TypeAlias = Annotated[Path, typer.Argument(help="The sweep file, or the folder that holds its results.")]
 FIXED = ("scenario", "measures", "threshold")  # parameters of a unit that are no axes
+COUNTS = ("total", "done", "failed", "running", "planned", "damaged", "recomputed", "active")
 FAILURES = 10  # failed units that are named
 
 
@@ -72,7 +74,8 @@ def run_file(
     """Compute the units of a sweep that are not done yet.
 
     The result does not depend on the number of workers, nor on how often the sweep was interrupted. The exit status
-    is 1 if units failed; --retry-failed computes them again.
+    is 1 if units failed; --retry-failed computes them again. Result files that are missing or damaged are found by
+    their checksums, and their units are computed again.
 
     Example: peerpressure sweep sweep.toml --workers 4
     """
@@ -81,8 +84,8 @@ def run_file(
 
         loaded = load_sweep(file)
     folder = out or loaded.folder or _beside(file)
-    # Checked here for a message that names --out; the sweep itself would report a failed mkdir.
-    check_folder(folder)
+    # Checked here for a message that names the option; the sweep itself would report a failed mkdir.
+    check_folder(folder, f"output.folder of {file}" if out is None and loaded.folder else "'--out'")
     from peerpressure.sweep import run_sweep
 
     found = run_sweep(
@@ -125,6 +128,10 @@ def collect(
 
     folder = _folder(place)
     target = out or folder / "table.csv"
+    # A wrong suffix is a wrong argument.
+    with listing_problems():
+        table_format(target)
+    declare_output(target)
     # Read before the target is opened: an unfinished sweep leaves an existing table unchanged.
     table = collect_results(folder, partial=partial)
     write_table(table, target)
@@ -215,7 +222,7 @@ def _folder(place: Path) -> Path:
 def _print_status(found: SweepStatus, folder: Path, *, as_json: bool) -> None:
     failures = [failure._asdict() | {"parameters": _axes(failure.parameters)} for failure in found.failures[:FAILURES]]
     if as_json:
-        counts = {name: getattr(found, name) for name in ("total", "done", "failed", "running", "planned", "active")}
+        counts = {name: getattr(found, name) for name in COUNTS}
         print_json({**counts, "seconds_left": found.seconds_left, "failures": plain(failures), "folder": folder})
         return
     show(f"{found}; results in {folder}")

@@ -7,6 +7,7 @@ import contextlib
 import io
 import json
 import math
+import os
 import re
 import shutil
 import sys
@@ -20,6 +21,7 @@ import typer
 from typer.core import TyperCommand, TyperOption
 
 from peerpressure.errors import FileFormatError, PeerPressureError
+from peerpressure.files import declare_input, expanded, guarding_inputs
 from peerpressure.progress import announcing
 
 if TYPE_CHECKING:
@@ -34,8 +36,11 @@ if TYPE_CHECKING:
 SETTINGS: Final[dict[str, Any]] = {"help_option_names": ["-h", "--help"], "max_content_width": 120}
 
 
+OUTPUTS: Final = ("out", "figure")  # parameters that name what is written; all other paths are read
+
+
 class Command(TyperCommand):
-    """A command that takes each option once, unless the option is a list."""
+    """A command that takes each option once, unless it is a list, and never writes to what it reads."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Raise if an option is repeated, of which only the last value would count."""
@@ -45,7 +50,19 @@ class Command(TyperCommand):
         for one in self.params:
             if given[one.name] > 1:
                 raise typer.BadParameter(f"{one.opts[0]} is given twice; give it once", param_hint=f"'{one.opts[0]}'")
-        return super().parse_args(ctx, args)
+        rest = super().parse_args(ctx, args)
+        # Shells expand the home folder at the beginning of a word only, and not in --out=~/results.
+        ctx.params |= {name: expanded(value) for name, value in ctx.params.items() if isinstance(value, Path)}
+        return rest
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command, with every path that it reads declared as an input."""
+        with guarding_inputs():
+            for name, value in ctx.params.items():
+                # A folder is no file that could be replaced; what is read in it is known to the command.
+                if isinstance(value, Path) and name not in OUTPUTS and not value.is_dir():
+                    declare_input(value)
+            return super().invoke(ctx)
 
 
 # Typer's texts leave out the value, and the option in others.
@@ -155,6 +172,21 @@ def transliterate_output() -> None:
             stream.reconfigure(errors=TRANSLITERATE)
 
 
+def open_closed_streams() -> None:
+    """Let standard streams that the caller has closed be the null device.
+
+    Python has no object for a closed stream, and the next file that is opened would take its number: what compiled
+    libraries print would then end up in that file.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            # Opened in this order, because a new file takes the lowest free number.
+            stream = open(os.devnull, mode, encoding="utf-8")  # noqa: SIM115 — open until the process ends
+            # For processes that this one starts, too.
+            os.set_inheritable(stream.fileno(), True)
+            setattr(sys, name, stream)
+
+
 def has_unicode() -> bool:
     """Return whether the output can hold every character."""
     # The codec's own name, since utf-8, UTF8 and u8 are one encoding.
@@ -207,12 +239,12 @@ def progress_line() -> Iterator[Callable[[str], None]]:
             yield show
 
 
-def check_folder(out: Path) -> None:
-    """Check that a path can become a folder, before any work is done."""
+def check_folder(out: Path, named_by: str = "'--out'") -> None:
+    """Check that a path can become a folder, before any work is done; ``named_by`` is what names it."""
     # The first existing ancestor decides: folders are created as needed, but not below a file.
     there = next((place for place in (out, *out.parents) if place.exists()), Path())
     if not there.is_dir():
-        raise typer.BadParameter(f"{there} is a file; name a folder", param_hint="'--out'")
+        raise typer.BadParameter(f"{there} is a file; name a folder", param_hint=named_by)
 
 
 @contextlib.contextmanager

@@ -18,11 +18,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from peerpressure.engine.intrinsics import fma
-from peerpressure.engine.plan import BLOCK, CACHE
+from peerpressure.engine.plan import BLOCK
 from peerpressure.engine.random import U64
-
-_SAMPLE = 2**14  # edges that are looked at to tell whether neighbours are near each other in memory
-_SCATTERED = 0.3  # share of edges between distant agents from which the two passes cost less than waiting for memory
 
 
 class EdgeBlocks(NamedTuple):
@@ -37,17 +34,6 @@ class EdgeBlocks(NamedTuple):
     weights: NDArray[Any]
     stride: np.uint64
     segments: NDArray[np.int64]
-
-
-def is_scattered(matrix: csr_array, itemsize: int) -> bool:
-    """Return whether a step over this network waits for memory: large states, and neighbours far from each other."""
-    # Half of the caches, which the state after the step shares with the one before it.
-    if matrix.shape[0] * itemsize <= CACHE // 2 or matrix.nnz == 0:
-        return False
-    edges = np.linspace(0, matrix.nnz - 1, _SAMPLE).astype(np.int64)
-    rows = np.searchsorted(matrix.indptr, edges, side="right") - 1
-    distant = np.abs(matrix.indices[edges].astype(np.int64) - rows) >= BLOCK
-    return bool(distant.mean() > _SCATTERED)
 
 
 def blocks_of(matrix: csr_array, weights: NDArray[Any], stride: np.uint64, *, directed: bool) -> EdgeBlocks:

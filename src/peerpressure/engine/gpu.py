@@ -30,8 +30,9 @@ from peerpressure.engine.plan import (
     coin_thresholds,
     draw_of,
 )
-from peerpressure.errors import PeerPressureError, TooLargeError, message
+from peerpressure.errors import PeerPressureError, message
 from peerpressure.noise import AR1, Frozen
+from peerpressure.resources import Memory, too_large
 
 # Measured: small blocks leave the device sooner, and so many on a multiprocessor leave each thread the registers that
 # it needs for numbers of 4 or 8 bytes.
@@ -53,7 +54,7 @@ def _cupy() -> Any:
         cupy.cuda.runtime.getDeviceCount()
     except Exception as error:  # CuPy raises many kinds, and its import may fail in the driver's loader
         rule = "device='gpu' needs an NVIDIA device and CuPy"
-        remedy = "install peerpressure[gpu], or use device='cpu'"
+        remedy = "pip install cupy-cuda12x, or use device='cpu'"
         raise PeerPressureError(message(rule, got=f"{type(error).__name__}: {error}", remedy=remedy)) from None
     return cupy
 
@@ -221,9 +222,10 @@ class Device:
             self._refuse(needed + self.bytes_per_replicate())
 
     def _refuse(self, needed: int) -> None:
-        rule = f"one replicate must fit in the device's memory, of which {self.free_bytes() / 1e9:.3g} GB is free"
-        remedy = "use dtype='float32', or device='cpu'"
-        raise TooLargeError(message(rule, got=f"{needed / 1e9:.3g} GB to hold it", remedy=remedy))
+        single = self.plan.dtype == np.float32
+        remedy = "use device='cpu'" if single else "use dtype='float32', or device='cpu'"
+        memory = Memory(self.free_bytes(), place="in the device's memory")
+        raise too_large(memory, needed, what="one replicate", remedy=remedy)
 
 
 class DeviceRun:

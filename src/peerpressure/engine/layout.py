@@ -11,8 +11,8 @@ from numpy.typing import DTypeLike, NDArray
 from scipy.sparse import csr_array
 
 from peerpressure.engine.arguments import AgentArrays, Graph
-from peerpressure.engine.blocking import EdgeBlocks, blocks_of, is_scattered
-from peerpressure.engine.plan import CHUNK, SLICE
+from peerpressure.engine.blocking import EdgeBlocks, blocks_of
+from peerpressure.engine.plan import CHUNK, SLICE, is_scattered
 from peerpressure.model import Model
 from peerpressure.networks import Network
 

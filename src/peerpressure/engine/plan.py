@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from peerpressure.affine import least_relief
 from peerpressure.model import Model
@@ -23,6 +24,12 @@ SLICE = 8  # rows of the graph that the kernel for one replicate sums together
 BLOCK = 2**16  # agents whose states stay in the second-level cache, and whose numbers within a block take two bytes
 CACHE = 2**25  # bytes of state from which it is not expected to stay in the caches
 NARROW_UP_TO = 4  # left-over replicates that are cheaper one by one than in a padded block
+_NUMBERS = 2**16  # in the layers of a block: a step of that many numbers outweighs the cost of a call from Python
+_SAMPLE = 2**14  # edges that are looked at to tell whether neighbours are near each other in memory
+_SCATTERED = 0.3  # share of edges between distant agents from which the two passes cost less than waiting for memory
+# Bytes of state between two checks of progress and Ctrl-C, less than a second; and steps, so that what is computed for
+# each of them stays in the caches.
+_SEGMENT, _STEPS = 2e9, 2**14
 
 # Codes of the laws in the kernels, all of mean zero and unit variance. Any other law is drawn from its quantile
 # function, at shares that the kernels draw as UNIT, uniform on (0, 1).
@@ -162,36 +169,59 @@ class RunResult:
     final_hidden: NDArray[Any] | None = None
 
 
-def available_threads() -> int:
-    """Return the number of cores that this process may use.
+# Blocks of replicates
 
-    ``NUMBA_NUM_THREADS`` and ``OMP_NUM_THREADS`` lower it, as users of compiled code on shared machines expect.
+
+def plan_blocks(replicates: NDArray[np.int64], agents: int, threads: int) -> Iterator[tuple[int, int, int, int]]:
+    """Cut replicate numbers into (first, lanes, width, row); only consecutive numbers share a block.
+
+    Small networks get blocks of many layers, because a call costs as much as many of their steps; but never so many
+    that a thread would have no block.
+
+    >>> list(plan_blocks(np.arange(34), 10**6, 2))
+    [(0, 16, 16, 0), (16, 16, 16, 16), (32, 1, 1, 32), (33, 1, 1, 33)]
+    >>> list(plan_blocks(np.arange(1000), 2, 2))
+    [(0, 512, 16, 0), (512, 488, 16, 512)]
+    >>> list(plan_blocks(np.arange(20), 100, 2))
+    [(0, 16, 16, 0), (16, 4, 16, 16)]
     """
-    # The affinity mask and not the number of processors: a batch system may grant a few cores of a large machine.
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    asked = [os.environ.get(name, "") for name in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS")]
-    return max(1, min([cores, *(int(text) for text in asked if text.isdigit())]))
+    breaks = np.flatnonzero(np.diff(replicates) != 1) + 1
+    for begin, end in zip([0, *breaks], [*breaks, replicates.size], strict=True):
+        row = int(begin)
+        for count, lanes, width in block_sizes(int(end - begin), agents, threads):
+            for _ in range(count):
+                yield int(replicates[row]), lanes, width, row
+                row += lanes
 
 
-def bytes_needed(
-    agents: int,
-    entries: int,
-    replicates: NDArray[np.int64],
-    itemsize: int,
-    *,
-    memory: bool,
-    hidden: bool = False,
-    series: bool = False,
-) -> int:
-    """Return what blocks, graph and final states will take at most, before any of it is allocated.
+def block_sizes(replicates: int, agents: int, threads: int) -> Iterator[tuple[int, int, int]]:
+    """Yield (how many, lanes, width) of the blocks that hold so many consecutive replicates, in their order.
 
-    ``memory`` and ``hidden`` are whether noise has a memory, and whether hidden opinions adapt; ``series`` is whether
-    steps sum a Taylor series, which has two stages, two draws and coefficients of its own.
+    >>> list(block_sizes(34, 10**6, 2))
+    [(2, 16, 16), (2, 1, 1)]
     """
-    runs = 1 + int(np.count_nonzero(np.diff(replicates) != 1))
-    # At most one padded block per stretch of consecutive numbers.
-    lanes = replicates.size + (WIDTH - 1) * runs if replicates.size > NARROW_UP_TO else replicates.size
-    state = agents * lanes * itemsize * (2 + memory + hidden + 4 * series) + 400 * agents * series
-    # Columns of both layouts and weights, while the kernels' copy exists beside the network itself.
-    graph = entries * (4 + 4 + 2 * itemsize) + agents * (4 * itemsize + 12)
-    return state + graph + replicates.size * agents * itemsize * (1 + memory + hidden)
+    # At most the share of one thread, rounded up.
+    layers = min(max(1, _NUMBERS // (agents * WIDTH)), -(-replicates // (WIDTH * threads)))
+    whole, rest = divmod(replicates, layers * WIDTH)
+    # A few replicates at the end are cheaper one at a time than in a block that is mostly padding; in a small network
+    # by less than the second kernel takes to load or to compile.
+    narrow = rest <= NARROW_UP_TO and (whole == 0 or agents * WIDTH > _NUMBERS)
+    width, lanes = (1, min(max(1, _NUMBERS // agents), max(1, rest))) if narrow else (WIDTH, max(1, rest))
+    sizes = ((whole, layers * WIDTH, WIDTH), (rest // lanes, lanes, width), (1, rest % lanes, width))
+    yield from (size for size in sizes if size[0] and size[1])
+
+
+def is_scattered(matrix: csr_array, itemsize: int) -> bool:
+    """Return whether a step over this network waits for memory: large states, and neighbours far from each other."""
+    # Half of the caches, which the state after the step shares with the one before it.
+    if matrix.shape[0] * itemsize <= CACHE // 2 or matrix.nnz == 0:
+        return False
+    edges = np.linspace(0, matrix.nnz - 1, _SAMPLE).astype(np.int64)
+    rows = np.searchsorted(matrix.indptr, edges, side="right") - 1
+    distant = np.abs(matrix.indices[edges].astype(np.int64) - rows) >= BLOCK
+    return bool(distant.mean() > _SCATTERED)
+
+
+def steps_of_segment(agents: int, replicates: int, itemsize: int, *, cost: int = 1) -> int:
+    """Return the number of steps between two checks of progress and Ctrl-C, at least one however large the state is."""
+    return min(max(1, int(_SEGMENT / cost / (agents * max(replicates, 1) * itemsize))), _STEPS)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -38,7 +38,6 @@ from peerpressure.engine.plan import (
     BLOCK,
     CHUNK,
     FRESH,
-    NARROW_UP_TO,
     STREAM_FRESH,
     STREAM_FROZEN,
     UNIT,
@@ -48,6 +47,8 @@ from peerpressure.engine.plan import (
     coin_thresholds,
     draw_of,
     network_step,
+    plan_blocks,
+    steps_of_segment,
 )
 from peerpressure.engine.random import BATCH, GROUP, filler_of
 from peerpressure.engine.temporal import EventArrays, add_up_all, apply_changes, copy_of, no_changes, roomy_graph
@@ -59,7 +60,6 @@ from peerpressure.noise import AR1, Frozen
 # Blocks of replicates.
 
 _PIECE = 2**12  # agents whose states are transposed at a time
-_NUMBERS = 2**16  # in the layers of a block: a step of that many numbers outweighs the cost of a call from Python
 
 
 def activity_of(plan: RunPlan, clock: Clock) -> Activity | None:
@@ -111,41 +111,11 @@ class Block:
         if values.ndim == 1:
             target[:] = values[:, None]
             return
-        padding = field.shape[0] * self.width - self.lanes
-        # Padding lanes are stepped and never read; finite values there cannot slow down or trap the arithmetic.
-        padded = np.concatenate([values, np.broadcast_to(values[0], (padding, values.shape[1]))])
-        target[:] = padded.reshape(field.shape[0], self.width, -1).swapaxes(1, 2)
-
-
-def plan_blocks(replicates: NDArray[np.int64], agents: int, threads: int) -> Iterable[tuple[int, int, int, int]]:
-    """Cut replicate numbers into (first, lanes, width, row); only consecutive numbers share a block.
-
-    Small networks get blocks of many layers, because a call costs as much as many of their steps; but never so many
-    that a thread would have no block.
-
-    >>> list(plan_blocks(np.arange(34), 10**6, 2))
-    [(0, 16, 16, 0), (16, 16, 16, 16), (32, 1, 1, 32), (33, 1, 1, 33)]
-    >>> list(plan_blocks(np.arange(1000), 2, 2))
-    [(0, 512, 16, 0), (512, 488, 16, 512)]
-    >>> list(plan_blocks(np.arange(20), 100, 2))
-    [(0, 16, 16, 0), (16, 4, 16, 16)]
-    """
-    most = max(1, _NUMBERS // (agents * WIDTH))
-    most_narrow = max(1, _NUMBERS // agents)
-    breaks = np.flatnonzero(np.diff(replicates) != 1) + 1
-    for begin, end in zip([0, *breaks], [*breaks, replicates.size], strict=True):
-        # At most the share of one thread, rounded up.
-        layers = min(most, -(-int(end - begin) // (WIDTH * threads)))
-        row = int(begin)
-        while row < end:
-            rest = int(end) - row
-            # A few replicates at the end are cheaper one at a time than in a block that is mostly padding; in a small
-            # network by less than the second kernel takes to load or to compile.
-            narrow = rest <= NARROW_UP_TO and (row == begin or agents * WIDTH > _NUMBERS)
-            width = 1 if narrow else WIDTH
-            lanes = min(layers * WIDTH if width > 1 else most_narrow, rest)
-            yield int(replicates[row]), lanes, width, row
-            row += lanes
+        for layer, lanes in enumerate(target):
+            rows = values[layer * self.width : (layer + 1) * self.width]
+            lanes[:, : len(rows)] = rows.T
+            # Padding lanes are stepped and never read; finite values there cannot slow down or trap the arithmetic.
+            lanes[:, len(rows) :] = values[0][:, None]
 
 
 def make_blocks(
@@ -173,9 +143,6 @@ def make_blocks(
 
 # The run.
 
-# Bytes of state between two checks of progress and Ctrl-C, less than a second; and steps, so that what is computed for
-# each of them stays in the caches.
-_SEGMENT, _STEPS = 2e9, 2**14
 _AGENT = 3.0  # cost of noise and update of an agent, in gathered neighbours
 # Numbers in a step from which sharing its agents among threads outweighs their meeting at its end: in the kernel, or
 # where that cannot be, in Python.
@@ -308,9 +275,7 @@ class ProcessorRun:
     def _segments(self) -> Iterator[tuple[int, int]]:
         """Cut the steps into (begin, end], short enough for progress and Ctrl-C; single steps where Python draws."""
         plan = self.plan
-        # At least one step, however large the state is.
-        state = plan.model.n * max(plan.replicates.size, 1) * plan.dtype.itemsize
-        size = min(max(1, int(_SEGMENT / self.cost / state)), _STEPS)
+        size = steps_of_segment(plan.model.n, plan.replicates.size, plan.dtype.itemsize, cost=self.cost)
         if self.drawn_by_python:
             size = 1
         begin, last = plan.start_step, plan.start_step + plan.steps

@@ -30,11 +30,11 @@ from peerpressure.model import Model
 from peerpressure.networks import Network
 from peerpressure.privacy import exposure
 from peerpressure.progress import checkpoint
+from peerpressure.recording import Record
 from peerpressure.recovery import Estimate, NetworkEstimate, Observation, recover
 from peerpressure.report.run import recorded_epsilon
 from peerpressure.scenario._scenario import Observe, Privacy
-from peerpressure.simulation import Record, simulate
-from peerpressure.statespace import state_layout
+from peerpressure.simulation import simulate
 from peerpressure.theory import (
     LimitLaw,
     Outcome,
@@ -110,7 +110,7 @@ def drawn_edges(network: Network) -> tuple[NDArray[np.uint32], NDArray[np.uint32
 
 def verdict_facts(built: BuiltScenario, limits: Limits) -> dict[str, Any]:
     """Return the verdict as plain values, with an unknown outcome where the diagnosis takes too long."""
-    return _plain_verdict(_diagnosed(built, limits) or _unknown(built.model), built.model)
+    return _plain_verdict(_diagnosed(built, limits) or _unknown(built.model), built)
 
 
 def forecast_facts(built: BuiltScenario, limits: Limits) -> dict[str, Any] | None:
@@ -119,7 +119,7 @@ def forecast_facts(built: BuiltScenario, limits: Limits) -> dict[str, Any] | Non
         return None
     # Advice takes several times the work of the forecast, which must not be lost with it.
     verdict = _diagnosed(built, limits, built.steps) or _diagnosed(built, limits, built.steps, advise=False)
-    return None if verdict is None else _plain_verdict(verdict, built.model)
+    return None if verdict is None else _plain_verdict(verdict, built)
 
 
 def _diagnosed(
@@ -152,8 +152,9 @@ def _unknown(model: Model) -> Verdict:
     return Verdict(Outcome.UNKNOWN, reasons, False, model.consensus_value, model.kappa, pressure, rate, law)
 
 
-def _plain_verdict(verdict: Verdict, model: Model) -> dict[str, Any]:
-    sentences = {"text": str(verdict), "summary": summary(verdict, model), "outlook": outlook(verdict)}
+def _plain_verdict(verdict: Verdict, built: BuiltScenario) -> dict[str, Any]:
+    in_words = summary(verdict, built.model, drawn=built.scenario.drawn_hidden is not None)
+    sentences = {"text": str(verdict), "summary": in_words, "outlook": outlook(verdict)}
     plain = verdict.to_dict() | sentences
     for one in () if plain["advice"] is None else plain["advice"]["suggestions"]:
         # The section of a scenario to take over; a table of pressures has no control on the page.
@@ -238,7 +239,7 @@ def _pressures(built: BuiltScenario) -> Arrays:
 def shown_times(built: BuiltScenario, limits: Limits) -> Thinning:
     """Return as many times as fit into one picture: one number for each agent, time and kind of opinion."""
     # Hidden opinions that adapt are a second path beside the public ones.
-    numbers = built.model.n * (1 + state_layout(built.model).has_hidden)
+    numbers = built.model.n * (1 + built.model.layout.has_hidden)
     return thinned(built.steps, min(limits.times, limits.states // numbers))
 
 
@@ -306,7 +307,7 @@ def observe_answer(built: BuiltScenario, limits: Limits) -> bytes:
     experiment = first_replicate(built)
     methods, arrays = _estimates(built, experiment, observation)
     exposed, more = _exposure(built, observation, last)
-    budget, over_time = _budget(built, experiment, last)
+    budget, over_time = _budget(built, experiment, observation, last)
     arrays["truth"], arrays["seen"] = experiment.truth[0], _observed(built.model, observation)
     facts = {"methods": methods, "steps": last, "exposure": exposed, "budget": budget}
     return pack(facts, arrays | more | over_time)
@@ -392,15 +393,15 @@ def _exposure(built: BuiltScenario, observation: Observation, steps: int) -> tup
     return facts, arrays
 
 
-def _budget(built: BuiltScenario, experiment: Experiment, steps: int) -> tuple[dict[str, Any], Arrays]:
-    """Return the privacy budget against an observer of all agents, at the last step and over time."""
+def _budget(
+    built: BuiltScenario, experiment: Experiment, observation: Observation, steps: int
+) -> tuple[dict[str, Any], Arrays]:
+    """Return the privacy budget against the observer, at the last step and over time."""
     terms = built.scenario.privacy or Privacy()
     facts: dict[str, Any] = {"sensitivity": terms.sensitivity, "delta": terms.delta}
-    count = CONTINUOUS_HORIZONS if built.continuous else HORIZONS
-    # Rounding makes small horizons coincide, and unique removes the repeats.
-    times = np.unique(np.geomspace(1, steps, count).round().astype(np.int64))
+    times = _horizons(built, observation, steps)
     try:
-        budgets = [experiment.budget_after(horizon) for horizon in times.tolist()]
+        budgets = [experiment.budget_after(horizon, observed=observation) for horizon in times.tolist()]
     except FATAL:
         raise
     except FAILURES as error:
@@ -417,6 +418,19 @@ def _budget(built: BuiltScenario, experiment: Experiment, steps: int) -> tuple[d
     limit = "" if np.isnan(last.epsilon_limit) else f"ε, all times: {last.epsilon_limit:.3g}."
     text = " ".join([last.promise, last.definition.text, limit, warning])
     return facts | {"epsilon": last.epsilon, "mu": last.mu, "summary": spent(last, steps), "text": text}, arrays
+
+
+def _horizons(built: BuiltScenario, observation: Observation, steps: int) -> NDArray[np.int64]:
+    """Return the steps up to which the budget is computed, evenly spaced on a logarithmic axis."""
+    first = min(steps, max(1, observation.first_step if observation.times is None else min(observation.times)))
+    few = observation.times is not None and not set(observation.times) >= set(range(1, steps + 1))
+    if observation.agents is None and first == 1 and not few:
+        count = CONTINUOUS_HORIZONS if built.continuous else HORIZONS
+        # Rounding makes small horizons coincide, and unique removes the repeats.
+        return np.unique(np.geomspace(1, steps, count).round().astype(np.int64))
+    # An account of a part follows the state step by step; all of these together take as long as three of the longest.
+    halved = steps // 2 ** np.arange(int(np.log2(steps / first)) + 1)
+    return np.unique(np.append(halved, first))
 
 
 def _observed(model: Model, observation: Observation) -> NDArray[np.uint32]:

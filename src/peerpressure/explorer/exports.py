@@ -31,8 +31,9 @@ from peerpressure.explorer.protocol import FATAL, Limits, RequestError
 from peerpressure.measures import estimates, summaries
 from peerpressure.model import Model
 from peerpressure.progress import checkpoint
+from peerpressure.recording import Record
 from peerpressure.report.store import to_csv
-from peerpressure.simulation import Record, simulate
+from peerpressure.simulation import simulate
 from peerpressure.trajectory import SUMMARIES, Trajectory
 
 if TYPE_CHECKING:

@@ -28,8 +28,7 @@ from peerpressure.scenario._loading import dotted, explain, inconsistencies
 from peerpressure.scenario._network import NetworkFileSection
 from peerpressure.scenario._system import OptimalSection
 from peerpressure.schedules import Schedule, Table
-from peerpressure.sde import SDE
-from peerpressure.statespace import model_of, step_length
+from peerpressure.statespace import System
 from peerpressure.theory._optimal_schedule import pass_work
 
 Networks: TypeAlias = tuple[Network, TemporalNetwork | None]
@@ -50,7 +49,7 @@ class BuiltScenario:
 
     scenario: Scenario
     model: Model
-    system: Model | SDE
+    system: System
     time_step: float = 1
     continuous: bool = False
 
@@ -68,8 +67,8 @@ class BuiltScenario:
 def build(scenario: Scenario) -> BuiltScenario:
     """Return the scenario with its model."""
     system = scenario.system()
-    model = model_of(system)
-    return BuiltScenario(scenario, model, system, step_length(system), continuous=system is not model)
+    model = system.model
+    return BuiltScenario(scenario, model, system, system.step, continuous=system is not model)
 
 
 @final

@@ -364,7 +364,8 @@ class Limits:
         if got > most:
             # "here", because the command line has no such limits.
             rule = f"{what} must be at most {most:,} here"
-            raise RequestError(422, message(rule, got=f"{got:,.0f}", remedy=remedy), where)
+            # Rounded up, because a part of one is above the limit as well.
+            raise RequestError(422, message(rule, got=f"{math.ceil(got):,}", remedy=remedy), where)
 
     def check_network(self, section: Any, steps: int) -> None:
         """Check the size of a network before it is built."""

@@ -27,12 +27,16 @@ _PLAIN = {
 }
 
 
-def summary(verdict: Verdict, model: Model) -> str:
-    """Return what becomes of the public opinions, in words that need no mathematics."""
+def summary(verdict: Verdict, model: Model, *, drawn: bool = False) -> str:
+    """Return what becomes of the public opinions, in words that need no mathematics.
+
+    Where hidden opinions are ``drawn`` at random, the sentence about their mean says so.
+    """
     decimals = _decimals(model)
     in_numbers = _IN_NUMBERS.get(verdict.outcome)
     text = None if in_numbers is None else in_numbers(verdict, decimals)
-    return text or _PLAIN.get(verdict.outcome, "All agents come to agree.")
+    text = text or _PLAIN.get(verdict.outcome, "All agents come to agree.")
+    return text.replace(MEAN, f"{MEAN}, which are drawn at random") if drawn else text
 
 
 def outlook(verdict: Verdict) -> str | None:
@@ -67,12 +71,14 @@ def exposed(found: Exposure) -> str:
 
 
 def spent(budget: Budget, steps: int) -> str:
-    """Return the privacy that a run costs."""
+    """Return the privacy that a run costs under the budget's observer."""
     if not math.isfinite(budget.epsilon):
-        return "The run gives hidden opinions away: no finite ε bounds what it reveals."
+        return "The run gives hidden opinions away: no finite ε bounds what this observer learns."
     much = "little" if budget.epsilon <= 1 else "much" if budget.epsilon > STRONG else "something"
     epsilon = f"{budget.epsilon:,.0f}" if budget.epsilon >= 10 else f"{budget.epsilon:.2g}"
-    return f"After {steps:,} steps ε = {epsilon}: the run may reveal {much} about the opinion of one agent."
+    one = "opinion of one agent on one topic" if budget.model.network.topics else "opinion of one agent"
+    secret = "as long as the seed is secret"
+    return f"After {steps:,} steps ε = {epsilon}: this observer may learn {much} about the {one}, {secret}."
 
 
 def _decimals(model: Model) -> int:

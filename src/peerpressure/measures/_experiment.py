@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from peerpressure.immutable import read_only
 from peerpressure.model import Model
 from peerpressure.networks import TemporalNetwork
 from peerpressure.privacy import Budget, Exposure, Frontier, budget, exposure, frontier
-from peerpressure.recovery import Estimate, NetworkEstimate, Target, recover
+from peerpressure.recording import Record
+from peerpressure.recovery import Estimate, NetworkEstimate, Observation, Target, recover
 from peerpressure.scenario import Scenario
 from peerpressure.scenario._scenario import Privacy
 from peerpressure.scenario._section import as_labels
-from peerpressure.sde import SDE
-from peerpressure.simulation import Record, simulate
-from peerpressure.statespace import model_of
+from peerpressure.simulation import simulate
+from peerpressure.statespace import System
 from peerpressure.theory import Verdict, diagnose
 from peerpressure.trajectory import Trajectory
 
@@ -33,6 +34,7 @@ MOST_BUDGETS = 24  # times at which the privacy budget is computed
 
 
 @final
+@read_only
 @dataclass(frozen=True, eq=False)
 class Experiment:
     """A scenario and its results, each computed when first used.
@@ -72,7 +74,7 @@ class Experiment:
     progress: bool = False
 
     @cached_property
-    def system(self) -> Model | SDE:
+    def system(self) -> System:
         """The simulated system: the model, or its SDE where time is continuous."""
         # Cached, because building draws networks and agents, which is slow, and all results are about this system.
         return self.scenario.system()
@@ -80,7 +82,7 @@ class Experiment:
     @property
     def model(self) -> Model:
         """The model."""
-        return model_of(self.system)
+        return self.system.model
 
     @property
     def steps(self) -> int:
@@ -161,7 +163,7 @@ class Experiment:
         """The privacy budget of the recorded data: all replicates, and y₀ unless only the final state is recorded."""
         return self.budget_after(self.steps, recorded=True)
 
-    def budget_after(self, steps: int, *, recorded: bool = False) -> Budget:
+    def budget_after(self, steps: int, *, recorded: bool = False, observed: Observation | None = None) -> Budget:
         """Return the privacy budget up to a step, of one run without y₀ or of all recorded data.
 
         Parameters
@@ -170,6 +172,8 @@ class Experiment:
             The number of steps, at least 1.
         recorded : bool, default False
             Whether to account for all that was recorded: every replicate, and y₀ if states or summaries are kept.
+        observed : Observation, optional
+            Which agents are observed, and when; by default everyone at every step.
 
         Returns
         -------
@@ -188,13 +192,14 @@ class Experiment:
             # Even a minimum or a mean of y₀ = x₀ has no noise on it.
             sees_start=recorded and (keep.states or keep.summaries),
             runs=run.replicates if recorded else 1,
+            observed=observed,
             insiders=as_labels(asked.insiders),
         )
 
     @cached_property
     def frontier(self) -> Frontier | None:
         """The cost of other noise designs; None where that takes long, or the model is not that of the paper."""
-        plain = isinstance(self.system, Model) and self.model.is_plain and self.model.network.is_simple
+        plain = not self.system.is_continuous and self.model.is_plain and self.model.network.is_simple
         if not plain or self.model.n * self.steps > MOST_COMPARED:
             return None
         asked = self.scenario.privacy or Privacy()
@@ -244,7 +249,7 @@ def tables_of(experiment: Experiment) -> Iterator[tuple[str, pd.DataFrame]]:
         if experiment.scenario.observe.unknown_network is not None:
             yield "inferred_network", experiment.inferred_network.to_dataframe()
     yield "agents", agents(experiment)
-    if experiment.scenario.privacy is not None and isinstance(experiment.system, Model):
+    if experiment.scenario.privacy is not None and not experiment.system.is_continuous:
         yield "budget", spent(experiment)
         if experiment.frontier is not None:
             yield "frontier", experiment.frontier.table

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import shutil
 import tempfile
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -12,12 +13,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from peerpressure.dates import ROUNDING
-from peerpressure.errors import FileFormatError, InvalidInputError, TooLargeError, first_few, message
-from peerpressure.files import amount, naming
-from peerpressure.model import Model
+from peerpressure.errors import FileFormatError, InvalidInputError, first_few, message
+from peerpressure.files import naming
+from peerpressure.recording import SCENARIO_WORDS, Record, as_record, in_toml, require_run_memory
+from peerpressure.resources import Memory, amount, require_memory
 from peerpressure.scenario import Scenario
-from peerpressure.sde import SDE
-from peerpressure.simulation import memory_needed
+from peerpressure.simulation import run_size
+from peerpressure.statespace import System
 from peerpressure.storage import by_topic, on_steps, read_frame
 from peerpressure.trajectory import Trajectory
 
@@ -50,9 +52,7 @@ class ObservedOutputs(NamedTuple):
     description: str
 
 
-def read_outputs(
-    path: str | Path, system: Model | SDE, step: str | None = None, origin: object = None
-) -> ObservedOutputs:
+def read_outputs(path: str | Path, system: System, step: str | None = None, origin: object = None) -> ObservedOutputs:
     r"""Return the outputs in a file as runs of the system, one for each topic; an SDE has real times.
 
     Parameters
@@ -93,7 +93,7 @@ def read_outputs(
     ...     read_outputs(file, Model(k2(), [1.0, 2.0])).runs[""].states
     array([[[1., 2.]]])
     """
-    model, length = (system.model, system.step) if isinstance(system, SDE) else (system, None)
+    model, length = system.model, system.step if system.is_continuous else None
     with naming(path, "a file of outputs"):
         frame, words = read_frame(path, model)
         if length is not None and step is None:
@@ -131,7 +131,6 @@ def _multiples(frame: pd.DataFrame, step: float) -> pd.DataFrame:
 
 NUMBER = 20  # characters of a number in a table, with all its digits
 PAGES = 5_000_000  # bytes of figures and report, which do not grow with the run
-_LESS = "record less, for instance record = 'summaries' or { every = 10 }, or run fewer replicates"
 
 
 def check_room(scenario: Scenario, out: Path) -> str:
@@ -168,28 +167,22 @@ def check_room(scenario: Scenario, out: Path) -> str:
     >>> check_room(scenario_from({"network": {"generator": "k2"}, "run": {"steps": 9}}), Path("."))
     '... of memory, up to ... on disk'
     """
-    import psutil
-
     asked = scenario.run
-    memory = sum(memory_needed(scenario.system(), asked.steps, asked.replicates, asked.recording()))
+    size = run_size(scenario.system(), asked.steps, asked.replicates, asked.recording())
+    require_run_memory(size, SCENARIO_WORDS)
     disk = disk_needed(scenario)
-    # Allocation itself does not fail on systems that overcommit memory; the process would be killed during the run.
-    free = psutil.virtual_memory().available
-    if memory > free:
-        rule = f"a run must fit in memory, of which {amount(free)} is free"
-        raise TooLargeError(message(rule, got=f"{amount(memory)} to hold it", remedy=_LESS))
-    _check_disk(out, disk)
-    return f"{amount(memory)} of memory, up to {amount(disk)} on disk"
+    _check_disk(scenario, out, disk)
+    return f"{amount(size.total())} of memory, up to {amount(disk)} on disk"
 
 
-def disk_needed(scenario: Scenario) -> int:
-    """Return an upper estimate of the bytes that the results of a scenario take on disk."""
-    keep, n, replicates, output = (
-        scenario.run.recording(),
-        scenario.graph.n,
-        scenario.run.replicates,
-        scenario.output,
-    )
+def disk_needed(scenario: Scenario, keep: Record | None = None, replicates: int | None = None) -> int:
+    """Return an upper estimate of the bytes that the results of a scenario take on disk.
+
+    ``keep`` and ``replicates`` are what would be recorded instead of what the scenario asks for.
+    """
+    keep = scenario.run.recording() if keep is None else keep
+    replicates = scenario.run.replicates if replicates is None else replicates
+    n, output = scenario.graph.n, scenario.output
     # An upper estimate before anything is simulated: a run that fills the disk would lose hours of work.
     agents = n if keep.agents is None else scenario.graph.indices(keep.agents).size
     times = math.ceil(scenario.run.steps / keep.every) + 1
@@ -208,7 +201,7 @@ def disk_needed(scenario: Scenario) -> int:
     return total + PAGES * (output.figures or output.report) + 50_000
 
 
-def _check_disk(out: Path, needed: int) -> None:
+def _check_disk(scenario: Scenario, out: Path, needed: int) -> None:
     # The folder may not exist yet; the disk is that of its nearest existing ancestor.
     there = next(place for place in (out, *out.absolute().parents) if place.exists())
     try:
@@ -218,10 +211,21 @@ def _check_disk(out: Path, needed: int) -> None:
             free = shutil.disk_usage(there).free
     except OSError as error:
         raise no_place(out, error) from error
-    if needed > free:
-        rule = f"results must fit on the disk, of which {amount(free)} is free in {there}"
-        remedy = f"free some, name another folder with --out, or {_LESS}"
-        raise TooLargeError(message(rule, got=f"{amount(needed)} to write", remedy=remedy))
+    disk = Memory(free, f" in {there}", "on the disk")
+    remedy = ", ".join([*_smaller_results(scenario, free), "name another folder with --out, or free some room"])
+    require_memory(needed, what="results", remedy=remedy, memory=disk)
+
+
+def _smaller_results(scenario: Scenario, free: int) -> Iterator[str]:
+    """Yield changes of a scenario with which its results fit on the disk."""
+    keep, replicates = scenario.run.recording(), scenario.run.replicates
+    records = [replace(keep, every=10 * keep.every), Record(states=False, every=keep.every), as_record("final")]
+    for smaller in records:
+        # What records no more than the scenario does, and would take as much, is no remedy.
+        if disk_needed(scenario, smaller) < min(disk_needed(scenario), free + 1):
+            yield f"set {in_toml(replace(smaller, agents=None), '[...]' if smaller.agents else '')}"
+    if replicates > 1 and disk_needed(scenario, replicates=1) <= free:
+        yield "run fewer replicates"
 
 
 def no_place(out: Path, error: OSError) -> FileFormatError:

@@ -16,11 +16,12 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from peerpressure.errors import InvalidInputError, message
 from peerpressure.measures._experiment import Experiment, network_counts
 from peerpressure.networks import shortest_window
 from peerpressure.parameters import summary
+from peerpressure.recording import Record
 from peerpressure.scenario import Scenario, scenario_from
-from peerpressure.simulation import Record
 from peerpressure.theory import Outcome, mode_error, retention
 
 Values: TypeAlias = Iterator[tuple[str, int | None, float]]
@@ -205,7 +206,7 @@ MEASURES: Mapping[str, Measure] = MappingProxyType(
 
 
 # Parameters of a unit that are no fields of the scenario.
-FIXED = ("scenario", "measures", "threshold")
+FIXED = ("scenario", "measures", "threshold", "folder")
 
 
 def with_fields(data: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -247,6 +248,13 @@ def with_fields(data: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str,
     return new
 
 
+def check_distinct_names(names: Sequence[str]) -> None:
+    """Raise if a measure is named twice, whose rows would be doubled."""
+    for i, name in enumerate(names):
+        if name in names[:i]:
+            raise InvalidInputError(message("measures must differ", got=f"{name!r} twice", remedy="name each once"))
+
+
 def measure(experiment: Experiment, names: Sequence[str]) -> list[dict[str, Any]]:
     """Return tidy rows, one for each measure, detail and replicate.
 
@@ -255,12 +263,17 @@ def measure(experiment: Experiment, names: Sequence[str]) -> list[dict[str, Any]
     experiment : Experiment
         The experiment.
     names : sequence of str
-        Names in ``MEASURES``.
+        Different names in ``MEASURES``.
 
     Returns
     -------
     list of dict
         Keys ``measure``, ``detail``, ``replicate`` (None for what does not depend on it) and ``value``.
+
+    Raises
+    ------
+    InvalidInputError
+        If a name is given twice.
 
     See Also
     --------
@@ -274,6 +287,7 @@ def measure(experiment: Experiment, names: Sequence[str]) -> list[dict[str, Any]
     >>> measure(Experiment(scenario_from(parts)), ["verdict"])
     [{'measure': 'verdict', 'detail': 'consensus', 'replicate': None, 'value': 1.0}]
     """
+    check_distinct_names(names)
     return [
         {"measure": name, "detail": detail, "replicate": replicate, "value": value}
         for name in names
@@ -297,8 +311,8 @@ def measure_scenario(parameters: Mapping[str, Any], seed: int) -> list[dict[str,
     Parameters
     ----------
     parameters : mapping
-        The ``scenario`` as nested tables, the names of ``measures``, the ``threshold`` of consensus, and fields to set
-        by their dotted paths.
+        The ``scenario`` as nested tables, the names of ``measures``, the ``threshold`` of consensus, the ``folder``
+        that paths start from, by default the current one, and fields to set by their dotted paths.
     seed : int
         Seed of the unit, an unsigned number of 64 bits.
 
@@ -323,7 +337,7 @@ def measure_scenario(parameters: Mapping[str, Any], seed: int) -> list[dict[str,
     fields = {name: value for name, value in parameters.items() if name not in FIXED}
     # A file holds signed numbers of 64 bits, and a unit's seed is an unsigned one.
     point = with_fields(parameters["scenario"], {"run.seed": seed >> 1} | fields)
-    scenario, names = scenario_from(point), parameters["measures"]
+    scenario, names = scenario_from(point, folder=parameters.get("folder", ".")), parameters["measures"]
     keep = _record(scenario, states=any(MEASURES[name].needs_states for name in names))
     # Workers of a sweep share the machine already, so that each computes in one thread.
     return measure(Experiment(scenario, keep, parameters["threshold"], threads=1), names)

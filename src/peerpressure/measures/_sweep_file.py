@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +13,8 @@ from typing import Annotated, Any, Literal, TypeAlias, final
 from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.measures._measures import MEASURES, with_fields
+from peerpressure.files import expanded
+from peerpressure.measures._measures import MEASURES, check_distinct_names, with_fields
 from peerpressure.scenario import Problem, Scenario, ScenarioError, load_scenario
 from peerpressure.scenario._loading import explain, line_of, lines_of, parse_toml, read_as
 from peerpressure.scenario._section import (
@@ -26,7 +28,9 @@ from peerpressure.scenario._section import (
     among,
     read_text,
 )
+from peerpressure.scenario._system import ScheduleSection
 from peerpressure.sweep import Draws, Plan, Range
+from peerpressure.sweep._plan import canonical, hash_text
 
 TASK = "peerpressure.measures:measure_scenario"
 CHECKED = 2_000  # points validated before a sweep starts; an error at one is usually an error at many
@@ -94,6 +98,11 @@ class Measured(Section):
         Annotated[str, AfterValidator(among(MEASURES, "a measure")), Field(json_schema_extra={"enum": [*MEASURES]})]
     ] = Field(min_length=1)
     threshold: Positive = 0.01
+
+    @model_validator(mode="after")
+    def _differ(self) -> Measured:
+        check_distinct_names(self.names)
+        return self
 
 
 class SweepOutput(Section):
@@ -171,21 +180,24 @@ def load_sweep(path: str | Path) -> Sweep:
     >>> list(sweep.plan.axes), len(sweep.plan)
     (['noise.std'], 20)
     """
-    file = Path(path)
+    file = expanded(path)
     text = read_text(file, "a sweep file")
     data = parse_toml(text, str(path))
     if "scenario" not in data and data.keys() & {"network", "run"}:
         raise ScenarioError([Problem("", f"this is a scenario; use peerpressure run {path}")], str(path))
     asked = read_as(SweepFile, text, folder=file.parent, source=str(path))
     # Only what the file sets: defaults written out would conflict with an axis that replaces a section's kind.
-    scenario = load_scenario(asked.scenario).model_dump(exclude_none=True, exclude_unset=True)
+    # Paths start from the folder of the sweep, so that results do not depend on where it lies and is run.
+    context = {"folder": file.parent}
+    scenario = load_scenario(asked.scenario).model_dump(exclude_none=True, exclude_unset=True, context=context)
     fixed = {"scenario": scenario, "measures": asked.measure.names, "threshold": asked.measure.threshold}
+    local = {"folder": str(file.parent.absolute())}
     try:
         axes = {axis.field: axis.along() for axis in asked.axis}
         # A dict keeps only the last of two axes with one field, and the grid would silently be smaller.
         if len(axes) < len(asked.axis):
             raise InvalidInputError(message("axes must differ", got="a field twice", remedy="join their values"))
-        plan = Plan(TASK, base=fixed, axes=axes, replications=asked.replications, seed=asked.seed)
+        plan = Plan(TASK, base=fixed, axes=axes, replications=asked.replications, seed=asked.seed, local=local)
     except InvalidInputError as error:
         raise ScenarioError([Problem("axis", str(error), line_of(("axis", 0), lines_of(text)))], str(path)) from None
     # One wrong value of an axis is wrong at every point that contains it, and is reported once.
@@ -201,16 +213,52 @@ def load_sweep(path: str | Path) -> Sweep:
 def _wrong_points(plan: Plan, scenario: Mapping[str, Any], asked: SweepFile, lines: Any) -> Iterator[Problem]:
     """Yield the problems of the points of a plan, each at the axis that causes it."""
     names: list[str] = [axis.field for axis in asked.axis]
-    points = itertools.product(*(plan.axes[name] for name in names))  # type: ignore[arg-type]  # resolved by the plan
-    for point in itertools.islice(points, CHECKED):
-        fields = dict(zip(names, point, strict=True))
+    first: dict[str, Mapping[str, Any]] = {}
+    for fields in _points(plan):
         try:
             # Only the fields are validated; building the networks of thousands of points would take as long as the
             # sweep.
-            Scenario.model_validate(with_fields(scenario, fields))
+            point = Scenario.model_validate(with_fields(scenario, fields), context=dict(plan.local))
         except ValidationError as error:
             for problem in explain(error, Scenario, {}):
                 yield _blamed(problem, names, lines)
+        else:
+            other = first.setdefault(hash_text(canonical(_meaning(point))), fields)
+            if other != fields:
+                yield _repeated(other, fields, names, lines)
+
+
+def _points(plan: Plan) -> Iterator[dict[str, Any]]:
+    """Yield the fields of the first points of a plan, and of those along each axis."""
+    names, values = list(plan.values), list(plan.values.values())
+    grid = itertools.islice(itertools.product(*values), CHECKED)
+    # In a large grid the first points have few values of the first axes.
+    along = (
+        (*(one[0] for one in values[:i]), value, *(one[0] for one in values[i + 1 :]))
+        for i in range(len(values))
+        for value in values[i][:CHECKED]
+    )
+    for point in itertools.chain(grid, along if len(plan) > CHECKED else ()):
+        yield dict(zip(names, point, strict=True))
+
+
+def _meaning(part: Any) -> Any:
+    """Return what decides the result of a scenario: plain values, with defaults, and formulas in one spelling."""
+    if isinstance(part, ScheduleSection):
+        return dict(part.schedule().to_dict())
+    if isinstance(part, Section):
+        kept = type(part).model_fields.keys() - ({"output"} if isinstance(part, Scenario) else set())
+        return {name: _meaning(getattr(part, name)) for name in kept}
+    return [_meaning(one) for one in part] if isinstance(part, list) else part
+
+
+def _repeated(one: Mapping[str, Any], other: Mapping[str, Any], names: Sequence[str], lines: Any) -> Problem:
+    """Return the problem of two points that are the same scenario, at the first axis in which they differ."""
+    axis = next(i for i, name in enumerate(names) if canonical(one[name]) != canonical(other[name]))
+    got = " and ".join(f"{names[axis]} = {json.dumps(point[names[axis]]):.80}" for point in (one, other))
+    rule, remedy = "points of a sweep must differ", "leave one out; replications repeat a point"
+    text = message(rule, got=f"{got}, which give the same scenario", remedy=remedy)
+    return Problem(f"axis[{axis}]", text, line_of(("axis", axis), lines))
 
 
 def _blamed(problem: Problem, names: Sequence[str], lines: Any) -> Problem:

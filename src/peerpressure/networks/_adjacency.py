@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
@@ -15,12 +16,14 @@ from peerpressure.networks._edge_lists import edges_from_frame
 from peerpressure.networks._validation import (
     Label,
     check_agents,
+    check_attribute,
     check_integer,
     is_frame,
     network_error,
     unknown_labels,
     validate_labels,
 )
+from peerpressure.parameters import composed, merged_forms
 
 Edges = Iterable[tuple[Any, Any]] | tuple[list[Any], list[Any]] | tuple[NDArray[Any], NDArray[Any]] | NDArray[Any] | Any
 GraphParts = tuple[Sequence[Label], list[tuple[int, int]], list[Any] | None]  # labels, ends by position, weights
@@ -75,7 +78,11 @@ def adjacency_from_graph(graph: Any, weight: str | None) -> tuple[coo_array, Seq
     if not is_graph(graph):
         remedy = "for a matrix use Network, for pairs Network.from_edges"
         raise network_error("a graph must be one of NetworkX or igraph", got=type(graph).__name__, remedy=remedy)
-    labels, ends, given = (_igraph_parts if _is_igraph(graph) else _networkx_parts)(graph, weight)
+    names, ends, given = (_igraph_parts if _is_igraph(graph) else _networkx_parts)(graph, weight)
+    labels = validate_labels(names, len(names))
+    if given is None:
+        # Parallel edges without weights have nothing to lose.
+        ends = list(dict.fromkeys(ends))
     # The shape (0, 2) of a graph without edges would otherwise be (0,), which has no two columns.
     i, j = np.array(ends, dtype=np.int64).reshape(-1, 2).T
     values = edge_weights(given, [(labels[a], labels[b]) for a, b in ends] if given is not None else ends)
@@ -98,11 +105,15 @@ def _networkx_parts(graph: Any, weight: str | None) -> GraphParts:
     labels = tuple(graph.nodes)
     place = {label: i for i, label in enumerate(labels)}
     ends = [(place[source], place[target]) for source, target in graph.edges()]
+    if ends and weight not in (None, "weight"):
+        check_attribute(weight, list(dict.fromkeys(name for *_, data in graph.edges(data=True) for name in data)))
     return labels, ends, None if weight is None else [found for *_, found in graph.edges(data=weight, default=1)]
 
 
 def _igraph_parts(graph: Any, weight: str | None) -> GraphParts:
     named = "name" in graph.vs.attributes()
+    if weight not in (None, "weight"):
+        check_attribute(weight, graph.es.attributes())
     labels: Sequence[Label] = tuple(graph.vs["name"]) if named else range(len(graph.vs))
     given = graph.es[weight] if weight is not None and weight in graph.es.attributes() else None
     # igraph fills attributes that some edges lack with None.
@@ -207,6 +218,10 @@ def _by_label(sources: list[Label], targets: list[Label], labels: Iterable[Label
     except TypeError as error:
         remedy = "use numbers, text or tuples of them"
         raise network_error("labels must be hashable", got=error, remedy=remedy) from None
+    form = {end: composed(end) for end in mentioned}
+    if (merged := merged_forms(mentioned)) is not None:
+        warnings.warn(merged, stacklevel=2)
+    mentioned = dict.fromkeys(form.values())
     given = tuple(_sorted_if_integers(mentioned) if labels is None else labels)
     names = validate_labels(given, len(given))
     # Labels that are given must cover all edges; others would be dropped silently.
@@ -214,7 +229,7 @@ def _by_label(sources: list[Label], targets: list[Label], labels: Iterable[Label
     missing = [end for end in mentioned if end not in place]
     if missing:
         raise unknown_labels(missing, names)
-    i, j = (np.fromiter((place[end] for end in ends), np.int64, len(ends)) for ends in (sources, targets))
+    i, j = (np.fromiter((place[form[end]] for end in ends), np.int64, len(ends)) for ends in (sources, targets))
     return i, j, names
 
 

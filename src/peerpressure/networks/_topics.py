@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, kron
 
-from peerpressure.errors import InvalidInputError, ModelError, message
+from peerpressure.errors import InvalidInputError, ModelError, contrast, message
 from peerpressure.networks._validation import (
     Label,
     check_integer,
@@ -77,7 +77,8 @@ def topic_matrix(matrix: Any, names: tuple[Label, ...]) -> NDArray[np.float64]:
     bad = np.flatnonzero(np.abs(sums - 1) > ROUNDING)
     if bad.size:
         rule = "the moduli of each row of a topic matrix must sum to 1"
-        raise network_error(rule, got=f"{sums[bad[0]]:.6g} for topic {names[bad[0]]!r}", remedy=REST)
+        got = contrast(1.0, float(sums[bad[0]]), digits=6)[1]
+        raise network_error(rule, got=f"{got} for topic {names[bad[0]]!r}", remedy=REST)
     return T
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array, issparse
 
-from peerpressure.errors import NetworkError, TooLargeError, did_you_mean, first_few, message
-from peerpressure.parameters import Parameter, Slider
+from peerpressure.errors import NetworkError, did_you_mean, first_few, message
+from peerpressure.parameters import Parameter, Slider, composed
+from peerpressure.resources import require_memory
 
 Label = Hashable
 
@@ -62,13 +64,9 @@ def check_memory(edges: float) -> None:
     """Raise if a graph of this many edges does not fit into the free memory."""
     if edges <= SMALL:
         return
-    import psutil
-
-    free = psutil.virtual_memory().available
-    if edges * BYTES_PER_EDGE > free:
-        need = edges * BYTES_PER_EDGE / 2**30
-        got = f"{edges:.3g} edges, about {need:,.0f} GiB, with {free / 2**30:,.1f} GiB free"
-        raise TooLargeError(message("a network must fit into memory", got=got, remedy="ask for fewer edges"))
+    # A number of edges may be beyond the doubles.
+    what = f"a network of {min(edges, 1e300):.3g} edges"
+    require_memory(min(edges, 1e300) * BYTES_PER_EDGE, what=what, remedy="ask for fewer edges")
 
 
 # Labels
@@ -124,7 +122,7 @@ def _as_python(labels: Iterable[Label]) -> tuple[Label, ...]:
     except TypeError:
         raise network_error("labels must be a sequence", got=repr(labels), remedy="give a list of them") from None
     # NumPy scalars print differently and cannot be written as JSON.
-    return tuple(name.item() if isinstance(name, np.generic) else name for name in names)
+    return tuple(composed(name.item() if isinstance(name, np.generic) else name) for name in names)
 
 
 def _counts(names: tuple[Label, ...]) -> Mapping[Label, int]:
@@ -133,6 +131,14 @@ def _counts(names: tuple[Label, ...]) -> Mapping[Label, int]:
     except TypeError as error:
         remedy = "use numbers, text or tuples of them"
         raise network_error("labels must be hashable", got=error, remedy=remedy) from None
+
+
+def check_attribute(name: str, known: Sequence[str]) -> None:
+    """Raise unless an attribute that was asked for as the weight is one of the edges."""
+    if name not in known:
+        got = ", ".join(map(repr, known)) or "none"
+        remedy = f"name one of these{did_you_mean(name, known)}, or leave weight out"
+        raise network_error(f"an edge must have the attribute {name!r}", got=got, remedy=remedy)
 
 
 def position_in_range(label: Label, n: int) -> int | None:
@@ -175,7 +181,9 @@ def _unframed(frame: Any) -> tuple[NDArray[Any], Sequence[Label]]:
     """Return the weights of a data frame with its columns in the order of its rows, and the labels."""
     rows, columns = (validate_labels(axis.tolist(), len(axis)) for axis in (frame.index, frame.columns))
     if set(rows) == set(columns):
-        return (frame if rows == columns else frame.reindex(columns=frame.index)).to_numpy(), rows
+        # By place: names in another form of Unicode are those of other columns to pandas.
+        place = {label: k for k, label in enumerate(columns)}
+        return frame.to_numpy()[:, [place[label] for label in rows]], rows
     # A table from a file has names above its columns, but mostly none beside its rows.
     named = [axis for axis in (rows, columns) if not isinstance(axis, range)]
     if len(named) == 1:
@@ -222,7 +230,9 @@ def canonical_adjacency(
     _check_weights(entries, labels, signed=signed)
     _check_self_loops(entries, labels)
     repeats = entries.format == "coo"
-    adjacency = _merged(entries, labels) if repeats else csr_array(entries, dtype=np.float64, copy=True)
+    adjacency = (
+        _merged(entries, labels, directed=directed) if repeats else csr_array(entries, dtype=np.float64, copy=True)
+    )
     adjacency.eliminate_zeros()
     if repeats and _is_mirrored(entries):
         return _with_small_indices(adjacency)
@@ -284,8 +294,8 @@ def _check_self_loops(entries: Any, labels: Sequence[Label]) -> None:
         raise network_error("an agent must not be its own neighbour", got=got, remedy=remedy)
 
 
-def _merged(entries: coo_array, labels: Sequence[Label]) -> csr_array:
-    """Return the entries as CSR, with repeated entries of equal weight merged into one."""
+def _merged(entries: coo_array, labels: Sequence[Label], *, directed: bool) -> csr_array:
+    """Return the entries as CSR, with repeated entries of equal weight merged into one, and a warning of that."""
     entries = coo_array((entries.data.astype(np.float64), entries.coords), shape=entries.shape)
     summed = entries.tocsr()
     # Without repeats there is nothing to merge, which saves the sort.
@@ -300,8 +310,34 @@ def _merged(entries: coo_array, labels: Sequence[Label]) -> csr_array:
     if clash.size:
         pairs = [axis[clash].tolist() for axis in (rows, columns, weights)]
         raise _conflicting_weights(zip(*pairs, weights[clash + 1].tolist(), strict=True), labels)
+    _warn_of_repeats(entries, labels, directed=directed)
     first = np.concatenate([[True], ~repeat])
     return coo_array((weights[first], (rows[first], columns[first])), shape=entries.shape).tocsr()
+
+
+def _warn_of_repeats(entries: coo_array, labels: Sequence[Label], *, directed: bool) -> None:
+    """Warn of edges given more than once; many lists have undirected edges in both directions, which is no repeat."""
+    # The second half of a list of undirected edges is the first in the other direction.
+    once = slice(entries.nnz // 2) if not directed and _is_mirrored(entries) else slice(None)
+    rows, columns = (axis[once].astype(np.int64) for axis in entries.coords)
+    codes, counts = np.unique(rows * len(labels) + columns, return_counts=True)
+    several = zip(*(axis.tolist() for axis in np.divmod(codes[counts > 1], len(labels))), strict=True)
+    # A matrix that is symmetric repeats both directions of an edge.
+    pairs = _undirected(several)
+    if pairs:
+        said = "; ".join(described_repeats([(labels[i], labels[j]) for i, j in pairs]))
+        warnings.warn(f"{said}; add up their weights first if each counts", stacklevel=2)
+
+
+def described_repeats(pairs: Sequence[tuple[Label, Label]]) -> list[str]:
+    """Describe edges that were given several times in one direction, if there are any.
+
+    >>> described_repeats([("ann", "bob")])
+    ["1 edge given more than once, counted once: 'ann' and 'bob'"]
+    """
+    named = (f"{a!r} and {b!r}" for a, b in pairs)
+    count = f"{len(pairs):,} edge{'s' * (len(pairs) != 1)}"
+    return [f"{count} given more than once, counted once: {first_few(named, len(pairs))}"] if pairs else []
 
 
 def _conflicting_weights(clashes: Iterable[tuple[int, int, float, float]], labels: Sequence[Label]) -> NetworkError:

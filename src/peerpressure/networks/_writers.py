@@ -132,7 +132,9 @@ def _edge_list(separator: str) -> Writer:
         columns = ["source", "target", "weight"] if network.is_weighted else ["source", "target"]
         i, j, weights = network.edges()
         ends = ([network.labels[k] for k in side.tolist()] for side in (i, j))
-        return _table(columns, zip(*ends, *([weights.tolist()] if network.is_weighted else []), strict=True), separator)
+        rows = list(zip(*ends, *([weights.tolist()] if network.is_weighted else []), strict=True))
+        _check_no_heading(columns, rows)
+        return _table(columns, rows, separator)
 
     return write
 
@@ -223,6 +225,14 @@ def _check_isolated(isolated: Sequence[int], labels: Sequence[Label], rule: str)
     if isolated:
         got = first_few((repr(labels[k]) for k in isolated), len(isolated))
         raise network_error(rule, got=got, remedy="write .npz instead")
+
+
+def _check_no_heading(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Raise if a row would be read as a heading."""
+    same = next((row for row in rows if [str(field).casefold() for field in row] == [*columns]), None)
+    if same is not None:
+        got, remedy = " and ".join(map(repr, same)), "write .npz instead, or rename one of the two agents"
+        raise network_error("an edge in a list must differ from its heading", got=got, remedy=remedy)
 
 
 def _check_unlabelled(network: Network) -> None:

@@ -167,7 +167,7 @@ def _time_axis(axes: Axes, times: pd.Series, log: bool | None = None) -> None:
 
 @styled
 def estimates(table: pd.DataFrame, target: str = "initial") -> Figure:
-    """Show estimated against hidden opinions in the first replicate, one panel per method.
+    """Show estimated against hidden opinions in the first replicate, one panel per method, ± 1 standard deviation.
 
     The target is the "initial" or the "current" hidden opinion.
     """
@@ -183,7 +183,7 @@ def estimates(table: pd.DataFrame, target: str = "initial") -> Figure:
         _against(axes, first[first["method"] == method])
         axes.set_xlabel(truth)
         axes.set_title(f"({letter}) {method}" if len(methods) > 1 else method, loc="left")
-    panels[0].set_ylabel("estimate")
+    panels[0].set_ylabel("estimate ± 1 standard deviation")
     return figure
 
 
@@ -196,7 +196,7 @@ def _against(axes: Axes, rows: pd.DataFrame) -> None:
     # The identity, on which an estimate is exact.
     axes.plot(reach, reach, color=INK, linewidth=0.7, linestyle=DOTTED, zorder=1)
     axes.errorbar(
-        shown["hidden"], shown["value"], yerr=1.96 * shown["std"], fmt="none", ecolor=BLUE, alpha=0.3, elinewidth=0.7
+        shown["hidden"], shown["value"], yerr=shown["std"], fmt="none", ecolor=BLUE, alpha=0.3, elinewidth=0.7
     )
     axes.plot(shown["hidden"], shown["value"], "o", color=BLUE, markersize=2.2, markeredgewidth=0)
 

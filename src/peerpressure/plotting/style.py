@@ -18,7 +18,7 @@ from matplotlib.colors import Colormap, to_rgb
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from peerpressure.files import replacing
+from peerpressure.files import expanded, replacing
 
 # The usual column widths of journals, so that letters and lines are printed in the sizes set below.
 ONE_COLUMN: Final = 3.4  # inches
@@ -272,7 +272,7 @@ def save(figure: Figure, folder: str | Path, name: str) -> list[Path]:
     ...     [path.name for path in save(Figure(), folder, "empty")]
     ['empty.pdf', 'empty.png']
     """
-    place = Path(folder)
+    place = expanded(folder)
     place.mkdir(parents=True, exist_ok=True)
     written = []
     for kind in ("pdf", "png"):

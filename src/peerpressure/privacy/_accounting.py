@@ -39,7 +39,7 @@ def log_delta(mu: ArrayLike, epsilon: ArrayLike) -> Array:
     With a = μ/2 − ε/μ and b = a − μ both terms share the factor e^(−a²/2):
     δ = ½ e^(−a²/2) [erfcx(−a/√2) − erfcx(−b/√2)], where nothing overflows for a < 0.
     """
-    m, e = np.broadcast_arrays(np.asarray(mu, dtype=np.float64), np.asarray(epsilon, dtype=np.float64))
+    m, e = np.broadcast_arrays(_not_negative(mu, "μ"), _not_negative(epsilon, "ε"))
     out = np.full(m.shape, -np.inf)
     # μ = 0 is perfect privacy and μ = ∞ none; both are limits in which the formula is 0/0 or ∞ − ∞.
     some = (m > 0) & (e < np.inf)
@@ -73,6 +73,11 @@ def delta_of(mu: ArrayLike, epsilon: ArrayLike) -> Array:
     -------
     numpy.ndarray
         The probability Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ), accurate also where it is tiny.
+
+    Raises
+    ------
+    InvalidInputError
+        If μ or ε is negative, NaN or no number.
 
     See Also
     --------
@@ -110,7 +115,7 @@ def epsilon_of(mu: ArrayLike, delta: float) -> Array:
     Raises
     ------
     InvalidInputError
-        If δ is not strictly between 0 and 1.
+        If μ is negative, NaN or no number, or δ is not strictly between 0 and 1.
 
     See Also
     --------
@@ -123,7 +128,7 @@ def epsilon_of(mu: ArrayLike, delta: float) -> Array:
     >>> round(float(epsilon_of(1.0, 1e-5)), 4)
     4.3772
     """
-    m = np.atleast_1d(np.asarray(mu, dtype=np.float64))
+    m = np.atleast_1d(_not_negative(mu, "μ"))
     target = np.log(checked_delta(delta))
     # The conversion from zCDP is an upper bound of ε, which brackets the root.
     high = epsilon_of_zcdp(m**2 / 2, delta)
@@ -193,7 +198,7 @@ def epsilon_of_zcdp(rho: ArrayLike, delta: float) -> Array:
     Raises
     ------
     InvalidInputError
-        If δ is not strictly between 0 and 1.
+        If ρ is negative, NaN or no number, or δ is not strictly between 0 and 1.
 
     See Also
     --------
@@ -209,7 +214,7 @@ def epsilon_of_zcdp(rho: ArrayLike, delta: float) -> Array:
     >>> round(float(epsilon_of_zcdp(0.5, 1e-5)), 4)
     5.2985
     """
-    r = np.asarray(rho, dtype=np.float64)
+    r = _not_negative(rho, "ρ")
     return np.asarray(r + 2 * np.sqrt(r * np.log(1 / checked_delta(delta))))
 
 
@@ -232,6 +237,20 @@ def positive(value: float, name: str) -> float:
         rule = f"{name} must be a finite number above 0"
         raise InvalidInputError(message(rule, got=repr(value), remedy="pass such a number"))
     return float(value)
+
+
+def _not_negative(values: ArrayLike, name: str) -> Array:
+    """Return the values as an array if all are numbers of at least 0; ∞ is one."""
+    try:
+        found = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        found = np.array(np.nan)
+    # A comparison with NaN is False, so that NaN is refused, too.
+    if not np.all(found >= 0):
+        rule = f"{name} must be a number of at least 0"
+        remedy = "pass 0 for perfect privacy, and inf for none"
+        raise InvalidInputError(message(rule, got=repr(values)[:80], remedy=remedy))
+    return found
 
 
 def _falling_root(function: Callable[[Array], Array], high: Array) -> Array:
@@ -481,7 +500,9 @@ def _each_agent(moved: Release, account: Callable[[Array, Array], tuple[float, .
 
 PROMISES: Mapping[type[Noise], Promise] = MappingProxyType(
     {
-        Gaussian: Promise(_gaussian, "Exact: μ-Gaussian privacy, and from it zCDP and the smallest ε at this δ."),
+        Gaussian: Promise(
+            _gaussian, "In real arithmetic, μ-Gaussian privacy, and from it zCDP and the smallest ε at this δ."
+        ),
         Laplace: Promise(
             _laplace,
             "Pure ε by basic composition; at this δ, epsilon is safe, and no ε below epsilon_low, if given, holds.",

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.errors import InvalidInputError, message
+from peerpressure.immutable import read_only
 from peerpressure.model import Model
 from peerpressure.noise import Gaussian, Noise
 from peerpressure.privacy._accounting import (
@@ -44,7 +45,7 @@ from peerpressure.schedules import Constant, Table
 from peerpressure.sde import SDE
 from peerpressure.sde._equation import FIRST_TIME
 from peerpressure.sde._moments import schedules_of
-from peerpressure.statespace import System, state_layout, with_model
+from peerpressure.statespace import System
 from peerpressure.step import Array
 from peerpressure.theory import OptimalSchedule, optimal_schedule
 from peerpressure.theory._forecast import mode_error
@@ -70,6 +71,7 @@ _NAMES = {
 
 
 @final
+@read_only
 @dataclass(frozen=True, eq=False, repr=False)
 class Budget:
     """Privacy of every agent that is no insider against one observer, as the ``definition`` states it.
@@ -199,7 +201,8 @@ def budget(
     ------
     InvalidInputError
         If a given start is an affine function of the hidden opinions, for it is not public then; if all agents are
-        insiders; or if insiders are given for an SDE, or for an observation of certain steps.
+        insiders, or one is for some of its topics only; or if insiders are given for an SDE, or for an observation of
+        certain steps.
     TooLargeError
         If only some agents or steps of more than 1,000 agents are observed and the noise is Gaussian.
 
@@ -213,14 +216,21 @@ def budget(
     The definition of privacy:
 
     - Neighbouring inputs: The hidden opinion of one agent changes by at most Δ; all other inputs are fixed and known to
-      the observer.
+      the observer. Where there are several topics, it is the opinion on one of them.
     - Observer: The observer sees the public opinions of all agents, or of some, at steps 1 to T. Insiders are agents
       who tell it their own hidden opinions and noise, and what their neighbours express.
     - Public: The model is known to the observer: network, stubbornness, pressure, adaptation and the law of the noise.
       Hidden opinions, noise and the seed are not.
     - Runs: One run is released, or R runs with the same hidden opinions and independent noise.
-    - Start: y₀ is not observed unless it is stated. An observer of y₀ = x₀ knows every hidden opinion. A given start is
-      public and must not depend on the hidden opinions.
+    - Start: y₀ is not observed unless it is stated. An observer of y₀ = x₀ knows every hidden opinion. A start given as
+      numbers is taken to be public: it must not depend on the hidden opinions. One that was computed from them reveals
+      more than ε says.
+    - Unit: One opinion of one agent is covered, not a person with several of them, on several topics or as several
+      agents.
+    - Seed: The seed must be secret: whoever knows or guesses it can subtract the noise and has the hidden opinions.
+      Without a seed of its own, a run has seed 0, which anybody can try.
+    - Arithmetic: ε is that of real numbers. The last digits of floating-point numbers, where they are released, may
+      reveal more.
 
     For opinions Δ apart and Gaussian noise of covariance K over time, μ = Δ√I and zCDP ρ = Δ²I/2. For an observer of
     everyone
@@ -273,7 +283,7 @@ def budget_of(definition: Definition, delta: float) -> Budget:
     # Information about location of the law at unit std: 1 for Gaussian noise, more for all others.
     unit = noise.fisher_information()
     columns = {"information": divide(exact.squares, 1 / unit)}
-    if isinstance(definition.system, Model) and definition.is_complete:
+    if not definition.system.is_continuous and definition.is_complete:
         columns["own_information"] = divide(exact.own_squares, 1 / unit)
     columns |= promise.account(safe, definition.sensitivity, delta, noise)
     _correct_lower_bound(columns, definition, promise, delta)
@@ -302,13 +312,13 @@ def shifts_of(definition: Definition, first: float = 1.0) -> Release:
     d = definition
     if d.observation is None:
         return release_of_information(np.zeros(d.model.n))
-    readable = isinstance(d.system, Model) and d.is_complete and is_invertible(d.system)
-    if isinstance(d.system, Model) and (readable or not isinstance(d.system.noise, Gaussian)):
-        return release(d.system, d.steps, first=first, sees_start=d.sees_start, runs=d.runs, insiders=d.is_insider)
+    readable = d.is_complete and is_invertible(d.model)
+    if not d.system.is_continuous and (readable or not isinstance(d.model.noise, Gaussian)):
+        return release(d.model, d.steps, first=first, sees_start=d.sees_start, runs=d.runs, insiders=d.is_insider)
     known = np.where(d.is_insider, 0.0, d.model.noise.deviations(d.model.n))
     quiet = replace(d.model, noise=replace(d.model.noise, std=known)) if d.insiders else d.model
     # The diagonal of J is the information about one agent if all others are known, the worst case that privacy assumes.
-    found = information(with_model(d.system, quiet), d.steps, d.observation).diagonal
+    found = information(d.system.with_model(quiet), d.steps, d.observation).diagonal
     return release_of_information(d.runs * np.asarray(found))
 
 
@@ -320,8 +330,9 @@ def _grid_limits(definition: Definition, sde: SDE, delta: float) -> Columns:
         end = sde.time(definition.steps)
         whole = _inverse_square(sde, end) if sde.is_plain else _extended_limit(sde, end)
         limit = definition.runs * divide(np.sqrt(whole), sde.deviations) ** 2
-    mu = definition.sensitivity * np.sqrt(limit)
-    return {"information_limit": limit, "epsilon_limit": epsilon_of(mu, delta)}
+    epsilon, known = np.full(sde.n, np.nan), ~np.isnan(limit)
+    epsilon[known] = epsilon_of(definition.sensitivity * np.sqrt(limit[known]), delta)
+    return {"information_limit": limit, "epsilon_limit": epsilon}
 
 
 def _extended_limit(sde: SDE, end: float) -> float | NDArray[np.float64]:
@@ -375,7 +386,11 @@ def budget_text(account: Budget) -> str:
     # Information breaks ties, for instance where every ε is infinite.
     worst = account.table.sort_values(["epsilon", "information"], ascending=False, kind="stable").iloc[0]
     lines = [f"  {_NAMES[name]:<24}{worst[name]:.6g}" for name in account.table.columns]
-    lead = f"for agent {worst.name}, the most exposed of {len(account.table):,}:"
+    who, rows = f"agent {worst.name}", ""
+    if account.model.network.topics:
+        # The name of a row is a pair, and a person has a row for each topic.
+        who, rows = f"agent {worst.name[0]} on topic {worst.name[1]!r}", " opinions"
+    lead = f"for {who}, the most exposed of {len(account.table):,}{rows}:"
     return "\n".join([head, lead, *lines, *textwrap.wrap(account.promise, _WIDTH), *definition_lines(definition)])
 
 
@@ -394,6 +409,7 @@ _LEAST = 1e-12
 
 
 @final
+@read_only
 @dataclass(frozen=True, eq=False, repr=False)
 class Calibration:
     """A model with just the noise that a budget asks for.
@@ -563,7 +579,7 @@ def _check_attainable(now: Budget) -> None:
     if math.isinf(now.model.noise.fisher_information()):
         rule = "no amount of this noise meets a budget, for it is bounded or has jumps"
         raise InvalidInputError(message(rule, got=now.model.noise, remedy="use Gaussian or Laplace noise"))
-    if now.model.noise.is_frozen and state_layout(now.model).has_hidden:
+    if now.model.noise.is_frozen and now.model.layout.has_hidden:
         rule = "frozen noise hides nothing from who sees all where opinions fade from under it"
         remedy = "use white or AR(1) noise, or a model without adaptation"
         raise InvalidInputError(message(rule, got=str(now.model.adaptation), remedy=remedy))

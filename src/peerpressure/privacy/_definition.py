@@ -1,7 +1,8 @@
-"""What ε means here: neighbouring inputs, the observer, what is public, the number of runs, and the start.
+"""What ε means here: what it is about, what it assumes, and what it does not cover.
 
 ``DEFINITION`` is the definition in general and ``Definition.terms`` that of one account, with its numbers. Every place
-that prints an ε prints these sentences, so that none of them appears without its assumptions.
+that prints an ε prints these sentences, and none appears without its assumptions. A new line of the definition is one
+entry of ``DEFINITION`` and one of ``Definition.terms``.
 """
 
 from __future__ import annotations
@@ -16,28 +17,38 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.errors import InvalidInputError, ModelError, message
+from peerpressure.immutable import read_only
 from peerpressure.model import Model
 from peerpressure.noise import Gaussian
 from peerpressure.privacy._accounting import positive
 from peerpressure.privacy._release import leaks_at_first_step, require_independent_start
 from peerpressure.recovery import Observation
 from peerpressure.recovery._innovations import shows_start
-from peerpressure.statespace import System, initial_state, model_of
+from peerpressure.sde import SDE
+from peerpressure.statespace import System, checked_system, initial_state
 from peerpressure.theory._moments import step_count
 
 Observed: TypeAlias = Sequence[Hashable] | Observation | None
 
+_INPUTS = "The hidden opinion of one agent changes by at most Δ; all other inputs are fixed and known to the observer."
+
 DEFINITION: Mapping[str, str] = MappingProxyType(
     {
-        "neighbouring inputs": "The hidden opinion of one agent changes by at most Δ; all other inputs are fixed and "
-        "known to the observer.",
+        "neighbouring inputs": f"{_INPUTS} Where there are several topics, it is the opinion on one of them.",
         "observer": "The observer sees the public opinions of all agents, or of some, at steps 1 to T. Insiders are "
         "agents who tell it their own hidden opinions and noise, and what their neighbours express.",
         "public": "The model is known to the observer: network, stubbornness, pressure, adaptation and the law of the "
         "noise. Hidden opinions, noise and the seed are not.",
         "runs": "One run is released, or R runs with the same hidden opinions and independent noise.",
-        "start": "y₀ is not observed unless it is stated. An observer of y₀ = x₀ knows every hidden opinion. A given "
-        "start is public and must not depend on the hidden opinions.",
+        "start": "y₀ is not observed unless it is stated. An observer of y₀ = x₀ knows every hidden opinion. A start "
+        "given as numbers is taken to be public: it must not depend on the hidden opinions. One that was computed from "
+        "them reveals more than ε says.",
+        "unit": "One opinion of one agent is covered, not a person with several of them, on several topics or as "
+        "several agents.",
+        "seed": "The seed must be secret: whoever knows or guesses it can subtract the noise and has the hidden "
+        "opinions. Without a seed of its own, a run has seed 0, which anybody can try.",
+        "arithmetic": "ε is that of real numbers. The last digits of floating-point numbers, where they are released, "
+        "may reveal more.",
     }
 )
 
@@ -52,6 +63,7 @@ class ObserverArguments(TypedDict):
 
 
 @final
+@read_only
 @dataclass(frozen=True, eq=False)
 class Definition:
     """What one privacy account is about, as data: `terms` are its sentences and `warnings` what it does not cover.
@@ -76,7 +88,8 @@ class Definition:
     Raises
     ------
     InvalidInputError
-        If the start depends on the hidden opinions, if all agents are insiders, or if an argument is not legal.
+        If the start is an affine function of the hidden opinions, if all agents are insiders or one is for some of its
+        topics only, or if an argument is not legal.
 
     See Also
     --------
@@ -101,13 +114,13 @@ class Definition:
     insiders: Sequence[Hashable] = ()
 
     def __post_init__(self) -> None:
-        require_independent_start(self.system)
-        _require_known_updates(model_of(self.system))
+        require_independent_start(checked_system(self.system))
+        _require_known_updates(self.system.model)
         inside = _labels(self.insiders, "insiders")
         look = as_observation(self.observed)
         # The checks of labels are those of an observation.
         for agents in (inside, () if look is None or look.agents is None else look.agents):
-            model_of(self.system).network.indices(agents)
+            self.system.model.network.indices(agents)
         object.__setattr__(self, "steps", step_count(self.steps))
         object.__setattr__(self, "sensitivity", positive(self.sensitivity, "sensitivity"))
         object.__setattr__(self, "runs", step_count(self.runs, "runs"))
@@ -120,21 +133,31 @@ class Definition:
     def _check_insiders(self, look: Observation | None) -> None:
         if not self.insiders:
             return
-        if not isinstance(self.system, Model):
+        if self.system.is_continuous:
             rule = "insiders are accounted for in discrete time"
             raise InvalidInputError(message(rule, got="an SDE", remedy="use the model that the SDE was made from"))
-        if len(set(self.insiders)) == self.system.n:
-            rule = "some agent must not be an insider"
-            raise InvalidInputError(message(rule, got=f"all {self.system.n:,}", remedy="leave out who is protected"))
+        self._check_topics()
+        if self.is_insider.all():
+            rule, got = "some agent must not be an insider", f"all {len(self.model.network.agents):,}"
+            raise InvalidInputError(message(rule, got=got, remedy="leave out who is protected"))
         # What insiders hear at each step is part of what they know, whatever the observer outside looks at.
         if look is not None and (look.times is not None or look.first_step > 1):
             rule = "insiders observe every step"
             raise InvalidInputError(message(rule, got="certain steps only", remedy="leave out times and first_step"))
 
+    def _check_topics(self) -> None:
+        # Opinions are by agent and topic; an insider is a person, who knows all of its own.
+        network = self.model.network
+        told = network.by_topic(self.is_insider)
+        for agent in np.flatnonzero(told.any(axis=1) & ~told.all(axis=1)).tolist():
+            rule, label = "an insider tells its opinions on all topics", network.agents[agent]
+            got = f"{int(told[agent].sum())} of the {len(network.topics)} topics of {label!r}"
+            raise InvalidInputError(message(rule, got=got, remedy=f"name the agent, {label!r}, among the insiders"))
+
     @property
     def model(self) -> Model:
         """The model, also of an SDE."""
-        return model_of(self.system)
+        return self.system.model
 
     @cached_property
     def is_insider(self) -> NDArray[np.bool_]:
@@ -157,8 +180,10 @@ class Definition:
         if not self.is_observed.any():
             return None
         look = as_observation(self.observed) or Observation()
+        # Later steps are not released.
+        if look.first_step > self.steps:
+            return None
         if look.times is not None:
-            # Later steps are not released.
             look = replace(look, times=[t for t in look.times if t <= self.steps])
             if not look.times:
                 return None
@@ -178,29 +203,36 @@ class Definition:
     @property
     def terms(self) -> dict[str, str]:
         """The sentences of the definition by name, with the numbers of this account."""
-        inputs = DEFINITION["neighbouring inputs"].replace("Δ", f"Δ = {self.sensitivity:g}")
         one = "One run is released."
         many = f"{self.runs:,} runs with the same hidden opinions and independent noise are released."
         found = {
-            "neighbouring inputs": inputs,
+            "neighbouring inputs": self._inputs(),
             "observer": self._observer(),
             "public": DEFINITION["public"],
             "runs": one if self.runs == 1 else many,
             "start": self._start(),
+            "unit": self._unit(),
+            "seed": DEFINITION["seed"],
+            "arithmetic": DEFINITION["arithmetic"],
         }
         return found | ({"grid": self._grid()} if has_grid(self.system) else {})
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What the account does not cover although a reader may expect it."""
-        extent = float(np.ptp(self.model.x0))
-        if self.sensitivity >= extent:
-            return ()
-        # A guarantee for small changes is easily mistaken for one about the whole range.
-        return (
-            f"The hidden opinions range over {extent:.4g}: a change across that range is more than "
-            f"Δ = {self.sensitivity:g} and is not covered.",
-        )
+        extent, found = float(np.ptp(self.model.x0)), []
+        if self.sensitivity < extent:
+            # A guarantee for small changes is easily mistaken for one about the whole range.
+            found.append(
+                f"The hidden opinions range over {extent:.4g}: a change across that range is more than "
+                f"Δ = {self.sensitivity:g} and is not covered."
+            )
+        if assumes_public_start(self.model):
+            found.append(
+                "The start differs from agent to agent. If it was computed from the hidden opinions, for instance as "
+                "squares or as means over neighbours, what it reveals is not covered."
+            )
+        return tuple(found)
 
     @property
     def text(self) -> str:
@@ -208,16 +240,32 @@ class Definition:
         terms = [f"{name.capitalize()}: {sentence}" for name, sentence in self.terms.items()]
         return " ".join([*terms, *(f"Warning: {sentence}" for sentence in self.warnings)])
 
+    def _inputs(self) -> str:
+        said = _INPUTS.replace("Δ", f"Δ = {self.sensitivity:g}")
+        return said.replace("one agent", "one agent on one topic") if self.model.network.topics else said
+
+    def _unit(self) -> str:
+        count = len(self.model.network.topics)
+        if not count:
+            return "One opinion of one agent is covered, not a person who stands behind several agents."
+        # Group privacy (Dong, Roth and Su, 2022): k changes at once have at most k times the loss of one.
+        return (
+            f"One topic of a person is covered. A person with all {count:,} topics has up to {count:,} times the μ, or "
+            "the pure ε; neither is a person covered who stands behind several agents."
+        )
+
     def _observer(self) -> str:
         look, n, first = self.observation, self.model.n, 0 if self.sees_start else 1
+        network = self.model.network
         if look is None:
             return "The observer sees no agent."
-        who = "all agents" if look.agents is None else f"{len(look.agents):,} of {n:,} agents"
+        rows = "pairs of an agent and a topic" if network.topics else "agents"
+        who = "all agents" if look.agents is None else f"{len(look.agents):,} of {n:,} {rows}"
         when = f"steps {max(first, look.first_step)} to {self.steps:,}"
         if look.times is not None:
             when = f"{len(look.times):,} of the steps {first} to {self.steps:,}"
         said = f"The observer sees the public opinions of {who} at {when}."
-        if count := int(self.is_insider.sum()):
+        if count := int(self.is_insider.sum()) // max(1, len(network.topics)):
             who = "One of them is an insider and tells" if count == 1 else f"{count:,} of them are insiders and tell"
             said += f" {who} it their own hidden opinions and noise, and what their neighbours express."
         if not self.is_complete and not isinstance(self.model.noise, Gaussian):
@@ -227,20 +275,20 @@ class Definition:
 
     def _start(self) -> str:
         said = start_term(self.system, sees_start=self.sees_start)
-        if self.insiders and isinstance(self.system, Model) and leaks_at_first_step(self.system):
+        if self.insiders and leaks_at_first_step(self.model):
             said += " Insiders hear it from their neighbours, whose hidden opinions they know."
         return said
 
     def _grid(self) -> str:
         return (
-            f"The path is observed at intervals of {self.system.step:g}. "  # type: ignore[union-attr]
+            f"The path is observed at intervals of {self.system.step:g}. "
             "A finer observer learns more; the limit (ε, all times) holds for an observer of all agents at all times."
         )
 
 
 def has_grid(system: System) -> bool:
     """Return whether there is a path between the observed times: in continuous time, unless drawn by Euler steps."""
-    return not isinstance(system, Model) and system.path_method != "euler"
+    return isinstance(system, SDE) and system.path_method != "euler"
 
 
 def _require_known_updates(model: Model) -> None:
@@ -254,25 +302,33 @@ def _require_known_updates(model: Model) -> None:
 def start_term(system: System, *, sees_start: bool = False) -> str:
     """Return what an account assumes about y₀, in words."""
     if not initial_state(system).starts_from_hidden:
-        return "The start is public and must not depend on the hidden opinions."
+        return (
+            "The start is taken to be public: it must not depend on the hidden opinions. One that was computed from "
+            "them reveals more than ε says."
+        )
     if sees_start:
         return "y₀ = x₀ is observed, which reveals the hidden opinion of every observed agent."
-    if not isinstance(system, Model):
+    if system.is_continuous:
         return (
             "y₀ = x₀ is not observed, but the public opinions a short time later are close to it and reveal most of it."
         )
-    shown = int(np.count_nonzero(shows_start(system)))
+    shown = int(np.count_nonzero(shows_start(system.model)))
     if shown:
         return (
             f"y₀ = x₀ is not observed, but kept at step 1 by {shown:,} agents, which reveals their hidden opinions; a "
             "public start avoids that."
         )
-    if not leaks_at_first_step(system):
+    if not leaks_at_first_step(system.model):
         return "y₀ = x₀ is not observed, and no agent responds to it at step 1."
     return (
         "y₀ = x₀ is not observed; an observer of y₀ knows every hidden opinion. Neighbours respond to it at step 1, "
         "which reveals part of it; a public start, or no pressure at the first step, avoids that."
     )
+
+
+def assumes_public_start(model: Model) -> bool:
+    """Return whether the start is given as numbers that differ between agents, and may come from their opinions."""
+    return not isinstance(model.start, str) and bool(np.ptp(model.start_state) > 0)
 
 
 def as_observation(observed: Observed) -> Observation | None:

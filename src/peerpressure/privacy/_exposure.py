@@ -10,14 +10,21 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from peerpressure.errors import InvalidInputError, message
+from peerpressure.immutable import read_only
 from peerpressure.model import Model
 from peerpressure.noise import Gaussian
-from peerpressure.privacy._definition import Observed, as_observation, has_grid, observed_agents
+from peerpressure.privacy._definition import (
+    Observed,
+    as_observation,
+    assumes_public_start,
+    has_grid,
+    observed_agents,
+)
 from peerpressure.privacy._release import require_independent_start
 from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.recovery import METHODS, Estimate, Observation, Prior, outputs_of
 from peerpressure.recovery._least_squares import SymmetricOperator, few_threads
-from peerpressure.statespace import System, initial_state, model_of, step_length, transitions, with_model
+from peerpressure.statespace import System, checked_system, initial_state, transitions
 from peerpressure.step import Array
 from peerpressure.theory._moments import step_count
 from peerpressure.trajectory import State, Trajectory
@@ -32,6 +39,7 @@ _WIDTH = 88
 
 
 @final
+@read_only
 @dataclass(frozen=True, eq=False, repr=False)
 class Exposure:
     """How much each agent is exposed to one observer.
@@ -52,7 +60,7 @@ class Exposure:
         and 0 for all; ``cramer_rao``, which no unbiased estimate's variance is below, inf if the data leave the agent
         open; the mutual information ½ log(prior/posterior) in ``nats`` and ``bits``; and the ``rank``, 1 at most risk.
     note : str, default ""
-        Where numbers are bounds, or a finer observer of an ``SDE`` learns more.
+        Where numbers are bounds, a finer observer of an ``SDE`` learns more, or the start is assumed to be public.
 
     See Also
     --------
@@ -131,7 +139,7 @@ def exposure(
     Raises
     ------
     InvalidInputError
-        If the start depends on the hidden opinions, or if these are all equal and no prior is given.
+        If the start is an affine function of the hidden opinions, or if these are all equal and no prior is given.
 
     See Also
     --------
@@ -160,7 +168,7 @@ def exposure(
     >>> exposure(model, 9, prior=Prior(0.0, 1.0)).table["ratio"].round(12).tolist()
     [0.1, 0.1, 0.1, 0.1]
     """
-    with cancellable(should_stop), few_threads(model_of(model).n):
+    with cancellable(should_stop), few_threads(checked_system(model).n):
         return _exposure(model, steps, observed, prior)
 
 
@@ -168,7 +176,7 @@ def _exposure(model: System, steps: int, observed: Observed, prior: Prior | None
     import pandas as pd
 
     require_independent_start(model)
-    T, base = step_count(steps), model_of(model)
+    T, base = step_count(steps), model.model
     given = _default_prior(base) if prior is None else prior.in_order(base.network.labels)
     before, look = given.variances(base.n), as_observation(observed)
     seen = observed_agents(base, look)
@@ -209,13 +217,19 @@ def _is_exact(model: Model) -> bool:
 
 
 def _note(system: System) -> str:
-    """Return in what way the numbers are bounds, and nothing where they are exact."""
-    model = model_of(system)
+    """Return in what way the numbers are bounds and what they assume; nothing where they are exact."""
+    model, said = system.model, []
     if not _is_exact(model):
-        said = "As the noise is not Gaussian, this is what the best linear estimate learns: others may learn more."
-        bounded = " No positive variance bounds the error of an estimate under this law of noise."
-        return said + bounded * bool(np.isinf(model.noise.fisher_information()))
-    return "A finer observer in continuous time learns more." if has_grid(system) else ""
+        said.append(
+            "As the noise is not Gaussian, this is what the best linear estimate learns: others may learn more."
+        )
+        if np.isinf(model.noise.fisher_information()):
+            said.append("No positive variance bounds the error of an estimate under this law of noise.")
+    elif has_grid(system):
+        said.append("A finer observer in continuous time learns more.")
+    if assumes_public_start(model):
+        said.append("The start is taken to be public; one that was computed from the hidden opinions reveals more.")
+    return " ".join(said)
 
 
 def _mutual_information(ratio: Array) -> dict[str, Array]:
@@ -239,9 +253,9 @@ def _variances(system: System, steps: int, look: Observation | None, priors: Ite
 
     It is the same for every run, so that the run without noise serves, and for every law of the noise.
     """
-    model = model_of(system)
+    model = system.model
     noise = Gaussian(model.noise.std, time_scale=model.noise.time_scale, temporal=model.noise.temporal)
-    gaussian = with_model(system, replace(model, noise=noise))
+    gaussian = system.with_model(replace(model, noise=noise))
     data = outputs_of(gaussian, _noiseless_run(gaussian, steps), look)
     if not data.seen.free.size:
         return [np.zeros(model.n) for _ in priors]
@@ -251,7 +265,7 @@ def _variances(system: System, steps: int, look: Observation | None, priors: Ite
 
 
 def _noiseless_run(system: System, steps: int) -> Trajectory:
-    model, start = model_of(system), initial_state(system)
+    model, start = system.model, initial_state(system)
     state = start.offset + start.forward(model.x0)
     path = [state[start.layout.public]]
     for step in transitions(system, steps):
@@ -261,7 +275,7 @@ def _noiseless_run(system: System, steps: int) -> Trajectory:
         model=model,
         seed=0,
         replicates=np.zeros(1, dtype=np.int64),
-        times=np.arange(steps + 1) * np.float64(step_length(system)),
+        times=np.arange(steps + 1) * np.float64(system.step),
         agents=np.arange(model.n),
         states=np.stack(path)[None],
         minimum=None,

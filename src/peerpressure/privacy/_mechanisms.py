@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from peerpressure.errors import InvalidInputError, message
+from peerpressure.immutable import read_only
 from peerpressure.model import Model
 from peerpressure.noise import AR1, Gaussian, Noise
 from peerpressure.privacy._budget import definition_lines, shifts_of
@@ -398,6 +399,7 @@ DESIGNS: tuple[Design, ...] = (
 
 
 @final
+@read_only
 @dataclass(frozen=True, eq=False, repr=False)
 class Frontier:
     """The error of each design at each budget and horizon, for noise that is just enough.

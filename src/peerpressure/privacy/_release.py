@@ -26,7 +26,7 @@ from peerpressure.noise import Gaussian, Noise
 from peerpressure.recovery._innovations import shows_start
 from peerpressure.recovery._least_squares import Whitening, divide, innovation_std
 from peerpressure.schedules import Table
-from peerpressure.statespace import System, model_of, retained
+from peerpressure.statespace import System, retained
 from peerpressure.step import Array
 from peerpressure.theory._moments import step_count
 
@@ -34,17 +34,24 @@ _ROUNDING = 1e-9  # part of its range by which a start may miss being affine, as
 
 
 def leaks_at_first_step(model: Model) -> bool:
-    """Return whether neighbours respond to hidden opinions at step 1: y₀ = x₀, ρ₁ > 0 and some agent has neighbours."""
-    return isinstance(model.start, str) and float(model.pressure(1)) > 0 and bool(model.degrees_at(1).any())
+    """Return whether neighbours respond to hidden opinions at step 1: y₀ = x₀, and some agent hears neighbours."""
+    return isinstance(model.start, str) and bool((_responds(model) & (model.degrees_at(1) > 0)).any())
+
+
+def _responds(model: Model) -> NDArray[np.bool_]:
+    """Return who gives weight to others at step 1, which whoever keeps an opinion or is under no pressure does not."""
+    return np.asarray(model.update(1).coupling_scale > 0)
 
 
 def require_independent_start(system: System) -> None:
     """Raise an error if a given start is the hidden opinions, or an affine function of them.
 
-    Privacy accounts treat a given start as public knowledge that does not depend on x₀. A start computed from x₀
-    reveals it before any noise is added, so that no finite ε holds. A constant start is always accepted.
+    Privacy accounts take a given start to be public knowledge that does not depend on x₀. A start computed from x₀
+    reveals it before any noise is added, so that no finite ε holds. Numbers cannot prove that they were chosen without
+    looking at x₀: an affine function is the mistake that can be told for sure, and of all other starts every account
+    says what it assumes.
     """
-    model = model_of(system)
+    model = system.model
     if isinstance(model.start, str) or np.ptp(model.start_state) == 0 or not _is_affine(model.start_state, model.x0):
         return
     equal = np.array_equal(model.start_state, model.x0)
@@ -190,6 +197,8 @@ def release(
         # ρ₁A_ji/s_j in units of the noise of the neighbour j, which is the one that responds.
         unknown = std if insiders is None else np.where(insiders, 0.0, std)
         response = divide(float(model.pressure(1)) / model.s, unknown * float(noise.scale(1)))
+        # Not a product, as the response of an insider is infinite.
+        response = np.where(_responds(model), response, 0.0)
         leak = sparse.csr_array(abs(model.update(1).transposed) @ sparse.diags_array(response))
     return Release(own, std, leak, profile, runs)
 

@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 from scipy import special
 
 from peerpressure.errors import InvalidInputError
+from peerpressure.immutable import read_only
+from peerpressure.recovery._digits import grid_note, undeclared_rounding
 from peerpressure.recovery._least_squares import few_threads
 from peerpressure.recovery._observation import Outputs
-from peerpressure.statespace import System, model_of, step_length
+from peerpressure.statespace import System
 from peerpressure.step import Array
 
 if TYPE_CHECKING:
@@ -289,6 +291,7 @@ class Likelihood(NamedTuple):
 
 
 @final
+@read_only
 @dataclass(frozen=True, eq=False)
 class Residuals:
     """Residuals ``values`` (replicates, T, k) at ``times`` (T,) of ``agents`` (k,), NaN where there is none.
@@ -303,6 +306,7 @@ class Residuals:
 
 
 @final
+@read_only
 @dataclass(frozen=True, eq=False)
 class FitDiagnostics:
     """Tests of the hypothesis that a model made observed outputs; everything is computed when it is first asked for.
@@ -384,7 +388,7 @@ class FitDiagnostics:
     def times(self) -> Array:
         """The times of the residuals, (T,)."""
         steps = np.arange(0) if self._found is None else self._found.times
-        return np.asarray(steps * step_length(self.system), dtype=np.float64)
+        return np.asarray(steps * self.system.step, dtype=np.float64)
 
     @property
     def residuals(self) -> Array | None:
@@ -427,6 +431,12 @@ class FitDiagnostics:
     def findings(self) -> Mapping[str, str]:
         """What each failing test says, in words."""
         return {"exact": _IMPOSSIBLE} if self.impossible else {name: TESTS[name].finding for name in self.failing}
+
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """Doubts about the outputs themselves that no test of residuals has: fewer digits than the model computes."""
+        spacing = undeclared_rounding(self.system, self.outputs)
+        return () if spacing is None else (grid_note(spacing),)
 
     @property
     def agents(self) -> pandas.DataFrame:
@@ -486,7 +496,7 @@ class FitDiagnostics:
         return w, np.asarray(self._found.agents)
 
     def _names(self, positions: NDArray[np.int64]) -> dict[str, list[Hashable]]:
-        return model_of(self.system).network.name_columns(positions.tolist())
+        return self.system.model.network.name_columns(positions.tolist())
 
     @property
     def log_likelihood(self) -> Array | None:
@@ -541,7 +551,7 @@ class FitDiagnostics:
         return table
 
     def __repr__(self) -> str:
-        return "\n".join(f"{name:<22}{text}" for name, text in self.summary())
+        return "\n".join(f"{name:<22}{text}" for name, text in (*self.summary(), *(("note", x) for x in self.notes)))
 
 
 def _verdict(p: Array | None) -> str:

@@ -13,12 +13,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from peerpressure.errors import InvalidInputError, message
+from peerpressure.immutable import read_only
 from peerpressure.model import Model
 from peerpressure.recovery._diagnostics import FitDiagnostics
 from peerpressure.recovery._least_squares import SymmetricOperator
 from peerpressure.recovery._limits import COPIED_AGENTS, COPIED_NUMBERS, DENSE_LIMIT, NEGLIGIBLE_ERROR, WRONG_DIGITS
 from peerpressure.recovery._observation import Outputs
-from peerpressure.statespace import state_layout
 from peerpressure.step import Array
 
 if TYPE_CHECKING:
@@ -69,6 +69,7 @@ class Covariance(Protocol):
 
 
 @final
+@read_only
 @dataclass(frozen=True, eq=False)
 class Estimate:
     """An estimate of the hidden opinions, with its exact covariance under the model.
@@ -181,7 +182,7 @@ class Estimate:
         InvalidInputError
             If the estimate is of current opinions that adapted, and no truth is given.
         """
-        if truth is None and self.target == "current" and state_layout(self.model).has_hidden:
+        if truth is None and self.target == "current" and self.model.layout.has_hidden:
             rule = "opinions that adapted differ from run to run, so that the truth must be given"
             raise InvalidInputError(message(rule, got="none", remedy="pass the run's hidden state, run.final.hidden"))
         return self.value - (self.model.x0 if truth is None else np.asarray(truth, dtype=np.float64))

@@ -13,8 +13,8 @@ import numpy as np
 from scipy import sparse
 
 from peerpressure.errors import InvalidInputError, TooLargeError, did_you_mean, message
-from peerpressure.model import Model
 from peerpressure.progress import ShouldStop, cancellable
+from peerpressure.recovery._digits import grid_note, spacing_of, undeclared_rounding
 from peerpressure.recovery._estimate import Covariance, Estimate, Target, known_estimate, with_rounding_error
 from peerpressure.recovery._innovations import adopted_part, check_complete, innovations, invert, is_invertible
 from peerpressure.recovery._kalman import kalman, last_step
@@ -25,7 +25,7 @@ from peerpressure.recovery._observation import Observation, Outputs, given_who_u
 from peerpressure.recovery._prior import Prior
 from peerpressure.recovery._regression import gls, ols, snapshot, wls
 from peerpressure.recovery._residuals import diagnostics_of
-from peerpressure.statespace import System, model_of, retained, state_layout, transitions
+from peerpressure.statespace import System, checked_system, retained, transitions
 from peerpressure.step import Array
 from peerpressure.trajectory import Trajectory
 
@@ -156,7 +156,7 @@ def recover(
     >>> estimate.std.round(3)
     array([0.05, 0.05])
     """
-    with cancellable(should_stop), few_threads(model_of(model).n):
+    with cancellable(should_stop), few_threads(checked_system(model).n):
         return _recover(model, trajectory, method, observation, prior, target)
 
 
@@ -174,9 +174,9 @@ def _recover(
     prior = None if prior is None else prior.in_order(model.network.labels)
     data = outputs_of(model, trajectory, observation)
     # Where opinions are constant, the current ones are x₀, and every method estimates them.
-    follows = which == "current" and state_layout(model).has_hidden
+    follows = which == "current" and model.layout.has_hidden
     if not data.seen.free.size and not follows:
-        found = known_estimate(model_of(model), data, method)
+        found = known_estimate(model.model, data, method)
         return replace(found, target=which, replicates=data.replicates, diagnostics=diagnostics_of(model, data))
 
     def estimator(seen: Outputs) -> Estimate:
@@ -185,9 +185,9 @@ def _recover(
     # A likelihood is maximised replicate by replicate, so copies would multiply the work, and to a tolerance far above
     # rounding errors.
     found = estimator(data) if method == "likelihood" else with_rounding_error(estimator, data)
-    if method in REGRESSIONS and data.complete and isinstance(model, Model) and is_invertible(model):
+    if method in REGRESSIONS and data.complete and not model.is_continuous and is_invertible(model.model):
         # A regression fits any outputs; inverting the update raises an error where the noise cannot have made them.
-        invert(model, data)
+        invert(model.model, data)
     note = "; ".join(filter(None, (found.note, *_remarks(model, data))))
     facts: dict[str, Any] = {"target": which, "note": note, "replicates": data.replicates}
     return replace(found, diagnostics=diagnostics_of(model, data), **facts)
@@ -197,6 +197,9 @@ def _remarks(system: System, data: Outputs) -> Iterator[str]:
     """Yield what a reader must know about how the outputs were read."""
     if data.leaves_start:
         yield UNUSED_START
+    spacing = undeclared_rounding(system, data) or _contradictory_grid(system, data)
+    if spacing is not None:
+        yield grid_note(spacing)
     # Between outputs that move by less than the spacing, errors of rounding repeat themselves.
     if data.seen.rounding and any(
         (step.noise_std[data.seen.agents] < data.seen.rounding / 2).any()
@@ -205,12 +208,25 @@ def _remarks(system: System, data: Outputs) -> Iterator[str]:
         yield COARSE_ROUNDING
 
 
+def _contradictory_grid(system: System, data: Outputs) -> float | None:
+    """Return the spacing of outputs without noise that are on a grid and contradict the model: it is not their own."""
+    if system.is_continuous or not (system.noise.is_zero and data.complete and is_invertible(system.model)):
+        return None
+    spacing = spacing_of(data)
+    if spacing is not None:
+        try:
+            invert(system.model, data)
+        except InvalidInputError:
+            return spacing
+    return None
+
+
 def _check_method(system: System, method: str) -> None:
     if method not in METHODS:
         rule = f"the method must be one of {', '.join(METHODS)}"
         remedy = f"name one of these{did_you_mean(method, METHODS)}"
         raise InvalidInputError(message(rule, got=repr(method), remedy=remedy))
-    if not isinstance(system, Model) and method not in CONTINUOUS:
+    if system.is_continuous and method not in CONTINUOUS:
         rule = f"in continuous time the method must be one of {', '.join(CONTINUOUS)}"
         remedy = "'innovations' needs all outputs, and 'kalman' can do without"
         raise InvalidInputError(message(rule, got=repr(method), remedy=remedy))
@@ -225,10 +241,10 @@ def _check_method(system: System, method: str) -> None:
 def _current_by_innovations(system: System, data: Outputs, prior: Prior | None = None) -> Estimate:
     """Return π_T x̂₀ + k_T from complete outputs, with covariance π_T Cov(x̂₀) π_T."""
     check_complete(data)
-    if not isinstance(system, Model):
+    if system.is_continuous:
         # Between the observed times of an equation, opinions adapt to what is not seen.
         return replace(_current_by_filter(system, data, prior), method="innovations")
-    model, free = system, data.seen.free.size
+    model, free = system.model, data.seen.free.size
     initial = innovations(model, data, prior) if free else known_estimate(model, data, "innovations")
     share = np.broadcast_to(retained(model, data.seen.last)[-1], (model.n,))
     # With nothing of x₀ left, the adopted part is the whole opinion and is known exactly.
@@ -245,14 +261,14 @@ def _current_by_innovations(system: System, data: Outputs, prior: Prior | None =
 
 def _current_by_filter(system: System, data: Outputs, prior: Prior | None = None) -> Estimate:
     """Return the filter's posterior of x_{T+1}, from any outputs."""
-    model = model_of(system)
+    model = system.model
     if model.n > PARTIAL_LIMIT:
         rule = f"current opinions are filtered from partial outputs for at most {PARTIAL_LIMIT:,} agents"
         remedy = "use complete outputs with method='innovations', which takes millions"
         raise TooLargeError(message(rule, got=f"{model.n:,}", remedy=remedy))
     last = last_step(system, data, prior)
     solution = last.information.solve()
-    hidden = last.state.posterior(solution.posterior).part(state_layout(system).hidden)
+    hidden = last.state.posterior(solution.posterior).part(system.layout.hidden)
     # Directions of x₀ that are not determined may shrink to 0 in x_{T+1}, so the rank is counted again.
     lost = int(np.linalg.matrix_rank(hidden.null_space, tol=SHARE_TOLERANCE)) if hidden.null_space.size else 0
     return Estimate(

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from peerpressure.errors import InvalidInputError, TooLargeError, message
+from peerpressure.immutable import read_only
 from peerpressure.model import Model
 from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.recovery._estimate import Covariance
@@ -27,11 +28,12 @@ from peerpressure.recovery._innovations import (
 from peerpressure.recovery._least_squares import SymmetricOperator, conjugate_gradients, few_threads, identify, solve
 from peerpressure.recovery._limits import DENSE_LIMIT, PARTIAL_LIMIT, SHARE_TOLERANCE
 from peerpressure.recovery._observation import Observation, Outputs, ResolvedObservation
-from peerpressure.statespace import System, initial_state, model_of, with_model
+from peerpressure.statespace import System, checked_system, initial_state
 from peerpressure.step import Array
 
 
 @final
+@read_only
 @dataclass(frozen=True, eq=False)
 class Information:
     """The Fisher information about all hidden opinions in what is observed.
@@ -166,8 +168,8 @@ def information(
     if isinstance(steps, bool) or not isinstance(steps, (int, np.integer)) or steps < 0:
         rule = "steps must be a whole number, 0 or more"
         raise InvalidInputError(message(rule, got=repr(steps), remedy="pass an int"))
-    seen = (observation or Observation()).resolve(model_of(model), np.arange(steps + 1))
-    with cancellable(should_stop), few_threads(model_of(model).n):
+    seen = (observation or Observation()).resolve(checked_system(model).model, np.arange(steps + 1))
+    with cancellable(should_stop), few_threads(model.n):
         return _of(model, seen)
 
 
@@ -175,10 +177,10 @@ def _of(system: System, seen: ResolvedObservation) -> Information:
     # The observer knows every x₀ from y_0; the filter would have no unknowns.
     if not seen.free.size:
         nothing, everyone = sparse.csr_array((system.n, system.n)), np.ones(system.n, dtype=bool)
-        return Information(model_of(system), nothing, everyone, nothing, everyone)
+        return Information(system.model, nothing, everyone, nothing, everyone)
     complete_outputs = seen.everyone and seen.uninterrupted and seen.rounding == 0
-    if isinstance(system, Model) and complete_outputs and is_invertible(system):
-        return _of_complete(system, seen.last)
+    if not system.is_continuous and complete_outputs and is_invertible(system.model):
+        return _of_complete(system.model, seen.last)
     return _of_partial(system, seen)
 
 
@@ -222,13 +224,13 @@ def _of_partial(system: System, seen: ResolvedObservation) -> Information:
         raise TooLargeError(message(rule, got=system.n, remedy="look at a part of the network, or at everybody"))
     # The information does not depend on the outputs. Those must only be possible under the model, since the filter
     # checks exact equations: with all opinions 0, outputs of 0 are.
-    zeros, model = np.zeros(system.n), model_of(system)
+    zeros, model = np.zeros(system.n), system.model
     blank_model = replace(model, hidden=zeros, start="hidden" if isinstance(model.start, str) else zeros)
     known = np.zeros((1, system.n))
     known[:, seen.free] = np.nan
     shape = (seen.times.size, seen.agents.size)
     blank = Outputs(seen, np.zeros((1, *shape)), np.ones(shape, dtype=bool), known, np.zeros(1, dtype=np.int64))
-    blank_system = with_model(system, blank_model)
+    blank_system = system.with_model(blank_model)
     # Complete outputs in discrete time have been dealt with, where they can be inverted.
     known_so_far = gathered(blank_system, blank)
     E, A = known_so_far.about_hidden()

@@ -19,7 +19,7 @@ from peerpressure.recovery._least_squares import is_identified, separate_noise
 from peerpressure.recovery._limits import COARSE, CONTRADICTION, ILLEGIBLE, NEGLIGIBLE, ROUNDING_ALLOWANCE
 from peerpressure.recovery._observation import Outputs
 from peerpressure.recovery._prior import Prior
-from peerpressure.statespace import System, model_of, state_layout
+from peerpressure.statespace import System
 from peerpressure.step import Array
 
 
@@ -287,14 +287,14 @@ def _check_consistent(residual: Array, size: float, rounding: Array) -> None:
     excess = np.abs(residual).max(axis=1, initial=0.0) - ROUNDING_ALLOWANCE * rounding
     if excess.max(initial=0.0) > CONTRADICTION * size:
         rule = "outputs must follow the model where it leaves no room for noise"
-        remedy = "check that model, start and outputs belong together, or say how outputs were rounded"
+        remedy = "check that model, start and outputs belong together, or declare Observation(rounding=…)"
         got = f"a mismatch of {np.abs(residual[excess.argmax()]).max():.3g}"
         raise InvalidInputError(message(rule, got=got, remedy=remedy))
 
 
 def masks_of(system: System) -> int:
     """Return the number of frozen draws of the noise, which are unknown constants."""
-    return system.n if model_of(system).noise.is_frozen and state_layout(system).has_memory else 0
+    return system.n if system.model.noise.is_frozen and system.layout.has_memory else 0
 
 
 def prior_information(model: Model, data: Outputs, prior: Prior | None, masks: int = 0) -> InformationState:

@@ -27,6 +27,7 @@ from scipy import sparse
 from peerpressure.errors import InvalidInputError, TooLargeError, message
 from peerpressure.model import Model
 from peerpressure.noise import Custom, Gaussian, Noise
+from peerpressure.recovery._digits import rounding_remedy
 from peerpressure.recovery._estimate import Covariance, Estimate, estimate_from
 from peerpressure.recovery._information_state import InformationState, estimate_of, prior_information
 from peerpressure.recovery._kalman import kalman, last_step
@@ -45,8 +46,7 @@ from peerpressure.recovery._limits import DENSE_LIMIT, INVERTED_DIGITS, NEGLIGIB
 from peerpressure.recovery._observation import Outputs
 from peerpressure.recovery._prior import Prior
 from peerpressure.schedules import Constant
-from peerpressure.sde import SDE
-from peerpressure.statespace import System, initial_state, model_of, retained, state_layout, transitions
+from peerpressure.statespace import System, initial_state, retained, transitions
 from peerpressure.step import Array, Update
 
 # Inversion of the update: preferred opinions ξ_t = (y_t − C_t y_{t−1})/g_t = x_t + ε_t from observed outputs.
@@ -114,7 +114,7 @@ def invert(model: Model, data: Outputs) -> Inverted:
     """Return the averaged r_t of complete outputs; raise an error for outputs that the noise cannot produce."""
     legible = legible_steps(model, data.seen.last)
     weights = weights_of(model, legible)
-    bounds = Bounds(model)
+    bounds = Bounds(model, data)
     total = np.zeros((model.n, data.values.shape[0]))
     # Sums are accumulated step by step: outputs may fill the memory, and the series ξ would need as much again.
     shift, following = np.zeros_like(total), None
@@ -145,7 +145,7 @@ def _quotient(values: Array, gain: Array) -> Array:
 def _own_series(model: Model, data: Outputs, rows: dict[int, int]) -> Iterator[tuple[int, Array, float]]:
     """Yield step, r_t (n, replicates) and the size of its rounding error."""
     precision = float(np.finfo(data.values.dtype).eps)
-    adapts = state_layout(model).has_hidden
+    adapts = model.layout.has_hidden
     public = np.broadcast_to(model.start_state[:, None], (model.n, data.values.shape[0]))
     adopted = np.zeros_like(public)
     for t, update in enumerate(model.updates(range(1, data.seen.last + 1)), start=1):
@@ -214,11 +214,11 @@ class Bounds:
     Frozen noise of constant size leaves the r_t of constant opinions unchanged, and is checked in the same way.
     """
 
-    def __init__(self, model: Model) -> None:
-        self._model = model
+    def __init__(self, model: Model, data: Outputs) -> None:
+        self._model, self._data = model, data
         noise = model.noise
         # Then r_t is the same at all steps, so bounds of width 0 around the first one must contain all others.
-        constant = noise.is_frozen and isinstance(noise.time_scale, Constant) and not state_layout(model).has_hidden
+        constant = noise.is_frozen and isinstance(noise.time_scale, Constant) and not model.layout.has_hidden
         self._support = (0.0, 0.0) if constant or noise.is_zero else support(noise)
         self._low: Array | None = None
         self._high: Array | None = None
@@ -246,7 +246,7 @@ class Bounds:
             rule = f"outputs must be ones that the model can show ({noise})"
             got = f"values of agent {agent!r} up to step {step} that no hidden opinion explains"
             remedy = "check network, stubbornness, peer pressure and noise of the model against the run"
-            raise InvalidInputError(message(rule, got=got, remedy=remedy))
+            raise InvalidInputError(message(rule, got=got, remedy=rounding_remedy(self._data, remedy)))
 
 
 def support(noise: Noise) -> tuple[float, float]:
@@ -325,7 +325,7 @@ def own_series(model: Model, seen: ObservedSteps) -> Array:
 
 def _adopted(model: Model, known: Mapping[int, Array], times: NDArray[np.int64], shape: tuple[int, ...]) -> Array:
     """Return k_{t−1} of the steps, (T, n, replicates), NaN once an output that was adopted is not observed."""
-    if not state_layout(model).has_hidden:
+    if not model.layout.has_hidden:
         return np.broadcast_to(0.0, shape)
     out, rows = np.empty(shape), {int(t): row for row, t in enumerate(times)}
     adopted, unseen = np.zeros(shape[1:]), np.full(shape[1:], np.nan)
@@ -528,9 +528,9 @@ def innovations(system: System, data: Outputs, prior: Prior | None = None) -> Es
     w = K⁻¹π/(πᵀK⁻¹π), and the variance std²/(πᵀK⁻¹π) stays above a bound if Σ π² has one.
     """
     check_complete(data)
-    if isinstance(system, SDE):
-        return estimate_of(system.model, data, NAME, gathered(system, data, prior))
-    model = system
+    model = system.model
+    if system.is_continuous:
+        return estimate_of(model, data, NAME, gathered(system, data, prior))
     if not is_invertible(model):
         return replace(kalman(model, data, prior), method=NAME)
     found = invert(model, data)
@@ -654,8 +654,8 @@ def gathered(system: System, data: Outputs, prior: Prior | None = None) -> Infor
     Complete outputs are inverted where they are the whole state. Between the observed times of an equation, hidden
     opinions that adapt and correlated noise move on in ways that outputs do not determine, and the filter follows them.
     """
-    at = state_layout(system)
-    if data.complete and at.states == at.agents and model_of(system).isolated == "own":
+    at = system.layout
+    if data.complete and at.states == at.agents and system.model.isolated == "own":
         return step_by_step(system, data, prior)
     return last_step(system, data, prior).information
 
@@ -668,7 +668,7 @@ def step_by_step(system: System, data: Outputs, prior: Prior | None = None) -> I
     """
     start = initial_state(system)
     n = start.layout.agents
-    information = prior_information(model_of(system), data, prior)
+    information = prior_information(system.model, data, prior)
     before, slope_before = start.offset[:, None], start.forward(np.eye(n))
     for row, step in enumerate(transitions(system, data.seen.last)):
         # From the second step on y_{k−1} is observed and moves to the right-hand side; in the first, y_0 may depend on

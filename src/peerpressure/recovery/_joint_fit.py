@@ -112,8 +112,8 @@ class _Fixed(NamedTuple):
 
 def regression(design: FitDesign, sample: Sample, shared: Shared) -> Regression:
     """Return the regression of one replicate."""
-    # Searches change ρ and σ more often than η and φ.
-    key = shared.phi, None if shared.rate is None else float(shared.rate.sum())
+    # Searches change ρ and σ more often than η and φ. A sum of rates would not do: different courses can share one.
+    key = shared.phi, None if shared.rate is None else shared.rate.tobytes()
     if key not in sample.kept:
         sample.kept.clear()
         sample.kept[key] = _fixed(design, sample, shared)
@@ -325,23 +325,35 @@ class ProfileLikelihood:
         rho = dict(zip((int(row) for row in rows), shared.rho[:, 0], strict=True))
         at = {int(row): place for place, row in enumerate(rows)}
         hidden = np.eye(n) if full else np.ones((1, n))
-        public = np.zeros_like(hidden)
+        public, noise = np.zeros_like(hidden), np.zeros_like(hidden)
         path, coupling = np.zeros((len(hidden), *self.sample.path.shape)), np.zeros((len(hidden), rows.size, n))
         for row in range(self.sample.path.shape[0]):
             around = (what.model.update(row + 1).adjacency @ public.T).T if full else np.zeros_like(public)
             if row in at:
-                degrees = self.design.degrees[at[row]]
-                pull = rho[row] * state.w
-                public = (hidden + pull * around) / (1 + pull * degrees)
-                coupling[:, at[row]] = degrees * public - around
+                place = at[row]
+                degrees, pull = self.design.degrees[place], rho[row] * state.w
+                expected = self._expected_noise(noise, place, shared.phi)
+                # Outputs that are only conditioned on do not respond: those whose own past is not observed.
+                public = self.design.used[place] * (hidden + expected + pull * around) / (1 + pull * degrees)
+                coupling[:, place] = degrees * public - around
+                noise = public + pull * coupling[:, place] - hidden
             else:
-                # Outputs of a step that is only conditioned on do not respond.
-                public = np.zeros_like(public)
+                public, noise = np.zeros_like(public), np.zeros_like(noise)
             path[:, row] = public
             if shared.rate is not None:
                 hidden = hidden + shared.rate[row] * (public - hidden)
         known = np.zeros(n)
         return Sample(path, coupling, known) if full else Sample(path[0], coupling[0], known)
+
+    def _expected_noise(self, noise: Array, place: int, phi: float) -> Array:
+        """Return the noise that AR(1) predicts at a place from that of the step before, 0 where it does not follow.
+
+        An output that does not respond leaves a response of minus x₀ in its noise, which the next one repeats in part.
+        """
+        if not phi or not place:
+            return np.zeros_like(noise)
+        ratio = self.design.scale[place] / self.design.scale[place - 1]
+        return np.asarray(phi * ratio * noise * self.design.follows[place])
 
 
 def _refuse_noiseless(noiseless: object) -> None:

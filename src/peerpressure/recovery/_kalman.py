@@ -23,8 +23,7 @@ from typing import Any, TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.errors import TooLargeError, message
-from peerpressure.model import Model
+from peerpressure.immutable import read_only
 from peerpressure.recovery._estimate import Estimate, with_copies, without_copies
 from peerpressure.recovery._information_state import (
     GaussianPosterior,
@@ -39,21 +38,13 @@ from peerpressure.recovery._limits import (
     LEGIBLE_DIGITS,
     NEGLIGIBLE,
     NOISE_TOLERANCE,
-    PATH_BYTES,
     WRONG_DIGITS,
 )
 from peerpressure.recovery._observation import Outputs
 from peerpressure.recovery._prior import Prior
 from peerpressure.recovery._sparse_kalman import sparse_estimate
-from peerpressure.statespace import (
-    System,
-    Transition,
-    initial_state,
-    model_of,
-    state_layout,
-    step_length,
-    transitions,
-)
+from peerpressure.resources import require_memory
+from peerpressure.statespace import System, Transition, checked_system, initial_state, transitions
 from peerpressure.step import Array
 
 
@@ -189,10 +180,10 @@ class FilterStep:
 
 def run_filter(system: System, data: Outputs, prior: Prior | None) -> Iterator[FilterStep]:
     """Yield the filter's steps at t = 0, 1, … up to the last observed one."""
-    n, has_memory = system.n, state_layout(system).has_memory
+    n, has_memory = system.n, system.layout.has_memory
     # θ has its own information state, separate from z: this is what makes a diffuse (absent) prior exact instead of a
     # prior with a large variance, which would cost as many digits as it has zeros.
-    information = prior_information(model_of(system), data, prior, masks_of(system))
+    information = prior_information(system.model, data, prior, masks_of(system))
     state = FilterState.initial(system, data.values.shape[0], information.unit)
     rows = {int(t): row for row, t in enumerate(data.seen.times)}
     # The precision of the recorded dtype: a float32 run carries float32 rounding errors even after conversion.
@@ -291,6 +282,7 @@ Parts: TypeAlias = tuple[GaussianPosterior, GaussianPosterior]
 
 
 @final
+@read_only
 @dataclass(frozen=True, eq=False)
 class PosteriorPath:
     """Gaussian posteriors over time: ``mean`` (replicates, times, n) and a common ``covariance`` (times, n, n).
@@ -322,6 +314,7 @@ class PosteriorPath:
 
 
 @final
+@read_only
 @dataclass(frozen=True, eq=False)
 class StatePath:
     """The posteriors at ``times`` t = 0, 1, … of the ``hidden`` opinions x₀ and the ``public`` opinions y_t.
@@ -348,9 +341,9 @@ def kalman(system: System, data: Outputs, prior: Prior | None = None) -> Estimat
     33 s; 20,000, 99 % observed, 6 s; 100,000, 99.9 % observed, 26 s; twice as much where opinions adapt. A front of
     more than 6,000 raises `TooLargeError`.
     """
-    if isinstance(system, Model) and system.n > FILTER_LIMIT:
-        return sparse_estimate(system, data, prior, "kalman")
-    return estimate_of(model_of(system), data, "kalman", last_step(system, data, prior).information)
+    if not system.is_continuous and system.n > FILTER_LIMIT:
+        return sparse_estimate(system.model, data, prior, "kalman")
+    return estimate_of(system.model, data, "kalman", last_step(system, data, prior).information)
 
 
 def kalman_filter(model: System, data: Outputs, prior: Prior | None = None) -> StatePath:
@@ -373,7 +366,7 @@ def kalman_filter(model: System, data: Outputs, prior: Prior | None = None) -> S
     Raises
     ------
     TooLargeError
-        If the covariances of all steps take more than 2 GB.
+        If the covariances of all steps do not fit in memory.
 
     See Also
     --------
@@ -393,7 +386,7 @@ def kalman_filter(model: System, data: Outputs, prior: Prior | None = None) -> S
     _check_size(model, data)
     hidden: list[GaussianPosterior] = []
     states: list[Parts] = []
-    with few_threads(model_of(model).n):
+    with few_threads(checked_system(model).n):
         for step in run_filter(model, with_copies(data), prior):
             # One solution of the information state per step, O(n³) each: the path needs the posterior at every time.
             hidden.append(step.information.solve().posterior)
@@ -421,7 +414,7 @@ def kalman_smoother(model: System, data: Outputs, prior: Prior | None = None) ->
     Raises
     ------
     TooLargeError
-        If the covariances of all steps take more than 2 GB.
+        If the covariances of all steps do not fit in memory.
 
     See Also
     --------
@@ -442,7 +435,7 @@ def kalman_smoother(model: System, data: Outputs, prior: Prior | None = None) ->
     np.True_
     """
     _check_size(model, data)
-    with few_threads(model_of(model).n):
+    with few_threads(checked_system(model).n):
         # The backward pass needs the corrections and transitions of all steps, so they are all stored.
         steps = list(run_filter(model, with_copies(data), prior))
         hidden = steps[-1].information.solve().posterior
@@ -452,7 +445,7 @@ def kalman_smoother(model: System, data: Outputs, prior: Prior | None = None) ->
 
 def _parts(system: System, state: GaussianPosterior, hidden: GaussianPosterior) -> Parts:
     """Return the posteriors of y_t and of x_{t+1}."""
-    at = state_layout(system)
+    at = system.layout
     return state.part(at.public), state.part(at.hidden) if at.has_hidden else hidden.part(at.public)
 
 
@@ -460,7 +453,7 @@ def _path(system: System, hidden: list[GaussianPosterior], states: list[Parts]) 
     public, current = (_over_time(part) for part in zip(*states, strict=True))
     agents = slice(0, system.n)
     opinions = _over_time(posterior.part(agents) for posterior in hidden)
-    return StatePath(np.arange(len(states)) * step_length(system), opinions, public, current)
+    return StatePath(np.arange(len(states)) * system.step, opinions, public, current)
 
 
 def _over_time(posteriors: Iterable[GaussianPosterior]) -> PosteriorPath:
@@ -473,8 +466,6 @@ def _over_time(posteriors: Iterable[GaussianPosterior]) -> PosteriorPath:
 
 def _check_size(system: System, data: Outputs) -> None:
     # Doubles of about six matrices per step: root, slope, gains and the copies that the two passes and the result need.
-    needed = 6 * 8 * (data.seen.last + 1) * state_layout(system).memory.start ** 2
-    if needed > PATH_BYTES:
-        rule = f"posteriors over time must fit in {PATH_BYTES / 1e9:g} GB"
-        remedy = "use method='kalman' for the estimate at the end, which keeps one step"
-        raise TooLargeError(message(rule, got=f"{needed / 1e9:.3g} GB", remedy=remedy))
+    needed = 6 * 8 * (data.seen.last + 1) * system.layout.memory.start**2
+    remedy = "use method='kalman' for the estimate at the end, which keeps one step"
+    require_memory(needed, what="the posteriors of all steps", remedy=remedy)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from peerpressure.errors import PeerPressureError, message
+from peerpressure.errors import PeerPressureError, contrast, message
 from peerpressure.noise import Noise
 from peerpressure.progress import checkpoint
 from peerpressure.recovery._limits import (
@@ -499,12 +499,13 @@ def conjugate_gradients(
     if rough:
         return x, _condition(steps)
     left = math.sqrt(float(np.divide(rz, goal, out=np.zeros_like(rz), where=goal > 0).max())) * tolerance
+    goal_text, left_text = contrast(tolerance, left, digits=1)
     rule = (
-        f"conjugate gradients must reach a residual of {tolerance:g} in {most:,} iterations, for which the outputs "
+        f"conjugate gradients must reach a residual of {goal_text} in {most:,} iterations, for which the outputs "
         "must say enough of every agent"
     )
     remedy = "give a prior, or observe more agents or steps"
-    raise PeerPressureError(message(rule, got=f"{left:.1g}", remedy=remedy))
+    raise PeerPressureError(message(rule, got=left_text, remedy=remedy))
 
 
 def _preconditioned(preconditioner: Array | Callable[[Array], Array], r: Array) -> Array:

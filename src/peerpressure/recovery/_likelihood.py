@@ -15,6 +15,7 @@ from peerpressure.errors import InvalidInputError, TooLargeError, message
 from peerpressure.model import Model, require_synchronous
 from peerpressure.noise import Gaussian, Noise, Rademacher, StudentT, Uniform
 from peerpressure.progress import ShouldStop, cancellable, checkpoint
+from peerpressure.recovery._digits import fit_note, undeclared_rounding
 from peerpressure.recovery._estimate import Estimate, estimate_from
 from peerpressure.recovery._innovations import ObservedSteps, innovations, observed_steps, own_series
 from peerpressure.recovery._joint_fit import FitDesign, ProfileLikelihood, Sample
@@ -24,7 +25,7 @@ from peerpressure.recovery._limits import FIT_NUMBERS
 from peerpressure.recovery._observation import Outputs
 from peerpressure.recovery._prior import Prior, update
 from peerpressure.recovery._profile_intervals import Found, fit_replicate
-from peerpressure.recovery._unknowns import LikelihoodFit, UnknownParameter, Unknowns, adaptation_of, unknowns
+from peerpressure.recovery._unknowns import LikelihoodFit, UnknownParameter, Unknowns, adaptation_of, notes_on, unknowns
 from peerpressure.schedules import Constant
 from peerpressure.step import Array
 
@@ -453,17 +454,17 @@ def _gathered(
     model, free = what.model, data.seen.free
     fitted = [each for each in found if each is not None]
     hidden = _stacked([each and each.hidden for each in found])
-    spread = np.mean([each.covariance for each in fitted], axis=0)
-    identified = np.asarray(np.isfinite(fitted[0].hidden.std))[free]
+    # A replicate whose shared parameters have no estimate has no standard errors of opinions either.
+    settled = [each for each in fitted if np.isfinite(each.hidden.std).any()] or fitted
+    spread = np.mean([each.covariance for each in settled], axis=0)
+    identified = np.asarray(np.isfinite(settled[0].hidden.std))[free]
     value = np.nan_to_num(hidden.value[:, free], nan=0.0)
     value[[each is None for each in found]] = np.nan
     if spread.ndim == 1:
         covariance: Any = sparse.diags_array(spread[free], format="csr")
     else:
         covariance = np.where(np.outer(identified, identified), spread[np.ix_(free, free)], 0.0)
-    note = f"found together with {', '.join(what.names)}" if what.names else ""
     rank = int(identified.sum())
-    estimate = estimate_from(model, data, NAME, value, covariance, identified=identified, rank=rank, note=note)
     parameters = {}
     for name in what.names:
         p = _stacked([each and each.parameters[name] for each in found])
@@ -471,7 +472,12 @@ def _gathered(
         many = name in ("agent_std", "stubbornness", "pressure") or (name == "std" and np.ndim(model.noise.std))
         parameters[name] = p if many else UnknownParameter(*(part[:, 0] for part in vars(p).values()))
     heights = np.array([np.nan if each is None else each.log_likelihood for each in found])
-    return LikelihoodFit(estimate, parameters, hidden, heights, level, reasons, what.pieces)
+    spacing = undeclared_rounding(model, data)
+    notes = notes_on(parameters, reasons) + (() if spacing is None else (fit_note(spacing),))
+    together = f"found together with {', '.join(what.names)}" if what.names else ""
+    note = "; ".join(filter(None, (together, *notes)))
+    estimate = estimate_from(model, data, NAME, value, covariance, identified=identified, rank=rank, note=note)
+    return LikelihoodFit(estimate, parameters, hidden, heights, level, reasons, what.pieces, notes)
 
 
 def _stacked(found: Sequence[UnknownParameter | None]) -> UnknownParameter:

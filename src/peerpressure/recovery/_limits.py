@@ -67,7 +67,7 @@ JOINT_PAIRS = 4_000
 FRONT_LIMIT = 6_000
 # Numbers in the stacked system of generalised least squares; its factorisation takes some ten seconds.
 STACKED_NUMBERS = 1.6e7
-# Bytes of the covariances that a filter or smoother keeps over time.
+# Bytes of the responses from which the residuals of the filter are computed; beyond, there are none.
 PATH_BYTES = 2e9
 # Bytes of the paths that a block of the regression's columns takes.
 BLOCK_BYTES = 2**25

@@ -51,6 +51,8 @@ class AgentProblem:
         """Return the problem of the agent at this position of its group."""
         n = moments.s.shape[0]
         diagonal = np.append(np.diag(moments.s) - 2 * moments.c[at] + moments.q[at], moments.bb[at])
+        # Of an agent that never moves, a rounding error below 0 is left.
+        diagonal = np.maximum(diagonal, 0.0)
         tau, degree = np.zeros((1, n + 1)), np.ones((1, n + 1))
         tau[0, n], degree[0, n] = 1.0, 0.0
         return cls(moments, at, np.array([nu]), moments.rho, moments.count, tau, degree, diagonal)
@@ -226,7 +228,8 @@ def solve(
             return beta
     rule = "weights need more steps than unknowns: a perfect fit has an unbounded likelihood"
     remedy = "select edges by penalty='bic', or observe more steps"
-    raise InvalidInputError(message(rule, got=f"{problem.rho.size * problem.count} steps", remedy=remedy))
+    steps = np.count_nonzero(problem.rho) * problem.count
+    raise InvalidInputError(message(rule, got=f"{steps} steps with peer pressure", remedy=remedy))
 
 
 def _newton_step(problem: Problem, beta: Array, which: Index, slope: Array, logs: Array, inverse: Array) -> bool:
@@ -304,7 +307,9 @@ def _select(first: EdgeFit, agents: int, penalty: Literal["bic"] | float) -> Edg
     unit = np.sqrt(2 * np.log(max(agents, 2)) * problem.diagonal)
     unit[-1] = 0.0
     rows = problem.rho.size * problem.count * problem.nu.size
-    best, chosen, last, waited = np.inf, first, np.zeros(0, dtype=np.int64), 0
+    # No edge at all, should every support have as many unknowns as there are rows.
+    chosen = replace(first, allowed=np.zeros_like(first.allowed))
+    best, last, waited = np.inf, np.zeros(0, dtype=np.int64), 0
     path = np.geomspace(max(10.0, 2 * np.sqrt(problem.rho.size * problem.count)), _LEAST, _PENALTIES)
     for multiple in path if penalty == "bic" else [float(penalty)]:
         beta = solve(problem, beta, np.append(first.allowed, False), multiple * unit, _ROUGH)

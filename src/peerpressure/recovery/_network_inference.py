@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from textwrap import wrap
 from typing import TYPE_CHECKING, Literal, TypeAlias, final
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtri
+from scipy.special import bdtrc, ndtri
 
-from peerpressure.errors import InvalidInputError, TooLargeError, message
+from peerpressure.errors import InvalidInputError, message
+from peerpressure.immutable import read_only
 from peerpressure.networks import Network
 from peerpressure.noise import Gaussian, Noise
 from peerpressure.progress import ShouldStop, cancellable
+from peerpressure.recovery._digits import HARMLESS, fit_note, has_density, spacing_of
 from peerpressure.recovery._network_fit import (
     AgentProblem,
     Penalty,
@@ -39,6 +42,7 @@ from peerpressure.recovery._network_likelihood import (
     unbounded,
 )
 from peerpressure.recovery._observation import Observation, outputs_of
+from peerpressure.resources import require_memory
 from peerpressure.schedules import Schedule, as_schedule
 from peerpressure.step import Array
 from peerpressure.trajectory import Trajectory
@@ -49,8 +53,14 @@ if TYPE_CHECKING:
 
 # The result: weights with errors and confidences, and how well they rank the true edges.
 
+# A weight with a confidence below this is negative, and so many of them are suspicious.
+_NEGATIVE = 1e-3
+# P-value of the test of distrust below which the summary warns.
+_SUSPICIOUS = 1e-2
+
 
 @final
+@read_only
 @dataclass(frozen=True, eq=False)
 class NetworkEstimate:
     """A network that was inferred from outputs, for the agents ``labels``.
@@ -92,6 +102,8 @@ class NetworkEstimate:
     unobserved : int
         Agents that are not observed. If there are any, weights contain what the observed agents repeat of them, and no
         standard errors or confidences are given.
+    spacing : float
+        Spacing of the grid on which all outputs lie, where it is not small beside their noise; 0 elsewhere.
 
     See Also
     --------
@@ -122,6 +134,7 @@ class NetworkEstimate:
     log_likelihood: float
     symmetric: bool
     unobserved: int
+    spacing: float = 0.0
 
     @property
     def scale_identified(self) -> Mask:
@@ -180,6 +193,57 @@ class NetworkEstimate:
         positive = self.weights[self.weights > 0]
         return float(positive.min()) if positive.size else 1.0
 
+    @property
+    def negative_pairs(self) -> Mask:
+        """Pairs (n, n) whose weight is negative at a level of 0.1 %: those with a confidence below 0.001."""
+        return np.asarray(np.nan_to_num(self.confidence, nan=1.0) < _NEGATIVE)
+
+    @property
+    def distrust_p_value(self) -> float:
+        """The p-value of the test that no weight is negative; NaN where no edge can be tested.
+
+        Weights of absent edges are equally likely to be estimated above and below 0, so few confidences are close to 0.
+        The test is of the least one, with Bonferroni's correction, and of the number of ``negative_pairs``.
+        """
+        values = self.confidence[np.isfinite(self.confidence) & ~np.eye(len(self.labels), dtype=bool)]
+        if not values.size:
+            return float("nan")
+        # Of so many tests, a share of 0.1 % reaches that level by chance.
+        many = (
+            float(bdtrc(int((values < _NEGATIVE).sum()) - 1, values.size, _NEGATIVE))
+            if values.min() < _NEGATIVE
+            else 1.0
+        )
+        return min(1.0, 2 * min(values.size * float(values.min()), many))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader must know of the result, in sentences; empty where there is nothing to say."""
+        return tuple(self._notes())
+
+    def _notes(self) -> Iterator[str]:
+        scale, n = float(np.median(self.scale_std)), len(self.labels)
+        if np.isnan(self.confidence).all() and not self.unobserved:
+            yield "confidences need more steps than agents; here weights only rank the pairs"
+        elif scale > 0.1:
+            yield (
+                "most of a standard error is that of the scale, a factor of all weights of an agent; confidences and "
+                "relative weights do not depend on it"
+            )
+        if self.distrust_p_value < _SUSPICIOUS:
+            yield (
+                f"{int(self.negative_pairs.sum())} weights are negative at a level of 0.1 % (p = "
+                f"{self.distrust_p_value:.1g} together): these outputs show distrust, or another model made them. "
+                "Weights are fitted as if none were negative, so the edges and confidences above may be false"
+            )
+        # Bonferroni's correction: the smallest of many p-values is small by chance.
+        if float(self.goodness_of_fit.min()) * n < 1e-4:
+            yield "residuals depend on time: another model made these outputs"
+        if self.unobserved:
+            yield f"{self.unobserved:,} agents are not observed: weights are biased"
+        if self.spacing:
+            yield fit_note(self.spacing)
+
     def average_precision(self, network: Network) -> float:
         """Return the average precision of the ranking of ordered pairs against the edges of a network.
 
@@ -236,20 +300,8 @@ class NetworkEstimate:
             f"  noise             {np.median(self.noise_std):.4g} (median agent), {known}",
             f"  scale of weights  identified for {int(self.scale_identified.sum()):,} of {n:,} agents",
         ]
-        if np.isnan(self.confidence).all() and not self.unobserved:
-            lines.append(
-                "  note              confidences need more steps than agents; here weights only rank the pairs"
-            )
-        elif scale > 0.1:
-            lines.append(
-                "  note              most of a standard error is that of the scale, a factor of all weights of an"
-            )
-            lines.append("                    agent; confidences and relative weights do not depend on it")
-        # Bonferroni's correction: the smallest of many p-values is small by chance.
-        if float(self.goodness_of_fit.min()) * n < 1e-4:
-            lines.append("  note              residuals depend on time: another model made these outputs")
-        if self.unobserved:
-            lines.append(f"  note              {self.unobserved:,} agents are not observed: weights are biased")
+        indented = "\n" + " " * 20
+        lines += [f"  note              {indented.join(wrap(note, 88))}" for note in self.notes]
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -322,7 +374,8 @@ def infer_network(
     opinions or, by default, the size of the noise. Network and hidden opinions of ``run.model`` are not used. Weights
     and hidden opinions are the maximum of their joint likelihood, one convex problem for each agent, restricted to
     the edges that the penalty selects. Weights are assumed not to be negative: a network with distrust cannot be
-    inferred. They may differ in the two directions of a pair, as on a directed network.
+    inferred, and ``notes`` of the estimate warn of outputs that show it. Weights may differ in the two directions of a
+    pair, as on a directed network.
 
     Parameters
     ----------
@@ -362,7 +415,8 @@ def infer_network(
     ------
     InvalidInputError
         If the run is not of this model (adaptation, a temporal or signed network, continuous time, frozen noise), has
-        too few successive steps, or does not observe all agents.
+        too few successive steps under peer pressure, does not observe all agents, or if some outputs follow from the
+        others to the last digits, as they do without fresh noise.
     TooLargeError
         If the matrices do not fit into memory, or a symmetric fit has too many edges.
 
@@ -387,7 +441,7 @@ def infer_network(
     """
     with cancellable(should_stop):
         law = _checked(run, run.model.noise if noise is None else noise, std, symmetric=symmetric)
-        steps, agents = _steps(run, as_schedule(pressure), law, observation)
+        steps, agents, spacing = _steps(run, as_schedule(pressure), law, observation)
         missing = run.model.n - agents.size
         if missing and not partial:
             rule = "all agents must be observed, because weights also contain what others repeat of the unobserved ones"
@@ -399,10 +453,18 @@ def infer_network(
         groups = _groups(steps, allowed, alike=symmetric)
         deviation = law.deviations(run.model.n)[agents].astype(float)
         task = _Task(steps, groups, allowed, deviation, std, _checked_penalty(penalty), _excess_kurtosis(law))
-        if symmetric:
-            s = _checked_stubbornness(stubbornness, agents.size)
-            return _named(_symmetric(task, s), labels, missing)
-        return _named(_directed(task), labels, missing)
+        s = _checked_stubbornness(stubbornness, agents.size) if symmetric else None
+        found = _directed(task) if s is None else _symmetric(task, s)
+        harm = spacing if spacing is not None and spacing > HARMLESS * _least_noise(task, found) else 0.0
+        return replace(_named(found, labels, missing), spacing=harm)
+
+
+def _least_noise(task: _Task, found: NetworkEstimate) -> float:
+    """Return the least standard deviation of an output given the step before, of all agents and steps."""
+    scale, rho = task.steps.scale, task.steps.rho
+    white = np.sqrt(1 - task.steps.coefficient**2)
+    pull = 1 + rho[:, None] * found.weights.sum(axis=1)
+    return float((white * scale[:, None] * found.noise_std / pull).min())
 
 
 def _named(found: NetworkEstimate, labels: tuple[Hashable, ...], missing: int) -> NetworkEstimate:
@@ -482,7 +544,10 @@ def _checked_stubbornness(value: ArrayLike, n: int) -> Array:
     return np.array(s)
 
 
-def _steps(run: Trajectory, pressure: Schedule, law: Noise, observation: Observation | None) -> tuple[Steps, Index]:
+def _steps(
+    run: Trajectory, pressure: Schedule, law: Noise, observation: Observation | None
+) -> tuple[Steps, Index, float | None]:
+    """Return the usable steps, the observed agents, and the spacing of a grid on which their outputs lie."""
     data = outputs_of(run.model, run, observation)
     if data.seen.rounding:
         rule = "outputs must be exact for the network to be inferred"
@@ -499,7 +564,7 @@ def _steps(run: Trajectory, pressure: Schedule, law: Noise, observation: Observa
     # Schedules begin at step 1; the values of step 0 are never read.
     at = np.maximum(times, 1)
     steps = Steps(values, times, pressure(at), law.scale(at), law.autocorrelation, known)
-    return steps, data.seen.agents
+    return steps, data.seen.agents, spacing_of(data) if has_density(law) else None
 
 
 def _candidates(given: ArrayLike | Network | None, labels: tuple[Hashable, ...]) -> Mask:
@@ -533,37 +598,48 @@ def _groups(steps: Steps, allowed: Mask, *, alike: bool) -> list[ProductSums]:
     if alike:
         # One weight belongs to two agents, whose sums must run over the same steps.
         usable[:] = usable.all(axis=1, keepdims=True)
-    _check_steps(usable)
+    _check_steps(usable & (steps.rho > 0)[:, None])
     _check_memory(n, np.unique(usable, axis=1).shape[1])
     # Agents with the same usable steps share EᵀE, which takes nearly all of the time and memory.
     free = np.isnan(steps.known)
     keys: dict[bytes, list[int]] = {}
     for i in range(n):
         keys.setdefault(usable[:, i].tobytes() + free[i].tobytes(), []).append(i)
-    return [
-        sum_products(steps, np.array(members), np.flatnonzero(usable[:, members[0]]), free=bool(free[members[0]]))
-        for members in keys.values()
-    ]
+    # Sums that overflow are refused with the reason.
+    with np.errstate(over="ignore", invalid="ignore"):
+        return [
+            _check_sizes(
+                sum_products(
+                    steps, np.array(members), np.flatnonzero(usable[:, members[0]]), free=bool(free[members[0]])
+                )
+            )
+            for members in keys.values()
+        ]
 
 
 def _check_steps(usable: Mask) -> None:
     count = usable.sum(axis=0)
     if count.min() < 3:
-        rule = "each agent needs 3 steps or more that are observed together with their predecessors"
+        rule = "each agent needs 3 steps or more under peer pressure that are observed together with their predecessors"
         got = f"{int(count.min())} for agent number {int(count.argmin())}"
-        remedy = "record every step, or name candidates, so that gaps of others do not count"
+        remedy = "check the pressure, record every step, or name candidates, so that gaps of others do not count"
         raise InvalidInputError(message(rule, got=got, remedy=remedy))
 
 
-def _check_memory(n: int, patterns: int) -> None:
-    import psutil
+def _check_sizes(group: ProductSums) -> ProductSums:
+    if not 0 < float(np.trace(group.s)) < np.inf:
+        rule = "outputs must differ between agents, and squares of ρ times their differences be neither 0 nor infinite"
+        got = f"a sum of squares of {np.trace(group.s):g}"
+        raise InvalidInputError(message(rule, got=got, remedy="check the outputs, and choose another unit of opinions"))
+    return group
 
+
+def _check_memory(n: int, patterns: int) -> None:
     # The sums of each pattern, an inverse, five numbers for each pair without bounds, and the matrices of the result.
-    needed, available = 8 * n * n * (patterns + 3 + 5 + 6), psutil.virtual_memory().available
-    if needed > 0.8 * available:
-        rule = f"the matrices of {n:,} agents must fit into memory"
-        got = f"{needed / 1e9:.3g} GB of {available / 1e9:.3g} GB"
-        raise TooLargeError(message(rule, got=got, remedy="observe fewer agents, or fill gaps"))
+    needed = 8 * n * n * (patterns + 3 + 5 + 6)
+    # Several patterns are those of gaps in the outputs.
+    remedy = "observe fewer agents, or fill gaps" if patterns > 1 else "observe fewer agents"
+    require_memory(needed, what=f"the matrices of {n:,} agents", remedy=remedy)
 
 
 # The fits.

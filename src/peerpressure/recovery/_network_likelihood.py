@@ -17,14 +17,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias, final
+from typing import Any, NoReturn, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 from scipy.special import stdtr
 
-from peerpressure.errors import PeerPressureError, message
+from peerpressure.errors import InvalidInputError, PeerPressureError, message
 from peerpressure.progress import checkpoint
 from peerpressure.recovery._limits import LEAST_INFORMATION
 from peerpressure.step import Array
@@ -193,6 +193,8 @@ def residual_tests(
 
 # Steps beyond the number of unknowns that the fit needs.
 _SPARE = 10
+# Reciprocal condition number of scaled sums of products below which rounding errors of the outputs fill a direction.
+_RESOLVED = 1e-13
 _ITERATIONS = 200
 
 
@@ -222,8 +224,13 @@ class Unbounded:
         # d + shift − total·p(d) is increasing and concave, so Newton's steps from its left stay there and converge.
         least = -tau / float(rho.max())
         d = 0.0
-        while d + shift > total * float(self.weight @ (rho / (tau + rho * d))):
+        for _ in range(_ITERATIONS):
+            if d + shift <= total * float(self.weight @ (rho / (tau + rho * d))):
+                break
             d = (d + least) / 2
+        else:
+            # With a positive total the right side grows without bound towards the least degree.
+            _refuse_dependent()
         for _ in range(_ITERATIONS):
             pull = rho / (tau + rho * d)
             excess = d + shift - total * float(self.weight @ pull)
@@ -278,12 +285,17 @@ class _Inverse:
 
 def unbounded(steps: Steps, sums: ProductSums, allowed: Mask) -> list[Unbounded | None]:
     """Return the likelihoods of a group's agents, None where steps are too few."""
-    spare = sums.rows - allowed.sum(axis=1) - sums.free
+    # Steps without peer pressure say nothing of weights.
+    spare = np.count_nonzero(sums.rho) * sums.count - allowed.sum(axis=1) - sums.free
     enough = np.flatnonzero((spare >= _SPARE) & allowed.any(axis=1))
     found: list[Unbounded | None] = [None] * len(spare)
     if not enough.size:
         return found
-    base = linalg.inv(sums.s + _ridge(sums))
+    whole = sums.s + _ridge(sums)
+    if (allowed[enough].sum(axis=1) == len(whole) - 1).any() and not is_resolved(whole):
+        _refuse_dependent()
+    # Where candidates leave every agent fewer neighbours, each has an inverse of its own.
+    base = linalg.inv(whole) if is_resolved(whole) else np.eye(len(whole))
     inverses = [_inverse(sums, int(at), allowed[at], base) for at in enough]
     weight = _weights(steps, sums, enough, inverses, allowed, base)
     for at, one, own in zip(enough, inverses, weight, strict=True):
@@ -322,7 +334,33 @@ def _inverse(sums: ProductSums, at: int, allowed: Mask, base: Array) -> _Inverse
 
 
 def _part(sums: ProductSums, j: Index) -> Array:
-    return np.asarray(linalg.inv(sums.s[np.ix_(j, j)] + _ridge(sums)))
+    matrix = sums.s[np.ix_(j, j)] + _ridge(sums)
+    if not is_resolved(matrix):
+        _refuse_dependent()
+    return np.asarray(linalg.inv(matrix))
+
+
+def is_resolved(matrix: Array) -> bool:
+    """Whether a symmetric matrix of sums of products is positive definite beyond its rounding errors."""
+    size = np.sqrt(np.maximum(matrix.diagonal(), 0.0))
+    if not (np.isfinite(matrix).all() and (size > 0).all()):
+        return False
+    scaled = matrix / np.outer(size, size)
+    factor, failed = linalg.lapack.dpotrf(scaled)
+    if failed:
+        return False
+    reciprocal, _ = linalg.lapack.dpocon(factor, float(np.abs(scaled).sum(axis=0).max()))
+    return bool(reciprocal > _RESOLVED)
+
+
+def _refuse_dependent() -> NoReturn:
+    rule = "weights are told apart by noise that moves every agent anew at each step"
+    got = "outputs of which some follow from the others to the last digits"
+    remedy = (
+        "check that the noise is neither absent nor frozen and that no agent is a copy of another; of such outputs "
+    )
+    remedy += "no network can be inferred"
+    raise InvalidInputError(message(rule, got=got, remedy=remedy))
 
 
 def _weights(

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from peerpressure.errors import InvalidInputError, message
+from peerpressure.immutable import read_only
 from peerpressure.model import Model
-from peerpressure.statespace import System, discrete_model, model_of, step_length
+from peerpressure.statespace import System, checked_system, discrete_model
 from peerpressure.step import Array
 from peerpressure.trajectory import Trajectory
 
@@ -151,6 +152,7 @@ class Observation:
 
 
 @final
+@read_only
 @dataclass(frozen=True, eq=False)
 class ResolvedObservation:
     """An observation of a given model and run, as sorted integer arrays.
@@ -239,6 +241,7 @@ def _span(recorded: Positions) -> str:
 
 
 @final
+@read_only
 @dataclass(frozen=True, eq=False)
 class Outputs:
     """Observed outputs Y, with the agents and steps that they belong to.
@@ -340,7 +343,8 @@ def outputs_of(model: System, trajectory: Trajectory, observation: Observation |
     >>> outputs_of(model, simulate(model, steps=3, record="all"), Observation(agents=[0])).values.shape
     (1, 3, 1)
     """
-    model, trajectory = model_of(model), on_grid(model, trajectory)
+    trajectory = on_grid(checked_system(model), trajectory)
+    model = model.model
     states = _states_of(model, trajectory)
     look = observation or Observation()
     if look.agents is None and trajectory.agents.size < model.n:
@@ -374,7 +378,7 @@ def on_grid(system: System, trajectory: Trajectory) -> Trajectory:
     if not isinstance(given, Trajectory):
         remedy = "use what simulate returns, or Trajectory.from_dataframe"
         raise InvalidInputError(message("outputs must be a Trajectory", got=type(given).__name__, remedy=remedy))
-    h = step_length(system)
+    h = system.step
     steps = np.asarray(trajectory.times, dtype=np.float64) / h
     whole = np.rint(steps)
     off = np.flatnonzero(np.abs(steps - whole) > _TIME_TOLERANCE)
@@ -568,16 +572,17 @@ def who_updated(model: Model, run: Trajectory) -> NDArray[np.bool_]:
 
 def given_who_updated(system: System, run: Trajectory, observation: Observation | None) -> System:
     """Return the model given who updated in a run, if that is random; the system itself elsewhere."""
-    if not isinstance(system, Model) or system.activation is None or not system.activation.is_random:
+    activation = system.model.activation
+    if activation is None or not activation.is_random:
         return system
     look = observation or Observation()
     if look.agents is not None or look.rounding:
         rule = "who updated is read off the exact outputs of all agents"
         got = "rounding" if look.rounding else "some agents"
         raise InvalidInputError(message(rule, got=got, remedy=_TABLE))
-    masks = who_updated(system, run)
+    masks = who_updated(system.model, run)
     if np.any(masks != masks[0]):
         rule = "with random updates replicates have estimates of different precision, and are recovered one at a time"
         remedy = "simulate(..., replicates=[k]) repeats replicate k alone"
         raise InvalidInputError(message(rule, got=f"{len(masks)} replicates", remedy=remedy))
-    return replace(system, activation=masks[0])
+    return replace(system.model, activation=masks[0])

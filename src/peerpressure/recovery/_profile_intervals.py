@@ -4,6 +4,11 @@ The interval of a parameter is the set of its values at which the profile, maxim
 than ½q² below the maximum. For a quantity that agents have for themselves, such as x₀, that set is the union over the
 shared coordinates ψ of its sets at ψ, with what the height of ψ leaves of ½q². Where a profile never falls by that
 much, the end of the interval is the end of the legal range.
+
+The modification compares with the estimate and holds near it. As adaptation η tends to 1, outputs lose all memory of
+x₀, and the modification grows by a term for each agent that weak data do not outweigh. A maximum at an end of the range
+of η, or far from that of the likelihood without the modification, is therefore no estimate, and its interval is the
+legal range.
 """
 
 from __future__ import annotations
@@ -35,6 +40,13 @@ _PATH = 25
 _GRID = 15
 # An interval that is longer than this many standard errors has no end within reach.
 _FAR = 1e4
+# Coordinates of which a maximum may be one of the modification alone.
+_LOCAL = ("adaptation",)
+# Maxima with and without the modification disagree if they are farther apart than this in a coordinate, and the plain
+# likelihood at the modified one is lower by more than this: by more than a standard error.
+_APART, _LOWER = 0.25, 0.5
+# A maximum is at an end of the search range if the profile there is lower by no more than this: it is flat up to it.
+_FLAT = 0.01
 
 
 @final
@@ -66,15 +78,37 @@ def allowance(level: float, left: Any, *, scale: bool = False) -> Any:
 
 def fit_replicate(problem: ProfileLikelihood, level: float) -> Found:
     """Return the estimate of one replicate, with intervals of the given level."""
-    best = searched(problem)
-    state = problem.state(best)
-    log_likelihood = state.height + _constant(problem)
-    # The modification compares with the estimate, so that it is repeated once with the estimate that it leads to.
-    problem = problem.modified(best)
-    best = searched(problem)
-    problem = problem.modified(best)
-    best = searched(problem, best)
-    return _Profile(problem, best, level).found(log_likelihood)
+    plain = searched(problem)
+    log_likelihood = problem.height(plain) + _constant(problem)
+    # The modification compares with the estimate, so it is repeated once with the estimate that it leads to.
+    modified = problem.modified(plain)
+    best = searched(modified)
+    modified = modified.modified(best)
+    best = searched(modified, best)
+    doubtful = [k for k in _local(problem) if _is_doubtful(problem, plain, modified, best, k)]
+    return _Profile(modified, best, level, frozenset(doubtful)).found(log_likelihood)
+
+
+def _local(problem: ProfileLikelihood) -> list[int]:
+    return [k for k, name in enumerate(problem.unknown.coordinates) if name in _LOCAL]
+
+
+def _is_doubtful(problem: ProfileLikelihood, plain: Array, modified: ProfileLikelihood, best: Array, k: int) -> bool:
+    """Return whether the modified maximum is at an end of the range, or contradicts the plain one, in a coordinate."""
+    scale = COORDINATES[problem.unknown.coordinates[k]]
+    ends = (np.where(np.arange(best.size) == k, end, best) for end in (scale.low, scale.high))
+    if any(_height_at(modified, end, k) > modified.height(best) - _FLAT for end in ends):
+        return True
+    if abs(best[k] - plain[k]) <= _APART:
+        return False
+    lost = problem.height(plain) - _height_at(problem, best, k)
+    return bool(lost > _LOWER or _height_at(modified, plain, k) > modified.height(best))
+
+
+def _height_at(problem: ProfileLikelihood, z: Array, k: int) -> float:
+    """Return the profile in one coordinate, at its value in z."""
+    others = [j for j in numerical(problem) if j != k]
+    return height_of(problem, climbed(problem, z, others, rough_scales(problem, z, others)))
 
 
 def _constant(problem: ProfileLikelihood) -> float:
@@ -85,8 +119,9 @@ def _constant(problem: ProfileLikelihood) -> float:
 class _Profile:
     """Intervals around one maximum."""
 
-    def __init__(self, problem: ProfileLikelihood, best: Array, level: float) -> None:
+    def __init__(self, problem: ProfileLikelihood, best: Array, level: float, doubtful: frozenset[int]) -> None:
         self.problem, self.names, self.level = problem, problem.unknown.coordinates, level
+        self.doubtful = doubtful
         self.free = numerical(problem)
         self.state = problem.state(best)
         # From here on every coordinate has its value; a σ that a formula gave is one like the others.
@@ -134,6 +169,8 @@ class _Profile:
 
     def _ends(self, k: int) -> tuple[float, float]:
         """Return the ends of a coordinate's interval; ∓∞ where the profile stays above within the search range."""
+        if k in self.doubtful:
+            return -np.inf, np.inf
         scale, name = COORDINATES[self.names[k]], self.names[k]
         others = [j for j in self.free if j != k]
         pure = name == "std" and len(self.names) == 1
@@ -188,15 +225,15 @@ class _Profile:
         value = np.array([scale.back(self.best[k]) for k in at])
         # The derivative of the parameter by its coordinate carries the standard error over.
         slope = np.array([(scale.back(self.best[k] + 1e-6) - scale.back(self.best[k] - 1e-6)) / 2e-6 for k in at])
-        std = np.abs(slope) * np.sqrt(self.covariance[at, at]) if self.curved else np.full(len(at), np.inf)
+        sure = np.array([k not in self.doubtful for k in at]) & self.curved
+        std = np.where(sure, np.abs(slope) * np.sqrt(self.covariance[at, at]), np.inf)
         low = np.array([scale.limits[0] if np.isinf(a) else scale.back(a) for a, _ in ends])
         high = np.array([scale.limits[1] if np.isinf(b) else scale.back(b) for _, b in ends])
-        whole = (low == scale.limits[0]) & (high == scale.limits[1])
-        identified = np.isfinite(low) & np.isfinite(high) & ~whole & self.curved
+        # A lower end of 0 bounds a parameter that may be absent; the other ends of legal ranges bound nothing.
+        bounded = ((low > scale.limits[0]) | (low == 0)) & (high < scale.limits[1])
+        identified = bounded & sure
         factor = _proportions(self.problem) if name == "std" else 1.0
-        return UnknownParameter(
-            value * factor, std * factor, low * factor, high * factor, identified & np.ones_like(value, bool)
-        )
+        return UnknownParameter(value * factor, std * factor, low * factor, high * factor, identified)
 
     # What agents have for themselves.
 
@@ -210,7 +247,9 @@ class _Profile:
             (low, high), (value, own) = ends_of, self._estimates(name)
             with np.errstate(invalid="ignore"):
                 indirect = np.einsum("ia,ab,ib->i", slopes[name], self.covariance, slopes[name])
-                std = np.where(np.isfinite(value) & seen, np.sqrt(own**2 + np.nan_to_num(indirect, nan=np.inf)), np.inf)
+                std = np.sqrt(own**2 + np.nan_to_num(indirect, nan=np.inf))
+            # A curvature at a point that is no estimate says nothing of what follows from it.
+            std = np.where(np.isfinite(value) & seen & (not self.doubtful), std, np.inf)
             if name == "hidden":
                 low = np.where(value - low > _FAR * own, -np.inf, low)
                 high = np.where(high - value > _FAR * own, np.inf, high)
@@ -262,6 +301,7 @@ class _Profile:
             return own
         limits = [COORDINATES[name].limits for name in self.names]
         unbounded = [bool(np.isinf(e).any() and np.isinf(of).any()) for e, of in zip(ends, limits, strict=True)]
+        unbounded = [far or k in self.doubtful for k, far in enumerate(unbounded)]
         out = {}
         # In several coordinates the union is that of their quadratic approximation, exact in the agents' own part.
         for name, (low, high) in own.items():

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.errors import TooLargeError, message
+from peerpressure.errors import TooLargeError, contrast, message
 from peerpressure.model import Model
 from peerpressure.recovery._estimate import Estimate, estimate_from
 from peerpressure.recovery._information_state import estimate_of, masks_of, prior_information
@@ -567,6 +567,7 @@ def _check_stacked(model: Model, data: Outputs) -> None:
     # L has one row per output and about n draws per step.
     numbers = int(data.present.sum()) * model.n * max(1, data.seen.last)
     if numbers > STACKED_NUMBERS:
-        rule = f"generalised least squares in one piece takes up to {STACKED_NUMBERS:.2g} numbers"
+        most, got = contrast(STACKED_NUMBERS, numbers, digits=2)
+        rule = f"generalised least squares in one piece takes up to {most} numbers"
         remedy = "use method='kalman', which gives the same estimate step by step"
-        raise TooLargeError(message(rule, got=f"{numbers:.2g}", remedy=remedy))
+        raise TooLargeError(message(rule, got=got, remedy=remedy))

@@ -50,10 +50,10 @@ from peerpressure.recovery._limits import (
     PATH_BYTES,
     RESIDUAL_NUMBERS,
 )
-from peerpressure.recovery._observation import Observation, Outputs, outputs_of
+from peerpressure.recovery._observation import Observation, Outputs, given_who_updated, outputs_of
 from peerpressure.recovery._regression import stacked
 from peerpressure.recovery._sparse_kalman import SparseStates, eliminate, sparse_estimate
-from peerpressure.statespace import System, initial_state, model_of, retained
+from peerpressure.statespace import System, initial_state, retained
 from peerpressure.step import Array
 from peerpressure.trajectory import Trajectory
 
@@ -488,10 +488,10 @@ _LEGIBLE_PART = 1e-8
 
 def residuals(system: System, data: Outputs) -> Residuals | None:
     """Return the residuals of outputs, None where none can be computed: their law or size is out of reach."""
-    model = model_of(system)
+    model = system.model
     if not data.present.any():
         return None
-    inverts = isinstance(system, Model) and not data.seen.rounding and not model.noise.is_frozen
+    inverts = not system.is_continuous and not data.seen.rounding and not model.noise.is_frozen
     if not isinstance(model.noise, Gaussian):
         return series_residuals(model, data) if inverts and has_density(model) else None
     # Inversion is fast and loses nothing from complete outputs; from others it leaves out agents with a neighbour that
@@ -503,7 +503,7 @@ def residuals(system: System, data: Outputs) -> Residuals | None:
     if model.n > FILTER_LIMIT:
         return None
     exact = model.noise.is_frozen and not data.seen.rounding
-    return _frozen(model, data) if exact and isinstance(system, Model) else _filtered(system, data)
+    return _frozen(model, data) if exact and not system.is_continuous else _filtered(system, data)
 
 
 # From the Kalman filter.
@@ -511,7 +511,7 @@ def residuals(system: System, data: Outputs) -> Residuals | None:
 
 def _filtered(system: System, data: Outputs) -> Residuals | None:
     """Return the residuals of the Kalman filter, from any outputs."""
-    n, (replicates, steps) = model_of(system).n, data.values.shape[:2]
+    n, (replicates, steps) = system.model.n, data.values.shape[:2]
     outputs = int(data.present.sum())
     if 8 * outputs * (n + replicates) > PATH_BYTES:
         return None
@@ -627,9 +627,9 @@ def sparse_likelihood(system: System, data: Outputs) -> Likelihood | None:
     Rows with unit noise have the density of the outputs and of the unobserved states together; integrating these out
     leaves the determinant of their information.
     """
-    model = model_of(system)
+    model = system.model
     # The filter of a small network has found the likelihood already, if there is one.
-    if not isinstance(system, Model) or model.n <= FILTER_LIMIT or not isinstance(model.noise, Gaussian):
+    if system.is_continuous or model.n <= FILTER_LIMIT or not isinstance(model.noise, Gaussian):
         return None
     try:
         problem = SparseStates(model, data)
@@ -704,6 +704,7 @@ def diagnose_fit(
     True
     """
     with cancellable(should_stop):
+        model = given_who_updated(model, trajectory, observation)
         found = diagnostics_of(model, outputs_of(model, trajectory, observation))
         # At once, since the callback holds in this block only.
         found.p_value  # noqa: B018

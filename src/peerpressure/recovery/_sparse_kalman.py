@@ -35,7 +35,7 @@ from peerpressure.recovery._least_squares import (
 from peerpressure.recovery._limits import DENSE_LIMIT, FRONT_LIMIT, NEGLIGIBLE
 from peerpressure.recovery._observation import Outputs
 from peerpressure.recovery._prior import Prior
-from peerpressure.statespace import ModelTransition, initial_state, retained, state_layout, transition
+from peerpressure.statespace import ModelTransition, initial_state, retained, transition
 from peerpressure.step import Array
 
 Agents: TypeAlias = NDArray[np.int64]
@@ -158,7 +158,7 @@ class SparseStates:
             rule = "partial outputs of a large network need noise that is drawn anew at every step"
             got = "frozen noise" if least else "agents or steps without noise"
         # Whitening would make rows reach two adopted parts back, and the carriers rotate only one step at a time.
-        elif noise.autocorrelation and state_layout(self.model).has_hidden:
+        elif noise.autocorrelation and self.model.layout.has_hidden:
             rule, got = "partial outputs of a large network whose opinions adapt need white noise", str(noise)
         elif self.model.keeps:
             rule, got = "partial outputs of a large network need noise in all of them", "agents who keep their opinions"
@@ -188,7 +188,7 @@ class SparseStates:
         """Yield the rows of steps 0 (if it is observed with rounding), 1, 2, …."""
         if 0 in self._row_of:
             yield self._rounded(0)
-        yield from self._adapting() if state_layout(self.model).has_hidden else self._constant()
+        yield from self._adapting() if self.model.layout.has_hidden else self._constant()
 
     def _adapting(self) -> Iterator[Rows]:
         """Yield the rows of opinions that adapt; ``rate`` is η_{t−1} and ``adopted`` k_{t−2}."""

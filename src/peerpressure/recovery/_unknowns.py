@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError, message
+from peerpressure.immutable import read_only
 from peerpressure.model import Model
 from peerpressure.noise import Gaussian
 from peerpressure.recovery._estimate import Estimate
@@ -29,6 +30,7 @@ SHARED = ("slope", "exponent", "pressure", "adaptation", "autocorrelation", "std
 
 
 @final
+@read_only
 @dataclass(frozen=True, eq=False)
 class UnknownParameter:
     """One unknown: all arrays are (replicates,), or (replicates, k) where each agent or piece of time has its own.
@@ -43,7 +45,10 @@ class UnknownParameter:
         Ends of the confidence interval. An infinite end, or one at the end of the legal range, means that the data do
         not bound the parameter on that side.
     identified : array of bool
-        Where the curvature is positive and the interval is bounded on both sides.
+        Where the curvature is positive and the interval is bounded on both sides; a lower end of 0 is a bound, of a
+        parameter that may be absent. An adaptation is also not identified where its likelihood is highest at an end of
+        the range, or where the modified and the plain likelihood have different maxima; its standard error is then ∞
+        and its interval the legal range.
     """
 
     value: Array
@@ -54,6 +59,7 @@ class UnknownParameter:
 
 
 @final
+@read_only
 @dataclass(frozen=True, eq=False)
 class LikelihoodFit:
     """Parameters and hidden opinions, with the intervals of their profile likelihoods.
@@ -74,6 +80,8 @@ class LikelihoodFit:
         For each replicate, why it could not be fitted; its numbers are NaN.
     pieces : array of int
         First steps of the pieces on which an unknown "pressure" is constant.
+    notes : tuple of str
+        What a reader must know of the result: parameters that are not identified, and doubts about the outputs.
     """
 
     estimate: Estimate
@@ -83,6 +91,7 @@ class LikelihoodFit:
     level: float = 0.95
     failures: tuple[str | None, ...] = ()
     pieces: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    notes: tuple[str, ...] = ()
 
     @property
     def identifiable(self) -> NDArray[np.bool_]:
@@ -116,6 +125,28 @@ class LikelihoodFit:
         parts += [f"{failed} failed"] * bool(failed)
         parts += [_described(name, p) for name, p in self.parameters.items()] or ["no parameters"]
         return f"LikelihoodFit({', '.join(parts)})"
+
+    def __str__(self) -> str:
+        return "\n".join([repr(self), *(f"  note  {note}" for note in self.notes)])
+
+
+def notes_on(parameters: Mapping[str, UnknownParameter], failures: Sequence[str | None]) -> tuple[str, ...]:
+    """Return a sentence for each parameter that some fitted replicate does not identify."""
+    fitted = np.array([reason is None for reason in failures], dtype=bool)
+    notes = []
+    for name, p in parameters.items():
+        lost = int((~p.identified.reshape(fitted.size, -1).all(axis=1) & fitted).sum())
+        if lost:
+            where = "" if fitted.sum() == 1 else f" in {lost} of {int(fitted.sum())} replicates"
+            notes.append(f"{name} is not identified{where}{_WHY.get(name, '')}")
+    return tuple(notes)
+
+
+# What makes a parameter hard to identify, and what helps.
+_WHY: Mapping[str, str] = {
+    "adaptation": ": its likelihood is not bounded within the range, or has a maximum that depends on how the unknown "
+    "hidden opinions are treated; a longer record with less noise may identify it",
+}
 
 
 def _described(name: str, p: UnknownParameter) -> str:

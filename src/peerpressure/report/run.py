@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.errors import FileFormatError, message
-from peerpressure.files import umask
+from peerpressure.files import declare_output, relative_path, umask
 from peerpressure.measures import Experiment, no_place, states
 from peerpressure.measures._experiment import tables_of
 from peerpressure.privacy import Budget
@@ -37,6 +38,7 @@ LISTED = 12  # agents on the page; the table beside it has all of them
 
 # Both must be there before a folder counts as results and may be overwritten.
 MARKS = ("run.nc", "verdict.json")
+SCENARIO = "scenario.toml"
 TABLES = ("agents", "summaries", "network", "estimates", "inferred_network", "budget", "frontier", "states")
 FIGURES = ("opinions", "hidden", "network", "estimates", "exposure", "exposure_map", "budget", "frontier")
 # All names that a run can write but need not; those of an earlier run are removed.
@@ -52,6 +54,8 @@ def model_rows(experiment: Experiment) -> list[tuple[str, str]]:
     # The text inside the brackets of the representation, without the name of the class.
     graph = repr(model.network if model.temporal_network is None else model.temporal_network)
     words = model.description()
+    drawn = experiment.scenario.drawn_hidden
+    chance = "" if drawn is None else f", {drawn}"
     adapting = f", adapting by {words['adaptation']}" if "adaptation" in words else ""
     rules = {"own": "show their own opinions", "keep": "keep their last public opinions"}
     silent = [("isolated agents", rules[words["isolated"]])] if "isolated" in words else []
@@ -60,7 +64,7 @@ def model_rows(experiment: Experiment) -> list[tuple[str, str]]:
     return [
         ("network", graph.partition("(")[2].removesuffix(")")),
         *silent,
-        ("hidden opinions", f"{number(x.min())} to {number(x.max())}, mean {number(x.mean())}{adapting}"),
+        ("hidden opinions", f"{number(x.min())} to {number(x.max())}, mean {number(x.mean())}{chance}{adapting}"),
         ("stubbornness", number(s[0]) if np.ptp(s) == 0 else f"{number(s.min())} to {number(s.max())}"),
         ("peer pressure", str(model.pressure)),
         ("noise", str(model.noise)),
@@ -156,7 +160,7 @@ CAPTIONS: Mapping[str, str] = {
     "agents of every replicate, and the consensus value v (dotted). Right, the spread of hidden and of public "
     "opinions: median and interquartile range over replicates.",
     "network": "The number of edges and of isolated agents in every step.",
-    "estimates": "The observer's estimates of the hidden opinions in the first replicate, with 95 % intervals; a "
+    "estimates": "The observer's estimates of the hidden opinions in the first replicate, ± 1 standard deviation; a "
     "perfect estimate lies on the dotted line.",
     "exposure": "Information in bits that the observer gains about each agent beyond the prior; a lower bound if the "
     "noise is not Gaussian.",
@@ -218,7 +222,11 @@ def figures(experiment: Experiment, source: str, data: pd.DataFrame) -> Iterator
 
 
 def run_page(
-    experiment: Experiment, tables: Mapping[str, pd.DataFrame], pictures: Mapping[str, Image], title: str
+    experiment: Experiment,
+    tables: Mapping[str, pd.DataFrame],
+    pictures: Mapping[str, Image],
+    title: str,
+    scenario: str,
 ) -> str:
     """Return the report of a run as a self-contained HTML page."""
     return (
@@ -229,7 +237,7 @@ def run_page(
             version=__version__,
             heading=heading(experiment.verdict),
             reason=experiment.verdict.reason,
-            facts=verdict_rows(experiment.verdict),
+            facts=verdict_rows(experiment.verdict, experiment.scenario.drawn_hidden),
             model=model_rows(experiment),
             outcome=outcome_rows(experiment),
             observer=observer_rows(experiment),
@@ -237,7 +245,7 @@ def run_page(
             agents=_agents(tables["agents"], exact=experiment.scenario.privacy is None or experiment.exposure.is_exact),
             pictures=[Picture(name, CAPTIONS[name], picture) for name, picture in pictures.items()],
             files=[f"{name}.csv" for name in (*tables, *(["states"] if experiment.lists_states else []))],
-            scenario=experiment.scenario.to_toml().strip(),
+            scenario=scenario.strip(),
         )
     )
 
@@ -265,12 +273,14 @@ def run_files(
     title: str,
     ordered: Ordered | None = None,
     progress: Callable[[str], None] = lambda stage: None,
+    place: Place | None = None,
 ) -> dict[str, Content]:
     """Return the files of a run by name; files that grow with the run are produced while they are written."""
     ordered = ordered or order_figures(experiment)
     tables, drawings = ordered.tables, ordered.drawings
+    scenario = experiment.scenario.to_toml(None if place is None else place.folder)
     files: dict[str, Content] = {
-        "scenario.toml": experiment.scenario.to_toml().encode(),
+        SCENARIO: f"{'' if place is None else place.heading}{scenario}".encode(),
         "verdict.json": _verdict(experiment),
     }
     files |= {f"{name}.csv": to_csv(table) for name, table in tables.items()}
@@ -285,12 +295,44 @@ def run_files(
     files |= {f"{name}.{kind}": data for name, one in drawn.items() for kind, data in one.files.items()}
     if experiment.scenario.output.report:
         pictures = {name: one.picture for name, one in drawn.items() if one.picture is not None}
-        files["report.html"] = run_page(experiment, tables, pictures, title).encode()
+        files["report.html"] = run_page(experiment, tables, pictures, title, scenario).encode()
     return files
 
 
 def _verdict(experiment: Experiment) -> bytes:
     return (json.dumps(experiment.verdict.to_dict(), indent=2, ensure_ascii=False) + "\n").encode()
+
+
+@final
+@dataclass(frozen=True)
+class Place:
+    """The folder of the results, and the scenario file that they come from."""
+
+    folder: Path
+    source: Path
+
+    @property
+    def heading(self) -> str:
+        """First line of the scenario among the results: it names the file that they come from."""
+        # From the folder, as other paths in the file; quoted, because a path may contain anything.
+        return f"{_HEADING}{json.dumps(relative_path(self.source, self.folder))}\n"
+
+    @property
+    def other_source(self) -> Path | None:
+        """The scenario file whose results the folder contains, if that is another one or is not known to exist."""
+        try:
+            with (self.folder / SCENARIO).open(encoding="utf-8") as file:
+                line = file.readline()
+            named = self.folder / json.loads(line.removeprefix(_HEADING)) if line.startswith(_HEADING) else None
+        except (OSError, ValueError):
+            # No such file, or one that was edited, which tells nothing.
+            return None
+        if named is None or (named.exists() and named.samefile(self.source)):
+            return None
+        return Path(os.path.normpath(named))
+
+
+_HEADING = "# peerpressure run scenario.toml repeats this run of "
 
 
 def may_be_written(out: Path) -> bool:
@@ -303,6 +345,7 @@ def write_run(files: Mapping[str, Content], out: Path) -> list[Path]:
 
     If that fails, the results go to a temporary folder, which the error names.
     """
+    declare_output(out)
     try:
         return _write_all(files, out)
     except OSError as error:

@@ -14,6 +14,7 @@ from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
 from peerpressure.networks import Network, barabasi_albert, k2
 from peerpressure.noise import Gaussian, NoNoise
+from peerpressure.recording import Record
 from peerpressure.reproduction.design import (
     AGENTS,
     NOISE,
@@ -26,7 +27,7 @@ from peerpressure.reproduction.design import (
     stream,
 )
 from peerpressure.schedules import Formula, Linear, Power, Schedule, StretchedExponential
-from peerpressure.simulation import Record, simulate
+from peerpressure.simulation import simulate
 from peerpressure.theory import consensus_limit
 from peerpressure.theory._classification import classify
 from peerpressure.theory._forgetting import contraction_product
@@ -394,12 +395,27 @@ class NoiseLevelsResult:
     def hitting_times(self) -> pd.DataFrame:
         """The table ``noise_hitting_times``, from the exact fits of the weighted RMS distance."""
         fits = self.exponents.query("quantity == 'weighted_distance' and source == 'exact'")
-        # The time at which constant·t^(−exponent) equals the distance.
-        times = (fits["constant"] / NEAR) ** (1 / fits["exponent"])
+        times = pd.Series([self._hitting_time(row) for _, row in fits.iterrows()], index=fits.index)
         known = float(self.law["time"].max())
         columns = {"noise": fits["noise"], "distance": NEAR, "exponent": fits["exponent"]}
         columns |= {"constant": fits["constant"], "time": times, "extrapolated": times > known}
         return pd.DataFrame(columns).reset_index(drop=True)
+
+    def _hitting_time(self, fitted: pd.Series) -> float:
+        law = self.law[self.law["noise"] == fitted["noise"]]
+        times, distances = law["time"].to_numpy(), law["weighted_distance"].to_numpy()
+        near = distances <= NEAR
+        if not near.any():
+            # The time at which constant·t^(−exponent) equals the distance.
+            return float((fitted["constant"] / NEAR) ** (1 / fitted["exponent"]))
+        # The power law is that of the last decade: before it, agents are farther from v, and its continuation towards
+        # the start can even lie before the first step.
+        i = int(near.argmax())
+        if i == 0:
+            return float(times[0])
+        above, below = np.log(distances[i - 1 : i + 1])
+        share = (above - np.log(NEAR)) / (above - below)
+        return float(np.exp(np.interp(share, (0, 1), np.log(times[i - 1 : i + 1]))))
 
     def tables(self) -> dict[str, pd.DataFrame]:
         """Return the tidy tables of the experiment.
@@ -419,8 +435,8 @@ class NoiseLevelsResult:
             of a sampled fit is a jackknife over replicates; that of an exact fit measures how far the law is from a
             pure power.
         noise_hitting_times
-            noise, distance, exponent, constant, time, extrapolated: the time at which the fitted power law of the exact
-            weighted RMS distance reaches this distance; extrapolated is True if that is after the last exact time.
+            noise, distance, exponent, constant, time, extrapolated: the time at which the exact weighted RMS distance
+            reaches this distance, or its fitted power law where that is after the last exact time (extrapolated).
         """
         return {
             "noise_paths": self.paths,

@@ -38,6 +38,7 @@ from peerpressure.reproduction import (
     design,
     printed,
 )
+from peerpressure.reproduction.claims._empirical import APART
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -337,7 +338,6 @@ SETUP: Final[Mapping[str, Any]] = {
     "noise": design.NOISE,
     "paths": _convergence.PATHS,
     "replications": printed.REPLICATIONS,
-    "sweep_replications": printed.SWEEP_REPLICATIONS,
     "observed_agents": _beyond.OBSERVED_AGENTS,
     "observer_replications": _beyond.REPLICATIONS,
     "partial_steps": _beyond.PARTIAL_STEPS,
@@ -420,7 +420,9 @@ def page(
             refuted=[row for row in audit if row["verdict"] == "refuted"],
             corrected=[row for row in audit if row["verdict"] == "corrected"],
             made=made,
-            setup=SETUP,
+            setup={**SETUP, "sweep_replications": int(tables["sweep_cells"]["replications"].iloc[0])},
+            apart=APART,
+            printed_replications=printed.SWEEP_REPLICATIONS,
             observed_steps=printed.STEPS,
             dictionary=_dictionary(tables),
             references=REFERENCES,

@@ -31,6 +31,8 @@ from peerpressure.sweep import Plan, collect, run_sweep
 # An import path rather than a function, because the processes of a sweep look it up by name.
 TASK = "peerpressure.reproduction._sweep:cell"
 MEASURED = ("mean_residual_variance", "exact", "exact_std", "residual_variance", "exact_residual_variance")
+# Those of the mean over replications, which are proportional to one over their number.
+OF_MEAN = ("mean_residual_variance", "exact", "exact_std")
 # Both are fitted: the printed numbers are consistent with σ₀ as the regressor, although its label is σ₀².
 REGRESSORS = ("noise", "noise_variance")
 COLUMNS = ("estimate", "standard_error", "t", "p", "low", "high")
@@ -78,8 +80,9 @@ class SweepResult:
             edges, agents (20, 50, 80), noise, noise_variance, agent, mean_residual: the mean residual vectors.
         regression
             edges, source (measured, exact, printed), regressor (noise, noise_variance), term (intercept, agents,
-            noise), estimate, standard_error, t, p, low, high: ⟨σ²⟩ regressed on |V| and on the regressor, with 95 %
-            intervals. The term noise is that of the regressor. Printed rows have the regressor of their label.
+            noise), estimate, standard_error, t, p, low, high: ⟨σ²⟩ of the printed number of replications regressed on
+            |V| and on the regressor, with 95 % intervals. The term noise is that of the regressor. Printed rows have
+            the regressor of their label.
         """
         return {
             "sweep_cells": self.cells,
@@ -88,11 +91,21 @@ class SweepResult:
             "regression": self.regression(),
         }
 
+    @property
+    def comparable_cells(self) -> pd.DataFrame:
+        """The cells, with ⟨σ²⟩ as the printed number of replications gives it.
+
+        The variance of a mean over R replications is proportional to 1/R, and the printed numbers are those of
+        ``printed.SWEEP_REPLICATIONS``. The factor is common to all cells, so that scores do not depend on R.
+        """
+        cells, factor = self.cells, self.replications / printed.SWEEP_REPLICATIONS
+        return cells.assign(**{name: cells[name] * factor for name in OF_MEAN})
+
     def regression(self) -> pd.DataFrame:
         """Regress the measured and the exact response on |V| and on σ₀ or σ₀², and append the printed fit."""
-        sources = {"measured": "mean_residual_variance", "exact": "exact"}
+        sources, cells = {"measured": "mean_residual_variance", "exact": "exact"}, self.comparable_cells
         fits = [
-            fit(self.cells, response, regressor).assign(source=source, regressor=regressor)
+            fit(cells, response, regressor).assign(source=source, regressor=regressor)
             for source, response in sources.items()
             for regressor in REGRESSORS
         ]
@@ -370,8 +383,8 @@ class Comparison:
         ------
         regression_comparison
             edges, term (intercept, agents, noise), regressor (noise, noise_variance), printed, printed_error, measured,
-            measured_error, exact, z, p: z = (measured − printed)/√(sum of squared errors, with the rounding of the
-            printed numbers).
+            measured_error, exact, z, p, expected_z: z = (measured − printed)/√(sum of squared errors, with the rounding
+            of the printed numbers); expected_z has the exact coefficient in place of the measured one.
         interval_differences
             source (printed, measured, exact), regressor, term, difference (one edge minus two), standard_error, z, p.
         """
@@ -396,11 +409,12 @@ def against_print(
                 measured = known.loc[("measured", regressor, edges, term)]
                 # Both numbers are random: the paper's own sample has an error too, and its rounding adds to it.
                 value, error = printed_estimate(known_terms[edges][term])
-                z = (measured["estimate"] - value) / np.hypot(measured["standard_error"], error)
+                both = np.hypot(measured["standard_error"], error)
+                z = (measured["estimate"] - value) / both
                 row = {"edges": edges, "term": term, "regressor": regressor, "printed": value, "printed_error": error}
                 row |= {"measured": measured["estimate"], "measured_error": measured["standard_error"]}
                 exact = known.loc[("exact", regressor, edges, term), "estimate"]
-                rows.append(row | {"exact": exact, "z": z, "p": two_sided(z)})
+                rows.append(row | {"exact": exact, "z": z, "p": two_sided(z), "expected_z": (exact - value) / both})
     return pd.DataFrame(rows)
 
 

@@ -86,6 +86,12 @@ def reproduce(
     return Reproduction(_tables(made), tuple(written), out / REPORT, reused=False)
 
 
+def may_be_written(out: Path) -> bool:
+    """Return whether a folder has no report, or one that was made here, so that no other is lost."""
+    # The manifest is written before the report.
+    return not (out / REPORT).exists() or (out / MANIFEST).exists()
+
+
 def _computed(request: Request, workers: int, progress: Callable[[str], None]) -> dict[str, bytes]:
     """Run the experiments, and return all tables as files."""
     with tempfile.TemporaryDirectory(prefix="peerpressure-") as place:

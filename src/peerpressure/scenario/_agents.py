@@ -15,7 +15,7 @@ import numpy as np
 from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
 
 from peerpressure.adaptation import Adaptation
-from peerpressure.errors import InvalidInputError, did_you_mean, first_few, message
+from peerpressure.errors import InvalidInputError, contrast, did_you_mean, first_few, message
 from peerpressure.files import naming
 from peerpressure.networks import Network
 from peerpressure.networks._graph_files import GRAPHS, attribute_table, is_graph_file
@@ -86,7 +86,7 @@ class FromColumn(Section):
         # A table without rows cannot have a heading; ``find`` then reports the missing column.
         table = table.headed() if table.rows else table
         column = table.find(name)
-        table.check_widths()
+        table.check_rows()
         match = match_agents(table, network.agents, [table.find(other) for other in self.names], self.by)
         return match, table.taken(match.rows).numbers(column, name)
 
@@ -248,8 +248,14 @@ class UniformDraw(Section):
         # Equal ends are legal: all agents then have the same value.
         if self.low > self.high:
             rule = "low must not be above high"
-            raise InvalidInputError(message(rule, got=f"{self.low:g} and {self.high:g}", remedy="exchange them"))
+            got = " and ".join(contrast(self.low, self.high, digits=6))
+            raise InvalidInputError(message(rule, got=got, remedy="exchange them"))
         return self
+
+    @property
+    def words(self) -> str:
+        """The law in words."""
+        return f"uniformly from {self.low:g} to {self.high:g}"
 
     def values(self, n: int, rng: np.random.Generator) -> Array:
         """Return n values."""
@@ -263,6 +269,11 @@ class NormalDraw(Section):
     mean: float = 0.0
     std: Deviation = 1.0
     seed: OwnSeed = None
+
+    @property
+    def words(self) -> str:
+        """The law in words."""
+        return f"from a normal law with mean {self.mean:g} and standard deviation {self.std:g}"
 
     def values(self, n: int, rng: np.random.Generator) -> Array:
         """Return n values."""
@@ -279,12 +290,28 @@ class TwoCamps(Section):
     std: Deviation = 0.0
     seed: OwnSeed = None
 
+    @property
+    def words(self) -> str:
+        """The law in words."""
+        return f"from two camps around {self.low:g} and {self.high:g}"
+
     def values(self, n: int, rng: np.random.Generator) -> Array:
         """Return n values."""
         # A permutation gives exactly the rounded share, where independent draws would only on average.
         above = rng.permutation(n) < round(self.share * n)
         # Drawn after the groups, so that std does not change their members.
         return np.where(above, self.high, self.low) + rng.normal(0.0, self.std, n)
+
+
+def draw_words(part: Any, seed: int) -> str | None:
+    """Return how values are drawn at random; None if they are given.
+
+    >>> draw_words(UniformDraw(), 3), draw_words([0.0, 1.0], 3)
+    ('drawn at random, uniformly from 0 to 1, seed 3', None)
+    """
+    if not isinstance(part, UniformDraw | NormalDraw | TwoCamps):
+        return None
+    return f"drawn at random, {part.words}, seed {seed if part.seed is None else part.seed}"
 
 
 def choose_draw(value: Any) -> str | None:

@@ -14,6 +14,7 @@ import numpy as np
 from pydantic import Tag, ValidationError
 
 from peerpressure.errors import InvalidInputError, PeerPressureError, first_few, message
+from peerpressure.files import expanded
 from peerpressure.model import Model
 from peerpressure.networks import describe_events_file, describe_network_file
 from peerpressure.privacy import Definition
@@ -509,7 +510,7 @@ def load_scenario(path: str | Path, *, needs_run: bool = True) -> Scenario:
 
         load_scenario("scenario.toml").model()
     """
-    file = Path(path)
+    file = expanded(path)
     text = read_text(file, "a scenario")
     data = parse_toml(text, str(path))
     return scenario_from(data, folder=file.parent, source=str(path), lines=lines_of(text), needs_run=needs_run)
@@ -663,13 +664,14 @@ def findings(scenario: Scenario) -> dict[str, str]:
     if isinstance(given, AdaptationTable):
         parts["adaptation.adaptation_weight"] = given.adaptation_weight
     found = {f"agents.{name}": _of_agents(part, scenario) for name, part in parts.items()}
+    found["agents.hidden"] = found["agents.hidden"] or scenario.drawn_hidden
     return {key: text for key, text in ({"network": _of_network(scenario)} | found).items() if text is not None}
 
 
 def _of_network(scenario: Scenario) -> str | None:
     match scenario.network:
-        case NetworkFileSection(file=file, direction=direction):
-            text = describe_network_file(file)
+        case NetworkFileSection(file=file, direction=direction, weighted=weighted, directed=directed):
+            text = describe_network_file(file, weight="weight" if weighted else None, directed=directed)
             if scenario.static_network.directed:
                 meaning = f"directed: the source of an edge {direction} its target".replace("listens", "listens to")
                 text = meaning if text is None else f"{text}; {meaning}"

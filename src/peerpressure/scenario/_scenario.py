@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from importlib.resources import files
+from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, Field, Tag, model_validator
@@ -16,8 +17,9 @@ from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
 from peerpressure.networks import DYNAMICS, GENERATORS, NAMED, RECORDED, TEMPORAL, Network, TemporalNetwork, k2
 from peerpressure.noise import LAWS
+from peerpressure.recording import Record, as_record
 from peerpressure.recovery import METHODS, NetworkEstimate, Observation, Prior, infer_network
-from peerpressure.scenario._agents import Agents, adaptation_of, agent_values
+from peerpressure.scenario._agents import Agents, adaptation_of, agent_values, draw_words
 from peerpressure.scenario._network import NetworkFileSection, NetworkSection, StaticNetworkSection
 from peerpressure.scenario._section import (
     AgentLabel,
@@ -45,8 +47,7 @@ from peerpressure.scenario._system import (
     derived_schedule,
 )
 from peerpressure.schedules import SCHEDULES, Linear, Schedule
-from peerpressure.sde import SDE
-from peerpressure.simulation import Record, as_record
+from peerpressure.statespace import System
 from peerpressure.trajectory import Trajectory
 
 # The schema is generated from the sections and shipped as a file, so that editors need not run Python.
@@ -325,6 +326,11 @@ class Scenario(Section):
         """File of the network, which may have attributes of the agents; None if it has no file."""
         return self.network.file if isinstance(self.network, NetworkFileSection) else None
 
+    @property
+    def drawn_hidden(self) -> str | None:
+        """How hidden opinions are drawn at random, in words; None if they are given."""
+        return draw_words(self.agents.hidden, self.run.seed)
+
     # Cached, because the optimal schedule takes many passes over the run.
     @cached_property
     def schedule(self) -> Schedule:
@@ -356,7 +362,7 @@ class Scenario(Section):
             **agent_values(self.agents, network, seed, self.network_file),
         )
 
-    def system(self) -> Model | SDE:
+    def system(self) -> System:
         """Return the model, or its stochastic differential equation where time is continuous.
 
         Returns
@@ -420,8 +426,14 @@ class Scenario(Section):
         """
         return None if self.observe is None or self.observe.prior is None else self.observe.prior.prior()
 
-    def to_toml(self) -> str:
+    def to_toml(self, folder: str | Path | None = None) -> str:
         """Return the scenario as the text of a file, with every default written out.
+
+        Parameters
+        ----------
+        folder : str or Path, optional
+            Folder of the file, from which paths in it start; by default the current one. A file in the folder of its
+            results names no folder for them, because a run of it would replace the file.
 
         Returns
         -------
@@ -429,7 +441,9 @@ class Scenario(Section):
             TOML that ``parse_scenario`` reads.
         """
         # None has no form in TOML, and a key that is left out has the same meaning.
-        return toml_text(self.model_dump(exclude_none=True))
+        left_out = None if folder is None else {"output": {"folder"}}
+        context = None if folder is None else {"folder": folder}
+        return toml_text(self.model_dump(exclude_none=True, exclude=left_out, context=context))
 
 
 def schema_text() -> str:

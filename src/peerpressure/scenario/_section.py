@@ -14,9 +14,21 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar, cast
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationInfo, create_model
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    PlainSerializer,
+    SerializationInfo,
+    Tag,
+    ValidationInfo,
+    create_model,
+)
 
 from peerpressure.errors import FileFormatError, InvalidInputError, message
+from peerpressure.files import declare_input, expanded, relative_path
 from peerpressure.networks import GENERATORS
 from peerpressure.parameters import Kind, Parameter, with_defaults
 
@@ -116,8 +128,8 @@ def _located(path: str, info: ValidationInfo) -> str:
     if context.get("files") is False:
         remedy = "write the values themselves"
         raise ValueError(message("this scenario must not name files", got=repr(path), remedy=remedy))
-    folder = context.get("folder")
-    return path if folder is None else str(Path(folder) / path)
+    folder, full = context.get("folder"), expanded(path)
+    return str(full if folder is None else Path(folder) / full)
 
 
 def _existing(path: str, info: ValidationInfo) -> str:
@@ -126,7 +138,14 @@ def _existing(path: str, info: ValidationInfo) -> str:
         remedy = "paths start from the folder of the scenario file"
         # ValueError, which Pydantic collects together with all other problems of the file.
         raise ValueError(message("a file must exist", got=str(full), remedy=remedy))
+    declare_input(full)
     return str(full)
+
+
+def _written(path: str, info: SerializationInfo) -> str:
+    """Return a path as it is written in a file of the folder in the context, if there is one."""
+    folder = (info.context or {}).get("folder")
+    return path if folder is None else relative_path(path, folder)
 
 
 def _word_or_number(value: Any) -> str:
@@ -157,7 +176,9 @@ Seed: TypeAlias = Annotated[int, Field(ge=0, le=LARGEST)]
 OwnSeed: TypeAlias = Annotated[Seed | None, Field(description="leave it out to draw from the seed of the run")]
 Positive: TypeAlias = Annotated[float, Field(gt=0)]
 Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
-InputFile: TypeAlias = Annotated[str, Field(min_length=1), AfterValidator(_existing)]
+InputFile: TypeAlias = Annotated[
+    str, Field(min_length=1), AfterValidator(_existing), PlainSerializer(_written, return_type=str)
+]
 OutputFolder: TypeAlias = Annotated[str, Field(min_length=1), AfterValidator(_located)]
 Label: TypeAlias = Annotated[
     # A discriminated union reports the errors of the chosen alternative only; a plain union lists those of all.

@@ -12,6 +12,7 @@ from peerpressure.parameters import summary
 from peerpressure.scenario._section import Positive, Section, alternatives, derived, key_of, tag, takes, union_of
 from peerpressure.schedules import SCHEDULES, Schedule, schedule_from_dict
 from peerpressure.sde import SDE, Method
+from peerpressure.statespace import System
 from peerpressure.theory import optimal_schedule
 from peerpressure.theory._optimal_schedule import tuned_line
 
@@ -206,6 +207,6 @@ class Time(Section):
     scaling: Literal["printed", "model"] = "printed"
     method: Method = "auto"
 
-    def system(self, model: Model) -> Model | SDE:
+    def system(self, model: Model) -> System:
         """Return the model, or its stochastic differential equation where time is continuous."""
         return SDE(model, self.step, self.scaling, self.method) if self.continuous else model

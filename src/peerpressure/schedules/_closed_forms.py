@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Protocol, Self, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from peerpressure.errors import ScheduleError, message
+from peerpressure.errors import ScheduleError, contrast, message
 from peerpressure.parameters import Parameter, Slider
 from peerpressure.schedules._base import Array, Schedule
 from peerpressure.schedules._envelopes import Envelope, decided
@@ -134,8 +134,9 @@ class Linear(Schedule):
         Schedule.__post_init__(self)
         # ρ_1 = 0 is legal: agents then ignore their neighbours at the first step.
         if self.offset < -self.slope:
-            rule = f"offset of Linear must be at least −slope = {-self.slope:g}"
-            raise ScheduleError(message(rule, got=self.offset, remedy="ρ_1 = slope + offset must not be negative"))
+            least, got = contrast(-self.slope, self.offset, digits=6)
+            rule = f"offset of Linear must be at least −slope = {least}"
+            raise ScheduleError(message(rule, got=got, remedy="ρ_1 = slope + offset must not be negative"))
 
     @classmethod
     def tuned(cls, network: HasDegrees, stubbornness: ArrayLike = 1.0, noise_exponent: float = 0.0) -> Self:

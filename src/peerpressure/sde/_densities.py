@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from peerpressure.errors import InvalidInputError, message
+from peerpressure.immutable import read_only
 from peerpressure.sde._equation import SDE
 from peerpressure.sde._moments import checked_weights, moments_at, moments_of, real_times, state_path
 from peerpressure.step import Array
@@ -22,6 +23,7 @@ DEGENERATE = 1e-10
 
 
 @final
+@read_only
 @dataclass(frozen=True, eq=False)
 class GaussianDensity:
     """The density of some agents, or sums of agents, at one time; ``names`` lists them in the order of the axes.

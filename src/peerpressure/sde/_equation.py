@@ -21,7 +21,7 @@ from scipy import sparse
 
 from peerpressure.adaptation import Adaptation
 from peerpressure.affine import coefficients, least_relief
-from peerpressure.errors import AdaptationError, ModelError, ScheduleError, message
+from peerpressure.errors import AdaptationError, ModelError, ScheduleError, contrast, message
 from peerpressure.model import Model, require_synchronous
 from peerpressure.networks import Network
 from peerpressure.noise import Gaussian, Noise, NoNoise
@@ -181,6 +181,7 @@ class SDE:
     step: float = 0.1
     scaling: Scaling = "printed"
     method: Method = "auto"
+    is_continuous: ClassVar[bool] = True
     _only_step: ClassVar[int | None] = None
 
     def __post_init__(self) -> None:
@@ -197,7 +198,22 @@ class SDE:
         if self.path_method == "euler" and self.step > 1:
             rule = "an Euler step must not be longer than 1, where the scheme becomes unstable"
             remedy = f"use method='{'taylor' if self.is_plain else 'exact'}', or a step of at most 1"
-            raise ModelError(message(rule, got=f"{self.step:g}", remedy=remedy))
+            raise ModelError(message(rule, got=contrast(1.0, self.step, digits=6)[1], remedy=remedy))
+
+    def with_model(self, model: Model) -> SDE:
+        """Return the equation of another model with the same settings.
+
+        Parameters
+        ----------
+        model : Model
+            The other model.
+
+        Returns
+        -------
+        SDE
+            Its equation.
+        """
+        return replace(self, model=model)
 
     @property
     def n(self) -> int:

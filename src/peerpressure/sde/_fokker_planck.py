@@ -12,7 +12,8 @@ import numpy as np
 from numpy.polynomial.legendre import leggauss
 from numpy.typing import ArrayLike
 
-from peerpressure.errors import InvalidInputError, message
+from peerpressure.errors import InvalidInputError, contrast, message
+from peerpressure.immutable import read_only
 from peerpressure.sde._densities import Drift, GaussianDensity, Seen, projection, require_independent_axes, seen_at
 from peerpressure.sde._equation import SDE
 from peerpressure.sde._moments import real_times, smooth_pieces
@@ -31,6 +32,7 @@ POINTS = 3
 
 
 @final
+@read_only
 @dataclass(frozen=True, eq=False)
 class Grid:
     """Cells of equal width on each axis; ``edges`` has cells + 1 numbers for each."""
@@ -114,8 +116,9 @@ def _narrowest(densities: Sequence[GaussianDensity], unit: Array) -> float:
 
 def _require_resolved(cells: float, remedy: str) -> None:
     if cells < COARSE:
-        rule = f"the density's narrowest standard deviation must span {COARSE:g} cells or more"
-        raise InvalidInputError(message(rule, got=f"{cells:.3g}", remedy=remedy))
+        least, got = contrast(COARSE, cells)
+        rule = f"the density's narrowest standard deviation must span {least} cells or more"
+        raise InvalidInputError(message(rule, got=got, remedy=remedy))
 
 
 def require_held(grid: Grid, densities: Sequence[GaussianDensity]) -> None:
@@ -130,8 +133,9 @@ def require_held(grid: Grid, densities: Sequence[GaussianDensity]) -> None:
         if missed[worst] > MISSED:
             name, time = densities[worst].names[axis], densities[worst].time
             low, high = float((mean - REACH * std).min()), float((mean + REACH * std).max())
-            rule = f"a grid must hold the density at all times, with at most {MISSED:g} of it beyond the edges"
-            got = f"{missed[worst]:.2g} beyond {edges[0]:.4g}–{edges[-1]:.4g} on the axis of {name} at t = {time:g}"
+            most, share = contrast(MISSED, missed[worst], digits=2)
+            rule = f"a grid must hold the density at all times, with at most {most} of it beyond the edges"
+            got = f"{share} beyond {edges[0]:.4g}–{edges[-1]:.4g} on the axis of {name} at t = {time:g}"
             remedy = f"span {low:.4g} to {high:.4g}, or leave cells out to have it chosen"
             raise InvalidInputError(message(rule, got=got, remedy=remedy))
     _require_resolved(_narrowest(densities, grid.widths), "use more cells, or leave cells out to have them chosen")
@@ -263,6 +267,7 @@ def _after(axis: int) -> tuple[slice, ...]:
 
 
 @final
+@read_only
 @dataclass(frozen=True, eq=False)
 class DensityPath:
     """A density on a grid at some times, beside the exact one.

@@ -27,8 +27,10 @@ import numpy as np
 from numpy.polynomial.legendre import leggauss
 
 from peerpressure.affine import coefficients
-from peerpressure.errors import InvalidInputError, TooLargeError, message
+from peerpressure.errors import InvalidInputError, message
+from peerpressure.immutable import read_only
 from peerpressure.progress import checkpoint
+from peerpressure.resources import require_memory
 from peerpressure.sde._equation import FIRST_TIME, SDE
 from peerpressure.sde._moments import first_noise, real_times, smooth_pieces
 from peerpressure.step import Array, StateLayout
@@ -53,6 +55,7 @@ _AT_CHECKS = np.array(
 
 
 @final
+@read_only
 @dataclass(frozen=True, eq=False)
 class StepLaw:
     """The law of a state given an earlier one, z_end | z_begin ~ N(F z_begin + M x₀, Q), for a step of any length.
@@ -181,7 +184,7 @@ def transition(sde: SDE, begin: float, end: float) -> StepLaw:
     """
     real_times([begin, end])
     at, v = sde.layout, sde.centre
-    _require_memory(sde)
+    require_law_memory(sde)
     F, M, Q = np.eye(at.states), np.zeros((at.states, at.agents)), np.zeros((at.states, at.states))
     first = begin
     if begin == 0 and (gathered := first_noise(sde)).any():
@@ -340,17 +343,16 @@ def _block_sizes(at: StateLayout, matrix: Array) -> Array:
     return np.asarray(np.abs(matrix).reshape(parts, at.agents, parts, at.agents).max(axis=(1, 3)))
 
 
-def _require_memory(sde: SDE) -> None:
-    """Raise where the dense matrices of an exact step do not fit."""
-    import psutil
-
+def law_bytes(at: StateLayout) -> int:
+    """Return the bytes of the dense matrices of an exact step."""
     # Up to twenty terms of a series, the matrices at the nodes, and copies of either.
-    at = sde.layout
-    needed, free = 20 * 2 * 8 * at.states * (at.states + 1), psutil.virtual_memory().available
-    if needed > free:
-        rule = f"the exact law of a step must fit in memory, of which {free / 1e9:.3g} GB is free"
-        got = f"{needed / 1e9:.3g} GB for {at.agents:,} agents"
-        raise TooLargeError(message(rule, got=got, remedy=f"use method='{'taylor' if sde.is_plain else 'euler'}'"))
+    return 20 * 2 * 8 * at.states * (at.states + 1)
+
+
+def require_law_memory(sde: SDE) -> None:
+    """Raise where the dense matrices of an exact step do not fit."""
+    what = f"the exact law of a step for {sde.n:,} agents"
+    require_memory(law_bytes(sde.layout), what=what, remedy=f"use method='{'taylor' if sde.is_plain else 'euler'}'")
 
 
 def exact_transitions(sde: SDE, first: int, last: int) -> Iterator[StepLaw]:

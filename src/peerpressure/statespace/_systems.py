@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TypeAlias
+from typing import ClassVar, Protocol
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -12,13 +12,13 @@ import numpy as np
 from peerpressure.errors import ModelError, TooLargeError, message
 from peerpressure.model import Model
 from peerpressure.networks import Network
+from peerpressure.noise import Noise
 from peerpressure.progress import checkpoint
+from peerpressure.schedules import Schedule
 from peerpressure.sde import SDE, StepLaw, exact_transitions
 from peerpressure.sde._paths import euler_map
 from peerpressure.statespace._operators import AveragedStep, DenseTransition, InitialState, ModelTransition, Transition
 from peerpressure.step import Array, StateLayout
-
-System: TypeAlias = Model | SDE
 
 # Steps of an SDE have dense matrices of this many rows, and multiply them at every step.
 LARGEST_SDE = 1_000
@@ -29,8 +29,109 @@ KEPT_NUMBERS = 2**23
 STEPS_TOGETHER = 1024
 
 
-def model_of(system: System) -> Model:
-    """Return the model that an SDE was made from, or the model itself.
+class System(Protocol):
+    """A model in discrete time (`Model`) or continuous time (`SDE`): what readers of either may ask of it.
+
+    Attributes
+    ----------
+    is_continuous : bool
+        Whether time is continuous.
+
+    See Also
+    --------
+    transitions : The steps of a system.
+
+    Examples
+    --------
+    >>> from peerpressure import SDE, Model
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.statespace import System
+    >>> model = Model(k2(), hidden=[1.0, 2.0])
+    >>> systems: list[System] = [model, SDE(model, step=0.5)]
+    >>> [10 * system.step for system in systems]
+    [10, 5.0]
+    """
+
+    is_continuous: ClassVar[bool]
+
+    @property
+    def model(self) -> Model:
+        """The model that an SDE was made from, or the model itself."""
+        ...
+
+    @property
+    def step(self) -> float:
+        """The time from one state to the next; 1 in discrete time."""
+        ...
+
+    @property
+    def layout(self) -> StateLayout:
+        """Which entries of the state are public opinions, hidden opinions and noise memory."""
+        ...
+
+    @property
+    def deviations(self) -> Array:
+        """Standard deviations of noise as it enters with the weight of an opinion, without their scale over time."""
+        ...
+
+    @property
+    def n(self) -> int:
+        """The number of agents."""
+        ...
+
+    @property
+    def network(self) -> Network:
+        """The network, or the aggregate of one that changes."""
+        ...
+
+    @property
+    def x0(self) -> Array:
+        """The initial hidden opinions."""
+        ...
+
+    @property
+    def s(self) -> Array:
+        """The stubbornness of each agent."""
+        ...
+
+    @property
+    def pressure(self) -> Schedule:
+        """The peer pressure."""
+        ...
+
+    @property
+    def noise(self) -> Noise:
+        """The noise."""
+        ...
+
+    @property
+    def start_state(self) -> Array:
+        """The public opinions at time 0."""
+        ...
+
+    @property
+    def consensus_value(self) -> float:
+        """The consensus value v."""
+        ...
+
+    def with_model(self, model: Model) -> System:
+        """Return a system of another model, in the same kind of time and with the same settings.
+
+        Parameters
+        ----------
+        model : Model
+            The other model.
+
+        Returns
+        -------
+        System
+            The model itself, or its SDE.
+        """
+        ...
+
+
+def checked_system(system: object) -> System:
+    """Return a `Model` or `SDE` as it is; anything else is an error: the check of what users pass.
 
     Parameters
     ----------
@@ -39,13 +140,13 @@ def model_of(system: System) -> Model:
 
     Returns
     -------
-    Model
-        Its model.
+    System
+        The same.
 
     Raises
     ------
     ModelError
-        If it is neither: the check of everything that is computed from a model.
+        If it is neither.
 
     See Also
     --------
@@ -55,15 +156,14 @@ def model_of(system: System) -> Model:
     --------
     >>> from peerpressure import SDE, Model
     >>> from peerpressure.networks import k2
-    >>> from peerpressure.statespace import model_of
+    >>> from peerpressure.statespace import checked_system
     >>> model = Model(k2(), hidden=[1.0, 2.0])
-    >>> model_of(SDE(model)) is model
+    >>> checked_system(SDE(model)).model is model
     True
     """
-    model: object = system.model if isinstance(system, SDE) else system
-    if not isinstance(model, Model):
+    if not isinstance(system, (Model, SDE)):
         raise ModelError(message("the model must be a Model or an SDE", got=type(system).__name__, remedy=_BUILD))
-    return model
+    return system
 
 
 def discrete_model(model: object) -> Model:
@@ -86,7 +186,7 @@ def discrete_model(model: object) -> Model:
 
     See Also
     --------
-    model_of : Accepts an SDE, too.
+    checked_system : Accepts an SDE, too.
 
     Examples
     --------
@@ -103,126 +203,6 @@ def discrete_model(model: object) -> Model:
             message("this is defined for a Model, in discrete time", got=type(model).__name__, remedy=remedy)
         )
     return model
-
-
-def with_model(system: System, model: Model) -> System:
-    """Return the same kind of system made from another model.
-
-    Parameters
-    ----------
-    system : Model or SDE
-        The system.
-    model : Model
-        The other model.
-
-    Returns
-    -------
-    Model or SDE
-        The model, or an SDE with the settings of ``system``.
-
-    See Also
-    --------
-    model_of : The model of a system.
-
-    Examples
-    --------
-    >>> from peerpressure import SDE, Model
-    >>> from peerpressure.networks import k2
-    >>> from peerpressure.statespace import with_model
-    >>> with_model(SDE(Model(k2(), hidden=[1.0, 2.0]), step=0.5), Model(k2(), hidden=[0.0, 1.0])).step
-    0.5
-    """
-    return replace(system, model=model) if isinstance(system, SDE) else model
-
-
-def step_length(system: System) -> float:
-    """Return the time from one state to the next: the step of an SDE, and 1 in discrete time.
-
-    Parameters
-    ----------
-    system : Model or SDE
-        The system.
-
-    Returns
-    -------
-    float
-        Length of a step.
-
-    See Also
-    --------
-    transitions : The steps.
-
-    Examples
-    --------
-    >>> from peerpressure import SDE, Model
-    >>> from peerpressure.networks import k2
-    >>> from peerpressure.statespace import step_length
-    >>> step_length(SDE(Model(k2(), hidden=[1.0, 2.0]), step=0.5))
-    0.5
-    """
-    return system.step if isinstance(system, SDE) else 1
-
-
-def noise_deviations(system: System) -> Array:
-    """Return the standard deviations of noise as it enters with the weight of an opinion.
-
-    Parameters
-    ----------
-    system : Model or SDE
-        The system.
-
-    Returns
-    -------
-    array, (agents,)
-        Standard deviations, without their scale over time.
-
-    See Also
-    --------
-    transitions : The steps, with the noise of each.
-
-    Examples
-    --------
-    >>> from peerpressure import Gaussian, Model
-    >>> from peerpressure.networks import k2
-    >>> from peerpressure.statespace import noise_deviations
-    >>> noise_deviations(Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(0.5)))
-    array([0.5, 0.5])
-    """
-    return system.deviations if isinstance(system, SDE) else system.noise.deviations(system.n)
-
-
-def state_layout(system: System, *, hidden: bool = False) -> StateLayout:
-    """Return the layout of the state of a system.
-
-    Parameters
-    ----------
-    system : Model or SDE
-        The system.
-    hidden : bool, default False
-        Whether to include hidden opinions even where they are constant; an SDE includes them only where they adapt.
-
-    Returns
-    -------
-    StateLayout
-        Which entries are public opinions, hidden opinions and noise memory.
-
-    See Also
-    --------
-    initial_state : The state at time 0.
-
-    Examples
-    --------
-    >>> from peerpressure import AR1, Gaussian, Model
-    >>> from peerpressure.networks import k2
-    >>> from peerpressure.statespace import state_layout
-    >>> state_layout(Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(1.0, temporal=AR1(0.5))))
-    StateLayout(agents=2, has_hidden=False, has_memory=True)
-    """
-    model = model_of(system)
-    if isinstance(system, SDE):
-        return system.layout
-    adapts = model.adaptation is not None or hidden
-    return StateLayout(model.n, has_hidden=adapts, has_memory=model.noise.has_memory)
 
 
 def initial_state(system: System, *, hidden: bool = False) -> InitialState:
@@ -252,12 +232,17 @@ def initial_state(system: System, *, hidden: bool = False) -> InitialState:
     >>> initial_state(Model(k2(), hidden=[1.0, 2.0], start=[0.5, 0.0])).offset
     array([0.5, 0. ])
     """
-    model, layout = model_of(system), state_layout(system, hidden=hidden)
+    model, layout = system.model, _layout(system, hidden=hidden)
     offset = np.zeros(layout.states)
     from_hidden = isinstance(model.start, str)
     if not from_hidden:
         offset[layout.public] = model.start_state
     return InitialState(layout, offset, from_hidden)
+
+
+def _layout(system: System, *, hidden: bool) -> StateLayout:
+    # In continuous time hidden opinions are part of the state only where they adapt.
+    return system.layout.with_hidden if hidden and not system.is_continuous else system.layout
 
 
 def transition(model: Model, t: int, *, hidden: bool = False, layout: StateLayout | None = None) -> ModelTransition:
@@ -294,7 +279,7 @@ def transition(model: Model, t: int, *, hidden: bool = False, layout: StateLayou
     """
     update, noise = model.update(t), model.noise
     std = np.zeros(model.n) if noise.is_zero else update.gain * (noise.std * float(noise.scale(t)))
-    return ModelTransition(layout or state_layout(model, hidden=hidden), update, std, noise.autocorrelation)
+    return ModelTransition(layout or _layout(model, hidden=hidden), update, std, noise.autocorrelation)
 
 
 def model_transitions(
@@ -331,7 +316,7 @@ def model_transitions(
     >>> [float(step.noise_std[0]) for step in model_transitions(model, range(3, 0, -2))]
     [0.25, 0.5]
     """
-    layout = layout or state_layout(model, hidden=hidden)
+    layout = layout or _layout(model, hidden=hidden)
     std, phi = model.noise.deviations(model.n), model.noise.autocorrelation
     for first in range(0, len(times), STEPS_TOGETHER):
         block = times[first : first + STEPS_TOGETHER]
@@ -429,7 +414,7 @@ def transitions(system: System, last: int, first: int = 1, *, hidden: bool = Fal
     if isinstance(system, SDE):
         yield from _sde_transitions(system, last, first)
         return
-    yield from model_transitions(system, range(first, last + 1), hidden=hidden)
+    yield from model_transitions(system.model, range(first, last + 1), hidden=hidden)
 
 
 def retained(model: Model, last: int) -> Array:

@@ -56,7 +56,7 @@ def no_room(got: str) -> SweepError:
     return SweepError(message("the disk must take the results", got=got, remedy=remedy))
 
 
-_LOCK_NAME = "lock"
+LOCK = "lock"
 _TRIES = 5  # a status command holds the lock for an instant
 _PLACE = 2**30  # the byte that Windows locks: a locked byte cannot be read, so it lies beyond the text
 
@@ -72,7 +72,7 @@ def holding(folder: Path) -> Iterator[None]:
         folder.mkdir(parents=True, exist_ok=True)
         # Append mode creates the file but does not truncate it: until the lock is acquired the text names another
         # process.
-        file = open(folder / _LOCK_NAME, "ab+", buffering=0)  # noqa: SIM115 — closed below, after the block
+        file = open(folder / LOCK, "ab+", buffering=0)  # noqa: SIM115 — closed below, after the block
     except OSError as error:
         got = f"{folder} ({error.strerror})"
         raise SweepError(
@@ -96,7 +96,7 @@ def holding(folder: Path) -> Iterator[None]:
 def is_held(folder: Path) -> bool:
     """Return whether a process runs the sweep."""
     try:
-        with open(folder / _LOCK_NAME, "rb", buffering=0) as file:
+        with open(folder / LOCK, "rb", buffering=0) as file:
             # Shared, so that two status commands at the same time do not take each other for a running sweep.
             _lock(file, shared=True)
     except FileNotFoundError:
@@ -142,7 +142,7 @@ else:
 
 
 STATES = ("planned", "running", "done", "failed")
-_NAME = "ledger.sqlite"
+LEDGER = "ledger.sqlite"
 _PATIENCE = 30.0  # seconds to wait for another process's write
 # The parameters are stored as text, so that failures can be listed without the plan.
 _SCHEMA = """
@@ -178,7 +178,7 @@ class UnitOutcome(NamedTuple):
 @contextlib.contextmanager
 def open_ledger(folder: Path, *, create: bool = False) -> Iterator[Ledger]:
     """Open the ledger of a sweep; errors of SQLite become a SweepError."""
-    path = folder / _NAME
+    path = folder / LEDGER
     if not create and not path.is_file():
         rule, remedy = "the folder must hold a sweep", "run the sweep, or name its folder"
         raise MissingSweepError(message(rule, got=folder, remedy=remedy))
@@ -200,18 +200,18 @@ def open_ledger(folder: Path, *, create: bool = False) -> Iterator[Ledger]:
 
 def set_aside(folder: Path) -> None:
     """Rename a damaged ledger, so that a new one can be made from plan and result files."""
-    path = folder / _NAME
+    path = folder / LEDGER
     # The log belongs to the damaged file; SQLite would replay it into the new ledger.
     for end in ("-wal", "-shm"):
-        path.with_name(_NAME + end).unlink(missing_ok=True)
+        path.with_name(LEDGER + end).unlink(missing_ok=True)
     if path.exists():
-        path.replace(path.with_name(_NAME + ".damaged"))
+        path.replace(path.with_name(LEDGER + ".damaged"))
 
 
 def remove_ledger(folder: Path) -> None:
     """Delete a ledger."""
     for end in ("", "-wal", "-shm"):
-        (folder / (_NAME + end)).unlink(missing_ok=True)
+        (folder / (LEDGER + end)).unlink(missing_ok=True)
 
 
 @final

@@ -11,7 +11,7 @@ import itertools
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, TypeAlias, final
@@ -302,6 +302,8 @@ class Plan:
         Units per point of the grid.
     seed : int, default 0
         Root seed.
+    local : mapping, optional
+        Parameters that tell tasks where files are. Results do not depend on them: neither do keys and seeds.
 
     Raises
     ------
@@ -326,6 +328,7 @@ class Plan:
     axes: Mapping[str, Sequence[Any] | Range | Draws] = field(default_factory=dict)
     replications: int = 1
     seed: int = 0
+    local: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not _TASK.fullmatch(self.task):
@@ -333,7 +336,7 @@ class Plan:
             raise InvalidInputError(message(rule, got=repr(self.task), remedy="for instance 'package.module:unit'"))
         _whole(self.replications, "replications", least=1)
         _whole(self.seed, "the seed", least=0)
-        _check_names(self.base, self.axes)
+        _check_names({**self.base, **self.local}, self.axes)
         # A round trip through JSON freezes a deep copy, and turns NumPy scalars and tuples into the values that tasks
         # receive.
         object.__setattr__(self, "base", json.loads(canonical(dict(self.base))))
@@ -405,7 +408,12 @@ def order_digest(axes: Sequence[str], keys: Sequence[str]) -> str:
 
 def hash_text(text: str) -> str:
     """Return 128 bits of BLAKE2b as 32 hexadecimal digits."""
-    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+    return hash_bytes(text.encode())
+
+
+def hash_bytes(data: bytes | memoryview) -> str:
+    """Return 128 bits of BLAKE2b as 32 hexadecimal digits."""
+    return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
 def _unit_seed(root: int, parameters: str, replication: int) -> int:
@@ -425,14 +433,47 @@ def _plain(value: object) -> object:
     raise TypeError(f"{type(value).__name__} is not plain")
 
 
+def comparable(value: Any) -> Hashable:
+    """Return a form of a parameter that equals that of another one where both mean the same.
+
+    >>> comparable([1.0, True]) == comparable([1, "1e0"])
+    True
+    """
+    if isinstance(value, Mapping):
+        return "table", frozenset((name, comparable(inner)) for name, inner in value.items())
+    if isinstance(value, (list, tuple)):
+        return "list", tuple(map(comparable, value))
+    # A table on disk has no quotation marks: the text "1" and the number 1 would be one name for two points. Numbers
+    # and booleans compare as Python does, exactly also for integers beyond the digits of a float.
+    return _number_in(value) if isinstance(value, str) else value
+
+
+def _number_in(text: str) -> str | float:
+    """Return the number that a text holds, or else the text."""
+    try:
+        number = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    # NaN equals nothing, itself included.
+    real = isinstance(number, int) or (isinstance(number, float) and not math.isnan(number))
+    return number if real else text
+
+
 def _distinct(name: str, values: Sequence[Any]) -> tuple[Any, ...]:
-    # Compared as canonical text, since lists and tables are legal values and not hashable; 1 and 1.0 are different
-    # values.
     texts = [canonical(value) for value in values]
-    if not texts or len(set(texts)) != len(texts):
-        got = "the same value twice" if texts else "no value"
-        raise InvalidInputError(message(f"the axis {name!r} must hold distinct values", got=got, remedy="check them"))
-    return tuple(json.loads(text) for text in texts)
+    plain = tuple(json.loads(text) for text in texts)
+    rule = f"the axis {name!r} must hold distinct values"
+    if not texts:
+        raise InvalidInputError(message(rule, got="no value", remedy="list one or more"))
+    first: dict[Hashable, str] = {}
+    for text, value in zip(texts, plain, strict=True):
+        same = comparable(value)
+        # Equal values would have seeds of their own, and give two results for one point.
+        if (other := first.get(same)) is not None:
+            got = f"{text:.80} twice" if other == text else f"{other:.80} and {text:.80}, which are equal"
+            raise InvalidInputError(message(rule, got=got, remedy="leave one out; replications repeat a point"))
+        first[same] = text
+    return plain
 
 
 def _check_names(base: Mapping[str, Any], axes: Mapping[str, Any]) -> None:

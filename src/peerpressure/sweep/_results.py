@@ -8,13 +8,13 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, final
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, final
 
 from peerpressure.errors import FileFormatError, message
-from peerpressure.files import replacing, require_pyarrow
+from peerpressure.files import expanded, replacing, table_format
 from peerpressure.sweep._ledger import (
     DamagedSweepError,
     Ledger,
@@ -24,7 +24,7 @@ from peerpressure.sweep._ledger import (
     is_held,
     open_ledger,
 )
-from peerpressure.sweep._plan import REPLICATION, Fingerprint, Unit, canonical, hash_text, unit_key
+from peerpressure.sweep._plan import REPLICATION, Fingerprint, Unit, canonical, hash_bytes, hash_text, unit_key
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,13 +32,14 @@ if TYPE_CHECKING:
 
 # A status lists at most this many failures, since it is polled; the ledger keeps all of them.
 _MOST_FAILURES = 100
-_FOLDER = "units"
+UNITS = "units"
+_AGAIN = "run the sweep again, which computes this unit anew"
 _FILE = re.compile(r"([0-9a-f]{32})\.json")
 # The names that ``replacing`` gives to its temporary files.
 _LEFTOVER = re.compile(r"\.[0-9a-f]{32}\.json\..*\.part")
 # The checksum comes first and covers the exact text after it, so that verification does not depend on how JSON is
 # formatted.
-_TEXT = re.compile(r'\{"checksum":"([0-9a-f]{32})","unit":(.*)\}', re.DOTALL)
+_HEAD = re.compile(rb'\{"checksum":"([0-9a-f]{32})","unit":(\{"fingerprint":"([0-9a-f]{32})","key":"([0-9a-f]{32})",)')
 
 
 class UnitResult(NamedTuple):
@@ -53,7 +54,7 @@ class UnitResult(NamedTuple):
 
 def result_path(folder: Path, key: str) -> Path:
     """Return the file of a unit's result; 256 folders share them, so that none grows too large to list."""
-    return folder / _FOLDER / key[:2] / f"{key}.json"
+    return folder / UNITS / key[:2] / f"{key}.json"
 
 
 def write_result(folder: Path, fingerprint: str, unit: Unit, rows: str) -> None:
@@ -73,21 +74,47 @@ def write_result(folder: Path, fingerprint: str, unit: Unit, rows: str) -> None:
 
 def read_result(folder: Path, key: str, fingerprint: Fingerprint) -> UnitResult:
     """Read the result of a unit; raise DamagedSweepError for a damaged file."""
-    path = result_path(folder, key)
     try:
-        found = _TEXT.fullmatch(path.read_text(encoding="utf-8"))
-        if found is None or hash_text(found[2]) != found[1]:
-            raise ValueError("other bytes than were written")
+        body, _ = _verified(folder, key)
         # Extra or missing fields raise TypeError here, which counts as damage.
-        result = UnitResult(**json.loads(found[2]))
-        # An intact file under another name, such as a copy, would otherwise enter the table at the wrong point.
+        result = UnitResult(**json.loads(bytes(body)))
+        # The point in the table is that of the parameters, so these must be the unit's.
         if unit_key(fingerprint.task, canonical(result.parameters), result.replication) != key:
             raise ValueError("the result of another unit")
     except (OSError, ValueError, TypeError) as error:
-        rule = "a result file must be as it was written"
-        remedy = "delete it and run the sweep again, which computes this unit anew"
-        raise DamagedSweepError(message(rule, got=f"{path} ({error})", remedy=remedy)) from error
+        rule, got = "a result file must be as it was written", f"{result_path(folder, key)} ({error})"
+        raise DamagedSweepError(message(rule, got=got, remedy=_AGAIN)) from error
     return result
+
+
+def _verified(folder: Path, key: str) -> tuple[memoryview, str]:
+    """Return the text of a unit's result and its fingerprint; raise if the bytes are not those that were written."""
+    data = result_path(folder, key).read_bytes()
+    head = _HEAD.match(data)
+    if head is None or not data.endswith(b"}"):
+        raise ValueError("other bytes than were written")
+    body = memoryview(data)[head.start(2) : -1]
+    if hash_bytes(body) != head[1].decode():
+        raise ValueError("other bytes than were written")
+    # An intact file under another name, such as a copy, would otherwise enter the table at the wrong point.
+    if head[4].decode() != key:
+        raise ValueError("the result of another unit")
+    return body, head[3].decode()
+
+
+def held_fingerprint(folder: Path, key: str) -> str | None:
+    """Return the fingerprint in the result file of a unit; None where the file is missing or damaged."""
+    try:
+        return _verified(folder, key)[1]
+    except (OSError, ValueError):
+        return None
+
+
+def damaged_keys(folder: Path, keys: Iterable[str], fingerprint: Fingerprint) -> set[str]:
+    """Return the units whose result files are missing, damaged, or of another sweep."""
+    # The texts are not parsed, so this takes little more than reading the files.
+    digest = fingerprint.digest
+    return {key for key in keys if held_fingerprint(folder, key) != digest}
 
 
 def kept_keys(folder: Path) -> set[str]:
@@ -111,7 +138,7 @@ def remove_results(folder: Path) -> None:
 
 def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
     # Only folders of this module's form; callers match the names, so that other files in the folder are never touched.
-    for shard in sorted((folder / _FOLDER).glob("[0-9a-f][0-9a-f]")):
+    for shard in sorted((folder / UNITS).glob("[0-9a-f][0-9a-f]")):
         with os.scandir(shard) as entries:
             yield from entries
 
@@ -152,7 +179,7 @@ def collect(folder: str | os.PathLike[str], *, partial: bool = False) -> pd.Data
 
         collect("results").columns.tolist()
     """
-    where = Path(folder)
+    where = expanded(folder)
     with open_ledger(where) as ledger:
         # Read in one go: a running sweep may change the ledger while the result files are read below.
         fingerprint, states = ledger.fingerprint(), ledger.states()
@@ -181,7 +208,7 @@ def write_table(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     Raises
     ------
     FileFormatError
-        If the suffix is another one, or pyarrow is missing for Parquet.
+        If the suffix is another one, pyarrow is missing for Parquet, or Parquet has no type for a column.
 
     See Also
     --------
@@ -197,19 +224,25 @@ def write_table(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     ...     Path(folder, "table.csv").read_text().split()
     ['spread', '0.5']
     """
-    target = Path(path)
-    if target.suffix == ".csv":
-        with replacing(target) as file:
+    kind = table_format(path)
+    with replacing(expanded(path)) as file:
+        if kind == "csv":
             # A fixed line terminator gives the same bytes on all systems; pandas writes floats with their shortest
             # exact repr.
             file.write(table.to_csv(index=False, lineterminator="\n").encode())
-    elif target.suffix == ".parquet":
-        require_pyarrow(target)
-        with replacing(target) as file:
-            table.to_parquet(file, index=False, engine="pyarrow")
-    else:
-        rule = "a table is written as .csv or .parquet"
-        raise FileFormatError(message(rule, got=target.name, remedy="end the name in one of them"))
+        else:
+            _write_parquet(table, file)
+
+
+def _write_parquet(table: pd.DataFrame, file: IO[bytes]) -> None:
+    from pyarrow import ArrowException
+
+    try:
+        table.to_parquet(file, index=False, engine="pyarrow")
+    except ArrowException as error:
+        # A column of Parquet has one type; labels of agents and values of an axis may be numbers and texts.
+        rule, remedy = "a column of a Parquet file must have one type", "write the table as .csv"
+        raise FileFormatError(message(rule, got=error, remedy=remedy)) from error
 
 
 def _records(folder: Path, axes: Sequence[str], keys: Sequence[str], held: Fingerprint) -> Iterator[dict[str, Any]]:
@@ -218,7 +251,7 @@ def _records(folder: Path, axes: Sequence[str], keys: Sequence[str], held: Finge
         result = read_result(folder, key, held)
         if result.fingerprint != digest:
             rule = f"all results in {folder} must be of one task, version and seed"
-            raise OtherSweepError(message(rule, got=f"another at unit {key}", remedy="run the sweep fresh"))
+            raise OtherSweepError(message(rule, got=f"another at unit {key}", remedy=_AGAIN))
         point = {name: _scalar(result.parameters[name]) for name in axes} | {REPLICATION: result.replication}
         # Tasks are not allowed to repeat parameter names, so no column overwrites another.
         yield from (point | row for row in result.rows)
@@ -294,6 +327,10 @@ class SweepStatus:
         Estimate in seconds; None before the first unit is done.
     active : bool
         Whether a process runs the sweep.
+    damaged : int, default 0
+        Units among the planned ones that were done and whose result files are missing or not as they were written.
+    recomputed : int, default 0
+        Such units that this run has computed again.
 
     See Also
     --------
@@ -313,6 +350,8 @@ class SweepStatus:
     failures: tuple[Failure, ...]
     seconds_left: float | None
     active: bool
+    damaged: int = 0
+    recomputed: int = 0
 
     @property
     def total(self) -> int:
@@ -327,7 +366,13 @@ class SweepStatus:
     def __str__(self) -> str:
         waits = self.seconds_left is not None and self.planned + self.running > 0
         left = f", about {self.seconds_left:.0f} s left" if waits else ""
-        return f"{self.done} of {self.total} done, {self.failed} failed, {self.running} running{left}"
+        counts = f"{self.done} of {self.total} done, {self.failed} failed, {self.running} running{left}"
+        return counts + self._damage()
+
+    def _damage(self) -> str:
+        if self.damaged:
+            return f"; {self.planned} to compute, {self.damaged} of them damaged: run the sweep again"
+        return f"; {self.recomputed} computed again, since their files were damaged" if self.recomputed else ""
 
 
 def status(folder: str | os.PathLike[str]) -> SweepStatus:
@@ -358,14 +403,23 @@ def status(folder: str | os.PathLike[str]) -> SweepStatus:
 
         print(status("results"))
     """
-    where = Path(folder)
+    where = expanded(folder)
     with open_ledger(where) as ledger:
-        return read_status(ledger, active=is_held(where))
+        held = ledger.fingerprint()
+        done = [key for key, state in ledger.states().items() if state == "done"]
+        lost = set() if held is None else damaged_keys(where, done, held)
+        # A process that runs the sweep may have settled some of them in the meantime.
+        return read_status(ledger, active=is_held(where), damaged=lost)
 
 
-def read_status(ledger: Ledger, *, active: bool) -> SweepStatus:
-    """Return the status from an open ledger."""
+def read_status(
+    ledger: Ledger, *, active: bool, damaged: Collection[str] = (), recomputed: Collection[str] = ()
+) -> SweepStatus:
+    """Return the status from an open ledger; damaged units count as planned, recomputed ones if they are done."""
+    states = ledger.states()
+    lost, again = (sum(states.get(key) == "done" for key in keys) for keys in (damaged, recomputed))
     counts = ledger.counts()
+    counts |= {"done": counts["done"] - lost, "planned": counts["planned"] + lost}
     failures = tuple(
         Failure(key, parameters, replication, first_line(text))
         for key, parameters, replication, text in ledger.failures(_MOST_FAILURES)
@@ -373,7 +427,7 @@ def read_status(ledger: Ledger, *, active: bool) -> SweepStatus:
     waiting, typical = counts["planned"] + counts["running"], ledger.mean_seconds()
     # Assumes that the remaining units are like the finished ones, and that workers share them evenly.
     left = None if typical is None else waiting * typical / ledger.workers()
-    return SweepStatus(**counts, failures=failures, seconds_left=left, active=active)
+    return SweepStatus(**counts, failures=failures, seconds_left=left, active=active, damaged=lost, recomputed=again)
 
 
 def first_line(report: str) -> str:

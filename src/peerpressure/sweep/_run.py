@@ -8,8 +8,11 @@ from pathlib import Path
 from typing import TypeAlias
 
 from peerpressure.errors import InvalidInputError, message
+from peerpressure.files import declare_output, expanded
 from peerpressure.progress import reporter
 from peerpressure.sweep._ledger import (
+    LEDGER,
+    LOCK,
     DamagedSweepError,
     Ledger,
     OtherSweepError,
@@ -20,13 +23,13 @@ from peerpressure.sweep._ledger import (
 )
 from peerpressure.sweep._plan import Fingerprint, Plan
 from peerpressure.sweep._results import (
+    UNITS,
     SweepStatus,
+    held_fingerprint,
     kept_keys,
-    read_result,
     read_status,
     remove_leftovers,
     remove_results,
-    result_path,
 )
 from peerpressure.sweep._work import Work, load_task
 
@@ -45,7 +48,8 @@ def run_sweep(
 ) -> SweepStatus:
     """Compute the units of a plan that a folder does not contain yet.
 
-    A sweep may be interrupted or killed at any time and run again; finished units are not computed twice.
+    A sweep may be interrupted or killed at any time and run again; finished units are not computed twice. Result files
+    are verified first, and units whose files are missing or damaged are computed again.
 
     Parameters
     ----------
@@ -90,7 +94,10 @@ def run_sweep(
         plan = Plan("mymodule:task", axes={"noise": [0.1, 1.0]}, replications=5)
         print(run_sweep(plan, "results", workers=4))
     """
-    where = Path(folder)
+    where = expanded(folder)
+    # Other files in the folder are never touched.
+    for name in (LOCK, LEDGER, UNITS):
+        declare_output(where / name)
     # Imported here to report a wrong path before any folder is made or worker started.
     load_task(plan.task)
     lanes = _checked_workers(workers, dask)
@@ -115,12 +122,11 @@ def _run(
         ledger.check()
         _check_same(ledger.fingerprint(), plan.fingerprint, folder)
         # The files are read before the plan is registered, so that an error leaves the ledger as it was.
-        kept = kept_keys(folder)
-        found = _finished_unmarked(ledger, plan, folder, kept)
+        intact, lost = _verify(ledger, plan, folder)
         ledger.register(plan)
         # Register first, then settle: the plan may contain units that the ledger did not know, which have files
         # already.
-        _settle(ledger, kept, found, retry_failed)
+        _settle(ledger, intact, retry_failed)
         states = ledger.states()
         units = [unit for unit in plan.units if states[unit.key] == "planned"]
         done = sum(state == "done" for state in states.values())
@@ -132,7 +138,7 @@ def _run(
         finally:
             # Also after an exception: the workers are dead, so nothing is running, and the status must not claim it.
             ledger.mark("planned", [key for key, state in ledger.states().items() if state == "running"])
-        return read_status(ledger, active=False)
+        return read_status(ledger, active=False, recomputed=lost)
 
 
 def _compute(work: Work, plan: Plan, folder: Path, workers: int, dask: str | None) -> None:
@@ -149,34 +155,32 @@ def _compute(work: Work, plan: Plan, folder: Path, workers: int, dask: str | Non
         run_locally(work, plan, folder, workers)
 
 
-def _finished_unmarked(ledger: Ledger, plan: Plan, folder: Path, kept: set[str]) -> list[str]:
-    """Return the units whose results survived a killed process or a lost ledger."""
-    states = ledger.states()
-    # Only files that the ledger does not know as done are read and verified, so that a repeated run starts fast.
-    unmarked = [unit.key for unit in plan.units if unit.key in kept and states.get(unit.key) != "done"]
-    return [key for key in unmarked if _usable(folder, key, plan.fingerprint)]
+def _verify(ledger: Ledger, plan: Plan, folder: Path) -> tuple[set[str], set[str]]:
+    """Return the units whose result files are intact, and those whose results are lost: files missing or damaged."""
+    kept, wanted, states = kept_keys(folder), plan.fingerprint.digest, ledger.states()
+    intact, lost = set(), set()
+    for unit in plan.units:
+        held = held_fingerprint(folder, unit.key) if unit.key in kept else None
+        done = states.get(unit.key) == "done"
+        # Where the ledger vouches for a result, a file of another sweep is a damaged one. Where it does not, the folder
+        # may be that of the other sweep, whose results must stay.
+        if held not in (None, wanted) and not done:
+            raise OtherSweepError(_other(folder, "results of another version or seed"))
+        if held == wanted:
+            intact.add(unit.key)
+        elif done or unit.key in kept:
+            lost.add(unit.key)
+    return intact, lost
 
 
-def _settle(ledger: Ledger, kept: set[str], found: list[str], retry_failed: bool) -> None:
+def _settle(ledger: Ledger, intact: set[str], retry_failed: bool) -> None:
     """Make the ledger agree with the result files, and reset units that no process computes any more."""
     again = {"running", "failed"} if retry_failed else {"running"}
     states = ledger.states().items()
-    # A done unit whose file was deleted is planned again: the file, not the ledger, is the result.
-    ledger.mark("planned", [key for key, state in states if state in again or (state == "done" and key not in kept)])
-    ledger.mark("done", found)
-
-
-def _usable(folder: Path, key: str, fingerprint: Fingerprint) -> bool:
-    """Return whether a result file is intact; a damaged one is deleted."""
-    try:
-        result = read_result(folder, key, fingerprint)
-    except DamagedSweepError:
-        # A damaged file is no result; without it the unit is planned again.
-        result_path(folder, key).unlink()
-        return False
-    if result.fingerprint != fingerprint.digest:
-        raise OtherSweepError(_other(folder, "results of another version or seed"))
-    return True
+    # A done unit without an intact file is planned again: the file, not the ledger, is the result. A damaged one stays
+    # until it is replaced.
+    ledger.mark("planned", [key for key, state in states if state in again or (state == "done" and key not in intact)])
+    ledger.mark("done", [key for key, state in states if state != "done" and key in intact])
 
 
 def _check_same(held: Fingerprint | None, wanted: Fingerprint, folder: Path) -> None:
@@ -193,10 +197,10 @@ def _other(folder: Path, got: str) -> str:
 
 def _checked_workers(workers: int | None, dask: str | None) -> int:
     if workers is None:
-        from peerpressure.engine.plan import available_threads
+        from peerpressure.resources import available_cores
 
         # Cores that this process may use, which containers and batch systems restrict.
-        return available_threads()
+        return available_cores()
     if dask is not None:
         rule = "a sweep runs in local workers or on a Dask cluster"
         raise InvalidInputError(message(rule, got="both", remedy="leave workers out: the cluster has its own"))

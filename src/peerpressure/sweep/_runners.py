@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import os
 import queue
 import subprocess
@@ -57,7 +58,7 @@ class Worker:
     several pipes, so that a thread puts the worker's messages into ``inbox``, and None after the last one.
     """
 
-    def __init__(self, setting: Mapping[str, str], inbox: queue.SimpleQueue[Message]) -> None:
+    def __init__(self, setting: Mapping[str, Any], inbox: queue.SimpleQueue[Message]) -> None:
         # The worker imports the task as the parent would, also from the current directory, for which sys.path has "".
         path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
         self.process = subprocess.Popen(
@@ -115,7 +116,7 @@ Message: TypeAlias = tuple[Worker, dict[str, Any] | None]
 class Pool:
     """As many workers as there is work for; dead ones are replaced."""
 
-    def __init__(self, work: Work, setting: Mapping[str, str], size: int) -> None:
+    def __init__(self, work: Work, setting: Mapping[str, Any], size: int) -> None:
         self.workers: list[Worker] = []
         self._inbox: queue.SimpleQueue[Message] = queue.SimpleQueue()
         self._work, self._setting, self._size = work, setting, size
@@ -175,7 +176,8 @@ class Pool:
 def run_locally(work: Work, plan: Plan, folder: Path, workers: int) -> None:
     """Compute all units in up to ``workers`` processes of one thread each."""
     fingerprint = plan.fingerprint.digest
-    setting = {"task": plan.task, "folder": str(folder.resolve()), "fingerprint": fingerprint}
+    place, local = str(folder.resolve()), dict(plan.local)
+    setting = {"task": plan.task, "folder": place, "fingerprint": fingerprint, "local": local}
     work.expect(lanes=workers)
     pool = Pool(work, setting, workers)
     try:
@@ -188,13 +190,13 @@ def run_locally(work: Work, plan: Plan, folder: Path, workers: int) -> None:
             worker.end()
 
 
-def compute_batch(task: str, version: str, units: list[Unit]) -> list[Computed]:
+def compute_batch(task: str, version: str, local: Mapping[str, str], units: list[Unit]) -> list[Computed]:
     """Compute units on a worker of the cluster."""
     # Another version may compute other numbers, which the fingerprint of the result would not reveal.
     if version != __version__:
         rule = f"workers must have version {version} of peerpressure"
         raise SweepError(message(rule, got=__version__, remedy="install the same version on all machines"))
-    return [compute(task, unit) for unit in units]
+    return [compute(task, unit, local) for unit in units]
 
 
 def run_on_dask(work: Work, plan: Plan, folder: Path, address: str) -> None:
@@ -229,7 +231,11 @@ class Cluster:
         if self._client.status != "running":
             raise _gone("a scheduler that went away")
         self._checked, before = now, self._threads
-        self._threads = sum(self._client.nthreads().values())
+        try:
+            self._threads = sum(self._client.nthreads().values())
+        # The scheduler may go away while it is asked.
+        except (CancelledError, OSError, TimeoutError) as error:
+            raise _gone(f"a scheduler that went away ({error})") from error
         self._last_seen = now if self._threads else self._last_seen
         # 0 lanes would divide by zero in the size of a batch; while no worker is there, the last number is kept.
         if self._threads not in (0, before):
@@ -242,10 +248,10 @@ class Cluster:
         """Keep every thread of the cluster busy."""
         # A bounded number of batches in flight also bounds what must be recomputed if the scheduler dies.
         while len(self._out) < _AHEAD * self._threads and (batch := self._work.take("dask")):
-            version = self._plan.fingerprint.version
+            common = (self._plan.task, self._plan.fingerprint.version, dict(self._plan.local))
             # pure=False: a batch that is taken back and submitted again must not be answered from Dask's cache by its
             # arguments.
-            future = self._client.submit(compute_batch, self._plan.task, version, batch, pure=False)
+            future = self._client.submit(compute_batch, *common, batch, pure=False)
             self._out[future.key] = future, batch
             # The callback runs in Dask's thread, so it only puts the future into a queue, and the ledger stays with one
             # thread.
@@ -290,23 +296,40 @@ def _result(future: Any) -> list[Computed] | None:
 
 
 @contextlib.contextmanager
+def _without_reports() -> Iterator[None]:
+    """Silence Dask's reports of a lost connection, which is one error of the sweep."""
+    # Dask gives several of its loggers a level and a handler of their own.
+    loggers = [logging.getLogger(name) for name in logging.root.manager.loggerDict if name.startswith("distributed")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
+
+
+@contextlib.contextmanager
 def _connected(address: str) -> Iterator[Any]:
     try:
         from distributed import Client
     except ImportError as error:
-        rule, remedy = "a cluster needs Dask", "pip install 'peerpressure[cluster]'"
+        rule, remedy = "a cluster needs Dask", "pip install distributed pyarrow"
         raise SweepError(message(rule, got="an installation without it", remedy=remedy)) from error
     connect: Any = Client  # untyped
-    try:
-        # set_as_default=False leaves the Dask client of a calling notebook in place.
-        client = connect(address, timeout=_CONNECT_SECONDS, set_as_default=False)
-    except (OSError, ValueError, TimeoutError) as error:
-        raise _gone(f"no scheduler at {address} ({error})") from error
-    try:
-        yield client
-    finally:
-        # close waits for the scheduler, which may be gone.
-        client.close(timeout=2)
+    # After the import, by which Dask sets up its loggers, and until the client is closed.
+    with _without_reports():
+        try:
+            # set_as_default=False leaves the Dask client of a calling notebook in place.
+            client = connect(address, timeout=_CONNECT_SECONDS, set_as_default=False)
+        except (OSError, ValueError, TimeoutError) as error:
+            raise _gone(f"no scheduler at {address} ({error})") from error
+        try:
+            yield client
+        finally:
+            # close waits for the scheduler, which may be gone.
+            client.close(timeout=2)
 
 
 def _gone(got: str) -> SweepError:

@@ -133,14 +133,17 @@ def load_task(path: str) -> Task:
     return task
 
 
-def compute(task: str, unit: Unit) -> Computed:
-    """Compute a unit; its exceptions, except interruptions, become part of the result."""
+def compute(task: str, unit: Unit, local: Mapping[str, str]) -> Computed:
+    """Compute a unit; its exceptions, except interruptions, become part of the result.
+
+    ``local`` are further parameters, on which the result does not depend.
+    """
     begin = time.perf_counter()
     rows = report = None
     try:
         parameters = json.loads(unit.parameters)
         taken = {*parameters, REPLICATION}
-        rows = _rows_text(load_task(task)(parameters, unit.seed), taken)
+        rows = _rows_text(load_task(task)(parameters | local, unit.seed), taken)
     # A task that calls sys.exit fails like one that raises; KeyboardInterrupt still ends the process.
     except (Exception, SystemExit):
         report = traceback.format_exc()[-_LONGEST_REPORT:]

@@ -38,7 +38,7 @@ def main() -> None:
         _work(setting, batches, answers)
 
 
-def _work(setting: dict[str, str], batches: queue.SimpleQueue[list[Any]], answers: IO[bytes]) -> Never:
+def _work(setting: dict[str, Any], batches: queue.SimpleQueue[list[Any]], answers: IO[bytes]) -> Never:
     while True:
         try:
             # One answer per batch; result files are written before it, so a unit that is reported as done has its file.
@@ -59,8 +59,8 @@ def _listen(orders: IO[bytes], batches: queue.SimpleQueue[list[Any]]) -> None:
         os._exit(0)
 
 
-def _serve(setting: dict[str, str], unit: Unit) -> tuple[str, float, str | None]:
-    computed = compute(setting["task"], unit)
+def _serve(setting: dict[str, Any], unit: Unit) -> tuple[str, float, str | None]:
+    computed = compute(setting["task"], unit, setting["local"])
     if computed.rows is not None:
         write_result(Path(setting["folder"]), setting["fingerprint"], unit, computed.rows)
     return unit.key, computed.seconds, computed.traceback

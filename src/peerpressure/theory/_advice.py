@@ -16,9 +16,8 @@ from peerpressure.model import Model, require_synchronous
 from peerpressure.noise import NoNoise
 from peerpressure.parameters import Parameter
 from peerpressure.schedules import Constant, Formula, Linear, Schedule, Table
-from peerpressure.sde import SDE
 from peerpressure.simulation import simulate
-from peerpressure.statespace import model_of
+from peerpressure.statespace import System, checked_system
 from peerpressure.step import Array
 from peerpressure.theory._classification import LongRun, Outcome, classify, is_consensus_value
 from peerpressure.theory._departure import decide
@@ -147,11 +146,11 @@ def advice(long_run: LongRun, ahead: Forecast) -> Advice:
     return Advice(now, tuple(found), _omitted(long_run.system, ahead.steps))
 
 
-def _omitted(system: Model | SDE, steps: int) -> Reason | None:
+def _omitted(system: System, steps: int) -> Reason | None:
     """Return why the optimal schedule is not computed along with a diagnosis."""
-    if isinstance(system, SDE):
+    if system.is_continuous:
         return Reason(ReasonCode.OPTIMUM_CONTINUOUS)
-    work = pass_work(system, steps)
+    work = pass_work(system.model, steps)
     return None if work <= OPTIMUM_WORK else Reason(ReasonCode.OPTIMUM_TOO_LARGE, {"agents": system.n, "steps": steps})
 
 
@@ -160,13 +159,13 @@ def _candidates(long_run: LongRun, steps: int) -> Iterator[tuple[Name, Schedule]
     if line is not None:
         yield "tuned", line
     system = long_run.system
-    if isinstance(system, SDE):
+    if system.is_continuous:
         return
     if _omitted(system, steps) is None:
-        distance = HorizonDistance(system, steps)
+        distance = HorizonDistance(system.model, steps)
         yield "optimal", optimum(distance, best_line(distance)).schedule
         return
-    averaging = _sampled_averaging(system, steps)
+    averaging = _sampled_averaging(system.model, steps)
     if averaging is not None:
         yield "line" if isinstance(averaging, Linear) else "averaging", averaging
 
@@ -188,7 +187,8 @@ def tuned_schedule(long_run: LongRun) -> Linear | None:
     """Return ρ_t = κt/(1 − 2γ) for the κ of the common value, if that is attracted to v; None if no line reaches v."""
     model = long_run.model
     gamma = noise_exponent(model.noise)
-    if gamma >= 0.5:
+    # Where nobody who counts listens to anybody, no pressure moves the common value.
+    if gamma >= 0.5 or math.isinf(model.kappa):
         return None
     if model.is_plain:
         return tuned_line(model)
@@ -278,7 +278,9 @@ def steps_needed(model: Model, precision: float, *, max_steps: int = 100_000) ->
     """Return the T from which on the consensus mode stays within ``precision`` of v, as a root mean square.
 
     The whole path of the exact error counts, over at least twice the number of steps that is returned, and over
-    thousands where it does not go to 0: the error may fall below the precision and exceed it again.
+    thousands where it does not go to 0: the error may fall below the precision and exceed it again. Where all others
+    follow agents who listen to nobody, the mode is the opinion of these from the first step on; ``settling`` of a
+    forecast says when the others are close to it.
 
     Parameters
     ----------
@@ -312,7 +314,7 @@ def steps_needed(model: Model, precision: float, *, max_steps: int = 100_000) ->
     198
     """
     _check_precision(precision)
-    require_synchronous(model_of(model), "this", "diagnose has limit and rates of other models")
+    require_synchronous(checked_system(model).model, "this", "diagnose has limit and rates of other models")
     limit, long_run = step_count(max_steps), classify(model)
     errors = _ModeErrors(model)
     final = _final_error(long_run)
@@ -414,6 +416,8 @@ def _nodes(last: int) -> NDArray[np.int64]:
 
 def _final_error(long_run: LongRun) -> float | None:
     """Return the error of the mode as t → ∞, or a lower bound of it; None where it is 0 or not known."""
+    if math.isinf(long_run.model.kappa) and long_run.model.is_plain:
+        return _unheard_error(long_run.model)
     if long_run.outcome in (Outcome.CONSENSUS, Outcome.UNKNOWN):
         return None
     opinions = long_run.structure.opinions
@@ -429,6 +433,12 @@ def _final_error(long_run: LongRun) -> float | None:
     # Pressure that keeps oscillating has no stationary state.
     settles = long_run.regime is Regime.BOUNDED and long_run.growth.limit is not None
     return _stationary_error(long_run) if settles and long_run.model.is_plain else None
+
+
+def _unheard_error(model: Model) -> float | None:
+    """Return the error of a mode of agents who listen to nobody: that of their noise, which nothing averages."""
+    scale = 0.0 if model.noise.is_zero else model.noise.time_scale.growth.limit
+    return None if not scale else scale * float(np.linalg.norm(model.mode_weights * model.noise.deviations(model.n)))
 
 
 def _stationary_error(long_run: LongRun) -> float | None:
@@ -447,6 +457,12 @@ def _stationary_error(long_run: LongRun) -> float | None:
 
 
 def _never(long_run: LongRun, precision: float, final: float, steps: int, errors: _ModeErrors) -> str:
+    if math.isinf(long_run.model.kappa):
+        size = f"an error of {final:.3g}" if math.isfinite(final) else "an error that grows without bound"
+        rule = f"the common value is that of agents who listen to nobody, and their noise leaves {size} in it"
+        return message(
+            rule, got=f"a precision of {precision:g}", remedy="ask for less, or give these agents less noise"
+        )
     if long_run.model.is_plain and long_run.noise is NoiseEffect.STAYS and long_run.regime.reaches_value:
         rule = f"frozen noise leaves an error of {final:.3g} in the consensus mode"
         remedy = "ask for less, use less noise, or noise that is drawn anew"

@@ -14,9 +14,8 @@ from typing import final
 
 import numpy as np
 
-from peerpressure.model import Model
 from peerpressure.schedules import Constant
-from peerpressure.sde import SDE
+from peerpressure.statespace import System
 from peerpressure.step import Array
 from peerpressure.theory._class_limits import by_class
 from peerpressure.theory._classification import LongRun, classify
@@ -61,9 +60,10 @@ class Analysis:
     decided: bool = False
 
 
-def analyse(system: Model | SDE, tolerance: float = TOLERANCE) -> Analysis:
+def analyse(system: System, tolerance: float = TOLERANCE) -> Analysis:
     """Return the long run of a model or SDE.
 
+    >>> from peerpressure import Model
     >>> from peerpressure.networks import k2
     >>> analyse(Model(k2(), hidden=[0, 1])).long_run.outcome
     <Outcome.CONSENSUS: 'consensus on v'>

@@ -9,6 +9,7 @@ listens to nobody shows its own opinion and noise for ever.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -19,7 +20,6 @@ from peerpressure.adaptation import Adaptation
 from peerpressure.chain import absorbed, closed_classes, double_cover, phases
 from peerpressure.model import Model
 from peerpressure.networks import Network
-from peerpressure.statespace import with_model
 from peerpressure.step import Array
 from peerpressure.theory._classification import LongRun, Outcome, classify
 from peerpressure.theory._departure import decide
@@ -113,10 +113,10 @@ def _with_value(part: RecurrentClass, long_run: LongRun, tolerance: float) -> Re
         # It adapts to its own noise for ever.
         return None
     if agents.size == 1:
-        std = float(long_run.deviations[agents[0]]) if model.noise.autocorrelation == 1 else 0.0
-        return replace(part, value=float(model.x0[agents[0]]), std=std)
+        std = _own_deviation(long_run, int(agents[0]))
+        return None if std is None else replace(part, value=float(model.x0[agents[0]]), std=std)
     alone = _class_model(model, part)
-    found, limit, _ = decide(classify(with_model(long_run.system, alone)), tolerance)
+    found, limit, _ = decide(classify(long_run.system.with_model(alone)), tolerance)
     if found.outcome in (Outcome.OSCILLATION, Outcome.PERIODIC):
         return replace(part, std=math.nan, kappa=alone.kappa)
     agree = found.outcome in (Outcome.CONSENSUS, Outcome.BIASED_CONSENSUS) and limit is not None
@@ -124,6 +124,16 @@ def _with_value(part: RecurrentClass, long_run: LongRun, tolerance: float) -> Re
         return None
     assert limit is not None
     return replace(part, value=limit.mean, std=limit.std, kappa=alone.kappa, residual=limit.residual)
+
+
+def _own_deviation(long_run: LongRun, agent: int) -> float | None:
+    """Return the deviation of the limit of an agent who listens to nobody; None if frozen noise has no limit."""
+    noise, sigma = long_run.model.noise, float(long_run.deviations[agent])
+    if noise.is_zero or noise.autocorrelation < 1 or not sigma:
+        # Noise that is drawn anew moves the agent for ever, about its opinion.
+        return 0.0
+    scale = math.inf if long_run.noise_grows else noise.time_scale.growth.limit
+    return None if scale is None else sigma * scale
 
 
 def _class_model(model: Model, part: RecurrentClass) -> Model:
@@ -141,32 +151,33 @@ def _class_model(model: Model, part: RecurrentClass) -> Model:
 def _law(model: Model, classes: tuple[RecurrentClass, ...], *, noisy: bool) -> LimitLaw:
     """Return the law of each agent, a mixture of those of the classes; ``noisy``: single agents keep showing noise."""
     n, A = model.n, model.network.adjacency
-    periodic = any(part.value is None for part in classes)
-    law = separate_law(Kind.PERIODIC if periodic else Kind.CONVERGES, n)
     group, camp = _followed(model, classes)
-    # Noise of different classes is independent.
-    variance, random = np.zeros(n), [part for part in classes if part.std > 0]
-    if len(random) <= MOST_RANDOM and not periodic:
-        for part in random:
-            share = absorbed(A, _known(n, classes, lambda one, part=part: float(one is part)))
-            variance += (part.std * share) ** 2
-    elif random:
-        variance[:] = np.nan
-    law.std[:] = np.nan if periodic else np.sqrt(variance)
-    law.kind[(variance != 0) & (law.kind != Kind.PERIODIC)] = Kind.RANDOM_LIMIT
-    if not periodic:
-        law.mean[0] = absorbed(A, _known(n, classes, lambda one: one.value or 0.0))
-        group = _merged(model, classes, law, group)
-        if noisy:
-            silent = _known(n, classes, lambda one: float(one.agents.size == 1))
-            heard = absorbed(csr_array(abs(A)), silent) > 0
-            law.kind[heard], law.std[heard], group[heard] = Kind.FLUCTUATES, np.nan, -1
-    return replace(law, group=group, camp=camp)
+    if any(part.value is None for part in classes):
+        return replace(separate_law(Kind.PERIODIC, n), group=group, camp=camp)
+    mean, std = absorbed(A, _known(n, classes, lambda one: one.value or 0.0)), _deviations(model, classes)
+    kind = np.where(std == 0, Kind.CONVERGES, Kind.RANDOM_LIMIT)
+    group = _merged(model, classes, mean, group)
+    if noisy:
+        heard = absorbed(csr_array(abs(A)), _known(n, classes, lambda one: float(one.agents.size == 1))) != 0
+        kind, std, group = (np.where(heard, *each) for each in ((Kind.FLUCTUATES, kind), (np.nan, std), (-1, group)))
+    return LimitLaw(kind, mean[None], std, group, camp)
 
 
-def _known(n: int, classes: tuple[RecurrentClass, ...], value: object) -> Array:
+def _deviations(model: Model, classes: tuple[RecurrentClass, ...]) -> Array:
+    """Return the deviation of each agent's limit; noise of different classes is independent."""
+    random = [part for part in classes if part.std > 0]
+    if len(random) > MOST_RANDOM:
+        return np.full(model.n, np.nan)
+    variance = np.zeros(model.n)
+    for part in random:
+        share = absorbed(model.network.adjacency, _known(model.n, classes, lambda one, part=part: float(one is part)))
+        follows = np.abs(share) > SAME
+        variance[follows] += (part.std * share[follows]) ** 2
+    return np.asarray(np.sqrt(variance))
+
+
+def _known(n: int, classes: tuple[RecurrentClass, ...], value: Callable[[RecurrentClass], float]) -> Array:
     """Return a value for each agent of a class, with the sign of its camp, and NaN for others."""
-    assert callable(value)
     known = np.full(n, np.nan)
     for part in classes:
         known[part.agents] = part.camp * (0.0 if part.neutral else value(part))
@@ -193,11 +204,11 @@ def _followed(model: Model, classes: tuple[RecurrentClass, ...]) -> tuple[NDArra
 
 
 def _merged(
-    model: Model, classes: tuple[RecurrentClass, ...], law: LimitLaw, group: NDArray[np.int64]
+    model: Model, classes: tuple[RecurrentClass, ...], mean: Array, group: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """Return the groups, or one group where the values of several classes happen to be equal."""
     opinions = np.concatenate([model.x0, model.start_state])
     near = SAME * max(float(np.abs(opinions).max()), 1e-300) + 10 * max(part.residual for part in classes)
     certain = not any(part.std for part in classes)
-    same = np.ptp(law.mean[0]) <= near and (len(classes) == 1 or certain)
+    same = np.ptp(mean) <= near and (len(classes) == 1 or certain)
     return np.zeros_like(group) if same else group

@@ -13,13 +13,14 @@ from functools import cached_property
 from typing import final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from peerpressure.chain import phases
 from peerpressure.model import Model
 from peerpressure.networks import Network
 from peerpressure.schedules import Constant, Formula, Growth, Table
 from peerpressure.sde import SDE
-from peerpressure.statespace import model_of, noise_deviations, with_model
+from peerpressure.statespace import System, checked_system
 from peerpressure.step import Array
 from peerpressure.theory._limit_law import Kind, LimitLaw, RecurrentClass, common_law, separate_law
 from peerpressure.theory._recurrence import AbsoluteProbability
@@ -103,13 +104,13 @@ class LongRun:
     ``settled``: all opinions are equal and there is no noise. ``balanced``: the mean is v from the start on, and so is
     that of each side of a bipartite network, whatever the pressure. ``estimated``: the outcome rests on the values of
     a formula at large t instead of on a known growth. ``model`` is the discrete model behind an SDE, and ``deviations``
-    are the standard deviations of noise that enters with the weight of an opinion, shape (agents,). ``has_camps``:
-    opinions are multiplied by the sign of the agent's camp, which makes all weights positive; ``model`` and ``system``
-    are the result. ``law`` is the limit law of each agent: what follows from structure and regimes alone, until numbers
-    are known. ``classes`` are the closed classes of a static network, where there are several or one is not balanced.
+    are the standard deviations of noise that enters with the weight of an opinion, shape (agents,). Where ``camps`` are
+    given, opinions are multiplied by the sign of the agent's camp, which makes all weights positive: ``model`` and
+    ``system`` are the result. ``known`` is the limit law of each agent, where more is known than structure and regimes
+    tell. ``classes`` are the closed classes of a static network, where there are several or one is not balanced.
     """
 
-    system: Model | SDE
+    system: System
     model: Model
     deviations: Array
     regime: Regime
@@ -118,9 +119,14 @@ class LongRun:
     settled: bool
     balanced: bool
     estimated: bool
-    has_camps: bool = False
+    camps: NDArray[np.int8] | None = None
     known: LimitLaw | None = None
     classes: tuple[RecurrentClass, ...] = ()
+
+    @property
+    def has_camps(self) -> bool:
+        """Whether opinions are multiplied by the sign of the agent's camp."""
+        return self.camps is not None
 
     @property
     def lazy(self) -> bool:
@@ -293,15 +299,18 @@ class LongRun:
     @property
     def _by_component(self) -> LimitLaw:
         """The law of components that agree each by itself."""
-        found = common_law(self.model.n, Kind.CONVERGES, math.nan, 0.0 if self.noise is NoiseEffect.NONE else math.nan)
+        n = self.model.n
+        group, mean = np.zeros(n, np.int64), np.full(n, np.nan)
         for number, part in enumerate(self.structure.components):
-            found.group[part.agents] = number
-            found.mean[0, part.agents] = math.nan if part.value is None else part.value
+            group[part.agents] = number
+            mean[part.agents] = np.nan if part.value is None else part.value
+        kind = Kind.CONVERGES
         if self.noise in (NoiseEffect.WANDERS, NoiseEffect.STAYS):
             walks = self.noise is NoiseEffect.WANDERS and bool(self.structure.opinions.random_walk)
             moving = Kind.DRIFTS if self.phi == 1 else Kind.WALKS
-            found.kind[:] = moving if walks else Kind.RANDOM_LIMIT
-        return found
+            kind = moving if walks else Kind.RANDOM_LIMIT
+        known = common_law(n, kind, math.nan, 0.0 if self.noise is NoiseEffect.NONE else math.nan)
+        return replace(known, mean=mean[None], group=group)
 
     @property
     def _same_values(self) -> bool:
@@ -396,21 +405,21 @@ def is_consensus_value(model: Model, value: float) -> bool:
     return abs(value - model.consensus_value) <= SAME * float(np.ptp(model.x0)) + rounding
 
 
-def classify(system: Model | SDE) -> LongRun:
+def classify(system: System) -> LongRun:
     """Classify the long-run behaviour of a model or SDE.
 
     >>> from peerpressure.networks import k2
     >>> classify(Model(k2(), hidden=[0, 1])).outcome
     <Outcome.CONSENSUS: 'consensus on v'>
     """
-    given = model_of(system)
+    given = checked_system(system).model
     growth = given.pressure.growth
     regime = regime_of(given.pressure, growth)
     # Under bounded pressure agents have no common value unless all adapt, and their own ones are wanted.
     has_camps = given.network.signed and given.network.is_balanced
     has_camps = has_camps and (regime is not Regime.BOUNDED or _all_adapt(given))
-    system = with_model(system, without_signs(given)) if has_camps else system
-    model, deviations = model_of(system), noise_deviations(system)
+    system = system.with_model(without_signs(given)) if has_camps else system
+    model, deviations = system.model, system.deviations
     continuous = system is not model
     structure = structure_of(model, regime, continuous=continuous)
     # Elsewhere the start is forgotten.
@@ -447,7 +456,7 @@ def classify(system: Model | SDE) -> LongRun:
         balanced=(on_v and structure.limit is NoiselessLimit.CONSENSUS)
         or _is_balanced(model, regime, structure, continuous=continuous),
         estimated=growth.estimated or noise_is_estimated(model) or structure.opinions.estimated,
-        has_camps=has_camps,
+        camps=given.network.camps if has_camps else None,
     )
 
 
@@ -524,7 +533,7 @@ def _is_balanced(model: Model, regime: Regime, structure: Structure, *, continuo
     # Elsewhere the start is forgotten and the limit has a closed form, so balance adds nothing.
     if (constant and regime is not Regime.FAST) or not is_proportional(model):
         return False
-    if model.network.signed or not model.network.is_strongly_connected:
+    if model.network.signed or model.activation is not None or not model.network.is_strongly_connected:
         # The mean over several components is balanced whatever each of them does. Transient agents follow their class
         # only if they start on v, too, which is left to the limit.
         return False

@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError, message
+from peerpressure.immutable import read_only
 from peerpressure.model import Model, require_synchronous
 from peerpressure.parameters import Parameter
-from peerpressure.sde import SDE
-from peerpressure.statespace import model_of
+from peerpressure.statespace import System, checked_system
 from peerpressure.step import Array
 from peerpressure.theory._classification import LongRun, Outcome, classify
 from peerpressure.theory._limit_law import Kind, LimitLaw, common_law, separate_law
@@ -125,7 +125,9 @@ def _decided_law(long_run: LongRun, outcome: Outcome, limit: ConsensusLimit) -> 
 def _phases_law(phases: Phases) -> LimitLaw:
     """Return the law of two sides that exchange two values."""
     found = separate_law(Kind.PERIODIC, phases.side.size)
-    (even, std), (odd, other) = phases.at(0), phases.at(1)
+    # Camps are put in with those of all agents.
+    bare = replace(phases, camp=None)
+    (even, std), (odd, other) = bare.at(0), bare.at(1)
     return replace(found, mean=np.stack([even, odd]), std=np.sqrt((std**2 + other**2) / 2))
 
 
@@ -259,7 +261,7 @@ def _integral(values: Array, x: Array) -> Array:
     return np.asarray(cumulative_simpson(values, x=x, initial=0.0))
 
 
-def consensus_limit(model: Model | SDE, *, tolerance: float = 1e-6) -> ConsensusLimit:
+def consensus_limit(model: System, *, tolerance: float = 1e-6) -> ConsensusLimit:
     """Return the value that all public opinions converge to, be it v or not.
 
     Where Σ 1/ρ_t converges, the start and early noise are never forgotten, and the limit is that of the consensus mode
@@ -308,7 +310,7 @@ def consensus_limit(model: Model | SDE, *, tolerance: float = 1e-6) -> Consensus
     2.752 3.142857142857143
     """
     Parameter("tolerance", "real", "tolerance", above=0, below=1, remedy="for instance 1e-6").check(tolerance)
-    require_synchronous(model_of(model), "this", "diagnose has limit and rates of other models")
+    require_synchronous(checked_system(model).model, "this", "diagnose has limit and rates of other models")
     long_run = classify(model)
     long_run = without_negligible_swings(long_run, _scale(long_run))
     found = limit_of(long_run, tolerance=tolerance)
@@ -339,6 +341,7 @@ def _no_limit(long_run: LongRun) -> InvalidInputError:
 
 
 @final
+@read_only
 @dataclass(frozen=True, eq=False)
 class ConsensusLimitCurve:
     """Consensus limits over the rate η at which hidden opinions adapt.

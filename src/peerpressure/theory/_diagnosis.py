@@ -8,14 +8,12 @@ from dataclasses import asdict, replace
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from peerpressure.model import Model
 from peerpressure.networks import NetworkLaw, TemporalNetwork, joint_connectivity, shortest_window
 from peerpressure.progress import ShouldStop, cancellable, checkpoint
 from peerpressure.schedules import Formula, Table
 from peerpressure.sde import SDE
-from peerpressure.statespace import model_of, step_length
+from peerpressure.statespace import System, checked_system
 from peerpressure.theory._advice import advice
 from peerpressure.theory._analysis import NAMED, Analysis, Source, analyse, stationary_states
 from peerpressure.theory._class_limits import too_many_classes
@@ -45,7 +43,7 @@ Reasons: TypeAlias = list[Reason]
 
 
 def diagnose(
-    model: Model | SDE,
+    model: System,
     steps: int | None = None,
     *,
     tolerance: float | None = None,
@@ -99,12 +97,12 @@ def diagnose(
     'permanent oscillation between the two sides'
     """
     with cancellable(should_stop):
-        return _diagnose(model, None if steps is None else step_count(steps), tolerance, advise=advise)
+        return _diagnose(checked_system(model), None if steps is None else step_count(steps), tolerance, advise=advise)
 
 
-def _check_schedules(system: Model | SDE, steps: int) -> None:
+def _check_schedules(system: System, steps: int) -> None:
     """Raise for a formula that is illegal at one of the steps, before any work is done."""
-    model, unit = model_of(system), step_length(system)
+    model, unit = system.model, system.step
     for first in range(1, steps + 1, _AT_ONCE):
         checkpoint()
         times = unit * np.arange(first, min(first + _AT_ONCE, steps + 1))
@@ -114,7 +112,7 @@ def _check_schedules(system: Model | SDE, steps: int) -> None:
             model.noise.scale(times)
 
 
-def _diagnose(model: Model | SDE, horizon: int | None, tolerance: float | None, *, advise: bool) -> Verdict:
+def _diagnose(model: System, horizon: int | None, tolerance: float | None, *, advise: bool) -> Verdict:
     if horizon is not None:
         _check_schedules(model, horizon)
     found = analyse(model)
@@ -125,11 +123,10 @@ def _diagnose(model: Model | SDE, horizon: int | None, tolerance: float | None, 
     better = advice(long_run, ahead) if advise and one_value and ahead is not None else None
     # Passed on, because for temporal networks it takes a backward run over all steps.
     weight = None if ahead is None else ahead.start_weight
-    camps = model_of(model).network.camps if long_run.has_camps else None
-    shown = long_run if camps is None else _with_camps(long_run, camps)
+    shown = _with_camps(long_run)
     return Verdict(
         outcome=shown.outcome,
-        reasons=(*_camps(camps), *explain(found, horizon, weight)),
+        reasons=(*_camps(long_run), *explain(found, horizon, weight)),
         estimated=long_run.estimated,
         value=long_run.model.consensus_value,
         kappa=long_run.kappa,
@@ -148,26 +145,27 @@ def _diagnose(model: Model | SDE, horizon: int | None, tolerance: float | None, 
     )
 
 
-def _forecast(model: Model | SDE, horizon: int | None, tolerance: float | None) -> Forecast | None:
+def _forecast(model: System, horizon: int | None, tolerance: float | None) -> Forecast | None:
     """Return the state after so many steps; where it is random who updates it takes too long on large networks."""
     if horizon is None or (is_uncertain(model) and not is_exact(model, horizon)):
         return None
     return forecast(model, horizon, tolerance=tolerance)
 
 
-def _with_camps(long_run: LongRun, camps: NDArray[np.int8]) -> LongRun:
+def _with_camps(long_run: LongRun) -> LongRun:
     """Return the long run of opinions with the signs of their camps."""
-    law = long_run.law
-    signs = camps.astype(np.int64)
+    if long_run.camps is None:
+        return long_run
+    law, signs = long_run.law, long_run.camps.astype(np.int64)
     classes = tuple(replace(each, camp=each.camp * signs[each.agents]) for each in long_run.classes)
     return replace(long_run, known=replace(law, mean=law.mean * signs, camp=law.camp * signs), classes=classes)
 
 
-def _camps(camps: NDArray[np.int8] | None) -> Reasons:
-    if camps is None:
+def _camps(long_run: LongRun) -> Reasons:
+    if long_run.camps is None:
         return []
-    first = int(np.count_nonzero(camps == 1))
-    return [_reason(ReasonCode.CAMPS, first=first, second=camps.size - first)]
+    first = int(np.count_nonzero(long_run.camps == 1))
+    return [_reason(ReasonCode.CAMPS, first=first, second=long_run.model.n - first)]
 
 
 def _connectivity(long_run: LongRun, horizon: int | None) -> Connectivity | None:
@@ -292,7 +290,8 @@ def _classes(long_run: LongRun) -> Reasons:
     transient = np.setdiff1d(np.arange(long_run.model.n), np.concatenate([part.agents for part in classes]))
     if transient.size:
         low, high = float(law.mean[0, transient].min()), float(law.mean[0, transient].max())
-        reasons.append(_reason(ReasonCode.TRANSIENT_AGENTS, agents=int(transient.size), low=low, high=high))
+        code = ReasonCode.TRANSIENT_FOLLOW if f"{low:.4g}" == f"{high:.4g}" else ReasonCode.TRANSIENT_AGENTS
+        reasons.append(_reason(code, agents=int(transient.size), low=low, high=high))
     return reasons
 
 
@@ -311,7 +310,8 @@ def _named(classes: tuple[RecurrentClass, ...]) -> Reasons:
             reasons.append(Reason(ReasonCode.CLASS_NEUTRAL, values))
         else:
             code = ReasonCode.CLASS_LIMIT if np.all(part.camp == 1) else ReasonCode.CLASS_CAMPS
-            reasons.append(Reason(code, values | {"mean": part.value, "opposite": -part.value}))
+            code = ReasonCode.CLASS_UNBOUNDED if math.isinf(part.std) else code
+            reasons.append(Reason(code, values | {"mean": part.value, "opposite": -part.value, "std": part.std}))
     return reasons
 
 
@@ -444,6 +444,9 @@ def _consensus(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
         reasons.append(Reason(ReasonCode.FOLLOWS_FIXED_POINT))
     if long_run.noise is NoiseEffect.NONE:
         return reasons
+    if long_run.phi == 1:
+        # One draw for all steps is not averaged over them.
+        return [*reasons, Reason(ReasonCode.NOISE_FADES), Reason(_CONVERGENCE[converges_almost_surely(long_run.model)])]
     slowly = long_run.regime is Regime.SLOW
     # As for white noise; the factor of the memory is a reason of its own.
     sigma = omega.noise(long_run.deviations, 0.0)
@@ -532,6 +535,9 @@ def _oscillation(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
         (first, second), (first_std, second_std) = limit.phases.mean.tolist(), limit.phases.std.tolist()
         values = {"first": first, "first_std": first_std, "second": second, "second_std": second_std, "v": v}
         values |= {"error": limit.residual, "digit": shown_digit([first, second], limit.residual)}
+        if long_run.has_camps:
+            opposite = {"opposite_first": -first, "opposite_second": -second}
+            return [*reasons, Reason(ReasonCode.TWO_PHASES_OF_CAMPS, values | opposite)]
         return [*reasons, Reason(ReasonCode.TWO_PHASES, values)]
     if long_run.noise is NoiseEffect.NONE or not long_run.model.is_plain:
         return [*reasons, bipartite]
@@ -585,10 +591,14 @@ def _fluctuation(long_run: LongRun) -> Reason:
     found = fluctuation(long_run)
     if found is None:
         return Reason(ReasonCode.FROZEN_SHIFT if noise is NoiseEffect.STAYS else ReasonCode.FLUCTUATION_UNKNOWN)
+    frozen = noise is NoiseEffect.STAYS
+    weights = "influence" if long_run.model.network.directed else "degree"
     if found.agents is None:
-        return _reason(ReasonCode.MODE_FLUCTUATION, std=found.mode)
-    values = {"std": found.mode, "low": float(found.agents.min()), "high": float(found.agents.max())}
-    return Reason(ReasonCode.FROZEN_DEVIATION if noise is NoiseEffect.STAYS else ReasonCode.FLUCTUATION, values)
+        code = ReasonCode.FROZEN_MODE_DEVIATION if frozen else ReasonCode.MODE_FLUCTUATION
+        return _reason(code, std=found.mode, weights=weights)
+    low, high = float(found.agents.min()), float(found.agents.max())
+    code = ReasonCode.FROZEN_DEVIATION if frozen else ReasonCode.FLUCTUATION
+    return _reason(code, std=found.mode, low=low, high=high, weights=weights)
 
 
 def _clusters(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
@@ -649,7 +659,8 @@ def _variance_per_step(long_run: LongRun) -> float | None:
     if adaptation is None or omega is None:
         return None
     # Otherwise the variance does not grow by a constant amount per step.
-    if not model.pressure.growth.exponent == adaptation.rate.growth.exponent == 0:
+    scale = model.noise.time_scale.growth.limit
+    if not model.pressure.growth.exponent == adaptation.rate.growth.exponent == 0 or not scale:
         return None
     # The common value moves by Σ w ε/ρ, over the weights 1 + Σ w/(ρη) of the conserved sum.
     rho, eta = float(model.pressure(LATE)), adaptation.at(LATE, model.n)
@@ -687,6 +698,8 @@ def _unknown(long_run: LongRun, horizon: int | None, weight: float | None) -> Re
         code = ReasonCode.UNKNOWN_ADAPTATION
     elif long_run.regime is not Regime.UNKNOWN and long_run.noise is NoiseEffect.UNKNOWN:
         code = ReasonCode.UNKNOWN_NOISE
+    elif long_run.regime.reaches_value and long_run.structure.networks is not None and not long_run.growth.is_regular:
+        code = ReasonCode.UNKNOWN_PHASES
     system, pressure = long_run.system, long_run.model.pressure
     if horizon is None and isinstance(pressure, Table) and long_run.model.is_plain and not long_run.continuous:
         horizon = pressure.values.size
@@ -694,7 +707,7 @@ def _unknown(long_run: LongRun, horizon: int | None, weight: float | None) -> Re
         return [Reason(code), Reason(ReasonCode.NO_HORIZON)]
     weight = start_weight(system, horizon) if weight is None else weight
     times = np.array([1, horizon])
-    rho = pressure(pressure.reading_times(times * step_length(system)))
+    rho = pressure(pressure.reading_times(times * system.step))
     first, last = (float(value) for value in rho)
     seen = _reason(ReasonCode.FINITE_HORIZON, steps=horizon, first=first, last=last, weight=weight)
     return [Reason(code), seen]

@@ -9,13 +9,13 @@ from typing import final
 
 import numpy as np
 
-from peerpressure.model import Model
+from peerpressure.immutable import read_only
 from peerpressure.parameters import Parameter
 from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.sde import SDE
 from peerpressure.sde._moments import NEGLIGIBLE, integrate, start_of, state_path
 from peerpressure.simulation import simulate
-from peerpressure.statespace import initial_state, model_of, state_layout
+from peerpressure.statespace import System, checked_system, initial_state
 from peerpressure.statespace._systems import averaged_transitions
 from peerpressure.step import Array
 from peerpressure.theory._moments import LARGEST_COVARIANCE, consensus_mode, forward_moments, moments, step_count
@@ -78,7 +78,7 @@ class Settling:
     own_limits: bool = False
 
 
-def usual_tolerance(model: Model | SDE) -> float | None:
+def usual_tolerance(model: System) -> float | None:
     """Return 5 % of the range of hidden opinions and start, to one digit; None if all of them are equal.
 
     >>> from peerpressure.networks import k2
@@ -96,10 +96,10 @@ class SettlingWatch:
     A smaller covariance than that of the model, in the order of symmetric matrices, bounds the distances from below.
     """
 
-    def __init__(self, model: Model | SDE, tolerance: float, *, is_bound: bool = False) -> None:
+    def __init__(self, model: System, tolerance: float, *, is_bound: bool = False) -> None:
         self.tolerance, self.is_bound = tolerance, is_bound
-        self._step_length = model.step if isinstance(model, SDE) else None
-        self._target = model_of(model).target
+        self._step_length = model.step if model.is_continuous else None
+        self._target = model.model.target
         # Before the start, so that agents who are always close have settled at step 0.
         self._apart = self._away = self._last = -1
 
@@ -140,6 +140,7 @@ PROBES = (8, 64)
 
 
 @final
+@read_only
 @dataclass(frozen=True, eq=False)
 class Forecast:
     """The law of the state after ``steps`` steps, in a few numbers.
@@ -151,7 +152,8 @@ class Forecast:
     mode_mean, mode_std, mode_error : float
         Mean and standard deviation of the consensus mode m, and its root-mean-square distance to v; exact.
     rms_distance, disagreement : float
-        Root mean squares over agents and noise of y_i − v and of y_i − m.
+        Root mean squares over agents and noise of y_i − v and of y_i − m. The second camp of a balanced signed network
+        counts with the opposite sign, and without balance m is 0.
     start_weight : float
         The weight of the start in the consensus mode; exact.
     mean : array of shape (agents,)
@@ -206,7 +208,7 @@ class Forecast:
 
 
 def forecast(
-    model: Model | SDE, steps: int, *, tolerance: float | None = None, should_stop: ShouldStop | None = None
+    model: System, steps: int, *, tolerance: float | None = None, should_stop: ShouldStop | None = None
 ) -> Forecast:
     """Return the law of the state after a number of steps.
 
@@ -249,31 +251,33 @@ def forecast(
     steps = step_count(steps)
     if tolerance is not None:
         Parameter("tolerance", "real", "tolerance", above=0, remedy="for instance 0.05").check(tolerance)
-    watch = _settling_watch(model, steps, tolerance)
+    watch = _settling_watch(checked_system(model), steps, tolerance)
     with cancellable(should_stop):
         if isinstance(watch, Reason):
             return replace(law_after(model, steps), settling_omitted=watch)
         return law_after(model, steps, watch)
 
 
-def law_after(model: Model | SDE, steps: int, watch: SettlingWatch | None = None) -> Forecast:
+def law_after(model: System, steps: int, watch: SettlingWatch | None = None) -> Forecast:
     """Return the forecast, with settling times if the law of each step is to be watched."""
-    n, v = model_of(model).n, model.consensus_value
+    n, v = model.n, model.consensus_value
     # Means alone are the whole law without noise, and bound distances from below with it.
     alone = not is_random(model) or (watch is not None and watch.is_bound)
     means, start_weight = _means(model, steps, watch if alone else None)
-    centres = [consensus_mode(model).weights, *([np.full(n, 1 / n)] * (len(means) - 1))]
+    # The second camp comes to the opposite of the mode.
+    mode = _Centre(consensus_mode(model).weights, model.model.network.camps.astype(np.float64))
+    centres = [mode, *([_Centre(np.full(n, 1 / n), np.ones(n))] * (len(means) - 1))]
     exact = is_exact(model, steps)
     public, *hidden = (
         _covariances(model, steps, means, centres, None if alone else watch)
         if exact
         else _probed(model, steps, means, centres)
     )
-    m = float(centres[0] @ means[0])
-    target = model_of(model).target
+    m = float(mode.weights @ means[0])
+    target = model.model.target
     rms_distance = math.sqrt(max(float(np.mean((means[0] - target) ** 2)) + public.total, 0.0))
     spreads = zip(means, centres, [public, *hidden], strict=True)
-    apart = [math.sqrt(float(np.mean((mean - w @ mean) ** 2)) + part.apart) for mean, w, part in spreads]
+    apart = [math.sqrt(float(np.mean(centre.deviations(mean) ** 2)) + part.apart) for mean, centre, part in spreads]
     return Forecast(
         steps=steps,
         mode_mean=m,
@@ -294,14 +298,14 @@ def law_after(model: Model | SDE, steps: int, watch: SettlingWatch | None = None
     )
 
 
-def _settling_watch(model: Model | SDE, steps: int, tolerance: float | None) -> SettlingWatch | Reason:
+def _settling_watch(model: System, steps: int, tolerance: float | None) -> SettlingWatch | Reason:
     """Return what finds the settling times, or why they are not computed."""
     noisy = is_random(model)
     distance = usual_tolerance(model) if tolerance is None else float(tolerance)
     if distance is None:
         return Reason(ReasonCode.SETTLING_NO_RANGE)
     # In continuous time each number is interpolated at each step.
-    work = 10.0 * steps * model.n if isinstance(model, SDE) else 0.0
+    work = 10.0 * steps * model.n if model.is_continuous else 0.0
     if work > MOST_WORK:
         return Reason(ReasonCode.SETTLING_TOO_LARGE, {"agents": model.n, "steps": steps})
     bounded = noisy and (not is_exact(model, steps) or work * model.n > MOST_WORK)
@@ -314,14 +318,14 @@ def _of_root(stderr: float, root: float) -> float:
     return min(stderr / (2 * root), math.sqrt(stderr)) if root > 0 else math.sqrt(stderr)
 
 
-def _means(model: Model | SDE, steps: int, watch: SettlingWatch | None) -> tuple[list[Array], float]:
+def _means(model: System, steps: int, watch: SettlingWatch | None) -> tuple[list[Array], float]:
     """Return the mean public opinions, and hidden ones where they adapt, and the weight of the start in the mode."""
-    n, at = model.n, state_layout(model)
+    n, at = model.n, model.layout
     start, size = initial_state(model), at.memory.start
     # Besides the mean, a start of 1 with all else 0: its mode is the weight of the start.
     state = np.zeros((size, 2))
     state[:, 0] = (start.offset + start.forward(hidden=model.x0))[:size]
-    state[:n, 1] = model_of(model).network.camps
+    state[:n, 1] = model.model.network.camps
     hidden = np.stack([model.x0, np.zeros(n)], axis=1)
     if isinstance(model, SDE):
         first = steps if watch is None else 0
@@ -332,7 +336,7 @@ def _means(model: Model | SDE, steps: int, watch: SettlingWatch | None) -> tuple
         # The fresh noise of a step is independent of all before, so that its variance is part of the covariance.
         phi, fresh = model.noise.autocorrelation, np.zeros(n)
         deviations = model.noise.deviations(n) * math.sqrt((1 - phi) * (1 + phi))
-        following = averaged_transitions(model, range(1, steps + 1), at)
+        following = averaged_transitions(model.model, range(1, steps + 1), at)
         for t in range(steps + 1):
             if t > 0:
                 step = next(following).averaged
@@ -375,15 +379,33 @@ def mean_flow(sde: SDE, times: Array) -> Iterator[Array]:
 
 @final
 @dataclass(frozen=True, eq=False)
-class _Spread:
-    """Covariance P of agents about a weighted mean m = wᵀy, in means over agents.
+class _Centre:
+    """What agents are compared with: c_i m for the weighted mean m = wᵀy, with the sign c_i of the agent's camp."""
 
-    ``shared`` is wᵀPw, ``common`` the mean of Pw, ``apart`` that of the variances of y_i − m, with its standard error,
-    and ``variance`` the diagonal of P, where it is known.
+    weights: Array
+    signs: Array
+
+    def deviations(self, states: Array) -> Array:
+        """Return y_i − c_i m for states of shape (…, agents)."""
+        return np.asarray(states - (states @ self.weights)[..., None] * self.signs)
+
+    def functionals(self, probes: Array) -> Array:
+        """Return the weights of y that make Σ p_i (y_i − c_i m) for each row p of probes."""
+        return np.asarray(probes - (probes @ self.signs)[:, None] * self.weights)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Spread:
+    """Covariance P of agents about the multiples c_i m of a weighted mean m = wᵀy, in means over agents.
+
+    ``shared`` is wᵀPw, ``common`` the mean of c∘Pw, ``counted`` that of c², ``apart`` that of the variances of
+    y_i − c_i m, with its standard error, and ``variance`` the diagonal of P, where it is known.
     """
 
     shared: float
     common: float
+    counted: float
     apart: float
     stderr: float = 0.0
     variance: Array | None = None
@@ -391,29 +413,29 @@ class _Spread:
     @property
     def total(self) -> float:
         """The mean of the variances of the agents, tr P/n."""
-        return self.apart + 2 * self.common - self.shared
+        return self.apart + 2 * self.common - self.counted * self.shared
 
 
-def is_uncertain(model: Model | SDE) -> bool:
+def is_uncertain(model: System) -> bool:
     """Whether it is random who updates, for which the covariance has no adjoint."""
-    activation = model_of(model).activation
+    activation = model.model.activation
     return activation is not None and activation.is_random
 
 
-def is_random(model: Model | SDE) -> bool:
+def is_random(model: System) -> bool:
     """Whether states are random: by noise, or by who updates."""
-    return is_uncertain(model) or not model_of(model).noise.is_zero
+    return is_uncertain(model) or not model.noise.is_zero
 
 
-def is_exact(model: Model | SDE, steps: int) -> bool:
+def is_exact(model: System, steps: int) -> bool:
     """Whether a forecast computes the whole covariance; otherwise it estimates its trace."""
-    opinions = state_layout(model).memory.start
+    opinions = model.layout.memory.start
     fits = opinions <= LARGEST_COVARIANCE and _dense_work(model, steps) <= MOST_WORK
     # Continuous time takes some dozen evaluations for a unit of time, and n² numbers in each.
-    return not is_random(model) or opinions <= SMALL or (fits and not isinstance(model, SDE))
+    return not is_random(model) or opinions <= SMALL or (fits and not model.is_continuous)
 
 
-def forecast_work(model: Model | SDE, steps: int) -> float:
+def forecast_work(model: System, steps: int) -> float:
     """Return about how many multiplications a forecast takes."""
     if not is_random(model):
         return 2 * _row_work(model, steps)
@@ -421,27 +443,27 @@ def forecast_work(model: Model | SDE, steps: int) -> float:
     return _dense_work(model, steps) if is_exact(model, steps) else probed
 
 
-def _dense_work(model: Model | SDE, steps: int) -> float:
-    opinions = state_layout(model).memory.start
+def _dense_work(model: System, steps: int) -> float:
+    opinions = model.layout.memory.start
     return float(steps * opinions * (2 * model.network.adjacency.nnz + 8 * opinions))
 
 
-def _row_work(model: Model | SDE, steps: int) -> float:
-    return float(steps * (model.network.adjacency.nnz + 10 * state_layout(model).states))
+def _row_work(model: System, steps: int) -> float:
+    return float(steps * (model.network.adjacency.nnz + 10 * model.layout.states))
 
 
-def _probes(model: Model | SDE, steps: int) -> int:
+def _probes(model: System, steps: int) -> int:
     """Return the number of random probes that are affordable."""
     return int(min(max(PROBE_WORK / (1.5 * _row_work(model, steps)), PROBES[0]), PROBES[1]))
 
 
 def _covariances(
-    model: Model | SDE, steps: int, means: list[Array], centres: list[Array], watch: SettlingWatch | None
+    model: System, steps: int, means: list[Array], centres: list[_Centre], watch: SettlingWatch | None
 ) -> list[_Spread]:
-    """Read the parts off the covariance of all agents: Var(y_i − m) = P_ii − 2(Pw)_i + wᵀPw."""
+    """Read the parts off the covariance of all agents: Var(y_i − c_i m) = P_ii − 2c_i(Pw)_i + c_i²wᵀPw."""
     n = model.n
     if not is_random(model):
-        return [_Spread(0.0, 0.0, 0.0, variance=np.zeros(n)) for _ in means]
+        return [_Spread(0.0, 0.0, 1.0, 0.0, variance=np.zeros(n)) for _ in means]
     if isinstance(model, SDE):
         first = steps if watch is None else 0
         for t, (mean, found) in zip(
@@ -451,53 +473,52 @@ def _covariances(
                 watch(t, mean[:n], found[:n, :n])
     else:
         public = None if watch is None else lambda t, mean, P: watch(t, mean[:n], P[:n, :n])
-        found = forward_moments(model, np.array([steps]), hidden=len(means) > 1, watch=public).covariance
+        found = forward_moments(model.model, np.array([steps]), hidden=len(means) > 1, watch=public).covariance
     spreads = []
-    for k, w in enumerate(centres):
+    for k, centre in enumerate(centres):
         P = found[k * n : (k + 1) * n, k * n : (k + 1) * n]
-        with_mean, variance = P @ w, np.maximum(np.diag(P), 0.0)
+        with_mean, variance = P @ centre.weights, np.maximum(np.diag(P), 0.0)
         # Rounding may leave negative variances.
-        shared = max(float(w @ with_mean), 0.0)
-        apart = float(np.mean(np.maximum(variance - 2 * with_mean + shared, 0.0)))
-        spreads.append(_Spread(shared, float(np.mean(with_mean)), apart, variance=variance))
+        shared = max(float(centre.weights @ with_mean), 0.0)
+        common, squares = centre.signs * with_mean, centre.signs**2
+        apart = float(np.mean(np.maximum(variance - 2 * common + squares * shared, 0.0)))
+        spreads.append(_Spread(shared, float(np.mean(common)), float(np.mean(squares)), apart, variance=variance))
     return spreads
 
 
-def _probed(model: Model | SDE, steps: int, means: list[Array], centres: list[Array]) -> list[_Spread]:
+def _probed(model: System, steps: int, means: list[Array], centres: list[_Centre]) -> list[_Spread]:
     """Estimate the parts by the adjoint: exactly on the directions of largest variance, elsewhere with random signs.
 
-    A few simulated deviations span these directions Q. With P′ the covariance of y_i − m and random signs z,
+    A few simulated deviations span these directions Q. With P′ the covariance of y_i − c_i m and random signs z,
     tr P′ = tr QᵀP′Q + E zᵀ(I − QQᵀ)P′(I − QQᵀ)z, whatever Q is; so the runs only reduce the standard error.
     """
     n, count = model.n, _probes(model, steps)
     final = simulate(model, steps, count // 2, record="final").final
     drawn = [final.public] if final.hidden is None else [final.public, final.hidden]
     random, rows = np.random.default_rng(0), []
-    for k, (sample, mean, w) in enumerate(zip(drawn, means, centres, strict=True)):
-        deviations = sample - mean
-        basis = np.linalg.qr((deviations - (deviations @ w)[:, None]).T)[0].T
+    for k, (sample, mean, centre) in enumerate(zip(drawn, means, centres, strict=True)):
+        basis = np.linalg.qr(centre.deviations(sample - mean).T)[0].T
         signs = random.choice([-1.0, 1.0], size=(count, n))
-        probes = np.concatenate([basis, signs - (signs @ basis.T) @ basis])
-        # As functionals of y_i − m.
-        probes -= probes.sum(axis=1)[:, None] * w
+        probes = centre.functionals(np.concatenate([basis, signs - (signs @ basis.T) @ basis]))
         part = np.zeros((2 + len(probes), len(means) * n))
-        part[:, k * n : (k + 1) * n] = [w, np.full(n, 1 / n), *probes]
+        part[:, k * n : (k + 1) * n] = [centre.weights, centre.signs / n, *probes]
         rows.append(part)
     found = moments(model, steps, of=np.concatenate(rows), what="joint" if len(means) > 1 else "public").covariance
     size = len(rows[0])
     parts = [found[k * size : (k + 1) * size, k * size : (k + 1) * size] for k in range(len(means))]
-    return [_estimated(part, n, size - 2 - count) for part in parts]
+    counted = [float(np.mean(centre.signs**2)) for centre in centres]
+    return [_estimated(part, n, size - 2 - count, share) for part, share in zip(parts, counted, strict=True)]
 
 
-def _estimated(found: Array, n: int, directions: int) -> _Spread:
+def _estimated(found: Array, n: int, directions: int, counted: float) -> _Spread:
     """Return the parts from the covariance of mode, mean, directions and probes."""
     variance = np.diag(found)[2:] / n
     exact, sampled = variance[:directions].sum(), variance[directions:]
     stderr = float(np.std(sampled, ddof=1) / math.sqrt(sampled.size))
-    return _Spread(float(found[0, 0]), float(found[0, 1]), float(exact + sampled.mean()), stderr)
+    return _Spread(float(found[0, 0]), float(found[0, 1]), counted, float(exact + sampled.mean()), stderr)
 
 
-def mode_error(model: Model | SDE, steps: int) -> float:
+def mode_error(model: System, steps: int) -> float:
     """Return the root-mean-square distance of the consensus mode to v after some steps, exactly.
 
     Parameters
@@ -530,6 +551,6 @@ def mode_error(model: Model | SDE, steps: int) -> float:
     return math.hypot(mean - model.consensus_value, math.sqrt(variance))
 
 
-def _mode_moments(model: Model | SDE, steps: int) -> tuple[float, float]:
+def _mode_moments(model: System, steps: int) -> tuple[float, float]:
     found = moments(model, steps, of=consensus_mode(model))
     return float(found.mean[-1, 0]), float(found.variance[-1, 0])

@@ -14,6 +14,7 @@ from scipy.sparse.linalg import eigs
 
 from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError, message
+from peerpressure.immutable import read_only
 from peerpressure.model import Model
 from peerpressure.progress import checkpoint
 from peerpressure.schedules import Table
@@ -274,6 +275,7 @@ GONE = 1e-9
 
 
 @final
+@read_only
 @dataclass(frozen=True, eq=False, repr=False)
 class Retention:
     """The weight Π_{s≤t}(1 − η_s) of x₀ in an agent's own hidden opinion after step t.

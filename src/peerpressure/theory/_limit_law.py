@@ -9,6 +9,7 @@ from typing import Any, Self, final
 import numpy as np
 from numpy.typing import NDArray
 
+from peerpressure.immutable import read_only
 from peerpressure.step import Array
 from peerpressure.theory._reasons import json_number
 
@@ -54,6 +55,7 @@ class Kind(Enum):
 
 
 @final
+@read_only
 @dataclass(frozen=True, eq=False)
 class LimitLaw:
     """Law of each agent's public opinion as t → ∞.
@@ -155,6 +157,7 @@ class LimitLaw:
 
 
 @final
+@read_only
 @dataclass(frozen=True, eq=False)
 class RecurrentClass:
     """A closed class of a network: agents who listen to each other, directly or through others, and to nobody else.

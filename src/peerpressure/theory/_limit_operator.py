@@ -83,8 +83,7 @@ class SlowChain:
         if self.modes is None:
             return None
         R, left = self.modes
-        generator = left @ self.K1 @ R
-        generator[np.abs(generator) < ROUNDING * max(1.0, np.abs(generator).max(initial=0.0))] = 0.0
+        generator = _cleaned(left @ self.K1 @ R)
         if tau < math.inf or not generator.any():
             return np.asarray(R @ expm((tau if generator.any() else 0.0) * generator) @ left)
         found = _kernel(generator)
@@ -100,6 +99,11 @@ class SlowChain:
         """Whether 1 is the only eigenvalue of modulus 1."""
         moduli = np.abs(np.linalg.eigvals(self.K0))
         return self.modes is not None and int(np.sum(moduli > 1 - SINGULAR)) == self.modes[0].shape[1]
+
+
+def _cleaned(generator: Array) -> Array:
+    """Return a generator without its rounding errors."""
+    return np.where(np.abs(generator) < ROUNDING * max(1.0, np.abs(generator).max(initial=0.0)), 0.0, generator)
 
 
 def _kernel(matrix: Array) -> tuple[Array, Array] | None:
@@ -317,7 +321,7 @@ def limit_law(laws: StepLaws, limits: Limits) -> LimitLaw | None:
     block = _block(laws, limits)
     random = laws.is_random
     pairs = _Pairs(laws.states)
-    if block is None or (random and pairs.rows.size > MOST_PAIRS):
+    if block is None or (random and pairs.rows.size > MOST_PAIRS) or _leaks_in_second_order(block, limits):
         return None
     chance = _Chance(block, pairs) if random else None
     drifts, walks = _drifts(block, limits), _walks(block, limits)
@@ -388,18 +392,36 @@ def _walks(block: _Block, limits: Limits) -> NDArray[np.bool_] | None:
     if limits.direct:
         found |= _excited(block.slow, block) > NO_NOISE
     if limits.clock.limit is None and limits.relieved:
-        # At a pressure at which own opinions count little, to tell modes that are restored in order 1/ρ from others.
-        model = laws.model
-        degrees = np.abs(np.concatenate([phase.adjacency for phase in laws.phases])).sum(axis=2)
-        small = 1e-2 * float(np.min(degrees[degrees > 0], initial=1.0)) / float(model.s.max())
-        scale = limits.scale or 1.0
-        steps = tuple(laws.step(phase, small, 1.0, limits.rates, scale) for phase in laws.phases)
-        steps *= block.size // len(steps)
-        near = SlowChain(*_product([_mean(laws, step) for step in steps]))
-        if near.modes is None:
+        # Modes that are restored in order 1/ρ are told from others at a finite pressure.
+        near = _at_high_pressure(block, limits)
+        if near.slow.modes is None:
             return None
-        found |= _excited(near, _Block(laws, steps, near)) > NO_NOISE
+        found |= _excited(near.slow, near) > NO_NOISE
     return found
+
+
+def _at_high_pressure(block: _Block, limits: Limits) -> _Block:
+    """Return the block at a pressure that is finite, but at which own opinions count little."""
+    laws = block.laws
+    degrees = np.abs(np.concatenate([phase.adjacency for phase in laws.phases])).sum(axis=2)
+    small = 1e-2 * float(np.min(degrees[degrees > 0], initial=1.0)) / float(laws.model.s.max())
+    steps = tuple(laws.step(phase, small, 1.0, limits.rates, limits.scale or 1.0) for phase in laws.phases)
+    steps *= block.size // len(steps)
+    return _Block(laws, steps, SlowChain(*_product([_mean(laws, step) for step in steps])))
+
+
+def _leaks_in_second_order(block: _Block, limits: Limits) -> bool:
+    """Whether modes that the slow chain keeps lose ever more in order 1/ρ², which it leaves out."""
+    n, clock = block.laws.model.n, limits.clock
+    if clock.limit is not None or not clock.squares_diverge:
+        return False
+    inner = slice(0, 2 * n)
+    pair = (block.slow, _at_high_pressure(block, limits).slow)
+    slow, near = (SlowChain(each.K0[inner, inner], each.K1[inner, inner]) for each in pair)
+    if slow.modes is None or near.modes is None:
+        return True
+    kept = _kernel(_cleaned(slow.modes[1] @ slow.K1 @ slow.modes[0]))
+    return kept is None or kept[0].shape[1] != near.modes[0].shape[1]
 
 
 def _excited(slow: SlowChain, block: _Block) -> Array:

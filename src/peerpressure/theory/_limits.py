@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 from numpy.typing import NDArray
 
+from peerpressure.immutable import read_only
 from peerpressure.model import Model
 from peerpressure.noise import NoNoise
 from peerpressure.progress import checkpoint
 from peerpressure.sde import SDE
 from peerpressure.sde._moments import adjoint_moments as weighted_moments
 from peerpressure.simulation import simulate
-from peerpressure.statespace import initial_state, model_transitions, state_layout, with_model
+from peerpressure.statespace import System, initial_state, model_transitions
 from peerpressure.step import Array
 from peerpressure.theory._classification import LongRun, Outcome, is_proportional
 from peerpressure.theory._conserved import Conserved, conserved_at, late_scale
@@ -57,12 +58,13 @@ ROUNDING = 1e-12
 
 
 @final
+@read_only
 @dataclass(frozen=True, eq=False)
 class Phases:
     """The two values that the sides of a bipartite network exchange for ever.
 
     Public opinions of side 0 have the first value at even times and the second at odd ones, those of side 1 the other
-    way round.
+    way round. Where weights are negative, the values are those of the first camp, and the second has their opposites.
 
     Attributes
     ----------
@@ -72,6 +74,8 @@ class Phases:
         Their covariance over the noise.
     side : array of int, shape (agents,)
         Side of each agent, 0 or 1.
+    camp : array of int, shape (agents,), optional
+        Camp of each agent, 1 or −1, where weights are negative.
 
     See Also
     --------
@@ -89,6 +93,7 @@ class Phases:
     mean: Array
     covariance: Array
     side: NDArray[np.int8]
+    camp: NDArray[np.int8] | None = None
 
     @property
     def std(self) -> Array:
@@ -111,7 +116,8 @@ class Phases:
             Its standard deviation over the noise.
         """
         which = (self.side + t % 2) % 2
-        return self.mean[which], self.std[which]
+        mean = self.mean[which]
+        return mean if self.camp is None else self.camp * mean, self.std[which]
 
 
 @final
@@ -342,16 +348,16 @@ def _means(long_run: LongRun, component: Component, sums: dict[float, Conserved]
         yield T, _Sum(conserved.weights @ np.concatenate([y, x]), bound, order)
 
 
-def _mean_states(system: Model | SDE, times: Iterable[float]) -> Iterator[tuple[Array, Array]]:
+def _mean_states(system: System, times: Iterable[float]) -> Iterator[tuple[Array, Array]]:
     """Yield the mean public and hidden opinions at increasing times."""
-    n, at, start = system.n, state_layout(system), initial_state(system)
+    n, at, start = system.n, system.layout, initial_state(system)
     if isinstance(system, SDE):
         yield from ((mean[:n, 0], system.x0) for mean in mean_flow(system, np.fromiter(times, np.float64)))
         return
     state, t = (start.offset + start.forward(hidden=system.x0))[: at.memory.start], 0
     for T in times:
         if T <= BY_HAND:
-            for step in model_transitions(system, range(t + 1, int(T) + 1), layout=at):
+            for step in model_transitions(system.model, range(t + 1, int(T) + 1), layout=at):
                 state = step.forward(state, hidden=system.x0)
             t = int(T)
             yield state[:n], state[n:] if at.has_hidden else system.x0
@@ -397,7 +403,7 @@ def _covariances(long_run: LongRun, component: Component, sums: dict[float, Cons
             weights = np.concatenate([conserved.weights[:, :n], memory], axis=1)
             found = weighted_moments(system, weights, np.array([T]))[2]
         else:
-            found = adjoint_moments(system, conserved.weights, np.array([int(T)]), conserved.carry).covariance
+            found = adjoint_moments(system.model, conserved.weights, np.array([int(T)]), conserved.carry).covariance
         covariance, order = found + np.diag(conserved.variance), _next_order(long_run, component, T)
         own = float(long_run.deviations.max()) * float(long_run.model.noise.scale(T))
         later = math.sqrt(float(conserved.variance.max()))
@@ -486,7 +492,7 @@ def _distance_of_deviations(before: Array, after: Array) -> float:
 def _without_noise(long_run: LongRun) -> LongRun:
     quiet = replace(long_run.model, noise=NoNoise())
     # The equation of the quiet model where time is continuous, whose start is forgotten otherwise than in steps.
-    system = with_model(long_run.system, quiet)
+    system = long_run.system.with_model(quiet)
     return replace(long_run, system=system, model=quiet, deviations=np.zeros(quiet.n))
 
 
@@ -515,5 +521,5 @@ def _result(
     if mean.size == 2:
         networks = long_run.structure.networks
         assert networks is not None
-        phases = Phases(TURN @ mean, TURN @ covariance @ TURN.T, networks.sides.astype(np.int8))
+        phases = Phases(TURN @ mean, TURN @ covariance @ TURN.T, networks.sides.astype(np.int8), long_run.camps)
     return ConsensusLimit(float(mean[0]), std, horizon, residual, phases)

@@ -15,11 +15,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from peerpressure.errors import InvalidInputError, message
+from peerpressure.immutable import read_only
 from peerpressure.model import Model
 from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.sde import SDE
 from peerpressure.sde._moments import moments_at, moments_of
-from peerpressure.statespace import initial_state, model_of, model_transitions, state_layout
+from peerpressure.statespace import System, checked_system, initial_state, model_transitions
 from peerpressure.statespace._systems import averaged_transitions
 from peerpressure.step import Array
 
@@ -89,6 +90,7 @@ def real_times(t: ArrayLike, *, most: float) -> NDArray[np.float64]:
 
 
 @final
+@read_only
 @dataclass(frozen=True, eq=False)
 class Functional:
     """A weighted sum cᵀy of opinions, with a name.
@@ -124,7 +126,7 @@ class Functional:
 Functionals: TypeAlias = Functional | Sequence[Functional | ArrayLike] | ArrayLike
 
 
-def consensus_mode(model: Model | SDE) -> Functional:
+def consensus_mode(model: System) -> Functional:
     """Return the degree-weighted mean Σ d y / Σ d, the conserved quantity of peer pressure without own opinions.
 
     In a temporal network degrees are means over time; the sum is then not conserved, but has the value of the
@@ -153,10 +155,10 @@ def consensus_mode(model: Model | SDE) -> Functional:
     >>> consensus_mode(Model(star(4), hidden=[1.0, 0.0, 0.0, 0.0])).weights
     array([0.5 , 0.16666667, 0.16666667, 0.16666667])
     """
-    return Functional("consensus mode", model_of(model).mode_weights)
+    return Functional("consensus mode", checked_system(model).model.mode_weights)
 
 
-def mean(model: Model | SDE) -> Functional:
+def mean(model: System) -> Functional:
     """Return the mean Σ y / n over agents.
 
     Parameters
@@ -181,11 +183,11 @@ def mean(model: Model | SDE) -> Functional:
     >>> mean(Model(k2(), hidden=[1.0, 2.0])).weights
     array([0.5, 0.5])
     """
-    n = model_of(model).n
+    n = checked_system(model).n
     return Functional("mean", np.full(n, 1.0 / n))
 
 
-def agent(model: Model | SDE, label: Hashable) -> Functional:
+def agent(model: System, label: Hashable) -> Functional:
     """Return the opinion of the agent with this label.
 
     Parameters
@@ -218,12 +220,12 @@ def agent(model: Model | SDE, label: Hashable) -> Functional:
     >>> agent(Model(k2(), hidden=[1.0, 2.0]), 1).weights
     array([0., 1.])
     """
-    weights = np.zeros(model_of(model).n)
+    weights = np.zeros(checked_system(model).n)
     weights[model.network.index(label)] = 1.0
     return Functional(f"agent {label}", weights)
 
 
-def difference(model: Model | SDE, a: Hashable, b: Hashable) -> Functional:
+def difference(model: System, a: Hashable, b: Hashable) -> Functional:
     """Return the difference y_a − y_b between the opinions of two agents.
 
     Parameters
@@ -259,7 +261,7 @@ def difference(model: Model | SDE, a: Hashable, b: Hashable) -> Functional:
     return Functional(f"agent {a} − agent {b}", agent(model, a).weights - agent(model, b).weights)
 
 
-def stacked(model: Model | SDE, of: Functionals, agents: int | None = None) -> tuple[tuple[str, ...], Array]:
+def stacked(model: System, of: Functionals, agents: int | None = None) -> tuple[tuple[str, ...], Array]:
     """Return the names of one or several functionals and their weights, shape (functionals, agents)."""
     n = model.n if agents is None else agents
     if isinstance(of, Functional):
@@ -483,6 +485,7 @@ _TABLE = "simulate instead, or give a table of who updates as the activation, fo
 
 
 @final
+@read_only
 @dataclass(frozen=True, eq=False, repr=False)
 class Moments:
     """Mean and variance of agents, or of functionals, as ``moments`` returns them.
@@ -579,7 +582,7 @@ class Moments:
 
 
 def moments(
-    model: Model | SDE,
+    model: System,
     steps: int,
     of: Functionals | None = None,
     *,
@@ -637,10 +640,11 @@ def moments(
         rule = "moments are those of what is 'public', 'hidden' or 'joint'"
         raise InvalidInputError(message(rule, got=repr(what), remedy="leave it out for public opinions"))
     with cancellable(should_stop):
+        checked_system(model)
         # Continuous time has differential equations where discrete time has recursions.
         if isinstance(model, SDE):
             return _continuous(model, steps, of, times, what)
-        return _discrete(model, steps, of, times, what)
+        return _discrete(model.model, steps, of, times, what)
 
 
 def _discrete(model: Model, steps: int, of: Functionals | None, times: ArrayLike | None, what: What) -> Moments:
@@ -652,7 +656,7 @@ def _discrete(model: Model, steps: int, of: Functionals | None, times: ArrayLike
             weights = np.concatenate([np.zeros_like(weights), weights], axis=1)
         found = _sums(model, weights, chosen)
         return Moments(chosen, names, found.mean, found.variance, found.covariance)
-    at = state_layout(model, hidden=what != "public")
+    at = model.layout if what == "public" else model.layout.with_hidden
     # The limit counts entries of the state; with hidden opinions there are two per agent.
     remedy = "ask for functionals, for instance of=consensus_mode(model), which work for any number"
     if model.activation is not None and model.activation.is_random:
@@ -671,7 +675,7 @@ def _sums(model: Model, weights: Array, times: Times) -> Sums:
     if model.activation is None or not model.activation.is_random:
         return moments_of_sums(model, weights, times)
     wide = weights.shape[1] > model.n
-    at = state_layout(model, hidden=wide)
+    at = model.layout.with_hidden if wide else model.layout
     _check_size(model.n, LARGEST_COVARIANCE * model.n // at.memory.start, _TABLE)
     asked, found = {int(time): slot for slot, time in enumerate(times)}, np.empty((2, times.size, len(weights)))
 
@@ -701,7 +705,7 @@ def _continuous(sde: SDE, steps: int, of: Functionals | None, times: ArrayLike |
     return Moments(chosen, names, found.mean, found.variance, found.covariance)
 
 
-def _labels(system: Model | SDE, what: What) -> tuple[Hashable, ...]:
+def _labels(system: System, what: What) -> tuple[Hashable, ...]:
     labels: tuple[Hashable, ...] = tuple(system.network.labels)
     if what != "joint":
         return labels

@@ -26,7 +26,7 @@ from typing import Any, final
 import numpy as np
 
 from peerpressure.affine import coefficients, least_relief
-from peerpressure.errors import ModelError, TooLargeError, message
+from peerpressure.errors import ModelError, TooLargeError, contrast, message
 from peerpressure.model import Model, require_synchronous
 from peerpressure.noise import Noise
 from peerpressure.progress import ShouldStop, cancellable, checkpoint
@@ -440,8 +440,9 @@ def check_optimum(model: object, steps: int) -> None:
         raise ModelError(message(rule, got=repr(model.network), remedy=remedy))
     work = pass_work(model, steps)
     if work > _MOST_WORK:
-        rule = f"an optimal schedule takes agents × edges × steps of up to {_MOST_WORK:.0e}"
-        raise TooLargeError(message(rule, got=f"{work:.2g}", remedy="take fewer steps, or a smaller network"))
+        most, got = contrast(_MOST_WORK, work, digits=2)
+        rule = f"an optimal schedule takes agents × edges × steps of up to {most}"
+        raise TooLargeError(message(rule, got=got, remedy="take fewer steps, or a smaller network"))
 
 
 def noise_exponent(noise: Noise) -> float:

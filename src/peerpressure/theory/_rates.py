@@ -33,8 +33,7 @@ from peerpressure.model import Model, require_synchronous
 from peerpressure.networks import Network
 from peerpressure.noise import NoNoise
 from peerpressure.schedules import Linear, Power, Schedule
-from peerpressure.sde import SDE
-from peerpressure.statespace import discrete_model, model_of
+from peerpressure.statespace import System, checked_system, discrete_model
 from peerpressure.step import Array
 from peerpressure.theory._classification import LongRun, Outcome, classify, is_proportional, steady_sums
 from peerpressure.theory._moments import consensus_mode, moments, step_count
@@ -321,7 +320,7 @@ def mode_noise(model: Model) -> float:
     return float(np.linalg.norm(weights * model.noise.deviations(model.n)) / weights.sum())
 
 
-def influence(model: Model | SDE) -> Array:
+def influence(model: System) -> Array:
     """Return the weight of each agent's hidden opinion in the consensus value.
 
     Opinions count by stubbornness s and by how much others listen to the agent: with ϖ the stationary law of the chain
@@ -362,7 +361,7 @@ def influence(model: Model | SDE) -> Array:
     >>> influence(Model(network, hidden=[0.0, 1.0, 5.0], stubbornness=[1.0, 3.0, 1.0]))
     array([0.25, 0.75, 0.  ])
     """
-    found = model_of(model)
+    found = checked_system(model).model
     listed = found.activation is not None and not found.activation.is_random
     if not found.is_constant or listed:
         rule = "influence is defined for one network and constant hidden opinions"
@@ -379,7 +378,7 @@ def long_run_factor(phi: float) -> float:
     return 1.0 if phi == 1 else (1 + phi) / (1 - phi)
 
 
-def start_weight(model: Model | SDE, steps: int) -> float:
+def start_weight(model: System, steps: int) -> float:
     """Return the weight of the start in the consensus mode after some steps, exactly.
 
     Where stubbornness is proportional to degree it is Π_{t≤T} ρ_t/(ρ_t + κ).
@@ -409,15 +408,13 @@ def start_weight(model: Model | SDE, steps: int) -> float:
     0.1
     """
     # With a start of 1 and all else 0, the mean is the weight of the start.
-    start_alone = with_parts(model, hidden=np.zeros(model.n), start=np.ones(model.n), noise=NoNoise())
+    start_alone = with_parts(checked_system(model), hidden=np.zeros(model.n), start=np.ones(model.n), noise=NoNoise())
     return float(moments(start_alone, steps, of=consensus_mode(model)).mean[-1, 0])
 
 
-def with_parts(system: Model | SDE, **parts: Any) -> Model | SDE:
+def with_parts(system: System, **parts: Any) -> System:
     """Return a model, or the SDE of a model, with some parts replaced."""
-    if isinstance(system, SDE):
-        return replace(system, model=replace(system.model, **parts))
-    return replace(system, **parts)
+    return system.with_model(replace(system.model, **parts))
 
 
 def lag(model: Model) -> float:
@@ -483,7 +480,7 @@ class Rate:
     estimated: bool = False
 
 
-def consensus_rate(model: Model | SDE, *, constants: bool = True) -> Rate:
+def consensus_rate(model: System, *, constants: bool = True) -> Rate:
     """Return the rates at which a model approaches consensus.
 
     Parameters
@@ -511,7 +508,7 @@ def consensus_rate(model: Model | SDE, *, constants: bool = True) -> Rate:
     >>> print(consensus_rate(model).bias)
     t^−0.667
     """
-    require_synchronous(model_of(model), "this", "diagnose has limit and rates of other models")
+    require_synchronous(checked_system(model).model, "this", "diagnose has limit and rates of other models")
     return rate_of(classify(model), constants=constants)
 
 

@@ -50,6 +50,7 @@ class ReasonCode(StrEnum):
     FOLLOWS_FIXED_POINT = "follows_fixed_point"
     NOISE_AVERAGES = "noise_averages"
     NOISE_AVERAGES_SLOWLY = "noise_averages_slowly"
+    NOISE_FADES = "noise_fades"
     NOISE_MEMORY = "noise_memory"
     ACTIVATION_AVERAGES = "activation_averages"
     ALMOST_SURELY = "almost_surely"
@@ -67,7 +68,9 @@ class ReasonCode(StrEnum):
     CLASS_CAMPS = "class_camps"
     CLASS_NEUTRAL = "class_neutral"
     CLASS_ROTATES = "class_rotates"
+    CLASS_UNBOUNDED = "class_unbounded"
     TRANSIENT_AGENTS = "transient_agents"
+    TRANSIENT_FOLLOW = "transient_follow"
     SILENT_NOISE = "silent_noise"
     CONTINUOUS_DAMPING = "continuous_damping"
     LIMIT = "limit"
@@ -87,6 +90,7 @@ class ReasonCode(StrEnum):
     ANCHORS_ATTRACT = "anchors_attract"
     OPINIONS_MOVED = "opinions_moved"
     TWO_PHASES = "two_phases"
+    TWO_PHASES_OF_CAMPS = "two_phases_of_camps"
     BIPARTITE_COMPONENTS = "bipartite_components"
     PARITY_OF_PRESSURE = "parity_of_pressure"
     PHASES_DRIVEN_BY_NOISE = "phases_driven_by_noise"
@@ -109,6 +113,7 @@ class ReasonCode(StrEnum):
     FLUCTUATION_GROWS = "fluctuation_grows"
     FROZEN_SHIFT = "frozen_shift"
     FROZEN_DEVIATION = "frozen_deviation"
+    FROZEN_MODE_DEVIATION = "frozen_mode_deviation"
     # Clusters, periodic limits and random walks.
     COMPONENT_LIMIT = "component_limit"
     COMPONENT_LIMITS_DIFFER = "component_limits_differ"
@@ -129,6 +134,7 @@ class ReasonCode(StrEnum):
     FROZEN_DRIFT = "frozen_drift"
     # Unknown.
     UNKNOWN_GROWTH = "unknown_growth"
+    UNKNOWN_PHASES = "unknown_phases"
     UNKNOWN_NOISE = "unknown_noise"
     UNKNOWN_ADAPTATION = "unknown_adaptation"
     UNKNOWN_LAW = "unknown_law"
@@ -297,6 +303,7 @@ SENTENCES: Mapping[ReasonCode, str] = {
         "Noise averages out slowly: its variance in the common value is about κσ̄²/(2ρ_t), "
         "where one step has σ̄ = {sigma:.3g}."
     ),
+    ReasonCode.NOISE_FADES: "Each agent draws its noise once, and it fades, so that none is left in the common value.",
     ReasonCode.NOISE_MEMORY: "AR(1) memory multiplies the variance by {factor:.3g}.",
     ReasonCode.ACTIVATION_AVERAGES: (
         "Chance in who updates moves the common value ever less, as noise does, and averages out in mean square."
@@ -317,17 +324,17 @@ SENTENCES: Mapping[ReasonCode, str] = {
         "values on for ever."
     ),
     ReasonCode.CAMPS: (
-        "Negative weights divide the agents into two camps, of {first:,} and {second:,}, which have opposite values; "
-        "v and all limits are those of the first."
+        "Negative weights divide the agents into two camps, of {first:,} and {second:,}, which hold opposite opinions. "
+        "In what follows, opinions of the second camp are taken with the opposite sign."
     ),
     ReasonCode.CLOSED_CLASSES: (
         "Closed classes, whose agents listen to each other and to nobody else: {classes:,}. "
         "Pressure makes all other agents follow these."
     ),
     ReasonCode.SINGLE_CLASSES: "{agents:,} of these are single agents, who listen to nobody and keep their opinions.",
-    ReasonCode.CLASS_LIMIT: "A class of {agents:agents} converges to {mean:.4g}.",
+    ReasonCode.CLASS_LIMIT: "A class of {agents:agents} converges to {mean:.4g}{std:±.2g}.",
     ReasonCode.CLASS_CAMPS: (
-        "A class of {agents:agents} has two camps, which converge to {mean:.4g} and {opposite:.4g}."
+        "A class of {agents:agents} has two camps, which converge to {mean:.4g} and {opposite:.4g}{std:±.2g}."
     ),
     ReasonCode.CLASS_NEUTRAL: (
         "A class of {agents:agents} is not structurally balanced: distrust cancels opinions, and it converges to 0."
@@ -335,9 +342,17 @@ SENTENCES: Mapping[ReasonCode, str] = {
     ReasonCode.CLASS_ROTATES: (
         "A class of {agents:agents} has period {period:,}, and passes different values on for ever."
     ),
+    ReasonCode.CLASS_UNBOUNDED: (
+        "A class of {agents:agents} has a common value of mean {mean:.4g}, with the opposite sign in the second of two "
+        "camps; its noise is drawn once and grows, and the standard deviation of the value grows without bound."
+    ),
+    ReasonCode.TRANSIENT_FOLLOW: (
+        "Outside of the classes: {agents:agents}, whose own opinions do not count in the long run; the mean limit "
+        "is {low:.4g}."
+    ),
     ReasonCode.TRANSIENT_AGENTS: (
-        "Outside of the classes: {agents:agents}, whose own opinions do not count in the long run; the limits are "
-        "mixtures of the values of the classes, from {low:.4g} to {high:.4g}."
+        "Outside of the classes: {agents:agents}, whose own opinions do not count in the long run; their mean limits "
+        "are mixtures of the values of the classes, from {low:.4g} to {high:.4g}."
     ),
     ReasonCode.SILENT_NOISE: (
         "Listening to nobody: {agents:agents}, whose noise never averages out, so that opinions keep moving about "
@@ -389,6 +404,11 @@ SENTENCES: Mapping[ReasonCode, str] = {
         "The network is bipartite: its two sides keep exchanging {first:to {digit}}{first_std:±.2g} and "
         "{second:to {digit}}{second_std:±.2g}, while v = {v:to {digit}}."
     ),
+    ReasonCode.TWO_PHASES_OF_CAMPS: (
+        "The network is bipartite, and its two sides never come together: agents of the first camp keep alternating "
+        "between {first:to {digit}}{first_std:±.2g} and {second:to {digit}}{second_std:±.2g}, those of the second "
+        "between {opposite_first:to {digit}} and {opposite_second:to {digit}}, while v = {v:to {digit}}."
+    ),
     ReasonCode.PARITY_OF_PRESSURE: (
         "The network is bipartite, and pressure depends on the parity of t: each class of public opinions hears the "
         "two sides under different pressures, so that the sides keep exchanging different values."
@@ -428,17 +448,24 @@ SENTENCES: Mapping[ReasonCode, str] = {
     ReasonCode.RETURN_TO_OPINIONS: "However high the pressure, they return to it again and again.",
     ReasonCode.NO_FLUCTUATION: "There is no noise to move them.",
     ReasonCode.FLUCTUATION: (
-        "Noise keeps them moving with a standard deviation of {low:.3g} to {high:.3g}, and their average with "
+        "Noise keeps them moving with a standard deviation of {low:.3g} to {high:.3g}, and the consensus mode, their "
+        "mean weighted by {weights}, with {std:.3g}."
+    ),
+    ReasonCode.MODE_FLUCTUATION: (
+        "Noise keeps the consensus mode, their mean weighted by {weights}, moving with a standard deviation of "
         "{std:.3g}."
     ),
-    ReasonCode.MODE_FLUCTUATION: "Noise keeps their average moving with a standard deviation of {std:.3g}.",
     ReasonCode.FLUCTUATION_FADES: "The noise fades, and with it their fluctuation.",
     ReasonCode.FLUCTUATION_UNKNOWN: "Noise keeps them moving.",
     ReasonCode.FLUCTUATION_GROWS: "Their scatter grows as the noise does.",
     ReasonCode.FROZEN_SHIFT: "Frozen noise shifts them once and for all.",
     ReasonCode.FROZEN_DEVIATION: (
-        "Frozen noise shifts them once and for all, by a standard deviation of {low:.3g} to {high:.3g}, and their "
-        "average by {std:.3g}."
+        "Frozen noise shifts them once and for all, by a standard deviation of {low:.3g} to {high:.3g}, and the "
+        "consensus mode, their mean weighted by {weights}, by {std:.3g}."
+    ),
+    ReasonCode.FROZEN_MODE_DEVIATION: (
+        "Frozen noise shifts them once and for all, and the consensus mode, their mean weighted by {weights}, by a "
+        "standard deviation of {std:.3g}."
     ),
     ReasonCode.COMPONENT_LIMIT: "A component of {agents:agents} converges to {mean:.4g}.",
     ReasonCode.COMPONENTS_NOT_NAMED: "Components not named here: {components:,}.",
@@ -483,6 +510,10 @@ SENTENCES: Mapping[ReasonCode, str] = {
         "and drifts ever further."
     ),
     ReasonCode.UNKNOWN_GROWTH: "The behaviour as t → ∞ is therefore not known.",
+    ReasonCode.UNKNOWN_PHASES: (
+        "Opinions pass through the network in turns that never mix, and pressure that keeps rising and falling may "
+        "weigh the turns differently: whether they come to one value is not known."
+    ),
     ReasonCode.UNKNOWN_NOISE: "How the noise grows over time is not known, and so the outcome is not either.",
     ReasonCode.UNKNOWN_ADAPTATION: (
         "How hidden opinions adapt at late times is not known, and so the outcome is not either."

@@ -22,6 +22,7 @@ from scipy.sparse import csgraph
 from scipy.sparse.linalg import LinearOperator, cg, splu, spsolve
 
 from peerpressure.errors import InvalidInputError, message
+from peerpressure.immutable import read_only
 from peerpressure.model import Model
 from peerpressure.networks import NetworkLaw, complete
 from peerpressure.networks._classes import limit_state
@@ -382,6 +383,7 @@ NEGLIGIBLE = 1e-12
 
 
 @final
+@read_only
 @dataclass(frozen=True, eq=False)
 class Fluctuation:
     """Stationary standard deviations: of the consensus mode and, up to 600 agents, of each agent."""

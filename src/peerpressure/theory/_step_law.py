@@ -19,7 +19,7 @@ from scipy.linalg import expm
 from peerpressure.model import Model
 from peerpressure.networks import NetworkLaw
 from peerpressure.sde import SDE
-from peerpressure.statespace import model_of, noise_deviations
+from peerpressure.statespace import System
 from peerpressure.step import Array
 
 # Edges up to which all sets of those that are present are enumerated.
@@ -62,7 +62,7 @@ class StepLaws:
     update, and ``together`` those with which two of them do.
     """
 
-    system: Model | SDE
+    system: System
     phases: tuple[Networks, ...]
     begin: int
     updates: Array
@@ -71,12 +71,12 @@ class StepLaws:
     @property
     def model(self) -> Model:
         """The model of the system."""
-        return model_of(self.system)
+        return self.system.model
 
     @property
     def continuous(self) -> bool:
         """Whether time is continuous."""
-        return isinstance(self.system, SDE)
+        return self.system.is_continuous
 
     @property
     def frozen(self) -> bool:
@@ -148,7 +148,7 @@ class StepLaws:
         rows, slope = np.zeros((len(A), n, self.states)), np.zeros((len(A), n, self.states))
         rows[:, :, :n] = heard + (silent & keeps)[:, :, None] * np.eye(n)
         slope[:, :, :n] = -faster[:, :, None] * heard
-        deviations = np.zeros(n) if model.noise.is_zero else noise_deviations(self.system) * scale
+        deviations = np.zeros(n) if model.noise.is_zero else self.system.deviations * scale
         memory, fresh = (1.0, 0.0) if self.continuous and self.layers == 3 else self._memory()
         for one, own in ((rows, gain), (slope, faster)):
             one[:, :, n : 2 * n] = own[:, :, None] * np.eye(n)
@@ -241,9 +241,9 @@ class StepLaws:
         return mean, np.outer(mean, mean) + np.diag(memory)
 
 
-def step_laws(system: Model | SDE) -> StepLaws | None:
+def step_laws(system: System) -> StepLaws | None:
     """Return the laws of a system's steps; None where steps are not independent, or too many networks may occur."""
-    model = model_of(system)
+    model = system.model
     activation, n = model.activation, model.n
     if activation is not None and not activation.is_random:
         return None

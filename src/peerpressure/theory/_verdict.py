@@ -11,6 +11,7 @@ from typing import Any, TypeAlias, final
 import numpy as np
 
 from peerpressure.errors import first_few
+from peerpressure.immutable import read_only
 from peerpressure.schedules import Table
 from peerpressure.step import Array
 from peerpressure.theory._advice import Advice, Suggestion
@@ -159,6 +160,7 @@ class HiddenOutcome:
 
 
 @final
+@read_only
 @dataclass(frozen=True, eq=False)
 class Verdict:
     """Long-run behaviour of a model, with reasons and rates.
@@ -276,9 +278,12 @@ class Verdict:
         return as_html(self)
 
 
-def as_text(verdict: Verdict, width: int | None = None) -> str:
-    """Return a heading, a paragraph and a table, whose lines are wrapped only if a width is given."""
-    lines = table(rows(verdict), width or 1_000)
+def as_text(verdict: Verdict, width: int | None = None, drawn: str | None = None) -> str:
+    """Return a heading, a paragraph and a table, whose lines are wrapped only if a width is given.
+
+    ``drawn`` says how hidden opinions were drawn at random, if they were.
+    """
+    lines = table(rows(verdict, drawn), width or 1_000)
     return "\n".join([heading(verdict), *textwrap.wrap(verdict.reason, width or WIDTH), "", *lines])
 
 
@@ -387,15 +392,17 @@ def heading(verdict: Verdict) -> str:
     return words[0].upper() + words[1:] + " (estimated)" * (verdict.estimated and words != "unknown")
 
 
-def rows(verdict: Verdict) -> Rows:
-    """Return the table of names and values."""
+def rows(verdict: Verdict, drawn: str | None = None) -> Rows:
+    """Return the table of names and values; ``drawn`` says how hidden opinions were drawn at random."""
     kappa = f"{verdict.kappa:.4g}"
     if verdict.rate.ratio is not None:
         kappa += f", and κ/c = {verdict.rate.ratio:.4g} for ρ_t ~ c t"
     table = [("peer pressure", verdict.pressure)]
     # Several classes have a value and a rate each, which the reasons name.
     if not verdict.classes:
-        table += [("consensus value v", f"{verdict.value:.6g}"), ("κ", kappa)]
+        of = "" if drawn is None else ", of hidden opinions drawn at random"
+        table += [("consensus value v", f"{verdict.value:.6g}{of}"), ("κ", kappa)]
+    table += [] if drawn is None else [("hidden opinions", drawn)]
     limit = verdict.consensus_limit
     if limit is not None and (limit.horizon or limit.std or limit.mean != verdict.value):
         table.append(("consensus limit", limit_text(limit)))
@@ -439,7 +446,9 @@ def limit_text(limit: ConsensusLimit) -> str:
         text = " and ".join(rounded(mean, digit) + (f" ± {std:.3g}" if std else "") for mean, std in values)
     else:
         text = with_deviation(*values[0], limit.residual)
-    turns = ", alternating" if limit.phases is not None else ""
+    turns = ""
+    if limit.phases is not None:
+        turns = ", alternating" + (", and the opposite in the second camp" if limit.phases.camp is not None else "")
     return text + turns + (f", error about {limit.residual:.1g}" if limit.residual else "")
 
 
@@ -604,8 +613,10 @@ SYMBOLS = {
 }
 
 
-def plain_words(verdict: Verdict, width: int = WIDTH) -> str:
+def plain_words(verdict: Verdict, width: int = WIDTH, drawn: str | None = None) -> str:
     """Return the outcome, its value and how fast it is reached, in words that need no mathematics.
+
+    ``drawn`` says how hidden opinions were drawn at random, if they were.
 
     >>> from peerpressure import Model, diagnose
     >>> from peerpressure.networks import k2
@@ -620,7 +631,8 @@ def plain_words(verdict: Verdict, width: int = WIDTH) -> str:
                                  as root mean squares over agents and noise, exact, up to
                                  step 100
     """
-    rows: Rows = [_value_row(verdict)]
+    rows: Rows = [_value_row(verdict, drawn)]
+    rows += [] if drawn is None else [("hidden opinions", drawn)]
     rows.append(("peer pressure", f"{verdict.pressure} at step t"))
     limit, ahead = verdict.consensus_limit, verdict.forecast
     if verdict.outcome in (Outcome.BIASED_CONSENSUS, Outcome.OSCILLATION) and limit is not None:
@@ -636,8 +648,9 @@ def plain_words(verdict: Verdict, width: int = WIDTH) -> str:
     return "\n".join([heading(verdict), *textwrap.wrap(sentence, width), "", *table(rows, width)])
 
 
-def _value_row(verdict: Verdict) -> tuple[str, str]:
+def _value_row(verdict: Verdict, drawn: str | None) -> tuple[str, str]:
     """Return v, or the values of classes and camps where there is no common one."""
+    chance = "" if drawn is None else " drawn at random,"
     values = [f"{each.value:.4g}" for each in verdict.classes if each.value is not None]
     if len(verdict.classes) > 1:
         return "closed classes", f"{len(verdict.classes):,}, with the values {first_few(values, len(values))}"
@@ -648,7 +661,7 @@ def _value_row(verdict: Verdict) -> tuple[str, str]:
     if verdict.outcome is Outcome.NEUTRAL:
         return "v", "0, the neutral opinion"
     weights = "influence" if verdict.directed else "stubbornness"
-    return "v", f"{verdict.value:.4g}, the mean of hidden opinions weighted by {weights}"
+    return "v", f"{verdict.value:.4g}, the mean of hidden opinions{chance} weighted by {weights}"
 
 
 def _progress(verdict: Verdict) -> Rows:

@@ -187,7 +187,7 @@ def homoskedastic_covariance(e: Evidence) -> Finding:
         f"relative difference {off:.1e} at T = {e.pair.law.steps}",
         CONFIRMED if off < ROUNDING else REFUTED,
         f"The formula is that of ordinary least squares, with the printed σ̂ read as the error variance; both sides "
-        f"agree within {max(off, EPSILON):.0e}.",
+        f"{'agree within' if off < ROUNDING else 'differ by'} {max(off, EPSILON):.0e}.",
     )
 
 
@@ -210,8 +210,9 @@ def best_case(e: Evidence) -> Finding:
         f"exact variance {exact:.4f}, σ₀²(QQᵀ)⁻¹ gives {assumed:.4f}, the fitted σ̂²(QQᵀ)⁻¹ of one run {fitted:.4f}, at "
         f"T = {e.pair.law.steps}",
         CONFIRMED if holds else REFUTED,
-        f"With σ₀² the assumption gives {assumed:.3g} where the exact variance is {exact:.3g}: it is no lower "
-        f"bound. With the fitted σ̂² it gives {fitted:.2g}, {exact / fitted:.2g} times less than the exact variance, "
+        f"With σ₀² the assumption gives {assumed:.3g} where the exact variance is {exact:.3g}: it is "
+        f"{'a' if holds else 'no'} lower bound. "
+        f"With the fitted σ̂² it gives {fitted:.2g}, {exact / fitted:.2g} times less than the exact variance, "
         "because the errors accumulate and are correlated in time.",
     )
 
@@ -240,7 +241,10 @@ def plotted_density(e: Evidence) -> Finding:
         f"{correlation:.4f} exactly, plotted −1",
         verdict,
         f"The estimates lie along the plotted line (correlation {correlation:.3f}), but their variance is {exact:.3g}, "
-        f"not {plotted:.3g}, because the errors are neither independent nor of equal variance.",
+        f"not {plotted:.3g}, because the errors are neither independent nor of equal variance."
+        if verdict == CORRECTED
+        else f"The estimates have variance {exact:.3g} and correlation {correlation:.3f}; the plotted density has "
+        f"{plotted:.3g} and −1.",
     )
 
 
@@ -326,7 +330,9 @@ def not_exact(e: Evidence) -> Finding:
         f"variance of the best estimate {variance:.3g} σ₀² after {last:,} steps",
         CONFIRMED if variance > 0 else REFUTED,
         f"The information in {last:,} steps is finite, so that no unbiased estimate has a variance below "
-        f"{variance:.3g} σ₀²; this holds if y₀ = x₀ itself is not observed.",
+        f"{variance:.3g} σ₀²; this holds if y₀ = x₀ itself is not observed."
+        if variance > 0
+        else f"An unbiased estimate from {last:,} steps has the variance {variance:.3g} σ₀².",
     )
 
 
@@ -408,12 +414,14 @@ def protected(e: Evidence) -> Finding:
     # The row nearest to one half; the fractions are a parameter of the experiment.
     half = hidden.iloc[(hidden["fraction"] - 0.5).abs().argmin()]
     verdict: Verdict = REFUTED if table[last] < REVEALED else CONFIRMED if exponent > PERSISTS else UNTESTABLE
+    # In contrast to those who are observed.
+    others = "are protected: they " if verdict == REFUTED else ""
     return Finding(
         claim,
         "posterior/prior variance " + ", ".join(f"{ratio:.3g} after {steps:,} steps" for steps, ratio in table.items()),
         verdict,
         f"An observer of all agents who knows the model reduces the variance to {table[last]:.3g} of the prior with "
-        f"{last:,} steps of one series. Unobserved agents are protected: they keep {half['ratio']:.2f} of the prior "
+        f"{last:,} steps of one series. Unobserved agents {others}keep {half['ratio']:.2f} of the prior "
         f"variance if {half['fraction']:.0%} of agents are observed.",
     )
 

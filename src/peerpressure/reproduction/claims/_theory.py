@@ -60,7 +60,10 @@ def contracts(e: Evidence) -> Finding:
         f"largest measured factor {ratio:.6f}, bound α = {alpha.max():.6f} (max-norm); y* moves by {moved:.1e}",
         CONFIRMED if holds else REFUTED,
         f"In the max-norm every step contracts by at least {contracted:.2g}; in the Euclidean norm the factor can be "
-        f"{euclidean:.3g}, so that the norm matters.",
+        f"{euclidean:.3g}, so that the norm matters."
+        if holds
+        else f"In the max-norm the bound is 1 − {contracted:.2g} and the largest factor {ratio:.6f}; y* moves by "
+        f"{moved:.1e}.",
     )
 
 
@@ -83,7 +86,9 @@ def reaches_v(e: Evidence) -> Finding:
         f"distance of the mode to v {abs(before):.3g} at t = {e.steps // 10:,} and {abs(after):.3g} at {e.steps:,}",
         _falling(share),
         f"The distance falls like t^−{exponent:.3f}, with κ = {e.slow.kappa:.3f}: the limit is v, but convergence is "
-        "slow, and the paper gives no rate.",
+        "slow, and the paper gives no rate."
+        if _falling(share) == CONFIRMED
+        else f"Over the last decade of steps {share:.3g} of the distance is left, with κ = {e.slow.kappa:.3f}.",
     )
 
 
@@ -140,7 +145,8 @@ def growth_condition(e: Evidence) -> Finding:
         f"under {_rho(e.slow)}, by {fast_first:.3g} and {fast:.2g} under {_rho(e.fast)}",
         verdict,
         f"In the last decade of steps the logarithm falls by {slow / slow_first:.2g} of its earlier fall for the first "
-        f"schedule and by {fast / fast_first:.1g} of it for the second, as Σ 1/ρ_t diverges or converges.",
+        f"schedule and by {fast / fast_first:.1g} of it for the second"
+        + (", as Σ 1/ρ_t diverges or converges." if verdict == CONFIRMED else "."),
     )
 
 

@@ -79,8 +79,13 @@ async function post(path, body, { signal, type = "application/json", tab = TAB }
 export async function ask(path, question, signal, tab) {
   const response = await post(path, JSON.stringify(question), { signal, tab });
   const packed = response.headers.get("Content-Type")?.startsWith("application/x-peerpressure");
-  const answer = packed ? unpack(await response.arrayBuffer()) : await response.json();
-  return answer;
+  try {
+    const answer = packed ? unpack(await response.arrayBuffer()) : await response.json();
+    return answer;
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    throw new Refusal("The server's answer ended too early; ask again.", null, 0);
+  }
 }
 
 /**
@@ -145,7 +150,9 @@ export class Channel {
           const answer = await task(signal);
           resolve(signal.aborted ? undefined : answer);
         } catch (error) {
-          const superseded = signal.aborted || (error instanceof Refusal && error.status === 409);
+          // The server drops a request for a newer one. Without a newer one here it was dropped for good.
+          const dropped = error instanceof Refusal && error.status === 409 && this.#waiting !== null;
+          const superseded = signal.aborted || dropped;
           if (superseded) drop();
           else reject(error);
         } finally {

@@ -6,6 +6,7 @@ import { byId, el } from "./elements.js";
 import { formatCount } from "./format.js";
 import { showMessage } from "./messages.js";
 import { NetworkView } from "./network-view.js";
+import { setState } from "./panel-state.js";
 import { setDrawing } from "./picture.js";
 import { observerOf } from "./scenario.js";
 import { BELOW } from "./screen-layout.js";
@@ -199,10 +200,17 @@ export class Comparison {
     if (this.#known?.scenario !== scenario) {
       this.#known = null;
       this.#show(null);
-      const results = await this.#channel.latest((signal) => this.#compute(other, signal)).catch(reported);
+      setState("other", "pending");
+      const work = this.#channel.latest((signal) => this.#compute(other, signal));
+      const results = await work.catch((error) => {
+        const nothing = reported(error);
+        if (this.store.other === other) setState("other", "refused", error.message);
+        return nothing;
+      });
       if (!results) return;
       this.#known = { scenario, results };
     }
+    setState("other", this.store.other === other ? "current" : "pending");
     this.#show(this.#known.results);
     await this.#complete(other, this.#known.results);
   }

@@ -4,6 +4,8 @@ import { ask, Channel, Refusal } from "./api.js";
 import { observerOf } from "./scenario.js";
 
 /**
+ * @typedef {import("./panel-state.js").Part} Part
+ * @typedef {import("./panel-state.js").PanelState} PanelState
  * @typedef {import("./types.js").AgentLabel} AgentLabel
  * @typedef {import("./types.js").ExactAnswer} ExactAnswer
  * @typedef {import("./types.js").InferenceAnswer} InferenceAnswer
@@ -19,10 +21,11 @@ import { observerOf } from "./scenario.js";
  *
  * @typedef {object} Listeners
  * @property {(graph: NetworkAnswer, run: RunAnswer, scenario: Scenario) => void} onRun
- * @property {(answer: ExactAnswer | null) => void} onExact null if it would take too long
+ * @property {(answer: ExactAnswer) => void} onExact
  * @property {(answer: ObserveAnswer) => void} onObservation
  * @property {(answer: InferenceAnswer | string | null) => void} onInference null if the network is known; a text says
  *   why there is no answer, and is empty until there is one
+ * @property {(part: Part, state: PanelState, reason: string) => void} onState
  * @property {(refusal: Refusal) => void} onRefusal
  * @property {(busy: boolean) => void} onBusy
  */
@@ -81,6 +84,11 @@ export class Computation {
   #network = null;
   /** What the inferred network that is shown, or being computed, depends on. */
   #inferenceKey = "";
+  /**
+   * What became of it.
+   * @type {{state: PanelState, reason: string}}
+   */
+  #inferred = { state: "pending", reason: "" };
   #tasks = 0;
   /** The timer that waits for the hand to rest. */
   #resting = 0;
@@ -97,6 +105,7 @@ export class Computation {
   /** Compute everything again, or just the observer; at most once per frame. */
   refresh(observerOnly = false) {
     this.#everything ||= !observerOnly;
+    this.#mark(this.#everything ? "run" : "observe", "pending");
     if (this.#frame) return;
     this.#begin();
     this.#frame = requestAnimationFrame(() => {
@@ -136,16 +145,66 @@ export class Computation {
   }
 
   /**
-   * Run a task, with the page marked as busy.
-   * @param {() => Promise<void>} task
+   * @param {Part} part
+   * @param {PanelState} state
+   * @param {string} [reason]
    */
-  async #track(task) {
-    this.#begin();
+  #mark(part, state, reason = "") {
+    this.listeners.onState(part, state, reason);
+  }
+
+  /**
+   * Whether an answer for a scenario is still one for the scenario as it is. If not, another one is on its way.
+   * @param {Part} part
+   * @param {Scenario} given
+   */
+  #isCurrent(part, given) {
+    const now = this.source.scenario();
+    return part === "observe" ? now === given : onlyObserverChanged(now, given);
+  }
+
+  /**
+   * Ask for an answer, and show what becomes of it in the state of its panels.
+   * @template T
+   * @param {Part} part
+   * @param {Scenario} given
+   * @param {() => Promise<T | undefined>} task undefined if a newer one has taken its place
+   * @param {(answer: T) => void} show
+   * @param {(refusal: Refusal) => void} [onRefusal]
+   */
+  async #track(part, given, task, show, onRefusal = this.listeners.onRefusal) {
+    this.#mark(part, "pending");
     try {
-      await task();
+      const answer = await task();
+      if (answer === undefined) return;
+      const current = this.#isCurrent(part, given);
+      show(answer);
+      if (current) this.#mark(part, "current");
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      this.listeners.onRefusal(error);
+      if (!this.#isCurrent(part, given)) return;
+      if (part === "run") this.#forgetFollowing();
+      this.#mark(part, "refused", error.message);
+      onRefusal(error);
+    }
+  }
+
+  /** Abort what was computed from a run, which there is none of any more. */
+  #forgetFollowing() {
+    this.#forgetExact();
+    this.#channels.observe.cancel();
+    this.#channels.inference.cancel();
+    this.#inferenceKey = "";
+  }
+
+  /**
+   * Mark the page as busy while something is computed that it waits for.
+   * @param {Promise<void>} work
+   */
+  async #whileBusy(work) {
+    this.#begin();
+    try {
+      await work;
     } finally {
       this.#end();
     }
@@ -157,13 +216,12 @@ export class Computation {
     const scenario = withoutObserver(given);
     const key = networkKey(scenario);
     this.#forgetExact();
-    return this.#track(async () => {
-      const answers = await this.#channels.run.latest((signal) => {
+    const task = () =>
+      this.#channels.run.latest((signal) => {
         const network = this.#network?.key === key ? this.#network.answer : ask("/api/network", { scenario }, signal);
         return Promise.all([network, ask("/api/run", { scenario }, signal)]);
       });
-      if (!answers) return;
-      const [network, run] = answers;
+    const show = (/** @type {[NetworkAnswer, RunAnswer]} */ [network, run]) => {
       this.#network = { key, answer: network };
       this.listeners.onRun(network, run, given);
       window.clearTimeout(this.#resting);
@@ -171,29 +229,24 @@ export class Computation {
       if (this.source.observing()) this.#computeObservation();
       else this.#channels.observe.cancel();
       this.#computeInference();
-    });
+    };
+    return this.#whileBusy(this.#track("run", given, task, show));
   }
 
   /** Compute the exact law of the network's mean and of the agents that are followed. */
-  async computeExact() {
-    const question = { scenario: withoutObserver(this.source.scenario()), agents: this.source.agents() };
-    try {
-      const answer = await this.#channels.exact.latest((signal) => ask("/api/exact", question, signal));
-      if (answer) this.listeners.onExact(answer);
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      // The scenario is valid but too large for this, so the curves just have no band.
-      this.listeners.onExact(null);
-    }
+  computeExact() {
+    const given = this.source.scenario();
+    const question = { scenario: withoutObserver(given), agents: this.source.agents() };
+    const task = () => this.#channels.exact.latest((signal) => ask("/api/exact", question, signal));
+    // The scenario is valid but too large for this. The curves have no band then, and say why.
+    return this.#track("exact", given, task, this.listeners.onExact, () => {});
   }
 
   #computeObservation() {
     const scenario = this.source.scenario();
     const question = { scenario: { ...scenario, observe: observerOf(scenario) } };
-    return this.#track(async () => {
-      const answer = await this.#channels.observe.latest((signal) => ask("/api/observe", question, signal));
-      if (answer) this.listeners.onObservation(answer);
-    });
+    const task = () => this.#channels.observe.latest((signal) => ask("/api/observe", question, signal));
+    return this.#whileBusy(this.#track("observe", scenario, task, this.listeners.onObservation));
   }
 
   /** Infer the network, unless it is known or has been inferred; this takes seconds, and nothing else waits for it. */
@@ -201,20 +254,25 @@ export class Computation {
     const scenario = this.source.scenario();
     const question = { scenario: { ...scenario, observe: observerOf(scenario) } };
     const key = inferenceKey(question.scenario);
-    if (key === this.#inferenceKey) return;
+    if (key === this.#inferenceKey) {
+      this.#mark("inference", this.#inferred.state, this.#inferred.reason);
+      return;
+    }
     const wanted = key !== "" && this.source.observing();
     this.#inferenceKey = wanted ? key : "";
     this.#channels.inference.cancel();
+    this.#inferred = { state: "pending", reason: "" };
     this.listeners.onInference(wanted ? "" : null);
     if (!wanted) return;
-    this.#track(async () => {
-      const work = this.#channels.inference.latest((signal) => ask("/api/inference", question, signal));
-      // A refusal concerns the inference alone, and is shown in its place.
-      const answer = await work.catch((error) => {
-        if (!(error instanceof Refusal)) throw error;
-        return error.message;
-      });
-      if (answer) this.listeners.onInference(answer);
-    });
+    const task = () => this.#channels.inference.latest((signal) => ask("/api/inference", question, signal));
+    const show = (/** @type {InferenceAnswer} */ answer) => {
+      this.#inferred = { state: "current", reason: "" };
+      this.listeners.onInference(answer);
+    };
+    // A refusal concerns the inference alone, and is shown in its place.
+    const refuse = (/** @type {Refusal} */ { message }) => {
+      this.#inferred = { state: "refused", reason: message };
+    };
+    this.#whileBusy(this.#track("inference", scenario, task, show, refuse));
   }
 }

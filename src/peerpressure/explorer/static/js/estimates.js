@@ -281,6 +281,13 @@ export class Estimates {
     this.draw();
   }
 
+  /** Remove what is shown, where there is no answer. */
+  clear() {
+    this.#answer = null;
+    for (const id of ["estimates", "exposure-text", "budget-summary", "budget-text"]) byId(id).replaceChildren();
+    for (const id of ["plot-budget", "budget-why"]) byId(id).hidden = true;
+  }
+
   draw() {
     const answer = this.#answer;
     if (!answer) return;

@@ -15,6 +15,7 @@ import { acceptFiles, listenToShareMenu } from "./files.js";
 import { Inference } from "./inference.js";
 import { clearRefusals, hideMessage, showMessage, showRefusal } from "./messages.js";
 import { ObserverControls } from "./observer.js";
+import { setState, sharing, showStates } from "./panel-state.js";
 import { listenToTabs, markPreset, showFollowed, showPresets, showTab } from "./panels.js";
 import { Clock, listenToKeys, Transport } from "./playback.js";
 import { Tools } from "./pointing.js";
@@ -136,6 +137,10 @@ class Explorer {
           this.inference.show(answer);
           if (answer) countAnswer("inferences");
         },
+        onState: (part, state, reason) => {
+          if (state !== "current") for (const one of sharing(part, state)) this.#withdraw(one, state);
+          setState(part, state, reason);
+        },
         onRefusal: showRefusal,
         onBusy: (busy) => document.documentElement.toggleAttribute("data-busy", busy),
       },
@@ -216,7 +221,21 @@ class Explorer {
     this.address.schedule();
   }
 
-  /** @param {ExactAnswer | null} answer */
+  /**
+   * Take back what an answer has brought: it belongs to another scenario, or to none.
+   * @param {import("./panel-state.js").Part} part
+   * @param {"pending" | "refused"} state
+   */
+  #withdraw(part, state) {
+    const refused = state === "refused";
+    if (part === "exact" && refused) this.#showExact(null);
+    if (part === "observe" && refused) this.estimates.clear();
+    // While nobody looks at the observer, no newer answer is on its way.
+    if (part === "observe" && (refused || this.store.view.tab !== "observer")) this.stage.setObservation(null);
+    if (part === "inference" && refused) this.inference.clear();
+  }
+
+  /** @param {ExactAnswer | null} answer null if there is none */
   #showExact(answer) {
     if (this.#shown) this.#shown.exact = answer;
     this.curves.setExact(answer);
@@ -297,6 +316,8 @@ class Explorer {
     this.stage.marksObserved = observing;
     this.stage.zoomed = view.zoomColours;
     this.inference.setVisible(observing);
+    byId("picture-b").dataset.answers = observing && view.colour === "exposure" ? "run observe" : "run";
+    showStates();
     this.stage.setObservation(this.stage.observation);
   }
 

@@ -59,11 +59,18 @@ export class Inference {
     this.#answer = failed === null ? /** @type {InferenceAnswer | null} */ (answer) : null;
     byId("inference").hidden = answer === null;
     const figure = byId("inference-figure");
-    // Until there is an answer the curve of the last one is shown pale.
-    figure.classList.toggle("stale", failed === "");
+    // Until there is an answer the curve of the last one stays, in a paler colour.
     if (failed !== "") figure.hidden = this.#answer === null;
     byId("inference-text").textContent = failed || "The network is being inferred…";
     this.#drawPlot();
+    this.#update();
+  }
+
+  /** Remove what is shown, where there is no answer. */
+  clear() {
+    this.#answer = null;
+    byId("inference-figure").hidden = true;
+    byId("inference-text").textContent = "";
     this.#update();
   }
 

@@ -44,8 +44,8 @@ const FACTS = {
 const MAX_VALUES = 3;
 
 // What depends on the forecast, which takes longer to compute than the rest.
-const FORECAST_PARTS = ["disagreement", "rms_distance", "each_other", "near_value"]
-  .map((key) => `[data-fact=${key}]`)
+const FORECAST_FACTS = ["disagreement", "rms_distance", "each_other", "near_value"];
+const FORECAST_PARTS = FORECAST_FACTS.map((key) => `[data-fact=${key}]`)
   .concat("#verdict-outlook")
   .join();
 
@@ -80,7 +80,6 @@ function setFact(key, shown, value = null, end = 0, own = false) {
   output.replaceChildren(shown ?? "");
   output.dataset.value = String(value);
   row.hidden = shown === null;
-  row.classList.remove("stale");
 }
 
 /**
@@ -89,7 +88,9 @@ function setFact(key, shown, value = null, end = 0, own = false) {
  */
 function factRow(name, hint) {
   const output = el("dd", { class: "numeral", "data-key": name });
-  return el("div", { "data-fact": name, hidden: true }, el("dt", { title: hint }), output);
+  const row = el("div", { "data-fact": name, hidden: true }, el("dt", { title: hint }), output);
+  if (FORECAST_FACTS.includes(name)) row.dataset.answers = "exact";
+  return row;
 }
 
 /**
@@ -135,7 +136,6 @@ export function showVerdict({ outcome, words, estimated, summary, reason, value,
   setFact("bias", powerLaw(rates.bias));
   setFact("variance", powerLaw(rates.variance));
   setFact("disagreement_rate", powerLaw(rates.disagreement));
-  for (const part of forecastParts()) part.classList.add("stale");
 }
 
 /**
@@ -150,7 +150,6 @@ export function showForecast(verdict, end, onUse) {
   const outlook = byId("verdict-outlook");
   outlook.textContent = verdict?.outlook ?? "";
   outlook.hidden = !verdict?.outlook;
-  outlook.classList.remove("stale");
   for (const key of /** @type {const} */ (["disagreement", "rms_distance"])) {
     setFact(key, forecast ? estimate(forecast[key], forecast[`${key}_stderr`]) : null, forecast?.[key], end, own);
   }
@@ -196,7 +195,6 @@ export function hideForecast() {
 function showAdvice(best, now, target, onUse) {
   const place = byId("verdict-advice");
   place.hidden = !best;
-  place.classList.remove("stale");
   if (!best) return;
   const text = el("p", {}, typeset(adviceText(best, now, target)));
   const click = () => onUse(best.section);

@@ -1,0 +1,96 @@
+"""Results that cannot be changed: the arrays of a frozen dataclass are read-only, and its tables are copies."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from functools import cached_property, wraps
+from typing import Any, TypeVar
+
+import numpy as np
+
+Result = TypeVar("Result")
+
+
+def read_only(result: type[Result]) -> type[Result]:
+    """Make the arrays that a frozen dataclass holds, in fields and cached properties, read-only, without copies.
+
+    A table of pandas has no such flag, so every access to a field that is one gives a copy.
+    """
+    init: Callable[..., None] = result.__init__
+
+    @wraps(init)
+    def frozen_init(self: Any, *args: Any, **kwargs: Any) -> None:
+        init(self, *args, **kwargs)
+        _freeze_fields(self)
+
+    def set_state(self: Any, state: dict[str, Any]) -> None:
+        # Neither pickle nor deepcopy keeps the flag of an array.
+        self.__dict__.update({name: frozen(value) for name, value in state.items()})
+
+    # By name, because mypy does not let the attributes of a class be replaced.
+    for name, method in (("__init__", frozen_init), ("__setstate__", set_state)):
+        setattr(result, name, method)
+    for member in vars(result).values():
+        if isinstance(member, cached_property):
+            member.func = _freezing(member.func)
+    for field in dataclasses.fields(result):  # type: ignore[arg-type]  # a dataclass, which the type does not say
+        if str(field.type) in ("pd.DataFrame", "pandas.DataFrame"):
+            setattr(result, field.name, _Table(field.name))
+    return result
+
+
+def frozen(value: Any) -> Any:
+    """Return a value whose arrays are read-only: views of the same memory; containers are made anew.
+
+    >>> import numpy as np
+    >>> given = np.zeros(2)
+    >>> frozen((given, 1))[0].flags.writeable, given.flags.writeable
+    (False, True)
+    """
+    if isinstance(value, np.ndarray):
+        return _view(value) if value.flags.writeable else value
+    if isinstance(value, tuple) and hasattr(value, "_make"):
+        return value._make(map(frozen, value))
+    # Plain containers only: mappings of other classes may be shared, and are left as they are.
+    if type(value) in (tuple, list):
+        return type(value)(map(frozen, value))
+    return {name: frozen(part) for name, part in value.items()} if type(value) is dict else value
+
+
+def _view(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    # A view, because the array may be the caller's own, who goes on to write to it.
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def _freeze_fields(result: Any) -> None:
+    values = result.__dict__
+    for name, value in values.items():
+        if (new := frozen(value)) is not value:
+            values[name] = new
+
+
+def _freezing(compute: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    @wraps(compute)
+    def compute_frozen(self: Any) -> Any:
+        return frozen(compute(self))
+
+    return compute_frozen
+
+
+class _Table:
+    """A field with a table, of which every access gives a copy."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        if instance is None:
+            # As a field without a default on the class.
+            raise AttributeError(self._name)
+        return instance.__dict__[self._name].copy()
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        instance.__dict__[self._name] = value

@@ -1,0 +1,160 @@
+"""The memory that a run is charged for is the memory that it takes."""
+
+from __future__ import annotations
+
+import tracemalloc
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+from scipy import stats
+from scipy.sparse import random_array
+
+import peerpressure as pp
+from peerpressure.engine import plan
+from peerpressure.recording import Record, RunSize, as_record
+from peerpressure.statespace import model_of
+from peerpressure.trajectory import replicate_numbers
+
+N = 60_000
+
+
+def _model(kind: str, agents: int) -> pp.Model | pp.SDE:
+    """Return a model of its own for each call: layouts of a network are kept with it."""
+    rng = np.random.default_rng(1)
+    hidden = rng.random(agents)
+    network: Any = pp.networks.cycle(agents)
+    if kind in ("weighted", "directed"):
+        matrix = network.adjacency.copy()
+        matrix.data = np.ones(matrix.nnz)
+        edges = random_array((agents, agents), density=3 / agents, rng=rng, format="csr")
+        edges.setdiag(0)
+        edges = abs(edges) if kind == "directed" else abs(edges + edges.T)
+        network = pp.Network((matrix + edges).tocsr(), directed=kind == "directed")
+    if kind == "temporal":
+        events = [(t, i, (i * 7 + t) % agents) for t in range(1, 40) for i in range(t, agents, 97)]
+        start = [(1, i, (i + 1) % agents) for i in range(agents)]
+        rows = [row for row in sorted({*start, *events}) if row[1] != row[2]]
+        network = pp.networks.TemporalNetwork.from_events(rows)
+    noises: dict[str, Any] = {
+        "ar1": pp.Gaussian(1.0, temporal=pp.AR1(0.5)),
+        "frozen": pp.Gaussian(1.0, temporal="frozen"),
+        "custom": pp.noise.Custom(stats.logistic()),
+    }
+    parts: dict[str, Any] = {
+        "adaptation": {"adaptation": 0.1},
+        "table": {"activation": rng.random((20, agents)) < 0.5},
+        "chance": {"activation": 0.5},
+    }
+    model = pp.Model(network, hidden, noise=noises.get(kind, pp.Gaussian(1.0)), **parts.get(kind, {}))
+    return pp.SDE(model, method=kind) if kind in ("taylor", "euler", "exact") else model
+
+
+def _charged(system: pp.Model | pp.SDE, steps: int, replicates: Any, **how: Any) -> int:
+    numbers = np.arange(replicates) if isinstance(replicates, int) else replicate_numbers(replicates)
+    method = system.path_method if isinstance(system, pp.SDE) else None
+    keep = how["record"] if isinstance(how["record"], Record) else as_record(how["record"])
+    dtype = np.dtype(how.get("dtype", "float64"))
+    return RunSize(model_of(system), steps, numbers, keep, dtype=dtype, threads=how["threads"], method=method).total()
+
+
+def _taken(system: pp.Model | pp.SDE, steps: int, replicates: Any, **how: Any) -> int:
+    tracemalloc.start()
+    try:
+        run = pp.simulate(system, steps, replicates, seed=1, **how)
+        assert run.final.public.shape[-1] == model_of(system).n
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+REPLICATES: dict[str, Any] = {
+    "one": 1,
+    "narrow": 4,
+    "padded": 5,
+    "whole": 16,
+    "rest": 34,
+    "apart": range(0, 100, 8),
+    "pairs": [0, 1, 7, 8, 20, 21, 40],
+    "stretches": [*range(5), *range(10, 31)],
+}
+RECORDS: dict[str, Any] = {
+    "final": "final",
+    "summaries": "summaries",
+    "all": "all",
+    "some": Record(agents=[0, 5, 9], every=2),
+}
+
+
+def _check(kind: str, agents: int, steps: int, replicates: Any, **how: Any) -> None:
+    # Once before, because kernels that are loaded or compiled allocate as well.
+    pp.simulate(_model(kind, agents), steps, replicates, seed=1, **how)
+    system = _model(kind, agents)
+    charged, taken = _charged(system, steps, replicates, **how), _taken(system, steps, replicates, **how)
+    assert taken <= charged + 100_000, (kind, charged, taken)
+    # Blocks copy a temporal network, and it depends on the threads how many copies there are at a time.
+    assert charged <= (1.5 if kind == "temporal" else 1.25) * taken + 1_000_000, (kind, charged, taken)
+
+
+@pytest.mark.parametrize("record", RECORDS)
+@pytest.mark.parametrize("replicates", REPLICATES)
+def test_replicates_and_records(replicates: str, record: str) -> None:
+    _check("plain", N, 3, REPLICATES[replicates], record=RECORDS[record], threads=2)
+
+
+KINDS = [
+    "weighted", "directed", "temporal", "adaptation", "ar1", "frozen", "custom", "taylor", "euler", "table", "chance",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("replicates", ["one", "padded", "apart"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_models(kind: str, replicates: str, dtype: str) -> None:
+    _check(kind, N, 4, REPLICATES[replicates], record="summaries", threads=2, dtype=dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("record", RECORDS)
+def test_exact_paths(record: str, dtype: str) -> None:
+    # Many replicates of few agents: the matrices of a step are charged as they are for any record.
+    _check("exact", 12, 100, 400, record=RECORDS[record], threads=1, dtype=dtype)
+
+
+@pytest.mark.parametrize("record", ["summaries", "all"])
+def test_many_steps_of_few_agents(record: str) -> None:
+    _check("plain", 10, 200_000, 2, record=RECORDS[record], threads=1)
+
+
+def test_many_blocks_of_few_agents() -> None:
+    _check("plain", 3, 5, range(0, 60_000, 2), record="final", threads=2)
+
+
+def test_a_resumed_run_takes_no_more() -> None:
+    system = _model("adaptation", N)
+    start = pp.simulate(system, 2, 5, seed=1, record="final")
+    pp.simulate(system, 3, record="final", threads=1, start=start)
+    charged = _charged(system, 3, 5, record="final", threads=1)
+    assert _taken(system, 3, None, record="final", threads=1, start=start) <= charged
+
+
+@given(st.integers(1, 300), st.integers(1, 300_000), st.integers(1, 9))
+def test_sizes_of_blocks_are_those_of_the_plan(replicates: int, agents: int, threads: int) -> None:
+    planned = [*plan.plan_blocks(np.arange(7, 7 + replicates), agents, threads)]
+    # One block after the other, as large as may be.
+    layers, row = min(max(1, 2**16 // (16 * agents)), -(-replicates // (16 * threads))), 0
+    for first, lanes, width, place in planned:
+        rest = replicates - row
+        narrow = rest <= 4 and (row == 0 or 16 * agents > 2**16)
+        assert (first, place, width) == (7 + row, row, 1 if narrow else 16)
+        assert lanes == min(max(1, 2**16 // agents) if narrow else 16 * layers, rest)
+        row += lanes
+    assert row == replicates
+
+
+def test_replicates_that_are_apart_are_not_charged_for_padding() -> None:
+    """125 replicates of a million agents with gaps between them have blocks of their own, which are not padded."""
+    model = pp.Model(pp.networks.cycle(10**6), np.zeros(10**6), noise=pp.Gaussian(1.0))
+    size = RunSize(model, 1, np.arange(0, 1000, 8), as_record("final"), threads=2)
+    assert 3e9 < size.total() < 3.4e9

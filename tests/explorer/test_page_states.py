@@ -1,0 +1,212 @@
+"""Panels show what belongs to the scenario, or nothing: after a refusal, a time-out or a cancellation of any answer."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.explorer.driving import AGENTS, PATIENCE, Driver
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Route
+
+# What each answer is shown in.
+PANELS: dict[str, list[str]] = {
+    "run": ["#picture-b", "#key", "#network-facts", "#verdict", "figure.pressure", ".curve:has(#plot-opinions)"],
+    "exact": ["#exact-note", "#verdict-outlook", "#verdict-advice"],
+    "observe": ["#estimates", "#exposure-text", "#budget"],
+    "inference": ["#inference"],
+    "other": ["#picture-a .picture-canvas", "#verdict-a"],
+}
+PATHS = {"network": "run", "run": "run", "exact": "exact", "observe": "observe", "inference": "inference"}
+LATE = "an answer must be found within 20 seconds here, got no end by then; ask for fewer agents, steps or methods"
+FAILURES: dict[str, tuple[int, str]] = {
+    "refused": (422, "agents must be few, got many; take fewer"),
+    "too late": (422, LATE),
+    "cancelled": (409, "the server answers the newest request of a kind, until it ends, got an older one; ask again"),
+}
+
+
+def states(driver: Driver, part: str) -> set[str]:
+    """The states of all panels that show an answer."""
+    return {str(driver.page.get_attribute(panel, "data-state")) for panel in PANELS[part]}
+
+
+def wait_for(driver: Driver, part: str, state: str) -> None:
+    for panel in PANELS[part]:
+        driver.page.wait_for_selector(f"{panel}[data-state={state}]", state="attached", timeout=PATIENCE)
+
+
+def fail(driver: Driver, path: str, status: int, text: str) -> None:
+    """Answer a question with an error from now on."""
+    driver.expected.add(str(status))
+    body = json.dumps({"error": {"text": text, "where": None}})
+
+    def answer(route: Route) -> None:
+        route.fulfill(status=status, content_type="application/json", body=body)
+
+    driver.page.route(f"**/api/{path}", answer)
+
+
+def observe(driver: Driver) -> None:
+    with driver.answering("observations"):
+        driver.page.click("#tab-observer")
+
+
+def infer(driver: Driver) -> None:
+    observe(driver)
+    with driver.answering("inferences"):
+        driver.page.get_by_label("Unknown").check(force=True)
+
+
+def text_of(driver: Driver, selector: str) -> str:
+    """The text that can be seen."""
+    return driver.page.inner_text(selector).strip()
+
+
+@pytest.mark.parametrize(("status", "text"), FAILURES.values(), ids=FAILURES)
+@pytest.mark.parametrize("path", PATHS)
+def test_what_failed_is_not_shown_but_why(driver: Driver, path: str, status: int, text: str) -> None:
+    page, part = driver.page, PATHS[path]
+    driver.wait_for_exact()
+    infer(driver)
+    wait_for(driver, "observe", "current")
+    assert states(driver, "run") == states(driver, "exact") == {"current"}
+    fail(driver, path, status, text)
+    driver.type("network.n", AGENTS + 6)
+    wait_for(driver, part, "refused")
+    shown = {
+        "run": ["#picture-b", "#verdict", "#estimates", "#budget", "#inference"],
+        "exact": [],
+        "observe": ["#estimates", "#budget"],
+        "inference": ["#inference"],
+    }
+    for panel in shown[part]:
+        assert text in text_of(driver, panel), panel
+    if part == "exact":
+        page.click("#tab-curves")
+        assert text in text_of(driver, "#exact-refused")
+        assert page.is_hidden("#exact-note")
+        assert page.is_hidden("#verdict-outlook")
+        page.click("#tab-observer")
+    if part in ("run", "observe"):
+        assert page.locator("#estimates .facet").count() == 0
+        assert "ε" not in text_of(driver, "#budget")
+        assert page.is_hidden("#plot-budget")
+        assert text_of(driver, "#exposure-text") == ""
+    if part == "run":
+        assert page.is_hidden("#network")
+        assert text_of(driver, "#network-facts") == text_of(driver, "#key") == ""
+        assert text_of(driver, "#verdict") == text
+        assert states(driver, "exact") == states(driver, "observe") == states(driver, "inference") == {"refused"}
+    else:
+        # The others have their answers.
+        wait_for(driver, "run", "current")
+        assert f"{AGENTS + 6} agents" in text_of(driver, "#network-facts")
+    # As soon as there is an answer again, it is shown.
+    page.unroute(f"**/api/{path}")
+    driver.type("network.n", AGENTS)
+    for one in ("run", "exact", "observe", "inference"):
+        wait_for(driver, one, "current")
+    assert f"{AGENTS} agents" in text_of(driver, "#network-facts")
+    assert page.locator(".reason").count() == 0
+    assert page.locator("#estimates .facet canvas").count() == 2
+    driver.settle()
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_until_an_answer_comes_the_last_one_is_pale(driver: Driver, path: str) -> None:
+    page, part = driver.page, PATHS[path]
+    driver.wait_for_exact()
+    infer(driver)
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route(f"**/api/{path}", hold)
+    driver.type("network.n", AGENTS + 1)
+    wait_for(driver, part, "pending")
+    opacity = "([part]) => getComputedStyle(document.querySelector(part)).opacity < 0.5"
+    page.wait_for_function(opacity, arg=[PANELS[part][-1 if part != "exact" else 0]])
+    while not held:
+        page.wait_for_timeout(20)
+    page.unroute(f"**/api/{path}")
+    for route in held:
+        route.continue_()
+    for one in ("run", "exact", "observe", "inference"):
+        wait_for(driver, one, "current")
+    driver.settle()
+
+
+def test_an_observer_of_too_many_agents_leaves_nothing_of_the_last_one(driver: Driver) -> None:
+    driver.expected.add("422")
+    with driver.answering():
+        driver.type("network.n", 30)
+    observe(driver)
+    assert "ε =" in text_of(driver, "#budget-summary")
+    with driver.answering():
+        driver.type("network.n", 5000)
+    wait_for(driver, "observe", "refused")
+    assert driver.page.locator("#estimates canvas").count() == 0
+    assert text_of(driver, "#budget-summary") == text_of(driver, "#exposure-text") == ""
+    assert "agents" in text_of(driver, "#estimates")
+    assert states(driver, "run") == {"current"}
+
+
+def test_a_server_that_is_gone_leaves_nothing(driver: Driver) -> None:
+    driver.expected.update({"ERR_FAILED", "Failed to load"})
+    driver.page.route("**/api/run", lambda route: route.abort())
+    driver.type("run.seed", 9)
+    wait_for(driver, "run", "refused")
+    assert "does not answer" in text_of(driver, "#verdict")
+    driver.page.unroute("**/api/run")
+    with driver.answering():
+        driver.type("run.seed", 10)
+    assert states(driver, "run") == {"current"}
+
+
+def test_an_answer_that_ends_too_early_is_a_refusal(driver: Driver) -> None:
+    packed = {"content_type": "application/x-peerpressure", "body": b"\x10\x00\x00\x00{"}
+    driver.page.route("**/api/run", lambda route: route.fulfill(**packed))
+    driver.type("run.seed", 9)
+    wait_for(driver, "run", "refused")
+    assert "ended too early" in text_of(driver, "#verdict")
+    driver.page.unroute("**/api/run")
+
+
+@pytest.mark.parametrize(("status", "text"), FAILURES.values(), ids=FAILURES)
+def test_a_comparison_without_an_answer_says_why(driver: Driver, status: int, text: str) -> None:
+    page = driver.page
+    with driver.answering("comparisons"):
+        page.click("#compare")
+    assert states(driver, "other") == {"current"}
+    with driver.answering():
+        driver.type("run.seed", 5)
+    # A becomes what is not known yet.
+    fail(driver, "run", status, text)
+    fragment = page.evaluate("() => location.hash")
+    page.goto("about:blank")
+    page.goto(driver.address + fragment)
+    wait_for(driver, "other", "refused")
+    assert text in text_of(driver, "#verdict-a")
+    assert page.is_hidden("#network-a")
+    wait_for(driver, "run", "refused")
+    page.unroute("**/api/run")
+    driver.leave()
+
+
+def test_exposure_of_another_scenario_does_not_colour_the_network(driver: Driver) -> None:
+    page = driver.page
+    observe(driver)
+    page.get_by_label("Exposure").check(force=True)
+    page.wait_for_function("() => document.querySelector('#key-low').textContent === 'nothing learned'")
+    page.click("#tab-curves")
+    with driver.answering():
+        driver.type("run.seed", 4)
+    page.wait_for_function("() => document.querySelector('#key-low').textContent !== 'nothing learned'")
+    with driver.answering("observations"):
+        page.click("#tab-observer")
+    page.wait_for_function("() => document.querySelector('#key-low').textContent === 'nothing learned'")

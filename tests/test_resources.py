@@ -1,0 +1,226 @@
+"""Memory and cores: the least of machine, control groups, limits of the process and environment counts."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from itertools import product
+from pathlib import Path
+
+import psutil
+import pytest
+
+from peerpressure import resources
+from peerpressure.errors import TooLargeError, contrast
+from peerpressure.resources import Memory, amount, available_cores, free_memory, require_memory, too_large
+
+UNIFIED = "29 23 0:26 {root} /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n"
+SPLIT = (
+    "25 23 0:20 / /sys/fs rw - tmpfs tmpfs rw\n"
+    "31 25 0:28 {root} /sys/fs/cgroup/memory rw,relatime shared:9 - cgroup cgroup rw,memory\n"
+    "32 25 0:29 {root} /sys/fs/cgroup/cpu,cpuacct rw,relatime - cgroup cgroup rw,cpu,cpuacct\n"
+)
+
+
+@pytest.fixture(autouse=True)
+def large_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A machine of 64 GB and 32 cores, whatever this one is, without control groups."""
+    free = psutil.virtual_memory()._replace(available=64 * 10**9)
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: free)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(32)), raising=False)
+    for name in ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(resources, "ROOT", tmp_path)
+    monkeypatch.setattr(resources, "_process_memory", lambda: iter(()))
+
+
+def tree(root: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        file = root / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+
+
+def unified(root: Path, group: str, files: dict[str, str], mounted: str = "/") -> None:
+    tree(root, {"proc/self/cgroup": f"0::{group}\n", "proc/self/mountinfo": UNIFIED.format(root=mounted)})
+    tree(root, {f"sys/fs/cgroup/{name}": f"{text}\n" for name, text in files.items()})
+
+
+def split(root: Path, group: str, files: dict[str, str], mounted: str = "/") -> None:
+    lines = f"12:cpu,cpuacct:{group}\n7:memory:{group}\n1:name=systemd:/init.scope\n0::/init.scope\n"
+    tree(root, {"proc/self/cgroup": lines, "proc/self/mountinfo": SPLIT.format(root=mounted)})
+    tree(root, {f"sys/fs/cgroup/{name}": f"{text}\n" for name, text in files.items()})
+
+
+def test_without_limits_the_machine_counts() -> None:
+    assert free_memory() == Memory(64 * 10**9)
+    assert available_cores() == 32
+
+
+@pytest.mark.parametrize("name", ["memory.max", "memory.high"])
+def test_the_limit_of_a_container_counts(tmp_path: Path, name: str) -> None:
+    other = {"memory.max": "memory.high", "memory.high": "memory.max"}[name]
+    unified(tmp_path, "/", {name: "2000000000", other: "max", "memory.current": "500000000"})
+    assert free_memory() == Memory(1_500_000_000, " within the limit of this container or job")
+
+
+def test_cached_files_are_free(tmp_path: Path) -> None:
+    stat = "anon 400000000\nfile 300000000\ninactive_file 200000000\nactive_file 50000000"
+    unified(tmp_path, "/", {"memory.max": "2000000000", "memory.current": "700000000", "memory.stat": stat})
+    assert free_memory().free == 1_550_000_000
+
+
+@pytest.mark.parametrize("lowest", ["a.slice/job/step", "a.slice/job", "a.slice"])
+def test_every_group_above_the_process_counts(tmp_path: Path, lowest: str) -> None:
+    files = {f"{lowest}/memory.max": "3000000000", f"{lowest}/memory.current": "1000000000"}
+    loose = {"a.slice": "9000000000", "a.slice/job": "max", "a.slice/job/step": "8000000000"}
+    files |= {f"{group}/memory.max": limit for group, limit in loose.items() if group != lowest}
+    unified(tmp_path, "/a.slice/job/step", files)
+    assert free_memory().free == 2_000_000_000
+
+
+def test_groups_beside_the_process_do_not_count(tmp_path: Path) -> None:
+    unified(tmp_path, "/a", {"b/memory.max": "1000", "a/c/memory.max": "1000", "b/cpu.max": "1000 1000"})
+    assert (free_memory().free, available_cores()) == (64 * 10**9, 32)
+
+
+def test_a_mount_that_shows_a_part_of_the_tree(tmp_path: Path) -> None:
+    # The group of the container is mounted as the root; its path is that of the host.
+    files = {"memory.max": "5000000000", "inner/memory.max": "4000000000", "memory.current": "0"}
+    unified(tmp_path, "/docker/ab/inner", files, mounted="/docker/ab")
+    assert free_memory().free == 4_000_000_000
+
+
+@pytest.mark.parametrize("group", ["/docker/ab", "/../other", "/"])
+def test_a_process_outside_the_mount_has_the_limits_of_its_root(tmp_path: Path, group: str) -> None:
+    unified(tmp_path, group, {"memory.max": "5000000000", "memory.current": "0"})
+    assert free_memory().free == 5_000_000_000
+
+
+def test_version_1(tmp_path: Path) -> None:
+    files = {
+        "memory/memory.limit_in_bytes": "9223372036854771712",
+        "memory/memory.usage_in_bytes": "60000000000",
+        "memory/job/memory.limit_in_bytes": "4000000000",
+        "memory/job/memory.usage_in_bytes": "1500000000",
+        "memory/job/memory.stat": "inactive_file 1\ntotal_inactive_file 300000000\ntotal_active_file 200000000",
+        "cpu,cpuacct/job/cpu.cfs_quota_us": "350000",
+        "cpu,cpuacct/job/cpu.cfs_period_us": "100000",
+        "cpu,cpuacct/cpu.cfs_quota_us": "-1",
+        "cpu,cpuacct/cpu.cfs_period_us": "100000",
+    }
+    split(tmp_path, "/job", files)
+    assert free_memory() == Memory(3_000_000_000, " within the limit of this container or job")
+    assert available_cores() == 4
+
+
+@pytest.mark.parametrize(
+    ("quota", "cores"),
+    [("max 100000", 32), ("200000 100000", 2), ("150000 100000", 2), ("50000 100000", 1), ("100 0", 32), ("", 32)],
+)
+def test_quotas_of_version_2(tmp_path: Path, quota: str, cores: int) -> None:
+    unified(tmp_path, "/job", {"job/cpu.max": quota, "cpu.max": "9900000 100000"})
+    assert available_cores() == cores
+
+
+def test_affinity_and_environment_lower_the_cores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    unified(tmp_path, "/", {"cpu.max": "800000 100000"})
+    monkeypatch.setenv("NUMBA_NUM_THREADS", "3")
+    assert available_cores() == 3
+    monkeypatch.setenv("NUMBA_NUM_THREADS", "9")
+    assert available_cores() == 8
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {5})
+    assert available_cores() == 1
+    monkeypatch.delattr(os, "sched_getaffinity")
+    monkeypatch.setattr(os, "cpu_count", lambda: 5)
+    assert available_cores() == 5
+
+
+def test_usage_beyond_a_limit_leaves_nothing(tmp_path: Path) -> None:
+    unified(tmp_path, "/", {"memory.max": "1000", "memory.current": "5000"})
+    assert free_memory().free == 0
+    with pytest.raises(TooLargeError, match="of which 0 bytes is free within the limit of this container or job, got"):
+        require_memory(1, what="a run", remedy="wait")
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"proc/self/cgroup": "", "proc/self/mountinfo": ""},
+        {"proc/self/cgroup": "nonsense\n0::/\n::::", "proc/self/mountinfo": "x\n1 2 - \n" + UNIFIED.format(root="/")},
+        {"proc/self/mountinfo": UNIFIED.format(root="/"), "sys/fs/cgroup/memory.max": "12"},
+        {"proc/self/cgroup": "0::/", "proc/self/mountinfo": UNIFIED.format(root="/"), "sys/fs/cgroup/memory.max": "x"},
+    ],
+)
+def test_unreadable_files_are_no_limit(tmp_path: Path, files: dict[str, str]) -> None:
+    tree(tmp_path, files)
+    assert (free_memory().free, available_cores()) == (64 * 10**9, 32)
+
+
+def test_a_mount_with_a_blank_in_its_path(tmp_path: Path) -> None:
+    mount = UNIFIED.format(root="/").replace("/sys/fs/cgroup", r"/control\040groups")
+    tree(tmp_path, {"proc/self/cgroup": "0::/", "proc/self/mountinfo": mount, "control groups/memory.max": "77"})
+    assert free_memory().free == 77
+
+
+LIMITED = """
+import resource, sys
+from peerpressure.resources import free_memory
+import psutil
+kind, use, size = getattr(resource, sys.argv[1]), sys.argv[2], 10**9
+used = getattr(psutil.Process().memory_info(), use)
+resource.setrlimit(kind, (used + size, resource.RLIM_INFINITY))
+memory = free_memory()
+print(memory.limit)
+assert 0.9 * size < memory.free <= size, memory
+held = bytearray(500_000_000)
+assert memory.free - free_memory().free > 4.9e8
+import peerpressure as pp
+try:
+    pp.simulate(pp.Model(pp.networks.cycle(1000), hidden=list(range(1000))), 10**5, record="all")
+except pp.errors.TooLargeError as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux enforces these limits")
+@pytest.mark.parametrize(("limit", "use", "option"), [("RLIMIT_AS", "vms", "-v"), ("RLIMIT_DATA", "data", "-d")])
+def test_limits_of_the_process_count(limit: str, use: str, option: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LIMITED, limit, use], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    first, second = done.stdout.splitlines()
+    assert first == f" within the limit of this process (ulimit {option})"
+    assert f"MB is free within the limit of this process (ulimit {option}), got " in second
+
+
+def test_two_sizes_in_a_message_always_differ() -> None:
+    sizes = [0, 1, 999, 999_500, 999_999, 10**6, 10**9, 10**9 + 1, 10**12, 10**16, 10**18 + 1, 2**62]
+    for free, needed in product(sizes, sizes):
+        if free < needed:
+            told = str(too_large(Memory(free), needed, what="a run", remedy="wait"))
+            have, want = told.partition("of which ")[2].split("; ")[0].split(" is free, got ")
+            assert have != want, told
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [(0, "0 bytes"), (999, "999 bytes"), (1000, "1 kB"), (999_499, "999 kB"), (999_500, "1 MB"), (2e16, "20 PB")],
+)
+def test_sizes_in_words(size: float, text: str) -> None:
+    assert amount(size) == text
+
+
+@pytest.mark.parametrize(
+    ("bound", "value", "texts"),
+    [
+        (1e8, 1.3e8, ("1e+08", "1.3e+08")),
+        (1e8, 100_000_001, ("100000000", "100000001")),
+        (1.0, 1.0 + 2**-52, ("1", "1.0000000000000002")),
+        (2**60, 2**60 + 1, (str(2**60), str(2**60 + 1))),
+    ],
+)
+def test_a_bound_and_a_value_beyond_it_read_differently(bound: float, value: float, texts: tuple[str, str]) -> None:
+    assert contrast(bound, value) == texts
