@@ -21,6 +21,7 @@ from peerpressure.theory import (
     Outcome,
     ReasonCode as Code,
     _forecast,
+    _limit_operator,
     _recurrence,
     consensus_mode,
     consensus_rate,
@@ -333,6 +334,7 @@ def test_a_verdict_describes_joint_connectivity() -> None:
 
 def test_a_period_too_long_is_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_recurrence, "LARGEST", 11)
+    monkeypatch.setattr(_limit_operator, "LONGEST_BLOCK", 1)
     verdict = diagnose(build(C["star and ring"], Linear(), 1.0), 5)
     assert verdict.outcome is Outcome.UNKNOWN
     assert values(verdict, Code.PERIOD_TOO_LONG) == {"period": 2}

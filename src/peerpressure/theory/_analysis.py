@@ -71,7 +71,8 @@ def analyse(system: System, tolerance: float = TOLERANCE) -> Analysis:
     long_run = with_component_values(classify(system), most=NAMED, tolerance=tolerance)
     found = None if is_covered(long_run.model) or long_run.settled else by_class(long_run, tolerance)
     if found is not None:
-        return Analysis(found, Source.CLASSES)
+        known = found.law if _is_complete(found.law) else _filled(found, found.law)
+        return Analysis(replace(found, known=known), Source.CLASSES)
     if Kind.UNKNOWN in long_run.law.kinds:
         found = by_operator(long_run)
         if found is not None:
@@ -105,7 +106,8 @@ def _separate(long_run: LongRun, law: LimitLaw) -> LimitLaw:
     std = law.std
     if law.kinds == {Kind.PERIODIC}:
         return _cycle(long_run, law)
-    if long_run.regime is not Regime.BOUNDED or long_run.structure.limit is not NoiselessLimit.DISAGREEMENT:
+    random = long_run.structure.law is not None
+    if long_run.structure.limit is not NoiselessLimit.DISAGREEMENT or not (long_run.regime is Regime.BOUNDED or random):
         return law
     means = stationary_states(long_run)
     found = fluctuation(long_run) if Kind.CONVERGES not in law.kinds else None

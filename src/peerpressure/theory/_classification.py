@@ -223,6 +223,9 @@ class LongRun:
     def _kind_of_noise(self) -> Kind:
         """What noise makes of opinions that stay apart."""
         fades = not self.model.noise.is_zero and self.model.noise.time_scale.growth.limit == 0
+        if self.structure.law is not None:
+            # So does the chance of being linked.
+            return Kind.FLUCTUATES
         if self.noise is NoiseEffect.NONE or fades:
             return Kind.CONVERGES
         return Kind.RANDOM_LIMIT if self.phi == 1 and not self.noise_grows else Kind.FLUCTUATES
@@ -291,8 +294,9 @@ class LongRun:
         # Without a closed form the limit is v only by symmetry; otherwise it would be a coincidence.
         mean = value if value is not None else self.model.consensus_value if self.balanced else math.nan
         kinds = {NoiseEffect.WANDERS: Kind.FLUCTUATES, NoiseEffect.STAYS: Kind.RANDOM_LIMIT}
-        # Chance in who updates averages out where noise does.
-        chance = Kind.RANDOM_LIMIT if self.lazy and self.regime is Regime.FAST else Kind.CONVERGES
+        # Chance in who updates, or in who is linked, averages out where noise does.
+        by_chance = (self.lazy and self.regime is Regime.FAST) or (structure.law is not None and value is None)
+        chance = Kind.RANDOM_LIMIT if by_chance else Kind.CONVERGES
         kind = kinds.get(noise, chance)
         return common_law(n, kind, mean, 0.0 if kind is Kind.CONVERGES else math.nan)
 

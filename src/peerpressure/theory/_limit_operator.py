@@ -40,8 +40,8 @@ from peerpressure.theory._reasons import ReasonCode
 from peerpressure.theory._regime import Regime, noise_sum_diverges
 from peerpressure.theory._step_law import StepLaw, StepLaws, step_laws
 
-# Steps that are followed exactly, fewer where a step may have many networks.
-HORIZON = 256
+# Steps that are followed exactly, fewer where they take longer: in continuous time, and where networks are many.
+HORIZON = 1_024
 MANY_NETWORKS = 64
 # Entries of the state up to which means, and entries of a symmetric matrix up to which second moments are followed
 # where maps are random.
@@ -324,7 +324,11 @@ def limit_law(laws: StepLaws, limits: Limits) -> LimitLaw | None:
     if block is None or (random and pairs.rows.size > MOST_PAIRS) or _leaks_in_second_order(block, limits):
         return None
     chance = _Chance(block, pairs) if random else None
-    drifts, walks = _drifts(block, limits), _walks(block, limits)
+    # Noise that fades may add up without bound all the same.
+    probe = block if limits.scale or laws.model.noise.is_zero else _block(laws, replace(limits, scale=1.0))
+    if probe is None:
+        return None
+    drifts, walks = _drifts(probe, limits), _walks(probe, limits)
     if drifts is None or walks is None:
         return None
     # The second moments of modes that drift have no limit.
@@ -463,7 +467,7 @@ def _followed(block: _Block, limits: Limits, chance: _Chance | None, *, means_on
     """Follow the law exactly, take it to the limit from two horizons, and extrapolate."""
     laws, clock = block.laws, limits.clock
     many = max(phase.chance.size for phase in laws.phases) > MANY_NETWORKS
-    horizon = HORIZON // 4 if many else HORIZON
+    horizon = HORIZON // 4 if many or laws.continuous else HORIZON
     size = block.size
     ends = sorted({laws.begin + size * max(1, horizon // (2 * size)), laws.begin + size * max(1, horizon // size)})
     (mean, S), begin, seen = laws.start(), 0, []

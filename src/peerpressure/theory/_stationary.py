@@ -400,7 +400,8 @@ def fluctuation(long_run: LongRun) -> Fluctuation | None:
     model, networks, phi = long_run.model, long_run.structure.networks, long_run.phi
     rho, scale = model.pressure.growth.limit, model.noise.time_scale.growth.limit
     known = rho is not None and scale is not None and math.isfinite(rho) and math.isfinite(scale)
-    known = known and long_run.structure.constant_opinions
+    # Chance in who updates adds to what noise does, but where noise is drawn once the same state is reached.
+    known = known and long_run.structure.constant_opinions and not (long_run.lazy and phi < 1)
     if (
         not known
         or networks is None

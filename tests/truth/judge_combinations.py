@@ -1,0 +1,109 @@
+"""What the package says of a combination against its exact law: outcome, and kind, mean and deviation of each agent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+import peerpressure as pp
+from peerpressure.theory import Kind, Outcome, Verdict
+from tests.truth.combinations import Combination
+from tests.truth.second_moments import Reading, late_laws
+
+# Shares of the scale of opinions: of means, and of variances, to which laws agree; and what counts as movement.
+MEANS, VARIANCES, SWING, MOVED, APART = 2e-3, 3e-4, 1e-4, 1e-7, 5e-3
+# By which factor a variance grows from 4·10⁶ to 10¹⁰ steps if it is unbounded, that of log² t at least.
+GROWS = 1.4
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What is wrong with a verdict; ``unknown`` where it decides nothing, ``open`` where the horizon does not tell."""
+
+    name: str
+    wrong: tuple[str, ...] = ()
+    unknown: str = ""
+    open: bool = False
+    without_std: bool = False
+
+
+def judge(model: Combination) -> Judgement:
+    """Compare a verdict with the exact law up to 10^10 steps."""
+    verdict = pp.diagnose(model.system)
+    if verdict.outcome is Outcome.UNKNOWN:
+        return Judgement(model.name, unknown=verdict.reasons[-1].code.value)
+    early, late = late_laws(model)
+    kinds = true_kinds(model, early, late)
+    expected = outcomes(model, kinds, late)
+    wrong = []
+    if verdict.outcome not in expected:
+        wrong.append(f"{verdict.outcome.name} instead of {' or '.join(sorted(one.name for one in expected))}")
+    wrong += _laws(model, verdict, kinds, late)
+    return Judgement(model.name, tuple(wrong), without_std=bool(np.any(np.isnan(verdict.law.std))))
+
+
+def true_kinds(model: Combination, early: Reading, late: Reading) -> NDArray[np.object_]:
+    """Return what the public opinion of each agent does, from its law at two late times."""
+    size, before, now = model.size, early.variance.mean(axis=0), late.variance.mean(axis=0)
+    kind = np.empty(model.n, dtype=np.object_)
+    kind[:] = Kind.CONVERGES
+    kind[now > VARIANCES * size**2] = Kind.RANDOM_LIMIT
+    kind[np.ptp(late.mean, axis=0) > SWING * size] = Kind.PERIODIC
+    kind[late.moved > MOVED * size**2] = Kind.FLUCTUATES
+    kind[now > GROWS * before + 1e-2 * size**2] = Kind.DRIFTS if model.phi == 1 else Kind.WALKS
+    return kind
+
+
+def outcomes(model: Combination, kinds: NDArray[np.object_], late: Reading) -> set[Outcome]:
+    """Return the outcomes that describe the law."""
+    signed = model.name.startswith("('balanced") or "balanced" in model.name
+    apart = np.minimum(late.apart(), late.apart(-1)) if signed else late.apart()
+    together = bool(apart.max() < APART * model.size)
+    growing = np.isin(kinds, [Kind.WALKS, Kind.DRIFTS])
+    if growing.any():
+        common = growing.all() and apart.max() < 0.05 * late.std.max()
+        return {Outcome.RANDOM_WALK} if common else {Outcome.CLUSTERS, Outcome.DISAGREEMENT}
+    if np.any(kinds == Kind.PERIODIC):
+        return {Outcome.PERIODIC, Outcome.OSCILLATION}
+    if not together:
+        pairs = bool(np.all(np.sort(apart, axis=1)[:, 1] < APART * model.size))
+        return {Outcome.DISAGREEMENT, Outcome.CLUSTERS} if pairs or model.n == 2 else {Outcome.DISAGREEMENT}
+    return _common(model, late, camps=signed and late.apart().max() > APART * model.size)
+
+
+def _common(model: Combination, late: Reading, *, camps: bool) -> set[Outcome]:
+    mean, std, size = late.mean[-1], late.std, model.size
+    if "balanced" in model.name and max(np.abs(mean).max(), std.max()) < MEANS * size:
+        return {Outcome.NEUTRAL}
+    if camps or "balanced" in model.name:
+        return {Outcome.BIPARTITE}
+    off = max(abs(float(mean[0]) - model.system.consensus_value), float(std.max()))
+    if off < 1e-5 * size:
+        return {Outcome.CONSENSUS}
+    return {Outcome.BIASED_CONSENSUS} if off > MEANS * size else {Outcome.CONSENSUS, Outcome.BIASED_CONSENSUS}
+
+
+def _laws(model: Combination, verdict: Verdict, kinds: NDArray[np.object_], late: Reading) -> list[str]:
+    law, size, wrong = verdict.law, model.size, []
+    different = np.flatnonzero(law.kind != kinds)
+    for i in different:
+        # A variance or a swing near its threshold may be called either way.
+        near = late.variance.mean(axis=0)[i] < 4 * VARIANCES * size**2 and np.ptp(late.mean[:, i]) < 4 * SWING * size
+        if not near:
+            wrong.append(f"agent {i} {law.kind[i].value}, true is {kinds[i].value}")
+    for k, mean in enumerate(late.mean):
+        said = law.at(late.t - len(late.mean) + 1 + k)
+        if not np.all(np.isfinite(said)):
+            wrong.append("means are not given")
+            break
+        if np.abs(said - mean).max() > MEANS * size:
+            wrong.append(f"means {said.round(4)}, true are {mean.round(4)}")
+            break
+    finite = np.isfinite(law.std) & ~np.isin(kinds, [Kind.WALKS, Kind.DRIFTS])
+    variance = late.variance.mean(axis=0)
+    off = np.abs(law.std[finite] ** 2 - variance[finite])
+    if np.any(off > VARIANCES * size**2 + 2e-3 * variance[finite]):
+        wrong.append(f"deviations {law.std.round(4)}, true are {late.std.round(4)}")
+    return wrong
