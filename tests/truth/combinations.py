@@ -194,9 +194,12 @@ def random_combination(number: int, seed: int = 0) -> Combination:
     return build(f"{kind}, number {number}, seed {seed}", kind, rng, **parts)
 
 
-def coefficients(model: Combination, times: Array) -> tuple[float, float]:
-    """Return the mean of 1/ρ over times, and a scale of the noise that leaves the noise added over them as it is."""
+def coefficients(model: Combination, times: Array) -> tuple[float, float, float]:
+    """Return the mean of 1/ρ over times, and scales of the noise that leave the noise added over them as it is.
+
+    The first scale is for noise that enters with the weight 1/ρ, the second for that of agents who hear nobody.
+    """
     relief = 1 / curve(model.pressure)(times)
     sigma, power = curve(model.scale)(times), 1 if model.phi == 1 else 2
     mean = float(relief.mean())
-    return mean, float((((sigma * relief) ** power).mean()) ** (1 / power) / mean)
+    return mean, *(float(np.mean(x**power) ** (1 / power)) for x in (sigma * relief / mean, sigma))

@@ -59,7 +59,7 @@ class Recursion:
         q = model.updates or 1.0
         self.mask_chance = np.prod(np.where(self.masks > 0, q, 1 - q), axis=1) if model.updates else np.ones(1)
 
-    def rows(self, A: Array, relief: float, sigma: float) -> tuple[Array, Array]:
+    def rows(self, A: Array, relief: float, sigma: float, alone: float) -> tuple[Array, Array]:
         """Return the weights of (y, x, u) in the preferred next y, and those of fresh noise."""
         model, n = self.model, self.model.n
         d = np.abs(A).sum(axis=1)
@@ -71,17 +71,17 @@ class Recursion:
         rows = np.zeros((n, self.d))
         rows[:, :n] = np.where(silent, 0.0, 1 / total)[:, None] * A + np.diag(np.where(silent & model.keeps, 1.0, 0.0))
         rows[:, n : 2 * n] = np.diag(gain)
-        noise = gain * model.std * sigma
+        noise = gain * model.std * np.where(silent, alone, sigma)
         if self.memory:
             share = 1.0 if model.continuous else model.phi
             rows[:, 2 * n :] = np.diag(noise * share)
             noise = noise * np.sqrt(1 - model.phi**2)
         return rows, noise
 
-    def law(self, phase: int, parts: list[tuple[float, float]]) -> Law:
+    def law(self, phase: int, parts: list[tuple[float, float, float]]) -> Law:
         """Return the law of a step, of which each network has one map for all who update, or of a unit of time.
 
-        ``parts`` are 1/ρ and the scale of the noise, in equal parts of a unit of continuous time.
+        ``parts`` are 1/ρ and scales of the noise, in equal parts of a unit of continuous time.
         """
         chances, maps, added = [], [], np.zeros((self.d, self.d))
         for p, A in self.model.phases[phase]:
@@ -106,10 +106,10 @@ class Recursion:
                 G[2 * n :] = np.sqrt(1 - model.phi**2) * np.eye(n)
             yield float(chance), F, G @ G.T
 
-    def _flows(self, A: Array, parts: list[tuple[float, float]]) -> Iterator[tuple[float, Array, Array]]:
+    def _flows(self, A: Array, parts: list[tuple[float, float, float]]) -> Iterator[tuple[float, Array, Array]]:
         F, Q = np.eye(self.d), np.zeros((self.d, self.d))
-        for relief, sigma in parts:
-            one, added = self._flow(*self.rows(A, relief, sigma), 1 / len(parts))
+        for part in parts:
+            one, added = self._flow(*self.rows(A, *part), 1 / len(parts))
             F, Q = one @ F, one @ Q @ one.T + added
         yield 1.0, F, Q
 
@@ -167,8 +167,7 @@ def late_laws(model: Combination) -> list[Reading]:
     t, found, period = exact, [], len(model.phases)
     for octave in range(OCTAVES + 2 * model.continuous):
         # The midpoints of equal parts of the octave.
-        relief, sigma = coefficients(model, t + 0.5 + t * (np.arange(1024) + 0.5) / 1024)
-        K, W = _round(steps, relief, sigma)
+        K, W = _round(steps, coefficients(model, t + 0.5 + t * (np.arange(1024) + 0.5) / 1024))
         # Squarings: t is a power of two times the period of the networks.
         for _ in range(round(np.log2(t // period))):
             K, W = K @ K, W @ W
@@ -180,10 +179,10 @@ def late_laws(model: Combination) -> list[Reading]:
     return found
 
 
-def _round(steps: Recursion, relief: float, sigma: float) -> tuple[Array, Array]:
+def _round(steps: Recursion, part: tuple[float, float, float]) -> tuple[Array, Array]:
     K, W = np.eye(steps.d), np.eye(steps.d**2 + 1)
     for phase in range(len(steps.model.phases)):
-        one, both = _as_matrix(steps.law(phase, [(relief, sigma)]))
+        one, both = _as_matrix(steps.law(phase, [part]))
         K, W = one @ K, both @ W
     return K, W
 

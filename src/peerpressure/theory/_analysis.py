@@ -89,9 +89,11 @@ def _with_numbers(long_run: LongRun, limit: ConsensusLimit | None) -> LongRun:
         return long_run
     common = bool(np.all(law.group == 0))
     if common and limit is not None:
-        walks = law.kinds <= {Kind.WALKS, Kind.DRIFTS}
-        std = math.inf if walks else limit.std
-        return replace(long_run, known=common_law(law.kind.size, law.kind[0], limit.mean, std))
+        kind = law.kind[0]
+        if math.isinf(limit.std) and kind is Kind.FLUCTUATES:
+            kind = Kind.WALKS
+        std = math.inf if kind in (Kind.WALKS, Kind.DRIFTS) else limit.std
+        return replace(long_run, known=common_law(law.kind.size, kind, limit.mean, std))
     if not common:
         law = _separate(long_run, law)
     return replace(long_run, known=law if _is_complete(law) else _filled(long_run, law))

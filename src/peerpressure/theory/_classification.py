@@ -293,7 +293,8 @@ class LongRun:
         value = structure.components[0].value
         # Without a closed form the limit is v only by symmetry; otherwise it would be a coincidence.
         mean = value if value is not None else self.model.consensus_value if self.balanced else math.nan
-        kinds = {NoiseEffect.WANDERS: Kind.FLUCTUATES, NoiseEffect.STAYS: Kind.RANDOM_LIMIT}
+        frozen = Kind.DRIFTS if self.noise_grows and self.phi == 1 else Kind.RANDOM_LIMIT
+        kinds = {NoiseEffect.WANDERS: Kind.FLUCTUATES, NoiseEffect.STAYS: frozen}
         # Chance in who updates, or in who is linked, averages out where noise does.
         by_chance = (self.lazy and self.regime is Regime.FAST) or (structure.law is not None and value is None)
         chance = Kind.RANDOM_LIMIT if by_chance else Kind.CONVERGES
@@ -391,7 +392,9 @@ def outcome_of(long_run: LongRun) -> Outcome:
 def _outcome_of_one_group(long_run: LongRun) -> Outcome:
     """Return the outcome where all agents come together, in two camps perhaps."""
     law, model = long_run.law, long_run.model
-    if law.kinds <= {Kind.WALKS, Kind.DRIFTS} and model.adaptation is not None:
+    # Growing noise may move a value that opinions hold in place, too.
+    free = not (long_run.structure.components and long_run.structure.anchored)
+    if law.kinds <= {Kind.WALKS, Kind.DRIFTS} and model.adaptation is not None and free:
         return Outcome.RANDOM_WALK
     if model.network.signed and np.all(np.abs(law.mean) <= SAME * float(np.abs(model.x0).max())) and not law.std.any():
         return Outcome.NEUTRAL

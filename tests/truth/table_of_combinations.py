@@ -1,0 +1,66 @@
+"""The table of the 42 combinations on the page of the documentation: ``python -m tests.truth.table_of_combinations``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import peerpressure as pp
+from tests.truth.combinations import Combination, table_of_combinations
+
+MARK = "<!-- table of combinations -->"
+Key = tuple[str, float | None, float | None, bool]
+SHORT = {
+    "consensus on v": "v",
+    "biased consensus": "biased",
+    "permanent oscillation between the two sides": "sides",
+    "disagreement": "apart",
+    "cluster consensus": "clusters",
+    "bipartite consensus": "bipartite",
+    "neutral consensus": "neutral",
+    "periodic limit": "periodic",
+    "a common opinion on a random walk": "moves",
+    "unknown": "unknown",
+}
+
+
+def cell(model: Combination) -> str:
+    """Return the outcome of a model in one word."""
+    return SHORT[pp.diagnose(model.system).outcome.value]
+
+
+def table(found: Mapping[Key, list[str]]) -> str:
+    """Return the rows of the table: three pressures, with the outcomes without noise, under white and frozen noise."""
+    lines = [
+        "| network | updates | hidden opinions | time | ρ = 0.2 t | ρ = t² | ρ = 2 |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for (kind, updates, rate, continuous), cells in found.items():
+        who, what = "everybody" if updates is None else "at random", "constant" if rate is None else "adapt"
+        time = "continuous" if continuous else "steps"
+        three = [" · ".join(cells[k : k + 3]) for k in (0, 3, 6)]
+        lines.append(f"| {kind} | {who} | {what} | {time} | {' | '.join(three)} |")
+    return "\n".join(lines)
+
+
+def rows(text: str) -> dict[Key, list[str]]:
+    """Return the outcomes that a page lists, by combination."""
+    found: dict[Key, list[str]] = {}
+    for line in text.split(MARK)[1].strip().splitlines()[2:]:
+        kind, who, what, time, *three = (part.strip() for part in line.strip("|").split("|"))
+        key = (kind, None if who == "everybody" else 0.5, None if what == "constant" else 0.2, time == "continuous")
+        found[key] = [word.strip() for part in three for word in part.split("·")]
+    return found
+
+
+def main() -> int:
+    page = Path(__file__).parents[2] / "docs" / "reference" / "combinations.md"
+    made = {key: [cell(model) for model in models] for key, models in table_of_combinations()}
+    before, _, after = page.read_text(encoding="utf-8").split(MARK)
+    page.write_text(f"{before}{MARK}\n\n{table(made)}\n\n{MARK}{after}", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
