@@ -80,6 +80,7 @@ search: $(VENV)/.ready-test
 # `make test` judges the same 300 models everywhere. This judges others, and prints every answer that is not right.
 truth: $(VENV)/.ready-test
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.truth --cases $(CASES) --seed $(SEED)
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.truth --combinations 400 --seed $(SEED)
 
 # The browser tests need Chromium. It is no Python package, so it is installed only where that takes no password.
 browser:

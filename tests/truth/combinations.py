@@ -53,6 +53,12 @@ class Combination:
     def n(self) -> int:
         return self.hidden.size
 
+    def __str__(self) -> str:
+        noise = f"std {self.std:g}, autocorrelation {self.phi:g}, scale {self.scale}"
+        time = "continuous time" if self.continuous else "steps"
+        adapts = f"rate {self.rate:g}, weights {self.weights.tolist()}"
+        return f"{self.name}: pressure {self.pressure}, {noise}, updates {self.updates}, {adapts}, {time}"
+
     @property
     def size(self) -> float:
         """The scale of opinions, to which zero is compared."""

@@ -1,4 +1,4 @@
-"""The table of the 42 combinations on the page of the documentation: ``python -m tests.truth.table_of_combinations``."""
+"""The table of the 42 combinations in the documentation: ``python -m tests.truth.table_of_combinations`` makes it."""
 
 from __future__ import annotations
 
@@ -32,10 +32,7 @@ def cell(model: Combination) -> str:
 
 def table(found: Mapping[Key, list[str]]) -> str:
     """Return the rows of the table: three pressures, with the outcomes without noise, under white and frozen noise."""
-    lines = [
-        "| network | updates | hidden opinions | time | ρ = 0.2 t | ρ = t² | ρ = 2 |",
-        "|---|---|---|---|---|---|---|",
-    ]
+    lines = ["| network | updates | hidden opinions | time | ρ = 0.2 t | ρ = t² | ρ = 2 |", "|---" * 7 + "|"]
     for (kind, updates, rate, continuous), cells in found.items():
         who, what = "everybody" if updates is None else "at random", "constant" if rate is None else "adapt"
         time = "continuous" if continuous else "steps"
