@@ -161,11 +161,11 @@ def late_laws(model: Combination) -> list[Reading]:
     """Return the laws at two late times, the last after 10^10 steps."""
     steps = Recursion(model)
     mean, S = steps.start()
-    exact = EXACT // 4 if model.continuous else EXACT
-    for t in range(1, exact + 1):
+
+    for t in range(1, EXACT + 1):
         mean, S = _after(steps.step(t), mean, S)
-    t, found, period = exact, [], len(model.phases)
-    for octave in range(OCTAVES + 2 * model.continuous):
+    t, found, period = EXACT, [], len(model.phases)
+    for octave in range(OCTAVES):
         # The midpoints of equal parts of the octave.
         K, W = _round(steps, coefficients(model, t + 0.5 + t * (np.arange(1024) + 0.5) / 1024))
         # Squarings: t is a power of two times the period of the networks.
@@ -174,7 +174,7 @@ def late_laws(model: Combination) -> list[Reading]:
         moment = W @ np.append(S.ravel(), 1.0)
         mean, S, t = K @ mean, moment[:-1].reshape(S.shape), 2 * t
         S = (S + S.T) / 2
-        if octave in (OCTAVES // 2, OCTAVES - 1 + 2 * model.continuous):
+        if octave in (OCTAVES // 2, OCTAVES - 1):
             found.append(_read(steps, t, mean, S))
     return found
 

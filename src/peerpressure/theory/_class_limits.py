@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -155,11 +156,11 @@ def _law(model: Model, classes: tuple[RecurrentClass, ...], *, noisy: bool) -> L
     if any(part.value is None for part in classes):
         return replace(separate_law(Kind.PERIODIC, n), group=group, camp=camp)
     mean, std = absorbed(A, _known(n, classes, lambda one: one.value or 0.0)), _deviations(model, classes)
-    kind = np.where(std == 0, Kind.CONVERGES, Kind.RANDOM_LIMIT)
+    kind = np.array([Kind.CONVERGES, Kind.RANDOM_LIMIT], dtype=np.object_)[(std != 0).astype(int)]
     group = _merged(model, classes, mean, group)
     if noisy:
         heard = absorbed(csr_array(abs(A)), _known(n, classes, lambda one: float(one.agents.size == 1))) != 0
-        kind, std, group = (np.where(heard, *each) for each in ((Kind.FLUCTUATES, kind), (np.nan, std), (-1, group)))
+        kind[heard], std[heard], group = Kind.FLUCTUATES, np.nan, np.where(heard, -1, group)
     return LimitLaw(kind, mean[None], std, group, camp)
 
 
@@ -170,10 +171,14 @@ def _deviations(model: Model, classes: tuple[RecurrentClass, ...]) -> Array:
         return np.full(model.n, np.nan)
     variance = np.zeros(model.n)
     for part in random:
-        share = absorbed(model.network.adjacency, _known(model.n, classes, lambda one, part=part: float(one is part)))
+        share = absorbed(model.network.adjacency, _known(model.n, classes, partial(_is, part)))
         follows = np.abs(share) > SAME
         variance[follows] += (part.std * share[follows]) ** 2
     return np.asarray(np.sqrt(variance))
+
+
+def _is(part: RecurrentClass, other: RecurrentClass) -> float:
+    return float(part is other)
 
 
 def _known(n: int, classes: tuple[RecurrentClass, ...], value: Callable[[RecurrentClass], float]) -> Array:

@@ -24,6 +24,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
+from itertools import pairwise
 from typing import final
 
 import numpy as np
@@ -464,12 +465,12 @@ class _Chance:
 
 
 def _followed(block: _Block, limits: Limits, chance: _Chance | None, *, means_only: bool) -> _Moments | None:
-    """Follow the law exactly, take it to the limit from two horizons, and extrapolate."""
+    """Follow the law exactly, take it to the limit from three horizons, and extrapolate."""
     laws, clock = block.laws, limits.clock
     many = max(phase.chance.size for phase in laws.phases) > MANY_NETWORKS
     horizon = HORIZON // 4 if many or laws.continuous else HORIZON
     size = block.size
-    ends = sorted({laws.begin + size * max(1, horizon // (2 * size)), laws.begin + size * max(1, horizon // size)})
+    ends = sorted({laws.begin + size * max(1, horizon // (share * size)) for share in (1, 2, 4)})
     (mean, S), begin, seen = laws.start(), 0, []
     inner = slice(0, 2 * laws.model.n) if means_only else slice(0, laws.states)
     slow = SlowChain(block.slow.K0[inner, inner], block.slow.K1[inner, inner])
@@ -490,7 +491,7 @@ def _followed(block: _Block, limits: Limits, chance: _Chance | None, *, means_on
                     return None
                 second = chance.pairs.whole(L2 @ chance.pairs.half(S))
         seen.append((L @ mean[inner], second))
-    return _Moments(*_extrapolated(seen, _weight(limits, laws, ends)), ends[-1])
+    return _Moments(*_extrapolated(seen, _sizes(limits, laws, ends)), ends[-1])
 
 
 @final
@@ -503,25 +504,27 @@ class _Moments:
     time: int
 
 
-def _weight(limits: Limits, laws: StepLaws, ends: Sequence[int]) -> float:
-    """Return the share of the last change that is still to come, from sizes to which errors are proportional."""
-    if len(ends) < 2:
-        return 0.0
+def _sizes(limits: Limits, laws: StepLaws, ends: Sequence[int]) -> list[float]:
+    """Return sizes to which what the limit operators leave out is proportional, and smaller terms to their powers."""
     clock = limits.clock
     if clock.limit is None:
-        sizes = [clock.later(end, 2) for end in ends]
-    else:
-        off = [abs(float(laws.model.pressure(end)) - clock.limit) for end in ends]
-        adapting = [float(np.abs(laws.rates(end) - limits.rates).max(initial=0.0)) for end in ends]
-        sizes = [a / (1 + clock.limit) + b for a, b in zip(off, adapting, strict=True)]
-    before, now = sizes
-    return 0.0 if not math.isfinite(before) or before <= now else now / (before - now)
+        return [clock.later(end, 2) for end in ends]
+    off = [abs(float(laws.model.pressure(end)) - clock.limit) for end in ends]
+    adapting = [float(np.abs(laws.rates(end) - limits.rates).max(initial=0.0)) for end in ends]
+    return [a / (1 + clock.limit) + b for a, b in zip(off, adapting, strict=True)]
 
 
-def _extrapolated(seen: list[tuple[Array, Array | None]], share: float) -> tuple[Array, Array | None]:
-    (first, one), (last, two) = seen[0], seen[-1]
-    second = None if one is None or two is None else two + share * (two - one)
-    return last + share * (last - first), second
+def _extrapolated(seen: list[tuple[Array, Array | None]], sizes: list[float]) -> tuple[Array, Array | None]:
+    """Return the values at size 0 of the polynomials through those that are seen."""
+    falls = all(now < 0.9 * before < math.inf for before, now in pairwise(sizes))
+    if not falls or sizes[-1] == 0:
+        return seen[-1]
+    weights = [math.prod(other / (other - size) for other in sizes if other != size) for size in sizes]
+    mean = sum(weight * first for weight, (first, _) in zip(weights, seen, strict=True))
+    seconds = [second for _, second in seen if second is not None]
+    if len(seconds) < len(seen):
+        return np.asarray(mean), None
+    return np.asarray(mean), np.asarray(sum(weight * each for weight, each in zip(weights, seconds, strict=True)))
 
 
 def _law(
