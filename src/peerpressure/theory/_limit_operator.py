@@ -39,7 +39,7 @@ from peerpressure.theory._classification import LongRun
 from peerpressure.theory._limit_law import Kind, LimitLaw
 from peerpressure.theory._reasons import ReasonCode
 from peerpressure.theory._regime import Regime, noise_sum_diverges
-from peerpressure.theory._step_law import StepLaw, StepLaws, step_laws
+from peerpressure.theory._step_law import RandomStep, RandomSteps, step_laws
 
 # Steps that are followed exactly, fewer where they take longer: in continuous time, and where networks are many.
 HORIZON = 1_024
@@ -122,7 +122,7 @@ def _kernel(matrix: Array) -> tuple[Array, Array] | None:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Clock:
+class PressureClock:
     """Sums of 1/ρ and of its square over steps to come.
 
     ``reciprocal`` has 1/ρ at the times e^``log_t``; ``limit`` is ρ_∞ where pressure is bounded, and None elsewhere.
@@ -150,8 +150,8 @@ class Clock:
 class _Block:
     """Limits of the maps of a block: laws of its steps at infinity, and its mean map with the slow generator."""
 
-    laws: StepLaws
-    steps: tuple[StepLaw, ...]
+    laws: RandomSteps
+    steps: tuple[RandomStep, ...]
     slow: SlowChain
 
     @property
@@ -159,7 +159,7 @@ class _Block:
         return len(self.steps)
 
 
-def _mean(laws: StepLaws, step: StepLaw) -> tuple[Array, Array]:
+def _mean(laws: RandomSteps, step: RandomStep) -> tuple[Array, Array]:
     """Return the mean map of a step, and its derivative by 1/ρ."""
     n = laws.model.n
     share = np.concatenate([np.tile(laws.updates, 2), np.ones(laws.states - 2 * n)])[:, None]
@@ -172,7 +172,7 @@ def _product(parts: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
     return reduce(lambda one, two: (two[0] @ one[0], two[0] @ one[1] + two[1] @ one[0]), parts)
 
 
-def _pair_map(laws: StepLaws, step: StepLaw, pairs: _Pairs) -> tuple[Array, Array]:
+def _pair_map(laws: RandomSteps, step: RandomStep, pairs: _Pairs) -> tuple[Array, Array]:
     """Return the map E[M ⊗ M] of second moments in one step, on symmetric matrices, and its derivative by 1/ρ."""
     n, layers = laws.model.n, laws.layers
     q, both = np.ones(laws.states), np.ones((laws.states, laws.states))
@@ -219,7 +219,7 @@ class _Pairs:
         return S
 
 
-def _moved(laws: StepLaws, step: StepLaw, mean: Array, S: Array) -> tuple[Array, Array]:
+def _moved(laws: RandomSteps, step: RandomStep, mean: Array, S: Array) -> tuple[Array, Array]:
     """Return mean and second moment after a step."""
     n = laws.model.n
     q, spread = np.ones(laws.states), np.zeros((laws.states, laws.states))
@@ -237,14 +237,14 @@ def _moved(laws: StepLaws, step: StepLaw, mean: Array, S: Array) -> tuple[Array,
 
 @final
 @dataclass(frozen=True, eq=False)
-class Limits:
+class ScheduleLimits:
     """What the schedules tend to: pressure by its clock, rates of adaptation, and the scale of the noise.
 
     ``direct`` and ``relieved``: whether noise adds up without bound in a mode that nothing restores, where it enters in
     order 1 and in order 1/ρ.
     """
 
-    clock: Clock
+    clock: PressureClock
     rates: Array
     scale: float
     direct: bool
@@ -294,11 +294,11 @@ def _schedule_without_limit(long_run: LongRun) -> ReasonCode | None:
     return ReasonCode.PRESSURE_WITHOUT_LIMIT if lost else None
 
 
-def _limits(long_run: LongRun) -> Limits:
+def _limits(long_run: LongRun) -> ScheduleLimits:
     model, growth, noise = long_run.model, long_run.growth, long_run.model.noise
     log_t = np.linspace(0.0, FARTHEST, 20_001)
     limit = growth.limit if growth.bounded else None
-    clock = Clock(
+    clock = PressureClock(
         log_t,
         model.pressure.reciprocal(np.exp(log_t)),
         limit,
@@ -309,15 +309,15 @@ def _limits(long_run: LongRun) -> Limits:
     if model.adaptation is not None:
         rates = float(model.adaptation.rate.growth.limit or 0.0) * model.adaptation.adaptation_weights(model.n)
     if noise.is_zero:
-        return Limits(clock, rates, 0.0, direct=False, relieved=False)
+        return ScheduleLimits(clock, rates, 0.0, direct=False, relieved=False)
     scale = noise.time_scale.growth
     # Σ σ² and Σ σ²/ρ², without squares where noise is drawn once.
     direct = bool(scale.limit) or noise_sum_diverges(model, with_relief=False) is not False
     relieved = limit is None and noise_sum_diverges(model, with_relief=True) is not False
-    return Limits(clock, rates, float(scale.limit or 0.0), direct=direct, relieved=relieved)
+    return ScheduleLimits(clock, rates, float(scale.limit or 0.0), direct=direct, relieved=relieved)
 
 
-def limit_law(laws: StepLaws, limits: Limits) -> LimitLaw | None:
+def limit_law(laws: RandomSteps, limits: ScheduleLimits) -> LimitLaw | None:
     """Return the limit law of every agent; None where the model is too large, or has modes that are not resolved."""
     block = _block(laws, limits)
     random = laws.is_random
@@ -338,7 +338,7 @@ def limit_law(laws: StepLaws, limits: Limits) -> LimitLaw | None:
     return None if found is None else _law(block, found, drifts, walks, chance)
 
 
-def _block(laws: StepLaws, limits: Limits) -> _Block | None:
+def _block(laws: RandomSteps, limits: ScheduleLimits) -> _Block | None:
     """Return the block of steps in which no class of the mean chain has a period."""
     n, clock = laws.model.n, limits.clock
     if laws.states > MOST_STATES or len(laws.phases) > LONGEST_BLOCK:
@@ -367,7 +367,7 @@ def _classes(K: Array) -> list[tuple[NDArray[np.int64], int]]:
     return [(states, phases(cover, states)[0]) for states in closed_classes(cover)]
 
 
-def _drifts(block: _Block, limits: Limits) -> NDArray[np.bool_] | None:
+def _drifts(block: _Block, limits: ScheduleLimits) -> NDArray[np.bool_] | None:
     """Return which opinions frozen noise moves ever further, shape (2n,); None where that is not resolved."""
     laws, n = block.laws, block.laws.model.n
     inner = slice(0, 2 * n)
@@ -388,7 +388,7 @@ def _drifts(block: _Block, limits: Limits) -> NDArray[np.bool_] | None:
     return np.asarray(found)
 
 
-def _walks(block: _Block, limits: Limits) -> NDArray[np.bool_] | None:
+def _walks(block: _Block, limits: ScheduleLimits) -> NDArray[np.bool_] | None:
     """Return which opinions white or AR(1) noise moves without bound, shape (2n,)."""
     laws, n = block.laws, block.laws.model.n
     found = np.zeros(2 * n, np.bool_)
@@ -405,7 +405,7 @@ def _walks(block: _Block, limits: Limits) -> NDArray[np.bool_] | None:
     return found
 
 
-def _at_high_pressure(block: _Block, limits: Limits) -> _Block:
+def _at_high_pressure(block: _Block, limits: ScheduleLimits) -> _Block:
     """Return the block at a pressure that is finite, but at which own opinions count little."""
     laws = block.laws
     degrees = np.abs(np.concatenate([phase.adjacency for phase in laws.phases])).sum(axis=2)
@@ -415,7 +415,7 @@ def _at_high_pressure(block: _Block, limits: Limits) -> _Block:
     return _Block(laws, steps, SlowChain(*_product([_mean(laws, step) for step in steps])))
 
 
-def _leaks_in_second_order(block: _Block, limits: Limits) -> bool:
+def _leaks_in_second_order(block: _Block, limits: ScheduleLimits) -> bool:
     """Whether modes that the slow chain keeps lose ever more in order 1/ρ², which it leaves out."""
     n, clock = block.laws.model.n, limits.clock
     if clock.limit is not None or not clock.squares_diverge:
@@ -464,11 +464,11 @@ class _Chance:
         return self.slow.is_aperiodic
 
 
-def _followed(block: _Block, limits: Limits, chance: _Chance | None, *, means_only: bool) -> _Moments | None:
+def _followed(block: _Block, limits: ScheduleLimits, chance: _Chance | None, *, means_only: bool) -> _Moments | None:
     """Follow the law exactly, take it to the limit from three horizons, and extrapolate."""
     laws, clock = block.laws, limits.clock
     many = max(phase.chance.size for phase in laws.phases) > MANY_NETWORKS
-    horizon = HORIZON // 4 if many or laws.continuous else HORIZON
+    horizon = HORIZON // (4 if many else 2 if laws.continuous else 1)
     size = block.size
     ends = sorted({laws.begin + size * max(1, horizon // (share * size)) for share in (1, 2, 4)})
     (mean, S), begin, seen = laws.start(), 0, []
@@ -497,14 +497,14 @@ def _followed(block: _Block, limits: Limits, chance: _Chance | None, *, means_on
 @final
 @dataclass(frozen=True, eq=False)
 class _Moments:
-    """Limits of mean and second moment, without the fluctuation that noise keeps up, at times like ``time``."""
+    """ScheduleLimits of mean and second moment, without the fluctuation that noise keeps up, at times like ``time``."""
 
     mean: Array
     second: Array | None
     time: int
 
 
-def _sizes(limits: Limits, laws: StepLaws, ends: Sequence[int]) -> list[float]:
+def _sizes(limits: ScheduleLimits, laws: RandomSteps, ends: Sequence[int]) -> list[float]:
     """Return sizes to which what the limit operators leave out is proportional, and smaller terms to their powers."""
     clock = limits.clock
     if clock.limit is None:
@@ -564,7 +564,7 @@ def _law(
     return LimitLaw(kind, means[:period], std, group, camp)
 
 
-def _scale(laws: StepLaws) -> float:
+def _scale(laws: RandomSteps) -> float:
     model = laws.model
     return max(1e-12, float(np.abs(np.concatenate([model.x0, model.start_state])).max()))
 
@@ -604,7 +604,7 @@ def _least_period(means: Array, near: float) -> int:
     return next(k for k in divisors if np.abs(np.roll(means, k, axis=0) - means).max() <= near)
 
 
-def _follows_nobody(laws: StepLaws, group: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _follows_nobody(laws: RandomSteps, group: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return who comes together with nobody, without being a class by itself that listens to nobody."""
     silent = np.all([np.all(phase.adjacency == 0, axis=(0, 2)) for phase in laws.phases], axis=0)
     alone = np.bincount(group, minlength=group.size)[group] == 1

@@ -39,7 +39,7 @@ class Networks:
 
 @final
 @dataclass(frozen=True, eq=False)
-class StepLaw:
+class RandomStep:
     """The law of one step: of each network, the map of those who update, ``on``, and of the others, ``off``.
 
     Shapes are (networks, states, states), and ``noise`` has the covariance of the noise of the step, its mean over who
@@ -55,7 +55,7 @@ class StepLaw:
 
 @final
 @dataclass(frozen=True, eq=False)
-class StepLaws:
+class RandomSteps:
     """All that a system's steps depend on, with the networks of each step of their period.
 
     ``begin`` is the number of steps before the networks repeat. ``updates`` are the probabilities with which agents
@@ -105,7 +105,7 @@ class StepLaws:
             return self.phases[(t - self.begin - 1) % len(self.phases)]
         return Networks(self.model.adjacency_at(t).toarray()[None], np.ones(1))
 
-    def step(self, networks: Networks, relief: float, weight: float, rates: Array, scale: float) -> StepLaw:
+    def step(self, networks: Networks, relief: float, weight: float, rates: Array, scale: float) -> RandomStep:
         """Return the law of a step at constant pressure, rates of adaptation and scale of the noise."""
         if self.continuous:
             return self._flow(networks, relief, weight, rates, scale)
@@ -128,7 +128,7 @@ class StepLaws:
         alone[:, 2 * n :] = both[:, 2 * n :]
         added = (both * self.updates) @ both.transpose(0, 2, 1)
         added += (alone * (1 - self.updates)) @ alone.transpose(0, 2, 1)
-        return StepLaw(networks.chance, on, off, np.einsum("g,gij->ij", networks.chance, added), slope_on)
+        return RandomStep(networks.chance, on, off, np.einsum("g,gij->ij", networks.chance, added), slope_on)
 
     def _memory(self) -> tuple[float, float]:
         """Return the share of the noise's memory that a step keeps, and the deviation of what it adds."""
@@ -174,7 +174,7 @@ class StepLaws:
             added[:, 2 * n :, 2 * n :] = 2 * self.system.reversion * np.eye(n)
         return [drift, steeper, added]
 
-    def _flow(self, networks: Networks, relief: float, weight: float, rates: Array, scale: float) -> StepLaw:
+    def _flow(self, networks: Networks, relief: float, weight: float, rates: Array, scale: float) -> RandomStep:
         size = self.states
         drift, steeper, added = self._generator(networks, relief, weight, rates, scale)
         zero = np.zeros_like(drift)
@@ -183,9 +183,9 @@ class StepLaws:
         noise = expm(np.block([[drift, added], [zero, -drift.transpose(0, 2, 1)]]))
         on, slope = flow[:, :size, :size], flow[:, :size, size:]
         covariance = noise[:, :size, size:] @ on.transpose(0, 2, 1)
-        return StepLaw(networks.chance, on, on, np.einsum("g,gij->ij", networks.chance, covariance), slope)
+        return RandomStep(networks.chance, on, on, np.einsum("g,gij->ij", networks.chance, covariance), slope)
 
-    def at(self, t: int) -> StepLaw:
+    def at(self, t: int) -> RandomStep:
         """Return the law of step t of the schedules themselves."""
         networks, model = self.networks(t), self.model
         if not self.continuous:
@@ -198,7 +198,9 @@ class StepLaws:
         added = np.zeros_like(flow)
         for part in range(parts):
             flow, added = self._runge_kutta(networks, t - 1 + part * width, width, flow, added)
-        return StepLaw(networks.chance, flow, flow, np.einsum("g,gij->ij", networks.chance, added), np.zeros_like(flow))
+        return RandomStep(
+            networks.chance, flow, flow, np.einsum("g,gij->ij", networks.chance, added), np.zeros_like(flow)
+        )
 
     def _runge_kutta(self, networks: Networks, begin: float, width: float, F: Array, Q: Array) -> tuple[Array, Array]:
         """Return flow and covariance after a short time, by the classical method of order 4."""
@@ -241,7 +243,7 @@ class StepLaws:
         return mean, np.outer(mean, mean) + np.diag(memory)
 
 
-def step_laws(system: System) -> StepLaws | None:
+def step_laws(system: System) -> RandomSteps | None:
     """Return the laws of a system's steps; None where steps are not independent, or too many networks may occur."""
     model = system.model
     activation, n = model.activation, model.n
@@ -253,13 +255,13 @@ def step_laws(system: System) -> StepLaws | None:
     if temporal is None or (temporal.law is None and temporal.period is None):
         last = 0 if temporal is None else temporal.last_change
         A = model.adjacency_at(max(last, 1)).toarray()
-        return StepLaws(system, (Networks(A[None], np.ones(1)),), last, updates, together)
+        return RandomSteps(system, (Networks(A[None], np.ones(1)),), last, updates, together)
     if temporal.law is not None:
         drawn = _drawn(temporal.law, n)
-        return None if drawn is None else StepLaws(system, (drawn,), 0, updates, together)
+        return None if drawn is None else RandomSteps(system, (drawn,), 0, updates, together)
     assert temporal.period is not None
     phases = tuple(Networks(temporal.at(t).toarray()[None], np.ones(1)) for t in range(1, temporal.period + 1))
-    return StepLaws(system, phases, 0, updates, together)
+    return RandomSteps(system, phases, 0, updates, together)
 
 
 def _drawn(law: NetworkLaw, n: int) -> Networks | None:
