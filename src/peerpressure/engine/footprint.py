@@ -24,7 +24,7 @@ from peerpressure.engine.plan import (
 from peerpressure.model import Model
 from peerpressure.noise import AR1, Frozen
 
-BLOCK_OBJECTS = 3_400  # bytes of a block's objects, alignment included
+BLOCK_OBJECTS = 3_600  # bytes of a block's objects, alignment included; measured, with a margin
 BUFFERS = 250_000  # bytes of the buffers of a call
 STEP_BYTES = 150  # of the numbers that are read for a step of a segment
 EVENT_BYTES = 100  # of a change of the network in a segment
