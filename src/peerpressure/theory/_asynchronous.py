@@ -20,6 +20,7 @@ from peerpressure.model import Model
 from peerpressure.schedules import Constant
 from peerpressure.step import Array
 from peerpressure.theory._classification import Outcome, is_proportional, without_signs
+from peerpressure.theory._closed_classes import bounded_fluctuation
 from peerpressure.theory._forecast import Forecast
 from peerpressure.theory._limits import ConsensusLimit
 from peerpressure.theory._moments import forward_moments
@@ -107,20 +108,17 @@ def _long_run(model: Model, regime: Regime) -> _LongRun:
 
 def _bounded(model: Model) -> _LongRun:
     """Return the outcome at the fixed point of the mean, which is that of the synchronous model."""
-    limit, noisy = model.pressure.growth.limit, not model.noise.is_zero
+    limit, moves = model.pressure.growth.limit, bounded_fluctuation(model)
     if limit is None:
         return _LongRun(Outcome.DISAGREEMENT, (Reason(ReasonCode.BOUNDED_PRESSURE),))
     state = fixed_point(replace(model.synchronous, pressure=Constant(limit)), 1)
     if np.ptp(state) <= SAME * float(np.abs(model.x0).max()):
         # Equal opinions: the fixed point is common to all who update, so that only noise keeps agents apart.
-        if not noisy:
+        if moves in (ReasonCode.NO_FLUCTUATION, ReasonCode.FLUCTUATION_FADES):
             v = model.consensus_value
             return _LongRun(Outcome.CONSENSUS, (Reason(ReasonCode.SETTLED),), ConsensusLimit(v, 0.0))
-        return _LongRun(Outcome.DISAGREEMENT, (Reason(ReasonCode.FLUCTUATION_UNKNOWN),), state=state)
+        return _LongRun(Outcome.DISAGREEMENT, (Reason(moves),), state=state)
     span = Reason(ReasonCode.STATIONARY_MEAN, {"low": float(state.min()), "high": float(state.max())})
-    moves = ReasonCode.FLUCTUATION_UNKNOWN if noisy else ReasonCode.NO_FLUCTUATION
-    if noisy and model.noise.autocorrelation == 1:
-        moves = ReasonCode.FROZEN_SHIFT
     return _LongRun(Outcome.DISAGREEMENT, (span, Reason(moves)), state=state)
 
 
@@ -146,7 +144,7 @@ def _fast(model: Model) -> _LongRun:
     limit, v = _random_limit(model), model.consensus_value
     if limit is None:
         # That all agents agree needs no numbers; on what is open.
-        return _LongRun(Outcome.BIASED_CONSENSUS, (remembered, Reason(ReasonCode.LIMIT_DEPENDS_ON_NOISE, {"v": v})))
+        return _LongRun(Outcome.BIASED_CONSENSUS, (remembered, Reason(ReasonCode.LIMIT_DEPENDS_ON_UPDATES, {"v": v})))
     near = SAME * float(np.ptp(model.x0)) + limit.residual
     if abs(limit.mean - v) <= near and limit.std <= near:
         return _LongRun(Outcome.UNKNOWN, (remembered, Reason(ReasonCode.ACTIVATION_NOT_COVERED)), limit)

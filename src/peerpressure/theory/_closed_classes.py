@@ -24,7 +24,7 @@ from peerpressure.statespace import System
 from peerpressure.step import Array
 from peerpressure.theory._classification import LongRun, Outcome, classify
 from peerpressure.theory._departure import decide
-from peerpressure.theory._reasons import Reason, ReasonCode
+from peerpressure.theory._reasons import Reason, ReasonCode, Value
 from peerpressure.theory._regime import NoiseEffect, Regime, fades_out, noise_effect
 from peerpressure.theory._stationary import fixed_point
 from peerpressure.theory._structure import SAME
@@ -102,14 +102,25 @@ def _bounded(long_run: LongRun) -> GeneralOutcome | None:
     if limit is None:
         return GeneralOutcome(Outcome.DISAGREEMENT, (Reason(ReasonCode.BOUNDED_PRESSURE),))
     state = fixed_point(replace(model, pressure=Constant(limit)), 1)
+    moves = bounded_fluctuation(model)
     if np.ptp(state) <= SAME * float(np.abs(model.x0).max()):
-        # Signs may cancel by coincidence.
-        return None
+        # Signs may cancel by coincidence; noise that lasts keeps agents apart all the same.
+        lasts = moves in (ReasonCode.FLUCTUATION_UNKNOWN, ReasonCode.FROZEN_SHIFT)
+        return GeneralOutcome(Outcome.DISAGREEMENT, (Reason(moves),), state=state) if lasts else None
     span = Reason(ReasonCode.STATIONARY_MEAN, {"low": float(state.min()), "high": float(state.max())})
-    moves = ReasonCode.NO_FLUCTUATION if model.noise.is_zero else ReasonCode.FLUCTUATION_UNKNOWN
-    if not model.noise.is_zero and model.noise.autocorrelation == 1:
-        moves = ReasonCode.FROZEN_SHIFT
     return GeneralOutcome(Outcome.DISAGREEMENT, (span, Reason(moves)), state=state)
+
+
+def bounded_fluctuation(model: Model) -> ReasonCode:
+    """Return what noise does to agents under bounded pressure, where no number is computed."""
+    growth = model.noise.time_scale.growth
+    if model.noise.is_zero:
+        return ReasonCode.NO_FLUCTUATION
+    if growth.limit == 0:
+        return ReasonCode.FLUCTUATION_FADES
+    if growth.bounded is False:
+        return ReasonCode.FLUCTUATION_GROWS
+    return ReasonCode.FROZEN_SHIFT if model.noise.autocorrelation == 1 else ReasonCode.FLUCTUATION_UNKNOWN
 
 
 def _growing(system: System, long_run: LongRun, noise: NoiseEffect, tolerance: float) -> GeneralOutcome | None:
@@ -227,7 +238,7 @@ def _named(parts: list[_Class], limits: list[ClassLimit]) -> list[Reason]:
         reasons.append(Reason(ReasonCode.SINGLE_CLASSES, {"agents": single}))
         told = [(part, limit) for part, limit in told if part.agents.size > 1]
     for part, limit in told[:NAMED]:
-        values: dict[str, float | int] = {"agents": part.agents.size, "period": part.period}
+        values: dict[str, Value] = {"agents": part.agents.size, "period": part.period}
         if limit.value is None:
             reasons.append(Reason(ReasonCode.CLASS_ROTATES, values))
         elif part.neutral:
@@ -235,6 +246,7 @@ def _named(parts: list[_Class], limits: list[ClassLimit]) -> list[Reason]:
         else:
             code = ReasonCode.CLASS_LIMIT if np.all(part.camp == 1) else ReasonCode.CLASS_CAMPS
             code = ReasonCode.CLASS_UNBOUNDED if math.isinf(limit.std) else code
-            numbers = {"mean": limit.value, "opposite": -limit.value, "std": limit.std}
+            camps = "" if np.all(part.camp == 1) else ", with the opposite sign in the second of two camps"
+            numbers = {"mean": limit.value, "opposite": -limit.value, "std": limit.std, "camps": camps}
             reasons.append(Reason(code, values | numbers))
     return reasons
