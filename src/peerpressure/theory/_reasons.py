@@ -352,7 +352,7 @@ SENTENCES: Mapping[ReasonCode, str] = {
         "these values."
     ),
     ReasonCode.CONTINUOUS_DAMPING: (
-        "In continuous time the difference between the two sides of the network fades like e^(−2t)."
+        "In continuous time the swing between the two sides of the network fades like e^(−2t)."
     ),
     ReasonCode.LIMIT: "All agents converge to {mean:to {digit}}{std:±.2g}, while v = {v:to {digit}}.",
     ReasonCode.RANDOM_LIMIT: (
@@ -360,7 +360,7 @@ SENTENCES: Mapping[ReasonCode, str] = {
         "the runs, while v = {v:to {digit}}."
     ),
     ReasonCode.LIMIT_IS_V: (
-        "All the same, all agents converge to v = {v:.6g}: what the limit keeps of the start is at most {bound:.1g}."
+        "All the same, all agents converge to v = {v:.6g}: the limit differs from it by at most {bound:.1g}."
     ),
     ReasonCode.LIMIT_UNRESOLVED: (
         "The limit differs from v = {v:.6g} by {bias:.2g} and its phases by {swing:.2g}, which is not told from 0: "
