@@ -961,7 +961,11 @@ CONFIRMED: dict[ReasonCode, tuple[tuple[Model, Check], ...]] = {
     ReasonCode.BALANCED: ((Model(cycle(5), [0, 1, 2, 3, 4], pressure=Power(2)), balanced),),
     ReasonCode.START_REMEMBERED: ((uneven(pressure=Power(2)), start_kept),),
     ReasonCode.APERIODIC: ((uneven(pressure=Power(2)), odd_cycle),),
-    ReasonCode.LIMIT: ((uneven(pressure=Power(2)), all_on_mean),),
+    ReasonCode.LIMIT: (
+        (uneven(pressure=Power(2)), all_on_mean),
+        # The signs of opinions and weights cancel under bounded pressure.
+        (Model(ENEMIES, [1, 1], pressure=2), all_on_mean),
+    ),
     ReasonCode.TWO_PHASES: ((Model(star(4), **ODD, pressure=Power(2)), two_phases),),
     ReasonCode.TWO_PHASES_OF_CAMPS: ((Model(ENEMIES, [0, 1], pressure=Power(2)), phases_of_camps),),
     ReasonCode.ROTATING_PHASES: ((Model(CIRCLE, [0, 1, 5], pressure=Power(2)), rotating),),
@@ -991,7 +995,19 @@ CONFIRMED: dict[ReasonCode, tuple[tuple[Model, Check], ...]] = {
         (uneven(noise=Gaussian(0.3, temporal="frozen", time_scale="t^-0.5"), pressure="0.2*t"), noise_fades),
         (uneven(noise=Gaussian(0.3, temporal="frozen", time_scale="t^-0.5"), pressure="t^0.5"), noise_fades),
     ),
-    ReasonCode.FROZEN_NOISE: ((Model(complete(4), **ODD, pressure="0.2*t", noise=FROZEN), frozen_limit),),
+    ReasonCode.FROZEN_NOISE: (
+        (Model(complete(4), **ODD, pressure="0.2*t", noise=FROZEN), frozen_limit),
+        # The scale has no limit, but its average has one, which is what the common value hears.
+        (
+            Model(
+                complete(4),
+                **ODD,
+                pressure="0.2*t",
+                noise=Gaussian(0.3, temporal="frozen", time_scale="2 + sin(t)"),
+            ),
+            frozen_limit,
+        ),
+    ),
     ReasonCode.FROZEN_NOISE_GROWS: ((uneven(noise=RISING, pressure="0.2*t"), frozen_growth),),
     ReasonCode.STATIONARY_MEAN: ((uneven(pressure=2), stationary),),
     ReasonCode.NO_FLUCTUATION: ((uneven(pressure=2), unmoved),),
@@ -1438,3 +1454,10 @@ def test_frozen_noise_is_said_to_shift_agents_at_every_size(n: int) -> None:
     text = diagnose(model).reason
     assert "Frozen noise shifts them once and for all" in text
     assert "moving" not in text
+
+
+def test_an_average_that_never_settles_has_no_number() -> None:
+    noise = Gaussian(0.3, temporal="frozen", time_scale="2 + sin(log(t))")
+    text = diagnose(uneven(noise=noise)).reason
+    assert "plus an error that no waiting removes" in text
+    assert "nan" not in text

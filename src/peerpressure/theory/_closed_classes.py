@@ -24,7 +24,7 @@ from peerpressure.statespace import System
 from peerpressure.step import Array
 from peerpressure.theory._classification import LongRun, Outcome, classify
 from peerpressure.theory._departure import decide
-from peerpressure.theory._reasons import Reason, ReasonCode, Value
+from peerpressure.theory._reasons import Reason, ReasonCode, Value, shown_digit
 from peerpressure.theory._regime import NoiseEffect, Regime, fades_out, noise_effect
 from peerpressure.theory._stationary import fixed_point
 from peerpressure.theory._structure import SAME
@@ -104,11 +104,21 @@ def _bounded(long_run: LongRun) -> GeneralOutcome | None:
     state = fixed_point(replace(model, pressure=Constant(limit)), 1)
     moves = bounded_fluctuation(model)
     if np.ptp(state) <= SAME * float(np.abs(model.x0).max()):
-        # Signs may cancel by coincidence; noise that lasts keeps agents apart all the same.
+        # Signs may cancel by coincidence, or opinions are equal; noise that lasts keeps agents apart all the same.
         lasts = moves in (ReasonCode.FLUCTUATION_UNKNOWN, ReasonCode.FROZEN_SHIFT)
-        return GeneralOutcome(Outcome.DISAGREEMENT, (Reason(moves),), state=state) if lasts else None
+        apart = GeneralOutcome(Outcome.DISAGREEMENT, (Reason(moves),), state=state)
+        return apart if lasts else _on_one_value(model, state)
     span = Reason(ReasonCode.STATIONARY_MEAN, {"low": float(state.min()), "high": float(state.max())})
     return GeneralOutcome(Outcome.DISAGREEMENT, (span, Reason(moves)), state=state)
+
+
+def _on_one_value(model: Model, state: Array) -> GeneralOutcome:
+    """Return the outcome where the fixed point under bounded pressure is one value for all agents."""
+    value, v = float(state.mean()), model.consensus_value
+    on_v = abs(value - v) <= SAME * float(np.abs(model.x0).max())
+    numbers: dict[str, Value] = {"mean": value, "std": 0.0, "v": v, "error": 0.0, "digit": shown_digit([value, v], 0.0)}
+    outcome = Outcome.CONSENSUS if on_v else Outcome.BIASED_CONSENSUS
+    return GeneralOutcome(outcome, (Reason(ReasonCode.LIMIT, numbers),), state=state)
 
 
 def bounded_fluctuation(model: Model) -> ReasonCode:

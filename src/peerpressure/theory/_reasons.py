@@ -386,7 +386,7 @@ SENTENCES: Mapping[ReasonCode, str] = {
     ),
     ReasonCode.FROZEN_NOISE: (
         "Each agent draws its noise once, so that all agents agree on the mean of the noisy opinions: {mean:.6g} plus "
-        "an error of standard deviation {std:.3g} that no waiting removes, while v = {v:.6g}."
+        "an error{std:of standard deviation .3g} that no waiting removes, while v = {v:.6g}."
     ),
     ReasonCode.FROZEN_NOISE_GROWS: (
         "Each agent draws its noise once, so that all agents agree on the mean of the noisy opinions: {mean:.6g} plus "
@@ -561,8 +561,9 @@ class _Sentences(Formatter):
             return "one agent" if value == 1 else f"{value:,} agents"
         if format_spec.startswith("±"):
             return f" ± {value:{format_spec[1:]}}" if 0 < value < math.inf else ""
-        if format_spec.startswith("about "):
-            return "" if math.isnan(value) else f" about {value:{format_spec[6:]}}"
+        if format_spec.startswith(("about ", "of ")):
+            words, _, digits = format_spec.rpartition(" ")
+            return "" if math.isnan(value) else f" {words} {value:{digits}}"
         return format(value, format_spec)
 
 
