@@ -257,6 +257,11 @@ def _named(parts: list[_Class], limits: list[ClassLimit]) -> list[Reason]:
             code = ReasonCode.CLASS_LIMIT if np.all(part.camp == 1) else ReasonCode.CLASS_CAMPS
             code = ReasonCode.CLASS_UNBOUNDED if math.isinf(limit.std) else code
             camps = "" if np.all(part.camp == 1) else ", with the opposite sign in the second of two camps"
-            numbers = {"mean": limit.value, "opposite": -limit.value, "std": limit.std, "camps": camps}
+            numbers: dict[str, Value] = {
+                "mean": limit.value,
+                "opposite": -limit.value,
+                "std": limit.std,
+                "camps": camps,
+            }
             reasons.append(Reason(code, values | numbers))
     return reasons
