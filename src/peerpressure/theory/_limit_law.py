@@ -116,7 +116,12 @@ class LimitLaw:
     @cached_property
     def kinds(self) -> frozenset[Kind]:
         """The kinds that occur."""
-        return frozenset(self.kind.tolist()) if self.kind.size else frozenset()
+        found, left = set(), self.kind
+        # Few kinds, each in one pass over an array: a set of a million members would take longer than a diagnosis.
+        while left.size:
+            found.add(left[0])
+            left = left[left != left[0]]
+        return frozenset(found)
 
     def at(self, t: int) -> Array:
         """Return the mean of each agent at a late step t.
