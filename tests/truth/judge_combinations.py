@@ -38,8 +38,10 @@ def judge(model: Combination) -> Judgement:
     early, late = late_laws(model)
     kinds = true_kinds(model, early, late)
     claimed, grown = np.isin(verdict.law.kind, MOVING), late.variance.mean(axis=0) > 1.01 * early.variance.mean(axis=0)
-    if np.any(claimed & ~np.isin(kinds, MOVING) & grown):
-        # What grows like log t beside a larger variance is not told from a limit.
+    falls = late.variance.mean(axis=0) < 0.9 * early.variance.mean(axis=0)
+    slow = falls & (verdict.law.kind == Kind.CONVERGES) & (kinds != Kind.CONVERGES)
+    if np.any(claimed & ~np.isin(kinds, MOVING) & grown) or np.any(slow):
+        # What grows like log t beside a larger variance, or falls like a small power of t, is not told from a limit.
         return Judgement(model.name, open=True)
     expected = outcomes(model, kinds, late)
     wrong = []

@@ -745,7 +745,7 @@ def _unknown(long_run: LongRun, horizon: int | None, weight: float | None) -> Re
     if cause is not None:
         return [cause]
     if long_run.regime is not Regime.UNKNOWN and opinions.lasting is not None and long_run.structure.law is not None:
-        code = ReasonCode.UNKNOWN_LAW
+        code = obstacle(long_run) or ReasonCode.UNKNOWN_LAW
     elif long_run.regime is not Regime.UNKNOWN and opinions.lasting is None:
         code = ReasonCode.UNKNOWN_ADAPTATION
     elif long_run.regime is not Regime.UNKNOWN and long_run.noise is NoiseEffect.UNKNOWN:

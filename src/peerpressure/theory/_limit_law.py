@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 from typing import Any, Self, final
 
 import numpy as np
@@ -111,10 +113,15 @@ class LimitLaw:
         nothing = np.full((1, agents), np.nan)
         return cls(_kinds(agents, Kind.UNKNOWN), nothing, nothing[0], np.full(agents, -1), np.ones(agents, np.int64))
 
-    @property
+    @cached_property
     def kinds(self) -> frozenset[Kind]:
         """The kinds that occur."""
-        return frozenset(self.kind.tolist()) if self.kind.size else frozenset()
+        found, left = set(), self.kind
+        # Few kinds, each in one pass over an array: a set of a million members would take longer than a diagnosis.
+        while left.size:
+            found.add(left[0])
+            left = left[left != left[0]]
+        return frozenset(found)
 
     def at(self, t: int) -> Array:
         """Return the mean of each agent at a late step t.
@@ -145,11 +152,11 @@ class LimitLaw:
             Keys ``kinds`` (agents by kind), ``phases``, ``groups``, ``low`` and ``high`` of the means, and
             ``least_std`` and ``greatest_std``; None for what is infinite or not computed.
         """
-        kinds, counts = np.unique([each.value for each in self.kind.tolist()], return_counts=True)
+        counts = Counter(self.kind.tolist())
         ends = {"low": self.mean.min(), "high": self.mean.max()}
         ends |= {"least_std": self.std.min(), "greatest_std": self.std.max()}
         return {
-            "kinds": dict(zip(kinds.tolist(), counts.tolist(), strict=True)),
+            "kinds": {kind.value: counts[kind] for kind in Kind if kind in counts},
             "phases": len(self.mean),
             "groups": int(np.unique(self.group).size),
             **{name: float(value) if np.isfinite(value) else None for name, value in ends.items()},

@@ -497,7 +497,7 @@ def _followed(block: _Block, limits: ScheduleLimits, chance: _Chance | None, *, 
 @final
 @dataclass(frozen=True, eq=False)
 class _Moments:
-    """ScheduleLimits of mean and second moment, without the fluctuation that noise keeps up, at times like ``time``."""
+    """Limits of mean and second moment, without the fluctuation that noise keeps up, at times like ``time``."""
 
     mean: Array
     second: Array | None
