@@ -268,6 +268,8 @@ def deviations(model: Model, found: Mapping[str, Any]) -> None:
 
 def mode_deviation(model: Model, found: Mapping[str, Any]) -> None:
     assert found["std"] == pytest.approx(mode_std(model, 200), rel=DIGITS)
+    if np.ptp(model.network.degrees) == 0:
+        return
     # The plain average has another one, which the sentence does not speak of.
     plain = float(moments(model, 200, of=np.full(model.n, 1 / model.n)).std[-1, 0])
     assert abs(found["std"] - mode_std(model, 200)) < 0.1 * abs(found["std"] - plain)
@@ -1064,8 +1066,15 @@ CONFIRMED: dict[ReasonCode, tuple[tuple[Model | SDE, Check], ...]] = {
     ReasonCode.FROZEN_NOISE_GROWS: ((uneven(noise=RISING, pressure="0.2*t"), frozen_growth),),
     ReasonCode.STATIONARY_MEAN: ((uneven(pressure=2), stationary),),
     ReasonCode.NO_FLUCTUATION: ((uneven(pressure=2), unmoved),),
-    ReasonCode.FLUCTUATION: ((uneven(pressure=2, noise=Gaussian(0.3)), deviations),),
-    ReasonCode.FROZEN_DEVIATION: ((uneven(pressure=2, noise=FROZEN), deviations),),
+    ReasonCode.FLUCTUATION: (
+        (uneven(pressure=2, noise=Gaussian(0.3)), deviations),
+        (Model(PAIRS, [0, 1, 2, 3], pressure=2, noise=Gaussian(0.3)), deviations),
+        (Model(PAIRS, [1, 1, 1, 1], pressure=2, noise=Gaussian(0.3)), deviations),
+    ),
+    ReasonCode.FROZEN_DEVIATION: (
+        (uneven(pressure=2, noise=FROZEN), deviations),
+        (Model(PAIRS, [0, 1, 2, 3], pressure=2, noise=FROZEN), deviations),
+    ),
     ReasonCode.FLUCTUATION_FADES: ((uneven(pressure=2, noise=Gaussian(0.3, time_scale="1/t")), fluctuation_fades),),
     ReasonCode.FLUCTUATION_GROWS: ((uneven(pressure=2, noise=Gaussian(0.3, time_scale="t^0.5")), fluctuation_grows),),
     ReasonCode.NOISE_OUTGROWS_PRESSURE: ((uneven(noise=Gaussian(0.3, time_scale="t")), scatter),),
@@ -1219,14 +1228,9 @@ CONFIRMED: dict[ReasonCode, tuple[tuple[Model | SDE, Check], ...]] = {
     ReasonCode.RETURN_TO_OPINIONS: ((Model(edge_markovian(5, 0.3, 0.3, 400, seed=1), SIX[:5], pressure=3), returning),),
     ReasonCode.FLUCTUATION_UNKNOWN: (
         (uneven(pressure="2+sin(t)", noise=Gaussian(0.3)), keeps_moving),
-        (Model(PAIRS, [0, 1, 2, 3], pressure=2, noise=Gaussian(0.3)), keeps_moving),
-        (Model(PAIRS, [1, 1, 1, 1], pressure=2, noise=Gaussian(0.3)), keeps_moving),
         (Model(CHANGING["one alone"], SIX, noise=Gaussian(0.3)), keeps_moving),
     ),
-    ReasonCode.FROZEN_SHIFT: (
-        (uneven(pressure="2+sin(t)", noise=FROZEN), shifted_once),
-        (Model(PAIRS, [0, 1, 2, 3], pressure=2, noise=FROZEN), shifted_once),
-    ),
+    ReasonCode.FROZEN_SHIFT: ((uneven(pressure="2+sin(t)", noise=FROZEN), shifted_once),),
     ReasonCode.COMPONENT_LIMIT: tuple(
         (Model(CHANGING["groups"], SIX, pressure="0.2*t", **parts), component_values)
         for parts in ({}, {"noise": Gaussian(0.3)}, {"noise": FROZEN}, {"adaptation": 0.5})
@@ -1287,7 +1291,6 @@ NO_CLAIM = frozenset(
         ReasonCode.UNKNOWN_NOISE,
         ReasonCode.UNKNOWN_ADAPTATION,
         ReasonCode.UNKNOWN_LAW,
-        ReasonCode.UNKNOWN_CONTINUOUS,
         ReasonCode.NETWORK_NOT_COVERED,
         ReasonCode.ACTIVATION_NOT_COVERED,
         ReasonCode.TOO_MANY_CLASSES,
@@ -1330,6 +1333,7 @@ def test_numbers_of_networks_are_those_of_the_input() -> None:
 
 def test_a_period_that_is_too_long_is_that_of_the_network(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("peerpressure.theory._recurrence.LARGEST", 11)
+    monkeypatch.setattr("peerpressure.theory._limit_operator.LONGEST_BLOCK", 1)
     verdict = diagnose(Model(CHANGING["star and ring"], SIX))
     assert restated(verdict, ReasonCode.PERIOD_TOO_LONG) == {"period": 2}
     assert ReasonCode.UNKNOWN_GROWTH in codes(verdict)
@@ -1386,16 +1390,15 @@ def test_what_is_not_known_is_not_given() -> None:
 
 
 def test_a_process_without_a_result_is_not_one_of_those_with_one() -> None:
-    network = gossip(cycle(5), 40, seed=1)
-    fast, slow = (diagnose(Model(network, SIX[:5], isolated="keep", pressure=p)) for p in (Power(2), Power(0.5)))
-    assert ReasonCode.UNKNOWN_LAW in codes(fast)
-    assert ReasonCode.UNKNOWN_LAW not in codes(slow)
+    with_memory, without = edge_markovian(5, 0.3, 0.3, 40, seed=1), gossip(cycle(5), 40, seed=1)
+    lost, known = (diagnose(Model(one, SIX[:5], isolated="keep", pressure=Power(2))) for one in (with_memory, without))
+    assert ReasonCode.UNKNOWN_LAW in codes(lost)
+    assert ReasonCode.UNKNOWN_LAW not in codes(known)
 
 
-def test_forecasts_in_continuous_time_are_exact_where_the_outcome_is_not_known() -> None:
+def test_forecasts_in_continuous_time_are_exact_on_networks_that_change() -> None:
     model = Model(in_rounds([(0, 1), (1, 2)], [(0, 2), (1, 2)], n=3), [0.0, 1.0, 5.0], [1.0, 2.0, 3.0], pressure=2)
     verdict = diagnose(SDE(model, step=0.25), 12)
-    assert ReasonCode.UNKNOWN_CONTINUOUS in codes(verdict)
     assert verdict.forecast is not None
     y, step = model.start_state.copy(), 1e-3
     for k in range(3_000):
@@ -1409,7 +1412,7 @@ def test_forecasts_in_continuous_time_are_exact_where_the_outcome_is_not_known()
 
 
 def test_networks_without_a_result_have_the_premises_that_are_named() -> None:
-    open_cases: list[dict[str, Any]] = [{"noise": Gaussian(0.3, time_scale="t^0.6")}, {"adaptation": 0.1}]
+    open_cases: list[dict[str, Any]] = [{"noise": Gaussian(0.3, time_scale="t^0.6")}]
     for parts in open_cases:
         model = Model(HERALDS, [0, 1, 2], **parts)
         found = restated(diagnose(model), ReasonCode.NETWORK_NOT_COVERED)

@@ -78,8 +78,15 @@ def analyse(system: System, tolerance: float = TOLERANCE) -> Analysis:
         if found is not None:
             return Analysis(found, Source.OPERATOR)
     long_run, limit, departure = decide(long_run, tolerance)
-    decided = long_run.known is not None
-    return Analysis(_with_numbers(long_run, limit), Source.COMPONENTS, limit, departure, decided)
+    decided, numbered = long_run.known is not None, _with_numbers(long_run, limit)
+    return Analysis(numbered, Source.COMPONENTS, limit or _coincidence(numbered), departure, decided)
+
+
+def _coincidence(long_run: LongRun) -> ConsensusLimit | None:
+    """Return the value on which agents agree under bounded pressure, where opinions and their opposites cancel."""
+    law = long_run.law
+    common = bool(np.all(law.group == 0)) and law.kinds == {Kind.CONVERGES} and _is_complete(law)
+    return ConsensusLimit(float(law.mean[0, 0]), 0.0) if common and long_run.regime is Regime.BOUNDED else None
 
 
 def _with_numbers(long_run: LongRun, limit: ConsensusLimit | None) -> LongRun:

@@ -240,10 +240,11 @@ def explain(found: Analysis, horizon: int | None = None, weight: float | None = 
         *_network(long_run),
         *_beyond_record(long_run, horizon),
         *_activation(long_run),
-        *_adaptation(long_run),
     ]
     if found.source is Source.CLASSES:
+        # Each class has a value of its own, and what adaptation says of a common one does not apply.
         return (*given, *_classes(long_run))
+    given += _adaptation(long_run)
     if found.source is Source.OPERATOR:
         return (*given, *_of_law(long_run))
     if long_run.outcome is Outcome.UNKNOWN and not found.decided:
@@ -261,6 +262,10 @@ def _of_components(found: Analysis) -> Reasons:
         bound = max(departure.bias, departure.std, departure.swing) + departure.resolution
         remembered = _start_remembered(long_run) if long_run.regime is Regime.FAST else []
         return [*remembered, _reason(code, v=v, bound=bound, **asdict(departure))]
+    agrees = outcome in (Outcome.CONSENSUS, Outcome.BIASED_CONSENSUS)
+    if agrees and long_run.regime is Regime.BOUNDED and long_run.structure.constant_opinions:
+        # The fixed point is one value for all agents by coincidence.
+        return [_limit(long_run, found.limit)]
     return _OUTCOMES[outcome](long_run, found.limit)
 
 
@@ -515,6 +520,8 @@ def _limit(long_run: LongRun, limit: ConsensusLimit | None) -> Reason:
     unbounded = long_run.regime is Regime.FAST and noise_adds_up(long_run.model) is False
     if long_run.noise is NoiseEffect.WANDERS or (long_run.noise is NoiseEffect.STAYS and unbounded):
         return _reason(ReasonCode.LIMIT_UNBOUNDED, v=v)
+    if long_run.lazy:
+        return _reason(ReasonCode.LIMIT_DEPENDS_ON_UPDATES, v=v)
     # Another record of the same process would have another limit.
     if long_run.structure.law is not None:
         return _reason(ReasonCode.LIMIT_DEPENDS_ON_NETWORK, v=v)

@@ -142,7 +142,6 @@ class ReasonCode(StrEnum):
     UNKNOWN_NOISE = "unknown_noise"
     UNKNOWN_ADAPTATION = "unknown_adaptation"
     UNKNOWN_LAW = "unknown_law"
-    UNKNOWN_CONTINUOUS = "unknown_continuous"
     NETWORK_NOT_COVERED = "network_not_covered"
     ACTIVATION_NOT_COVERED = "activation_not_covered"
     TOO_MANY_CLASSES = "too_many_classes"
@@ -449,17 +448,14 @@ SENTENCES: Mapping[ReasonCode, str] = {
         "follow it."
     ),
     ReasonCode.BOUNDED_PRESSURE: "Bounded pressure leaves agents apart.",
-    ReasonCode.STATIONARY_MEAN: (
-        "Bounded pressure leaves agents apart: their mean public opinions span {low:.4g} to {high:.4g}."
-    ),
+    ReasonCode.STATIONARY_MEAN: ("Bounded pressure leaves agents apart: their mean public opinions {range:span .4g}."),
     ReasonCode.RANDOM_MEAN: (
-        "However high the pressure, they return to it again and again: "
-        "their mean public opinions span {low:.4g} to {high:.4g}."
+        "However high the pressure, they return to it again and again: their mean public opinions {range:span .4g}."
     ),
     ReasonCode.RETURN_TO_OPINIONS: "However high the pressure, they return to it again and again.",
     ReasonCode.NO_FLUCTUATION: "There is no noise to move them.",
     ReasonCode.FLUCTUATION: (
-        "Noise keeps them moving with a standard deviation of {low:.3g} to {high:.3g}, and the consensus mode, their "
+        "Noise keeps them moving with a standard deviation of {range:.3g}, and the consensus mode, their "
         "mean weighted by {weights}, with {std:.3g}."
     ),
     ReasonCode.MODE_FLUCTUATION: (
@@ -471,7 +467,7 @@ SENTENCES: Mapping[ReasonCode, str] = {
     ReasonCode.FLUCTUATION_GROWS: "Their scatter grows as the noise does.",
     ReasonCode.FROZEN_SHIFT: "Frozen noise, which is drawn once, shifts them.",
     ReasonCode.FROZEN_DEVIATION: (
-        "Frozen noise shifts them once and for all, by a standard deviation of {low:.3g} to {high:.3g}, and the "
+        "Frozen noise shifts them once and for all, by a standard deviation of {range:.3g}, and the "
         "consensus mode, their mean weighted by {weights}, by {std:.3g}."
     ),
     ReasonCode.FROZEN_MODE_DEVIATION: (
@@ -501,7 +497,7 @@ SENTENCES: Mapping[ReasonCode, str] = {
     ReasonCode.PERIODIC_LAW: (
         "Public opinions repeat a cycle of {period:,} steps; on average it runs from {low:.4g} to {high:.4g}."
     ),
-    ReasonCode.LIMITS_SPAN: "In the long run the means of public opinions span {low:.4g} to {high:.4g}.",
+    ReasonCode.LIMITS_SPAN: "In the long run the means of public opinions {range:span .4g}.",
     ReasonCode.RANDOM_LIMITS: (
         "In each run {agents:agents} come to rest, at values that differ between runs, with standard deviations up to "
         "{high:.3g}."
@@ -539,10 +535,6 @@ SENTENCES: Mapping[ReasonCode, str] = {
     ReasonCode.UNKNOWN_NOISE: "How the noise grows over time is not known, and so the outcome is not either.",
     ReasonCode.UNKNOWN_ADAPTATION: (
         "How hidden opinions adapt at late times is not known, and so the outcome is not either."
-    ),
-    ReasonCode.UNKNOWN_CONTINUOUS: (
-        "The results on adaptation and on networks that change are those of discrete time; in continuous time the "
-        "outcome is not known. Forecasts are exact."
     ),
     ReasonCode.UNKNOWN_LAW: "For this process no result is known, and so the outcome is not known either.",
     ReasonCode.NETWORK_NOT_COVERED: (
@@ -591,6 +583,8 @@ class _Sentences(Formatter):
     def format_field(self, value: Any, format_spec: str) -> str:
         """Return a number of agents in words, a deviation after ±, or a phrase left out where there is no number."""
         # Additional format specs, so that every sentence stays one template without code around it.
+        if isinstance(value, tuple):
+            return _range(*value, format_spec)
         if format_spec.startswith("to "):
             return rounded(value, float(format_spec[3:]))
         if format_spec == "agents":
@@ -601,6 +595,23 @@ class _Sentences(Formatter):
             words, _, digits = format_spec.rpartition(" ")
             return "" if math.isnan(value) else f" {words} {value:{digits}}"
         return format(value, format_spec)
+
+    def get_value(self, key: Any, args: Any, kwargs: Any) -> Any:
+        """Return a value by its name; ``range`` is from ``low`` to ``high``."""
+        return (kwargs["low"], kwargs["high"]) if key == "range" else super().get_value(key, args, kwargs)
+
+
+def _range(low: float, high: float, format_spec: str) -> str:
+    """Return a range in words, and one number where its ends are printed alike.
+
+    >>> _range(0.1, 0.2, ".3g"), _range(0.1, 0.1, ".3g"), _range(1.0, 1.0, "span .3g")
+    ('0.1 to 0.2', '0.1', 'are all 1')
+    """
+    verb, _, digits = format_spec.rpartition(" ")
+    ends = f"{low:{digits}}", f"{high:{digits}}"
+    if ends[0] == ends[1]:
+        return f"are all {ends[0]}" if verb else ends[0]
+    return f"{verb} {' to '.join(ends)}".lstrip()
 
 
 _FORMATTER = _Sentences()
