@@ -18,7 +18,7 @@ from tests.truth.table_of_combinations import MARK, cell, rows, table
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "combinations.md"
 SAMPLE = [(number, key, models) for number, (key, models) in enumerate(table_of_combinations())]
-RANDOM = 24
+RANDOM = 16
 
 
 def assert_right(found: Judgement) -> None:
