@@ -45,7 +45,7 @@ def _followed(size: RunSize, text: str) -> RunSize:
         return replace(size, keep=replace(size.keep, agents=range(int(found[1].replace(",", "")))))
     if found := re.search(r"record='(\w+)'", text):
         return replace(size, keep=as_record(found[1]))
-    given = dict(part.split("=") for part in re.search(r"Record\((.*)\)", text)[1].split(", "))  # type: ignore[index]
+    given = dict(re.findall(r"(\w+)=([^,)]*)", text))
     agents = size.keep.agents if "agents" in given else None
     keep = Record(given.get("states") != "False", given.get("summaries") != "False", int(given["every"]), agents)
     return replace(size, keep=keep)

@@ -152,23 +152,26 @@ class RunSize:
 
     @cached_property
     def working(self) -> int:
-        """The bytes that a run works with, its final state among them."""
+        """The bytes that a run works with if it records nothing, its final state among them."""
+        return self._taken(0)
+
+    def total(self) -> int:
+        """Return the bytes at the peak of the run."""
+        return self._taken(self.recorded())
+
+    def _taken(self, recorded: int) -> int:
         from peerpressure.engine.footprint import Footprint
 
         series = self.method == "taylor"
         used = Footprint(self.model, self.replicates, self.dtype, self.threads, self.steps, series=series)
         if self.device == "gpu":
             # It steps in its own memory, in batches if need be; only final states are here.
-            return used.final()
+            return recorded + used.final()
         if self.method == "exact":
             at = self.model.layout
             # The states, and a copy of those of the agents that are kept.
-            return used.final() + 8 * self.replicates.size * (at.states + self.agents) + law_bytes(at)
-        return used.total()
-
-    def total(self) -> int:
-        """Return the bytes at the peak of the run."""
-        return self.recorded() + self.working
+            return recorded + used.final() + 8 * self.replicates.size * (at.states + self.agents) + law_bytes(at)
+        return used.total(recorded)
 
 
 # Remedies

@@ -14,7 +14,7 @@ from scipy.sparse import random_array
 import peerpressure as pp
 from peerpressure.engine import plan
 from peerpressure.recording import Record, RunSize, as_record
-from peerpressure.statespace import model_of
+from peerpressure.sde import Method
 from peerpressure.trajectory import replicate_numbers
 
 N = 60_000
@@ -48,7 +48,8 @@ def _model(kind: str, agents: int) -> pp.Model | pp.SDE:
         "chance": {"activation": 0.5},
     }
     model = pp.Model(network, hidden, noise=noises.get(kind, pp.Gaussian(1.0)), **parts.get(kind, {}))
-    return pp.SDE(model, method=kind) if kind in ("taylor", "euler", "exact") else model
+    methods: dict[str, Method] = {"taylor": "taylor", "euler": "euler", "exact": "exact"}
+    return pp.SDE(model, method=methods[kind]) if kind in methods else model
 
 
 def _charged(system: pp.Model | pp.SDE, steps: int, replicates: Any, **how: Any) -> int:
@@ -56,14 +57,14 @@ def _charged(system: pp.Model | pp.SDE, steps: int, replicates: Any, **how: Any)
     method = system.path_method if isinstance(system, pp.SDE) else None
     keep = how["record"] if isinstance(how["record"], Record) else as_record(how["record"])
     dtype = np.dtype(how.get("dtype", "float64"))
-    return RunSize(model_of(system), steps, numbers, keep, dtype=dtype, threads=how["threads"], method=method).total()
+    return RunSize(system.model, steps, numbers, keep, dtype=dtype, threads=how["threads"], method=method).total()
 
 
 def _taken(system: pp.Model | pp.SDE, steps: int, replicates: Any, **how: Any) -> int:
     tracemalloc.start()
     try:
         run = pp.simulate(system, steps, replicates, seed=1, **how)
-        assert run.final.public.shape[-1] == model_of(system).n
+        assert run.final.public.shape[-1] == system.model.n
         return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

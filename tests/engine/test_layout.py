@@ -10,7 +10,7 @@ from scipy.sparse import coo_array
 
 import peerpressure as pp
 from peerpressure import Network
-from peerpressure.engine import blocking, runner
+from peerpressure.engine import plan, runner
 from peerpressure.engine.blocking import blocks_of
 from peerpressure.engine.layout import graph_of
 from peerpressure.engine.plan import BLOCK, CHUNK, is_scattered
@@ -50,8 +50,8 @@ def test_sums_in_blocks_have_the_bits_of_the_plain_loop(
 ) -> None:
     plain = pp.simulate(_model(kind), 3, 2, seed=4, record="summaries")
     model = _model(kind, 1)
-    monkeypatch.setattr(blocking, "CACHE", 0)
-    monkeypatch.setattr(blocking, "_SCATTERED", -1.0)
+    monkeypatch.setattr(plan, "CACHE", 0)
+    monkeypatch.setattr(plan, "_SCATTERED", -1.0)
     monkeypatch.setattr(runner, "_SPLIT_FROM", 0)
     monkeypatch.setattr(runner, "_THREADS_FROM", 0)
     blocked = pp.simulate(model, 3, 2, seed=4, record="summaries", threads=threads)

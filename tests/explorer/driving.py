@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from playwright.sync_api import ConsoleMessage, Locator, Page, Request, Route
 
-PATIENCE = 40_000  # milliseconds, for machines that do much else
+PATIENCE = 120_000  # milliseconds, for machines that do much else
 PHONE = {"width": 400, "height": 800}
 STILL: dict[str, Any] = {"viewport": {"width": 1400, "height": 900}, "reduced_motion": "reduce"}
 

@@ -68,7 +68,8 @@ def test_the_verdict_is_the_librarys(driver: Driver) -> None:
     assert verdict.forecast is not None
     panel = driver.page.locator("#verdict")
     assert panel.get_attribute("data-outcome") == verdict.outcome.name.lower()
-    assert panel.locator("#verdict-summary").inner_text() == summary(verdict, scenario.model())
+    in_words = summary(verdict, scenario.model(), drawn=scenario.drawn_hidden is not None)
+    assert panel.locator("#verdict-summary").inner_text() == in_words
     assert panel.locator("#verdict-outlook").inner_text() == outlook(verdict)
     # The mathematics is shown to those who ask for it.
     assert panel.locator("#verdict-reason").is_hidden()

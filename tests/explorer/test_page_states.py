@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.explorer.driving import AGENTS, PATIENCE, Driver
+from tests.explorer.driving import AGENTS, PATIENCE, SMALL, STEPS, Driver, fragment_of
 
 if TYPE_CHECKING:
     from playwright.sync_api import Route
@@ -133,9 +133,9 @@ def test_until_an_answer_comes_the_last_one_is_pale(driver: Driver, path: str) -
     page.wait_for_function(opacity, arg=[PANELS[part][-1 if part != "exact" else 0]])
     while not held:
         page.wait_for_timeout(20)
-    page.unroute(f"**/api/{path}")
     for route in held:
         route.continue_()
+    page.unroute(f"**/api/{path}")
     for one in ("run", "exact", "observe", "inference"):
         wait_for(driver, one, "current")
     driver.settle()
@@ -179,17 +179,12 @@ def test_an_answer_that_ends_too_early_is_a_refusal(driver: Driver) -> None:
 
 @pytest.mark.parametrize(("status", "text"), FAILURES.values(), ids=FAILURES)
 def test_a_comparison_without_an_answer_says_why(driver: Driver, status: int, text: str) -> None:
-    page = driver.page
+    page, other = driver.page, SMALL | {"run": {"steps": STEPS, "seed": 5}}
     with driver.answering("comparisons"):
         page.click("#compare")
     assert states(driver, "other") == {"current"}
-    with driver.answering():
-        driver.type("run.seed", 5)
-    # A becomes what is not known yet.
     fail(driver, "run", status, text)
-    fragment = page.evaluate("() => location.hash")
-    page.goto("about:blank")
-    page.goto(driver.address + fragment)
+    page.evaluate("given => { location.hash = given }", fragment_of({"scenario": SMALL, "other": other}))
     wait_for(driver, "other", "refused")
     assert text in text_of(driver, "#verdict-a")
     assert page.is_hidden("#network-a")

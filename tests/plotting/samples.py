@@ -175,7 +175,7 @@ def _sweep() -> dict[str, pd.DataFrame]:
             "printed_error": 0.02,
             "measured": at + 0.01,
         }
-        | {"measured_error": 0.02, "exact": at, "z": 0.3, "p": 0.76}
+        | {"measured_error": 0.02, "exact": at, "z": 0.3, "p": 0.76, "expected_z": 0.2}
         for edges, (term, at) in product((1, 2), TERMS.items())
     ]
     effect = [

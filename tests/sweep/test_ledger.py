@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import shutil
 from collections.abc import Callable, Sequence
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from peerpressure.sweep import DamagedSweepError, Plan, SweepError, SweepStatus, _results, collect, run_sweep, status
+from peerpressure.sweep import DamagedSweepError, Plan, SweepError, SweepStatus, collect, run_sweep, status
 from peerpressure.sweep._ledger import UnitOutcome, open_ledger
 from peerpressure.sweep._results import damaged_keys, first_line, write_result
 from peerpressure.sweep._work import Work
@@ -197,8 +198,13 @@ def test_verifying_a_result_reads_its_file_once_and_parses_nothing(
 ) -> None:
     read: list[Path] = []
     read_bytes = Path.read_bytes
-    monkeypatch.setattr(Path, "read_bytes", lambda path: (read.append(path), read_bytes(path))[1])
-    monkeypatch.setattr(_results.json, "loads", None)
+
+    def reading(path: Path) -> bytes:
+        read.append(path)
+        return read_bytes(path)
+
+    monkeypatch.setattr(Path, "read_bytes", reading)
+    monkeypatch.setattr(json, "loads", None)
     assert damaged_keys(finished[0], [unit.key for unit in PLAN.units], PLAN.fingerprint) == set()
     assert sorted(read) == sorted(finished[0].glob("units/*/*.json"))
 

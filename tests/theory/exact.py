@@ -20,7 +20,7 @@ def exact_law(model: Model, steps: int) -> tuple[Array, Array]:
     P[2 * n :, 2 * n :] = one
     for t in range(1, steps + 1):
         A, rho = model.adjacency_at(t).toarray(), float(model.pressure(t))
-        total = model.s + rho * A.sum(axis=1)
+        total = model.s + rho * np.abs(A).sum(axis=1)
         G, C = np.diag(model.s / total), (rho / total)[:, None] * A
         N = G @ np.diag(model.noise.deviations(n) * model.noise.scale(t))
         eta = np.diag(np.zeros(n) if model.adaptation is None else model.adaptation.at(t, n))

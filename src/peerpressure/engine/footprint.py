@@ -24,7 +24,7 @@ from peerpressure.engine.plan import (
 from peerpressure.model import Model
 from peerpressure.noise import AR1, Frozen
 
-BLOCK_OBJECTS = 3_400  # bytes of a block's objects, alignment included
+BLOCK_OBJECTS = 3_600  # bytes of a block's objects, alignment included; measured, with a margin
 BUFFERS = 250_000  # bytes of the buffers of a call
 STEP_BYTES = 150  # of the numbers that are read for a step of a segment
 EVENT_BYTES = 100  # of a change of the network in a segment
@@ -45,11 +45,13 @@ class Footprint:
     steps: int
     series: bool = False
 
-    def total(self) -> int:
-        """Return the bytes of everything but the records."""
-        # Blocks exist before the layout of the network is made, and until the final states are copied from them.
-        later = self.final() + self._running()
-        return self._blocks() + self._agents() + self._kept_network() + max(self._made_network(), later)
+    def total(self, recorded: int = 0) -> int:
+        """Return the bytes of everything, with records of so many bytes."""
+        # Blocks exist before the layout of the network is made, and until the final states are copied from them. The
+        # layout for single replicates is made before there are records, and that for several at the first step.
+        made = self._made_network() + (0 if self._has_single_replicates else recorded)
+        later = self.final() + self._running() + recorded
+        return self._blocks() + self._agents() + self._kept_network() + max(made, later)
 
     def final(self) -> int:
         """Return the bytes of the final states: public opinions, memory of the noise, and adapting opinions."""
@@ -76,6 +78,10 @@ class Footprint:
             padded = -(-lanes // width) * width
             total += count * (padded * n * size * fields + 24 * width * -(-n // CHUNK) + BLOCK_OBJECTS)
         return total
+
+    @property
+    def _has_single_replicates(self) -> bool:
+        return any(width == 1 for _, _, width in self._cut())
 
     @property
     def _has_memory(self) -> bool:
@@ -118,7 +124,7 @@ class Footprint:
         if self.model.temporal_network is not None:
             return n * 24 + entries * 52
         weights = entries * size if self._has_weights else 0
-        if 1 not in {width for _, _, width in self._cut()}:
+        if not self._has_single_replicates:
             return entries
         if self._is_scattered:
             return weights + (entries * 24 + n * 8 if self.model.network.directed else 0)

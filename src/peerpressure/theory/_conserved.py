@@ -50,9 +50,20 @@ STAGES = (1 - GAMMA) / GAMMA
 Groups: TypeAlias = tuple[Array, Array, NDArray[np.int64]]
 
 
+# Relative difference of averages over many steps, early and late, up to which they are taken for one limit.
+SETTLED = 1e-3
+
+
 def late_scale(long_run: LongRun) -> float:
-    """Return the scale of the noise at late times."""
-    return float(long_run.model.noise.scale(LATE))
+    """Return the scale of the noise at late times, averaged over many steps where it has no limit.
+
+    A common value that forgets ever more slowly hears the average. It is nan where that does not settle either.
+    """
+    noise = long_run.model.noise
+    if noise.time_scale.growth.limit is not None:
+        return float(noise.scale(LATE))
+    early, late = (float(np.mean(noise.scale(begin + np.arange(float(LATE // 10))))) for begin in (LATE, 10 * LATE))
+    return late if abs(late - early) <= SETTLED * late else math.nan
 
 
 @final

@@ -28,9 +28,9 @@ from peerpressure.theory._moments import step_count
 from peerpressure.theory._rates import rate_of, start_weight
 from peerpressure.theory._reasons import Reason, ReasonCode, Value, shown_digit
 from peerpressure.theory._recurrence import periodic_limit
-from peerpressure.theory._regime import LATE, NoiseEffect, Regime, converges_almost_surely
+from peerpressure.theory._regime import LATE, NoiseEffect, Regime, converges_almost_surely, noise_adds_up
 from peerpressure.theory._stationary import fluctuation
-from peerpressure.theory._structure import SAME, NoiselessLimit, is_covered, period_of
+from peerpressure.theory._structure import SAME, Component, NoiselessLimit, is_covered, period_of
 from peerpressure.theory._verdict import Connectivity, HiddenOutcome, Verdict
 
 # Up to this size the constants of the rates, which take a linear solve, are computed too.
@@ -259,7 +259,12 @@ def _of_components(found: Analysis) -> Reasons:
     if departure is not None and found.decided and outcome in (Outcome.CONSENSUS, Outcome.UNKNOWN):
         code = ReasonCode.LIMIT_IS_V if outcome is Outcome.CONSENSUS else ReasonCode.LIMIT_UNRESOLVED
         bound = max(departure.bias, departure.std, departure.swing) + departure.resolution
-        return [*_start_remembered(long_run), _reason(code, v=v, bound=bound, **asdict(departure))]
+        remembered = _start_remembered(long_run) if long_run.regime is Regime.FAST else []
+        return [*remembered, _reason(code, v=v, bound=bound, **asdict(departure))]
+    agree = outcome in (Outcome.CONSENSUS, Outcome.BIASED_CONSENSUS, Outcome.NEUTRAL)
+    if long_run.regime is Regime.BOUNDED and long_run.structure.constant_opinions and agree:
+        # Signs cancel by coincidence.
+        return _of_law(long_run)
     return _OUTCOMES[outcome](long_run, found.limit)
 
 
@@ -311,7 +316,9 @@ def _named(classes: tuple[RecurrentClass, ...]) -> Reasons:
         else:
             code = ReasonCode.CLASS_LIMIT if np.all(part.camp == 1) else ReasonCode.CLASS_CAMPS
             code = ReasonCode.CLASS_UNBOUNDED if math.isinf(part.std) else code
-            reasons.append(Reason(code, values | {"mean": part.value, "opposite": -part.value, "std": part.std}))
+            camps = "" if np.all(part.camp == 1) else ", with the opposite sign in the second of two camps"
+            values |= {"mean": part.value, "opposite": -part.value, "std": part.std, "camps": camps}
+            reasons.append(Reason(code, values))
     return reasons
 
 
@@ -451,11 +458,18 @@ def _consensus(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
     # As for white noise; the factor of the memory is a reason of its own.
     sigma = omega.noise(long_run.deviations, 0.0)
     code = ReasonCode.NOISE_AVERAGES_SLOWLY if slowly else ReasonCode.NOISE_AVERAGES
-    reasons.append(_reason(code, sigma=sigma))
+    reasons.append(_reason(code, sigma=sigma, scale=_times_scale(long_run)))
     if 0 < abs(long_run.phi) < 1:
         factor = (omega.noise(long_run.deviations, long_run.phi) / sigma) ** 2
         reasons.append(_reason(ReasonCode.NOISE_MEMORY, factor=factor))
     return [*reasons, Reason(_CONVERGENCE[converges_almost_surely(long_run.model)])]
+
+
+def _times_scale(long_run: LongRun) -> str:
+    """Return what the deviation of one step is to be multiplied by, in words, where noise changes over time."""
+    times = np.geomspace(1.0, LATE, 8)
+    constant = not np.ptp(long_run.model.noise.time_scale.pressure(times))
+    return "" if constant else " times the scale of the noise at t"
 
 
 def _biased(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
@@ -480,8 +494,7 @@ def _noise_in_the_limit(long_run: LongRun, limit: ConsensusLimit | None) -> Reas
         return Reason(ReasonCode.NOISE_WANDERS, values)
     if not long_run.noise_grows:
         return Reason(ReasonCode.FROZEN_NOISE, values | {"std": std})
-    sigma = math.nan if long_run.omega is None else long_run.omega.noise(long_run.deviations, 1.0)
-    return Reason(ReasonCode.FROZEN_NOISE_GROWS, values | {"std": sigma})
+    return Reason(ReasonCode.FROZEN_NOISE_GROWS, values)
 
 
 def _start_remembered(long_run: LongRun) -> Reasons:
@@ -491,7 +504,7 @@ def _start_remembered(long_run: LongRun) -> Reasons:
     elif long_run.model.is_plain and not long_run.continuous and not long_run.structure.components[0].periodic:
         directed = long_run.model.network.directed
         reasons.append(Reason(ReasonCode.APERIODIC_DIRECTED if directed else ReasonCode.APERIODIC))
-    elif long_run.model.is_plain and long_run.outcome is not Outcome.OSCILLATION:
+    elif long_run.model.is_plain and long_run.outcome not in (Outcome.OSCILLATION, Outcome.UNKNOWN):
         reasons.append(Reason(ReasonCode.SIDES_AGREE))
     return reasons
 
@@ -502,7 +515,11 @@ def _limit(long_run: LongRun, limit: ConsensusLimit | None) -> Reason:
         digit = shown_digit([limit.mean, v], limit.residual)
         code = ReasonCode.RANDOM_LIMIT if long_run.lazy and limit.std > 0 else ReasonCode.LIMIT
         return _reason(code, mean=limit.mean, std=limit.std, v=v, error=limit.residual, digit=digit)
-    if long_run.noise is NoiseEffect.WANDERS:
+    if long_run.lazy and limit is None and long_run.noise is not NoiseEffect.WANDERS:
+        return _reason(ReasonCode.LIMIT_DEPENDS_ON_UPDATES, v=v)
+    # Frozen noise whose shares Σ σ_t/ρ_t diverge moves the value without bound, too.
+    unbounded = long_run.regime is Regime.FAST and noise_adds_up(long_run.model) is False
+    if long_run.noise is NoiseEffect.WANDERS or (long_run.noise is NoiseEffect.STAYS and unbounded):
         return _reason(ReasonCode.LIMIT_UNBOUNDED, v=v)
     # Another record of the same process would have another limit.
     if long_run.structure.law is not None:
@@ -545,8 +562,9 @@ def _oscillation(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
 
 
 def _phases_driven(long_run: LongRun) -> Reason:
-    # A common value that adapting opinions move is not v.
-    mean = long_run.model.consensus_value if long_run.structure.constant_opinions else math.nan
+    # Several components have no common value, and one that adapting opinions move has no closed form.
+    (first, *others), constant = long_run.structure.components, long_run.structure.constant_opinions
+    mean = first.value if constant and not others and first.value is not None else math.nan
     frozen = long_run.phi == 1
     return _reason(ReasonCode.CLASSES_DRIVEN_BY_NOISE if frozen else ReasonCode.PHASES_DRIVEN_BY_NOISE, mean=mean)
 
@@ -563,13 +581,11 @@ def _disagreement(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
     if structure.all_isolated and structure.keeps:
         return [Reason(ReasonCode.KEPT_OPINIONS)]
     if structure.all_isolated:
-        return alone or [Reason(ReasonCode.OWN_OPINIONS)]
+        return alone or [_reason(ReasonCode.OWN_OPINIONS, noise=_own_noise(long_run))]
     if structure.opinions.detached:
         return alone or [Reason(ReasonCode.BOUNDED_PRESSURE)]
     if structure.limit is not NoiselessLimit.DISAGREEMENT:
-        mean, std = (math.nan, math.nan) if limit is None else (limit.mean, limit.std)
-        code = ReasonCode.OWN_NOISE if long_run.hidden_agrees else ReasonCode.OWN_NOISE_KEPT
-        return [_reason(code, mean=mean, std=std)]
+        return [_shown_noise(long_run, limit)]
     states = stationary_states(long_run)
     returns = structure.law is not None and structure.intermittent
     mean_states = Reason(ReasonCode.RETURN_TO_OPINIONS if returns else ReasonCode.BOUNDED_PRESSURE)
@@ -578,6 +594,24 @@ def _disagreement(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
         mean_states = _reason(code, low=float(states.min()), high=float(states.max()))
     static = omega is not None or long_run.model.is_constant
     return [mean_states, _fluctuation(long_run)] if static else [mean_states]
+
+
+def _own_noise(long_run: LongRun) -> str:
+    """Return what an agent without neighbours shows besides its opinion, in words."""
+    noise = long_run.model.noise
+    lasts = not noise.is_zero and noise.time_scale.growth.limit != 0
+    return " and its own noise" if lasts else ""
+
+
+def _shown_noise(long_run: LongRun, limit: ConsensusLimit | None) -> Reason:
+    if long_run.structure.constant_opinions:
+        return Reason(ReasonCode.FLUCTUATION_UNKNOWN)
+    mean, std = (math.nan, math.nan) if limit is None else (limit.mean, limit.std)
+    # Under high pressure only agents without neighbours show their own noise.
+    bounded = long_run.regime is Regime.BOUNDED
+    who = "all agents keep" if bounded else "agents who are isolated at times keep"
+    code = ReasonCode.OWN_NOISE if long_run.hidden_agrees else ReasonCode.OWN_NOISE_KEPT
+    return _reason(code, mean=mean, std=std, who=who)
 
 
 def _fluctuation(long_run: LongRun) -> Reason:
@@ -604,9 +638,9 @@ def _fluctuation(long_run: LongRun) -> Reason:
 def _clusters(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
     structure, v = long_run.structure, long_run.model.consensus_value
     # Components are sorted by size, so the largest are named.
-    known = [(part.agents.size, part.value) for part in structure.components if part.value is not None][:NAMED]
+    known = [part for part in structure.components if part.value is not None][:NAMED]
     reasons = [_reason(ReasonCode.COMPONENT_LIMITS_DIFFER, v=v)]
-    reasons += [_reason(ReasonCode.COMPONENT_LIMIT, agents=size, mean=value) for size, value in known]
+    reasons += [_component(long_run, part) for part in known]
     if len(known) < len(structure.components):
         reasons.append(_reason(ReasonCode.COMPONENTS_NOT_NAMED, components=len(structure.components) - len(known)))
     alone = structure.components[-1].agents.size == 1 and not structure.keeps
@@ -616,6 +650,30 @@ def _clusters(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
     elif long_run.noise is NoiseEffect.WANDERS and structure.opinions.random_walk:
         reasons.append(Reason(ReasonCode.COMPONENTS_WANDER))
     return reasons
+
+
+def _component(long_run: LongRun, part: Component) -> Reason:
+    mean, std = math.nan if part.value is None else part.value, _component_deviation(long_run, part)
+    if std is None:
+        return _reason(ReasonCode.COMPONENT_MEAN, agents=part.agents.size, mean=mean)
+    return _reason(ReasonCode.COMPONENT_LIMIT, agents=part.agents.size, mean=mean, std=std)
+
+
+def _component_deviation(long_run: LongRun, part: Component) -> float | None:
+    """Return the deviation of the limit of a component over the noise; None where it has none, or it is not known."""
+    structure, noise, scale = long_run.structure, long_run.noise, long_run.model.noise.time_scale.growth.limit
+    alone = part.agents.size == 1
+    if noise is NoiseEffect.NONE:
+        return 0.0
+    if not (structure.constant_opinions and long_run.regime.reaches_value) or (alone and structure.keeps):
+        return None
+    if noise is NoiseEffect.VANISHES:
+        # An agent without neighbours has nobody to average its noise with.
+        return None if alone and scale != 0 else 0.0
+    if noise is not NoiseEffect.STAYS or scale is None or math.isinf(scale) or not (alone or part.omega):
+        return None
+    w = np.ones(1) if part.omega is None else part.omega.influence[part.agents]
+    return float(np.linalg.norm(w * long_run.deviations[part.agents]) / w.sum()) * scale
 
 
 def _periodic(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
@@ -698,8 +756,8 @@ def _unknown(long_run: LongRun, horizon: int | None, weight: float | None) -> Re
         code = ReasonCode.UNKNOWN_ADAPTATION
     elif long_run.regime is not Regime.UNKNOWN and long_run.noise is NoiseEffect.UNKNOWN:
         code = ReasonCode.UNKNOWN_NOISE
-    elif long_run.regime.reaches_value and long_run.structure.networks is not None and not long_run.growth.is_regular:
-        code = ReasonCode.UNKNOWN_PHASES
+    elif long_run.regime is not Regime.UNKNOWN and long_run.structure.networks is not None:
+        code = _undecided(long_run)
     system, pressure = long_run.system, long_run.model.pressure
     if horizon is None and isinstance(pressure, Table) and long_run.model.is_plain and not long_run.continuous:
         horizon = pressure.values.size
@@ -711,6 +769,17 @@ def _unknown(long_run: LongRun, horizon: int | None, weight: float | None) -> Re
     first, last = (float(value) for value in rho)
     seen = _reason(ReasonCode.FINITE_HORIZON, steps=horizon, first=first, last=last, weight=weight)
     return [Reason(code), seen]
+
+
+def _undecided(long_run: LongRun) -> ReasonCode:
+    """Return why the outcome is open although pressure, noise and adaptation are known."""
+    networks, parts = long_run.structure.networks, long_run.structure.components
+    if not any(part.limit is NoiselessLimit.UNKNOWN for part in parts):
+        return ReasonCode.UNKNOWN_NOISE
+    if long_run.growth.is_regular:
+        return ReasonCode.UNKNOWN_ANCHORS
+    static = networks is not None and networks.count == 1
+    return ReasonCode.UNKNOWN_PHASES if static else ReasonCode.UNKNOWN_REPETITION
 
 
 _CONVERGENCE: Mapping[bool | None, ReasonCode] = {

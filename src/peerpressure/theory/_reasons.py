@@ -80,6 +80,7 @@ class ReasonCode(StrEnum):
     SIDES_AGREE = "sides_agree"
     LIMIT_DEPENDS_ON_NOISE = "limit_depends_on_noise"
     LIMIT_DEPENDS_ON_NETWORK = "limit_depends_on_network"
+    LIMIT_DEPENDS_ON_UPDATES = "limit_depends_on_updates"
     LIMIT_UNBOUNDED = "limit_unbounded"
     NOISE_WANDERS = "noise_wanders"
     FROZEN_NOISE = "frozen_noise"
@@ -116,6 +117,7 @@ class ReasonCode(StrEnum):
     FROZEN_MODE_DEVIATION = "frozen_mode_deviation"
     # Clusters, periodic limits and random walks.
     COMPONENT_LIMIT = "component_limit"
+    COMPONENT_MEAN = "component_mean"
     COMPONENT_LIMITS_DIFFER = "component_limits_differ"
     COMPONENTS_NOT_NAMED = "components_not_named"
     ISOLATED_RANDOM_WALKS = "isolated_random_walks"
@@ -135,10 +137,11 @@ class ReasonCode(StrEnum):
     # Unknown.
     UNKNOWN_GROWTH = "unknown_growth"
     UNKNOWN_PHASES = "unknown_phases"
+    UNKNOWN_REPETITION = "unknown_repetition"
+    UNKNOWN_ANCHORS = "unknown_anchors"
     UNKNOWN_NOISE = "unknown_noise"
     UNKNOWN_ADAPTATION = "unknown_adaptation"
     UNKNOWN_LAW = "unknown_law"
-    UNKNOWN_CONTINUOUS = "unknown_continuous"
     NETWORK_NOT_COVERED = "network_not_covered"
     ACTIVATION_NOT_COVERED = "activation_not_covered"
     TOO_MANY_CLASSES = "too_many_classes"
@@ -298,10 +301,10 @@ SENTENCES: Mapping[ReasonCode, str] = {
     ),
     ReasonCode.MARGINAL_RATE: "The start fades like exp(−κ {condition}), for which no power of t is claimed.",
     ReasonCode.FOLLOWS_FIXED_POINT: "The common value follows its fixed point, with a bias of order 1/ρ_t.",
-    ReasonCode.NOISE_AVERAGES: "Noise averages out in the common value, where one step has σ̄ = {sigma:.3g}.",
+    ReasonCode.NOISE_AVERAGES: "Noise averages out in the common value, where one step has σ̄ = {sigma:.3g}{scale}.",
     ReasonCode.NOISE_AVERAGES_SLOWLY: (
         "Noise averages out slowly: its variance in the common value is about κσ̄²/(2ρ_t), "
-        "where one step has σ̄ = {sigma:.3g}."
+        "where one step has σ̄ = {sigma:.3g}{scale}."
     ),
     ReasonCode.NOISE_FADES: "Each agent draws its noise once, and it fades, so that none is left in the common value.",
     ReasonCode.NOISE_MEMORY: "AR(1) memory multiplies the variance by {factor:.3g}.",
@@ -343,8 +346,8 @@ SENTENCES: Mapping[ReasonCode, str] = {
         "A class of {agents:agents} has period {period:,}, and passes different values on for ever."
     ),
     ReasonCode.CLASS_UNBOUNDED: (
-        "A class of {agents:agents} has a common value of mean {mean:.4g}, with the opposite sign in the second of two "
-        "camps; its noise is drawn once and grows, and the standard deviation of the value grows without bound."
+        "A class of {agents:agents} has a common value of mean {mean:.4g}{camps}; its noise is drawn once and grows, "
+        "and the standard deviation of the value grows without bound."
     ),
     ReasonCode.TRANSIENT_FOLLOW: (
         "Outside of the classes: {agents:agents}, whose own opinions do not count in the long run; the mean limit "
@@ -359,7 +362,7 @@ SENTENCES: Mapping[ReasonCode, str] = {
         "these values."
     ),
     ReasonCode.CONTINUOUS_DAMPING: (
-        "In continuous time the difference between the two sides of the network fades like e^(−2t)."
+        "In continuous time the swing between the two sides of the network fades like e^(−2t)."
     ),
     ReasonCode.LIMIT: "All agents converge to {mean:to {digit}}{std:±.2g}, while v = {v:to {digit}}.",
     ReasonCode.RANDOM_LIMIT: (
@@ -367,31 +370,37 @@ SENTENCES: Mapping[ReasonCode, str] = {
         "the runs, while v = {v:to {digit}}."
     ),
     ReasonCode.LIMIT_IS_V: (
-        "All the same, all agents converge to v = {v:.6g}: what the limit keeps of the start is at most {bound:.1g}."
+        "All the same, all agents converge to v = {v:.6g}: the limit differs from it by at most {bound:.1g}."
     ),
     ReasonCode.LIMIT_UNRESOLVED: (
-        "The limit differs from v = {v:.6g} by {bias:.1g} and its phases by {swing:.1g}, which is less than can be "
-        "resolved, {resolution:.1g}."
+        "The limit differs from v = {v:.6g} by {bias:.2g} and its phases by {swing:.2g}, which is not told from 0: "
+        "the error of the computation is {resolution:.2g}."
     ),
     ReasonCode.SIDES_AGREE: "The network is bipartite, but its two sides come to the same value.",
     ReasonCode.LIMIT_DEPENDS_ON_NOISE: (
-        "The limit depends on the start and on growing noise, and not on v = {v:.6g} alone."
+        "The limit depends on the start and on the noise, and not on v = {v:.6g} alone."
+    ),
+    ReasonCode.LIMIT_DEPENDS_ON_UPDATES: (
+        "In each run all agents come to one value, which depends on the start and on who updates when, and not on "
+        "v = {v:.6g} alone."
     ),
     ReasonCode.LIMIT_DEPENDS_ON_NETWORK: (
         "All agents converge to a value that depends on which edges are present, and not on v = {v:.6g} alone."
     ),
-    ReasonCode.LIMIT_UNBOUNDED: "The limit has a variance that grows without bound, and is not v = {v:.6g}.",
+    ReasonCode.LIMIT_UNBOUNDED: (
+        "The variance of the common value grows without bound, and it does not settle on v = {v:.6g}."
+    ),
     ReasonCode.NOISE_WANDERS: (
         "Noise grows too fast to be averaged out, σ_t²/ρ_t does not go to 0: agents agree, but on a value that "
         "keeps wandering{mean:about .6g}, while v = {v:.6g}."
     ),
     ReasonCode.FROZEN_NOISE: (
         "Each agent draws its noise once, so that all agents agree on the mean of the noisy opinions: {mean:.6g} plus "
-        "an error of standard deviation {std:.3g} that no waiting removes, while v = {v:.6g}."
+        "an error{std:of standard deviation .3g} that no waiting removes, while v = {v:.6g}."
     ),
     ReasonCode.FROZEN_NOISE_GROWS: (
         "Each agent draws its noise once, so that all agents agree on the mean of the noisy opinions: {mean:.6g} plus "
-        "an error of standard deviation {std:.3g} that grows with the noise, while v = {v:.6g}."
+        "an error that grows with the noise and has no bound, while v = {v:.6g}."
     ),
     ReasonCode.ISOLATED_SOURCE: "All public opinions can be traced back to one agent who is isolated at times.",
     ReasonCode.DEGREES_CHANGE: (
@@ -417,7 +426,7 @@ SENTENCES: Mapping[ReasonCode, str] = {
         "{periodic:,} of {components:,} components are bipartite, and their two sides keep exchanging different values."
     ),
     ReasonCode.PHASES_DRIVEN_BY_NOISE: (
-        "Noise grows too fast to be averaged out, σ_t²/ρ_t does not go to 0, and the network is periodic: its sides "
+        "Noise grows too fast to be averaged out, σ_t²/ρ_t does not go to 0, and the network is periodic: its parts "
         "keep oscillating against each other{mean:about .6g}."
     ),
     ReasonCode.CLASSES_DRIVEN_BY_NOISE: (
@@ -426,16 +435,17 @@ SENTENCES: Mapping[ReasonCode, str] = {
     ),
     ReasonCode.NOISE_OUTGROWS_PRESSURE: "Noise grows at least as fast as pressure, so that agents never agree.",
     ReasonCode.OWN_OPINIONS: (
-        "Every agent keeps its own opinion. Ask for a number of steps to see the public opinions before."
+        "Every agent shows its own opinion{noise}. Ask for a number of steps to see the public opinions before."
     ),
     ReasonCode.KEPT_OPINIONS: (
         "Every agent keeps its last public opinion. Ask for a number of steps to see the public opinions before."
     ),
     ReasonCode.OWN_NOISE: (
-        "Hidden opinions agree, but every agent keeps showing its own noise{mean:about .4g}{std:±.2g}."
+        "Hidden opinions come to a common value{mean:about .4g}{std:±.2g}, but {who} showing noise of their own."
     ),
     ReasonCode.OWN_NOISE_KEPT: (
-        "Every agent keeps showing its own noise, and its hidden opinion follows it{mean:about .4g}{std:±.2g}."
+        "Noise does not average out: {who} showing noise of their own{mean:about .4g}, and hidden opinions that adapt "
+        "follow it."
     ),
     ReasonCode.BOUNDED_PRESSURE: "Bounded pressure leaves agents apart.",
     ReasonCode.STATIONARY_MEAN: (
@@ -458,7 +468,7 @@ SENTENCES: Mapping[ReasonCode, str] = {
     ReasonCode.FLUCTUATION_FADES: "The noise fades, and with it their fluctuation.",
     ReasonCode.FLUCTUATION_UNKNOWN: "Noise keeps them moving.",
     ReasonCode.FLUCTUATION_GROWS: "Their scatter grows as the noise does.",
-    ReasonCode.FROZEN_SHIFT: "Frozen noise shifts them once and for all.",
+    ReasonCode.FROZEN_SHIFT: "Frozen noise, which is drawn once, shifts them.",
     ReasonCode.FROZEN_DEVIATION: (
         "Frozen noise shifts them once and for all, by a standard deviation of {low:.3g} to {high:.3g}, and the "
         "consensus mode, their mean weighted by {weights}, by {std:.3g}."
@@ -467,9 +477,12 @@ SENTENCES: Mapping[ReasonCode, str] = {
         "Frozen noise shifts them once and for all, and the consensus mode, their mean weighted by {weights}, by a "
         "standard deviation of {std:.3g}."
     ),
-    ReasonCode.COMPONENT_LIMIT: "A component of {agents:agents} converges to {mean:.4g}.",
+    ReasonCode.COMPONENT_LIMIT: "A component of {agents:agents} converges to {mean:.4g}{std:±.2g}.",
+    ReasonCode.COMPONENT_MEAN: (
+        "In a component of {agents:agents} opinions have the mean limit {mean:.4g}, from which noise moves them."
+    ),
     ReasonCode.COMPONENTS_NOT_NAMED: "Components not named here: {components:,}.",
-    ReasonCode.COMPONENT_LIMITS_DIFFER: "Each component has a limit of its own, while v = {v:.6g}.",
+    ReasonCode.COMPONENT_LIMITS_DIFFER: "Each component has a value of its own, while v = {v:.6g}.",
     ReasonCode.ISOLATED_RANDOM_WALKS: (
         "Agents that nobody influences adapt to their own noise for ever, and drift apart."
     ),
@@ -514,13 +527,17 @@ SENTENCES: Mapping[ReasonCode, str] = {
         "Opinions pass through the network in turns that never mix, and pressure that keeps rising and falling may "
         "weigh the turns differently: whether they come to one value is not known."
     ),
+    ReasonCode.UNKNOWN_REPETITION: (
+        "Pressure that keeps rising and falling may weigh the steps of a network that repeats differently, and to "
+        "what that leads is not known."
+    ),
+    ReasonCode.UNKNOWN_ANCHORS: (
+        "Agents who never adapt have a share in the common value that shrinks as pressure grows, and whether it is "
+        "enough to hold the value in place is not known."
+    ),
     ReasonCode.UNKNOWN_NOISE: "How the noise grows over time is not known, and so the outcome is not either.",
     ReasonCode.UNKNOWN_ADAPTATION: (
         "How hidden opinions adapt at late times is not known, and so the outcome is not either."
-    ),
-    ReasonCode.UNKNOWN_CONTINUOUS: (
-        "The results on adaptation and on networks that change are those of discrete time; in continuous time the "
-        "outcome is not known. Forecasts are exact."
     ),
     ReasonCode.UNKNOWN_LAW: "For this process no result is known, and so the outcome is not known either.",
     ReasonCode.NETWORK_NOT_COVERED: (
@@ -575,8 +592,9 @@ class _Sentences(Formatter):
             return "one agent" if value == 1 else f"{value:,} agents"
         if format_spec.startswith("±"):
             return f" ± {value:{format_spec[1:]}}" if 0 < value < math.inf else ""
-        if format_spec.startswith("about "):
-            return "" if math.isnan(value) else f" about {value:{format_spec[6:]}}"
+        if format_spec.startswith(("about ", "of ")):
+            words, _, digits = format_spec.rpartition(" ")
+            return "" if math.isnan(value) else f" {words} {value:{digits}}"
         return format(value, format_spec)
 
 

@@ -352,7 +352,8 @@ class _Analysis:
     def _weighs_differently(self, classes: Agents) -> bool:
         """Whether opinions do not have the same weights in all of these closed classes."""
         sequences = [self._omega(int(number)) for number in classes]
-        shares = [omega.influence / omega.kappa for omega in sequences if omega is not None]
+        # A class whose opinions do not count at all has shares of 0.
+        shares = [omega.influence / (omega.kappa or 1.0) for omega in sequences if omega is not None]
         return len(shares) < len(sequences) or bool(np.ptp(np.stack(shares), axis=0).max() > SAME)
 
     def _joined_by_opinions(self, agents: Agents, classes: Agents) -> Component:
