@@ -76,7 +76,7 @@ def outcomes(model: Combination, kinds: NDArray[np.object_], late: Reading) -> s
         common = growing.all() and apart.max() < 0.05 * late.std.max()
         if common and "0.2" in model.scale:
             # Growing noise may also move a value that is held in place, or drive agents apart, more slowly.
-            return {Outcome.RANDOM_WALK, Outcome.BIASED_CONSENSUS, Outcome.DISAGREEMENT}
+            return {Outcome.RANDOM_WALK, Outcome.BIASED_CONSENSUS, Outcome.DISAGREEMENT, Outcome.BIPARTITE}
         return {Outcome.RANDOM_WALK} if common else {Outcome.CLUSTERS, Outcome.DISAGREEMENT}
     if np.any(kinds == Kind.PERIODIC):
         return {Outcome.PERIODIC, Outcome.OSCILLATION}
@@ -104,7 +104,9 @@ def _laws(model: Combination, verdict: Verdict, kinds: NDArray[np.object_], late
     for i in different:
         # A variance or a swing near its threshold may be called either way.
         near = late.variance.mean(axis=0)[i] < 4 * VARIANCES * size**2 and np.ptp(late.mean[:, i]) < 4 * SWING * size
-        if not near:
+        # Where noise grows, so do fluctuations about a mean that is restored.
+        grows = "0.2" in model.scale and law.kind[i] is Kind.FLUCTUATES and kinds[i] is Kind.WALKS
+        if not (near or grows):
             wrong.append(f"agent {i} {law.kind[i].value}, true is {kinds[i].value}")
     for k, mean in enumerate(late.mean):
         said = law.at(late.t - len(late.mean) + 1 + k)
