@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure import Constant, Model, Network, simulate
-from peerpressure.networks._classes import phases
+from peerpressure.chain import phases
 from peerpressure.schedules import as_schedule
 from peerpressure.theory import consensus_limit
 

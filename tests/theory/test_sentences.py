@@ -1390,15 +1390,16 @@ def test_what_is_not_known_is_not_given() -> None:
 
 
 def test_a_process_without_a_result_is_not_one_of_those_with_one() -> None:
-    with_memory, without = edge_markovian(5, 0.3, 0.3, 40, seed=1), gossip(cycle(5), 40, seed=1)
-    lost, known = (diagnose(Model(one, SIX[:5], isolated="keep", pressure=Power(2))) for one in (with_memory, without))
-    assert ReasonCode.UNKNOWN_LAW in codes(lost)
-    assert ReasonCode.UNKNOWN_LAW not in codes(known)
+    processes = edge_markovian(cycle(5), 0.2, 0.3, 40, seed=1), gossip(cycle(5), 40, seed=1)
+    remembers, independent = (diagnose(Model(each, SIX[:5], isolated="keep", pressure=Power(2))) for each in processes)
+    assert ReasonCode.UNKNOWN_LAW in codes(remembers)
+    assert ReasonCode.UNKNOWN_LAW not in codes(independent)
 
 
-def test_forecasts_in_continuous_time_are_exact_on_networks_that_change() -> None:
+def test_forecasts_in_continuous_time_are_exact_on_networks_that_repeat() -> None:
     model = Model(in_rounds([(0, 1), (1, 2)], [(0, 2), (1, 2)], n=3), [0.0, 1.0, 5.0], [1.0, 2.0, 3.0], pressure=2)
     verdict = diagnose(SDE(model, step=0.25), 12)
+    assert ReasonCode.PERIODIC_LAW in codes(verdict)
     assert verdict.forecast is not None
     y, step = model.start_state.copy(), 1e-3
     for k in range(3_000):
@@ -1419,6 +1420,7 @@ def test_networks_without_a_result_have_the_premises_that_are_named() -> None:
         assert found == {"classes": 2}
     # Growing pressure and bounded noise, or bounded pressure and equal opinions, are covered.
     covered: list[dict[str, Any]] = [{}, {"noise": Gaussian(0.3)}, {"noise": Gaussian(0.3), "pressure": 2.0}]
+    covered.append({"adaptation": 0.1})
     for parts in covered:
         assert ReasonCode.NETWORK_NOT_COVERED not in codes(diagnose(Model(HERALDS, [1, 1, 1], **parts)))
 

@@ -12,6 +12,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import peerpressure as pp
 from tests.truth.case import Array, curve
@@ -139,7 +140,7 @@ def _drawn(kind: str, rng: np.random.Generator) -> dict[str, Any]:
     return {"network": pp.networks.failing_edges(pp.Network(A), failing, 20, seed=1), "phases": (parts,)}
 
 
-def _subset(A: Array, i: Array, j: Array) -> Array:
+def _subset(A: Array, i: NDArray[np.int64], j: NDArray[np.int64]) -> Array:
     kept = np.zeros_like(A)
     kept[i, j] = kept[j, i] = A[i, j]
     return kept
@@ -208,4 +209,5 @@ def coefficients(model: Combination, times: Array) -> tuple[float, float, float]
     relief = 1 / curve(model.pressure)(times)
     sigma, power = curve(model.scale)(times), 1 if model.phi == 1 else 2
     mean = float(relief.mean())
-    return mean, *(float(np.mean(x**power) ** (1 / power)) for x in (sigma * relief / mean, sigma))
+    weighted, plain = (float(np.mean(x**power) ** (1 / power)) for x in (sigma * relief / mean, sigma))
+    return mean, weighted, plain

@@ -14,7 +14,6 @@ from tests.truth.second_moments import Reading, late_laws
 
 # Shares of the scale of opinions: of means, and of variances, to which laws agree; and what counts as movement.
 MEANS, VARIANCES, SWING, MOVED, APART = 2e-3, 3e-4, 1e-4, 1e-7, 5e-3
-MOVING = [Kind.WALKS, Kind.DRIFTS]
 # By which factor a variance grows from 4·10⁶ to 10¹⁰ steps if it is unbounded, that of log² t at least.
 GROWS = 1.4
 
@@ -37,10 +36,10 @@ def judge(model: Combination) -> Judgement:
         return Judgement(model.name, unknown=verdict.reasons[-1].code.value)
     early, late = late_laws(model)
     kinds = true_kinds(model, early, late)
-    claimed, grown = np.isin(verdict.law.kind, MOVING), late.variance.mean(axis=0) > 1.01 * early.variance.mean(axis=0)
+    claimed, grown = _moving(verdict.law.kind), late.variance.mean(axis=0) > 1.01 * early.variance.mean(axis=0)
     falls = late.variance.mean(axis=0) < 0.9 * early.variance.mean(axis=0)
     slow = falls & (verdict.law.kind == Kind.CONVERGES) & (kinds != Kind.CONVERGES)
-    if np.any(claimed & ~np.isin(kinds, MOVING) & grown) or np.any(slow):
+    if np.any(claimed & ~_moving(kinds) & grown) or np.any(slow):
         # What grows like log t beside a larger variance, or falls like a small power of t, is not told from a limit.
         return Judgement(model.name, open=True)
     expected = outcomes(model, kinds, late)
@@ -49,6 +48,10 @@ def judge(model: Combination) -> Judgement:
         wrong.append(f"{verdict.outcome.name} instead of {' or '.join(sorted(one.name for one in expected))}")
     wrong += _laws(model, verdict, kinds, late)
     return Judgement(model.name, tuple(wrong), without_std=bool(np.any(np.isnan(verdict.law.std))))
+
+
+def _moving(kinds: NDArray[np.object_]) -> NDArray[np.bool_]:
+    return np.asarray((kinds == Kind.WALKS) | (kinds == Kind.DRIFTS))
 
 
 def true_kinds(model: Combination, early: Reading, late: Reading) -> NDArray[np.object_]:
@@ -68,12 +71,12 @@ def outcomes(model: Combination, kinds: NDArray[np.object_], late: Reading) -> s
     signed = "balanced" in model.name
     apart = np.minimum(late.apart(), late.apart(-1)) if signed else late.apart()
     together = bool(apart.max() < APART * model.size)
-    growing = np.isin(kinds, MOVING)
+    growing = _moving(kinds)
     if growing.any():
         common = growing.all() and apart.max() < 0.05 * late.std.max()
         if common and "0.2" in model.scale:
             # Growing noise may also move a value that is held in place, or drive agents apart, more slowly.
-            return {Outcome.RANDOM_WALK, Outcome.BIASED_CONSENSUS, Outcome.DISAGREEMENT}
+            return {Outcome.RANDOM_WALK, Outcome.BIASED_CONSENSUS, Outcome.DISAGREEMENT, Outcome.BIPARTITE}
         return {Outcome.RANDOM_WALK} if common else {Outcome.CLUSTERS, Outcome.DISAGREEMENT}
     if np.any(kinds == Kind.PERIODIC):
         return {Outcome.PERIODIC, Outcome.OSCILLATION}
@@ -101,7 +104,9 @@ def _laws(model: Combination, verdict: Verdict, kinds: NDArray[np.object_], late
     for i in different:
         # A variance or a swing near its threshold may be called either way.
         near = late.variance.mean(axis=0)[i] < 4 * VARIANCES * size**2 and np.ptp(late.mean[:, i]) < 4 * SWING * size
-        if not near:
+        # Where noise grows, so do fluctuations about a mean that is restored.
+        grows = "0.2" in model.scale and law.kind[i] is Kind.FLUCTUATES and kinds[i] is Kind.WALKS
+        if not (near or grows):
             wrong.append(f"agent {i} {law.kind[i].value}, true is {kinds[i].value}")
     for k, mean in enumerate(late.mean):
         said = law.at(late.t - len(late.mean) + 1 + k)
@@ -111,7 +116,7 @@ def _laws(model: Combination, verdict: Verdict, kinds: NDArray[np.object_], late
         if np.abs(said - mean).max() > MEANS * size:
             wrong.append(f"means {said.round(4)}, true are {mean.round(4)}")
             break
-    finite = np.isfinite(law.std) & ~np.isin(kinds, MOVING)
+    finite = np.isfinite(law.std) & ~_moving(kinds)
     variance = late.variance.mean(axis=0)
     off = np.abs(law.std[finite] ** 2 - variance[finite])
     if np.any(off > VARIANCES * size**2 + 2e-3 * variance[finite]):

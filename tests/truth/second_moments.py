@@ -35,12 +35,13 @@ class Reading:
 
     @property
     def std(self) -> Array:
-        return np.sqrt(np.maximum(self.variance.mean(axis=0), 0.0))
+        return np.asarray(np.sqrt(np.maximum(self.variance.mean(axis=0), 0.0)))
 
     def apart(self, sign: int = 1) -> Array:
         """Return the root mean square of y_i − y_j, or of y_i + y_j for sign −1, the largest over the round."""
         own = np.einsum("kii->ki", self.second)
-        return np.sqrt(np.maximum((own[:, :, None] + own[:, None, :] - 2 * sign * self.second).max(axis=0), 0.0))
+        squares = (own[:, :, None] + own[:, None, :] - 2 * sign * self.second).max(axis=0)
+        return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
 
 
 Law = tuple[Array, Array, Array]  # of a step: probabilities (draws,), maps (draws, d, d) and the covariance of noise

@@ -110,8 +110,8 @@ def _with_value(part: RecurrentClass, long_run: LongRun, tolerance: float) -> Re
         # Pressure that depends on the phase of t may weight opinions and their opposites differently.
         irregular = part.rotates and not (long_run.growth.is_regular or long_run.continuous)
         return None if adapts or irregular else replace(part, value=None if periodic else 0.0)
-    if agents.size == 1 and adapts and not model.noise.is_zero:
-        # It adapts to its own noise for ever.
+    if agents.size == 1 and adapts and not (model.noise.is_zero and _shows_its_opinion(long_run, int(agents[0]))):
+        # It adapts to its own noise for ever, or to its own start.
         return None
     if agents.size == 1:
         std = _own_deviation(long_run, int(agents[0]))
@@ -125,6 +125,12 @@ def _with_value(part: RecurrentClass, long_run: LongRun, tolerance: float) -> Re
         return None
     assert limit is not None
     return replace(part, value=limit.mean, std=limit.std, kappa=alone.kappa, residual=limit.residual)
+
+
+def _shows_its_opinion(long_run: LongRun, agent: int) -> bool:
+    """Whether an agent who listens to nobody shows its hidden opinion at all times, or from the first step on."""
+    model = long_run.model
+    return not long_run.continuous or bool(model.start_state[agent] == model.x0[agent])
 
 
 def _own_deviation(long_run: LongRun, agent: int) -> float | None:

@@ -262,10 +262,10 @@ def _of_components(found: Analysis) -> Reasons:
         bound = max(departure.bias, departure.std, departure.swing) + departure.resolution
         remembered = _start_remembered(long_run) if long_run.regime is Regime.FAST else []
         return [*remembered, _reason(code, v=v, bound=bound, **asdict(departure))]
-    agrees = outcome in (Outcome.CONSENSUS, Outcome.BIASED_CONSENSUS)
-    if agrees and long_run.regime is Regime.BOUNDED and long_run.structure.constant_opinions:
-        # The fixed point is one value for all agents by coincidence.
-        return [_limit(long_run, found.limit)]
+    agree = outcome in (Outcome.CONSENSUS, Outcome.BIASED_CONSENSUS, Outcome.NEUTRAL)
+    if long_run.regime is Regime.BOUNDED and long_run.structure.constant_opinions and agree:
+        # Signs cancel by coincidence.
+        return _of_law(long_run)
     return _OUTCOMES[outcome](long_run, found.limit)
 
 
@@ -318,8 +318,8 @@ def _named(classes: tuple[RecurrentClass, ...]) -> Reasons:
             code = ReasonCode.CLASS_LIMIT if np.all(part.camp == 1) else ReasonCode.CLASS_CAMPS
             code = ReasonCode.CLASS_UNBOUNDED if math.isinf(part.std) else code
             camps = "" if np.all(part.camp == 1) else ", with the opposite sign in the second of two camps"
-            numbers: dict[str, Value] = {"mean": part.value, "opposite": -part.value, "std": part.std, "camps": camps}
-            reasons.append(Reason(code, values | numbers))
+            values |= {"mean": part.value, "opposite": -part.value, "std": part.std, "camps": camps}
+            reasons.append(Reason(code, values))
     return reasons
 
 
@@ -516,12 +516,12 @@ def _limit(long_run: LongRun, limit: ConsensusLimit | None) -> Reason:
         digit = shown_digit([limit.mean, v], limit.residual)
         code = ReasonCode.RANDOM_LIMIT if long_run.lazy and limit.std > 0 else ReasonCode.LIMIT
         return _reason(code, mean=limit.mean, std=limit.std, v=v, error=limit.residual, digit=digit)
+    if long_run.lazy and long_run.noise is not NoiseEffect.WANDERS:
+        return _reason(ReasonCode.LIMIT_DEPENDS_ON_UPDATES, v=v)
     # Frozen noise whose shares Σ σ_t/ρ_t diverge moves the value without bound, too.
     unbounded = long_run.regime is Regime.FAST and noise_adds_up(long_run.model) is False
     if long_run.noise is NoiseEffect.WANDERS or (long_run.noise is NoiseEffect.STAYS and unbounded):
         return _reason(ReasonCode.LIMIT_UNBOUNDED, v=v)
-    if long_run.lazy:
-        return _reason(ReasonCode.LIMIT_DEPENDS_ON_UPDATES, v=v)
     # Another record of the same process would have another limit.
     if long_run.structure.law is not None:
         return _reason(ReasonCode.LIMIT_DEPENDS_ON_NETWORK, v=v)
