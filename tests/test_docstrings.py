@@ -175,9 +175,8 @@ def _raised(found: Any) -> set[str]:
     constructor = [vars(found).get(name) for name in ("__init__", "__post_init__")] if inspect.isclass(found) else []
     # What dataclasses generate has no source.
     written = [one for one in constructor if inspect.isfunction(one) and one.__module__ == found.__module__]
-    functions = (
-        [found] if inspect.isfunction(found) else [one for one in written if "<" not in one.__code__.co_filename]
-    )
+    sources = [(one, inspect.unwrap(one).__code__.co_filename) for one in written]
+    functions = [found] if inspect.isfunction(found) else [one for one, source in sources if "<" not in source]
     trees = [ast.parse(textwrap.dedent(inspect.getsource(function))) for function in functions]
     nodes = [node for tree in trees for node in ast.walk(tree)]
     caught = {node for one in nodes if isinstance(one, ast.Try) for part in one.body for node in ast.walk(part)}

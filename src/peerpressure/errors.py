@@ -91,17 +91,17 @@ def message(rule: str, *, got: object, remedy: str) -> str:
     return f"{rule}, got {got}; {remedy}"
 
 
-def significant(value: float, digits: int) -> str:
+def _significant(value: float, digits: int) -> str:
     """Return a number with so many significant digits.
 
-    >>> significant(1234567.0, 3)
+    >>> _significant(1234567.0, 3)
     '1.23e+06'
     """
     return f"{value:.{digits}g}"
 
 
 def contrast(
-    bound: float, value: float, *, digits: int = 3, show: Callable[[float, int], str] = significant
+    bound: float, value: float, *, digits: int = 3, show: Callable[[float, int], str] = _significant
 ) -> tuple[str, str]:
     """Return a bound and the value that breaks it as texts that differ.
 

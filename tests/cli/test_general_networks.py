@@ -90,12 +90,13 @@ def test_a_sweep_over_the_signs_of_a_network(p: float, outcome: str) -> None:
 @pytest.mark.parametrize(
     ("words", "row"),
     [
-        (["--graph", "rival_camps:20:4"], "values of the camps  "),
+        (["--graph", "rival_camps:20:4"], "values of the camps "),
         (["--graph", "rival_camps:20:4:0.3"], "0, the neutral opinion"),
         (["--graph", "karate", "--zealots", "0"], "the opinion of the only agent who listens to nobody"),
-        (["--graph", "karate", "--zealots", "0,33"], "closed classes  2, with the values"),
+        (["--graph", "karate", "--zealots", "0,33"], "closed classes 2, with the values"),
         (["--graph", "followers:20:2"], "weighted by influence"),
     ],
 )
 def test_values_are_explained_in_plain_words(words: list[str], row: str, capfd: Captured) -> None:
-    assert row in run(capfd, "diagnose", *words).out
+    # The width of the columns depends on what else is told.
+    assert row in " ".join(run(capfd, "diagnose", *words).out.split())
