@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from dataclasses import replace
@@ -16,6 +17,7 @@ import peerpressure as pp
 from peerpressure.errors import InvalidInputError
 from peerpressure.measures import Experiment
 from peerpressure.privacy import DEFINITION, budget, calibrate, exposure, frontier
+from peerpressure.privacy._shifts import box_maximum
 from peerpressure.report.run import privacy_rows
 from peerpressure.scenario import scenario_from
 from tests.builders import random_model
@@ -24,12 +26,12 @@ from tests.privacy.dense import Joint
 
 N, T = 6, 5
 LAWS = {"gaussian": pp.Gaussian, "laplace": pp.Laplace, "student_t": pp.StudentT, "uniform": pp.noise.Uniform}
-QUESTIONS: dict[str, Callable[[pp.Model], Any]] = {
-    "budget": lambda model: budget(model, T),
-    "exposure": lambda model: exposure(model, T),
-    "calibrate": lambda model: calibrate(model, T, mu=1.0),
-    "frontier": lambda model: frontier(model, T, [1.0]),
-    "in continuous time": lambda model: budget(pp.SDE(model, step=0.1), T),
+QUESTIONS: dict[str, Callable[..., Any]] = {
+    "budget": lambda model, **how: budget(model, T, **how),
+    "exposure": lambda model, **how: exposure(model, T, **how),
+    "calibrate": lambda model, **how: calibrate(model, T, mu=1.0, **how),
+    "frontier": lambda model, **how: frontier(model, T, [1.0], **how),
+    "in continuous time": lambda model, **how: budget(pp.SDE(model, step=0.1), T, **how),
 }
 DEPENDENT: dict[str, Callable[[Any], Any]] = {
     "equal": lambda x: x,
@@ -41,9 +43,7 @@ DEPENDENT: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("ask", QUESTIONS.values(), ids=QUESTIONS)
 @pytest.mark.parametrize("start", DEPENDENT.values(), ids=DEPENDENT)
-def test_a_start_made_of_hidden_opinions_is_not_public(
-    ask: Callable[[pp.Model], Any], start: Callable[[Any], Any]
-) -> None:
+def test_a_start_made_of_hidden_opinions_is_not_public(ask: Callable[..., Any], start: Callable[[Any], Any]) -> None:
     model = random_model(N, noise=pp.Gaussian(5.0))
     leaking = replace(model, start=start(model.x0))
     with pytest.raises(InvalidInputError, match="does not depend on the hidden opinions"):
@@ -69,43 +69,54 @@ def test_two_agents_reveal_themselves_too(start: list[float]) -> None:
         ([0.0, 1.0, 0.3], [1e6, 1e6 + 1e-4, 1e6 + 2e-4]),
     ],
 )
-def test_other_starts_are_taken_as_public(hidden: list[float], start: list[float]) -> None:
+def test_other_starts_are_public_where_they_are_declared(hidden: list[float], start: list[float]) -> None:
     network = pp.networks.complete(len(hidden))
-    told = budget(pp.Model(network, hidden, noise=pp.Gaussian(1.0), start=start), T)
+    model = pp.Model(network, hidden, noise=pp.Gaussian(1.0), start=start)
+    told = budget(model, T, public_start=True)
     assert told.information == pytest.approx(T)
-    assert "must not depend on the hidden opinions" in repr(told)
+    assert "declared to be public" in repr(told)
 
 
 FUNCTIONS: dict[str, Callable[[Any, pp.Model], Any]] = {
     "squares": lambda x, model: x**2,
     "reversed": lambda x, model: x[::-1],
     "neighbours' mean": lambda x, model: model.network.adjacency @ x / model.network.degrees,
-    "mean of all": lambda x, model: np.full(N, x.mean()),
     "another's": lambda x, model: np.roll(x, 1),
 }
 
 
+@pytest.mark.parametrize("ask", QUESTIONS.values(), ids=QUESTIONS)
 @pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUNCTIONS)
-def test_a_start_given_as_numbers_is_assumed_to_be_public(function: Callable[[Any, pp.Model], Any]) -> None:
+def test_a_start_that_differs_between_agents_has_to_be_declared_public(
+    function: Callable[[Any, pp.Model], Any], ask: Callable[..., Any]
+) -> None:
     model = random_model(N, noise=pp.Gaussian(5.0))
-    start = function(model.x0, model)
-    told = budget(replace(model, start=start), T)
-    words = " ".join(repr(told).split())
-    assert "Exact" not in words
-    assert "taken to be public" in told.definition.terms["start"]
-    assert "reveals more than ε says" in words
-    # Numbers that differ from agent to agent may well come from the agents' opinions.
-    assert any("start" in sentence for sentence in told.definition.warnings) == (np.ptp(start) > 0)
-    assert ("public" in exposure(replace(model, start=start), T).note) == (np.ptp(start) > 0)
+    started = replace(model, start=function(model.x0, model))
+    with pytest.raises(InvalidInputError, match="not declared to be public; pass public_start=True"):
+        ask(started)
+    assert repr(ask(started, public_start=True))
+
+
+@pytest.mark.parametrize("ask", QUESTIONS.values(), ids=QUESTIONS)
+def test_one_number_is_a_declaration(ask: Callable[..., Any]) -> None:
+    assert repr(ask(random_model(N, noise=pp.Gaussian(5.0), start=0.25)))
+
+
+@pytest.mark.parametrize("start", DEPENDENT.values(), ids=DEPENDENT)
+def test_no_declaration_covers_a_start_that_is_the_opinions(start: Callable[[Any], Any]) -> None:
+    model = random_model(N, noise=pp.Gaussian(5.0))
+    with pytest.raises(InvalidInputError, match="does not depend on the hidden opinions"):
+        budget(replace(model, start=start(model.x0)), T, public_start=True)
 
 
 def test_a_hidden_start_is_no_assumption() -> None:
     told = budget(random_model(N, noise=pp.Gaussian(5.0)), T)
-    assert "taken to be" not in repr(told)
+    assert "declared" not in repr(told)
     assert not any("start" in sentence for sentence in told.definition.warnings)
 
 
-LIMITS = ("seed 0", "floating-point", "several agents")
+LIMITS = ("seed 0", "real numbers", "several agents")
+RUN_LIMITS = ("seed is known: there is no protection", "real numbers", "several agents")
 
 
 def on_topics(count: int = 3) -> pp.Model:
@@ -120,24 +131,105 @@ def test_every_account_says_what_it_does_not_cover(ask: str) -> None:
     assert all(words.count(limit) == 1 for limit in LIMITS)
 
 
-def test_with_topics_an_account_is_of_one_topic_of_a_person() -> None:
+def test_with_topics_an_account_is_of_a_person() -> None:
     told = budget(on_topics(), T)
     words = " ".join(repr(told).split())
-    assert "The hidden opinion of one agent on one topic changes" in told.definition.terms["neighbouring inputs"]
-    assert "One topic of a person is covered" in told.definition.terms["unit"]
+    assert (
+        "The hidden opinions of one agent on all 3 topics change each" in told.definition.terms["neighbouring inputs"]
+    )
+    assert "The privacy unit is a person with all 3 topics." in told.definition.terms["person"]
+    assert f"for agent 0 with 3 topics, the most exposed of {N} persons" in words
+    assert list(told.table.index) == list(range(N))
+    one = budget(on_topics(), T, unit="topic")
+    words = " ".join(repr(one).split())
+    assert "The hidden opinion of one agent on one topic changes" in one.definition.terms["neighbouring inputs"]
+    assert "The privacy unit is one topic of a person." in one.definition.terms["person"]
     assert "all 3 topics has up to 3 times" in words
     assert "on topic 'tax', the most exposed of 18 opinions" in words
+    # Topics that are independent, each under noise of its own.
+    assert told.mu == pytest.approx(math.sqrt(3) * one.mu)
     plain = budget(random_model(N, noise=pp.Gaussian(5.0)), T)
     assert "topic" not in plain.definition.terms["neighbouring inputs"]
     assert f"the most exposed of {N}:" in repr(plain)
 
 
-def test_a_person_with_several_topics_is_no_more_exposed_than_stated() -> None:
-    network = pp.networks.cycle(N).with_topics(2, [[0.6, 0.4], [0.4, 0.6]])
-    model = pp.Model(network, np.random.default_rng(1).uniform(size=(N, 2)), noise=pp.Gaussian(5.0))
-    J, mu = Joint.of(model, T).information(), budget(model, T).mu
-    both = max(np.sqrt(sign @ J[i : i + 2, i : i + 2] @ sign) for i in range(0, 2 * N, 2) for sign in ([1, 1], [1, -1]))
-    assert mu < both <= 2 * mu * (1 + 1e-9)
+def test_a_unit_is_a_person_or_a_topic() -> None:
+    with pytest.raises(InvalidInputError, match="unit must be 'person' or 'topic', got 'agent'"):
+        budget(on_topics(), T, unit="agent")  # type: ignore[arg-type]
+
+
+MATRIX = {"alike": [[0.6, 0.4], [0.4, 0.6]], "opposed": [[0.6, -0.4], [-0.4, 0.6]], "one way": [[1.0, 0.0], [0.5, 0.5]]}
+WATCHED: dict[str, dict[str, Any]] = {
+    "all": {},
+    "a neighbour": {"observed": [(1, 0), (1, 1)]},
+    "an insider": {"observed": [(1, 0)], "insiders": [2]},
+}
+
+
+@pytest.mark.parametrize("observer", WATCHED)
+@pytest.mark.parametrize("start", ["hidden", 0.0])
+@pytest.mark.parametrize("matrix", MATRIX.values(), ids=MATRIX)
+def test_a_person_is_accounted_for_in_the_worst_direction(matrix: list[list[float]], start: Any, observer: str) -> None:
+    network, seen = pp.networks.cycle(N).with_topics(2, matrix), WATCHED[observer]
+    if observer == "an insider" and start == "hidden":
+        seen = {"observed": [(1, 0)]}
+    model = pp.Model(network, np.random.default_rng(1).uniform(size=(N, 2)), noise=pp.Gaussian(5.0), start=start)
+    told, rows = budget(model, T, **seen), budget(model, T, unit="topic", **seen)
+    d = told.definition
+    known = np.flatnonzero(d.is_insider).tolist()
+    joint = Joint.of(model, T, known=known).seen(np.flatnonzero(d.is_observed).tolist(), 2 * N)
+    # The noise that insiders know leaves combinations of outputs without any.
+    J = joint.slope.T @ np.linalg.pinv(joint.covariance, rcond=1e-11, hermitian=True) @ joint.slope
+    for person, row in told.table.iterrows():
+        block = J[2 * person : 2 * person + 2, 2 * person : 2 * person + 2]
+        worst = max(sign @ block @ sign for sign in (np.array([1, 1]), np.array([1, -1])))
+        assert row["mu"] == pytest.approx(math.sqrt(worst), rel=1e-6, abs=1e-9)
+    assert rows.mu <= told.mu <= 2 * rows.mu * (1 + 1e-9)
+
+
+def test_many_topics_are_bounded_from_above() -> None:
+    rng = np.random.default_rng(4)
+    for q in (1, 3, 10):
+        J = np.cov(rng.normal(size=(q, 2 * q + 2))).reshape(q, q)
+        every = max(float(d @ J @ d) for d in np.array(list(itertools.product([-1.0, 1.0], repeat=q))))
+        assert box_maximum(J) == pytest.approx(every)
+        assert every <= np.abs(J).sum() * (1 + 1e-12)
+    wide = np.cov(rng.normal(size=(14, 30)))
+    assert box_maximum(wide) == pytest.approx(np.abs(wide).sum())
+
+
+@pytest.mark.parametrize("law", [pp.Laplace, pp.StudentT])
+def test_a_person_under_other_laws_has_the_shifts_of_all_topics(law: type[pp.noise.Noise]) -> None:
+    model = replace(on_topics(), noise=law(9.0))
+    pd.testing.assert_series_equal(
+        budget(model, T).table["epsilon"].reset_index(drop=True),
+        budget(replace(on_topics(1), noise=law(9.0)), 3 * T).table["epsilon"].reset_index(drop=True),
+    )
+    mixed = pp.networks.cycle(N).with_topics(2, MATRIX["alike"])
+    leaking = pp.Model(mixed, np.zeros((N, 2)), noise=law(9.0))
+    told = budget(leaking, T)
+    # Both topics act on the same draws of the neighbours at step 1, with the sum of the weights 0.6 and 0.4.
+    alone = pp.Model(pp.networks.cycle(N).with_topics(1), np.zeros((N, 1)), noise=law(9.0))
+    assert told.epsilon > budget(leaking, T, unit="topic").epsilon
+    assert told.epsilon <= 2 * budget(alone, T).table["epsilon_basic"].max()
+    assert "epsilon_low" not in told.table
+
+
+@pytest.mark.parametrize("target", [{"epsilon": 1.0}, {"mu": 0.5}])
+def test_noise_is_calibrated_for_persons(target: dict[str, float]) -> None:
+    found = calibrate(on_topics(), T, **target)
+    assert getattr(found.budget, next(iter(target))) == pytest.approx(next(iter(target.values())), rel=1e-9)
+    assert found.std == pytest.approx(math.sqrt(3) * calibrate(on_topics(), T, unit="topic", **target).std)
+    other = calibrate(replace(on_topics(), noise=pp.Laplace(1.0)), T, epsilon=2.0)
+    assert other.budget.epsilon == pytest.approx(2.0, rel=1e-6)
+
+
+def test_a_frontier_is_for_persons() -> None:
+    network = pp.networks.complete(4).with_topics(2, MATRIX["alike"])
+    model = pp.Model(network, np.random.default_rng(1).uniform(size=(4, 2)), start=0.0)
+    person, topic = (frontier(model, 4, [1.0], unit=unit) for unit in ("person", "topic"))
+    np.testing.assert_allclose(person.units["information"], 2 * topic.units["information"])
+    assert person.limit == pytest.approx(math.sqrt(2) * topic.limit)
 
 
 @pytest.mark.parametrize("insiders", [[(0, "tax")], [1, (0, "tax"), (0, "rent")]])
@@ -146,7 +238,7 @@ def test_an_insider_tells_all_of_its_topics(insiders: list[Any]) -> None:
         with pytest.raises(InvalidInputError, match="an insider tells its opinions on all topics"):
             ask(on_topics(), T, insiders=insiders)
     named = budget(on_topics(), T, insiders=[1, (0, "tax"), (0, "rent"), (0, "war")])
-    assert len(named.table) == 3 * (N - 2)
+    assert len(named.table) == N - 2
     assert "2 of them are insiders" in named.definition.terms["observer"]
 
 
@@ -175,7 +267,7 @@ def test_who_sees_a_hidden_start_knows_everything_in_continuous_time() -> None:
 def test_information_of_several_runs_is_that_of_their_joint_law(temporal: Any, start: Any) -> None:
     model = random_model(N, noise=pp.Gaussian(0.7, temporal=temporal), start=start)
     steps = 1 if temporal == "frozen" else T
-    told = budget(model, steps, runs=4)
+    told = budget(model, steps, runs=4, public_start=True)
     # Runs are independent given x₀, so that their joint law has a block for each.
     one = Joint.of(model, steps).information().diagonal()
     np.testing.assert_allclose(told.table["information"], 4 * one, rtol=1e-9)
@@ -261,11 +353,11 @@ def test_a_run_prints_the_epsilon_of_what_it_records(capfd: pytest.CaptureFixtur
     assert "ε of the recorded data ∞ at δ = 1e-05 and Δ = 1, 20 runs with y₀" in words
     assert "ε of one run, y₀ unobserved" in words
     assert "changes by at most Δ = 1;" in words
-    assert all(limit in words for limit in LIMITS)
+    assert all(limit in words for limit in RUN_LIMITS)
     page = (tmp_path / "study-results" / "report.html").read_text(encoding="utf-8")
     assert "20 runs with y₀" in page
     assert "changes by at most Δ = 1;" in page
-    assert all(limit in page for limit in LIMITS)
+    assert all(limit in page for limit in RUN_LIMITS)
     table = pd.read_csv(tmp_path / "study-results" / "budget.csv")
     assert np.isinf(table["epsilon_recorded"]).all()
     assert np.isfinite(table["epsilon"]).all()
@@ -291,7 +383,7 @@ def test_json_tells_an_infinite_epsilon_from_an_unknown_one(capfd: pytest.Captur
     assert told["recorded"]["epsilon"] == "infinite"
     assert told["recorded"]["sees_start"] is True
     for account in told.values():
-        assert all(limit in " ".join(account["definition"].values()) for limit in LIMITS)
+        assert all(limit in " ".join(account["definition"].values()) for limit in RUN_LIMITS)
 
 
 @pytest.mark.parametrize(("law", "bounded"), [("gaussian", False), ("laplace", True), ("rademacher", True)])

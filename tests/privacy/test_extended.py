@@ -10,7 +10,7 @@ import pytest
 import peerpressure as pp
 from peerpressure.privacy import DESIGNS, Noisy, budget, calibrate, delay_pressure, exposure, frontier
 from peerpressure.privacy._definition import start_term
-from peerpressure.privacy._release import leaks_at_first_step, release
+from peerpressure.privacy._shifts import leaks_at_first_step, model_shifts
 from peerpressure.recovery import Observation, Prior, information, outputs_of
 from peerpressure.sde import SDE
 from tests.builders import random_model
@@ -33,7 +33,7 @@ def test_a_budget_counts_what_the_joint_law_tells(kind: str, noise: str, start: 
     model = extended(kind, noise, start)
     for steps in (1, T):
         J = told(model, steps).diagonal()
-        table = budget(model, steps).table
+        table = budget(model, steps, public_start=True).table
         np.testing.assert_allclose(table["information"], J, rtol=1e-8)
         np.testing.assert_allclose(table["mu"], np.sqrt(J), rtol=1e-8)
 
@@ -75,12 +75,12 @@ def test_calibrated_noise_serves_every_later_horizon() -> None:
 
 def test_a_held_mask_gives_itself_away_as_opinions_fade() -> None:
     model = extended("adapting", "frozen", "given")
-    infinite = np.isinf(release(model, 2).squares)
+    infinite = np.isinf(model_shifts(model, 2).squares)
     np.testing.assert_array_equal(infinite, FACTORS > 0)
-    np.testing.assert_allclose(release(model, 1).squares, 1 / 0.49)
+    np.testing.assert_allclose(model_shifts(model, 1).squares, 1 / 0.49)
     with pytest.raises(pp.errors.InvalidInputError, match="opinions fade from under it"):
-        calibrate(model, 5, mu=1.0)
-    assert np.isinf(exposure(model, 5).table["nats"][FACTORS > 0]).all()
+        calibrate(model, 5, mu=1.0, public_start=True)
+    assert np.isinf(exposure(model, 5, public_start=True).table["nats"][FACTORS > 0]).all()
 
 
 def test_who_is_alone_at_first_is_not_heard() -> None:
@@ -133,16 +133,16 @@ def test_continuous_time_has_a_budget_and_an_exposure() -> None:
     model = random_model(5, noise=pp.Gaussian(0.5), start=np.linspace(-1, 1, 5), pressure=pp.Linear(0.5))
     sde = SDE(model, step=0.25)
     J = information(sde, 16).matrix @ np.eye(5)
-    table = budget(sde, 16, sensitivity=2.0).table
+    table = budget(sde, 16, sensitivity=2.0, public_start=True).table
     assert list(table.columns) == ["information", "mu", "zcdp", "epsilon", "information_limit", "epsilon_limit"]
     np.testing.assert_allclose(table["information"], J.diagonal())
     np.testing.assert_allclose(table["mu"], 2 * np.sqrt(J.diagonal()))
-    seen = exposure(sde, 16, prior=Prior(0.0, 0.4)).table
+    seen = exposure(sde, 16, prior=Prior(0.0, 0.4), public_start=True).table
     expected = np.linalg.inv(J + np.eye(5) / 0.4).diagonal()
     np.testing.assert_allclose(seen["posterior_variance"], expected, rtol=1e-7)
-    partial = exposure(sde, 16, Observation(agents=[1]), Prior(0.0, 0.4)).table
+    partial = exposure(sde, 16, Observation(agents=[1]), Prior(0.0, 0.4), public_start=True).table
     assert (partial["ratio"] >= seen["ratio"] - 1e-9).all()
-    assert "taken to be public" in start_term(sde)
+    assert "declared to be public" in start_term(sde)
     assert "close to it" in budget(replace(sde, model=replace(model, start="hidden")), 4).definition.terms["start"]
     for refused in (lambda: calibrate(sde, 4, mu=1.0), lambda: frontier(sde, 4, [1.0])):  # type: ignore[arg-type]
         with pytest.raises(pp.errors.InvalidInputError, match="in whole steps, got an SDE"):

@@ -76,7 +76,10 @@ def spent(budget: Budget, steps: int) -> str:
         return "The run gives hidden opinions away: no finite ε bounds what this observer learns."
     much = "little" if budget.epsilon <= 1 else "much" if budget.epsilon > STRONG else "something"
     epsilon = f"{budget.epsilon:,.0f}" if budget.epsilon >= 10 else f"{budget.epsilon:.2g}"
-    one = "opinion of one agent on one topic" if budget.model.network.topics else "opinion of one agent"
+    one = "opinion of one agent"
+    if budget.model.network.topics:
+        person = budget.definition.unit == "person"
+        one = "opinions of one agent on all topics" if person else "opinion of one agent on one topic"
     secret = "as long as the seed is secret"
     return f"After {steps:,} steps ε = {epsilon}: this observer may learn {much} about the {one}, {secret}."
 

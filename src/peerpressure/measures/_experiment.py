@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from peerpressure.immutable import read_only
 from peerpressure.model import Model
 from peerpressure.networks import TemporalNetwork
-from peerpressure.privacy import Budget, Exposure, Frontier, budget, exposure, frontier
+from peerpressure.privacy import Budget, Definition, Exposure, Frontier, exposure, frontier
+from peerpressure.privacy._budget import budget_of
 from peerpressure.recording import Record
 from peerpressure.recovery import Estimate, NetworkEstimate, Observation, Target, recover
 from peerpressure.scenario import Scenario
@@ -151,7 +152,8 @@ class Experiment:
     @cached_property
     def exposure(self) -> Exposure:
         """What the observer learns about each agent."""
-        return exposure(self.system, self.steps, self.scenario.observation(), self.scenario.prior())
+        seen = self.scenario.observation()
+        return exposure(self.system, self.steps, seen, self.scenario.prior(), public_start=self.scenario.public_start)
 
     @cached_property
     def budget(self) -> Budget:
@@ -184,17 +186,21 @@ class Experiment:
         asked, run = self.scenario.privacy or Privacy(), self.scenario.run
         # What is recorded in fact, which ``record`` may override: the guarantee is about the data that exist.
         keep = self.record or run.recording()
-        return budget(
+        definition = Definition(
             self.system,
             steps,
             asked.sensitivity,
-            asked.delta,
             # Even a minimum or a mean of y₀ = x₀ has no noise on it.
             sees_start=recorded and (keep.states or keep.summaries),
             runs=run.replicates if recorded else 1,
             observed=observed,
             insiders=as_labels(asked.insiders),
+            unit=asked.unit,
+            public_start=self.scenario.public_start,
+            # It is part of the scenario, and stored with the run.
+            seed="known",
         )
+        return budget_of(definition, asked.delta)
 
     @cached_property
     def frontier(self) -> Frontier | None:
@@ -205,6 +211,7 @@ class Experiment:
         asked = self.scenario.privacy or Privacy()
         horizons = np.unique(np.geomspace(1, self.steps, 5).round().astype(int))
         terms: dict[str, Any] = {"sensitivity": asked.sensitivity, "insiders": as_labels(asked.insiders)}
+        terms |= {"unit": asked.unit, "public_start": self.scenario.public_start}
         return frontier(self.model, horizons.tolist(), np.geomspace(0.1, 10, 13), **terms)
 
 
@@ -379,10 +386,16 @@ def agents(experiment: Experiment) -> pd.DataFrame:
         exposed = experiment.exposure.table
         columns |= {name: exposed[name].to_numpy() for name in ("seen", "ratio", "bits", "rank")}
         # Insiders have no row in a budget: they are part of the observer.
-        labels = list(experiment.model.network.labels)
-        columns["epsilon"] = experiment.budget.table["epsilon"].reindex(labels).to_numpy()
-        columns["epsilon_recorded"] = experiment.recorded_budget.table["epsilon"].reindex(labels).to_numpy()
+        columns["epsilon"] = _by_row(experiment.budget)
+        columns["epsilon_recorded"] = _by_row(experiment.recorded_budget)
     return pd.DataFrame(columns)
+
+
+def _by_row(account: Budget) -> NDArray[np.float64]:
+    """Return the ε of each opinion, that of its person where persons are protected; nan of insiders."""
+    definition = account.definition
+    units = account.table["epsilon"].reindex(list(definition.unit_labels)).to_numpy()
+    return np.repeat(units, definition.rows_per_unit)
 
 
 def spent(experiment: Experiment) -> pd.DataFrame:

@@ -21,7 +21,7 @@ from peerpressure.privacy._mechanisms import (
     frontier,
     growing,
 )
-from peerpressure.privacy._release import delay_pressure
+from peerpressure.privacy._shifts import delay_pressure
 
 __all__ = [
     "DEFINITION",

@@ -15,7 +15,7 @@ from scipy.special import erfcx, ndtr
 
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.noise import Custom, Gaussian, Laplace, Noise, NoNoise, Rademacher, StudentT, Uniform
-from peerpressure.privacy._release import Release
+from peerpressure.privacy._shifts import Shifts
 from peerpressure.step import Array
 
 # Gaussian differential privacy: how well two normal laws with shifted means can be distinguished.
@@ -419,22 +419,22 @@ Columns: TypeAlias = dict[str, Array]
 class Promise:
     """How one law turns shifts into privacy.
 
-    ``account(release, sensitivity, delta, noise)`` returns named columns with one number for each agent, ``epsilon``
+    ``account(moved, sensitivity, delta, noise)`` returns named columns with one number for each agent, ``epsilon``
     always among them: the smallest ε known to hold, inf if none does, nan if nothing is known.
     """
 
-    account: Callable[[Release, float, float, Noise], Columns]
+    account: Callable[[Shifts, float, float, Noise], Columns]
     text: str
 
 
-def _gaussian(moved: Release, sensitivity: float, delta: float, noise: Noise) -> Columns:
+def _gaussian(moved: Shifts, sensitivity: float, delta: float, noise: Noise) -> Columns:
     mu = sensitivity * np.sqrt(moved.squares)
     # Agents of equal degree and noise have equal μ; the bisection runs once for each distinct value.
     distinct, where = np.unique(mu, return_inverse=True)
     return {"mu": mu, "zcdp": mu**2 / 2, "epsilon": epsilon_of(distinct, delta)[where]}
 
 
-def _laplace(moved: Release, sensitivity: float, delta: float, noise: Noise) -> Columns:
+def _laplace(moved: Shifts, sensitivity: float, delta: float, noise: Noise) -> Columns:
     """Account for Laplace noise draw by draw; ``epsilon_low`` is a bound from below where the shifts are exact."""
 
     def account(values: Array, counts: Array) -> tuple[float, ...]:
@@ -447,7 +447,7 @@ def _laplace(moved: Release, sensitivity: float, delta: float, noise: Noise) -> 
     return dict(zip(names, _each_agent(moved, account), strict=True))
 
 
-def _student(moved: Release, sensitivity: float, delta: float, noise: Noise) -> Columns:
+def _student(moved: Shifts, sensitivity: float, delta: float, noise: Noise) -> Columns:
     """Account for Student's t, whose loss at a shift h is at most (ν + 1) arsinh(h/(2√(ν − 2)))."""
     df = noise.shape
 
@@ -460,7 +460,7 @@ def _student(moved: Release, sensitivity: float, delta: float, noise: Noise) -> 
     return dict(zip(names, _each_agent(moved, account), strict=True))
 
 
-def _uniform(moved: Release, sensitivity: float, delta: float, noise: Noise) -> Columns:
+def _uniform(moved: Shifts, sensitivity: float, delta: float, noise: Noise) -> Columns:
     """Account for bounded noise: with probability Π(1 − hΔ/2√3) nothing is revealed, else everything ε counts."""
 
     def account(values: Array, counts: Array) -> tuple[float]:
@@ -474,21 +474,21 @@ def _uniform(moved: Release, sensitivity: float, delta: float, noise: Noise) -> 
     return {"epsilon": np.where(reached <= delta, 0.0, np.inf), "delta_needed": reached}
 
 
-def _nothing(moved: Release, sensitivity: float, delta: float, noise: Noise) -> Columns:
+def _nothing(moved: Shifts, sensitivity: float, delta: float, noise: Noise) -> Columns:
     # Of an agent that nothing observed depends on, nothing is revealed.
     some = moved.squares > 0
     return {"epsilon": np.where(some, np.inf, 0.0), "delta_needed": some.astype(np.float64)}
 
 
-def _unknown(moved: Release, sensitivity: float, delta: float, noise: Noise) -> Columns:
+def _unknown(moved: Shifts, sensitivity: float, delta: float, noise: Noise) -> Columns:
     return {"epsilon": np.where(moved.squares > 0, np.nan, 0.0)}
 
 
-def _each_agent(moved: Release, account: Callable[[Array, Array], tuple[float, ...]]) -> Array:
+def _each_agent(moved: Shifts, account: Callable[[Array, Array], tuple[float, ...]]) -> Array:
     """Return the accounts of all agents, (numbers, agents), each distinct list of moves being computed once."""
     found: dict[bytes, tuple[float, ...]] = {}
     rows = []
-    for agent in range(moved.std.size):
+    for agent in range(moved.count):
         values, counts = moved.shifts(agent)
         # Rounding to 12 digits makes equal agents equal whatever the order of their sums.
         key = np.array([f"{value:.12g}" for value in values]).tobytes() + counts.tobytes()

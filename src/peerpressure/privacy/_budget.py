@@ -7,10 +7,11 @@ import textwrap
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.immutable import read_only
@@ -26,19 +27,20 @@ from peerpressure.privacy._accounting import (
     positive,
     promise_of,
 )
-from peerpressure.privacy._definition import Definition, Observed, ObserverArguments, has_grid
-from peerpressure.privacy._release import (
-    Release,
+from peerpressure.privacy._definition import Definition, Observed, ObserverArguments, Unit, has_grid
+from peerpressure.privacy._shifts import (
+    Shifts,
+    box_maximum,
     delay_pressure,
     leaks_at_first_step,
     mixes_draws,
-    release,
-    release_of_information,
+    model_shifts,
     require_discrete,
     safe_factor,
+    shifts_of_information,
 )
 from peerpressure.progress import ShouldStop, cancellable
-from peerpressure.recovery._information import information
+from peerpressure.recovery._information import Information, information
 from peerpressure.recovery._innovations import is_invertible, shows_start
 from peerpressure.recovery._least_squares import divide
 from peerpressure.schedules import Constant, Table
@@ -74,7 +76,7 @@ _NAMES = {
 @read_only
 @dataclass(frozen=True, eq=False, repr=False)
 class Budget:
-    """Privacy of every agent that is no insider against one observer, as the ``definition`` states it.
+    """Privacy of every person who is no insider against one observer, as the ``definition`` states it.
 
     The properties give the most exposed agent's numbers. The information is exact, but an upper bound for AR(1) noise
     that is not Gaussian, and for an observer of some agents where noise is not Gaussian.
@@ -87,7 +89,9 @@ class Budget:
         The δ at which ``epsilon`` holds.
     table : pandas.DataFrame
         One row for each agent, by label: ``information`` is the Fisher information about its opinion when all others
-        are known, ``own_information`` the part in its own series, and ``epsilon`` the ε that holds at ``delta``.
+        are known, ``own_information`` the part in its own series, and ``epsilon`` the ε that holds at ``delta``. With
+        topics, information is the largest dᵀJd over changes |d| ≤ 1 on all topics of the agent, J being the matrix of
+        its opinions; or there is a row for each topic, where the unit is one topic.
         Gaussian noise adds ``mu`` and ``zcdp``, Laplace noise ``epsilon_basic``, ``epsilon_advanced`` and the lower
         bound ``epsilon_low``, and continuous time ``information_limit`` and ``epsilon_limit`` for an observer of all
         agents at all times.
@@ -165,6 +169,8 @@ def budget(
     runs: int = 1,
     observed: Observed = None,
     insiders: Sequence[Hashable] = (),
+    unit: Unit = "person",
+    public_start: bool = False,
     should_stop: ShouldStop | None = None,
 ) -> Budget:
     """Return what an observer at steps 1, …, T learns about each agent at worst, knowing the model.
@@ -189,6 +195,10 @@ def budget(
     insiders : sequence of labels, default ()
         Agents who tell the observer their own hidden opinions and noise, and what their neighbours express. They have
         no row in the table.
+    unit : {"person", "topic"}, default "person"
+        Who is protected on a network with topics: a person with all of them, or one topic of a person.
+    public_start : bool, default False
+        Declare that a start which differs between agents is public, and was not computed from hidden opinions.
     should_stop : callable, optional
         Called at every step that is followed; the work is cancelled with `CancelledError` if it returns True.
 
@@ -200,9 +210,9 @@ def budget(
     Raises
     ------
     InvalidInputError
-        If a given start is an affine function of the hidden opinions, for it is not public then; if all agents are
-        insiders, or one is for some of its topics only; or if insiders are given for an SDE, or for an observation of
-        certain steps.
+        If a given start is not declared to be public, or is an affine function of the hidden opinions; if all agents
+        are insiders, or one is for some of its topics only; or if insiders are given for an SDE, or for an observation
+        of certain steps.
     TooLargeError
         If only some agents or steps of more than 1,000 agents are observed and the noise is Gaussian.
 
@@ -216,21 +226,21 @@ def budget(
     The definition of privacy:
 
     - Neighbouring inputs: The hidden opinion of one agent changes by at most Δ; all other inputs are fixed and known to
-      the observer. Where there are several topics, it is the opinion on one of them.
+      the observer. Where there are several topics, each of its opinions changes by at most Δ.
     - Observer: The observer sees the public opinions of all agents, or of some, at steps 1 to T. Insiders are agents
       who tell it their own hidden opinions and noise, and what their neighbours express.
     - Public: The model is known to the observer: network, stubbornness, pressure, adaptation and the law of the noise.
       Hidden opinions, noise and the seed are not.
     - Runs: One run is released, or R runs with the same hidden opinions and independent noise.
-    - Start: y₀ is not observed unless it is stated. An observer of y₀ = x₀ knows every hidden opinion. A start given as
-      numbers is taken to be public: it must not depend on the hidden opinions. One that was computed from them reveals
-      more than ε says.
-    - Unit: One opinion of one agent is covered, not a person with several of them, on several topics or as several
-      agents.
-    - Seed: The seed must be secret: whoever knows or guesses it can subtract the noise and has the hidden opinions.
-      Without a seed of its own, a run has seed 0, which anybody can try.
-    - Arithmetic: ε is that of real numbers. The last digits of floating-point numbers, where they are released, may
-      reveal more.
+    - Start: y₀ is not observed unless it is stated. An observer of y₀ = x₀ knows every hidden opinion. A start is
+      public where it is declared to be: as one number, or with public_start=True. Every other start is refused.
+    - Person: The privacy unit is a person: one agent with its opinions on all topics, or, where it is stated, one topic
+      of it. A person who stands behind several agents is not covered.
+    - Seed: Whoever knows or guesses the seed can subtract the noise and has the hidden opinions. A release draws its
+      noise from the operating system and stores no seed. A run with a seed is for study; without one of its own it has
+      seed 0, which anybody can try.
+    - Arithmetic: ε is that of real numbers unless it is stated. A release has noise and opinions on a grid, and its ε
+      holds for the floating-point numbers that it publishes. The last digits of other runs may reveal more.
 
     For opinions Δ apart and Gaussian noise of covariance K over time, μ = Δ√I and zCDP ρ = Δ²I/2. For an observer of
     everyone
@@ -268,7 +278,7 @@ def budget(
     """
     checked_delta(delta)
     with cancellable(should_stop):
-        definition = Definition(model, steps, sensitivity, sees_start, runs, observed, insiders)
+        definition = Definition(model, steps, sensitivity, sees_start, runs, observed, insiders, unit, public_start)
         return budget_of(definition, float(delta))
 
 
@@ -289,8 +299,8 @@ def budget_of(definition: Definition, delta: float) -> Budget:
     _correct_lower_bound(columns, definition, promise, delta)
     if isinstance(definition.system, SDE) and has_grid(definition.system):
         columns |= _grid_limits(definition, definition.system, delta)
-    labels = pd.Index(list(definition.model.network.labels), name="agent", tupleize_cols=False)
-    table = pd.DataFrame(columns, index=labels)[~definition.is_insider]
+    labels = pd.Index(list(definition.unit_labels), name="agent", tupleize_cols=False)
+    table = pd.DataFrame(columns, index=labels)[definition.is_protected]
     return Budget(definition, delta, table, promise.text)
 
 
@@ -299,7 +309,9 @@ def _correct_lower_bound(columns: Columns, definition: Definition, promise: Prom
     if "epsilon_low" not in columns:
         return
     noise = definition.system.noise
-    if not definition.is_complete:
+    mixed = definition.rows_per_unit > 1 and leaks_at_first_step(definition.model)
+    # Several topics cannot shift each neighbour's draw by the sum of moduli at once, where signs differ.
+    if not definition.is_complete or mixed:
         del columns["epsilon_low"]
     elif mixes_draws(noise):
         # Steps from 2 on are a part of what is observed, and their draws have the law itself.
@@ -307,19 +319,30 @@ def _correct_lower_bound(columns: Columns, definition: Definition, promise: Prom
         columns["epsilon_low"] = later["epsilon_low"]
 
 
-def shifts_of(definition: Definition, first: float = 1.0) -> Release:
-    """Return the shifts that an observer sees; for other laws than the normal one those of an observer of everyone."""
-    d = definition
+def shifts_of(definition: Definition, first: float = 1.0) -> Shifts:
+    """Return the shifts that an observer sees of each privacy unit; for other laws than the normal one those of an observer of everyone."""
+    d, q = definition, definition.rows_per_unit
     if d.observation is None:
-        return release_of_information(np.zeros(d.model.n))
+        return shifts_of_information(np.zeros(d.model.n // q))
     readable = d.is_complete and is_invertible(d.model)
     if not d.system.is_continuous and (readable or not isinstance(d.model.noise, Gaussian)):
-        return release(d.model, d.steps, first=first, sees_start=d.sees_start, runs=d.runs, insiders=d.is_insider)
+        seen: dict[str, Any] = {"sees_start": d.sees_start, "runs": d.runs, "insiders": d.is_insider, "topics": q}
+        return model_shifts(d.model, d.steps, first=first, **seen)
     known = np.where(d.is_insider, 0.0, d.model.noise.deviations(d.model.n))
     quiet = replace(d.model, noise=replace(d.model.noise, std=known)) if d.insiders else d.model
-    # The diagonal of J is the information about one agent if all others are known, the worst case that privacy assumes.
-    found = information(d.system.with_model(quiet), d.steps, d.observation).diagonal
-    return release_of_information(d.runs * np.asarray(found))
+    found = information(d.system.with_model(quiet), d.steps, d.observation)
+    return shifts_of_information(d.runs * _of_units(found, q))
+
+
+def _of_units(found: Information, topics: int) -> Array:
+    """Return the largest dᵀJd of each privacy unit over changes |d| ≤ 1 of its opinions, (units,)."""
+    # A block of J is the information about these opinions if all others are known, the worst case that privacy assumes.
+    if topics == 1:
+        return np.asarray(found.diagonal)
+    matrix = found.matrix.toarray() if sparse.issparse(found.matrix) else np.asarray(found.matrix)
+    # What is observed without noise has no finite information, and is left out of J.
+    cuts = [slice(first, first + topics) for first in range(0, len(matrix), topics)]
+    return np.array([np.inf if found.exact[cut].any() else box_maximum(matrix[cut, cut]) for cut in cuts])
 
 
 def _grid_limits(definition: Definition, sde: SDE, delta: float) -> Columns:
@@ -330,7 +353,9 @@ def _grid_limits(definition: Definition, sde: SDE, delta: float) -> Columns:
         end = sde.time(definition.steps)
         whole = _inverse_square(sde, end) if sde.is_plain else _extended_limit(sde, end)
         limit = definition.runs * divide(np.sqrt(whole), sde.deviations) ** 2
-    epsilon, known = np.full(sde.n, np.nan), ~np.isnan(limit)
+    # Topics have noise of their own.
+    limit = limit.reshape(-1, definition.rows_per_unit).sum(axis=1)
+    epsilon, known = np.full(limit.size, np.nan), ~np.isnan(limit)
     epsilon[known] = epsilon_of(definition.sensitivity * np.sqrt(limit[known]), delta)
     return {"information_limit": limit, "epsilon_limit": epsilon}
 
@@ -386,10 +411,12 @@ def budget_text(account: Budget) -> str:
     # Information breaks ties, for instance where every ε is infinite.
     worst = account.table.sort_values(["epsilon", "information"], ascending=False, kind="stable").iloc[0]
     lines = [f"  {_NAMES[name]:<24}{worst[name]:.6g}" for name in account.table.columns]
-    who, rows = f"agent {worst.name}", ""
-    if account.model.network.topics:
+    who, rows, count = f"agent {worst.name}", "", len(account.model.network.topics)
+    if count and definition.unit == "topic":
         # The name of a row is a pair, and a person has a row for each topic.
         who, rows = f"agent {worst.name[0]} on topic {worst.name[1]!r}", " opinions"
+    elif count:
+        who, rows = f"agent {worst.name} with {count:,} topic{'s' * (count != 1)}", " persons"
     lead = f"for {who}, the most exposed of {len(account.table):,}{rows}:"
     return "\n".join([head, lead, *lines, *textwrap.wrap(account.promise, _WIDTH), *definition_lines(definition)])
 
@@ -471,6 +498,8 @@ def calibrate(
     runs: int = 1,
     observed: Observed = None,
     insiders: Sequence[Hashable] = (),
+    unit: Unit = "person",
+    public_start: bool = False,
     optimal_pressure: bool = False,
 ) -> Calibration:
     """Return the model with the least noise of its kind that keeps every agent within one budget over ``steps`` steps.
@@ -502,6 +531,10 @@ def calibrate(
         The observed agents, as in `budget`; by default everyone.
     insiders : sequence of labels, default ()
         Agents who tell the observer what they know, as in `budget`.
+    unit : {"person", "topic"}, default "person"
+        Who is protected on a network with topics: a person with all of them, or one topic of a person.
+    public_start : bool, default False
+        Declare that a start which differs between agents is public, and was not computed from hidden opinions.
     optimal_pressure : bool, default False
         Replace the pressure by the optimal schedule under the calibrated noise. Where y₀ = x₀ it has ρ_1 = 0, so that
         no neighbour responds to a hidden opinion, and the noise does not depend on the schedule.
@@ -538,7 +571,14 @@ def calibrate(
     base = model if not model.noise.is_zero else replace(model, noise=Gaussian(1.0))
     if optimal_pressure and isinstance(model.start, str):
         base = delay_pressure(base, steps)
-    seen: ObserverArguments = {"sees_start": sees_start, "runs": runs, "observed": observed, "insiders": insiders}
+    seen: ObserverArguments = {
+        "sees_start": sees_start,
+        "runs": runs,
+        "observed": observed,
+        "insiders": insiders,
+        "unit": unit,
+        "public_start": public_start,
+    }
     now = budget(base, steps, sensitivity, delta, **seen)
     _check_attainable(now)
     if kind == "information":
@@ -605,16 +645,16 @@ def _searched(now: Budget, target: float) -> float:
     """Return the factor for a law whose ε has no formula: the worst agent's, until no agent is beyond the target."""
     model, promise, definition = now.model, promise_of(now.model.noise), now.definition
     moved = shifts_of(definition, safe_factor(model.noise))
-    protected = ~definition.is_insider
+    protected = definition.is_protected
 
-    def epsilons(some: Release, factor: float) -> Array:
+    def epsilons(some: Shifts, factor: float) -> Array:
         # So many times more noise is the same as opinions so many times closer.
         return promise.account(some, definition.sensitivity / factor, now.delta, model.noise)["epsilon"]
 
     factor = 1.0
     found = np.where(protected, epsilons(moved, factor), 0.0)
     # The worst agent can change with the factor, as ε is not linear in it; each pass fixes one agent, hence at most n.
-    for _ in range(model.n):
+    for _ in range(protected.size):
         # Searching for one agent and checking all costs far less than searching with all of them.
         worst = moved.of(int(np.argmax(found)))
         factor = _least_factor(partial(epsilons, worst), target, factor)

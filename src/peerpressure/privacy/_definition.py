@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import TypeAlias, TypedDict, final
+from typing import Literal, TypeAlias, TypedDict, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from peerpressure.immutable import read_only
 from peerpressure.model import Model
 from peerpressure.noise import Gaussian
 from peerpressure.privacy._accounting import positive
-from peerpressure.privacy._release import leaks_at_first_step, require_independent_start
+from peerpressure.privacy._shifts import leaks_at_first_step, require_public_start
 from peerpressure.recovery import Observation
 from peerpressure.recovery._innovations import shows_start
 from peerpressure.sde import SDE
@@ -30,36 +30,74 @@ from peerpressure.theory._moments import step_count
 
 Observed: TypeAlias = Sequence[Hashable] | Observation | None
 
+Unit: TypeAlias = Literal["person", "topic"]
+SeedStatus: TypeAlias = Literal["unspecified", "known", "secret"]
+
 _INPUTS = "The hidden opinion of one agent changes by at most Δ; all other inputs are fixed and known to the observer."
 
 DEFINITION: Mapping[str, str] = MappingProxyType(
     {
-        "neighbouring inputs": f"{_INPUTS} Where there are several topics, it is the opinion on one of them.",
+        "neighbouring inputs": f"{_INPUTS} Where there are several topics, each of its opinions changes by at most Δ.",
         "observer": "The observer sees the public opinions of all agents, or of some, at steps 1 to T. Insiders are "
         "agents who tell it their own hidden opinions and noise, and what their neighbours express.",
         "public": "The model is known to the observer: network, stubbornness, pressure, adaptation and the law of the "
         "noise. Hidden opinions, noise and the seed are not.",
         "runs": "One run is released, or R runs with the same hidden opinions and independent noise.",
-        "start": "y₀ is not observed unless it is stated. An observer of y₀ = x₀ knows every hidden opinion. A start "
-        "given as numbers is taken to be public: it must not depend on the hidden opinions. One that was computed from "
-        "them reveals more than ε says.",
-        "unit": "One opinion of one agent is covered, not a person with several of them, on several topics or as "
-        "several agents.",
-        "seed": "The seed must be secret: whoever knows or guesses it can subtract the noise and has the hidden "
-        "opinions. Without a seed of its own, a run has seed 0, which anybody can try.",
-        "arithmetic": "ε is that of real numbers. The last digits of floating-point numbers, where they are released, "
-        "may reveal more.",
+        "start": "y₀ is not observed unless it is stated. An observer of y₀ = x₀ knows every hidden opinion. A start is "
+        "public where it is declared to be: as one number, or with public_start=True. Every other start is refused.",
+        "person": "The privacy unit is a person: one agent with its opinions on all topics, or, where it is stated, one "
+        "topic of it. A person who stands behind several agents is not covered.",
+        "seed": "Whoever knows or guesses the seed can subtract the noise and has the hidden opinions. A release draws "
+        "its noise from the operating system and stores no seed. A run with a seed is for study; without one of its "
+        "own it has seed 0, which anybody can try.",
+        "arithmetic": "ε is that of real numbers unless it is stated. A release has noise and opinions on a grid, and "
+        "its ε holds for the floating-point numbers that it publishes. The last digits of other runs may reveal more.",
     }
 )
 
 
 class ObserverArguments(TypedDict):
-    """How an account is observed, beyond all agents at steps 1 to T of one run."""
+    """How an account is observed, beyond all agents at steps 1 to T of one run, and who is protected."""
 
     sees_start: bool
     runs: int
     observed: Observed
     insiders: Sequence[Hashable]
+    unit: Unit
+    public_start: bool
+
+
+@final
+@dataclass(frozen=True)
+class Granularity:
+    """The grid of a release: its least and largest step, in opinions and relative to the noise, and the δ it adds.
+
+    Attributes
+    ----------
+    least, most : float
+        Smallest and largest step of the grid over all agents, powers of two.
+    delta : float
+        What the finite randomness of all draws about one person adds to δ.
+
+    See Also
+    --------
+    release : Publishes opinions on a grid.
+
+    Examples
+    --------
+    >>> from peerpressure.privacy import Granularity
+    >>> str(Granularity(0.25, 0.25, 1e-12))
+    'a grid of step 0.25'
+    """
+
+    least: float
+    most: float
+    delta: float
+
+    def __str__(self) -> str:
+        if self.least == self.most:
+            return f"a grid of step {self.least:g}"
+        return f"grids of steps {self.least:g} to {self.most:g} by agent"
 
 
 @final
@@ -84,12 +122,20 @@ class Definition:
         The observed agents, or an Observation for certain steps, too; by default everyone at every step.
     insiders : sequence of labels, default ()
         Agents who tell the observer what they know.
+    unit : {"person", "topic"}, default "person"
+        Who is protected on a network with topics: a person with all of them, or one topic of a person.
+    public_start : bool, default False
+        Declare that a start which differs between agents is public, and was not computed from hidden opinions.
+    seed : {"unspecified", "known", "secret"}, default "unspecified"
+        Whether the noise comes from a known seed, or from the operating system.
+    granularity : Granularity, optional
+        The grid of noise and opinions, of a release.
 
     Raises
     ------
     InvalidInputError
-        If the start is an affine function of the hidden opinions, if all agents are insiders or one is for some of its
-        topics only, or if an argument is not legal.
+        If the start is not public, if all agents are insiders or one is for some of its topics only, or if an argument
+        is not legal.
 
     See Also
     --------
@@ -112,9 +158,14 @@ class Definition:
     runs: int = 1
     observed: Observed = None
     insiders: Sequence[Hashable] = ()
+    unit: Unit = "person"
+    public_start: bool = False
+    seed: SeedStatus = "unspecified"
+    granularity: Granularity | None = None
 
     def __post_init__(self) -> None:
-        require_independent_start(checked_system(self.system))
+        require_public_start(checked_system(self.system), declared=self.public_start)
+        _require_unit(self.unit)
         _require_known_updates(self.system.model)
         inside = _labels(self.insiders, "insiders")
         look = as_observation(self.observed)
@@ -175,6 +226,22 @@ class Definition:
         return np.asarray(seen | self.is_insider | heard)
 
     @property
+    def rows_per_unit(self) -> int:
+        """How many opinions the privacy unit has: those on all topics, or one."""
+        return max(1, len(self.model.network.topics)) if self.unit == "person" else 1
+
+    @property
+    def is_protected(self) -> NDArray[np.bool_]:
+        """Which persons, or topics of a person, are no insiders."""
+        return ~self.is_insider[:: self.rows_per_unit]
+
+    @property
+    def unit_labels(self) -> tuple[Hashable, ...]:
+        """The label of each privacy unit."""
+        network = self.model.network
+        return network.agents if self.rows_per_unit > 1 else network.labels
+
+    @property
     def observation(self) -> Observation | None:
         """The observation of all that is seen, and None where nothing is."""
         if not self.is_observed.any():
@@ -211,9 +278,9 @@ class Definition:
             "public": DEFINITION["public"],
             "runs": one if self.runs == 1 else many,
             "start": self._start(),
-            "unit": self._unit(),
-            "seed": DEFINITION["seed"],
-            "arithmetic": DEFINITION["arithmetic"],
+            "person": self._person(),
+            "seed": _SEEDS[self.seed],
+            "arithmetic": self._arithmetic(),
         }
         return found | ({"grid": self._grid()} if has_grid(self.system) else {})
 
@@ -227,11 +294,6 @@ class Definition:
                 f"The hidden opinions range over {extent:.4g}: a change across that range is more than "
                 f"Δ = {self.sensitivity:g} and is not covered."
             )
-        if assumes_public_start(self.model):
-            found.append(
-                "The start differs from agent to agent. If it was computed from the hidden opinions, for instance as "
-                "squares or as means over neighbours, what it reveals is not covered."
-            )
         return tuple(found)
 
     @property
@@ -242,16 +304,34 @@ class Definition:
 
     def _inputs(self) -> str:
         said = _INPUTS.replace("Δ", f"Δ = {self.sensitivity:g}")
-        return said.replace("one agent", "one agent on one topic") if self.model.network.topics else said
-
-    def _unit(self) -> str:
         count = len(self.model.network.topics)
         if not count:
-            return "One opinion of one agent is covered, not a person who stands behind several agents."
+            return said
+        if self.unit == "topic":
+            return said.replace("one agent", "one agent on one topic")
+        return said.replace(
+            "opinion of one agent changes", f"opinions of one agent on all {count:,} topics change each"
+        )
+
+    def _person(self) -> str:
+        count, other = len(self.model.network.topics), "A person who stands behind several agents is not covered."
+        if not count:
+            return f"The privacy unit is one agent. {other}"
+        if self.unit == "person":
+            return f"The privacy unit is a person with all {count:,} topics. {other}"
         # Group privacy (Dong, Roth and Su, 2022): k changes at once have at most k times the loss of one.
         return (
-            f"One topic of a person is covered. A person with all {count:,} topics has up to {count:,} times the μ, or "
-            "the pure ε; neither is a person covered who stands behind several agents."
+            f"The privacy unit is one topic of a person. A person with all {count:,} topics has up to {count:,} times "
+            f"the μ, or the pure ε. {other}"
+        )
+
+    def _arithmetic(self) -> str:
+        if self.granularity is None:
+            return "ε is that of real numbers. The last digits of floating-point numbers may reveal more."
+        return (
+            f"ε holds for the floating-point numbers as released: noise and opinions are on {self.granularity}, and all "
+            f"that is computed from their sums is post-processing. The random bits add {self.granularity.delta:.1e} to "
+            "δ, which is counted."
         )
 
     def _observer(self) -> str:
@@ -286,6 +366,23 @@ class Definition:
         )
 
 
+_SEEDS: Mapping[SeedStatus, str] = MappingProxyType(
+    {
+        "unspecified": "The seed must be secret, and is not cryptographic: whoever knows or guesses it has the hidden "
+        "opinions. Without a seed of its own, a run has seed 0, which anybody can try.",
+        "known": "The seed is known: there is no protection, and ε is for study. privacy.release draws noise that nobody "
+        "can repeat.",
+        "secret": "All noise is drawn from the operating system's cryptographic generator, and no seed is stored.",
+    }
+)
+
+
+def _require_unit(unit: str) -> None:
+    if unit not in ("person", "topic"):
+        rule, remedy = "unit must be 'person' or 'topic'", "leave it out to protect persons"
+        raise InvalidInputError(message(rule, got=repr(unit), remedy=remedy))
+
+
 def has_grid(system: System) -> bool:
     """Return whether there is a path between the observed times: in continuous time, unless drawn by Euler steps."""
     return isinstance(system, SDE) and system.path_method != "euler"
@@ -302,10 +399,7 @@ def _require_known_updates(model: Model) -> None:
 def start_term(system: System, *, sees_start: bool = False) -> str:
     """Return what an account assumes about y₀, in words."""
     if not initial_state(system).starts_from_hidden:
-        return (
-            "The start is taken to be public: it must not depend on the hidden opinions. One that was computed from "
-            "them reveals more than ε says."
-        )
+        return "The start is declared to be public, and does not depend on the hidden opinions."
     if sees_start:
         return "y₀ = x₀ is observed, which reveals the hidden opinion of every observed agent."
     if system.is_continuous:
@@ -324,11 +418,6 @@ def start_term(system: System, *, sees_start: bool = False) -> str:
         "y₀ = x₀ is not observed; an observer of y₀ knows every hidden opinion. Neighbours respond to it at step 1, "
         "which reveals part of it; a public start, or no pressure at the first step, avoids that."
     )
-
-
-def assumes_public_start(model: Model) -> bool:
-    """Return whether the start is given as numbers that differ between agents, and may come from their opinions."""
-    return not isinstance(model.start, str) and bool(np.ptp(model.start_state) > 0)
 
 
 def as_observation(observed: Observed) -> Observation | None:

@@ -16,11 +16,10 @@ from peerpressure.noise import Gaussian
 from peerpressure.privacy._definition import (
     Observed,
     as_observation,
-    assumes_public_start,
     has_grid,
     observed_agents,
 )
-from peerpressure.privacy._release import require_independent_start
+from peerpressure.privacy._shifts import require_public_start
 from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.recovery import METHODS, Estimate, Observation, Prior, outputs_of
 from peerpressure.recovery._least_squares import SymmetricOperator, few_threads
@@ -60,7 +59,7 @@ class Exposure:
         and 0 for all; ``cramer_rao``, which no unbiased estimate's variance is below, inf if the data leave the agent
         open; the mutual information ½ log(prior/posterior) in ``nats`` and ``bits``; and the ``rank``, 1 at most risk.
     note : str, default ""
-        Where numbers are bounds, a finer observer of an ``SDE`` learns more, or the start is assumed to be public.
+        Where numbers are bounds, or a finer observer of an ``SDE`` learns more.
 
     See Also
     --------
@@ -114,6 +113,7 @@ def exposure(
     observed: Observed = None,
     prior: Prior | None = None,
     *,
+    public_start: bool = False,
     should_stop: ShouldStop | None = None,
 ) -> Exposure:
     """Return what an observer of some agents at steps 1, …, ``steps`` learns about each agent, knowing the model.
@@ -128,6 +128,8 @@ def exposure(
         The observed agents, or an Observation for certain steps or the start, too; by default everyone.
     prior : Prior, optional
         The observer's prior x₀ ~ N(m, P); by default all opinions are drawn alike, with the variance that they have.
+    public_start : bool, default False
+        Declare that a start which differs between agents is public, and was not computed from hidden opinions.
     should_stop : callable, optional
         Called at every step that is followed; the work is cancelled with `CancelledError` if it returns True.
 
@@ -139,7 +141,8 @@ def exposure(
     Raises
     ------
     InvalidInputError
-        If the start is an affine function of the hidden opinions, or if these are all equal and no prior is given.
+        If the start is not declared to be public, or is an affine function of the hidden opinions, or if these are all
+        equal and no prior is given.
 
     See Also
     --------
@@ -169,13 +172,13 @@ def exposure(
     [0.1, 0.1, 0.1, 0.1]
     """
     with cancellable(should_stop), few_threads(checked_system(model).n):
+        require_public_start(model, declared=public_start)
         return _exposure(model, steps, observed, prior)
 
 
 def _exposure(model: System, steps: int, observed: Observed, prior: Prior | None) -> Exposure:
     import pandas as pd
 
-    require_independent_start(model)
     T, base = step_count(steps), model.model
     given = _default_prior(base) if prior is None else prior.in_order(base.network.labels)
     before, look = given.variances(base.n), as_observation(observed)
@@ -227,8 +230,6 @@ def _note(system: System) -> str:
             said.append("No positive variance bounds the error of an estimate under this law of noise.")
     elif has_grid(system):
         said.append("A finer observer in continuous time learns more.")
-    if assumes_public_start(model):
-        said.append("The start is taken to be public; one that was computed from the hidden opinions reveals more.")
     return " ".join(said)
 
 

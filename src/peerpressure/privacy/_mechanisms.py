@@ -24,8 +24,8 @@ from peerpressure.immutable import read_only
 from peerpressure.model import Model
 from peerpressure.noise import AR1, Gaussian, Noise
 from peerpressure.privacy._budget import definition_lines, shifts_of
-from peerpressure.privacy._definition import Definition, Observed
-from peerpressure.privacy._release import delay_pressure, leaks_at_first_step, require_discrete
+from peerpressure.privacy._definition import Definition, Observed, Unit
+from peerpressure.privacy._shifts import delay_pressure, leaks_at_first_step, require_discrete
 from peerpressure.progress import checkpoint
 from peerpressure.recovery._limits import PARTIAL_LIMIT
 from peerpressure.schedules import Power
@@ -152,7 +152,7 @@ class Noisy(Design):
         bias = found.mean[:, 0] - model.consensus_value
         # The most exposed agent, since a guarantee must hold for all.
         seen = [replace(definition, system=own, steps=T) for T in horizons]
-        informed = [float(shifts_of(one).squares[~one.is_insider].max()) for one in seen]
+        informed = [float(shifts_of(one).squares[one.is_protected].max()) for one in seen]
         return [
             Trade(float(b), float(v), i, math.sqrt(float(v) * i))
             for b, v, i in zip(bias, found.variance[:, 0], informed, strict=True)
@@ -287,9 +287,11 @@ class ZeroSum(Design):
 
 
 def _one_message(definition: Definition) -> float:
-    """Return the information in a message x_i + η_i with unit noise, over all runs; 0 if none of another is seen."""
+    """Return the information in the messages x_i + η_i of a person, over all runs; 0 if none of another is seen."""
     # Who is observed and no insider has sent such a message, and all that follows is known to who knows everyone's.
-    return definition.runs * float((definition.is_observed & ~definition.is_insider).any())
+    sent = (definition.is_observed & ~definition.is_insider).any()
+    # Each topic of a person has noise of its own.
+    return definition.runs * definition.rows_per_unit * float(sent)
 
 
 def _shares(P: sparse.csr_array, definition: Definition, decay: float) -> Iterator[float]:
@@ -310,7 +312,9 @@ def _shares(P: sparse.csr_array, definition: Definition, decay: float) -> Iterat
         solved = np.linalg.solve(spread[np.ix_(seen, seen)], np.concatenate([slope[seen], reach.T], axis=1))
         gathered = decay**2 * gathered + np.sum(slope[seen] * solved[:, :n], axis=0)
         everything = decay**2 * everything + 1
-        yield definition.runs * min(float(gathered[~definition.is_insider].max()) / everything, 1.0)
+        share = min(float(gathered[~definition.is_insider].max()) / everything, 1.0)
+        # A change on q topics has at most q² times the information of one, and q times if everyone is observed.
+        yield definition.runs * min(definition.rows_per_unit**2 * share, definition.rows_per_unit)
         C = np.block([[spread, noise], [noise, noise]]) - reach @ solved[:, n:]
         B = np.concatenate([slope, np.zeros((n, n))]) - reach @ solved[:, :n]
         # In exact arithmetic these are 0 already: an observed message is known.
@@ -413,7 +417,7 @@ class Frontier:
         One row for each design and horizon under noise of deviation 1, whatever the budget: ``information`` and
         ``rms_error``, which no design keeps both bounded and going to 0, and ``cost``.
     limit : float
-        The number Δ√(R Σs²)/Σs for R runs. Where agents add noise independently and no message depends on the hidden
+        The number Δ√(q R Σs²)/Σs for R runs and persons with q topics. Where agents add noise independently and no message depends on the hidden
         opinion of another, as in all designs here, an unbiased mode has an error of at least limit/μ at every horizon,
         since an observer of everything can compute it; nan where not everything is observed.
     definition : Definition
@@ -486,6 +490,8 @@ def frontier(
     runs: int = 1,
     observed: Observed = None,
     insiders: Sequence[Hashable] = (),
+    unit: Unit = "person",
+    public_start: bool = False,
 ) -> Frontier:
     """Return the exact error of each design for budgets μ at one horizon or several.
 
@@ -510,6 +516,10 @@ def frontier(
         every step were observed.
     insiders : sequence of labels, default ()
         Agents who tell the observer what they know, as in `budget`.
+    unit : {"person", "topic"}, default "person"
+        Who is protected on a network with topics: a person with all of them, or one topic of a person.
+    public_start : bool, default False
+        Declare that a start which differs between agents is public, and was not computed from hidden opinions.
 
     Returns
     -------
@@ -548,7 +558,8 @@ def frontier(
 
     require_discrete(model, "accuracy against privacy")
     horizons, mus = _horizons(steps), _budgets(budgets)
-    definition = Definition(model, int(horizons[-1]), sensitivity, sees_start, runs, observed, insiders)
+    seen = (sensitivity, sees_start, runs, observed, insiders, unit, public_start)
+    definition = Definition(model, int(horizons[-1]), *seen)
     if definition.sees_start and isinstance(model.start, str):
         rule = "no noise hides an opinion from who sees y₀ = x₀"
         raise InvalidInputError(message(rule, got="sees_start=True", remedy="give the model a public start"))
@@ -556,7 +567,9 @@ def frontier(
     found = [(design, T, trade) for design in _named(designs) for T, trade in _trades(design, definition, horizons)]
     table = pd.DataFrame([_row(design.name, T, trade, mu, reach) for design, T, trade in found for mu in mus])
     units = pd.DataFrame([_unit_row(design.name, T, trade) for design, T, trade in found])
-    bound = reach * math.sqrt(definition.runs) * limit(model) if definition.is_complete else math.nan
+    # Independent rows: q topics of a person share one budget, and each has a q-th of its information.
+    scale = reach * math.sqrt(definition.runs * definition.rows_per_unit)
+    bound = scale * limit(model) if definition.is_complete else math.nan
     return Frontier(table, units, bound, definition)
 
 

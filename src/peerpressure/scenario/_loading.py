@@ -442,7 +442,9 @@ def _privacy(scenario: Scenario) -> None:
         # Errors of the agents are reported at the part that causes them.
         return
     # Raises for insiders that are no agents, and for a start computed from x₀, which reveals it before any noise.
-    Definition(model, scenario.run.steps, insiders=as_labels(scenario.privacy.insiders))
+    asked = scenario.privacy
+    insiders, declared = as_labels(asked.insiders), scenario.public_start
+    Definition(model, scenario.run.steps, insiders=insiders, unit=asked.unit, public_start=declared)
     if scenario.privacy.insiders and scenario.time is not None and scenario.time.continuous:
         rule = "insiders are accounted for in discrete time"
         raise InvalidInputError(message(rule, got="continuous time", remedy="remove insiders, or [time]"))

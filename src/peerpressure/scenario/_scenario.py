@@ -222,6 +222,12 @@ class Privacy(Section):
     # A customary value: δ should be well below one over the number of agents.
     delta: Annotated[float, Field(gt=0, lt=1)] = 1e-5
     insiders: list[AgentLabel] = Field(default=[], description="agents who tell the observer their own noise")
+    unit: Annotated[
+        Literal["person", "topic"], Field(description="who is protected: a person with all topics, or one topic of it")
+    ] = "person"
+    public_start: Annotated[
+        bool, Field(description="declare that a list as the start of the agents is public knowledge")
+    ] = False
 
 
 class Topics(Section):
@@ -330,6 +336,12 @@ class Scenario(Section):
     def drawn_hidden(self) -> str | None:
         """How hidden opinions are drawn at random, in words; None if they are given."""
         return draw_words(self.agents.hidden, self.run.seed)
+
+    @property
+    def public_start(self) -> bool:
+        """Whether the start is declared to be public: as a number, a law or a file, or in [privacy] for a list."""
+        declared = self.privacy is not None and self.privacy.public_start
+        return declared or not isinstance(self.agents.start, list | tuple)
 
     # Cached, because the optimal schedule takes many passes over the run.
     @cached_property

@@ -43,22 +43,27 @@ def _responds(model: Model) -> NDArray[np.bool_]:
     return np.asarray(model.update(1).coupling_scale > 0)
 
 
-def require_independent_start(system: System) -> None:
-    """Raise an error if a given start is the hidden opinions, or an affine function of them.
+def require_public_start(system: System, *, declared: bool = False) -> None:
+    """Raise an error unless a given start is declared to be public, or if it is an affine function of x₀ all the same.
 
     Privacy accounts take a given start to be public knowledge that does not depend on x₀. A start computed from x₀
-    reveals it before any noise is added, so that no finite ε holds. Numbers cannot prove that they were chosen without
-    looking at x₀: an affine function is the mistake that can be told for sure, and of all other starts every account
-    says what it assumes.
+    reveals it before any noise is added, so that no finite ε holds, and numbers cannot prove that they were chosen
+    without looking at x₀. One number for all agents declares itself; numbers by agent have to be declared. An affine
+    function is the mistake that can be told for sure, whatever is declared.
     """
     model = system.model
-    if isinstance(model.start, str) or np.ptp(model.start_state) == 0 or not _is_affine(model.start_state, model.x0):
+    if isinstance(model.start, str) or np.ptp(model.start_state) == 0:
         return
-    equal = np.array_equal(model.start_state, model.x0)
     rule = "a privacy account needs a start that does not depend on the hidden opinions"
-    got = "start equal to hidden" if equal else "a start that is an affine function of hidden"
-    remedy = "give a start that is public, such as a constant, or start='hidden' if y₀ = x₀ is not observed"
-    raise InvalidInputError(message(rule, got=got, remedy=remedy))
+    if _is_affine(model.start_state, model.x0):
+        equal = np.array_equal(model.start_state, model.x0)
+        got = "start equal to hidden" if equal else "a start that is an affine function of hidden"
+        remedy = "give a start that is public, such as a constant, or start='hidden' if y₀ = x₀ is not observed"
+        raise InvalidInputError(message(rule, got=got, remedy=remedy))
+    if not declared:
+        got = "a start that differs between agents and is not declared to be public"
+        remedy = "pass public_start=True if it was not computed from them, or one number as the start"
+        raise InvalidInputError(message(rule, got=got, remedy=remedy))
 
 
 def _is_affine(y: Array, x: Array) -> bool:
@@ -121,10 +126,10 @@ def delay_pressure(model: Model, steps: int) -> Model:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Release:
-    """The shifts h, agent by agent.
+class Shifts:
+    """The shifts h of rows, of which ``topics`` consecutive ones belong to a person.
 
-    Agent i's own draws shift by ``own[:, i]``/``std[i]``, shape (steps, agents), or (steps, 1) where it is the same for
+    A row's own draws shift by ``own[:, i]``/``std[i]``, shape (steps, rows), or (steps, 1) where it is the same for
     all; the draws of neighbour j shift by ``leak[i, j]``·``leak_profile``, where the profile is what a shift at step 1
     alone becomes by whitening. All of it happens in each of ``runs`` runs with independent noise.
     """
@@ -134,44 +139,95 @@ class Release:
     leak: sparse.csr_array
     leak_profile: Array
     runs: int = 1
+    topics: int = 1
 
     @property
     def own_squares(self) -> Array:
-        """Σ h² over an agent's own draws: πᵀK⁻¹π with K the covariance of its noise over time; shape (agents,)."""
-        return self.runs * divide(np.sqrt(np.sum(self.own**2, axis=0)), self.std) ** 2
+        """Σ h² over a person's own draws, (persons,): πᵀK⁻¹π, with K the covariance of noise over time, for a row."""
+        rows = self.runs * divide(np.sqrt(np.sum(self.own**2, axis=0)), self.std) ** 2
+        # Every row has noise of its own, so squares add up.
+        return np.asarray(np.broadcast_to(rows, self.std.shape).reshape(-1, self.topics).sum(axis=1))
 
     @property
     def squares(self) -> Array:
-        """Σ h² over all draws; shape (agents,)."""
+        """The largest Σ (h·d)² over all draws for changes |d| ≤ 1 on each topic of a person; (persons,)."""
+        if not self.leak.nnz:
+            return self.own_squares
+        if self.topics > 1:
+            return np.array([box_maximum(self._information(person)) for person in range(self.count)])
         # Neighbours' draws are independent of each other, so squares add up.
         leaked = np.asarray(self.leak.power(2).sum(axis=1)).ravel()
-        if not leaked.any():
-            return self.own_squares
         # An agent without neighbours at step 1 is not exposed by a profile, however large that is.
         profile = np.where(leaked > 0, np.sum(self.leak_profile**2), 0.0)
         return np.asarray(self.own_squares + self.runs * leaked * profile)
 
-    def of(self, agent: int) -> Release:
-        """Return the shifts of one agent."""
-        return Release(self._own(agent)[:, None], self.std[[agent]], self.leak[[agent]], self.leak_profile, self.runs)
+    @property
+    def count(self) -> int:
+        """The number of persons."""
+        return self.std.size // self.topics
 
-    def shifts(self, agent: int) -> tuple[Array, Array]:
-        """Return the distinct |h| > 0 of one agent and how often each occurs."""
-        start, stop = self.leak.indptr[agent : agent + 2]
+    def of(self, person: int) -> Shifts:
+        """Return the shifts of one person."""
+        rows = self._rows(person)
+        own = self.own[:, rows] if self.own.shape[1] > 1 else self.own
+        return Shifts(own, self.std[rows], self.leak[rows], self.leak_profile, self.runs, self.topics)
+
+    def shifts(self, person: int) -> tuple[Array, Array]:
+        """Return the distinct |h| > 0 of one person and how often each occurs, for a unit change on every topic."""
+        rows = self._rows(person)
         with np.errstate(invalid="ignore"):
             # 0 · ∞ is NaN and left out below: a shift of step 1 that is not counted, of an insider's neighbour.
-            leaked = np.outer(self.leak.data[start:stop], self.leak_profile).ravel()
+            # Opinions on several topics may shift the same draw, at most by the sum of the moduli.
+            leaked = np.outer(self._heard(rows), self.leak_profile).ravel()
+        own = divide(np.abs(self.own[:, rows] if self.own.shape[1] > 1 else self.own), self.std[rows])
         # All laws with a finite ε are symmetric, so only the size of a shift matters.
-        every = np.abs(np.concatenate([divide(self._own(agent), self.std[agent]), leaked]))
+        every = np.concatenate([np.broadcast_to(own, (len(own), self.topics)).ravel(), leaked])
         # Equal shifts are composed by a power of one transform, which makes long runs of white noise cheap.
         values, counts = np.unique(every[every > 0], return_counts=True)
         return values, self.runs * counts.astype(np.float64)
 
-    def _own(self, agent: int) -> Array:
-        return self.own[:, agent if self.own.shape[1] > 1 else 0]
+    def _rows(self, person: int) -> slice:
+        return slice(person * self.topics, (person + 1) * self.topics)
+
+    def _heard(self, rows: slice) -> Array:
+        """Return by how much each neighbour responds to a unit change on every topic of a person, at most."""
+        start, stop = self.leak.indptr[rows.start], self.leak.indptr[rows.stop]
+        _, neighbour = np.unique(self.leak.indices[start:stop], return_inverse=True)
+        return np.bincount(neighbour, np.abs(self.leak.data[start:stop]))
+
+    def _information(self, person: int) -> Array:
+        """Return the Fisher information about one person's opinions when all others are known, (topics, topics)."""
+        one = self.of(person)
+        own, leaked = np.diag(replace(one, topics=1).own_squares), one.leak
+        if not leaked.nnz:
+            return own
+        dense = leaked[:, np.unique(leaked.indices)].toarray()
+        if not np.isfinite(dense).all():
+            return np.full_like(own, np.inf)
+        return np.asarray(own + self.runs * np.sum(self.leak_profile**2) * (dense @ dense.T))
 
 
-def release(
+_MOST_VERTICES = 10  # topics up to which all vertices of the box are tried
+
+
+def box_maximum(information: Array) -> float:
+    """Return the largest dᵀJd over |d_p| ≤ 1: at a vertex, as J is convex, or an upper bound for many topics.
+
+    >>> box_maximum(np.array([[2.0, -0.5], [-0.5, 1.0]]))
+    4.0
+    """
+    q = len(information)
+    if np.isinf(information).any():
+        return float(np.inf)
+    if q > _MOST_VERTICES:
+        return float(np.abs(information).sum())
+    # d and −d have the same value, so the sign of the first entry is free.
+    signs = np.ones((2 ** (q - 1), q))
+    signs[:, 1:] -= 2.0 * (np.arange(2 ** (q - 1))[:, None] >> np.arange(q - 1) & 1)
+    return float(np.einsum("vi,ij,vj->v", signs, information, signs, optimize=True).max())
+
+
+def model_shifts(
     model: Model,
     steps: int,
     *,
@@ -179,10 +235,11 @@ def release(
     sees_start: bool = False,
     runs: int = 1,
     insiders: NDArray[np.bool_] | None = None,
-) -> Release:
+    topics: int = 1,
+) -> Shifts:
     """Return the shifts of every agent; ``first`` multiplies those of step 1, and insiders have no noise to hide in."""
     if sees_start and isinstance(model.start, str):
-        return release_of_information(np.full(model.n, np.inf))
+        return shifts_of_information(np.full(model.n // topics, np.inf))
     noise, n = model.noise, model.n
     std = noise.deviations(n)
     own, profile = own_shifts(noise, steps, retained(model, steps - 1)), _leak_profile(noise, steps)
@@ -199,8 +256,9 @@ def release(
         response = divide(float(model.pressure(1)) / model.s, unknown * float(noise.scale(1)))
         # Not a product, as the response of an insider is infinite.
         response = np.where(_responds(model), response, 0.0)
-        leak = sparse.csr_array(abs(model.update(1).transposed) @ sparse.diags_array(response))
-    return Release(own, std, leak, profile, runs)
+        # With its sign, since several topics of a person may act on the same neighbour.
+        leak = sparse.csr_array(model.update(1).transposed @ sparse.diags_array(response))
+    return Shifts(own, std, leak, profile, runs, topics)
 
 
 def _without_kept(model: Model, own: Array) -> Array:
@@ -215,10 +273,10 @@ def _without_kept(model: Model, own: Array) -> Array:
     return own
 
 
-def release_of_information(squares: Array) -> Release:
+def shifts_of_information(squares: Array) -> Shifts:
     """Return shifts of which only Σ h² is known, agent by agent, as is enough for normal noise."""
     n = squares.size
-    return Release(np.sqrt(squares)[None, :], np.ones(n), sparse.csr_array((n, n)), np.ones(1))
+    return Shifts(np.sqrt(squares)[None, :], np.ones(n), sparse.csr_array((n, n)), np.ones(1))
 
 
 def mixes_draws(noise: Noise) -> bool:

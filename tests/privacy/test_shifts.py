@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 import peerpressure as pp
 from peerpressure.activation import as_activation
 from peerpressure.privacy._definition import start_term
-from peerpressure.privacy._release import delay_pressure, leaks_at_first_step, own_shifts, release, safe_factor
+from peerpressure.privacy._shifts import delay_pressure, leaks_at_first_step, model_shifts, own_shifts, safe_factor
 from tests.builders import random_model
 from tests.privacy.dense import Joint
 
@@ -35,7 +35,7 @@ COEFFICIENTS = st.floats(-0.99, 0.99)
 def test_information_is_that_of_the_joint_law(noise: pp.noise.Noise, start: object, steps: int) -> None:
     model = random_model(N, seed=3, noise=noise, start=start, pressure=pp.Linear(0.8))
     expected = Joint.of(model, steps).information().diagonal()
-    np.testing.assert_allclose(release(model, steps).squares, expected, rtol=1e-9)
+    np.testing.assert_allclose(model_shifts(model, steps).squares, expected, rtol=1e-9)
 
 
 @pytest.mark.parametrize("noise", NOISES.values(), ids=NOISES)
@@ -43,14 +43,14 @@ def test_own_information_is_the_sum_of_the_inverse_covariance(noise: pp.noise.No
     model = random_model(N, noise=noise)
     K = noise.time_covariance(np.arange(1, T + 1))
     expected = np.linalg.inv(K).sum() / noise.deviations(N) ** 2
-    np.testing.assert_allclose(release(model, T).own_squares, expected, rtol=1e-9)
+    np.testing.assert_allclose(model_shifts(model, T).own_squares, expected, rtol=1e-9)
 
 
 def test_first_step_leak_to_neighbours_add_what_the_formula_says() -> None:
     model = random_model(N, seed=1, noise=pp.Gaussian(0.5))
     F = np.eye(N) + float(model.pressure(1)) * np.diag(1 / model.s) @ model.network.adjacency.toarray()
     expected = ((T - 1) + (F.T @ F).diagonal()) / 0.25
-    np.testing.assert_allclose(release(model, T).squares, expected)
+    np.testing.assert_allclose(model_shifts(model, T).squares, expected)
 
 
 @given(COEFFICIENTS, st.integers(1, 400))
@@ -76,9 +76,9 @@ def test_information_of_white_noise_adds_up(first: int, more: int, gamma: float)
 
 def test_a_mask_is_undone_where_hidden_opinions_were_heard() -> None:
     model = random_model(N, noise=pp.Gaussian(3.0, temporal="frozen"))
-    assert np.isinf(release(model, 2).squares).all()
-    assert np.isfinite(release(model, 1).squares).all()
-    assert np.isinf(release(replace(model, noise=pp.Laplace(3.0, temporal="frozen")), 2).squares).all()
+    assert np.isinf(model_shifts(model, 2).squares).all()
+    assert np.isfinite(model_shifts(model, 1).squares).all()
+    assert np.isinf(model_shifts(replace(model, noise=pp.Laplace(3.0, temporal="frozen")), 2).squares).all()
     # An observer's own arithmetic: first words less later ones leave no noise at all.
     mask = np.random.default_rng(4).normal(scale=3.0, size=N)
     first, second = model.update(1), model.update(2)
@@ -94,28 +94,28 @@ def test_speaking_before_listening_keeps_the_mask() -> None:
     quiet = delay_pressure(model, 40)
     assert leaks_at_first_step(model)
     assert not leaks_at_first_step(quiet)
-    np.testing.assert_allclose(release(quiet, 40).squares, 1 / 9)
+    np.testing.assert_allclose(model_shifts(quiet, 40).squares, 1 / 9)
     assert float(quiet.pressure(40)) == float(model.pressure(39))
     np.testing.assert_allclose(quiet.update(1)(np.full(N, 50.0)), model.x0)
 
 
 def test_a_mask_that_changes_its_size_gives_itself_away() -> None:
     model = random_model(N, noise=pp.Gaussian(1.0, temporal="frozen", time_scale=pp.Power(0.5)), start=np.zeros(N))
-    assert np.isinf(release(model, 2).squares).all()
+    assert np.isinf(model_shifts(model, 2).squares).all()
 
 
 def test_no_noise_hides_nothing() -> None:
     std = np.array([0.0, *[1.0] * (N - 1)])
     public = random_model(N, noise=pp.Gaussian(std), start=np.zeros(N))
-    assert np.isinf(release(public, 3).squares).tolist() == [True] + [False] * (N - 1)
+    assert np.isinf(model_shifts(public, 3).squares).tolist() == [True] + [False] * (N - 1)
     # An agent without noise also tells on those whom it heard.
-    heard = np.isinf(release(replace(public, start="hidden"), 3).squares)
+    heard = np.isinf(model_shifts(replace(public, start="hidden"), 3).squares)
     assert set(np.flatnonzero(heard)) == {0, *public.network.neighbours(0).tolist()}
 
 
 def test_ar1_noise_that_is_not_normal_is_counted_on_the_safe_side() -> None:
     model = random_model(N, noise=pp.Laplace(1.0, temporal=pp.AR1(0.6)))
-    plain, safe = release(model, T), release(model, T, first=safe_factor(model.noise))
+    plain, safe = model_shifts(model, T), model_shifts(model, T, first=safe_factor(model.noise))
     assert safe.own[0] == pytest.approx(plain.own[0] / 0.8)
     np.testing.assert_array_equal(safe.own[1:], plain.own[1:])
     gaussian = replace(model, noise=pp.Gaussian(1.0, temporal=pp.AR1(0.6)))
@@ -124,7 +124,7 @@ def test_ar1_noise_that_is_not_normal_is_counted_on_the_safe_side() -> None:
 
 def test_moves_of_an_agent_have_the_same_squares() -> None:
     model = random_model(N, noise=pp.Laplace(0.8, temporal=pp.AR1(0.3)))
-    moved = release(model, T)
+    moved = model_shifts(model, T)
     for agent in range(N):
         values, counts = moved.shifts(agent)
         assert counts @ values**2 == pytest.approx(moved.squares[agent])
@@ -135,7 +135,7 @@ def test_the_note_says_which_case_it_is() -> None:
     model = random_model(N)
     assert "not observed; an observer of y₀ knows" in start_term(model)
     assert "is observed" in start_term(model, sees_start=True)
-    assert "taken to be public" in start_term(replace(model, start=np.zeros(N)))
+    assert "declared to be public" in start_term(replace(model, start=np.zeros(N)))
     assert "no agent responds" in start_term(delay_pressure(model, 5))
 
 
@@ -144,7 +144,7 @@ def test_an_agent_that_nobody_hears_at_step_one_keeps_its_mask() -> None:
     first = pp.Network.from_edges([(0, 1)], n=3)
     network = pp.TemporalNetwork.from_snapshots([first, pp.networks.path(3)])
     model = pp.Model(network, [0.0, 1.0, 2.0], noise=pp.Gaussian(2.0, temporal="frozen"))
-    assert release(model, 2).squares.tolist() == [np.inf, np.inf, 0.25]
+    assert model_shifts(model, 2).squares.tolist() == [np.inf, np.inf, 0.25]
 
 
 def table_of(model: pp.Model, steps: int, idle: list[int]) -> pp.Model:
@@ -161,7 +161,7 @@ def test_who_does_not_update_at_step_1_does_not_respond(noise: pp.noise.Noise, i
     model = table_of(random_model(N, seed=3, noise=noise, pressure=pp.Linear(0.8)), steps, idle)
     expected = Joint.of(model, steps).worst_case()
     assert np.isinf(expected[idle]).all()
-    np.testing.assert_allclose(release(model, steps).squares, expected, rtol=1e-9)
+    np.testing.assert_allclose(model_shifts(model, steps).squares, expected, rtol=1e-9)
 
 
 def test_epsilon_counts_the_neighbours_who_respond() -> None:
