@@ -320,7 +320,7 @@ def _correct_lower_bound(columns: Columns, definition: Definition, promise: Prom
 
 
 def shifts_of(definition: Definition, first: float = 1.0) -> Shifts:
-    """Return the shifts that an observer sees of each privacy unit; for other laws than the normal one those of an observer of everyone."""
+    """Return the shifts of each privacy unit that an observer sees; unless noise is normal, those that all see."""
     d, q = definition, definition.rows_per_unit
     if d.observation is None:
         return shifts_of_information(np.zeros(d.model.n // q))

@@ -43,10 +43,10 @@ DEFINITION: Mapping[str, str] = MappingProxyType(
         "public": "The model is known to the observer: network, stubbornness, pressure, adaptation and the law of the "
         "noise. Hidden opinions, noise and the seed are not.",
         "runs": "One run is released, or R runs with the same hidden opinions and independent noise.",
-        "start": "y₀ is not observed unless it is stated. An observer of y₀ = x₀ knows every hidden opinion. A start is "
-        "public where it is declared to be: as one number, or with public_start=True. Every other start is refused.",
-        "person": "The privacy unit is a person: one agent with its opinions on all topics, or, where it is stated, one "
-        "topic of it. A person who stands behind several agents is not covered.",
+        "start": "y₀ is not observed unless it is stated. An observer of y₀ = x₀ knows every hidden opinion. A start "
+        "is public where it is declared to be: as one number, or with public_start=True. Every other start is refused.",
+        "person": "The privacy unit is a person: one agent with its opinions on all topics, or, where it is stated, "
+        "one topic of it. A person who stands behind several agents is not covered.",
         "seed": "Whoever knows or guesses the seed can subtract the noise and has the hidden opinions. A release draws "
         "its noise from the operating system and stores no seed. A run with a seed is for study; without one of its "
         "own it has seed 0, which anybody can try.",
@@ -329,8 +329,8 @@ class Definition:
         if self.granularity is None:
             return "ε is that of real numbers. The last digits of floating-point numbers may reveal more."
         return (
-            f"ε holds for the floating-point numbers as released: noise and opinions are on {self.granularity}, and all "
-            f"that is computed from their sums is post-processing. The random bits add {self.granularity.delta:.1e} to "
+            f"ε holds for the floating-point numbers as released: noise and opinions are on {self.granularity}, and "
+            f"all that is computed from their sums is post-processing. The random bits add {self.granularity.delta:.1e} to "
             "δ, which is counted."
         )
 
@@ -368,10 +368,10 @@ class Definition:
 
 _SEEDS: Mapping[SeedStatus, str] = MappingProxyType(
     {
-        "unspecified": "The seed must be secret, and is not cryptographic: whoever knows or guesses it has the hidden "
-        "opinions. Without a seed of its own, a run has seed 0, which anybody can try.",
-        "known": "The seed is known: there is no protection, and ε is for study. privacy.release draws noise that nobody "
-        "can repeat.",
+        "unspecified": "The seed must be secret: whoever knows or guesses it has the hidden opinions. Without a seed of "
+        "its own, a run has seed 0, which anybody can try, and its generator is not cryptographic.",
+        "known": "The seed is known: there is no protection, and ε is for study. privacy.release draws noise that "
+        "nobody can repeat.",
         "secret": "All noise is drawn from the operating system's cryptographic generator, and no seed is stored.",
     }
 )

@@ -417,9 +417,10 @@ class Frontier:
         One row for each design and horizon under noise of deviation 1, whatever the budget: ``information`` and
         ``rms_error``, which no design keeps both bounded and going to 0, and ``cost``.
     limit : float
-        The number Δ√(q R Σs²)/Σs for R runs and persons with q topics. Where agents add noise independently and no message depends on the hidden
-        opinion of another, as in all designs here, an unbiased mode has an error of at least limit/μ at every horizon,
-        since an observer of everything can compute it; nan where not everything is observed.
+        The number Δ√(q R Σs²)/Σs for R runs and persons with q topics. Where agents add noise independently and no
+        message depends on the hidden opinion of another, as in all designs here, an unbiased mode has an error of at
+        least limit/μ at every horizon, since an observer of everything can compute it; nan where not everything is
+        observed.
     definition : Definition
         What the budgets assume.
 
