@@ -12,6 +12,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from peerpressure.errors import InvalidInputError, PeerPressureError, contrast, message
 from peerpressure.model import Model
+from peerpressure.noise import Gaussian
 from peerpressure.progress import ShouldStop, cancellable, reporter
 from peerpressure.recording import (
     PYTHON_WORDS,
@@ -136,6 +137,31 @@ def simulate(
     # Steps become times after the run; the engine counts whole steps, which the counter of the noise needs.
     times = plan.times * np.float64(equation.step)
     return replace(run, times=times, equation=_in_words(equation, error), step_error=error)
+
+
+def simulate_preferred(
+    model: Model,
+    steps: int,
+    runs: int,
+    preferred: Callable[[int, slice], NDArray[np.float64]],
+    *,
+    record: Record,
+    threads: int | None = None,
+    progress: Progress = False,
+    should_stop: ShouldStop | None = None,
+) -> Trajectory:
+    """Run a model whose preferred opinions x + ε are given for each step, as ``RunPlan.preferred`` says.
+
+    Hidden opinions and noise of the model are not used: each state is a function of preferred opinions and of the state
+    before it.
+    """
+    blank = np.zeros(model.n)
+    start = blank if isinstance(model.start, str) else model.start
+    # fma(1·gain, x + ε, gain·0) is gain·(x + ε), rounded once.
+    moved = replace(model, hidden=blank, noise=Gaussian(1.0), start=start)
+    begin = State(0, moved.start_state, step_length=moved.step)
+    plan = _plan(moved, steps, np.arange(runs), 0, record, 0, np.dtype(np.float64), threads)
+    return _execute(replace(plan, preferred=preferred), begin, _engine("cpu"), progress, should_stop)
 
 
 def _starting_state(model: Model, length: float, start: State | Trajectory | None, start_step: int) -> State:

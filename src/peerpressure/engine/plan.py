@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -107,7 +107,9 @@ class RunPlan:
     """One run: which steps, which replicates, what is recorded at which step.
 
     ``pace`` and ``deviation`` are those of the stochastic differential equation: the length of a step, and the noise of
-    each agent where it is not the model's own.
+    each agent where it is not the model's own. ``preferred(step, rows)``, where it is given, returns x + ε of a step
+    for these rows of the replicates, (replicates, agents): the model then has hidden opinions 0 and noise of deviation
+    1, and the kernels know of neither x nor ε.
     """
 
     model: Model
@@ -123,6 +125,7 @@ class RunPlan:
     threads: int
     pace: float = 1.0
     deviation: NDArray[np.float64] | None = None
+    preferred: Callable[[int, slice], Array] | None = None
 
     def readings(self, begin: int, end: int) -> tuple[Array, Array, Array, Array]:
         """Return relief and weight of peer pressure, the noise's scale and η at steps begin + 1…end."""

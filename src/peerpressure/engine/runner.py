@@ -38,6 +38,7 @@ from peerpressure.engine.plan import (
     BLOCK,
     CHUNK,
     FRESH,
+    FROZEN,
     STREAM_FRESH,
     STREAM_FROZEN,
     UNIT,
@@ -178,6 +179,8 @@ class ProcessorRun:
         self.plan = plan
         self.draw = draw_of(plan.model.noise, plan.seed, plan.pace)
         noise = plan.model.noise
+        if plan.preferred is not None:
+            self.draw = self.draw._replace(law=UNIT, mode=FROZEN)
         # SciPy's laws are transformed by Python, so that their noise is written to memory before each step.
         self.drawn_by_python = self.draw.law == UNIT and not isinstance(noise.temporal, Frozen)
         self.agents = agents_of(plan.model, plan.dtype, plan.deviation)
@@ -336,6 +339,9 @@ class ProcessorRun:
         return None if self.temporal is None else no_changes(steps, self.plan.dtype)
 
     def _draw_custom(self, block: Block, step: int) -> None:
+        if self.plan.preferred is not None:
+            block.write(self.plan.preferred(step, block.rows), block.memory)
+            return
         # The draw overwrites the memory, which the recursion still needs.
         before = block.memory.copy()
         self._draw_into_memory(block, step, STREAM_FRESH)

@@ -330,8 +330,8 @@ class Definition:
             return "ε is that of real numbers. The last digits of floating-point numbers may reveal more."
         return (
             f"ε holds for the floating-point numbers as released: noise and opinions are on {self.granularity}, and "
-            f"all that is computed from their sums is post-processing. The random bits add {self.granularity.delta:.1e} to "
-            "δ, which is counted."
+            "all that is computed from their sums is post-processing. The finite number of random bits adds "
+            f"{self.granularity.delta:.1e} to δ, which is counted."
         )
 
     def _observer(self) -> str:
@@ -368,8 +368,8 @@ class Definition:
 
 _SEEDS: Mapping[SeedStatus, str] = MappingProxyType(
     {
-        "unspecified": "The seed must be secret: whoever knows or guesses it has the hidden opinions. Without a seed of "
-        "its own, a run has seed 0, which anybody can try, and its generator is not cryptographic.",
+        "unspecified": "The seed must be secret: whoever knows or guesses it has the hidden opinions. Without a seed "
+        "of its own, a run has seed 0, which anybody can try, and its generator is not cryptographic.",
         "known": "The seed is known: there is no protection, and ε is for study. privacy.release draws noise that "
         "nobody can repeat.",
         "secret": "All noise is drawn from the operating system's cryptographic generator, and no seed is stored.",

@@ -1,0 +1,83 @@
+"""``peerpressure release``: public opinions that may be published, with a guarantee."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from peerpressure.cli.terminal import AsJson, check_folder, open_scenario, print_json, progress_line, show
+from peerpressure.files import declare_output
+
+if TYPE_CHECKING:
+    from peerpressure.scenario import Scenario
+
+
+def release(
+    file: Annotated[Path, typer.Argument(help="The scenario, with hidden opinions of its own and without a seed.")],
+    out: Annotated[Path, typer.Option(help="Folder for the release, new or empty.")],
+    epsilon: Annotated[
+        float | None, typer.Option(help="Scale the noise to this budget; by default it is that of the scenario.")
+    ] = None,
+    with_network: Annotated[
+        bool, typer.Option("--with-network", help="The network is public: publish it too.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Simulate with noise that nobody can repeat, and write only what may be published, with its guarantee.
+
+    Public opinions from step 1 on are written to opinions.csv, and to statement.txt what is guaranteed to whom, against
+    which observer and by what definition; release.json has the same for programs. Hidden opinions, states and seeds are
+    neither written nor printed. Delta, sensitivity, insiders and unit are those of [privacy] in the file.
+
+    Noise is drawn from the operating system: the scenario must have no seed. Noise must be Gaussian or Laplace, white
+    or frozen, and the start public. A second release about the same opinions adds its epsilon and delta to the first.
+
+    Example: peerpressure release scenario.toml --out published --epsilon 1
+    """
+    scenario = open_scenario(file)
+    check_folder(out)
+    _require_secrets(scenario)
+    from peerpressure.privacy import release as made
+    from peerpressure.privacy._release import require_new_folder
+    from peerpressure.scenario._scenario import Privacy
+    from peerpressure.scenario._section import as_labels
+
+    require_new_folder(out)
+    declare_output(out)
+    asked, run = scenario.privacy or Privacy(), scenario.run
+    with progress_line() as show_stage:
+        show_stage("simulating")
+        found = made(
+            # An SDE is refused there, with its reason.
+            scenario.system(),  # type: ignore[arg-type]
+            run.steps,
+            epsilon=epsilon,
+            delta=asked.delta,
+            sensitivity=asked.sensitivity,
+            runs=run.replicates,
+            insiders=as_labels(asked.insiders),
+            unit=asked.unit,
+            public_start=scenario.public_start,
+            public_network=with_network,
+            record=run.recording(),
+        )
+    written = found.write(out)
+    if as_json:
+        facts = {"epsilon": found.epsilon, "delta": found.delta, "statement": dict(found.statement)}
+        print_json(facts | {"folder": out, "files": written})
+        return
+    show(str(found), f"{len(written)} files in {out}, which may be published")
+
+
+def _require_secrets(scenario: Scenario) -> None:
+    """Raise an error for a scenario from which anybody can compute what a release is to hide."""
+    from peerpressure.errors import InvalidInputError, message
+
+    if "seed" in scenario.run.model_fields_set:
+        rule, remedy = "a release draws its noise from the operating system", "delete seed from [run]"
+        raise InvalidInputError(message(rule, got=f"run.seed = {scenario.run.seed}", remedy=remedy))
+    if scenario.drawn_hidden is not None:
+        rule, remedy = "a release needs hidden opinions of its own", "give them in [agents] as a list or a file"
+        raise InvalidInputError(message(rule, got=scenario.drawn_hidden, remedy=remedy))

@@ -1,0 +1,375 @@
+"""Releases: public opinions with a guarantee that holds for the numbers as published, and nothing besides."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+import tempfile
+import textwrap
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peerpressure.errors import InvalidInputError, message
+from peerpressure.files import check_output, expanded, umask
+from peerpressure.immutable import read_only
+from peerpressure.model import Model
+from peerpressure.networks import Network, TemporalNetwork, write_events, write_network
+from peerpressure.noise import AR1
+from peerpressure.privacy._accounting import checked_delta, positive
+from peerpressure.privacy._budget import Budget, budget_of, calibrate
+from peerpressure.privacy._definition import Definition, Granularity, Unit
+from peerpressure.privacy._grid import LAWS, Grid, grid_of, on_grid
+from peerpressure.privacy._shifts import leaks_at_first_step, require_discrete, require_public_start
+from peerpressure.progress import ShouldStop
+from peerpressure.recording import Record, as_record
+from peerpressure.recovery._innovations import shows_start
+from peerpressure.simulation import Progress, simulate_preferred
+from peerpressure.step import Array
+from peerpressure.theory._moments import step_count
+from peerpressure.version import __version__
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_WIDTH = 88
+# Parts of δ that are set aside for the finite number of random bits; the first that suffices is taken.
+_RESERVES = (1e-6, 1e-4, 1e-2, 0.5)
+OPINIONS, STATEMENT, FACTS = "opinions.csv", "statement.txt", "release.json"
+
+
+@final
+@read_only
+@dataclass(frozen=True, eq=False, repr=False)
+class Release:
+    """Public opinions that may be published, with the statement of their guarantee; neither hidden opinions nor seeds.
+
+    Attributes
+    ----------
+    opinions : array of shape (runs, times, agents)
+        Public opinions.
+    times : array of shape (times,)
+        Steps, from 1 on.
+    names : mapping of str to list
+        Labels of the agents by column: ``agent``, and ``topic`` where there are topics.
+    epsilon, delta : float
+        The (ε, δ) that holds for every person, ε rounded up.
+    statement : mapping of str to str
+        The guarantee, the definition of privacy and the mechanism, in sentences.
+    network : Network or TemporalNetwork, optional
+        The network, if it is public.
+
+    See Also
+    --------
+    release : Makes one.
+
+    Examples
+    --------
+    >>> from peerpressure import Gaussian, Model
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.privacy import release
+    >>> found = release(Model(k2(), hidden=[0.0, 1.0], start=0.5, noise=Gaussian(5.0)), 10)
+    >>> found.opinions.shape, found.times[0].item(), found.epsilon
+    ((1, 10, 2), 1, 2.5925)
+    """
+
+    opinions: Array
+    times: NDArray[np.int64]
+    names: Mapping[str, Sequence[Hashable]]
+    epsilon: float
+    delta: float
+    statement: Mapping[str, str]
+    network: Network | TemporalNetwork | None = None
+
+    def to_dataframe(self) -> pd.DataFrame:
+        """Return tidy rows: one for each run, time and agent.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``run``, ``time``, ``agent``, ``topic`` on a network with topics, and ``public``.
+        """
+        import pandas as pd
+
+        runs, times, rows = self.opinions.shape
+        columns: dict[str, Any] = {"run": np.repeat(np.arange(runs), times * rows)}
+        columns["time"] = np.tile(np.repeat(self.times, rows), runs)
+        columns |= {name: list(labels) * (runs * times) for name, labels in self.names.items()}
+        return pd.DataFrame(columns | {"public": self.opinions.ravel()})
+
+    def write(self, folder: str | PathLike[str]) -> list[Path]:
+        """Write the release to a new folder, all of it or nothing.
+
+        Parameters
+        ----------
+        folder : str or path
+            A folder that is new or empty: ``opinions.csv``, ``statement.txt`` and ``release.json``, and
+            ``network.graphml``, or ``network.csv`` with the events of a temporal network, if it is public.
+
+        Returns
+        -------
+        list of Path
+            The files.
+
+        Raises
+        ------
+        InvalidInputError
+            If the folder holds files already.
+        """
+        out = expanded(folder)
+        require_new_folder(out)
+        check_output(out)
+        out.parent.mkdir(parents=True, exist_ok=True)
+        part = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}.", suffix=".part"))
+        try:
+            names = self._write_to(part)
+            part.chmod(0o777 & ~umask())
+            if out.exists():
+                out.rmdir()
+            part.rename(out)
+        except BaseException:
+            shutil.rmtree(part, ignore_errors=True)
+            raise
+        return [out / name for name in names]
+
+    def _write_to(self, folder: Path) -> list[str]:
+        self.to_dataframe().to_csv(folder / OPINIONS, index=False)
+        (folder / STATEMENT).write_text(f"{self}\n", encoding="utf-8")
+        facts = {"epsilon": self.epsilon, "delta": self.delta, "statement": dict(self.statement)}
+        (folder / FACTS).write_text(json.dumps(facts, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        if isinstance(self.network, Network):
+            write_network(self.network, folder / "network.graphml")
+        elif self.network is not None:
+            write_events(self.network, folder / "network.csv")
+        return sorted(path.name for path in folder.iterdir())
+
+    def __repr__(self) -> str:
+        lines = (f"{name.capitalize()}: {sentence}" for name, sentence in self.statement.items())
+        return "\n".join(line for one in lines for line in textwrap.wrap(one, _WIDTH, subsequent_indent="  "))
+
+
+def require_new_folder(folder: Path) -> None:
+    """Raise an error for a folder with files, which might be other than those of a release."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        rule = "a release is written to a folder of its own"
+        raise InvalidInputError(message(rule, got=f"{folder}, which is not empty", remedy="name a new folder"))
+
+
+def release(
+    model: Model,
+    steps: int,
+    *,
+    epsilon: float | None = None,
+    delta: float = 1e-5,
+    sensitivity: float = 1.0,
+    runs: int = 1,
+    insiders: Sequence[Hashable] = (),
+    unit: Unit = "person",
+    public_start: bool = False,
+    public_network: bool = False,
+    record: Record | str = "all",
+    seed: None = None,
+    threads: int | None = None,
+    progress: Progress = False,
+    should_stop: ShouldStop | None = None,
+) -> Release:
+    """Simulate a model with noise that nobody can repeat, and return only what may be published, with its guarantee.
+
+    Noise comes from the operating system's cryptographic generator. Noise and hidden opinions are rounded to a grid on
+    which their sums are exact, so that (ε, δ) holds for the floating-point numbers that are returned.
+
+    Parameters
+    ----------
+    model : Model
+        The model. Its noise must be Gaussian or Laplace noise, white or frozen.
+    steps : int
+        The number of steps, at least 1.
+    epsilon : float, optional
+        Budget ε > 0 to which the noise is scaled, as by `calibrate`; by default the noise is that of the model.
+    delta : float, default 1e-5
+        The δ at which ε holds, strictly between 0 and 1.
+    sensitivity : float, default 1.0
+        Largest distance Δ between two hidden opinions that are to be indistinguishable. It is rounded up to a multiple
+        of the grid, by less than 0.1 %.
+    runs : int, default 1
+        The number of runs with independent noise, all of which are released.
+    insiders : sequence of labels, default ()
+        Agents who tell the observer their own hidden opinions and noise, and what their neighbours express.
+    unit : {"person", "topic"}, default "person"
+        Who is protected on a network with topics: a person with all of them, or one topic of a person.
+    public_start : bool, default False
+        Declare that a start which differs between agents is public, and was not computed from hidden opinions.
+    public_network : bool, default False
+        Whether the network is part of the release.
+    record : Record or {"all", "final"}, default "all"
+        Which agents and steps are released. The guarantee is that of all of them.
+    seed : None
+        A seed is refused: whoever knows it can subtract the noise.
+    threads : int, optional
+        The number of threads, by default the cores that this process may use.
+    progress : bool or callable, default False
+        True displays a bar on a terminal; a function is called with (steps done, steps).
+    should_stop : callable, optional
+        Called between blocks of steps; the run is cancelled if it returns True.
+
+    Returns
+    -------
+    Release
+        Public opinions from step 1 on, and the statement.
+
+    Raises
+    ------
+    InvalidInputError
+        If a seed is given; if the guarantee would not be finite; or for a model whose numbers it would not hold for:
+        an SDE, hidden opinions that adapt, AR(1) noise, other laws of noise, or y₀ = x₀ to which agents respond.
+
+    See Also
+    --------
+    budget : The account of a model, for real numbers.
+    peerpressure.simulate : Runs with a seed, for study.
+
+    Notes
+    -----
+    Let h be a power of two, at most 2⁻¹⁰ of the noise and of Δ. The released numbers are computed from h·(a + k) alone,
+    where a is the hidden opinion and k the noise in steps of h, both whole. Every k has the law of a rounded real draw,
+    up to a total variation of less than (32 σ/h + 3)·2⁻⁶⁴, of which (1 + e^ε) times the sum over all draws of a person
+    is counted in δ.
+
+    References
+    ----------
+    .. [1] I. Mironov (2012), "On significance of the least significant bits for differential privacy", ACM Conference
+       on Computer and Communications Security, 650–661.
+
+    Examples
+    --------
+    >>> from peerpressure import Model
+    >>> from peerpressure.networks import k2
+    >>> from peerpressure.privacy import release
+    >>> found = release(Model(k2(), hidden=[0.0, 1.0], start=0.5), 10, epsilon=1.0)
+    >>> found.epsilon, found.statement["seed"]
+    (1.0, "All noise is drawn from the operating system's cryptographic generator, and no seed is stored.")
+    """
+    if seed is not None:
+        rule, remedy = "a release draws its noise from the operating system", "leave seed out, or use simulate to study"
+        raise InvalidInputError(message(rule, got=f"seed {seed!r}", remedy=remedy))
+    require_discrete(model, "a release")
+    T, kept = step_count(steps), as_record(record)
+    _require_opinions(kept)
+    # Checked with the hidden opinions, and then accounted for without them: nothing in the statement depends on them.
+    require_public_start(model, declared=public_start)
+    blank = replace(model, hidden=np.zeros(model.n))
+    _require_exact_sums(blank)
+    reach = on_grid(positive(sensitivity, "sensitivity"))
+    seen: dict[str, Any] = {"runs": runs, "insiders": insiders, "unit": unit, "public_start": True}
+    definition = Definition(blank, T, reach, seed="secret", **seen)
+    account, grid = _account(definition, epsilon, checked_delta(delta))
+    noisy = account.model
+    whole, held = grid.opinions(model.x0), None
+    if noisy.noise.is_frozen:
+        held = whole + grid.noise(0, definition.runs)
+
+    def preferred(step: int, rows: slice) -> Array:
+        drawn = whole + grid.noise(step - 1, rows.stop - rows.start) if held is None else held[rows]
+        return np.asarray(drawn * grid.step)
+
+    how: dict[str, Any] = {"threads": threads, "progress": progress, "should_stop": should_stop}
+    every = kept.every if kept.states else T
+    chosen = Record(summaries=False, every=every, agents=kept.agents)
+    run = simulate_preferred(noisy, T, definition.runs, preferred, record=chosen, **how)
+    assert run.states is not None
+    network = (model.temporal_network or model.network) if public_network else None
+    return Release(
+        opinions=run.states[:, 1:],
+        times=run.times[1:],
+        names=model.network.name_columns(run.agents.tolist()),
+        epsilon=_printed(account.epsilon),
+        delta=account.delta,
+        statement=_statement(account, run.times[1:], run.agents.size),
+        network=network,
+    )
+
+
+def _require_opinions(record: Record) -> None:
+    if record.summaries and not record.states:
+        rule, remedy = "a release publishes the opinions of agents", "use record='all', 'final' or Record(every=...)"
+        raise InvalidInputError(message(rule, got="a record of summaries only", remedy=remedy))
+
+
+def _require_exact_sums(model: Model) -> None:
+    """Raise an error for a model in which something else than x + ε depends on a hidden opinion."""
+    rule, got, remedy = "", "", ""
+    if model.adaptation is not None:
+        rule, got = "a release needs constant hidden opinions", str(model.adaptation)
+        remedy = "leave adaptation out: what is left of x₀ after a step is not on the grid"
+    elif isinstance(model.noise.temporal, AR1):
+        rule, got, remedy = "a release needs white or frozen noise", str(model.noise), "leave temporal out"
+    elif leaks_at_first_step(model) or shows_start(model).any():
+        rule = "a release needs a start that does not show hidden opinions"
+        got, remedy = "start='hidden'", "give a public start, such as start=0.0, or use delay_pressure(model, steps)"
+    elif not model.noise.is_zero and type(model.noise) not in LAWS:
+        rule, got, remedy = "a release needs Gaussian or Laplace noise", str(model.noise), "use one of these laws"
+    if rule:
+        raise InvalidInputError(message(rule, got=got, remedy=remedy))
+
+
+def _account(definition: Definition, epsilon: float | None, delta: float) -> tuple[Budget, Grid]:
+    """Return the account of a release, with a part of δ set aside for the random bits, and its grid."""
+    for reserve in _RESERVES:
+        seen, ideal = _scaled(definition, epsilon, (1 - reserve) * delta), (1 - reserve) * delta
+        account = budget_of(seen, ideal)
+        if not math.isfinite(account.epsilon):
+            rule, remedy = "a release needs noise with a finite ε", "give every agent noise, or name an epsilon"
+            raise InvalidInputError(message(rule, got=str(seen.model.noise), remedy=remedy))
+        grid = grid_of(seen.model.noise, seen.model.n, seen.steps, seen.sensitivity)
+        added = _added_delta(account.epsilon, seen.runs * grid.variation(seen.rows_per_unit))
+        if added <= reserve * delta:
+            size = Granularity(float(grid.step.min()), float(grid.step.max()), added)
+            released = replace(seen, granularity=size)
+            return replace(account, definition=released, delta=delta), grid
+    rule = f"the random bits of a release must add less than half of δ = {delta:g}"
+    got, remedy = f"{added:.2g} at ε = {account.epsilon:.4g}", "use more noise, fewer steps or runs, or a larger delta"
+    raise InvalidInputError(message(rule, got=got, remedy=remedy))
+
+
+def _scaled(definition: Definition, epsilon: float | None, delta: float) -> Definition:
+    if epsilon is None:
+        return definition
+    d = definition
+    seen: dict[str, Any] = {"runs": d.runs, "insiders": d.insiders, "unit": d.unit, "public_start": True}
+    found = calibrate(d.model, d.steps, epsilon=epsilon, delta=delta, sensitivity=d.sensitivity, **seen)
+    return replace(d, system=found.model)
+
+
+def _added_delta(epsilon: float, variation: float) -> float:
+    """Return what draws that are this far from their ideal laws add to δ: P ≤ P* + τ ≤ e^ε (Q + τ) + δ + τ."""
+    return (1 + math.exp(epsilon)) * variation if epsilon < 700 else math.inf
+
+
+def _printed(epsilon: float) -> float:
+    """Return ε rounded up to four decimals, which can only promise less."""
+    # Calibrated noise meets its ε up to rounding.
+    return math.ceil(round(epsilon * 1e4, 8)) / 1e4
+
+
+def _statement(account: Budget, times: NDArray[np.int64], rows: int) -> dict[str, str]:
+    d, model = account.definition, account.model
+    count = len(model.network.topics)
+    unit = "one topic of a person" if count and d.unit == "topic" else "each person"
+    opinions = f"{rows:,} {'pairs of an agent and a topic' if count else 'agents'}"
+    steps = f"step {times[0]:,}" if times.size == 1 else f"{times.size:,} steps from {times[0]:,} to {times[-1]:,}"
+    return {
+        "release": f"Public opinions of {opinions} at {steps}, {d.runs:,} run{'s' * (d.runs != 1)}, peerpressure "
+        f"{__version__}.",
+        "guarantee": f"(ε, δ)-differential privacy for {unit}, with ε = {_printed(account.epsilon):.10g} and "
+        f"δ = {account.delta:g}.",
+        **d.terms,
+        "mechanism": f"{model.noise}; peer pressure {model.pressure}. All that is released is computed from the "
+        "sums of hidden opinions and noise, and from what is public.",
+        "further releases": "Every further release about the same opinions adds its ε and δ to these.",
+    }
