@@ -59,7 +59,7 @@ def _laplace_tail(bound: Decimal) -> Decimal:
 
 @final
 @dataclass(frozen=True)
-class Law:
+class InvertedLaw:
     """How a law of unit variance is inverted.
 
     ``modulus(V)`` is the |z| that a share V of draws exceeds, in doubles; ``tail(b)`` is the share that exceeds b, in
@@ -71,10 +71,10 @@ class Law:
     reach: float
 
 
-LAWS: Mapping[type[Noise], Law] = MappingProxyType(
+LAWS: Mapping[type[Noise], InvertedLaw] = MappingProxyType(
     {
-        Gaussian: Law(lambda V: -ndtri(V / 2), _normal_tail, 9.3),
-        Laplace: Law(lambda V: -np.log(V) / math.sqrt(2), _laplace_tail, 31.5),
+        Gaussian: InvertedLaw(lambda V: -ndtri(V / 2), _normal_tail, 9.3),
+        Laplace: InvertedLaw(lambda V: -np.log(V) / math.sqrt(2), _laplace_tail, 31.5),
     }
 )
 
@@ -84,7 +84,7 @@ def random_words(shape: tuple[int, ...]) -> NDArray[np.uint64]:
     return np.frombuffer(os.urandom(8 * math.prod(shape)), dtype=np.uint64).reshape(shape)
 
 
-def draws(law: Law, deviation: Array, words: NDArray[np.uint64], doubt: float = _DOUBT) -> Array:
+def draws(law: InvertedLaw, deviation: Array, words: NDArray[np.uint64], doubt: float = _DOUBT) -> Array:
     """Return round(σz) for whole random words, with σ in steps of the grid; ``doubt`` is what doubles may be off by.
 
     >>> draws(LAWS[Laplace], np.array([1024.0]), np.array([0, 2**63, 2**64 - 1], np.uint64)).tolist()
@@ -102,7 +102,7 @@ def draws(law: Law, deviation: Array, words: NDArray[np.uint64], doubt: float = 
     return np.where(words >> np.uint64(63), -steps, steps) + 0.0
 
 
-def _exceeds(law: Law, v: int, boundary: float, deviation: float) -> bool:
+def _exceeds(law: InvertedLaw, v: int, boundary: float, deviation: float) -> bool:
     """Return whether the modulus of the draw v is beyond a boundary, in decimals."""
     with localcontext(_PRECISE):
         share = (2 * Decimal(v) + 1) / 2**64
@@ -123,14 +123,14 @@ def nearest(values: Array, step: Array) -> Array:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Grid:
+class NoiseGrid:
     """The grid of each agent, and the noise on it.
 
     ``step`` is (rows,), ``std`` the standard deviation of the noise at each step of time, (times, rows), or (1, rows)
     for noise that is drawn once. ``sensitivity`` is Δ, rounded up to a multiple of every step.
     """
 
-    law: Law
+    law: InvertedLaw
     step: Array
     std: Array
     sensitivity: float
@@ -160,7 +160,7 @@ class Grid:
         return draws(self.law, self.std[at] / self.step, random_words((runs, self.step.size)))
 
 
-def grid_of(noise: Noise, rows: int, steps: int, sensitivity: float) -> Grid:
+def grid_of(noise: Noise, rows: int, steps: int, sensitivity: float) -> NoiseGrid:
     """Return the grid for noise and sensitivity: 10 bits below both, or more.
 
     >>> found = grid_of(Gaussian(5.0), rows=2, steps=1, sensitivity=0.3)
@@ -171,7 +171,7 @@ def grid_of(noise: Noise, rows: int, steps: int, sensitivity: float) -> Grid:
     # Frozen noise of a finite ε has the same scale at all steps.
     std = np.outer(scales[:1] if noise.is_frozen else scales, noise.deviations(rows))
     step = np.minimum(_power_of_two(std.min(axis=0)), _power_of_two(np.float64(sensitivity)))
-    return Grid(LAWS[type(noise)], step, std, on_grid(sensitivity))
+    return NoiseGrid(LAWS[type(noise)], step, std, on_grid(sensitivity))
 
 
 def on_grid(sensitivity: float) -> float:

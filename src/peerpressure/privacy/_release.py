@@ -21,11 +21,10 @@ from peerpressure.files import check_output, expanded, umask
 from peerpressure.immutable import read_only
 from peerpressure.model import Model
 from peerpressure.networks import Network, TemporalNetwork, write_events, write_network
-from peerpressure.noise import AR1
 from peerpressure.privacy._accounting import checked_delta, positive
 from peerpressure.privacy._budget import Budget, budget_of, calibrate
 from peerpressure.privacy._definition import Definition, Granularity, Unit
-from peerpressure.privacy._grid import LAWS, Grid, grid_of, on_grid
+from peerpressure.privacy._grid import LAWS, NoiseGrid, grid_of, on_grid
 from peerpressure.privacy._shifts import leaks_at_first_step, require_discrete, require_public_start
 from peerpressure.progress import ShouldStop
 from peerpressure.recording import Record, as_record
@@ -304,10 +303,10 @@ def _require_opinions(record: Record) -> None:
 def _require_exact_sums(model: Model) -> None:
     """Raise an error for a model in which something else than x + ε depends on a hidden opinion."""
     rule, got, remedy = "", "", ""
-    if model.adaptation is not None:
+    if model.layout.has_hidden:
         rule, got = "a release needs constant hidden opinions", str(model.adaptation)
         remedy = "leave adaptation out: what is left of x₀ after a step is not on the grid"
-    elif isinstance(model.noise.temporal, AR1):
+    elif 0 < abs(model.noise.autocorrelation) < 1:
         rule, got, remedy = "a release needs white or frozen noise", str(model.noise), "leave temporal out"
     elif leaks_at_first_step(model) or shows_start(model).any():
         rule = "a release needs a start that does not show hidden opinions"
@@ -318,7 +317,7 @@ def _require_exact_sums(model: Model) -> None:
         raise InvalidInputError(message(rule, got=got, remedy=remedy))
 
 
-def _account(definition: Definition, epsilon: float | None, delta: float) -> tuple[Budget, Grid]:
+def _account(definition: Definition, epsilon: float | None, delta: float) -> tuple[Budget, NoiseGrid]:
     """Return the account of a release, with a part of δ set aside for the random bits, and its grid."""
     for reserve in _RESERVES:
         seen, ideal = _scaled(definition, epsilon, (1 - reserve) * delta), (1 - reserve) * delta
