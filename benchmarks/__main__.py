@@ -13,6 +13,7 @@ from rich.console import Console
 
 from . import (
     accelerator,
+    attacks,
     bound,
     coverage,
     cross_check,
@@ -58,6 +59,7 @@ MEASUREMENTS: Mapping[str, Callable[[Settings], Section]] = {
     "fit": fit_coverage.measure,
     "diagnostics": goodness_of_fit.measure,
     "packages": cross_check.measure,
+    "attacks": attacks.measure,
     "accelerator": accelerator.measure,
 }
 

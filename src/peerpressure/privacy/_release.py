@@ -32,6 +32,7 @@ from peerpressure.recovery._innovations import shows_start
 from peerpressure.simulation import Progress, simulate_preferred
 from peerpressure.step import Array
 from peerpressure.theory._moments import step_count
+from peerpressure.trajectory import Trajectory
 from peerpressure.version import __version__
 
 if TYPE_CHECKING:
@@ -268,19 +269,10 @@ def release(
     seen: dict[str, Any] = {"runs": runs, "insiders": insiders, "unit": unit, "public_start": True}
     definition = Definition(blank, T, reach, seed="secret", **seen)
     account, grid = _account(definition, epsilon, checked_delta(delta))
-    noisy = account.model
-    whole, held = grid.opinions(model.x0), None
-    if noisy.noise.is_frozen:
-        held = whole + grid.noise(0, definition.runs)
-
-    def preferred(step: int, rows: slice) -> Array:
-        drawn = whole + grid.noise(step - 1, rows.stop - rows.start) if held is None else held[rows]
-        return np.asarray(drawn * grid.step)
-
-    how: dict[str, Any] = {"threads": threads, "progress": progress, "should_stop": should_stop}
     every = kept.every if kept.states else T
     chosen = Record(summaries=False, every=every, agents=kept.agents)
-    run = simulate_preferred(noisy, T, definition.runs, preferred, record=chosen, **how)
+    how: dict[str, Any] = {"threads": threads, "progress": progress, "should_stop": should_stop}
+    run = simulate_on_grid(replace(account.model, hidden=model.x0), grid, T, definition.runs, record=chosen, **how)
     assert run.states is not None
     network = (model.temporal_network or model.network) if public_network else None
     return Release(
@@ -292,6 +284,19 @@ def release(
         statement=_statement(account, run.times[1:], run.agents.size),
         network=network,
     )
+
+
+def simulate_on_grid(model: Model, grid: NoiseGrid, steps: int, runs: int, *, record: Record, **how: Any) -> Trajectory:
+    """Run a model with noise of the operating system on a grid; the engine is given sums of opinions and noise only."""
+    whole, held = grid.opinions(model.x0), None
+    if model.noise.is_frozen:
+        held = whole + grid.noise(0, runs)
+
+    def preferred(step: int, rows: slice) -> Array:
+        drawn = whole + grid.noise(step - 1, rows.stop - rows.start) if held is None else held[rows]
+        return np.asarray(drawn * grid.step)
+
+    return simulate_preferred(model, steps, runs, preferred, record=record, **how)
 
 
 def _require_opinions(record: Record) -> None:
