@@ -127,6 +127,15 @@ class State:
         return f"State(step {self.step}, public {self.public.shape})"
 
 
+def contents(*, hidden: bool) -> str:
+    """Return a line for files of a run: whether they contain hidden opinions, and that its noise can be repeated.
+
+    >>> contents(hidden=True)
+    'contains hidden opinions and the seed of all noise: for study, not for release'
+    """
+    return f"contains {'hidden opinions and ' if hidden else ''}the seed of all noise: for study, not for release"
+
+
 @final
 @read_only
 @dataclass(frozen=True, eq=False)
@@ -326,7 +335,7 @@ class Trajectory:
                     over = ("replicate", "time")[: values.ndim - 1]
                     shape = (*values.shape[:-1], *map(len, axes.values()))
                     variables[name] = ((*over, *axes), values.reshape(shape))
-        facts = self.provenance()
+        facts = self.provenance() | {"contents": contents(hidden=self.states is not None)}
         if self.seed >= 2**31:
             facts["seed"] = str(self.seed)  # netCDF 3 has no larger numbers
         return variables, coordinates, facts

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import xarray
 
 import peerpressure as pp
 from peerpressure.errors import InvalidInputError
@@ -438,3 +439,17 @@ def test_what_is_wrong_with_agents_is_told_once(capfd: pytest.CaptureFixture[str
     answer = ran(capfd, tmp_path, start='{ file = "nowhere.csv", column = "opinion" }')
     assert answer.status == 2
     assert answer.err.count("nowhere.csv") == 1
+
+
+def test_results_say_that_they_contain_hidden_opinions(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    held = "contains hidden opinions and the seed of all noise: for study, not for release"
+    answer, folder = ran(capfd, tmp_path, report="true"), tmp_path / "study-results"
+    assert held in " ".join(answer.out.split())
+    assert held in (folder / "report.html").read_text(encoding="utf-8")
+    assert held in (folder / "scenario.toml").read_text(encoding="utf-8").splitlines()[1]
+    with xarray.open_dataset(folder / "run.nc") as data:
+        assert data.attrs["contents"] == held
+    assert ran(capfd, tmp_path, "--json").json["contains_hidden_opinions"] is True
+    # A run without states has no hidden opinions in it, but its noise can be repeated.
+    brief = pp.simulate(random_model(N, noise=pp.Gaussian()), 3, record="summaries").to_xarray()
+    assert brief.attrs["contents"] == "contains the seed of all noise: for study, not for release"

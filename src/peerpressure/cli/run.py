@@ -85,7 +85,9 @@ def run(
         print_json(_answer(experiment, folder, written))
         return
     pages = [f"; open {path}" for path in written if path.suffix == ".html"]
-    show("".join([f"{len(written)} files in {folder}", *pages]))
+    from peerpressure.trajectory import contents
+
+    show("".join([f"{len(written)} files in {folder}", *pages]), f"the folder {contents(hidden=True)}")
 
 
 def _answer(experiment: Experiment, folder: Path, written: list[Path]) -> dict[str, object]:
@@ -101,6 +103,7 @@ def _answer(experiment: Experiment, folder: Path, written: list[Path]) -> dict[s
         "verdict": experiment.verdict.to_dict(),
         "hidden_drawn": experiment.scenario.drawn_hidden,
         "measures": measure(experiment, names),
+        "contains_hidden_opinions": True,
         "folder": folder,
         "files": written,
     }

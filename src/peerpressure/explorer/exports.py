@@ -34,7 +34,7 @@ from peerpressure.progress import checkpoint
 from peerpressure.recording import Record
 from peerpressure.report.store import to_csv
 from peerpressure.simulation import simulate
-from peerpressure.trajectory import SUMMARIES, Trajectory
+from peerpressure.trajectory import SUMMARIES, Trajectory, contents
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -51,7 +51,9 @@ _DRAWING = threading.Lock()
 
 def toml_file(built: BuiltScenario) -> bytes:
     """Return the scenario as a file for ``peerpressure run``."""
-    return f"# A scenario of the explorer; peerpressure run runs it.\n{built.scenario.to_toml()}".encode()
+    # Opinions that are drawn follow from the seed, and are hidden from nobody.
+    held = contents(hidden=built.scenario.drawn_hidden is None)
+    return f"# A scenario of the explorer; peerpressure run runs it.\n# It {held}.\n{built.scenario.to_toml()}".encode()
 
 
 def csv_file(built: BuiltScenario, limits: Limits) -> bytes:

@@ -26,6 +26,7 @@ from peerpressure.report.store import PART, Content, publish, to_csv, write_csv
 from peerpressure.scenario._scenario import FORMATS
 from peerpressure.theory._reasons import with_deviation
 from peerpressure.theory._verdict import heading, rows as verdict_rows
+from peerpressure.trajectory import contents
 from peerpressure.version import __version__
 
 if TYPE_CHECKING:
@@ -45,6 +46,9 @@ FIGURES = ("opinions", "hidden", "network", "estimates", "exposure", "exposure_m
 OWN = frozenset([*(f"{name}.csv" for name in TABLES), *(f"{name}.{kind}" for name in FIGURES for kind in FORMATS)]) | {
     "report.html"
 }
+
+
+CONTENTS = f"{contents(hidden=True)}; peerpressure release writes what may be published"
 
 
 def model_rows(experiment: Experiment) -> list[tuple[str, str]]:
@@ -71,6 +75,7 @@ def model_rows(experiment: Experiment) -> list[tuple[str, str]]:
         *updates,
         *flow,
         ("run", f"{number(asked.steps)} steps, {number(asked.replicates)} replicates, seed {asked.seed}"),
+        ("results folder", CONTENTS),
     ]
 
 
@@ -125,8 +130,7 @@ def privacy_rows(experiment: Experiment) -> list[tuple[str, str]]:
         rows.append(("ε of one run, all times", number(one.epsilon_limit)))
     rows += one.definition.terms.items()
     rows += [("warning", sentence) for sentence in one.definition.warnings]
-    stored = "The results folder also holds the hidden opinions, and the seed, from which the noise follows."
-    return [*rows, ("results folder", stored), *([("exposure", found.note)] if found.note else [])]
+    return [*rows, ("results folder", CONTENTS), *([("exposure", found.note)] if found.note else [])]
 
 
 def _epsilon(budget: Budget) -> str:
@@ -313,9 +317,11 @@ class Place:
 
     @property
     def heading(self) -> str:
-        """First line of the scenario among the results: it names the file that they come from."""
+        """First lines of the scenario among the results: the file that they come from, and what they contain."""
         # From the folder, as other paths in the file; quoted, because a path may contain anything.
-        return f"{_HEADING}{json.dumps(relative_path(self.source, self.folder))}\n"
+        return (
+            f"{_HEADING}{json.dumps(relative_path(self.source, self.folder))}\n# This folder {contents(hidden=True)}.\n"
+        )
 
     @property
     def other_source(self) -> Path | None:
