@@ -63,7 +63,7 @@ class Mechanism:
         hidden = np.full((4, self.topics), 0.5)
         hidden[0] = moved
         pressure = Tabled([0.0, 1.0, 2.0][: self.steps])
-        base = {"pressure": pressure, "start": 0.0}
+        base: dict[str, Any] = {"pressure": pressure, "start": 0.0}
         return Model(network, hidden.squeeze(), **(base | dict(self.parts)))
 
 
@@ -248,7 +248,7 @@ def by_seed(mechanism: Mechanism, run: Runner) -> int:
 
 def beaten(mechanism: Mechanism, run: Runner, runs: int) -> dict[str, int]:
     """Return how many events of each attack contradict what is printed about a mechanism."""
-    model, unit = mechanism.model(0.0), {"unit": "topic" if run is plain_runs else "person"}
+    model, unit = mechanism.model(0.0), dict[str, Any](unit="topic" if run is plain_runs else "person")
     claim = Claim(budget(model, mechanism.steps, delta=DELTA, **unit).epsilon)
     four = Claim(budget(model, mechanism.steps, delta=DELTA, runs=4, **unit).epsilon)
     states = [run(mechanism.model(moved), mechanism.steps, runs, 11 + k) for k, moved in enumerate((0.0, 1.0))]

@@ -5,23 +5,24 @@ from __future__ import annotations
 import math
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
+from numpy.typing import NDArray
 from scipy import stats
 
 import peerpressure as pp
 from peerpressure.errors import InvalidInputError
 from peerpressure.privacy._grid import LAWS, draws, grid_of, nearest, on_grid, random_words
-from peerpressure.step import Array
 
 SIGN = 2**63
-UNIT = {pp.Gaussian: stats.norm(), pp.Laplace: stats.laplace(scale=math.sqrt(0.5))}
+UNIT: dict[type[pp.noise.Noise], Any] = {pp.Gaussian: stats.norm(), pp.Laplace: stats.laplace(scale=math.sqrt(0.5))}
 BOTH = pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
 
 
-def words(count: int, seed: int = 1) -> Array:
+def words(count: int, seed: int = 1) -> NDArray[np.uint64]:
     return np.random.default_rng(seed).integers(0, 2**64, count, dtype=np.uint64)
 
 

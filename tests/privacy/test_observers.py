@@ -43,7 +43,7 @@ def test_partial_observers_and_insiders_learn_what_the_joint_law_tells(
         for insiders in ([], [2], [2, 5]):
             for first in (0, 1):
                 joint = Joint.of(model, T, first=first, known=insiders).seen(heard(model, agents, insiders), N)
-                seen = {"observed": agents, "insiders": insiders, "sees_start": first == 0}
+                seen: dict[str, Any] = {"observed": agents, "insiders": insiders, "sees_start": first == 0}
                 told = budget(model, T, **seen, public_start=True)
                 assert list(told.table.index) == [i for i in range(N) if i not in insiders]
                 np.testing.assert_allclose(

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.immutable import read_only
@@ -339,7 +338,8 @@ def _of_units(found: Information, topics: int) -> Array:
     # A block of J is the information about these opinions if all others are known, the worst case that privacy assumes.
     if topics == 1:
         return np.asarray(found.diagonal)
-    matrix = found.matrix.toarray() if sparse.issparse(found.matrix) else np.asarray(found.matrix)
+    # Dense, sparse or an operator: all of them have columns.
+    matrix = np.asarray(found.matrix @ np.eye(found.exact.size))
     # What is observed without noise has no finite information, and is left out of J.
     cuts = [slice(first, first + topics) for first in range(0, len(matrix), topics)]
     return np.array([np.inf if found.exact[cut].any() else box_maximum(matrix[cut, cut]) for cut in cuts])

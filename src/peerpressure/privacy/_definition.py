@@ -236,7 +236,7 @@ class Definition:
         return ~self.is_insider[:: self.rows_per_unit]
 
     @property
-    def unit_labels(self) -> tuple[Hashable, ...]:
+    def unit_labels(self) -> Sequence[Hashable]:
         """The label of each privacy unit."""
         network = self.model.network
         return network.agents if self.rows_per_unit > 1 else network.labels

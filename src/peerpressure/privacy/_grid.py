@@ -170,7 +170,7 @@ def grid_of(noise: Noise, rows: int, steps: int, sensitivity: float) -> NoiseGri
     scales = np.asarray(noise.scale(np.arange(1, steps + 1)), dtype=np.float64)
     # Frozen noise of a finite ε has the same scale at all steps.
     std = np.outer(scales[:1] if noise.is_frozen else scales, noise.deviations(rows))
-    step = np.minimum(_power_of_two(std.min(axis=0)), _power_of_two(np.float64(sensitivity)))
+    step = np.minimum(_power_of_two(std.min(axis=0)), _power_of_two(np.asarray(sensitivity)))
     return NoiseGrid(LAWS[type(noise)], step, std, on_grid(sensitivity))
 
 
@@ -180,7 +180,7 @@ def on_grid(sensitivity: float) -> float:
     >>> on_grid(1.0), on_grid(0.3)
     (1.0, 0.300048828125)
     """
-    step = _power_of_two(np.float64(sensitivity))
+    step = _power_of_two(np.asarray(sensitivity))
     return float(np.ceil(sensitivity / step) * step)
 
 

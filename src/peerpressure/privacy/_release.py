@@ -76,7 +76,7 @@ class Release:
     >>> from peerpressure.privacy import release
     >>> found = release(Model(k2(), hidden=[0.0, 1.0], start=0.5, noise=Gaussian(5.0)), 10)
     >>> found.opinions.shape, found.times[0].item(), found.epsilon
-    ((1, 10, 2), 1, 2.5925)
+    ((1, 10, 2), 1, 2.5944)
     """
 
     opinions: Array
@@ -174,7 +174,7 @@ def release(
     public_start: bool = False,
     public_network: bool = False,
     record: Record | str = "all",
-    seed: None = None,
+    seed: int | None = None,
     threads: int | None = None,
     progress: Progress = False,
     should_stop: ShouldStop | None = None,
@@ -209,8 +209,8 @@ def release(
         Whether the network is part of the release.
     record : Record or {"all", "final"}, default "all"
         Which agents and steps are released. The guarantee is that of all of them.
-    seed : None
-        A seed is refused: whoever knows it can subtract the noise.
+    seed : int, optional
+        Must be left out: a seed is refused: whoever knows it can subtract the noise.
     threads : int, optional
         The number of threads, by default the cores that this process may use.
     progress : bool or callable, default False
@@ -274,14 +274,15 @@ def release(
     how: dict[str, Any] = {"threads": threads, "progress": progress, "should_stop": should_stop}
     run = simulate_on_grid(replace(account.model, hidden=model.x0), grid, T, definition.runs, record=chosen, **how)
     assert run.states is not None
+    times = run.times[1:].astype(np.int64)
     network = (model.temporal_network or model.network) if public_network else None
     return Release(
         opinions=run.states[:, 1:],
-        times=run.times[1:],
+        times=times,
         names=model.network.name_columns(run.agents.tolist()),
         epsilon=_printed(account.epsilon),
         delta=account.delta,
-        statement=_statement(account, run.times[1:], run.agents.size),
+        statement=_statement(account, times, run.agents.size),
         network=network,
     )
 

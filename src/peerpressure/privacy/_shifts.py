@@ -193,7 +193,7 @@ class Shifts:
         """Return by how much each neighbour responds to a unit change on every topic of a person, at most."""
         start, stop = self.leak.indptr[rows.start], self.leak.indptr[rows.stop]
         _, neighbour = np.unique(self.leak.indices[start:stop], return_inverse=True)
-        return np.bincount(neighbour, np.abs(self.leak.data[start:stop]))
+        return np.asarray(np.bincount(neighbour, np.abs(self.leak.data[start:stop])), dtype=np.float64)
 
     def _information(self, person: int) -> Array:
         """Return the Fisher information about one person's opinions when all others are known, (topics, topics)."""
