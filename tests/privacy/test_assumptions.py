@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import tomllib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -217,7 +218,7 @@ def test_a_person_under_other_laws_has_the_shifts_of_all_topics(law: type[pp.noi
 
 
 @pytest.mark.parametrize("target", [{"epsilon": 1.0}, {"mu": 0.5}])
-def test_noise_is_calibrated_for_persons(target: dict[str, float]) -> None:
+def test_noise_is_calibrated_for_persons(target: dict[str, Any]) -> None:
     found = calibrate(on_topics(), T, **target)
     assert getattr(found.budget, next(iter(target))) == pytest.approx(next(iter(target.values())), rel=1e-9)
     assert found.std == pytest.approx(math.sqrt(3) * calibrate(on_topics(), T, unit="topic", **target).std)
@@ -453,3 +454,27 @@ def test_results_say_that_they_contain_hidden_opinions(capfd: pytest.CaptureFixt
     # A run without states has no hidden opinions in it, but its noise can be repeated.
     brief = pp.simulate(random_model(N, noise=pp.Gaussian()), 3, record="summaries").to_xarray()
     assert brief.attrs["contents"] == "contains the seed of all noise: for study, not for release"
+
+
+def test_a_run_prints_the_epsilon_of_its_observer(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "study.toml"
+    text = (
+        SCENARIO.format(start='"hidden"', record="all", report="false")
+        + "[observe]\nagents = [0]\nmethods = ['kalman']\n"
+    )
+    file.write_text(text, encoding="utf-8")
+    told = command(capfd, "run", file, "--json").json["privacy"]
+    model = Experiment(scenario_from(tomllib.loads(text))).model
+    assert told["observer"]["epsilon"] == pytest.approx(budget(model, 40, observed=[0]).epsilon)
+    assert told["observer"]["epsilon"] < told["one_run"]["epsilon"]
+    assert "1 of 7 agents" in told["observer"]["definition"]["observer"]
+    words = " ".join(command(capfd, "run", file).out.split())
+    assert "ε against [observe]" in words
+    assert "observer" not in ran(capfd, tmp_path, "--json").json["privacy"]
+
+
+def test_an_observer_without_an_account_is_told_why() -> None:
+    data = tomllib.loads(SCENARIO.format(start="0.5", record="all", report="false"))
+    data |= {"observe": {"times": [3, 5]}, "privacy": {"insiders": [1]}}
+    rows = dict(privacy_rows(Experiment(scenario_from(data))))
+    assert "not computed: insiders observe every step" in rows["ε against [observe]"]

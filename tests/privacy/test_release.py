@@ -7,11 +7,12 @@ import re
 from collections.abc import Callable
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.typing import NDArray
 from scipy import stats
 
 import peerpressure as pp
@@ -23,6 +24,7 @@ from peerpressure.step import Array
 from tests.builders import random_model
 from tests.cli.calling import run as command
 
+Words: TypeAlias = NDArray[np.uint64]
 N, T = 6, 5
 TEMPORAL = pp.TemporalNetwork.from_events([(1, 0, 1), (1, 1, 2), (2, 2, 3), (3, 0, 1, 0.0), (3, 0, 3), (4, 4, 5)], n=N)
 PARTS: dict[str, dict[str, Any]] = {
@@ -42,11 +44,11 @@ def model_of(name: str = "gaussian", **parts: Any) -> pp.Model:
 
 
 @pytest.fixture
-def words(monkeypatch: pytest.MonkeyPatch) -> list[Array]:
+def words(monkeypatch: pytest.MonkeyPatch) -> list[Words]:
     """Words that are known, in place of those of the operating system, in the order in which they were drawn."""
-    rng, drawn = np.random.default_rng(5), list[Array]()
+    rng, drawn = np.random.default_rng(5), list[Words]()
 
-    def known(shape: tuple[int, ...]) -> Array:
+    def known(shape: tuple[int, ...]) -> Words:
         drawn.append(rng.integers(0, 2**64, shape, dtype=np.uint64))
         return drawn[-1]
 
@@ -56,7 +58,7 @@ def words(monkeypatch: pytest.MonkeyPatch) -> list[Array]:
 
 @pytest.mark.parametrize("runs", [1, 3, 40])
 @pytest.mark.parametrize("name", PARTS)
-def test_opinions_follow_from_sums_on_the_grid_alone(name: str, runs: int, words: list[Array]) -> None:
+def test_opinions_follow_from_sums_on_the_grid_alone(name: str, runs: int, words: list[Words]) -> None:
     model = model_of(name)
     found = release(model, T, runs=runs, threads=1)
     grid = grid_of(model.noise, N, T, 1.0)
@@ -170,7 +172,7 @@ def test_some_agents_and_steps_may_be_released() -> None:
     assert final.opinions.shape == (3, 1, N)
 
 
-def test_a_hidden_start_that_nobody_hears_is_no_part_of_it(words: list[Array]) -> None:
+def test_a_hidden_start_that_nobody_hears_is_no_part_of_it(words: list[Words]) -> None:
     quiet = delay_pressure(model_of(start="hidden"), T)
     shown = release(quiet, T).opinions
     words.clear()

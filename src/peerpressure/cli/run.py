@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import sys
 from pathlib import Path
@@ -110,10 +111,15 @@ def _answer(experiment: Experiment, folder: Path, written: list[Path]) -> dict[s
 
 
 def _privacy(experiment: Experiment) -> dict[str, object]:
-    """Return the ε of one run and of what is recorded, each with its definition."""
+    """Return the ε of one run, of what is recorded, and against the scenario's observer, each with its definition."""
     if experiment.scenario.privacy is None:
         return {}
+    from peerpressure.errors import InvalidInputError, TooLargeError
+
     accounts = {"one_run": experiment.budget, "recorded": experiment.recorded_budget}
+    # Of insiders who see certain steps, and of some of many agents, nothing is known but what holds for everyone.
+    with contextlib.suppress(InvalidInputError, TooLargeError):
+        accounts |= {} if experiment.observer_budget is None else {"observer": experiment.observer_budget}
     return {
         "privacy": {
             name: {

@@ -165,6 +165,13 @@ class Experiment:
         """The privacy budget of the recorded data: all replicates, and y₀ unless only the final state is recorded."""
         return self.budget_after(self.steps, recorded=True)
 
+    @cached_property
+    def observer_budget(self) -> Budget | None:
+        """The privacy budget of one run against the observer of the scenario; None if that is everyone's."""
+        if self.scenario.observe is None or (seen := self.scenario.observation()) == Observation():
+            return None
+        return self.budget_after(self.steps, observed=seen)
+
     def budget_after(self, steps: int, *, recorded: bool = False, observed: Observation | None = None) -> Budget:
         """Return the privacy budget up to a step, of one run without y₀ or of all recorded data.
 

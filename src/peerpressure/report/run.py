@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.errors import FileFormatError, message
+from peerpressure.errors import FileFormatError, InvalidInputError, TooLargeError, message
 from peerpressure.files import declare_output, relative_path, umask
 from peerpressure.measures import Experiment, no_place, states
 from peerpressure.measures._experiment import tables_of
@@ -125,12 +125,23 @@ def privacy_rows(experiment: Experiment) -> list[tuple[str, str]]:
         ("most exposed agent", f"{least}{number(float(bits.max()))} bits, agent {bits.idxmax()}"),
         ("ε of the recorded data", recorded_epsilon(recorded)),
         ("ε of one run, y₀ unobserved", _epsilon(one)),
+        *_observer_epsilon(experiment),
     ]
     if not math.isnan(one.epsilon_limit):
         rows.append(("ε of one run, all times", number(one.epsilon_limit)))
     rows += one.definition.terms.items()
     rows += [("warning", sentence) for sentence in one.definition.warnings]
     return [*rows, ("results folder", CONTENTS), *([("exposure", found.note)] if found.note else [])]
+
+
+def _observer_epsilon(experiment: Experiment) -> list[tuple[str, str]]:
+    """Return the ε of one run against the observer of the scenario, or why it is not known."""
+    name = "ε against [observe]"
+    try:
+        account = experiment.observer_budget
+    except (InvalidInputError, TooLargeError) as error:
+        return [(name, f"not computed: {error}")]
+    return [] if account is None else [(name, f"{_epsilon(account)}. {account.definition.terms['observer']}")]
 
 
 def _epsilon(budget: Budget) -> str:
