@@ -469,7 +469,7 @@ def test_a_run_prints_the_epsilon_of_its_observer(capfd: pytest.CaptureFixture[s
     assert told["observer"]["epsilon"] < told["one_run"]["epsilon"]
     assert "1 of 7 agents" in told["observer"]["definition"]["observer"]
     words = " ".join(command(capfd, "run", file).out.split())
-    assert "ε against [observe]" in words
+    assert "ε against the observer" in words
     assert "observer" not in ran(capfd, tmp_path, "--json").json["privacy"]
 
 
@@ -477,4 +477,4 @@ def test_an_observer_without_an_account_is_told_why() -> None:
     data = tomllib.loads(SCENARIO.format(start="0.5", record="all", report="false"))
     data |= {"observe": {"times": [3, 5]}, "privacy": {"insiders": [1]}}
     rows = dict(privacy_rows(Experiment(scenario_from(data))))
-    assert "not computed: insiders observe every step" in rows["ε against [observe]"]
+    assert "not computed: insiders observe every step" in rows["ε against the observer"]

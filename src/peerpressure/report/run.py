@@ -136,7 +136,7 @@ def privacy_rows(experiment: Experiment) -> list[tuple[str, str]]:
 
 def _observer_epsilon(experiment: Experiment) -> list[tuple[str, str]]:
     """Return the ε of one run against the observer of the scenario, or why it is not known."""
-    name = "ε against [observe]"
+    name = "ε against the observer"
     try:
         account = experiment.observer_budget
     except (InvalidInputError, TooLargeError) as error:
