@@ -122,7 +122,7 @@ def test_estimates_cover_and_privacy_counts_each_pair() -> None:
     assert list(table["topic"][:4]) == ["tax", "rent", "war", "tax"]
     # 40 steps have the information 40/σ² on each pair, and the first one also tells what its listeners heard, x₀.
     heard = ((0.3 * A / S[:, None]) ** 2).T.sum(axis=1)[:, None] * (MIXED**2).sum(axis=0)
-    found_budget = budget(one, 40, sensitivity=1.0)
+    found_budget = budget(one, 40, sensitivity=1.0, unit="topic")
     np.testing.assert_allclose(found_budget.table["information"], (40 + heard.ravel()) / 0.2**2, rtol=1e-9)
 
 

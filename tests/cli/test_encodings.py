@@ -32,7 +32,7 @@ values = [0.5]
 names = ['spread']
 """
 OUTPUTS = "time,Jörg,ρ,Cat\n" + "".join(f"{t},0.1,0.2,0.3\n" for t in range(1, 9))
-NAMES = ("new", "check", "run", "diagnose", "recover", "explore", "paper", "sweep", "warmup")
+NAMES = ("new", "check", "run", "diagnose", "recover", "release", "explore", "paper", "sweep", "warmup")
 WITH_RHO = ["diagnose", "study.toml", "--pressure", "2^sqrt(t)"]
 COMMANDS: list[list[str]] = [
     ["--help"],
