@@ -584,7 +584,8 @@ class _Sentences(Formatter):
         """Return a number of agents in words, a deviation after ±, or a phrase left out where there is no number."""
         # Additional format specs, so that every sentence stays one template without code around it.
         if isinstance(value, tuple):
-            return _range(*value, format_spec)
+            low, high = value
+            return _range(low, high, format_spec)
         if format_spec.startswith("to "):
             return rounded(value, float(format_spec[3:]))
         if format_spec == "agents":
