@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
+from peerpressure.errors import NetworkError
 from peerpressure.networks import (
     GENERATORS,
     NAMED,
     Network,
     _generators,
+    barabasi_albert,
     followers,
     named,
     random_regular,
@@ -157,6 +159,32 @@ def test_compiled_and_plain_attachment_agree_to_the_bit(n: int, m: int, monkeypa
     monkeypatch.setattr(_generators, "INTERPRETED", 0)
     compiled = _generators._grown(n, m, np.random.default_rng(9))
     assert compiled.tolist() == grow_plain(n, m, 9)
+
+
+@pytest.mark.parametrize("m", [1, 2, 3])
+def test_a_triangle_to_start_from_is_an_odd_cycle(m: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    network = barabasi_albert(60, m, initial="triangle", seed=4)
+    assert network.edge_count == 3 + m * 57
+    assert network.is_connected
+    assert not network.is_bipartite
+    sources, targets, _ = network.edges()
+    assert {(0, 1), (0, 2), (1, 2)} <= set(zip(sources.tolist(), targets.tolist(), strict=True))
+    # Everybody but the first three joined m earlier ones.
+    assert np.bincount(np.maximum(sources, targets), minlength=60)[3:].tolist() == [m] * 57
+    monkeypatch.setattr(_generators, "INTERPRETED", 0)
+    assert np.array_equal(
+        barabasi_albert(60, m, initial="triangle", seed=4).adjacency.toarray(), network.adjacency.toarray()
+    )
+
+
+def test_a_star_is_the_default_start_and_other_starts_are_refused() -> None:
+    first, second = (barabasi_albert(40, 2, seed=4, **start) for start in ({}, {"initial": "star"}))
+    assert np.array_equal(first.adjacency.toarray(), second.adjacency.toarray())
+    with pytest.raises(NetworkError, match='initial must be "star" or "triangle", got \'ring\''):
+        barabasi_albert(40, 2, initial="ring", seed=4)
+    for n, m in ((2, 1), (10, 4)):
+        with pytest.raises(NetworkError, match="a triangle needs 3 agents or more, and m of 3 at most"):
+            barabasi_albert(n, m, initial="triangle", seed=4)
 
 
 @given(st.integers(1, 6), st.integers(1, 30), st.integers(0, 2**70))

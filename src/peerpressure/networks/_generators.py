@@ -22,6 +22,7 @@ from peerpressure.networks._validation import Generator, network_error, number_o
 from peerpressure.parameters import Parameter, Slider
 
 MANY = 50_000  # the largest number of agents that the explorer allows
+INITIAL = ("star", "triangle")  # graphs from which preferential attachment starts
 INTERPRETED = 20_000  # attachments up to which plain Python takes less time than importing numba
 
 
@@ -330,10 +331,10 @@ def watts_strogatz(n: int, k: int, p: float, *, seed: int) -> Network:
     )
 
 
-def barabasi_albert(n: int, m: int, *, seed: int) -> Network:
+def barabasi_albert(n: int, m: int, *, initial: str = "star", seed: int) -> Network:
     """Return a Barabási–Albert scale-free graph, grown by preferential attachment [1]_.
 
-    The graph starts as a star of m + 1 agents.  Each further agent is linked with m distinct earlier ones, drawn with
+    The graph starts as a star of m + 1 agents, or as a triangle.  Each further agent is linked with m distinct earlier ones, drawn with
     probability proportional to their degrees.
 
     Parameters
@@ -341,14 +342,17 @@ def barabasi_albert(n: int, m: int, *, seed: int) -> Network:
     n : int
         Number of agents, at least 2.
     m : int
-        Number of edges of each new agent, at least 1 and below n.
+        Number of edges of each new agent, at least 1 and below n; 3 at most for a triangle.
+    initial : {"star", "triangle"}, default "star"
+        Graph to start from.  With m = 1 a star grows into a tree, which is bipartite; a triangle is an odd cycle.
+        Mathematica's ``BarabasiAlbertGraphDistribution`` starts from a triangle [2]_.
     seed : int
         Seed of the random numbers.
 
     Returns
     -------
     Network
-        The network, with m(n − m) edges of weight 1.
+        The network, with m(n − m) edges of weight 1, or m(n − 3) + 3 of them for a triangle.
 
     Raises
     ------
@@ -364,30 +368,46 @@ def barabasi_albert(n: int, m: int, *, seed: int) -> Network:
     References
     ----------
     .. [1] Barabási & Albert (1999), Emergence of scaling in random networks, Science 286, 509.
+    .. [2] Wolfram Research (2010), BarabasiAlbertGraphDistribution, Wolfram Language documentation.
 
     Examples
     --------
     >>> from peerpressure.networks import barabasi_albert
     >>> barabasi_albert(100, 2, seed=1)
     Network(100 agents, 196 edges, non-bipartite, degrees 2–22)
+    >>> barabasi_albert(100, 1, initial="triangle", seed=1).edge_count
+    100
     """
     rng = random_generator(seed)
     _check("barabasi_albert", n=n, m=m)
     if m >= n:
         raise network_error(f"m must be below n = {n}", got=m, remedy="a new agent joins m distinct earlier ones")
-    return Network.from_edges(_grown(n, m, rng).reshape(-1, 2), n=n)
+    triangle = _starts_as_triangle(initial, n, m)
+    return Network.from_edges(_grown(n, m, rng, triangle=triangle).reshape(-1, 2), n=n)
 
 
-def _grown(n: int, m: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    # Two entries for each of the m(n − m) edges.
-    length = 2 * m * (n - m)
+def _starts_as_triangle(initial: Any, n: int, m: int) -> bool:
+    if initial not in INITIAL:
+        listed = " or ".join(f'"{name}"' for name in INITIAL)
+        raise network_error(f"initial must be {listed}", got=repr(initial), remedy="a star is the default")
+    triangle = bool(initial == "triangle")
+    if triangle and not (n >= 3 and m <= 3):
+        got = f"n = {n} and m = {m}"
+        remedy = "the first new agent joins m of the three"
+        raise network_error("a triangle needs 3 agents or more, and m of 3 at most", got=got, remedy=remedy)
+    return triangle
+
+
+def _grown(n: int, m: int, rng: np.random.Generator, *, triangle: bool = False) -> NDArray[np.int64]:
+    # Two entries for each of the edges.
+    length = 2 * (3 + m * (n - 3) if triangle else m * (n - m))
     # Both ways draw the same random numbers in the same order, so the network is the same.
     if n * m < INTERPRETED:
         ends_list = [0] * length
-        attach(ends_list, [0] * n, m, rng)
+        attach(ends_list, [0] * n, m, rng, triangle)
         return np.array(ends_list, dtype=np.int64)
     ends = np.zeros(length, dtype=np.int64)
-    compiled(attach)(ends, np.zeros(n, dtype=np.int64), m, rng)
+    compiled(attach)(ends, np.zeros(n, dtype=np.int64), m, rng, triangle)
     return ends
 
 
@@ -588,7 +608,7 @@ GENERATORS: Mapping[str, Generator[Network]] = MappingProxyType(
             barabasi_albert,
             "Scale-free (Barabási–Albert)",
             "New agents are linked with earlier ones in proportion to their degrees: a few hubs, many leaves.",
-            lambda n, m: m * (n - m),
+            lambda n, m, initial="star": m * (n - m),
             (
                 number_of_agents(up_to(MANY, 3)),
                 Parameter(
@@ -600,6 +620,7 @@ GENERATORS: Mapping[str, Generator[Network]] = MappingProxyType(
                     remedy="every new agent must join at least one other",
                     slider=Slider(1, 20, start=2),
                 ),
+                Parameter("initial", "text", "start", "star or triangle", examples=INITIAL),
             ),
             short="ba",
         ),

@@ -20,19 +20,23 @@ def compiled(loop: Callable[..., None]) -> Callable[..., None]:
     return twin
 
 
-def attach(ends: Any, marks: Any, m: int, rng: Any) -> None:
+def attach(ends: Any, marks: Any, m: int, rng: Any, triangle: bool = False) -> None:
     """Grow a network by preferential attachment.
 
     ``ends`` is filled with the two ends of every edge, newcomer first, in the order in which edges are made.  Agents
-    0..m start as a star around 0.  Each later agent is linked to m distinct earlier ones, drawn with probability
+    0..m start as a star around 0, or agents 0, 1 and 2 as a ``triangle``.  Each later agent is linked to m distinct earlier ones, drawn with probability
     proportional to their degrees before it came.  An agent of degree k occurs k times in ``ends``, so a uniform draw
     from ``ends`` is a draw by degree.  ``marks``, one zero per agent, holds the last newcomer that chose each agent.
     """
-    for leaf in range(1, m + 1):
+    first = 3 if triangle else m + 1
+    for leaf in range(1, first):
         ends[2 * leaf - 2] = leaf
         ends[2 * leaf - 1] = 0
-    filled = 2 * m
-    for newcomer in range(m + 1, len(marks)):
+    filled = 2 * (first - 1)
+    if triangle:
+        ends[filled], ends[filled + 1] = 2, 1
+        filled += 2
+    for newcomer in range(first, len(marks)):
         # Only the degrees before the newcomer came count, so its own edges are outside of the pool.
         pool = filled
         for _ in range(m):

@@ -438,7 +438,7 @@ def _chain_events(edges: float, steps: int, birth: float, death: float) -> float
 
 
 _MARKOVIAN = "Each edge is a two-state Markov chain: it appears with probability birth, and disappears with death."
-_AGENTS, _ATTACHED = GENERATORS["barabasi_albert"].parameters
+_AGENTS, _ATTACHED, _ = GENERATORS["barabasi_albert"].parameters
 _BIRTH = Parameter("birth", "probability", "birth", "of an absent edge to appear", above=0)
 _DEATH = Parameter("death", "probability", "death", "of a present edge to disappear")
 
