@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 FIGURES: Mapping[str, tuple[Callable[..., Figure], tuple[str, ...]]] = MappingProxyType(
     {
         "observers": (_recovery.observers, ("observers",)),
+        "observation_error": (_recovery.observation_error, ("observation_error",)),
         "graph": (network.graph, ("agents", "edges")),
         "agreement": (_convergence.agreement, ("paths", "summary")),
         "failure": (_convergence.failure, ("paths", "summary")),
@@ -30,6 +31,7 @@ FIGURES: Mapping[str, tuple[Callable[..., Figure], tuple[str, ...]]] = MappingPr
         "residuals": (_recovery.residuals, ("residuals", "residual_agents", "residual_normality")),
         "boxes_two": (sweep.boxes_two, ("sweep_boxes", "sweep_cells")),
         "shapes_two": (sweep.shapes_two, ("sweep_residuals",)),
+        "replication_boxes": (sweep.replication_boxes, ("replication_boxes",)),
         "boxes_one": (sweep.boxes_one, ("sweep_boxes", "sweep_cells")),
         "shapes_one": (sweep.shapes_one, ("sweep_residuals",)),
         "size_effect": (_recovery.size_effect, ("size_effect",)),

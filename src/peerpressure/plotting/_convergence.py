@@ -38,10 +38,12 @@ from peerpressure.plotting.style import (
 
 EARLY = 40  # end of the panel of early times
 STEP_BY_STEP = 150  # time up to which the table of paths has every step
+SMALLEST = 1e-15  # spread that is drawn
 LONG = 1_000  # steps from which the last two decades get an inset
 # For thousands of runs, far more than the hundred of other histograms.
 BINS = 40
 NORMAL_95 = 1.959963984540054
+_STROKES = ("-", (0, (5, 1.5)), (0, (3, 1, 1, 1)), (0, (1.5, 1)))
 Shades: TypeAlias = Mapping[float, Any]
 _EXPERIMENTS = {
     "two_agents_recovery": "two agents",
@@ -101,15 +103,29 @@ def _name_edge(axes: Axes, part: pd.DataFrame, text: str, colour: str) -> None:
 
 @styled
 def failure(paths: pd.DataFrame, summary: pd.DataFrame) -> Figure:
-    """Show the two failures under ρ_t = 2^√t: oscillation on a tree, biased consensus on a graph with odd cycles."""
+    """Show fast pressure, ρ_t = 2^√t: oscillation on a tree, its decay with one triangle, and a biased consensus."""
     figure = Figure(figsize=(TWO_COLUMNS, 2.6))
-    left, right = figure.subplots(1, 2, sharey=True)
+    left, middle, right = figure.subplots(1, 3, sharey=True)
     _oscillation(left, _pick(paths, "fast_tree"), _value(summary, "fast_tree", "consensus_value"))
+    _biased_consensus(middle, _pick(paths, "fast_triangle"), summary)
+    _spread(middle, _pick(paths, "fast_triangle"))
     _biased_consensus(right, _pick(paths, "fast_cycles"), summary)
     left.set_ylabel("public opinion $y_t$")
-    panel(left, "a", r"tree, $\rho_t = 2^{\sqrt{t}}$: oscillation")
-    panel(right, "b", r"odd cycles, $\rho_t = 2^{\sqrt{t}}$: biased consensus")
+    panel(left, "a", "tree: oscillation")
+    panel(middle, "b", "one triangle: it fades")
+    panel(right, "c", "$m = 2$: biased consensus")
     return figure
+
+
+def _spread(axes: Axes, path: pd.DataFrame) -> None:
+    """Draw how the spread fades, in an inset with logarithmic axes."""
+    inset = axes.inset_axes((0.56, 0.7, 0.44, 0.3))
+    # Below the resolution of doubles nothing is left to draw.
+    shown = path[(path["time"] >= 1) & (path["spread"] > SMALLEST)]
+    inset.loglog(shown["time"], shown["spread"], color=BLUE, linewidth=0.9)
+    inset.set_title("spread", fontsize=7, loc="right", pad=1)
+    inset.tick_params(labelsize=6.5)
+    inset.minorticks_off()
 
 
 def _oscillation(axes: Axes, path: pd.DataFrame, v: float) -> None:
@@ -134,7 +150,8 @@ def _oscillation(axes: Axes, path: pd.DataFrame, v: float) -> None:
 
 
 def _biased_consensus(axes: Axes, path: pd.DataFrame, summary: pd.DataFrame) -> None:
-    v, agreed = (_value(summary, "fast_cycles", name) for name in ("consensus_value", "mean"))
+    run = str(path["run"].iloc[0])
+    v, agreed = (_value(summary, run, name) for name in ("consensus_value", "mean"))
     shown = path[path["time"] >= 1]
     _extremes(axes, shown, v, expected=False)
     axes.plot(shown["time"], shown["agent_1"], color=RED, linewidth=0.8)
@@ -307,7 +324,8 @@ def noise_levels(paths: pd.DataFrame, law: pd.DataFrame) -> Figure:
     figure = Figure(figsize=(TWO_COLUMNS, 2.6))
     left, middle, right = figure.subplots(1, 3)
     levels = np.sort(paths["noise"].unique())
-    shades = visible(OPINIONS)(np.linspace(1.0, 0.0, levels.size))
+    # From dark to light with growing noise, as in the other figures over noise.
+    shades = visible(OPINIONS)(np.linspace(0.0, 1.0, levels.size))
     _noise_extremes(left, middle, paths, dict(zip(levels, shades, strict=True)))
     _errors(right, law, dict(zip(levels, shades, strict=True)))
     panel(left, "a", "maximum and minimum")
@@ -321,7 +339,7 @@ def _noise_extremes(left: Axes, right: Axes, paths: pd.DataFrame, shades: Shades
     # The largest noise is drawn first, so that the others are visible on top of it.
     for level in sorted(shades, reverse=True):
         own = paths[(paths["noise"] == level) & (paths["time"] >= 1)]
-        _extremes_of(left, right, own, "", {"color": shades[level], "linewidth": 0.8})
+        _extremes_of(left, right, own, "", {"color": shades[level], **_stroke(level, shades)})
     _extremes_of(left, right, own, "expected_", {"color": INK, "linewidth": 0.8, "linestyle": DOTTED})
     for axes in (left, right):
         axes.set_xscale("log")
@@ -330,8 +348,16 @@ def _noise_extremes(left: Axes, right: Axes, paths: pd.DataFrame, shades: Shades
     right.set_yscale("log")
     left.set_ylabel("public opinion $y_t$")
     right.set_ylabel(r"$\max_i\,|y_t^i - v|$")
-    looks: Looks = {rf"$\sigma_0 = {level:g}$": {"color": shades[level]} for level in sorted(shades, reverse=True)}
+    looks: Looks = {
+        rf"$\sigma_0 = {level:g}$": {"color": shades[level], **_stroke(level, shades)}
+        for level in sorted(shades, reverse=True)
+    }
     samples(left, looks | {"expected": {"color": INK, "linewidth": 0.8, "linestyle": DOTTED}}, loc="upper right")
+
+
+def _stroke(level: float, shades: Shades) -> dict[str, Any]:
+    """Return the line of a noise level: dashes as well as colours tell levels apart."""
+    return {"linewidth": 0.9, "linestyle": _STROKES[sorted(shades).index(level) % len(_STROKES)]}
 
 
 def _extremes_of(left: Axes, right: Axes, own: pd.DataFrame, kind: str, look: dict[str, Any]) -> None:
@@ -345,7 +371,7 @@ def _errors(axes: Axes, law: pd.DataFrame, shades: Shades) -> None:
     ends = {}
     for level, shade in shades.items():
         own = law[law["noise"] == level]
-        axes.loglog(own["time"], own["std"], color=shade)
+        axes.loglog(own["time"], own["std"], color=shade, **_stroke(float(level), shades))
         ends[rf"$\sigma_0 = {level:g}$"] = (float(own["std"].iloc[-1]), shade)
     # The bias does not depend on the noise; it may be negative, which a log axis cannot display.
     axes.loglog(own["time"], own["bias"].abs(), color=INK, linestyle=DOTTED)

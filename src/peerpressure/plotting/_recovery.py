@@ -21,18 +21,21 @@ from peerpressure.plotting.style import (
     GREY,
     INK,
     ONE_COLUMN,
+    OPINIONS,
     RED,
     TEAL,
     TWO_COLUMNS,
     Looks,
     band,
     label,
+    name_ends,
     normal_density,
     panel,
     plain_ticks,
     samples,
     smoothed,
     styled,
+    visible,
 )
 from peerpressure.recovery import FitDiagnostics
 
@@ -258,6 +261,29 @@ def observers(errors: pd.DataFrame) -> Figure:
     }
     looks |= {"Cramér–Rao bound": {"color": INK, "linewidth": 0.9, "linestyle": DOTTED}}
     samples(panels[0], looks, loc="lower left")
+    return figure
+
+
+@styled
+def observation_error(errors: pd.DataFrame) -> Figure:
+    """Show the best variance of two agents against the observed steps, for several errors of the observation."""
+    figure = Figure(figsize=(ONE_COLUMN * 1.35, 2.7))
+    axes = figure.add_subplot()
+    levels = np.sort(errors["error"].unique())
+    shades = visible(OPINIONS)(np.linspace(0.0, 1.0, levels.size))
+    last = float(errors["steps"].max())
+    ends = {}
+    for level, shade in zip(levels, shades, strict=True):
+        own = errors[errors["error"] == level].sort_values("steps")
+        axes.loglog(own["steps"], own["variance"], color=shade)
+        floor = float(own["floor"].iloc[0])
+        if 0 < floor < own["variance"].max():
+            axes.axhline(floor, color=shade, linewidth=0.8, linestyle=DOTTED, zorder=1)
+        ends[rf"$\tau = {level:g}$" if level else r"$\tau = 0$"] = (float(own["variance"].iloc[-1]), shade)
+    axes.set_xlim(float(errors["steps"].min()), last)
+    axes.set_xlabel("steps observed $T$")
+    axes.set_ylabel(r"best variance of one opinion, in $\sigma_0^2$")
+    name_ends(axes, last, ends)
     return figure
 
 

@@ -26,6 +26,7 @@ from peerpressure.plotting.style import (
     RED,
     TWO_COLUMNS,
     Looks,
+    label,
     name_ticks,
     panel,
     plain_ticks,
@@ -62,6 +63,24 @@ def boxes(levels: pd.DataFrame, cells: pd.DataFrame, edges: int) -> Figure:
     samples(left, looks, loc="upper left")
     panel(left, "a", f"by noise, {_family(edges)}")
     panel(right, "b", f"by size, {_family(edges)}")
+    return figure
+
+
+@styled
+def replication_boxes(levels: pd.DataFrame) -> Figure:
+    """Show box plots of σ² over single replications by noise variance and by graph size, for both graph families."""
+    families = sorted(levels["edges"].unique(), reverse=True)
+    figure = Figure(figsize=(TWO_COLUMNS, 2.35 * len(families)))
+    rows = figure.subplots(len(families), 2, sharex="col", sharey=True, squeeze=False)
+    letters = iter("abcd")
+    for pair, edges in zip(rows, families, strict=True):
+        for axes, by, word in zip(pair, ("noise_variance", "agents"), ("noise", "size"), strict=True):
+            _boxes(axes, levels[(levels["edges"] == edges) & (levels["by"] == by)].sort_values("level"))
+            panel(axes, next(letters), f"by {word}, {_family(int(edges))}")
+        pair[0].set_ylabel(r"residual variance $\sigma^2$")
+    for axes, by in zip(rows[-1], ("noise_variance", "agents"), strict=True):
+        axes.set_xlabel(_AXES[by])
+    samples(rows[0][0], {"exact expectation": {"color": RED, "marker": "o", "markersize": 2.6}}, loc="upper left")
     return figure
 
 
@@ -122,7 +141,13 @@ def shapes(values: pd.DataFrame, edges: int) -> Figure:
     for axes, size, letter in zip(panels, SIZES, "abc", strict=True):
         for level, part in own[own["agents"] == size].groupby("noise_variance"):
             colour = shades(scale(level))
-            axes.plot(grid, smoothed(part["mean_residual"].to_numpy(), grid), color=colour, linewidth=0.9)
+            density = smoothed(part["mean_residual"].to_numpy(), grid)
+            axes.plot(grid, density, color=colour, linewidth=0.9)
+            # The narrowest and the widest law are named, which does not need the colours.
+            if size == SIZES[-1] and level in (scale.vmin, scale.vmax):
+                k = int(np.argmin(np.abs(grid - 0.35 * reach)) if level == scale.vmax else density.argmax())
+                side = {"xytext": (6, 6)} if level == scale.vmax else {"xytext": (5, -2)}
+                label(axes, rf"$\sigma_0^2 = {level:g}$", (grid[k], density[k]), fontsize=7, color=colour, **side)
         axes.set_xlim(-reach, reach)
         axes.set_xlabel("mean residual")
         panel(axes, letter, f"$|V| = {size}$")

@@ -39,6 +39,8 @@ PRIVACY_NOISE = 10.0
 GROWTH = 0.6
 # In units of σ₀²: an estimator with a larger variance has learned nothing, and would flatten the others in a figure.
 LARGEST_VARIANCE = 100.0
+# Errors of the observer's own view, in units of σ₀.
+ERRORS = (0.0, 0.001, 0.01, 0.1, 1.0)
 
 
 @final
@@ -165,6 +167,48 @@ def observers(
             row = {"network": name, "observer": observer, "steps": steps, "variance": variances.mean() / unit}
             rows.append(row | {"sampled": sampled / unit, "standard_error": error / unit})
     return pd.DataFrame(rows)
+
+
+def observation_error(
+    errors: Sequence[float] = ERRORS, times: Sequence[int] = OBSERVER_STEPS, *, model: Model | None = None
+) -> pd.DataFrame:
+    """Return the best variance of an observer of two agents whose view of each output has an error of its own.
+
+    The observer sees y_t + η_t with independent normal errors of deviation τ, from t = 1 on, and knows everything else.
+    With τ > 0 the variance does not tend to 0: late steps say nothing, because ξ_t − x₀ is a small difference of
+    outputs times t. For small τ the floor is (2/π)σ₀τ.
+
+    Tables
+    ------
+    observation_error
+        error (τ, in units of σ₀), steps, variance (in units of σ₀²), floor (2τ/π, the limit for many steps and a small
+        τ).
+    """
+    pair = model or observed_models(SEED)["two_agents"]
+    rows = []
+    for error in errors:
+        floor = 2 * error / np.pi
+        rows += [
+            {"error": float(error), "steps": steps, "variance": variance, "floor": floor}
+            for steps, variance in _seen_with_error(pair, error, times)
+        ]
+    return pd.DataFrame(rows)
+
+
+def _seen_with_error(model: Model, error: float, times: Sequence[int]) -> Iterator[tuple[int, float]]:
+    """Yield the steps, and the variance of agent 1 in the inverse of the information about x₀ in so many of them."""
+    one, noise = np.eye(model.n), np.diag(model.noise.deviations(model.n) ** 2)
+    # The Kalman filter of y given x₀: its prediction is affine in x₀ with the weights B, and P is its error.
+    B, P, J = np.eye(model.n), np.zeros((model.n, model.n)), np.zeros((model.n, model.n))
+    for t in range(1, max(times) + 1):
+        step = model.update(t)
+        C, g = step.coupling.toarray(), np.diag(step.gain)
+        B, P = g + C @ B, C @ P @ C.T + g @ noise @ g
+        S = np.linalg.inv(P + error**2 * one)
+        J += B.T @ S @ B
+        if t in times:
+            yield t, float(np.linalg.inv(J)[0, 0])
+        B, P = B - P @ S @ B, P - P @ S @ P
 
 
 def schedules(

@@ -50,6 +50,9 @@ REPLICATES = 4_000
 # On both sides of the condition: Σ 1/ρ_t diverges for the first two and converges for the others.
 SCHEDULES: Sequence[Schedule] = (Linear(), Formula("t*log(1 + t)"), Power(1.5), StretchedExponential())
 PATHS = 6
+# Graphs on which a swing is followed, and the times: within the range of the paper's figure, and well beyond it.
+GRAPHS = 5
+WATCHED = (100, 500, 2_000)
 
 
 @final
@@ -106,17 +109,21 @@ class ConvergenceRun:
 @final
 @dataclass(frozen=True, eq=False)
 class ConvergenceResult:
-    """Three runs from one start: slow and fast pressure on a tree, and fast pressure on a graph with odd cycles."""
+    """Four runs from one start: slow pressure on a tree, and fast pressure on three graphs.
+
+    These are the tree, a graph with one edge per round that grew from a triangle, and one with two edges per round.
+    """
 
     seed: int
     slow_tree: ConvergenceRun
     fast_tree: ConvergenceRun
+    fast_triangle: ConvergenceRun
     fast_cycles: ConvergenceRun
 
     @property
-    def runs(self) -> tuple[ConvergenceRun, ConvergenceRun, ConvergenceRun]:
+    def runs(self) -> tuple[ConvergenceRun, ...]:
         """The runs in the order of the figures."""
-        return self.slow_tree, self.fast_tree, self.fast_cycles
+        return self.slow_tree, self.fast_tree, self.fast_triangle, self.fast_cycles
 
     def tables(self) -> dict[str, pd.DataFrame]:
         """Return the tidy tables of the experiment.
@@ -124,11 +131,11 @@ class ConvergenceResult:
         Tables
         ------
         agents
-            agent, hidden, stubbornness, degree_tree, degree_cycles.
+            agent, hidden, stubbornness, degree_tree, degree_triangle, degree_cycles.
         edges
-            network (tree, cycles), source, target: agents are numbered from 1.
+            network (tree, triangle, cycles), source, target: agents are numbered from 1.
         paths
-            run (slow_tree, fast_tree, fast_cycles), time, minimum, maximum, mean, agent_1, spread, max_distance,
+            run (slow_tree, fast_tree, fast_triangle, fast_cycles), time, minimum, maximum, mean, agent_1, spread, max_distance,
             expected_minimum, expected_maximum: spread is max − min over agents, max_distance is max |y_i − v|, and the
             expected extremes are those of the exact mean path.
         summary
@@ -137,30 +144,21 @@ class ConvergenceResult:
         """
         return {
             "agents": self._agents(),
-            "edges": pd.concat([_edges("tree", self._tree), _edges("cycles", self._cycles)], ignore_index=True),
+            "edges": pd.concat([_edges(*network) for network in self._networks.items()], ignore_index=True),
             "paths": pd.concat([run.table() for run in self.runs], ignore_index=True),
             "summary": pd.DataFrame([run.summary() for run in self.runs]),
         }
 
     @property
-    def _tree(self) -> Network:
-        return self.slow_tree.model.network
-
-    @property
-    def _cycles(self) -> Network:
-        return self.fast_cycles.model.network
+    def _networks(self) -> dict[str, Network]:
+        runs = {"tree": self.fast_tree, "triangle": self.fast_triangle, "cycles": self.fast_cycles}
+        return {name: run.model.network for name, run in runs.items()}
 
     def _agents(self) -> pd.DataFrame:
         model = self.slow_tree.model
-        return pd.DataFrame(
-            {
-                "agent": np.arange(1, model.n + 1),
-                "hidden": model.x0,
-                "stubbornness": model.s,
-                "degree_tree": self._tree.degrees.astype(int),
-                "degree_cycles": self._cycles.degrees.astype(int),
-            }
-        )
+        degrees = {f"degree_{name}": network.degrees.astype(int) for name, network in self._networks.items()}
+        own = {"agent": np.arange(1, model.n + 1), "hidden": model.x0, "stubbornness": model.s}
+        return pd.DataFrame(own | degrees)
 
 
 def convergence(
@@ -168,7 +166,8 @@ def convergence(
 ) -> ConvergenceResult:
     """Simulate slow and fast peer pressure from one start.
 
-    The runs are ρ_t = t and ρ_t = 2^√t on a scale-free tree, and ρ_t = 2^√t on a scale-free graph with odd cycles.
+    The runs are ρ_t = t and ρ_t = 2^√t on a scale-free tree, and ρ_t = 2^√t on two scale-free graphs with odd cycles:
+    one edge per round from a triangle, as Mathematica's generator grows it, and two edges per round.
     Hidden opinions are uniform on [0, 1], stubbornness is uniform on [0.5, 1], and the noise is normal.
 
     Parameters
@@ -185,7 +184,7 @@ def convergence(
     Returns
     -------
     ConvergenceResult
-        The three runs; its ``tables`` method documents the columns.
+        The four runs; its ``tables`` method documents the columns.
 
     Raises
     ------
@@ -199,13 +198,15 @@ def convergence(
     Examples
     --------
     >>> convergence(steps=100, agents=20).tables()["summary"]["run"].tolist()
-    ['slow_tree', 'fast_tree', 'fast_cycles']
+    ['slow_tree', 'fast_tree', 'fast_triangle', 'fast_cycles']
     """
     if steps < LEAST_STEPS:
         rule = f"the convergence experiment needs at least {LEAST_STEPS} steps"
         raise InvalidInputError(message(rule, got=steps, remedy="a failure to agree does not show sooner"))
-    # One edge per step gives a tree, hence a bipartite graph; two give odd cycles.
+    # One edge per step gives a tree, hence a bipartite graph, unless the growth starts from an odd cycle; two edges
+    # give many odd cycles.
     tree, cycles = barabasi_albert(agents, 1, seed=seed), barabasi_albert(agents, 2, seed=seed)
+    triangle = barabasi_albert(agents, 1, initial="triangle", seed=seed)
     hidden, stubbornness = agents_drawn(agents, seed)
 
     def run(name: str, network: Network, pressure: Schedule) -> ConvergenceRun:
@@ -221,8 +222,44 @@ def convergence(
         seed=seed,
         slow_tree=run("slow_tree", tree, Linear()),
         fast_tree=run("fast_tree", tree, StretchedExponential()),
+        fast_triangle=run("fast_triangle", triangle, StretchedExponential()),
         fast_cycles=run("fast_cycles", cycles, StretchedExponential()),
     )
+
+
+def transients(
+    seed: int = SEED, *, graphs: int = GRAPHS, agents: int = AGENTS, noise: float = NOISE, times: Sequence[int] = WATCHED
+) -> pd.DataFrame:
+    """Return how oscillations under ρ_t = 2^√t persist on trees and fade on trees with a triangle.
+
+    Tables
+    ------
+    transients
+        network (tree, triangle), graph (its seed), smallest_eigenvalue, time, change, agent_1, spread: the smallest
+        eigenvalue is that of D⁻¹A; change is the largest |y_t − y_(t−1)| over agents, agent_1 that of agent 1.
+    """
+    rows = []
+    for own in range(seed, seed + graphs):
+        for name, initial in (("tree", "star"), ("triangle", "triangle")):
+            network = barabasi_albert(agents, 1, initial=initial, seed=own)
+            model = Model(network, *agents_drawn(agents, own), StretchedExponential(), Gaussian(noise))
+            states = simulate(model, max(times), seed=own).states
+            assert states is not None, "states are recorded by default"
+            first = {"network": name, "graph": own, "smallest_eigenvalue": _smallest_eigenvalue(network)}
+            rows += [first | {"time": time, **_change(states[0], time)} for time in times]
+    return pd.DataFrame(rows)
+
+
+def _change(states: NDArray[np.float64], time: int) -> dict[str, float]:
+    change = np.abs(states[time] - states[time - 1])
+    return {"change": float(change.max()), "agent_1": float(change[0]), "spread": float(np.ptp(states[time]))}
+
+
+def _smallest_eigenvalue(network: Network) -> float:
+    """Return the smallest eigenvalue of D⁻¹A, −1 exactly on a bipartite network: the factor of a swing per step."""
+    root = np.sqrt(network.degrees)
+    # Similar to D⁻¹A, and symmetric.
+    return float(np.linalg.eigvalsh(network.adjacency.toarray() / np.outer(root, root))[0])
 
 
 def kept_times(steps: int) -> NDArray[np.int64]:

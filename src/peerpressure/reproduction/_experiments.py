@@ -22,10 +22,12 @@ from peerpressure.reproduction._beyond import (
     beyond,
     network_defence,
     network_leak,
+    observation_error,
     observed_models,
     observers,
     partial_observers,
 )
+from peerpressure.reproduction._choices import choices, typical_failures
 from peerpressure.reproduction._continuous import continuous_time
 from peerpressure.reproduction._convergence import (
     STEPS,
@@ -34,6 +36,7 @@ from peerpressure.reproduction._convergence import (
     contraction_products,
     convergence,
     noise_levels,
+    transients,
     tuning,
 )
 from peerpressure.reproduction._regression import residuals, two_agents_recovery
@@ -134,13 +137,14 @@ def paper_tables(
     compared = exact_vs_sampled(evidence, more, tables)
     by_seed = pd.concat([*judged, *found.verdicts], ignore_index=True).sort_values("seed", kind="stable")
     claims = {"audit": audit(evidence), "audit_seeds": by_seed.reset_index(drop=True)}
+    tables["observation_error"] = observation_error()
     return tables | recovered | more.tables() | {"exact_vs_sampled": compared} | claims
 
 
 def _agreement(seed: int, steps: int, progress: Progress) -> Tables:
     """Return the tables on whether, on what value and how fast agents agree."""
     progress("slow and fast pressure, on a tree and with odd cycles")
-    tables = convergence(seed, steps).tables()
+    tables = convergence(seed, steps).tables() | {"transients": transients(seed)}
     model = scale_free_model(seed)
     progress("contraction under each schedule")
     tables["contraction"] = contraction_products(min(steps, MOST_EXACT_STEPS))
@@ -179,6 +183,7 @@ def _recovery(
         fast=with_fast_pressure(model),
         steps=AUDIT_STEPS,
         runs=tables["summary"],
+        transients=tables["transients"],
         pair=pair,
         observers=more.observers,
         protection=protection(hundred.law.model),
@@ -235,6 +240,8 @@ def _send_extensions(sender: Connection, seed: int, steps: int, seeds: int) -> N
 
 def _extensions(seed: int, steps: int, seeds: int, progress: Progress) -> Extensions:
     """Return the tables on inference of the network and on what the paper leaves to future work, and some verdicts."""
+    progress("what the paper does not state")
+    open_questions = {"choices": choices(seed), "typical_failures": typical_failures(seed)}
     progress("the network that public opinions reveal")
     leak = network_leak(seed, steps=steps)
     defence = network_defence(seed, steps=min(steps, DEFENCE_STEPS))
@@ -245,7 +252,7 @@ def _extensions(seed: int, steps: int, seeds: int, progress: Progress) -> Extens
     temporal = temporal_networks(seed, min(steps, MOST_TEMPORAL_STEPS))
     progress("continuous time")
     known = {"network_leak": leak, "network_defence": defence}
-    tables = known | adapting | forgotten | temporal | continuous_time(seed)
+    tables = open_questions | known | adapting | forgotten | temporal | continuous_time(seed)
     return Extensions(tables, _judged(_further(seed, seeds)[:SEEDS_BESIDE]))
 
 
@@ -261,13 +268,15 @@ def _judged(seeds: Sequence[int]) -> list[pd.DataFrame]:
 def small_evidence(seed: int) -> Evidence:
     """Return the evidence of one seed from exact laws, shorter runs and one graph per size, in seconds."""
     model, both, hundred = scale_free_model(seed), observed_models(seed), residuals(seed)
-    observed = [observers(own, name, [printed.STEPS], replications=2, seed=seed) for name, own in both.items()]
+    times = (printed.STEPS // 10, printed.STEPS)
+    observed = [observers(own, name, times, replications=2, seed=seed) for name, own in both.items()]
     two, one = (shared_graph_sweep(seed, edges=edges) for edges in printed.SWEEP_EDGES)
     return Evidence(
         slow=model,
         fast=with_fast_pressure(model),
         steps=SEED_STEPS,
         runs=convergence(seed, SEED_STEPS).tables()["summary"],
+        transients=transients(seed),
         pair=two_agents_recovery(seed, 2),
         observers=pd.concat(observed, ignore_index=True),
         protection=protection(hundred.law.model),

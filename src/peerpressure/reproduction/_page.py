@@ -94,7 +94,7 @@ def _found(table: str, column: str) -> ColumnEntry:
 
 
 class Publication(NamedTuple):
-    """A published work."""
+    """A published work; ``doi`` is empty where there is none."""
 
     name: str
     authors: str
@@ -121,6 +121,14 @@ REFERENCES: Final = (
         "Emergence of scaling in random networks",
         "Science 286, 509–512",
         "10.1126/science.286.5439.509",
+    ),
+    Publication(
+        "breusch",
+        "Breusch, T. S., and Pagan, A. R.",
+        1979,
+        "A simple test for heteroscedasticity and random coefficient variation",
+        "Econometrica 47, 1287–1294",
+        "10.2307/1911963",
     ),
     Publication(
         "dong",
@@ -202,6 +210,14 @@ REFERENCES: Final = (
         "IEEE Transactions on Automatic Control 56, 1593–1605",
         "10.1109/TAC.2010.2091174",
     ),
+    Publication(
+        "wolfram",
+        "Wolfram Research",
+        2010,
+        "BarabasiAlbertGraphDistribution",
+        "Wolfram Language and System documentation, https://reference.wolfram.com/language",
+        "",
+    ),
 )
 
 
@@ -272,6 +288,25 @@ SHOWN: Final[Mapping[str, Sequence[Column]]] = MappingProxyType(
             Column("z", _math("z"), 2, Form.FIXED),
             Column("p", _math("p"), 2),
         ),
+        "choices": (
+            Column("question", "not stated"),
+            Column("where", "where"),
+            Column("choice", "chosen here, and why"),
+            Column("alternative", "otherwise"),
+            Column("measure", "measure"),
+            Column("value", "as chosen", 3),
+            Column("alternative_value", "otherwise", 3),
+        ),
+        "regression_tests": (
+            Column("family", "graphs"),
+            Column("r_squared", _math("R^2"), 2, Form.FIXED),
+            Column("breusch_pagan_p", Markup("equal variances {}").format(_math("p")), 2),
+            Column("noise_error", "error of slope", 4, Form.FIXED),
+            Column("noise_robust_error", "robust", 4, Form.FIXED),
+            Column("joint", Markup("print, {}").format(_math(r"\chi^2(3)")), 1, Form.FIXED),
+            Column("joint_p", _math("p"), 2, Form.FIXED),
+            Column("rival_z", "rival reading", 1, Form.FIXED),
+        ),
         "edge_turnover_networks": (
             Column("network", "edges", names=_TURNOVER),
             Column("pairs", "pairs"),
@@ -290,6 +325,7 @@ SHOWN: Final[Mapping[str, Sequence[Column]]] = MappingProxyType(
 )
 # Every table of the page in its order, which numbers them.
 TABLES: Final = (
+    "choices",
     "summary",
     "two_agents_covariances",
     "residual_normality",
@@ -297,6 +333,7 @@ TABLES: Final = (
     "parameters_one",
     "intervals",
     "regression_comparison",
+    "regression_tests",
     "noise_hitting_times",
     "audit",
     "edge_turnover_networks",
@@ -317,6 +354,7 @@ class ReportSection:
 SECTIONS: Final = (
     ReportSection("recovery", "Main finding: hidden opinions can be recovered"),
     ReportSection("summary", "The paper's claims at a glance"),
+    ReportSection("choices", "What the paper does not state"),
     ReportSection("agreement", "Consensus, and two ways to fail"),
     ReportSection("two_agents", "Two agents: claimed and true covariances"),
     ReportSection("residuals", "A hundred agents: residuals of the regression"),
@@ -376,6 +414,7 @@ class Badge:
 VERDICTS: Final[Mapping[str, Badge]] = {
     "confirmed": Badge("good", "✓"),
     "corrected": Badge("warn", "△"),
+    "ambiguous": Badge("note", "≈"),
     "refuted": Badge("bad", "✗"),
     "cannot be tested": Badge("note", "?"),
 }
@@ -418,6 +457,7 @@ def page(
             counts=_counts(audit),
             seed_count=tables["audit_seeds"]["seed"].nunique(),
             refuted=[row for row in audit if row["verdict"] == "refuted"],
+            ambiguous=[row for row in audit if row["verdict"] == "ambiguous"],
             corrected=[row for row in audit if row["verdict"] == "corrected"],
             made=made,
             setup={**SETUP, "sweep_replications": int(tables["sweep_cells"]["replications"].iloc[0])},
@@ -440,6 +480,11 @@ def _reading(tables: Mapping[str, pd.DataFrame]) -> dict[str, Any]:
         "value": lambda name, column, **where: pick(tables[name], column, where),
         "rows": lambda name: len(tables[name]),
         "smallest": lambda name, column: tables[name][column].min(),
+        "least": lambda name, column, **where: matching(tables[name], where)[column].min(),
+        "most": lambda name, column, **where: matching(tables[name], where)[column].max(),
+        "middle": lambda name, column: tables[name][column].median(),
+        "share_above": partial(_share_above, tables),
+        "agent_share": partial(_agent_share, tables["transients"]),
         # The absolute value, because z-scores have signs; times and sizes are positive anyway.
         "largest": lambda name, column, **where: matching(tables[name], where)[column].abs().max(),
     }
@@ -464,7 +509,9 @@ def _placing(pictures: Mapping[str, Image], moving: Mapping[str, Image]) -> dict
 
 def _table_of(tables: Mapping[str, pd.DataFrame], name: str, **where: Any) -> HtmlTable:
     data = matching(tables[name], where)
-    if name == "regression_comparison":
+    if name == "choices":
+        data = data.assign(choice=data["chosen"] + ": " + data["why"])
+    if name in ("regression_comparison", "regression_tests"):
         data = data.assign(family=data["edges"].map(_FAMILIES))
     if name == "noise_hitting_times":
         # Extrapolated by orders of magnitude: two digits are all that the fit supports.
@@ -525,6 +572,19 @@ def interval_table(fits: pd.DataFrame) -> HtmlTable:
 
 def _fit(fits: pd.DataFrame, edges: int, source: str, regressor: str, term: str) -> Any:
     return matching(fits, {"edges": edges, "source": source, "regressor": regressor, "term": term}).iloc[0]
+
+
+def _share_above(tables: Mapping[str, pd.DataFrame], column: str) -> float:
+    """Return the share of seeds whose failure exceeds that of the chosen one."""
+    table = tables["typical_failures"]
+    return float((table[column] > pick(table, column, {"chosen": True})).mean())
+
+
+def _agent_share(transients: pd.DataFrame, network: str, time: int) -> float:
+    """Return the share of the spread that agent 1 crosses in a step: the least on trees, else the largest."""
+    own = matching(transients, {"network": network, "time": time})
+    shares = own["agent_1"] / own["spread"]
+    return float(shares.min() if network == "tree" else shares.max())
 
 
 def _outlier_count(tables: Mapping[str, pd.DataFrame], edges: int) -> int:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 import pandas as pd
@@ -26,6 +26,7 @@ from peerpressure.reproduction._regression import (
 )
 from peerpressure.reproduction.design import NORMAL_95, SEED, agents_drawn
 from peerpressure.reproduction.printed import TERMS, PrintedTerm
+from peerpressure.step import Array
 from peerpressure.sweep import Plan, collect, run_sweep
 
 # An import path rather than a function, because the processes of a sweep look it up by name.
@@ -76,6 +77,10 @@ class SweepResult:
             edges, by (noise_variance, agents), level, cells, low_whisker, first_quartile, median, third_quartile,
             high_whisker, mean, exact_mean: ⟨σ²⟩ over the cells of one level; whiskers end at the last cell within 1.5
             interquartile ranges.
+        replication_boxes
+            edges, by (noise_variance, agents), level, values, low_whisker, first_quartile, median, third_quartile,
+            high_whisker, mean, exact_mean: σ² of single replications, the variance over vertices of one residual
+            vector, over all cells and up to |V| replications of one level; boxes as in sweep_boxes.
         sweep_residuals
             edges, agents (20, 50, 80), noise, noise_variance, agent, mean_residual: the mean residual vectors.
         regression
@@ -87,6 +92,7 @@ class SweepResult:
         return {
             "sweep_cells": self.cells,
             "sweep_boxes": self._boxes(),
+            "replication_boxes": self._replication_boxes(),
             "sweep_residuals": self._densities(),
             "regression": self.regression(),
         }
@@ -118,10 +124,26 @@ class SweepResult:
     def _boxes(self) -> pd.DataFrame:
         cells = self.cells
         rows = [
-            {"edges": self.edges, "by": by, "level": float(level), **_box(group)}
+            {
+                "edges": self.edges,
+                "by": by,
+                "level": float(level),
+                **_box(group["mean_residual_variance"].to_numpy(), float(group["exact"].mean())),
+            }
             for by in ("noise_variance", "agents")
             for level, group in cells.groupby(by)
         ]
+        return pd.DataFrame(rows)
+
+    def _replication_boxes(self) -> pd.DataFrame:
+        single = self.rows.drop_duplicates(["agents", "noise", "replicate"])
+        single = single.assign(noise_variance=single["noise"] ** 2)
+        rows = []
+        for by in ("noise_variance", "agents"):
+            for level, group in single.groupby(by):
+                box = _box(group["one_variance"].to_numpy(), float(group["exact_residual_variance"].mean()))
+                values = {"values": box.pop("cells")}
+                rows.append({"edges": self.edges, "by": by, "level": float(level)} | values | box)
         return pd.DataFrame(rows)
 
     def _densities(self) -> pd.DataFrame:
@@ -199,9 +221,12 @@ def cell(parameters: dict[str, Any], seed: int) -> Iterator[dict[str, Any]]:
     # The order matters: the variance of the mean vector is about 1/count of the mean of the variances. The printed
     # numbers correspond to the former, although the wording allows both.
     mean = found.mean(axis=0)
-    measured = _measured(law, float(variance_over_agents(mean)), float(variance_over_agents(found).mean()), count)
-    for agent, residual in enumerate(mean, start=1):
-        yield {"agent": agent, "mean_residual": float(residual), **measured}
+    each = variance_over_agents(found)
+    measured = _measured(law, float(variance_over_agents(mean)), float(each.mean()), count)
+    for k, residual in enumerate(mean):
+        # There are at least as many agents as printed replications, so that their rows have room for those.
+        one = {"replicate": k % count, "one_variance": float(each[k % count])}
+        yield {"agent": k + 1, "mean_residual": float(residual), **one, **measured}
 
 
 def shared_graph_sweep(
@@ -230,6 +255,7 @@ def shared_graph_sweep(
             of_mean, of_one = variance_over_agents(found.mean(axis=0)), variance_over_agents(found).mean()
             values = (of_mean, *(noise**2 * value / replications for value in exact), of_one, noise**2 * exact[0])
             rows.append({"agents": agents, "noise": noise, "agent": 1, "mean_residual": float(found.mean())})
+            rows[-1] |= {"replicate": 0, "one_variance": float(variance_over_agents(found[0]))}
             rows[-1] |= dict(zip(MEASURED, map(float, values), strict=True))
     return SweepResult(edges, replications, pd.DataFrame(rows))
 
@@ -260,8 +286,8 @@ def _in_process(plan: Plan) -> Iterator[dict[str, Any]]:
         yield from (point | row for row in cell(parameters, unit.seed))
 
 
-def _box(cells: pd.DataFrame) -> dict[str, float]:
-    values = np.sort(cells["mean_residual_variance"].to_numpy())
+def _box(sample: Array, exact_mean: float) -> dict[str, float]:
+    values = np.sort(sample)
     low, middle, high = np.percentile(values, [25, 50, 75])
     # Tukey's rule. Quartiles are interpolated, so that the last cell within reach can lie inside the box; the whisker
     # then ends at the box.
@@ -274,7 +300,7 @@ def _box(cells: pd.DataFrame) -> dict[str, float]:
         "third_quartile": float(high),
         "high_whisker": float(max(values[values <= high + reach][-1], high)),
         "mean": float(values.mean()),
-        "exact_mean": float(cells["exact"].mean()),
+        "exact_mean": exact_mean,
     }
 
 
@@ -337,16 +363,123 @@ def _size_row(seed: int, graphs: int, steps: int, edges: int, agents: int) -> di
     return kind | {"graphs": graphs, "variance": float(np.mean(found)), "standard_error": error}
 
 
-def fit(cells: pd.DataFrame, response: str, regressor: str) -> pd.DataFrame:
-    """Fit ⟨σ²⟩ ~ β₀ + β₁|V| + β₂·regressor: one row per term, with the 95 % interval (low, high)."""
-    import statsmodels.api as sm  # type: ignore[import-untyped,unused-ignore]
+class LinearFit(NamedTuple):
+    """Ordinary least squares on (1, |V|, regressor): coefficients, residuals, (XᵀX)⁻¹, and the design itself."""
 
-    design = np.column_stack([np.ones(len(cells)), cells["agents"], cells[regressor]])
+    coefficients: Array
+    residuals: Array
+    unscaled: Array
+    design: Array
+
+    @property
+    def freedom(self) -> int:
+        """Degrees of freedom of the residuals."""
+        return int(self.residuals.size - self.coefficients.size)
+
+    @property
+    def variance(self) -> float:
+        """The error variance, estimated without bias."""
+        return float(self.residuals @ self.residuals) / self.freedom
+
+
+def least_squares(cells: pd.DataFrame, response: str, regressor: str) -> LinearFit:
+    """Fit ⟨σ²⟩ ~ β₀ + β₁|V| + β₂·regressor, with one response per cell."""
+    design, y = _design(cells, regressor), cells[response].to_numpy(dtype=float)
+    # From the triangular factor: the normal equations would square the condition number.
+    Q, R = np.linalg.qr(design)
+    inverse = np.linalg.inv(R)
+    coefficients = inverse @ (Q.T @ y)
+    return LinearFit(coefficients, y - design @ coefficients, inverse @ inverse.T, design)
+
+
+def _design(cells: pd.DataFrame, regressor: str) -> Array:
+    return np.column_stack([np.ones(len(cells)), cells["agents"], cells[regressor]])
+
+
+def fit(cells: pd.DataFrame, response: str, regressor: str) -> pd.DataFrame:
+    """Return the fit as a table: one row per term, with the 95 % interval (low, high)."""
+    from scipy import stats
+
     # One response per cell, as in the paper: its printed p-values imply 77 degrees of freedom.
-    found = sm.OLS(cells[response].to_numpy(), design).fit()
-    low, high = np.asarray(found.conf_int(alpha=0.05)).T
-    columns = dict(zip(COLUMNS, (found.params, found.bse, found.tvalues, found.pvalues, low, high), strict=True))
+    found = least_squares(cells, response, regressor)
+    values, errors = found.coefficients, np.sqrt(found.variance * np.diag(found.unscaled))
+    t, half = values / errors, stats.t.ppf(0.975, found.freedom) * errors
+    p = 2 * stats.t.sf(np.abs(t), found.freedom)
+    columns = dict(zip(COLUMNS, (values, errors, t, p, values - half, values + half), strict=True))
     return pd.DataFrame({"term": TERMS, **columns})
+
+
+def regression_tests(sweep: SweepResult, terms: Mapping[str, PrintedTerm]) -> dict[str, Any]:
+    """Return what a referee asks of the fit on σ₀: R², heteroskedasticity, robust errors, and the joint test."""
+    found = least_squares(sweep.comparable_cells, "mean_residual_variance", "noise")
+    squares = found.residuals**2
+    total = float(np.sum((found.residuals + found.design @ found.coefficients) ** 2)) - _mean_square(found)
+    auxiliary = np.linalg.lstsq(found.design, squares, rcond=None)[0]
+    explained = 1 - float(np.sum((squares - found.design @ auxiliary) ** 2) / np.sum((squares - squares.mean()) ** 2))
+    # Breusch and Pagan's test in Koenker's form: n R² of the squared residuals on the regressors is χ² with 2 degrees.
+    heteroskedasticity = squares.size * explained
+    leverage = np.einsum("ij,jk,ik->i", found.design, found.unscaled, found.design)
+    # HC3: each squared residual is inflated by its leverage, which keeps the errors from being too small.
+    meat = (found.design.T * (found.residuals / (1 - leverage)) ** 2) @ found.design
+    robust = np.sqrt(np.diag(found.unscaled @ meat @ found.unscaled))
+    usual = np.sqrt(found.variance * np.diag(found.unscaled))
+    joint, rival = joint_test(sweep, terms), rival_scores(sweep, terms)
+    return {
+        "edges": sweep.edges,
+        "r_squared": 1 - float(np.sum(squares)) / total,
+        "breusch_pagan": heteroskedasticity,
+        "breusch_pagan_p": float(special.chdtrc(2, heteroskedasticity)),
+        **{f"{term}_error": float(error) for term, error in zip(TERMS, usual, strict=True)},
+        **{f"{term}_robust_error": float(error) for term, error in zip(TERMS, robust, strict=True)},
+        "joint": joint.statistic,
+        "joint_p": joint.p,
+        "rival_z": max(rival.values(), key=abs),
+    }
+
+
+def _mean_square(found: LinearFit) -> float:
+    """Return n times the squared mean of the response."""
+    y = found.residuals + found.design @ found.coefficients
+    return float(y.size * y.mean() ** 2)
+
+
+class JointTest(NamedTuple):
+    """A χ² statistic with three degrees of freedom, and its p-value."""
+
+    statistic: float
+    p: float
+
+
+def joint_test(sweep: SweepResult, terms: Mapping[str, PrintedTerm]) -> JointTest:
+    """Test all printed coefficients at once against their exact expectations on σ₀.
+
+    The printed errors have the covariance σ²(XᵀX)⁻¹ of the design, with σ from the printed t of the slope; rounding
+    adds its own variance.
+    """
+    exact = least_squares(sweep.comparable_cells, "exact", "noise")
+    values = np.array([printed_estimate(terms[name])[0] for name in TERMS])
+    scale = terms["noise"].estimate / terms["noise"].t / np.sqrt(exact.unscaled[2, 2])
+    rounding = np.array([rounding_error(terms[name]) for name in TERMS])
+    difference = exact.coefficients - values
+    covariance = scale**2 * exact.unscaled + np.diag(rounding**2)
+    statistic = float(difference @ np.linalg.solve(covariance, difference))
+    return JointTest(statistic, float(special.chdtrc(len(TERMS), statistic)))
+
+
+def rival_scores(sweep: SweepResult, terms: Mapping[str, PrintedTerm]) -> dict[str, float]:
+    """Return how far the print is from a sweep in which σ₀² itself, not σ₀, ran from 5.5 to 10, by term.
+
+    The response of that reading is the mean of the variances, whose slope would be near the printed one.
+    """
+    cells = sweep.cells
+    # The exact variance in units of σ₀², times the values that the variance would then have had.
+    response = cells["exact_residual_variance"] / cells["noise_variance"] * cells["noise"]
+    found = least_squares(cells.assign(response=response), "response", "noise").coefficients
+    printed_values = (printed_estimate(terms[name]) for name in TERMS)
+    return {
+        name: float((value - known) / error)
+        for name, value, (known, error) in zip(TERMS, found, printed_values, strict=True)
+    }
 
 
 def printed_fit(edges: int) -> pd.DataFrame:
@@ -357,7 +490,7 @@ def printed_fit(edges: int) -> pd.DataFrame:
 
 def error_ratio(cells: pd.DataFrame, regressor: str) -> float:
     """Return the standard error of the intercept over that of the slope, which depends only on the design."""
-    design = np.column_stack([np.ones(len(cells)), cells["agents"], cells[regressor]])
+    design = _design(cells, regressor)
     # Standard errors are σ̂·√((XᵀX)⁻¹_kk); in the ratio σ̂, which only the paper's own data could give, cancels.
     variances = np.diag(np.linalg.inv(design.T @ design))
     return float(np.sqrt(variances[0] / variances[2]))
@@ -385,6 +518,12 @@ class Comparison:
             edges, term (intercept, agents, noise), regressor (noise, noise_variance), printed, printed_error, measured,
             measured_error, exact, z, p, expected_z: z = (measured − printed)/√(sum of squared errors, with the rounding
             of the printed numbers); expected_z has the exact coefficient in place of the measured one.
+        regression_tests
+            edges, r_squared, breusch_pagan, breusch_pagan_p, intercept_error, agents_error, noise_error,
+            intercept_robust_error, agents_robust_error, noise_robust_error, joint, joint_p, rival_z: of the measured
+            fit on σ₀, with Breusch and Pagan's test of equal variances and the robust standard errors HC3; joint is the
+            χ² statistic of all printed coefficients against the exact ones, and rival_z the largest difference from
+            the print, in standard errors, if σ₀² itself had run from 5.5 to 10.
         interval_differences
             source (printed, measured, exact), regressor, term, difference (one edge minus two), standard_error, z, p.
         """
@@ -394,6 +533,9 @@ class Comparison:
         return joined | {
             "regression_comparison": against_print(fits),
             "interval_differences": differences(fits),
+            "regression_tests": pd.DataFrame(
+                [regression_tests(sweep, printed.REGRESSIONS[sweep.edges]) for sweep in (self.two, self.one)]
+            ),
         }
 
 
@@ -422,15 +564,21 @@ def printed_estimate(term: PrintedTerm) -> tuple[float, float]:
     """Return a printed estimate and its standard error, rounding included."""
     if term.standard_error:
         # The quotient has more digits than the printed standard error, which is rounded to one or two.
-        error, half_unit, value = term.estimate / term.t, term.half_unit, term.estimate
+        error, value = term.estimate / term.t, term.estimate
     else:
         # Both were rounded to 0; the middle and the length of the printed interval have more digits.
-        # The mean of two independently rounded ends has 1/√2 of the rounding error of one.
-        value, half_unit = (term.low + term.high) / 2, term.interval_half_unit / np.sqrt(2)
+        value = (term.low + term.high) / 2
         # The normal quantile instead of Student's t with 77 degrees of freedom (1.991) is 2 % off, below the rounding.
         error = (term.high - term.low) / (2 * NORMAL_95)
+    return value, float(np.hypot(error, rounding_error(term)))
+
+
+def rounding_error(term: PrintedTerm) -> float:
+    """Return the standard deviation of the rounding of a printed estimate."""
+    # The mean of two independently rounded ends has 1/√2 of the rounding error of one.
+    half_unit = term.half_unit if term.standard_error else term.interval_half_unit / np.sqrt(2)
     # A rounding error that is uniform within ±h has standard deviation h/√3.
-    return value, float(np.hypot(error, half_unit / np.sqrt(3)))
+    return float(half_unit / np.sqrt(3))
 
 
 def differences(fits: pd.DataFrame) -> pd.DataFrame:

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import pandas as pd
 
-from peerpressure.reproduction.claims import _empirical, _recovery, _theory
+from peerpressure.reproduction.claims import _empirical, _outlook, _recovery, _theory
 from peerpressure.reproduction.claims._evidence import (
     Claim,
     Evidence,
@@ -24,22 +24,29 @@ Check: TypeAlias = Callable[[Evidence], Finding]
 
 # In the order of the paper, which is that of the report.
 CHECKS: tuple[Check, ...] = (
+    _outlook.contrast,
+    _theory.monotone_suffices,
+    _theory.positive_weights,
+    _theory.minimises,
+    _theory.conditional_expectation,
     _theory.contracts,
+    _theory.growth_condition,
     _theory.reaches_v,
     _theory.noise_vanishes,
-    _theory.growth_condition,
+    _theory.other_noise,
+    _theory.exponentially_fast,
     _theory.oscillates,
     _recovery.simplest_case,
     _recovery.coefficients,
-    _recovery.even_variance,
-    _recovery.odd_variance,
-    _recovery.homoskedastic_covariance,
+    _recovery.error_variance,
     _recovery.best_case,
+    _recovery.homoskedastic_covariance,
     _recovery.gram,
     _recovery.series_limit,
     _recovery.inverse_limit,
     _recovery.not_exact,
     _recovery.not_in_the_limit,
+    _recovery.late_start,
     _recovery.instability,
     _recovery.plotted_density,
     _recovery.normal_residuals,
@@ -50,6 +57,8 @@ CHECKS: tuple[Check, ...] = (
     _empirical.independent_of_size,
     _empirical.slows_down,
     _recovery.protected,
+    _outlook.connectivity,
+    _outlook.sde_noise,
     _empirical.regression_one,
     _empirical.print_agrees,
     _empirical.identical_families,
@@ -57,10 +66,16 @@ CHECKS: tuple[Check, ...] = (
 # Checks whose evidence contains random graphs, agents or noise; all others are exact and the same for every seed.
 RANDOM: frozenset[Check] = frozenset(
     {
+        _outlook.contrast,
+        _theory.monotone_suffices,
+        _theory.positive_weights,
+        _theory.minimises,
+        _theory.conditional_expectation,
         _theory.contracts,
+        _theory.growth_condition,
         _theory.reaches_v,
         _theory.noise_vanishes,
-        _theory.growth_condition,
+        _theory.other_noise,
         _theory.oscillates,
         _recovery.simplest_case,
         _recovery.normal_residuals,
@@ -70,6 +85,7 @@ RANDOM: frozenset[Check] = frozenset(
         _empirical.independent_of_size,
         _empirical.slows_down,
         _recovery.protected,
+        _outlook.sde_noise,
         _empirical.regression_one,
         _empirical.identical_families,
     }
@@ -102,8 +118,8 @@ def audit(evidence: Evidence) -> pd.DataFrame:
     -------
     pandas.DataFrame
         The table ``audit`` with columns id, claim, where (in the paper), printed (text or numbers in the paper), rule
-        (thresholds of the verdict), found (with uncertainty), verdict (confirmed, corrected, refuted, cannot be
-        tested), why (with numbers).
+        (thresholds of the verdict), found (with uncertainty), verdict (confirmed, corrected, ambiguous, refuted,
+        cannot be tested), correction (in one line, where the verdict is corrected), why (with numbers).
 
     See Also
     --------

@@ -28,14 +28,15 @@ class Evidence:
     """The results of one run of all experiments.
 
     ``slow`` and ``fast`` are the same agents under both peer pressures, ``runs`` is the table ``summary``,
-    ``observers``, ``partial`` and ``sizes`` are the tables ``observers``, ``partial_observers`` and ``size_effect``,
-    and ``protection`` is what the function of that name returns.
+    ``transients``, ``observers``, ``partial`` and ``sizes`` are the tables ``transients``, ``observers``,
+    ``partial_observers`` and ``size_effect``, and ``protection`` is what the function of that name returns.
     """
 
     slow: Model
     fast: Model
     steps: int
     runs: pd.DataFrame
+    transients: pd.DataFrame
     pair: TwoAgentsResult
     observers: pd.DataFrame
     protection: pd.DataFrame
@@ -50,7 +51,7 @@ class Evidence:
 
 def protection(model: Model, times: Sequence[int] = PROTECTION_STEPS) -> pd.DataFrame:
     """Return posterior over prior variance for an observer of all agents: steps, ratio (mean over agents)."""
-    # The law from which the hidden opinions are drawn.
+    # Mean and variance of the law from which the hidden opinions are drawn; the prior itself is Gaussian.
     prior = Prior.uniform(*printed.HIDDEN_RANGE)
     rows = [
         {"steps": steps, "ratio": float(exposure(model, steps, prior=prior).table["ratio"].mean())} for steps in times
@@ -63,18 +64,23 @@ def with_fast_pressure(model: Model) -> Model:
     return replace(model, pressure=StretchedExponential())
 
 
-Verdict: TypeAlias = Literal["confirmed", "corrected", "refuted", "cannot be tested"]
+Verdict: TypeAlias = Literal["confirmed", "corrected", "ambiguous", "refuted", "cannot be tested"]
 
 CONFIRMED: Verdict = "confirmed"
 CORRECTED: Verdict = "corrected"
+AMBIGUOUS: Verdict = "ambiguous"
 REFUTED: Verdict = "refuted"
 UNTESTABLE: Verdict = "cannot be tested"
+NO_CORRECTION = "–"  # in the table, where an empty cell would be a missing value
 
 
 @final
 @dataclass(frozen=True)
 class Claim:
-    """A claim of the paper in plain words, its place, the printed text or numbers, and the rule of its verdict."""
+    """A claim of the paper in plain words, its place, the printed text or numbers, and the rule of its verdict.
+
+    Places are the paper's own numbers of sections, equations, figures and tables.
+    """
 
     id: str
     claim: str
@@ -88,7 +94,8 @@ class Claim:
 class Finding:
     """A claim with the numbers found, the verdict that follows from them, and the reason in one sentence.
 
-    Confirmed: the claim holds as printed. Corrected: it holds with another number, label or condition, which is given.
+    Confirmed: the claim holds as printed. Corrected: it holds with another number, label or condition, which
+    ``correction`` gives in one line. Ambiguous: the wording allows several readings, of which one reproduces the print.
     Refuted: the contrary holds. Cannot be tested: the evidence is insufficient.
     """
 
@@ -96,7 +103,11 @@ class Finding:
     found: str
     verdict: Verdict
     why: str
+    correction: str = ""
 
     def row(self) -> dict[str, Any]:
         """Return the finding as a row of the table."""
-        return asdict(self.claim) | {"found": self.found, "verdict": self.verdict, "why": self.why}
+        # Only what is corrected has a correction; other evidence may have turned the verdict.
+        correction = self.correction if self.verdict == CORRECTED else NO_CORRECTION
+        found = {"found": self.found, "verdict": self.verdict, "correction": correction, "why": self.why}
+        return asdict(self.claim) | found
