@@ -155,7 +155,9 @@ def _regression_choices(seed: int) -> Iterator[Choice]:
     for edges in printed.SWEEP_EDGES:
         triangle = residual_variance(Recipe(edges, "triangle"), seed)
         why, measure = "the start of networkx; Mathematica has a triangle", f"residual variance over σ₀², BA{edges}"
-        yield Choice("first graph of the growth", "Secs. II, IV", "star", why, "triangle", measure, base[edges], triangle)
+        yield Choice(
+            "first graph of the growth", "Secs. II, IV", "star", why, "triangle", measure, base[edges], triangle
+        )
 
 
 def _graphs_choice(seed: int) -> Choice:

@@ -228,7 +228,12 @@ def convergence(
 
 
 def transients(
-    seed: int = SEED, *, graphs: int = GRAPHS, agents: int = AGENTS, noise: float = NOISE, times: Sequence[int] = WATCHED
+    seed: int = SEED,
+    *,
+    graphs: int = GRAPHS,
+    agents: int = AGENTS,
+    noise: float = NOISE,
+    times: Sequence[int] = WATCHED,
 ) -> pd.DataFrame:
     """Return how oscillations under ρ_t = 2^√t persist on trees and fade on trees with a triangle.
 

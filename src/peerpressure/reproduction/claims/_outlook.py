@@ -84,7 +84,7 @@ def connectivity(e: Evidence) -> Finding:
     )
     x0, s = np.resize([0.0, 0.0, 1.0, 0.0, 1.0, 1.0], AGENTS), np.linspace(0.5, 1.0, AGENTS)
     first, second = (_matching(shift) for shift in (0, 1))
-    model = Model(TemporalNetwork.from_snapshots([first, second], period=2), x0, s, pressure=Linear(0.5))
+    model = Model(TemporalNetwork.from_snapshots([first, second], period=2), x0, s, pressure=e.slow.pressure)
     times = [e.steps // 10, e.steps]
     distances = np.abs(moments(model, e.steps, times=times).mean - model.consensus_value).max(axis=1)
     # The values of pairs that never meet anybody else.

@@ -439,12 +439,15 @@ def simplest_case(e: Evidence) -> Finding:
 
 
 def protected(e: Evidence) -> Finding:
-    """Follow posterior over prior variance under full and under partial observation, for a uniform prior."""
+    """Follow posterior over prior variance under full and under partial observation.
+
+    The prior is Gaussian, with mean and variance of the uniform law of the hidden opinions.
+    """
     claim = Claim(
         "protected",
         "A single time series does not give hidden opinions away: they are protected statistically.",
         "Sec. IV, last paragraph",
-        "“the hidden state of the agents will be protected statistically”",
+        "“if this is used as a consensus mechanism, the hidden state of the agents will be protected statistically”",
         f"Refuted if an observer of all agents reduces the variance below {REVEALED:g} of the prior; confirmed if it "
         f"falls more slowly than T^{PERSISTS:g}.",
     )
@@ -459,7 +462,9 @@ def protected(e: Evidence) -> Finding:
     others = "are protected: they " if verdict == REFUTED else ""
     return Finding(
         claim,
-        "posterior/prior variance " + ", ".join(f"{ratio:.3g} after {steps:,} steps" for steps, ratio in table.items()),
+        "posterior/prior variance "
+        + ", ".join(f"{ratio:.3g} after {steps:,} steps" for steps, ratio in table.items())
+        + ", for a Gaussian prior with mean and variance of the uniform law",
         verdict,
         f"An observer of all agents who knows the model reduces the variance to {table[last]:.3g} of the prior with "
         f"{last:,} steps of one series. Unobserved agents {others}keep {half['ratio']:.2f} of the prior "

@@ -21,7 +21,7 @@ from peerpressure.reproduction.claims._evidence import (
     Finding,
     Verdict,
 )
-from peerpressure.schedules import Formula, StretchedExponential
+from peerpressure.schedules import Formula
 from peerpressure.simulation import simulate
 from peerpressure.theory._forgetting import contraction, contraction_product
 from peerpressure.theory._moments import consensus_mode, moments
@@ -53,7 +53,7 @@ EPSILON = float(np.finfo(np.float64).eps)
 
 
 def monotone_suffices(e: Evidence) -> Finding:
-    """Let the pressure increase to a bound instead of infinity, and measure the spread of the expected opinions."""
+    """Let the pressure increase to a bound instead of infinity, and measure the distance of expected opinions to v."""
     bounded = Formula("2*t/(1 + t)")
     claim = Claim(
         "monotone",
@@ -62,26 +62,26 @@ def monotone_suffices(e: Evidence) -> Finding:
         "“as long as underlying communications network is connected and the peer-pressure is monotonic but does not "
         "increase too quickly (as given in [G21]), then even with added noise consensus to an average of all hidden "
         "states is guaranteed”",
-        f"Corrected if the spread of the expected opinions under {bounded.formula_text}, which is monotonic and "
-        f"bounded, stays above {STAYS:g} of itself over the last decade of steps, while it falls below {FALLS:g} under "
+        f"Corrected if the largest distance of the expected opinions to v under {bounded.formula_text}, which is "
+        f"monotonic and bounded, stays above {STAYS:g} of itself over the last decade of steps, while it falls below {FALLS:g} under "
         f"{_rho(e.slow)}; confirmed if both fall; refuted otherwise.",
     )
     times = [e.steps // 10, e.steps]
     to_bound, to_infinity = (
-        np.ptp(moments(model, e.steps, times=times).mean, axis=1)
+        np.abs(moments(model, e.steps, times=times).mean - model.consensus_value).max(axis=1)
         for model in (replace(e.slow, pressure=bounded), e.slow)
     )
     kept, falls = to_bound[1] / to_bound[0] > STAYS, to_infinity[1] / to_infinity[0] < FALLS
     verdict: Verdict = CORRECTED if kept and falls else CONFIRMED if falls else REFUTED
     return Finding(
         claim,
-        f"spread of the expected opinions {to_bound[0]:.3g} at t = {times[0]:,} and {to_bound[1]:.3g} at {times[1]:,} "
+        f"largest distance of the expected opinions to v {to_bound[0]:.3g} at t = {times[0]:,} and {to_bound[1]:.3g} at {times[1]:,} "
         f"under ρ_t = {bounded.formula_text}, {to_infinity[0]:.3g} and {to_infinity[1]:.3g} under {_rho(e.slow)}",
         verdict,
-        f"Monotonic pressure must also grow without bound: if it tends to 2, a spread of {to_bound[1]:.2g} remains. "
+        f"Monotonic pressure must also grow without bound: if it tends to 2, some agents stay {to_bound[1]:.2g} away from v. "
         "Theorem IV.1 as quoted in Sec. II has this condition, the Introduction does not."
         if verdict == CORRECTED
-        else f"Under the bounded pressure {to_bound[1] / to_bound[0]:.3g} of the spread is left over the last decade, "
+        else f"Under the bounded pressure {to_bound[1] / to_bound[0]:.3g} of the distance is left over the last decade, "
         f"under the other {to_infinity[1] / to_infinity[0]:.3g}.",
         "The pressure must be monotonic and unbounded, ρ_t → ∞, with Σ 1/ρ_t = ∞.",
     )
