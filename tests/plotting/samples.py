@@ -45,7 +45,7 @@ def sample_tables() -> dict[str, pd.DataFrame]:
 
 
 def _convergence() -> dict[str, pd.DataFrame]:
-    runs = {"slow_tree": (V, V), "fast_tree": (0.45, 0.55), "fast_cycles": (0.4, 0.4)}
+    runs = {"slow_tree": (V, V), "fast_tree": (0.45, 0.55), "fast_triangle": (0.45, 0.45), "fast_cycles": (0.4, 0.4)}
     return {
         "agents": pd.DataFrame(
             {"agent": [1, 2, 3, 4], "hidden": [0.1, 0.4, 0.6, 0.9], "degree_tree": [3, 1, 1, 1]},
@@ -55,17 +55,34 @@ def _convergence() -> dict[str, pd.DataFrame]:
         "summary": pd.DataFrame(
             {
                 "run": list(runs),
-                "bipartite": [True, True, False],
-                "edges": [99, 99, 197],
-                "pressure": ["t", "2^√t", "2^√t"],
+                "bipartite": [True, True, False, False],
+                "edges": [99, 99, 100, 197],
+                "pressure": ["t", "2^√t", "2^√t", "2^√t"],
                 "steps": 1000,
                 "consensus_value": V,
                 "mean": [np.mean(ends) for ends in runs.values()],
-                "spread": [0.01, 0.1, 1e-16],
-                "max_distance": [0.01, 0.1, 0.1],
-                "oscillation": [0.001, 0.1, 0.0],
-                "predicted": ["consensus", "oscillation", "biased_consensus"],
+                "spread": [0.01, 0.1, 1e-9, 1e-16],
+                "max_distance": [0.01, 0.1, 0.05, 0.1],
+                "oscillation": [0.001, 0.1, 0.0, 0.0],
+                "predicted": ["consensus", "oscillation", "biased_consensus", "biased_consensus"],
             }
+        ),
+        "transients": pd.DataFrame(
+            [
+                {"network": network, "graph": 7, "smallest_eigenvalue": -1.0 + low, "time": time, "change": change}
+                | {"agent_1": change / 2, "spread": 1.1 * change}
+                for network, low, changes in (("tree", 0.0, (0.1, 0.1, 0.1)), ("triangle", 0.01, (0.1, 1e-3, 1e-6)))
+                for time, change in zip((100, 500, 2000), changes, strict=True)
+            ]
+        ),
+        "choices": pd.DataFrame(
+            [
+                {"question": "first graph of the growth", "where": "Sec. II", "chosen": "star", "why": "usual"}
+                | {"alternative": "triangle", "measure": "variance", "value": 0.25, "alternative_value": 0.245}
+            ]
+        ),
+        "typical_failures": pd.DataFrame(
+            {"seed": [6, 7, 8], "chosen": [False, True, False], "bias": [0.01, 0.03, 0.02], "oscillation": 0.02}
         ),
     }
 
@@ -192,6 +209,11 @@ def _sweep() -> dict[str, pd.DataFrame]:
         "size_effect": pd.DataFrame(effect),
         "sweep_cells": pd.DataFrame(cells),
         "sweep_boxes": pd.DataFrame(boxes),
+        "replication_boxes": pd.DataFrame(boxes).rename(columns={"cells": "values"}),
+        "regression_tests": pd.DataFrame(
+            {"edges": [2, 1], "r_squared": 0.6, "breusch_pagan_p": 1e-4, "noise_error": 0.02, "joint": 8.8}
+            | {"noise_robust_error": 0.021, "joint_p": 0.03, "rival_z": 5.5}
+        ),
         "sweep_residuals": pd.concat(vectors),
         "regression": pd.DataFrame(terms),
         "regression_comparison": pd.DataFrame(comparison),
@@ -250,6 +272,12 @@ def _beyond() -> dict[str, pd.DataFrame]:
                 for network, (name, variance) in product(("two_agents", "scale_free"), powers.items())
             ]
         ),
+        "observation_error": pd.DataFrame(
+            [
+                {"error": error, "steps": steps, "variance": 1 / steps + 0.7 * error, "floor": 2 * error / np.pi}
+                for error, steps in product((0.0, 0.01, 0.1), STEPS)
+            ]
+        ),
         "partial_observers": pd.DataFrame(observed),
         "privacy_over_time": pd.concat(
             [
@@ -286,7 +314,8 @@ def sample_audit() -> pd.DataFrame:
     rows = [
         {"id": f"claim-{verdict}", "claim": claim, "where": "Model", "printed": "about 1", "rule": "Confirmed if < 3."}
         | {"found": "1.00 ± 0.01", "verdict": verdict, "why": f"Because of {claim}."}
-        for verdict, claim in (claims | {"cannot be tested": "Too few runs."}).items()
+        | {"correction": "It is 2." if verdict == "corrected" else "–"}
+        for verdict, claim in (claims | {"ambiguous": "Two readings.", "cannot be tested": "Too few runs."}).items()
     ]
     return pd.DataFrame(rows)
 

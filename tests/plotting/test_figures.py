@@ -133,13 +133,18 @@ def test_agreement_shows_extremes_expectation_and_target(tables: dict[str, pd.Da
 
 
 def test_failure_shows_the_swing_and_the_biased_consensus(tables: dict[str, pd.DataFrame]) -> None:
-    tree, cycles = _convergence.failure(tables["paths"], tables["summary"]).axes
+    tree, triangle, cycles = _convergence.failure(tables["paths"], tables["summary"]).axes
     fast = tables["paths"].query("run == 'fast_tree'")
     assert drawn(tree, fast.query(f"1 <= time <= {_convergence.STEP_BY_STEP}"), "time", "agent_1")
     assert drawn(tree.child_axes[0], fast.tail(17), "time", "agent_1")
     assert drawn(cycles, tables["paths"].query("run == 'fast_cycles' and time >= 1"), "time", "agent_1")
-    assert has_level(tree, V)
-    assert has_level(cycles, V)
+    assert drawn(triangle, tables["paths"].query("run == 'fast_triangle' and time >= 1"), "time", "agent_1")
+    assert drawn(
+        triangle.child_axes[0], tables["paths"].query("run == 'fast_triangle' and time >= 1"), "time", "spread"
+    )
+    for axes in (tree, triangle, cycles):
+        assert has_level(axes, V)
+    assert "all agree on 0.450" in words(triangle)
     assert "all agree on 0.400" in words(cycles)
     assert "v = 0.500" in words(cycles)
 

@@ -29,13 +29,16 @@ def tables(result: ConvergenceResult) -> dict[str, pd.DataFrame]:
 
 
 def test_all_runs_share_their_start_and_the_right_graphs_and_schedules(result: ConvergenceResult) -> None:
-    slow, fast, cycles = (run.model for run in result.runs)
-    for model in (fast, cycles):
+    slow, fast, triangle, cycles = (run.model for run in result.runs)
+    for model in (fast, triangle, cycles):
         assert np.array_equal(model.x0, slow.x0)
         assert np.array_equal(model.s, slow.s)
     assert fast.network is slow.network
     assert slow.network.is_bipartite
     assert not cycles.network.is_bipartite
+    assert not triangle.network.is_bipartite
+    assert triangle.network.edge_count == fast.network.edge_count + 1
+    assert triangle.pressure == StretchedExponential()
     assert (slow.pressure, fast.pressure, cycles.pressure) == (
         Linear(),
         StretchedExponential(),
@@ -97,11 +100,12 @@ def test_fast_pressure_ends_at_its_limit(result: ConvergenceResult) -> None:
         assert np.abs(z).max() < 5
 
 
-def test_the_three_runs_differ_in_kind(tables: dict[str, pd.DataFrame]) -> None:
+def test_the_runs_differ_in_kind(tables: dict[str, pd.DataFrame]) -> None:
     summary = tables["summary"].set_index("run")
     assert summary["predicted"].to_dict() == {
         "slow_tree": "consensus",
         "fast_tree": "oscillation",
+        "fast_triangle": "biased_consensus",
         "fast_cycles": "biased_consensus",
     }
     # On the tree each agent crosses from one extreme to the other at each step.

@@ -8,7 +8,8 @@ import pytest
 from peerpressure import Gaussian, Model, StudentT
 from peerpressure.errors import InvalidInputError
 from peerpressure.networks import cycle
-from peerpressure.reproduction import ResidualsResult, residuals
+from peerpressure.reproduction import ResidualsResult, _regression, residuals
+from peerpressure.reproduction._regression import anderson_darling
 
 
 @pytest.fixture(scope="module")
@@ -54,3 +55,24 @@ def test_heavy_tails_are_found_out() -> None:
 def test_one_replicate_is_refused() -> None:
     with pytest.raises(InvalidInputError, match="2 or more, got 1"):
         residuals(replications=1)
+
+
+def test_the_test_of_anderson_and_darling_is_that_of_the_literature() -> None:
+    from scipy import stats
+
+    generator = np.random.default_rng(5)
+    for sample in (np.arange(20.0), generator.normal(size=100), generator.exponential(size=30)):
+        known = stats.goodness_of_fit(
+            stats.norm, sample, statistic="ad", n_mc_samples=2, rng=np.random.default_rng(1)
+        ).statistic
+        # SciPy fits the deviation by maximum likelihood in this function, and not in ``anderson``.
+        assert anderson_darling(sample)[0] == pytest.approx(known, rel=0.1)
+    # Stephens' critical values of the modified statistic, 0.631, 0.752, 0.873 and 1.035 for 10, 5, 2.5 and 1 %.
+    grid = stats.norm.ppf((np.arange(1, 100_001) - 0.5) / 100_000)
+    for critical, level in ((0.631, 0.10), (0.752, 0.05), (0.873, 0.025), (1.035, 0.01)):
+        assert _regression._stephens(critical) == pytest.approx(level, rel=0.03)
+    assert anderson_darling(grid)[1] > 0.99
+    assert anderson_darling(np.r_[np.zeros(2_000), 1e6])[1] == 0.0
+    # The pieces of the approximation meet.
+    for bound in (0.2, 0.34, 0.6):
+        assert _regression._stephens(bound - 1e-9) == pytest.approx(_regression._stephens(bound + 1e-9), abs=0.01)

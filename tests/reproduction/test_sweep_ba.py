@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,17 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 from peerpressure.reproduction import Comparison, SweepResult, printed, size_effect, sweep_ba
-from peerpressure.reproduction._sweep import against_print, differences, error_ratio, fit, printed_estimate
+from peerpressure.reproduction._sweep import (
+    against_print,
+    differences,
+    error_ratio,
+    fit,
+    joint_test,
+    least_squares,
+    printed_estimate,
+    regression_tests,
+    rival_scores,
+)
 
 SIZES, NOISES = (20, 30, 50), (5.5, 7.0, 8.5, 10.0)
 
@@ -126,3 +137,68 @@ def test_size_effect_is_exact_and_adds_graphs_to_those_it_had() -> None:
 def test_the_result_is_a_sweep(sweeps: Comparison) -> None:
     assert isinstance(sweeps.two, SweepResult)
     assert (sweeps.two.edges, sweeps.one.edges) == printed.SWEEP_EDGES
+
+
+def test_the_fit_is_that_of_longhand_least_squares(sweeps: Comparison) -> None:
+    cells = sweeps.two.cells
+    found = fit(cells, "mean_residual_variance", "noise").set_index("term")
+    X = np.column_stack([np.ones(len(cells)), cells["agents"], cells["noise"]])
+    y = cells["mean_residual_variance"].to_numpy()
+    known, (squares,), *_ = np.linalg.lstsq(X, y, rcond=None)
+    errors = np.sqrt(squares / (len(y) - 3) * np.diag(np.linalg.inv(X.T @ X)))
+    np.testing.assert_allclose(found["estimate"], known, rtol=1e-9)
+    np.testing.assert_allclose(found["standard_error"], errors, rtol=1e-9)
+    np.testing.assert_allclose(found["t"], known / errors, rtol=1e-9)
+    # 2.262 is Student's 97.5 % quantile for 9 degrees of freedom.
+    np.testing.assert_allclose(found["high"] - found["estimate"], 2.262157 * errors, rtol=1e-6)
+    tests = regression_tests(sweeps.two, printed.REGRESSIONS[2])
+    share = 1 - squares / np.sum((y - y.mean()) ** 2)
+    assert tests["r_squared"] == pytest.approx(share)
+    e = (y - X @ known) ** 2
+    assert tests["breusch_pagan"] == pytest.approx(
+        len(y) * np.corrcoef(e, X @ np.linalg.lstsq(X, e, rcond=None)[0])[0, 1] ** 2
+    )
+
+
+def test_robust_errors_are_the_usual_ones_on_average_where_variances_are_equal() -> None:
+    generator = np.random.default_rng(4)
+    ratios = []
+    for _ in range(200):
+        rows = pd.DataFrame([(n, s) for n in range(20, 100, 10) for s in NOISES], columns=["agents", "noise"])
+        rows = rows.assign(y=generator.normal(size=len(rows)))
+        found = least_squares(rows, "y", "noise")
+        leverage = np.einsum("ij,jk,ik->i", found.design, found.unscaled, found.design)
+        meat = (found.design.T * (found.residuals / (1 - leverage)) ** 2) @ found.design
+        robust = (found.unscaled @ meat @ found.unscaled)[2, 2]
+        ratios.append(robust / (found.variance * found.unscaled[2, 2]))
+    assert np.mean(ratios) == pytest.approx(1.0, abs=0.12)
+
+
+def test_the_joint_test_is_zero_for_a_print_of_the_exact_coefficients(sweeps: Comparison) -> None:
+    exact = fit(sweeps.two.comparable_cells, "exact", "noise").set_index("term")
+    terms = {
+        name: replace(
+            term, estimate=exact.loc[name, "estimate"], t=exact.loc[name, "estimate"] / 0.02, standard_error=0.02
+        )
+        for name, term in printed.REGRESSIONS[2].items()
+    }
+    assert joint_test(sweeps.two, terms).statistic == pytest.approx(0, abs=1e-9)
+    assert joint_test(sweeps.two, terms).p == pytest.approx(1)
+    far = terms | {"noise": replace(terms["noise"], estimate=10 * terms["noise"].estimate)}
+    assert joint_test(sweeps.two, far).p < 1e-6
+
+
+def test_a_variance_from_five_to_ten_would_have_no_intercept(sweeps: Comparison) -> None:
+    for sweep in (sweeps.two, sweeps.one):
+        scores = rival_scores(sweep, printed.REGRESSIONS[sweep.edges])
+        assert scores["intercept"] > 4
+        # It is the intercept that excludes it.
+        assert scores["intercept"] == max(map(abs, scores.values()))
+
+
+def test_boxes_of_single_replications_have_a_value_per_cell_and_replication(tables: dict[str, pd.DataFrame]) -> None:
+    boxes = tables["replication_boxes"].set_index(["edges", "by", "level"])
+    # Up to |V| of the 200 replications, for three sizes and four levels of noise.
+    assert boxes.loc[(2, "noise_variance", 5.5**2), "values"] == 20 + 30 + 50
+    assert boxes.loc[(1, "agents", 30.0), "values"] == 4 * 30
+    np.testing.assert_allclose(boxes["mean"], boxes["exact_mean"], rtol=0.15)

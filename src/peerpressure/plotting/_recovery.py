@@ -267,7 +267,7 @@ def observers(errors: pd.DataFrame) -> Figure:
 @styled
 def observation_error(errors: pd.DataFrame) -> Figure:
     """Show the best variance of two agents against the observed steps, for several errors of the observation."""
-    figure = Figure(figsize=(ONE_COLUMN * 1.35, 2.7))
+    figure = Figure(figsize=(ONE_COLUMN, 2.5))
     axes = figure.add_subplot()
     levels = np.sort(errors["error"].unique())
     shades = visible(OPINIONS)(np.linspace(0.0, 1.0, levels.size))

@@ -71,16 +71,16 @@ def replication_boxes(levels: pd.DataFrame) -> Figure:
     """Show box plots of σ² over single replications by noise variance and by graph size, for both graph families."""
     families = sorted(levels["edges"].unique(), reverse=True)
     figure = Figure(figsize=(TWO_COLUMNS, 2.35 * len(families)))
-    rows = figure.subplots(len(families), 2, sharex="col", sharey=True, squeeze=False)
+    rows = figure.subplots(len(families), 2, sharey=True, squeeze=False)
     letters = iter("abcd")
     for pair, edges in zip(rows, families, strict=True):
         for axes, by, word in zip(pair, ("noise_variance", "agents"), ("noise", "size"), strict=True):
             _boxes(axes, levels[(levels["edges"] == edges) & (levels["by"] == by)].sort_values("level"))
+            axes.set_xlabel(_AXES[by])
             panel(axes, next(letters), f"by {word}, {_family(int(edges))}")
         pair[0].set_ylabel(r"residual variance $\sigma^2$")
-    for axes, by in zip(rows[-1], ("noise_variance", "agents"), strict=True):
-        axes.set_xlabel(_AXES[by])
-    samples(rows[0][0], {"exact expectation": {"color": RED, "marker": "o", "markersize": 2.6}}, loc="upper left")
+    looks: Looks = {"exact expectation": {"color": RED, "marker": "o", "markersize": 2.6}, "median": {"color": INK}}
+    samples(rows[0][0], looks, loc="upper left")
     return figure
 
 

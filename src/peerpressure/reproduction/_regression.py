@@ -252,12 +252,7 @@ def anderson_darling(sample: Array) -> tuple[float, float]:
     # log Φ from both ends: 1 − Φ would cancel in the upper tail.
     low, high = special.log_ndtr(scores), special.log_ndtr(-scores[::-1])
     statistic = float(-n - np.mean((2 * np.arange(1, n + 1) - 1) * (low + high)))
-    a = statistic * (1 + 0.75 / n + 2.25 / n**2)
-    for bound, (c, b, q), below in _STEPHENS:
-        if a < bound:
-            value = float(np.exp(c + b * a + q * a**2))
-            return statistic, 1 - value if below else value
-    return statistic, 0.0
+    return statistic, _stephens(statistic * (1 + 0.75 / n + 2.25 / n**2))
 
 
 # D'Agostino and Stephens (1986), table 4.9: upper bound of A², coefficients, and whether the value is 1 − p.
@@ -268,6 +263,15 @@ _STEPHENS = (
     # Beyond 13 the quadratic would rise again; p is then below 1e-20.
     (13.0, (1.2937, -5.709, 0.0186), False),
 )
+
+
+def _stephens(a: float) -> float:
+    """Return the p-value of the modified statistic."""
+    for bound, (c, b, q), below in _STEPHENS:
+        if a < bound:
+            value = float(np.exp(c + b * a + q * a**2))
+            return 1 - value if below else value
+    return 0.0
 
 
 def _normality(name: str, sample: Array, exact_std: float, exact_kurtosis: float) -> dict[str, Any]:

@@ -28,7 +28,7 @@ REPORT: Final = "report.html"
 DICTIONARY: Final = "tables/dictionary.csv"
 LARGE_SWEEP: Final = 200  # replications from which the sweeps are worth starting processes
 # Those that can change a number or a pixel; a difference between two reports is traced to them first.
-_LIBRARIES: Final = ("numpy", "scipy", "numba", "pandas", "networkx", "statsmodels", "matplotlib")
+_LIBRARIES: Final = ("numpy", "scipy", "numba", "pandas", "networkx", "matplotlib")
 
 
 @final

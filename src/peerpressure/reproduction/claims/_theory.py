@@ -78,11 +78,11 @@ def monotone_suffices(e: Evidence) -> Finding:
         f"largest distance of the expected opinions to v {to_bound[0]:.3g} at t = {times[0]:,} and {to_bound[1]:.3g} at {times[1]:,} "
         f"under ρ_t = {bounded.formula_text}, {to_infinity[0]:.3g} and {to_infinity[1]:.3g} under {_rho(e.slow)}",
         verdict,
-        f"Monotonic pressure must also grow without bound: if it tends to 2, some agents stay {to_bound[1]:.2g} away from v. "
-        "Theorem IV.1 as quoted in Sec. II has this condition, the Introduction does not."
+        f"Monotonic pressure must also grow without bound: if it tends to 2, some agents stay {to_bound[1]:.2g} away "
+        "from v. Theorem IV.1 as quoted in Sec. II has this condition, the Introduction does not."
         if verdict == CORRECTED
-        else f"Under the bounded pressure {to_bound[1] / to_bound[0]:.3g} of the distance is left over the last decade, "
-        f"under the other {to_infinity[1] / to_infinity[0]:.3g}.",
+        else f"Under the bounded pressure {to_bound[1] / to_bound[0]:.3g} of the distance is left over the last "
+        f"decade, under the other {to_infinity[1] / to_infinity[0]:.3g}.",
         "The pressure must be monotonic and unbounded, ρ_t → ∞, with Σ 1/ρ_t = ∞.",
     )
 
@@ -259,7 +259,8 @@ def contracts(e: Evidence) -> Finding:
         "contraction",
         "For fixed ρ_t the update contracts towards y* = (S + ρL)⁻¹Sx₀.",
         "Sec. II, Eq. (5)",
-        "“when we fix ρ_t, f_t is a contraction with fixed point: y*_t = [S + ρ_t(D − A)]⁻¹Sx₀”, in a norm that is not named",
+        "“when we fix ρ_t, f_t is a contraction with fixed point: y*_t = [S + ρ_t(D − A)]⁻¹Sx₀”, in a norm that is not "
+        "named",
         f"Confirmed if {TRIES} random states at each of t = {_listed(TIMES)} contract by at most α_t in the max-norm, "
         f"1 − α_t > {LEAST_CONTRACTION:g} and y* moves by less than {ROUNDING:g}; refuted otherwise.",
     )
@@ -312,7 +313,8 @@ def noise_vanishes(e: Evidence) -> Finding:
         "noise-vanishes",
         "Outputs converge to v themselves, since the weight g_t of each new noise goes to 0.",
         "Sec. II, below Eq. (6)",
-        "“since: lim s^i/(s^i + ρ_t Σ w_ij) ε_t^i = 0, we can conclude that that y_t converges not only in expectation but in value”",
+        "“since: lim s^i/(s^i + ρ_t Σ w_ij) ε_t^i = 0, we can conclude that that y_t converges not only in expectation "
+        "but in value”",
         f"Refuted if the deviation of the mode stays above {STAYS:g} of itself over the last decade of steps. If it "
         f"falls below {FALLS:g}: corrected if it persists (above {STAYS:g}) under a schedule for which g_t → 0 as "
         "well, confirmed otherwise.",
@@ -343,7 +345,8 @@ def growth_condition(e: Evidence) -> Finding:
         "growth-condition",
         "Peer pressure may grow like t, whose contraction constants multiply to 0, but not like 2^√t.",
         "Sec. II, between Eqs. (5) and (6)",
-        "“The function ρ_t = t is generally slow enough to ensure convergence”; “ρ_t = 2^√t, which grows too quickly to ensure convergence”",
+        "“The function ρ_t = t is generally slow enough to ensure convergence”; “ρ_t = 2^√t, which grows too quickly "
+        "to ensure convergence”",
         f"Confirmed if −log Π α_t grows by more than {DIVERGES:g} of its earlier value in the last decade of steps for "
         f"t and by less than {CONVERGES:g} for 2^√t; refuted if by less than {CONVERGES:g} for t.",
     )
