@@ -15,19 +15,49 @@ if TYPE_CHECKING:
 # Bounds against typing errors, well above what the experiments need.
 MOST_STEPS = 10_000_000
 MOST_REPLICATIONS = 100_000
+REPLICATIONS, QUICK_REPLICATIONS = 20, 5
+STEPS, QUICK_STEPS = 100_000, 1_000
 
 
 def paper(
     out: Annotated[
-        Path, typer.Option(help="Folder for the report, figures (PDF, PNG) and tables (CSV); created if missing.")
-    ] = Path("build/paper"),
+        Path | None,
+        typer.Option(
+            help="Folder for the report, figures (PDF, PNG, SVG) and tables (CSV, LaTeX); created if missing.",
+            show_default="build/paper, or build/FIGURE with --only",
+        ),
+    ] = None,
     seed: Annotated[
         int, typer.Option(min=0, help="Seed of graphs, opinions and noise; the same seed gives the same result.")
     ] = 14,
     replications: Annotated[
-        int, typer.Option(min=2, max=MOST_REPLICATIONS, help="Runs in each cell of the sweeps; the paper has 20.")
-    ] = 20,
-    steps: Annotated[int, typer.Option(min=100, max=MOST_STEPS, help="Length of the longest runs.")] = 100_000,
+        int | None,
+        typer.Option(
+            min=2,
+            max=MOST_REPLICATIONS,
+            help="Runs in each cell of the sweeps; the paper has 20.",
+            show_default=f"{REPLICATIONS}, or {QUICK_REPLICATIONS} with --quick",
+        ),
+    ] = None,
+    steps: Annotated[
+        int | None,
+        typer.Option(
+            min=100,
+            max=MOST_STEPS,
+            help="Length of the longest runs.",
+            show_default=f"{STEPS}, or {QUICK_STEPS} with --quick",
+        ),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A smaller version of everything, to look at: verdicts for one seed only.")
+    ] = False,
+    only: Annotated[
+        str | None, typer.Option(metavar="FIGURE", help="Run the experiment of one figure, such as failure.")
+    ] = None,
+    settings: Annotated[
+        str,
+        typer.Option("--set", metavar="NAME=VALUE,…", help="With --only: other parameters, as noise=0.5,agents=60."),
+    ] = "",
     workers: Annotated[
         int | None,
         typer.Option(min=1, max=256, help="Processes for figures and large sweeps; one per core if left out."),
@@ -39,30 +69,44 @@ def paper(
 ) -> None:
     """Reproduce the paper: every figure and table, and an audit of its claims.
 
-    For three runs, the final spread of the agents and their largest distance to the consensus value v are printed, and
+    For four runs, the final spread of the agents and their largest distance to the consensus value v are printed, and
     how many of the claims hold.
 
-    The report is one self-contained HTML page, report.html. Figures are written beside it as PDF and PNG, tables as
-    CSV. The same seed, replications and steps give the same tables, byte for byte; existing ones are reused.
+    The report is one self-contained HTML page, report.html. Figures are written beside it as PDF, PNG and SVG, tables
+    as CSV, those of the page also as LaTeX, and references as BibTeX. The same seed, replications and steps give the
+    same tables, byte for byte; existing ones are reused.
 
     An interrupted run leaves the former report unchanged.
 
+    With --only the experiment of one figure runs alone, in seconds, and --set gives it other parameters.
+
     Example: peerpressure paper --out build/paper --seed 14
     """
-    check_folder(out)
+    folder = out or Path("build") / (only or "paper")
+    check_folder(folder)
+    if only is not None:
+        _one(folder, only, settings, seed, {"replications": replications, "steps": steps}, as_json=as_json)
+        return
+    if settings:
+        raise typer.BadParameter("it needs --only FIGURE, whose experiment it changes", param_hint="'--set'")
     # The line appears before the imports, which take a while.
     with progress_line() as show_stage:
         show_stage("loading")
         from peerpressure.reproduction.paper import Request, may_be_written, reproduce
         from peerpressure.resources import available_cores
 
-        if not may_be_written(out):
-            text = f"{out} has a report.html of something else; name another folder"
+        if not may_be_written(folder):
+            text = f"{folder} has a report.html of something else; name another folder"
             raise typer.BadParameter(text, param_hint="'--out'")
 
         made = reproduce(
-            out,
-            Request(seed, replications, steps),
+            folder,
+            Request(
+                seed,
+                replications or (QUICK_REPLICATIONS if quick else REPLICATIONS),
+                steps or (QUICK_STEPS if quick else STEPS),
+                quick,
+            ),
             workers=workers or available_cores(),
             fresh=fresh,
             progress=show_stage,
@@ -71,6 +115,23 @@ def paper(
         _print_json(made, seed)
     else:
         _print_summary(made)
+
+
+def _one(folder: Path, figure: str, settings: str, seed: int, also: dict[str, int | None], *, as_json: bool) -> None:
+    """Run the experiment of one figure; ``also`` are options that are settings too."""
+    with progress_line() as show_stage:
+        show_stage("loading")
+        from peerpressure.reproduction.paper import may_have_one, reproduce_one
+
+        if not may_have_one(folder):
+            text = f"{folder} has the whole report, whose files these would replace; name another folder"
+            raise typer.BadParameter(text, param_hint="'--out'")
+        given = [settings, *(f"{name}={value}" for name, value in also.items() if value is not None)]
+        written = reproduce_one(folder, figure, ",".join(given), seed=seed, progress=show_stage)
+    if as_json:
+        print_json({"figure": figure, "seed": seed, "files": list(written)})
+    else:
+        show(f"{len(written)} files written in {folder}; open {folder / 'figures' / figure}.png")
 
 
 def _print_json(made: Reproduction, seed: int) -> None:
@@ -86,7 +147,7 @@ def _print_summary(made: Reproduction) -> None:
     names = ("graph", "ρ_t", "in the end", "mean", "spread", "max distance", "oscillation")
     rows = [
         [
-            "tree" if run.bipartite else "odd cycles",
+            {"fast_triangle": "triangle"}.get(run.run, "tree" if run.bipartite else "odd cycles"),
             run.pressure,
             run.predicted.replace("_", " "),
             *(f"{value:.4f}" for value in (run.mean, run.spread, run.max_distance, run.oscillation)),

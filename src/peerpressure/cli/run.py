@@ -80,7 +80,7 @@ def run(
             show(*summary)
             sys.stdout.flush()
         with progress_line() as show_stage:
-            files = run_files(experiment, file.stem, ordered, show_stage, place)
+            files = run_files(experiment, study_name(file), ordered, show_stage, place)
             written = write_run(files, folder)
     if as_json:
         print_json(_answer(experiment, folder, written))
@@ -89,6 +89,15 @@ def run(
     from peerpressure.trajectory import contents
 
     show("".join([f"{len(written)} files in {folder}", *pages]), f"the folder {contents(hidden=True)}")
+
+
+def study_name(file: Path) -> str:
+    """Return the name of the study that a scenario file describes: that of its folder, if the file is "scenario".
+
+    >>> study_name(Path("studies/rivals.toml")), study_name(Path("studies/polarised/scenario.toml"))
+    ('rivals', 'polarised')
+    """
+    return file.stem if file.stem != "scenario" else file.resolve().parent.name or file.stem
 
 
 def _answer(experiment: Experiment, folder: Path, written: list[Path]) -> dict[str, object]:

@@ -334,8 +334,8 @@ def watts_strogatz(n: int, k: int, p: float, *, seed: int) -> Network:
 def barabasi_albert(n: int, m: int, *, initial: str = "star", seed: int) -> Network:
     """Return a Barabási–Albert scale-free graph, grown by preferential attachment [1]_.
 
-    The graph starts as a star of m + 1 agents, or as a triangle.  Each further agent is linked with m distinct earlier ones, drawn with
-    probability proportional to their degrees.
+    The graph starts as a star of m + 1 agents, or as a triangle.  Each further agent is linked with m distinct earlier
+    ones, drawn with probability proportional to their degrees.
 
     Parameters
     ----------

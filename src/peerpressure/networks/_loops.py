@@ -24,9 +24,10 @@ def attach(ends: Any, marks: Any, m: int, rng: Any, triangle: bool = False) -> N
     """Grow a network by preferential attachment.
 
     ``ends`` is filled with the two ends of every edge, newcomer first, in the order in which edges are made.  Agents
-    0..m start as a star around 0, or agents 0, 1 and 2 as a ``triangle``.  Each later agent is linked to m distinct earlier ones, drawn with probability
-    proportional to their degrees before it came.  An agent of degree k occurs k times in ``ends``, so a uniform draw
-    from ``ends`` is a draw by degree.  ``marks``, one zero per agent, holds the last newcomer that chose each agent.
+    0..m start as a star around 0, or agents 0, 1 and 2 as a ``triangle``.  Each later agent is linked to m distinct
+    earlier ones, drawn with probability proportional to their degrees before it came.  An agent of degree k occurs k
+    times in ``ends``, so a uniform draw from ``ends`` is a draw by degree.  ``marks``, one zero per agent, holds the
+    last newcomer that chose each agent.
     """
     first = 3 if triangle else m + 1
     for leaf in range(1, first):

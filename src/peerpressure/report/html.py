@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import re
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
@@ -35,6 +37,7 @@ _RULES: Final = (
     (re.compile(r"(?<=[\wα-ωΑ-Ω])_(?:\{([^}]+)\}|\(([^)]+)\)|(\w))(?!\w)"), r"<sub>\1\2\3</sub>"),
 )
 MISSING: Final = "–"
+WIDE: Final = 500  # CSS pixels; figures of one column have 392, those of two columns 806
 SMALL, LARGE = 1e-4, 1e6  # numbers outside are written with a power of ten
 _MINUS: Final = "\N{MINUS SIGN}"
 
@@ -210,7 +213,7 @@ class Image:
     @property
     def wide(self) -> bool:
         """Whether it has panels side by side, which a phone cannot show legibly."""
-        return self.width > 1.5 * self.height
+        return self.width > WIDE
 
 
 class Mathematics(Extension):
@@ -236,7 +239,14 @@ def templates() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {"number": _typeset_number, "typeset": typeset}
+    environment.globals["font"] = _font
     return environment
+
+
+def _font(name: str) -> str:
+    """Return the address of a font of the package, which the explorer serves and a page carries in itself."""
+    data = files("peerpressure").joinpath("explorer", "static", "vendor", *name.split("/")).read_bytes()
+    return f"data:font/woff2;base64,{b64encode(data).decode()}"
 
 
 def _typeset_number(value: Any, digits: int = 3) -> Markup:

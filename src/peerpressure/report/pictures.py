@@ -33,11 +33,14 @@ def settled(figure: Figure) -> Figure:
     return figure
 
 
-def image(figure: Figure) -> Image:
-    """Return the figure as SVG, or as PNG where that is much smaller; the same figure gives the same bytes."""
+def image(figure: Figure, svg: bytes | None = None) -> Image:
+    """Return the figure as SVG, or as PNG where that is much smaller; the same figure gives the same bytes.
+
+    ``svg`` is the figure as ``render`` writes it, where it is there already.
+    """
     width, height = (round(PIXELS_PER_INCH * side) for side in figure.get_size_inches())
     # The size of the SVG decides, and is known only once it is rendered.
-    data, kind = _rounded(render(figure, "svg")), "svg+xml"
+    data, kind = _rounded(render(figure, "svg") if svg is None else svg), "svg+xml"
     if len(data) > MOST_VECTOR_BYTES:
         data, kind = render(figure, "png", dpi=DOTS_PER_INCH), "png"
     return Image(_address(data, kind), width, height)

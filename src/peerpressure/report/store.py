@@ -71,7 +71,7 @@ def _sources() -> str:
     # Sorted, because the order of a directory differs between file systems. Zero bytes separate names from
     # contents, so that moving text from one to the other changes the hash.
     # Templates, tables and style sheets make the page as much as modules do; compiled files differ between machines.
-    paths = [path for kind in ("*.py", "*.html", "*.css", "*.csv", "*.svg") for path in package.rglob(kind)]
+    paths = [path for kind in ("*.py", "*.html", "*.css", "*.csv", "*.svg", "*.woff2") for path in package.rglob(kind)]
     for path in sorted(paths):
         digest.update(path.relative_to(package).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     # 64 bits: enough to detect a change, and short enough to read in the manifest.

@@ -135,9 +135,9 @@ class ConvergenceResult:
         edges
             network (tree, triangle, cycles), source, target: agents are numbered from 1.
         paths
-            run (slow_tree, fast_tree, fast_triangle, fast_cycles), time, minimum, maximum, mean, agent_1, spread, max_distance,
-            expected_minimum, expected_maximum: spread is max − min over agents, max_distance is max |y_i − v|, and the
-            expected extremes are those of the exact mean path.
+            run (slow_tree, fast_tree, fast_triangle, fast_cycles), time, minimum, maximum, mean, agent_1, spread,
+            max_distance, expected_minimum, expected_maximum: spread is max − min over agents, max_distance is
+            max |y_i − v|, and the expected extremes are those of the exact mean path.
         summary
             run, bipartite, edges, pressure, steps, consensus_value, mean, spread, max_distance, oscillation, predicted:
             the final state; oscillation is the last change of agent 1, predicted the outcome that theory gives.

@@ -15,10 +15,13 @@ from typing import TYPE_CHECKING, Final, final
 from peerpressure.plotting import ANIMATIONS, FIGURES, render
 from peerpressure.progress import deaf_children
 from peerpressure.report.html import Image
+from peerpressure.report.latex import escaped, to_latex
 from peerpressure.report.pictures import image, moving_image
 from peerpressure.report.store import MANIFEST, from_csv, manifest, publish, request_key, stored, to_csv
-from peerpressure.reproduction._experiments import paper_tables
-from peerpressure.reproduction._page import Provenance, columns_of, page
+from peerpressure.reproduction import printed
+from peerpressure.reproduction._experiments import SEEDS, paper_tables
+from peerpressure.reproduction._page import REFERENCES, TABLES, Provenance, about, columns_of, page
+from peerpressure.reproduction._single import parse_settings, single
 from peerpressure.version import __version__
 
 if TYPE_CHECKING:
@@ -26,6 +29,8 @@ if TYPE_CHECKING:
 
 REPORT: Final = "report.html"
 DICTIONARY: Final = "tables/dictionary.csv"
+BIBLIOGRAPHY: Final = "references.bib"
+MOST_ROWS: Final = 60  # of a table that is also written as LaTeX
 LARGE_SWEEP: Final = 200  # replications from which the sweeps are worth starting processes
 # Those that can change a number or a pixel; a difference between two reports is traced to them first.
 _LIBRARIES: Final = ("numpy", "scipy", "numba", "pandas", "networkx", "matplotlib")
@@ -39,11 +44,13 @@ class Request:
     seed: int
     replications: int
     steps: int
+    quick: bool = False  # small sweeps, and verdicts for one seed
 
     @property
     def command(self) -> str:
         """The command line of this request."""
-        return f"peerpressure paper --seed {self.seed} --replications {self.replications} --steps {self.steps}"
+        quick = " --quick" if self.quick else ""
+        return f"peerpressure paper --seed {self.seed} --replications {self.replications} --steps {self.steps}{quick}"
 
 
 @final
@@ -92,19 +99,31 @@ def may_be_written(out: Path) -> bool:
     return not (out / REPORT).exists() or (out / MANIFEST).exists()
 
 
+def may_have_one(out: Path) -> bool:
+    """Return whether a folder has no report, whose figures and tables those of one experiment would replace."""
+    return not (out / REPORT).exists() and not (out / MANIFEST).exists()
+
+
 def _computed(request: Request, workers: int, progress: Callable[[str], None]) -> dict[str, bytes]:
     """Run the experiments, and return all tables as files."""
     with tempfile.TemporaryDirectory(prefix="peerpressure-") as place:
         # A small sweep takes less time than starting processes.
         folder = Path(place) if workers > 1 and request.replications >= LARGE_SWEEP else None
         tables = paper_tables(
-            request.seed, request.steps, request.replications, folder=folder, workers=workers, progress=progress
+            request.seed,
+            request.steps,
+            request.replications,
+            sizes=printed.DENSITY_AGENTS if request.quick else printed.SWEEP_AGENTS,
+            seeds=1 if request.quick else SEEDS,
+            folder=folder,
+            workers=workers,
+            progress=progress,
         )
     return {f"tables/{name}.csv": to_csv(table) for name, table in tables.items()}
 
 
 def _is_table(name: str) -> bool:
-    return name.startswith("tables/") and name != DICTIONARY
+    return name.startswith("tables/") and name.endswith(".csv") and name != DICTIONARY
 
 
 def _make(csv: dict[str, bytes], request: Request, workers: int, progress: Callable[[str], None]) -> dict[str, bytes]:
@@ -117,7 +136,47 @@ def _make(csv: dict[str, bytes], request: Request, workers: int, progress: Calla
     moving = {drawn.name: moving_image(drawn.gif) for drawn in drawings if drawn.gif is not None}
     progress("writing the report")
     text = page(tables, {drawn.name: drawn.picture for drawn in drawings}, moving, _provenance(request))
-    return csv | figures | {DICTIONARY: _dictionary(tables), REPORT: text.encode()}
+    more = _latex({name: tables[name] for name in (*TABLES, "regression") if name in tables})
+    more |= {DICTIONARY: _dictionary(tables), BIBLIOGRAPHY: _bibliography(), REPORT: text.encode()}
+    return csv | figures | more
+
+
+def _latex(tables: Mapping[str, pd.DataFrame]) -> dict[str, bytes]:
+    """Return tables as LaTeX, by name; those of the page, as others have too many rows."""
+    return {f"tables/{name}.tex": to_latex(table, about(name)).encode() for name, table in tables.items()}
+
+
+def _bibliography() -> bytes:
+    """Return the references as BibTeX, with the paper and this package's report among them."""
+    entries = []
+    for one in REFERENCES:
+        # Names with a comma are those of people; BibTeX joins them by "and".
+        people = escaped(one.authors.replace(".,", ".;")).replace("; and ", " and ").replace(";", " and")
+        fields = {"author": people, "title": f"{{{escaped(one.title)}}}", "year": str(one.year)}
+        fields |= {"howpublished": escaped(one.source)} | ({"doi": one.doi} if one.doi else {})
+        inner = ",\n".join(f"  {name} = {{{value}}}" for name, value in fields.items())
+        entries.append(f"@misc{{{one.name},\n{inner}\n}}\n")
+    return "\n".join(entries).encode()
+
+
+def reproduce_one(
+    out: Path, figure: str, settings: str, *, seed: int, progress: Callable[[str], None] = lambda stage: None
+) -> tuple[Path, ...]:
+    """Run the experiment of one figure, with other parameters, and write its figure and tables to ``out``.
+
+    ``settings`` is a text such as ``noise=0.5,agents=60``.
+    """
+    chosen = parse_settings(figure, settings)
+    progress(figure)
+    tables = single(figure, seed, chosen)
+    needed = FIGURES[figure][1]
+    shown = {name: from_csv(to_csv(tables[name])) for name in needed}
+    drawn = _draw((figure, list(shown.values())))
+    files = {f"tables/{name}.csv": to_csv(table) for name, table in tables.items()}
+    files |= _latex({name: table for name, table in shown.items() if len(table) <= MOST_ROWS})
+    files |= {f"figures/{name}": data for name, data in drawn.files.items()}
+    progress("writing")
+    return tuple(publish(out, files))
 
 
 def _dictionary(tables: Mapping[str, pd.DataFrame]) -> bytes:
@@ -157,13 +216,14 @@ class Drawn:
     name: str
     pdf: bytes
     png: bytes
+    svg: bytes
     picture: Image
     gif: bytes | None = None
 
     @property
     def files(self) -> dict[str, bytes]:
         """The files of the figure, by name."""
-        forms = {"pdf": self.pdf, "png": self.png} | ({} if self.gif is None else {"gif": self.gif})
+        forms = {"pdf": self.pdf, "png": self.png, "svg": self.svg} | ({} if self.gif is None else {"gif": self.gif})
         return {f"{self.name}.{kind}": data for kind, data in forms.items()}
 
 
@@ -200,4 +260,5 @@ def _draw(order: tuple[str, Sequence[pd.DataFrame]]) -> Drawn:
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
     gif = ANIMATIONS[name](*tables) if name in ANIMATIONS else None
-    return Drawn(name, render(figure, "pdf"), render(figure, "png"), image(figure), gif)
+    svg = render(figure, "svg")
+    return Drawn(name, render(figure, "pdf"), render(figure, "png"), svg, image(figure, svg), gif)

@@ -78,7 +78,8 @@ def connectivity(e: Evidence) -> Finding:
         "Sec. V, second paragraph",
         "“the connectivity of the network is a necessary condition for convergence of the system to the consensus "
         "value”",
-        f"Corrected if the distance to v of {AGENTS} agents on a network that is connected at no step, but jointly over "
+        f"Corrected if the distance to v of {AGENTS} agents on a network that is connected at no step, but jointly "
+        "over "
         f"two steps, falls below {FALLS:g} of itself over the last decade of steps, while components that never meet "
         "have different values; confirmed if it does not fall; refuted otherwise.",
     )
@@ -119,7 +120,8 @@ def sde_noise(e: Evidence) -> Finding:
         "The discrete dynamic could be replaced by the printed stochastic differential equation.",
         "Sec. V, equation",
         "“dy = [S + ρ(t)D]⁻¹[S(x₀ − y) − ρ(t)Ly]dt + [S + ρ(t)D]⁻¹dξ, where ξ is a vector Wiener process”",
-        f"Confirmed if the printed noise of every agent is that of Eq. (3) within {ROUNDING:g} (relative), corrected if "
+        f"Confirmed if the printed noise of every agent is that of Eq. (3) within {ROUNDING:g} (relative), corrected "
+        "if "
         "it is once it is multiplied by s, refuted otherwise.",
     )
     times = np.array(TIMES, dtype=float)

@@ -381,7 +381,8 @@ def not_in_the_limit(e: Evidence) -> Finding:
         "not-recoverable",
         "As T → ∞ the uncertainty about hidden opinions remains.",
         "Sec. III, below Eq. (16)",
-        "“ensures that the distribution on x₀ does not collapse to a point mass. Thus the initial data cannot be perfectly "
+        "“ensures that the distribution on x₀ does not collapse to a point mass. Thus the initial data cannot be "
+        "perfectly "
         "recovered.”",
         f"Refuted if the best error variance falls faster than T^{VANISHES:g} over the last decade of steps, confirmed "
         f"if more slowly than T^{PERSISTS:g}.",
@@ -497,7 +498,8 @@ def normal_residuals(e: Evidence) -> Finding:
         f"std {raw['std']:.4f}, exact {raw['exact_std']:.4f}; Shapiro p = {raw['shapiro_p']:.2g}, Anderson–Darling p = "
         f"{raw['anderson_p']:.2g}; whitened {white['shapiro_p']:.2g} and {white['anderson_p']:.2g}",
         verdict,
-        f"A test of the mean residuals has p = {raw['shapiro_p']:.2g}. Each agent's residual is exactly normal (p = {p:.2g} for {white['size']:.0f} independent scores), and as agents differ in variance their "
+        f"A test of the mean residuals has p = {raw['shapiro_p']:.2g}. Each agent's residual is exactly normal (p = "
+        f"{p:.2g} for {white['size']:.0f} independent scores), and as agents differ in variance their "
         f"mixture has an excess kurtosis of {kurtosis:.2f}, however many there are."
         if verdict == CONFIRMED
         else f"The independent scores of {white['size']:.0f} agents have p = {p:.2g}; the mixture over agents has an "

@@ -63,7 +63,8 @@ def monotone_suffices(e: Evidence) -> Finding:
         "increase too quickly (as given in [G21]), then even with added noise consensus to an average of all hidden "
         "states is guaranteed”",
         f"Corrected if the largest distance of the expected opinions to v under {bounded.formula_text}, which is "
-        f"monotonic and bounded, stays above {STAYS:g} of itself over the last decade of steps, while it falls below {FALLS:g} under "
+        f"monotonic and bounded, stays above {STAYS:g} of itself over the last decade of steps, while it falls below "
+        f"{FALLS:g} under "
         f"{_rho(e.slow)}; confirmed if both fall; refuted otherwise.",
     )
     times = [e.steps // 10, e.steps]
@@ -75,7 +76,8 @@ def monotone_suffices(e: Evidence) -> Finding:
     verdict: Verdict = CORRECTED if kept and falls else CONFIRMED if falls else REFUTED
     return Finding(
         claim,
-        f"largest distance of the expected opinions to v {to_bound[0]:.3g} at t = {times[0]:,} and {to_bound[1]:.3g} at {times[1]:,} "
+        f"largest distance of the expected opinions to v {to_bound[0]:.3g} at t = {times[0]:,} and "
+        f"{to_bound[1]:.3g} at {times[1]:,} "
         f"under ρ_t = {bounded.formula_text}, {to_infinity[0]:.3g} and {to_infinity[1]:.3g} under {_rho(e.slow)}",
         verdict,
         f"Monotonic pressure must also grow without bound: if it tends to 2, some agents stay {to_bound[1]:.2g} away "
