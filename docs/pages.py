@@ -1,4 +1,4 @@
-"""Pages that are generated when the documentation is built: the interface in Python, the commands, the scenario keys.
+"""Pages that are generated when the documentation is built: the interface in Python, commands, scenario keys, claims.
 
 ``write(folder)`` writes them below ``reference`` in the folder of the sources; git ignores them.
 """
@@ -20,6 +20,9 @@ import typer
 import peerpressure
 from peerpressure.cli import app
 from peerpressure.measures import MEASURES
+from peerpressure.reproduction import audit
+from peerpressure.reproduction._experiments import small_evidence
+from peerpressure.reproduction.design import SEED
 from peerpressure.scenario import schema_text
 
 # The namespaces of the public interface, in the order in which a study needs them.
@@ -269,6 +272,22 @@ def measures_page() -> str:
     return "\n".join(["# Measures of sweeps", "", opening, "", "| measure | meaning |", "|---|---|", *rows, ""])
 
 
+def claims_page() -> str:
+    """Return the page on the paper's claims, from the table of the report."""
+    table = audit(small_evidence(SEED))
+    counted = ", ".join(f"{count} {verdict}" for verdict, count in table["verdict"].value_counts().items())
+    rows = [
+        f"| {_cell(row.where)} | {_cell(row.claim)} | {row.verdict} | {_cell(row.correction)} |"
+        for row in table.itertuples()
+    ]
+    opening = (
+        f"{len(table)} claims of the paper, in its order: {counted}. The table is computed when this page is made, by "
+        "the functions that make the report's, from shorter runs; the report adds quotations, numbers and rules."
+    )
+    head = ["| place | claim | verdict | correction |", "|---|---|---|---|"]
+    return "\n".join(["# The paper's claims", "", opening, "", *head, *rows, ""])
+
+
 # Files of the repository that are pages as well, by their names there.
 COPIED: Mapping[str, str] = {
     "CONTRIBUTING.md": "contributing.md",
@@ -289,7 +308,12 @@ def copied_pages(root: Path) -> Iterator[tuple[str, str]]:
 def write(folder: Path) -> None:
     """Write all generated pages; a page that is the same as before keeps its time, so that it is not built again."""
     pages = {**dict(api_pages()), **dict(copied_pages(folder.parent))}
-    pages |= {"cli.md": command_page(), "scenario.md": schema_page(), "measures.md": measures_page()}
+    pages |= {
+        "cli.md": command_page(),
+        "scenario.md": schema_page(),
+        "measures.md": measures_page(),
+        "claims.md": claims_page(),
+    }
     for name, text in pages.items():
         target = folder / "reference" / name
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -29,7 +29,7 @@ PACKAGE = Path(pp.__file__).parent
 EXAMPLES = PACKAGE / "examples"
 # Written by docs/pages.py when the documentation is built.
 GENERATED = {
-    *(f"reference/{name}.md" for name in ("cli", "scenario", "measures")),
+    *(f"reference/{name}.md" for name in ("cli", "scenario", "measures", "claims")),
     *(f"development/{name}.md" for name in ("contributing", "changelog", "vision", "conduct", "security")),
 }
 DOCS = [page for page in sorted((ROOT / "docs").rglob("*.md")) if str(page.relative_to(ROOT / "docs")) not in GENERATED]

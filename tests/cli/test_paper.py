@@ -178,3 +178,54 @@ def test_the_options_defaults_are_the_experiments_own() -> None:
 
     defaults = {name: option.default for name, option in inspect.signature(cli.paper.paper).parameters.items()}
     assert (defaults["seed"], defaults["steps"]) == (convergence.SEED, convergence.STEPS)
+
+
+def test_one_figure_with_other_parameters(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "one"
+    assert (
+        cli.invoke(["paper", "--only", "agreement", "--set", "noise=0.5, agents=12,steps=100", "--out", str(out)]) == 0
+    )
+    assert "files written" in capfd.readouterr().out
+    assert {path.suffix for path in (out / "figures").iterdir()} == {".pdf", ".png", ".svg"}
+    agents = (out / "tables" / "agents.csv").read_text().splitlines()
+    assert len(agents) == 13
+    assert (out / "tables" / "summary.tex").read_text().startswith("\\begin{table}")
+    assert not (out / "report.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--only", "failur"], "did you mean 'failure'?"),
+        (["--only", "failure", "--set", "agent=3"], "did you mean 'agents'?"),
+        (["--only", "failure", "--set", "noise"], "agents, noise, steps"),
+        (["--only", "failure", "--set", "noise=-1"], "noise must be a finite number above 0"),
+        (["--only", "failure", "--set", "noise=much"], "noise must be a finite number above 0"),
+        (["--only", "failure", "--replications", "3"], "agents, noise, steps"),
+        (["--only", "exact_vs_sampled"], "--only takes a figure of the report"),
+        (["--set", "noise=1"], "it needs --only FIGURE"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused_before_any_work(
+    arguments: list[str], says: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "one"
+    assert cli.invoke(["paper", *arguments, "--out", str(out)]) == 2
+    assert says in capfd.readouterr().err
+    assert not out.exists()
+
+
+def test_one_figure_does_not_replace_those_of_a_report(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "report.html").write_text("mine")
+    assert cli.invoke(["paper", "--only", "contraction", "--out", str(tmp_path)]) == 2
+    assert "name another folder" in capfd.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_every_figure_can_be_made_alone_but_the_one_that_compares_all() -> None:
+    from peerpressure.plotting import FIGURES
+    from peerpressure.reproduction._single import EXPERIMENTS, PARAMETERS, settable
+
+    assert set(FIGURES) - set(EXPERIMENTS) == {"exact_vs_sampled"}
+    assert set(EXPERIMENTS) <= set(FIGURES)
+    assert {name for figure in EXPERIMENTS for name in settable(figure)} == set(PARAMETERS)

@@ -37,7 +37,7 @@ FAILED = 300
 
 @final
 @dataclass(frozen=True)
-class Choice:
+class OpenQuestion:
     """One question that the paper leaves open, the choice made here, and a measure of what depends on it."""
 
     question: str
@@ -83,11 +83,11 @@ def choices(seed: int = SEED) -> pd.DataFrame:
     return pd.DataFrame([choice.row() for choice in rows])
 
 
-def _convergence_choices(seed: int) -> Iterator[Choice]:
+def _convergence_choices(seed: int) -> Iterator[OpenQuestion]:
     near, far, least, smallest, largest = _distances(
         seed, (NOISE, OTHER_NOISE, LEVELS[0], printed.SWEEP_NOISES[0], LEVELS[-1])
     )
-    yield Choice(
+    yield OpenQuestion(
         "σ₀ in Figs. 1–3",
         "Sec. II",
         f"{NOISE:g}",
@@ -98,7 +98,7 @@ def _convergence_choices(seed: int) -> Iterator[Choice]:
         far,
     )
     swings = [expected_failure(seed, edges=edges)["oscillation"] for edges in (1, 2)]
-    yield Choice(
+    yield OpenQuestion(
         "edges per round of the graph of Fig. 1",
         "Sec. II",
         "1",
@@ -107,7 +107,7 @@ def _convergence_choices(seed: int) -> Iterator[Choice]:
         "expected change of agent 1 per step under 2^√t",
         *swings,
     )
-    yield Choice(
+    yield OpenQuestion(
         "noise levels of Fig. 8",
         "Sec. IV",
         f"{LEVELS[0]:g} to {LEVELS[-1]:g}",
@@ -129,45 +129,47 @@ def _distances(seed: int, levels: Sequence[float]) -> list[float]:
     return [float(np.sqrt(bias + level**2 * noise)) for level in levels]
 
 
-def _regression_choices(seed: int) -> Iterator[Choice]:
+def _regression_choices(seed: int) -> Iterator[OpenQuestion]:
     base = {edges: residual_variance(Recipe(edges), seed) for edges in printed.SWEEP_EDGES}
     # The standard deviation of a mean residual of a hundred replications.
     deviation = {edges: float(np.sqrt(value / printed.REPLICATIONS)) for edges, value in base.items()}
     ones = {edges: residual_variance(Recipe(edges, stubborn=True), seed) for edges in printed.SWEEP_EDGES}
     measure = "standard deviation of a mean residual"
-    yield Choice("σ₀ in Fig. 5", "Sec. IV", "1", "as for two agents", "2", measure, deviation[2], 2 * deviation[2])
+    yield OpenQuestion(
+        "σ₀ in Fig. 5", "Sec. IV", "1", "as for two agents", "2", measure, deviation[2], 2 * deviation[2]
+    )
     why = "the sweep below it has two; Fig. 1 may have one"
-    yield Choice("edges per round in Fig. 5", "Sec. IV", "2", why, "1", measure, deviation[2], deviation[1])
+    yield OpenQuestion("edges per round in Fig. 5", "Sec. IV", "2", why, "1", measure, deviation[2], deviation[1])
     why, other = "as in Sec. II", "1 for all"
     root = float(np.sqrt(ones[2] / printed.REPLICATIONS))
-    yield Choice("s in Fig. 5", "Sec. IV", "U[0.5, 1]", why, other, measure, deviation[2], root)
+    yield OpenQuestion("s in Fig. 5", "Sec. IV", "U[0.5, 1]", why, other, measure, deviation[2], root)
     for edges in printed.SWEEP_EDGES:
         name = f"BA{edges}"
         values = base[edges], ones[edges]
         where, drawn = ("Sec. IV" if edges == 2 else "App. A"), "U[0.5, 1]"
-        yield Choice(f"s in the sweep, {name}", where, drawn, why, other, "residual variance over σ₀²", *values)
+        yield OpenQuestion(f"s in the sweep, {name}", where, drawn, why, other, "residual variance over σ₀²", *values)
         printed_slope = f"slope on σ₀; printed {printed.PARAMETER_TABLES[edges]['noise'][0]}"
-        yield Choice(f"s in the sweep, {name}", where, drawn, why, other, printed_slope, *map(slope, values))
+        yield OpenQuestion(f"s in the sweep, {name}", where, drawn, why, other, printed_slope, *map(slope, values))
     longer = residual_variance(Recipe(2, steps=OTHER_STEPS), seed)
     why, measure = "as for two agents", "residual variance over σ₀², BA2"
-    yield Choice("T in the sweep", "Sec. IV", f"{printed.STEPS}", why, f"{OTHER_STEPS}", measure, base[2], longer)
+    yield OpenQuestion("T in the sweep", "Sec. IV", f"{printed.STEPS}", why, f"{OTHER_STEPS}", measure, base[2], longer)
     yield _graphs_choice(seed)
     for edges in printed.SWEEP_EDGES:
         triangle = residual_variance(Recipe(edges, "triangle"), seed)
         why, measure = "the start of networkx; Mathematica has a triangle", f"residual variance over σ₀², BA{edges}"
-        yield Choice(
+        yield OpenQuestion(
             "first graph of the growth", "Secs. II, IV", "star", why, "triangle", measure, base[edges], triangle
         )
 
 
-def _graphs_choice(seed: int) -> Choice:
+def _graphs_choice(seed: int) -> OpenQuestion:
     """Compare the standard deviation over draws of the exact slope with a graph per cell and with one per size."""
     errors = []
     spread = _spread_of_variances(seed)
     for per_size in (1, len(printed.SWEEP_NOISES)):
         # The slope is the mean of ``per_size`` times eight independent graphs, up to small weights.
         errors.append(slope(spread) / float(np.sqrt(per_size * len(printed.SWEEP_AGENTS))))
-    return Choice(
+    return OpenQuestion(
         "graphs of the sweep",
         "Sec. IV",
         "one per cell",
@@ -212,10 +214,10 @@ def slope(variance: float) -> float:
     return float(least_squares(response, "response", "noise").coefficients[2])
 
 
-def _observer_choices(seed: int) -> Iterator[Choice]:
+def _observer_choices(seed: int) -> Iterator[OpenQuestion]:
     pair = observed_models(seed)["two_agents"]
     unseen = float(information(pair, printed.STEPS).bound[0])
-    yield Choice(
+    yield OpenQuestion(
         "whether y₀ = x₀ is observed",
         "Sec. III",
         "no",
