@@ -277,7 +277,8 @@ def observation_error(errors: pd.DataFrame) -> Figure:
         own = errors[errors["error"] == level].sort_values("steps")
         axes.loglog(own["steps"], own["variance"], color=shade)
         floor = float(own["floor"].iloc[0])
-        if 0 < floor < own["variance"].max():
+        # The floor is that of small errors.
+        if 0 < level < 1:
             axes.axhline(floor, color=shade, linewidth=0.8, linestyle=DOTTED, zorder=1)
         ends[rf"$\tau = {level:g}$" if level else r"$\tau = 0$"] = (float(own["variance"].iloc[-1]), shade)
     axes.set_xlim(float(errors["steps"].min()), last)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
 # Non-greedy, so that two formulas in a line stay apart; a displayed formula may span lines.
 _IN_TEXT: Final = re.compile(r"\\\((.+?)\\\)|\\\[(.+?)\\\]", re.DOTALL)
+_PLAIN: Final = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
 # The order matters: powers of ten first become ^, then hyphens minus signs, and only then superscripts are marked up.
-_RULES: Final = (
+_RULES: Final[Sequence[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]]] = (
     # A number that rounds to 0 needs no power.
     (re.compile(r"\b0(?:\.0+)?e[+-]?\d+\b"), "0"),
     (re.compile(r"(\d)e([+-])0*(\d+)\b"), r"\1×10^\2\3"),
@@ -33,6 +34,8 @@ _RULES: Final = (
     (re.compile(r"(?<![\w)])-(?=[\d.])"), "−"),
     (re.compile(r"\^-"), "^−"),
     (re.compile(r"\^([−]?[\w√]+(?:\.\d+)?)"), r"<sup>\1</sup>"),
+    # The signs ₀ to ₉ of a font may look like letters.
+    (re.compile("([₀-₉]+)"), lambda found: f"<sub>{found[1].translate(_PLAIN)}</sub>"),
     # A subscript is one character or in brackets; a name such as slow_tree has more and keeps its underscore.
     (re.compile(r"(?<=[\wα-ωΑ-Ω])_(?:\{([^}]+)\}|\(([^)]+)\)|(\w))(?!\w)"), r"<sub>\1\2\3</sub>"),
 )

@@ -483,6 +483,7 @@ def _reading(tables: Mapping[str, pd.DataFrame]) -> dict[str, Any]:
         "least": lambda name, column, **where: matching(tables[name], where)[column].min(),
         "most": lambda name, column, **where: matching(tables[name], where)[column].max(),
         "middle": lambda name, column: tables[name][column].median(),
+        "changed": partial(_changed, tables["choices"]),
         "share_above": partial(_share_above, tables),
         "agent_share": partial(_agent_share, tables["transients"]),
         # The absolute value, because z-scores have signs; times and sizes are positive anyway.
@@ -572,6 +573,12 @@ def interval_table(fits: pd.DataFrame) -> HtmlTable:
 
 def _fit(fits: pd.DataFrame, edges: int, source: str, regressor: str, term: str) -> Any:
     return matching(fits, {"edges": edges, "source": source, "regressor": regressor, "term": term}).iloc[0]
+
+
+def _changed(choices: pd.DataFrame, question: str) -> list[float]:
+    """Return the relative changes of the measures of a question that the alternative makes."""
+    own = matching(choices, {"question": question})
+    return list(own["alternative_value"] / own["value"] - 1)
 
 
 def _share_above(tables: Mapping[str, pd.DataFrame], column: str) -> float:
