@@ -41,8 +41,9 @@ def test_cells(value: object, cell: str) -> None:
 
 
 def test_accents_and_quotation_marks() -> None:
-    assert escaped("“Σ̂” – Barabási") == r"``\ensuremath{\Sigma}'' -- Barabasi"
-    assert escaped("x̂₀ ≈ ½") == r"x\textsubscript{0} \ensuremath{\approx} 1/2"
+    assert escaped("“Σ̂” – Barabási") == r"``\ensuremath{\hat{\ensuremath{\Sigma}}}'' -- Barabasi"
+    assert escaped("x̂₀ ≈ ½") == r"\ensuremath{\hat{x}}\textsubscript{0} \ensuremath{\approx} 1/2"
+    assert escaped("ŷ") == r"\ensuremath{\hat{y}}"
 
 
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no LaTeX on this machine")

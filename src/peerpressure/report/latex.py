@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import unicodedata
 from typing import TYPE_CHECKING, Any, Final
 
@@ -49,6 +50,8 @@ _SIGNS: Final = {
     "‖": r"\|",
     "ᵀ": r"{}^{\top}",
 }
+HAT: Final = "\N{COMBINING CIRCUMFLEX ACCENT}"
+_CLUSTER: Final = re.compile("(?s:.)[\u0300-\u036f]*")
 _GREEK: Final = {"Σ": r"\Sigma", "Π": r"\Pi", "Δ": r"\Delta"}
 
 
@@ -110,7 +113,13 @@ def escaped(text: str) -> str:
     >>> print(escaped("50% of ρ_t ≤ 1"))
     50\% of \ensuremath{\rho}\_t \ensuremath{\leq} 1
     """
-    return "".join(_letter(sign) for sign in text)
+    return "".join(map(_marked, _CLUSTER.findall(text)))
+
+
+def _marked(cluster: str) -> str:
+    """Return a letter with the marks that follow it; of these, only the hat occurs in formulas."""
+    letter = _letter(cluster[0])
+    return f"\\ensuremath{{\\hat{{{letter}}}}}" if HAT in cluster[1:] else letter
 
 
 def _letter(sign: str) -> str:
@@ -135,7 +144,11 @@ def _composed(sign: str) -> str:
     if kind in ("<sub>", "<super>"):
         inner = "".join(_letter(chr(int(code, 16))) for code in rest.split())
         return f"\\text{'sub' if kind == '<sub>' else 'super'}script{{{inner}}}"
-    plain = "".join(_letter(part) for part in unicodedata.normalize("NFKD", sign) if not unicodedata.combining(part))
-    accents = [part for part in unicodedata.normalize("NFKD", sign) if unicodedata.combining(part)]
-    # A hat is the only accent of the formulas.
-    return f"\\ensuremath{{\\hat{{{plain}}}}}" if "\N{COMBINING CIRCUMFLEX ACCENT}" in accents else plain
+    parts = unicodedata.normalize("NFKD", sign)
+    # The slash of a fraction is not that of ASCII.
+    plain = "".join(
+        "/" if part == "\N{FRACTION SLASH}" else _letter(part)
+        for part in parts
+        if not unicodedata.combining(part) and part != sign
+    )
+    return f"\\ensuremath{{\\hat{{{plain}}}}}" if HAT in parts else plain
