@@ -43,7 +43,7 @@ def _quick(order: tuple[str, object]) -> Any:
     from peerpressure.reproduction.paper import Drawn
 
     gif = b"GIF89a\x01\x00\x01\x00" if order[0] in ANIMATIONS else None
-    return Drawn(order[0], b"pdf", b"png", Image("data:,", 10, 10), gif)
+    return Drawn(order[0], {"pdf": b"pdf", "png": b"png"}, Image("data:,", 10, 10), gif)
 
 
 def contents(folder: Path) -> dict[str, bytes]:

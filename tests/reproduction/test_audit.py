@@ -418,6 +418,12 @@ def test_verdicts_depend_neither_on_the_replications_nor_on_the_seed(evidence: E
             assert all(finding.verdict in verdicts_of for words, verdicts_of in SAID.items() if words in finding.why)
 
 
+def test_verdicts_on_the_print_need_no_more_than_a_part_of_its_sizes(evidence: Evidence) -> None:
+    part = _sweeps(lambda rows: rows[rows["agents"].isin(printed.DENSITY_AGENTS)])(evidence)
+    for check, verdict in SWEEP_CHECKS.items():
+        assert check(part).verdict == verdict, check
+
+
 def test_fits_of_other_replications_are_scaled_to_the_printed_number() -> None:
     few, many = (shared_graph_sweep(5, count, sizes=[20, 30], noises=[6.0, 8.0]) for count in (5, 40))
     # The cells are those of the sweep, with the variance of its own number of replications.

@@ -49,7 +49,10 @@ def paper(
         ),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="A smaller version of everything, to look at: verdicts for one seed only.")
+        bool,
+        typer.Option(
+            "--quick", help="A smaller version of everything: short runs, verdicts for one seed, figures as SVG only."
+        ),
     ] = False,
     only: Annotated[
         str | None, typer.Option(metavar="FIGURE", help="Run the experiment of one figure, such as failure.")

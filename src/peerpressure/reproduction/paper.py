@@ -10,7 +10,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, final
+from typing import TYPE_CHECKING, Final, TypeAlias, final
 
 from peerpressure.plotting import ANIMATIONS, FIGURES, render
 from peerpressure.progress import deaf_children
@@ -30,10 +30,15 @@ if TYPE_CHECKING:
 REPORT: Final = "report.html"
 DICTIONARY: Final = "tables/dictionary.csv"
 BIBLIOGRAPHY: Final = "references.bib"
+KINDS: Final = ("pdf", "png", "svg")
 MOST_ROWS: Final = 60  # of a table that is also written as LaTeX
 LARGE_SWEEP: Final = 200  # replications from which the sweeps are worth starting processes
 # Those that can change a number or a pixel; a difference between two reports is traced to them first.
 _LIBRARIES: Final = ("numpy", "scipy", "numba", "pandas", "networkx", "matplotlib")
+
+
+# A figure to be drawn: its name, its tables, and the formats of its files, SVG among them.
+Order: TypeAlias = "tuple[str, Sequence[pd.DataFrame], Sequence[str]]"
 
 
 @final
@@ -131,7 +136,7 @@ def _make(csv: dict[str, bytes], request: Request, workers: int, progress: Calla
     # Read back from the files, so that stored tables and new ones give the same report.
     tables = _tables(csv)
     progress("drawing figures")
-    drawings = draw_all(tables, workers, progress)
+    drawings = draw_all(tables, workers, progress, ("svg",) if request.quick else KINDS)
     figures = {f"figures/{name}": data for drawn in drawings for name, data in drawn.files.items()}
     moving = {drawn.name: moving_image(drawn.gif) for drawn in drawings if drawn.gif is not None}
     progress("writing the report")
@@ -171,7 +176,7 @@ def reproduce_one(
     tables = single(figure, seed, chosen)
     needed = FIGURES[figure][1]
     shown = {name: from_csv(to_csv(tables[name])) for name in needed}
-    drawn = _draw((figure, list(shown.values())))
+    drawn = _draw((figure, list(shown.values()), KINDS))
     files = {f"tables/{name}.csv": to_csv(table) for name, table in tables.items()}
     files |= _latex({name: table for name, table in shown.items() if len(table) <= MOST_ROWS})
     files |= {f"figures/{name}": data for name, data in drawn.files.items()}
@@ -214,23 +219,26 @@ class Drawn:
     """One figure in all its formats; ``gif`` is None unless it is animated."""
 
     name: str
-    pdf: bytes
-    png: bytes
-    svg: bytes
+    forms: Mapping[str, bytes]  # by suffix
     picture: Image
     gif: bytes | None = None
 
     @property
     def files(self) -> dict[str, bytes]:
         """The files of the figure, by name."""
-        forms = {"pdf": self.pdf, "png": self.png, "svg": self.svg} | ({} if self.gif is None else {"gif": self.gif})
+        forms = dict(self.forms) | ({} if self.gif is None else {"gif": self.gif})
         return {f"{self.name}.{kind}": data for kind, data in forms.items()}
 
 
-def draw_all(tables: Mapping[str, pd.DataFrame], workers: int, progress: Callable[[str], None]) -> list[Drawn]:
+def draw_all(
+    tables: Mapping[str, pd.DataFrame],
+    workers: int,
+    progress: Callable[[str], None],
+    kinds: Sequence[str] = KINDS,
+) -> list[Drawn]:
     """Return every figure, in the order of ``FIGURES``, drawn by this number of processes."""
     # Each process receives only the tables of its figure, because they are pickled on the way.
-    orders = [(name, [tables[table] for table in needed]) for name, (_, needed) in FIGURES.items()]
+    orders = [(name, [tables[table] for table in needed], kinds) for name, (_, needed) in FIGURES.items()]
     # Animations take longest, and would be waited for if they came last.
     orders.sort(key=lambda order: order[0] not in ANIMATIONS)
     done: dict[str, Drawn] = {}
@@ -240,7 +248,7 @@ def draw_all(tables: Mapping[str, pd.DataFrame], workers: int, progress: Callabl
     return [done[name] for name in FIGURES]
 
 
-def _drawn(orders: Sequence[tuple[str, Sequence[pd.DataFrame]]], workers: int) -> Iterator[Drawn]:
+def _drawn(orders: Sequence[Order], workers: int) -> Iterator[Drawn]:
     if workers == 1:
         # No pool for one process: spawning it would import everything again.
         yield from map(_draw, orders)
@@ -252,13 +260,13 @@ def _drawn(orders: Sequence[tuple[str, Sequence[pd.DataFrame]]], workers: int) -
         yield from drawings
 
 
-def _draw(order: tuple[str, Sequence[pd.DataFrame]]) -> Drawn:
+def _draw(order: Order) -> Drawn:
     # One argument, as ``map`` passes it, and a function of the module, so that it can be pickled.
-    name, tables = order
+    name, tables, kinds = order
     figure = FIGURES[name][0](*tables)
     # The layout is computed once instead of once per format.
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
     gif = ANIMATIONS[name](*tables) if name in ANIMATIONS else None
-    svg = render(figure, "svg")
-    return Drawn(name, render(figure, "pdf"), render(figure, "png"), svg, image(figure, svg), gif)
+    forms = {kind: render(figure, kind) for kind in kinds}
+    return Drawn(name, forms, image(figure, forms["svg"]), gif)

@@ -28,13 +28,16 @@ from peerpressure.reproduction.claims._evidence import (
     Finding,
     Verdict,
 )
-from peerpressure.reproduction.printed import SWEEP_REPLICATIONS, TERMS, PrintedTerm
+from peerpressure.reproduction.printed import SWEEP_AGENTS, SWEEP_NOISES, SWEEP_REPLICATIONS, TERMS, PrintedTerm
 
 TOO_WIDE = 0.5  # standard error of a power with which 1 and 2 cannot be told apart
 SMALL_CHANGE = 0.2  # of a variance over the printed sizes
 OTHER_RATE = 0.05  # difference of exponents
 LARGER_CONSTANT = 0.05  # relative growth of a constant
 APART = 3.0  # score above which two numbers differ
+PRINTED_DESIGN = pd.DataFrame(
+    [{"agents": n, "noise": s, "noise_variance": s**2} for n in SWEEP_AGENTS for s in SWEEP_NOISES]
+)
 PLACE = {2: "Sec. IV, parameter table", 1: "App. A, parameter table of Eq. (A1)"}
 
 
@@ -103,8 +106,8 @@ def label(e: Evidence) -> Finding:
         f"that of a regression on σ₀², corrected if with that on σ₀ and the other reading, in which σ₀² itself ran "
         f"from 5.5 to 10, is excluded by more than {APART:g} standard errors; refuted otherwise.",
     )
-    cells = e.sweeps.two.cells
-    expected = {name: error_ratio(cells, name) for name in ("noise_variance", "noise")}
+    # The printed design, whatever part of it a sweep has.
+    expected = {name: error_ratio(PRINTED_DESIGN, name) for name in ("noise_variance", "noise")}
     ratios, tolerance = zip(*(_printed_ratio(terms) for terms in e.printed.values()), strict=True)
     # Each printed ratio must be within its own rounding error of the ratio that the design implies.
     fits = {
@@ -196,7 +199,7 @@ def print_agrees(e: Evidence) -> Finding:
     from scipy import stats
 
     # 77 for the paper's 80 cells; with one response per replication there would be 1597.
-    freedom = len(e.sweeps.two.cells) - len(TERMS)
+    freedom = len(PRINTED_DESIGN) - len(TERMS)
     quantile = float(stats.t.ppf(0.975, freedom))
     terms = [e.printed[edges][name] for edges in PLACE for name in TERMS]
     p_off = [_p_value_off(term, freedom) for term in terms]
