@@ -13,11 +13,12 @@ import pandas as pd
 import pytest
 
 from peerpressure import cli
-from peerpressure.cli.paper import paper as command
+from peerpressure.cli.paper import QUICK_STEPS, REPLICATIONS, STEPS as LONG, paper as command
 from peerpressure.plotting import ANIMATIONS, FIGURES
 from peerpressure.report import store
 from peerpressure.reproduction import paper, paper_tables, printed
 from peerpressure.reproduction._convergence import STEPS
+from peerpressure.reproduction._page import TABLES
 from peerpressure.reproduction.design import SEED
 
 REQUEST = paper.Request(seed=3, replications=5, steps=100)
@@ -43,7 +44,7 @@ def _quick(order: tuple[str, object]) -> Any:
     from peerpressure.reproduction.paper import Drawn
 
     gif = b"GIF89a\x01\x00\x01\x00" if order[0] in ANIMATIONS else None
-    return Drawn(order[0], {"pdf": b"pdf", "png": b"png"}, Image("data:,", 10, 10), gif)
+    return Drawn(order[0], {"pdf": b"pdf", "png": b"png", "svg": b"svg"}, Image("data:,", 10, 10), gif)
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -54,9 +55,12 @@ def test_every_figure_and_table_is_there_and_nothing_else(
     tmp_path: Path, counted: list[Any], tables: dict[str, pd.DataFrame]
 ) -> None:
     made = paper.reproduce(tmp_path, REQUEST)
-    expected = {f"figures/{name}.{kind}" for name in FIGURES for kind in ("pdf", "png")}
+    expected = {f"figures/{name}.{kind}" for name in FIGURES for kind in ("pdf", "png", "svg")}
     expected |= {f"figures/{name}.gif" for name in ANIMATIONS}
     expected |= {f"tables/{name}.csv" for name in tables} | {"report.html", "manifest.json", paper.DICTIONARY}
+    # Those of the page are LaTeX too.
+    expected |= {f"tables/{name}.tex" for name in ("audit", "choices", "regression", "regression_tests", "summary")}
+    expected |= {f"tables/{name}.tex" for name in (*TABLES,) if name in tables} | {"references.bib"}
     assert set(contents(tmp_path)) == expected == {str(path.relative_to(tmp_path)) for path in made.files}
     said = json.loads((tmp_path / "manifest.json").read_text())
     assert set(said["files"]) == expected - {"manifest.json"}
@@ -70,10 +74,11 @@ def test_workers_change_nothing(tables: dict[str, pd.DataFrame], monkeypatch: py
     single, parallel = (paper.draw_all(tables, workers, told.append) for workers in (1, 2))
     assert single == parallel
     assert [drawn.name for drawn in single] == list(some)
-    assert single[0].pdf.startswith(b"%PDF")
-    assert single[0].png.startswith(b"\x89PNG")
+    assert single[0].forms["pdf"].startswith(b"%PDF")
+    assert single[0].forms["png"].startswith(b"\x89PNG")
+    assert b"<svg" in single[0].forms["svg"]
     assert [drawn.gif is not None for drawn in single] == [False, True]
-    assert set(single[1].files) == {"density.pdf", "density.png", "density.gif"}
+    assert set(single[1].files) == {"density.pdf", "density.png", "density.svg", "density.gif"}
     assert told[-1] == "drawing figures (2 of 2)"
 
 
@@ -179,7 +184,7 @@ def test_the_command_passes_its_options_on_and_answers_for_programs(
     assert (counted[0]["workers"], counted[0]["folder"]) == (1, None)
     shown = capfd.readouterr()
     answer = json.loads(shown.out)
-    assert (answer["seed"], answer["reused"], len(answer["audit"]), shown.err) == (3, False, 4, "")
+    assert (answer["seed"], answer["reused"], len(answer["audit"]), shown.err) == (3, False, 5, "")
     assert {Path(name) for name in answer["files"]} == {out / name for name in contents(out)}
     assert cli.invoke(["paper", "--out", str(out), *options]) == 0
     words = capfd.readouterr().out
@@ -192,6 +197,8 @@ def test_the_command_passes_its_options_on_and_answers_for_programs(
 
 def test_the_options_defaults_are_the_experiments_own() -> None:
     defaults = {name: option.default for name, option in inspect.signature(command).parameters.items()}
-    assert (defaults["seed"], defaults["steps"]) == (SEED, STEPS)
-    assert defaults["replications"] == printed.SWEEP_REPLICATIONS
+    # Those of steps and replications depend on --quick.
+    assert (defaults["seed"], defaults["steps"], LONG) == (SEED, None, STEPS)
+    assert printed.SWEEP_REPLICATIONS == REPLICATIONS
+    assert QUICK_STEPS < STEPS
     assert list(inspect.signature(paper_tables).parameters)[:3] == ["seed", "steps", "replications"]

@@ -143,7 +143,8 @@ class SweepResult:
             for level, group in single.groupby(by):
                 box = _box(group["one_variance"].to_numpy(), float(group["exact_residual_variance"].mean()))
                 values = {"values": box.pop("cells")}
-                rows.append({"edges": self.edges, "by": by, "level": float(level)} | values | box)
+                row: dict[str, Any] = {"edges": self.edges, "by": by, "level": float(level)}
+                rows.append(row | values | box)
         return pd.DataFrame(rows)
 
     def _densities(self) -> pd.DataFrame:
