@@ -110,7 +110,7 @@ def test_another_request_or_version_is_computed_anew(
     from dataclasses import replace
 
     request = REQUEST
-    changes: list[dict[str, int]] = [{}, {"seed": 4}, {"replications": 6}, {"steps": 101}]
+    changes: list[dict[str, Any]] = [{}, {"seed": 4}, {"replications": 6}, {"steps": 101}]
     for number, change in enumerate(changes, start=1):
         request = replace(request, **change)
         paper.reproduce(tmp_path, request)

@@ -245,7 +245,7 @@ def _single(e: Evidence) -> Evidence:
 
 EXPONENTIAL = Formula("exp(0.01*t)")
 # Its update is that of the edges of a step, and not of the network of all edges.
-CHANGING = replace(MANY, network=failing_edges(MANY.network, 0.5, 100, seed=1))
+CHANGING = Model(failing_edges(MANY.network, 0.5, 100, seed=1), MANY.x0, MANY.s, noise=MANY.noise)
 TUNED = replace(MANY, pressure=Linear.tuned(MANY.network, MANY.s))
 WEAK = replace(MANY, stubbornness=np.full(30, 1e-18))
 TURNS: list[tuple[Check, str, Turn]] = [

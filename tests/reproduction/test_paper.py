@@ -102,7 +102,7 @@ def test_a_column_that_is_not_in_the_dictionary_is_an_error() -> None:
 def test_a_further_seed_has_a_verdict_on_every_claim_with_random_evidence() -> None:
     judged = verdicts(small_evidence(15), 15)
     assert len(judged) == len(RANDOM)
-    assert set(judged["verdict"]) == {"confirmed", "corrected", "refuted"}
+    assert set(judged["verdict"]) == {"confirmed", "corrected", "ambiguous", "refuted"}
 
 
 def test_tables_are_filled_and_finite_where_they_are_numbers(tables: dict[str, pd.DataFrame]) -> None:
