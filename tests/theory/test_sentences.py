@@ -1357,7 +1357,7 @@ def test_who_updates_is_as_given() -> None:
         ("t*log(1+t)", lambda t: (t * np.log(t), 1.1 * t * np.log(t))),
         ("1/t^2", lambda t: (t**-2, t**-2)),
     ],
-    ids=str,
+    ids=["root", "between lines", "between numbers", "with a logarithm", "to 0"],
 )
 def test_pressure_grows_as_its_sentence_says(pressure: str, bounds: Callable[[Array], tuple[Array, Array]]) -> None:
     texts = {
