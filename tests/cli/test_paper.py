@@ -177,7 +177,9 @@ def test_the_options_defaults_are_the_experiments_own() -> None:
     convergence = import_module("peerpressure.reproduction._convergence")
 
     defaults = {name: option.default for name, option in inspect.signature(cli.paper.paper).parameters.items()}
-    assert (defaults["seed"], defaults["steps"]) == (convergence.SEED, convergence.STEPS)
+    # Without a number, steps are those of the experiment, or of a quick report.
+    assert (defaults["seed"], defaults["steps"]) == (convergence.SEED, None)
+    assert cli.paper.STEPS == convergence.STEPS
 
 
 def test_one_figure_with_other_parameters(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -209,6 +209,8 @@ def test_every_path_is_an_input_or_a_declared_output() -> None:
         ("recover", "out"),
         ("recover", "figure"),
         ("paper", "out"),
+        ("release", "file"),
+        ("release", "out"),
         ("sweep run", "file"),
         ("sweep run", "out"),
         ("sweep status", "place"),

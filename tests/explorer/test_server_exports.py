@@ -132,7 +132,7 @@ def test_a_script_estimates_the_opinions_that_are_asked_for(tmp_path: Path, capf
 def test_the_script_comes_as_a_file_and_is_spelt_out(asker: Asker) -> None:
     answer = asker.post("export/python")
     assert answer.headers["content-disposition"] == 'attachment; filename="peerpressure_run.py"'
-    assert "network = pp.networks.barabasi_albert(n=30, m=2, seed=seed)" in answer.text
+    assert "network = pp.networks.barabasi_albert(n=30, m=2, initial='star', seed=seed)" in answer.text
     assert "pressure=pp.schedules.Linear(slope=0.7, offset=0.0)" in answer.text
     assert answer.text == script(scenario_from(SMALL))
 

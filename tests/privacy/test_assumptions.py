@@ -357,7 +357,7 @@ def test_a_run_prints_the_epsilon_of_what_it_records(capfd: pytest.CaptureFixtur
     assert "changes by at most Δ = 1;" in words
     assert all(limit in words for limit in RUN_LIMITS)
     page = (tmp_path / "study-results" / "report.html").read_text(encoding="utf-8")
-    assert "20 runs with y₀" in page
+    assert "20 runs with y" in page
     assert "changes by at most Δ = 1;" in page
     assert all(limit in page for limit in RUN_LIMITS)
     table = pd.read_csv(tmp_path / "study-results" / "budget.csv")

@@ -12,6 +12,7 @@ from peerpressure.recovery import Estimate, Observation, Outputs, Prior, outputs
 from peerpressure.recovery._innovations import innovations
 from peerpressure.recovery._kalman import kalman, kalman_filter, kalman_smoother
 from peerpressure.recovery._regression import gls
+from peerpressure.resources import Memory
 from tests.builders import random_model
 from tests.recovery.cases import AGENTS, NOISES, STARTS, STEPS, VIEWS, Array, small_model
 
@@ -197,7 +198,8 @@ def test_outputs_of_another_model_are_refused_where_noise_leaves_no_room() -> No
             method(other, data)
 
 
-def test_beliefs_over_time_must_fit() -> None:
+def test_beliefs_over_time_must_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("peerpressure.resources.free_memory", lambda: Memory(10**9))
     model = pp.Model(pp.networks.cycle(400), np.zeros(400), noise=pp.Gaussian(1.0))
     data = outputs_of(model, pp.simulate(model, 400))
     for path in (kalman_filter, kalman_smoother):

@@ -39,7 +39,7 @@ def judge(model: Combination) -> Judgement:
     claimed, grown = _moving(verdict.law.kind), late.variance.mean(axis=0) > 1.01 * early.variance.mean(axis=0)
     falls = late.variance.mean(axis=0) < 0.9 * early.variance.mean(axis=0)
     slow = falls & (verdict.law.kind == Kind.CONVERGES) & (kinds != Kind.CONVERGES)
-    if np.any(claimed & ~_moving(kinds) & grown) or np.any(slow):
+    if np.any(claimed & ~_moving(kinds) & grown) or np.any(slow) or _on_its_way(model, verdict, early, late):
         # What grows like log t beside a larger variance, or falls like a small power of t, is not told from a limit.
         return Judgement(model.name, open=True)
     expected = outcomes(model, kinds, late)
@@ -48,6 +48,13 @@ def judge(model: Combination) -> Judgement:
         wrong.append(f"{verdict.outcome.name} instead of {' or '.join(sorted(one.name for one in expected))}")
     wrong += _laws(model, verdict, kinds, late)
     return Judgement(model.name, tuple(wrong), without_std=bool(np.any(np.isnan(verdict.law.std))))
+
+
+def _on_its_way(model: Combination, verdict: Verdict, early: Reading, late: Reading) -> bool:
+    """Whether a mean still moves at 10¹⁰ steps, towards the limit that is claimed, as it does by a small power of t."""
+    before, now, claimed = (one.mean(axis=0) for one in (early.mean, late.mean, verdict.law.mean))
+    moved = now - before
+    return bool(np.any((np.abs(moved) > MEANS * model.size) & ((claimed - now) * moved > 0)))
 
 
 def _moving(kinds: NDArray[np.object_]) -> NDArray[np.bool_]:

@@ -53,7 +53,7 @@ from peerpressure.recovery._limits import (
 from peerpressure.recovery._observation import Observation, Outputs, given_who_updated, outputs_of
 from peerpressure.recovery._regression import stacked
 from peerpressure.recovery._sparse_kalman import SparseStates, eliminate, sparse_estimate
-from peerpressure.statespace import System, initial_state, retained
+from peerpressure.statespace import System, checked_system, initial_state, retained
 from peerpressure.step import Array
 from peerpressure.trajectory import Trajectory
 
@@ -704,7 +704,7 @@ def diagnose_fit(
     True
     """
     with cancellable(should_stop):
-        model = given_who_updated(model, trajectory, observation)
+        model = given_who_updated(checked_system(model), trajectory, observation)
         found = diagnostics_of(model, outputs_of(model, trajectory, observation))
         # At once, since the callback holds in this block only.
         found.p_value  # noqa: B018

@@ -81,6 +81,7 @@ class Settling:
 def usual_tolerance(model: System) -> float | None:
     """Return 5 % of the range of hidden opinions and start, to one digit; None if all of them are equal.
 
+    >>> from peerpressure import Model
     >>> from peerpressure.networks import k2
     >>> usual_tolerance(Model(k2(), hidden=[0.01, 0.98]))
     0.05
