@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -11,16 +12,20 @@ from peerpressure.scenario import load_scenario
 from peerpressure.sweep import collect
 from tests.cli.calling import run
 
+FEW = {"steps": 40, "replicates": 3}
 QUICK = "\n[output]\nfigures = false\nreport = false\nstates = true\n"
 NAMES = [name for name, text in _examples().items() if _scenario_of(text) is None]
 
 
 def written(capfd: pytest.CaptureFixture[str], folder: Path, name: str) -> Path:
-    """Write an example and return the file to run, without its figures."""
+    """Write an example and return the file to run, with fewer steps and replicates and without its figures."""
     assert run(capfd, "new", folder, "--example", name).status == 0
     file = next(path for path in (folder / "study.toml", folder / f"{name}.toml") if path.exists())
     assert "[output]" not in file.read_text()
-    file.write_text(file.read_text() + QUICK)
+    shorter = re.sub(
+        r"(?m)^(steps|replicates) = (\d+)", lambda m: f"{m[1]} = {min(int(m[2]), FEW[m[1]])}", file.read_text()
+    )
+    file.write_text(shorter + QUICK)
     return file
 
 

@@ -129,7 +129,7 @@ def test_many_steps_of_few_agents(record: str) -> None:
 
 
 def test_many_blocks_of_few_agents() -> None:
-    _check("plain", 3, 5, range(0, 60_000, 2), record="final", threads=2)
+    _check("plain", 3, 5, range(0, 6_000, 2), record="final", threads=2)
 
 
 def test_a_resumed_run_takes_no_more() -> None:

@@ -18,7 +18,9 @@ from tests.truth.table_of_combinations import MARK, Key, cell, rows, table
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "combinations.md"
 SAMPLE = [(number, key, models) for number, (key, models) in enumerate(table_of_combinations())]
-RANDOM = 16
+RANDOM = 8
+# Of every third combination a model is judged by its exact law; all are compared with the page.
+JUDGED = 3
 
 
 def assert_right(found: Judgement) -> None:
@@ -29,9 +31,10 @@ def assert_right(found: Judgement) -> None:
 def test_one_model_of_each_combination(number: int, key: Key, models: list[Combination]) -> None:
     # Another pressure and noise for each combination.
     which = (4 * number) % len(models)
-    found = judge(models[which])
-    assert not found.unknown, found
-    assert_right(found)
+    if number % JUDGED == 0:
+        found = judge(models[which])
+        assert not found.unknown, found
+        assert_right(found)
     printed = rows(PAGE.read_text(encoding="utf-8"))[key]
     assert printed[which] == cell(models[which])
 
