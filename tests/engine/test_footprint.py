@@ -129,7 +129,8 @@ def test_many_steps_of_few_agents(record: str) -> None:
 
 
 def test_many_blocks_of_few_agents() -> None:
-    _check("plain", 3, 5, range(0, 6_000, 2), record="final", threads=2)
+    # So many steps that threads share the blocks, each of which is a task of its own.
+    _check("plain", 3, 60, range(0, 6_000, 2), record="final", threads=2)
 
 
 def test_a_resumed_run_takes_no_more() -> None:
