@@ -31,6 +31,7 @@ LAYERS = (
     ("statespace",),
     ("recording",),
     ("simulation",),
+    ("propagation",),
     ("theory",),
     ("recovery",),
     ("privacy",),
@@ -124,6 +125,21 @@ def test_building_a_model_and_checking_a_scenario_load_no_compiler_and_no_plots(
     assert (done.stdout[:15], done.stderr) == ("k2.toml: Model(", "[]\n")
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import peerpressure.recovery",
+        "import peerpressure as pp; model = pp.Model(pp.networks.k2(), hidden=[1.0, 2.0], noise=pp.Gaussian(1.0)); "
+        "pp.recover(model, pp.simulate(model, 30, seed=1))",
+    ],
+    ids=["importing the observer", "recovering the opinions of a run"],
+)
+def test_the_observer_loads_no_analysis_of_the_long_run(code: str) -> None:
+    loaded = "import sys; sys.exit(str([name for name in sys.modules if name.startswith('peerpressure.theory')]))"
+    done = subprocess.run([sys.executable, "-c", f"{code}; {loaded}"], capture_output=True, text=True, check=False)
+    assert done.stderr == "[]\n"
+
+
 def test_the_public_names_are_few_and_all_there() -> None:
     names = set(dir(peerpressure))
     assert all(hasattr(peerpressure, name) for name in names)
@@ -156,8 +172,9 @@ def _defines(path: Path, name: str) -> bool:
 
 # What a model consists of; `statespace.Transition` spares its readers to ask.
 KINDS = {"adaptation", "temporal_network", "TemporalNetwork", "SDE", "temporal", "White", "Frozen", "AR1"}
-# Where the mathematics itself differs: classification of the long run, closed forms, the choice of a kernel.
-MAY_ASK = {"theory", "simulation"}
+# Where the mathematics itself differs: recursions or differential equations, classification of the long run, closed
+# forms, the choice of a kernel.
+MAY_ASK = {"propagation", "theory", "simulation"}
 
 
 def _asks_for_the_kind(path: Path) -> set[int]:

@@ -28,6 +28,7 @@ from .noise import (
     NoNoise as NoNoise,
     StudentT as StudentT,
 )
+from .propagation import moments as moments
 from .recovery import (
     Estimate as Estimate,
     Observation as Observation,
@@ -50,9 +51,6 @@ from .simulation import (
     Record as Record,
     simulate as simulate,
 )
-from .theory import (
-    diagnose as diagnose,
-    moments as moments,
-)
+from .theory import diagnose as diagnose
 from .trajectory import Trajectory as Trajectory
 from .version import __version__ as __version__

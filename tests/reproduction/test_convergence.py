@@ -9,11 +9,11 @@ from pandas.testing import assert_frame_equal
 
 from peerpressure import Linear, StretchedExponential
 from peerpressure.errors import InvalidInputError
+from peerpressure.propagation import moments
 from peerpressure.reproduction import ConvergenceResult, convergence
 from peerpressure.reproduction._convergence import kept_times
 from peerpressure.reproduction.design import NOISE
 from peerpressure.theory import consensus_limit
-from peerpressure.theory._moments import moments
 
 STEPS = 2_000
 

@@ -12,10 +12,9 @@ from peerpressure.errors import InvalidInputError
 from peerpressure.model import Model
 from peerpressure.networks import Network, barabasi_albert, cycle, k2, path
 from peerpressure.noise import AR1, Frozen, Gaussian, Laplace, Noise, NoNoise
+from peerpressure.propagation import Functional, Moments, _recursions, agent, consensus_mode, difference, mean, moments
 from peerpressure.schedules import Constant, Formula, Linear, Power, Schedule, StretchedExponential, Table
 from peerpressure.step import Array
-from peerpressure.theory import _moments
-from peerpressure.theory._moments import Functional, Moments, agent, consensus_mode, difference, mean, moments
 
 AGENTS, STEPS = 7, 9
 BY_AGENT = np.linspace(0.0, 2.0, AGENTS)
@@ -168,8 +167,8 @@ def test_splitting_the_work_changes_nothing(monkeypatch: pytest.MonkeyPatch, blo
     model = build(NETWORKS["weighted"], Linear(), NOISES["ar1"])
     of = [consensus_mode(model), mean(model)]
     whole = moments(model, 9, of=of, times=range(10))
-    monkeypatch.setattr(_moments, "BLOCK", block)
-    monkeypatch.setattr(_moments, "FEW", few)
+    monkeypatch.setattr(_recursions, "BLOCK", block)
+    monkeypatch.setattr(_recursions, "FEW", few)
     split = moments(model, 9, of=of, times=range(10))
     np.testing.assert_allclose(split.mean, whole.mean, rtol=1e-13)
     np.testing.assert_allclose(split.variance, whole.variance, rtol=1e-13)

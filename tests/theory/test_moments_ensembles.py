@@ -10,9 +10,9 @@ from scipy import stats
 from peerpressure.model import Model
 from peerpressure.networks import barabasi_albert
 from peerpressure.noise import AR1, Custom, Frozen, Gaussian, Laplace, Noise, Rademacher, StudentT, Uniform
+from peerpressure.propagation import consensus_mode, difference, mean, moments
 from peerpressure.schedules import Constant, Linear, Power, Schedule, StretchedExponential
 from peerpressure.simulation import simulate
-from peerpressure.theory._moments import consensus_mode, difference, mean, moments
 
 AGENTS, STEPS, REPLICATES = 6, 15, 100_000
 BY_AGENT = np.linspace(0.2, 1.5, AGENTS)

@@ -14,12 +14,11 @@ from peerpressure.errors import InvalidInputError
 from peerpressure.model import Model
 from peerpressure.networks import Network, TemporalNetwork, barabasi_albert, cycle, k2
 from peerpressure.noise import AR1, Frozen, Gaussian, Laplace, Noise, NoNoise, Uniform
+from peerpressure.propagation import _recursions, agent, consensus_mode, mean, moments
 from peerpressure.schedules import Constant, Formula, Linear, Power, Schedule
 from peerpressure.sde import SDE
 from peerpressure.simulation import simulate
 from peerpressure.step import Array
-from peerpressure.theory import _moments
-from peerpressure.theory._moments import agent, consensus_mode, mean, moments
 
 from .changing import CHANGING
 
@@ -162,8 +161,8 @@ def test_splitting_the_work_changes_nothing(monkeypatch: pytest.MonkeyPatch, blo
     model = build(NETWORKS["periodic"], RATES["by agent"], NOISES["ar1"], Linear())
     rows = np.random.default_rng(1).normal(size=(2, 2 * AGENTS))
     whole = moments(model, 9, of=rows, times=range(10), what="joint")
-    monkeypatch.setattr(_moments, "BLOCK", block)
-    monkeypatch.setattr(_moments, "FEW", few)
+    monkeypatch.setattr(_recursions, "BLOCK", block)
+    monkeypatch.setattr(_recursions, "FEW", few)
     split = moments(model, 9, of=rows, times=range(10), what="joint")
     np.testing.assert_allclose(split.mean, whole.mean, rtol=1e-12)
     np.testing.assert_allclose(split.variance, whole.variance, rtol=1e-12)

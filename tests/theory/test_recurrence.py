@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from peerpressure.model import Model
 from peerpressure.networks import TemporalNetwork, barabasi_albert, cycle
 from peerpressure.noise import AR1, Gaussian, Noise
+from peerpressure.propagation import moments
 from peerpressure.schedules import Constant, Power
 from peerpressure.theory import _recurrence
-from peerpressure.theory._moments import moments
 from peerpressure.theory._recurrence import (
     AbsoluteProbability,
     OpinionChain,

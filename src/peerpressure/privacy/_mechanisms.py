@@ -27,10 +27,10 @@ from peerpressure.privacy._budget import definition_lines, shifts_of
 from peerpressure.privacy._definition import Definition, Observed, Unit
 from peerpressure.privacy._shifts import delay_pressure, leaks_at_first_step, require_discrete
 from peerpressure.progress import checkpoint
+from peerpressure.propagation import Times, consensus_mode, moments, whole_times
 from peerpressure.recovery._limits import PARTIAL_LIMIT
 from peerpressure.schedules import Power
 from peerpressure.step import Array
-from peerpressure.theory._moments import Times, consensus_mode, moments, whole_times
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -27,11 +27,11 @@ from peerpressure.privacy._definition import Definition, Granularity, Unit
 from peerpressure.privacy._grid import LAWS, NoiseGrid, grid_of, on_grid
 from peerpressure.privacy._shifts import leaks_at_first_step, require_discrete, require_public_start
 from peerpressure.progress import ShouldStop
+from peerpressure.propagation import step_count
 from peerpressure.recording import Record, as_record
 from peerpressure.recovery._innovations import shows_start
 from peerpressure.simulation import Progress, simulate_preferred
 from peerpressure.step import Array
-from peerpressure.theory._moments import step_count
 from peerpressure.trajectory import Trajectory
 from peerpressure.version import __version__
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from peerpressure.errors import TooLargeError, contrast, message
 from peerpressure.model import Model
+from peerpressure.propagation import forward_moments
 from peerpressure.recovery._estimate import Estimate, estimate_from
 from peerpressure.recovery._information_state import estimate_of, masks_of, prior_information
 from peerpressure.recovery._least_squares import (
@@ -40,7 +41,6 @@ from peerpressure.statespace import (
     transitions,
 )
 from peerpressure.step import Array
-from peerpressure.theory._moments import forward_moments
 
 OLS, WLS, SNAPSHOT = "ols", "wls", "snapshot"
 # The preconditioner has a 16th of the steps: from a hidden start at least the two that determine all opinions, and from

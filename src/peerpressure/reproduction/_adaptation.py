@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from peerpressure.adaptation import Adaptation
 from peerpressure.model import Model
+from peerpressure.propagation import consensus_mode, moments
 from peerpressure.recovery import Target, recover
 from peerpressure.reproduction import printed
 from peerpressure.reproduction.design import (
@@ -28,7 +29,6 @@ from peerpressure.schedules import Linear
 from peerpressure.simulation import simulate
 from peerpressure.statespace import retained
 from peerpressure.theory import consensus_limit
-from peerpressure.theory._moments import consensus_mode, moments
 from peerpressure.theory._regime import opinion_regime
 
 AGENTS = 60

@@ -14,6 +14,7 @@ from peerpressure.model import Model
 from peerpressure.networks import barabasi_albert, k2
 from peerpressure.noise import Gaussian
 from peerpressure.privacy import budget, exposure
+from peerpressure.propagation import consensus_mode, moments
 from peerpressure.recording import Record
 from peerpressure.recovery import Observation, Prior, average_precision, infer_network, information, recover
 from peerpressure.reproduction import printed
@@ -21,7 +22,6 @@ from peerpressure.reproduction._regression import ols_law
 from peerpressure.reproduction.design import SEED, agents_drawn, check_replications, stream
 from peerpressure.schedules import Linear, Power
 from peerpressure.simulation import simulate
-from peerpressure.theory._moments import consensus_mode, moments
 from peerpressure.theory._rates import ideal_deviation
 from peerpressure.trajectory import Trajectory
 

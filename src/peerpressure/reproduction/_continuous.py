@@ -10,6 +10,7 @@ import pandas as pd
 from peerpressure.model import Model
 from peerpressure.networks import barabasi_albert, k2
 from peerpressure.noise import Gaussian
+from peerpressure.propagation import consensus_mode
 from peerpressure.recording import Record
 from peerpressure.reproduction.design import NOISE, SEED, agents_drawn, log_spaced_times, scale_free_model, stream
 from peerpressure.schedules import Linear, StretchedExponential
@@ -17,7 +18,6 @@ from peerpressure.sde import SDE, DensityPath, solve_density
 from peerpressure.sde._paths import HALVINGS, shrinking_steps, strong_errors, weak_errors
 from peerpressure.simulation import simulate
 from peerpressure.theory import consensus_limit
-from peerpressure.theory._moments import consensus_mode
 from peerpressure.trajectory import Trajectory
 
 PAIR_HIDDEN = (0.0, 1.0)

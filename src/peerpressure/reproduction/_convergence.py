@@ -14,6 +14,7 @@ from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
 from peerpressure.networks import Network, barabasi_albert, k2
 from peerpressure.noise import Gaussian, NoNoise
+from peerpressure.propagation import consensus_mode, moments
 from peerpressure.recording import Record
 from peerpressure.reproduction.design import (
     AGENTS,
@@ -31,7 +32,6 @@ from peerpressure.simulation import simulate
 from peerpressure.theory import consensus_limit
 from peerpressure.theory._classification import classify
 from peerpressure.theory._forgetting import contraction_product
-from peerpressure.theory._moments import consensus_mode, moments
 from peerpressure.theory._rates import ideal_deviation
 from peerpressure.trajectory import Trajectory
 

@@ -1,5 +1,6 @@
 """Behaviour of a model without simulation: outcome, rates, limits, exact moments and forecasts."""
 
+from peerpressure.propagation import Functional, Moments, agent, consensus_mode, difference, mean, moments
 from peerpressure.theory import two_agents
 from peerpressure.theory._advice import Advice, Suggestion, replicates_needed, steps_needed
 from peerpressure.theory._classification import Outcome
@@ -9,7 +10,6 @@ from peerpressure.theory._forecast import Forecast, Settling, forecast, mode_err
 from peerpressure.theory._forgetting import Retention, contraction, contraction_product, retention
 from peerpressure.theory._limit_law import Kind, LimitLaw, RecurrentClass
 from peerpressure.theory._limits import ConsensusLimit, Phases
-from peerpressure.theory._moments import Functional, Moments, agent, consensus_mode, difference, mean, moments
 from peerpressure.theory._optimal_schedule import Alternative, OptimalSchedule, optimal_schedule
 from peerpressure.theory._rates import Law, Rate, consensus_rate, ideal_deviation, influence, mode_noise, start_weight
 from peerpressure.theory._reasons import Reason, ReasonCode

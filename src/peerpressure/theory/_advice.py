@@ -15,6 +15,7 @@ from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model, require_synchronous
 from peerpressure.noise import NoNoise
 from peerpressure.parameters import Parameter
+from peerpressure.propagation import LARGEST_COVARIANCE, Functionals, consensus_mode, moments, step_count
 from peerpressure.schedules import Constant, Formula, Linear, Schedule, Table
 from peerpressure.simulation import simulate
 from peerpressure.statespace import System, checked_system
@@ -23,7 +24,6 @@ from peerpressure.theory._classification import LongRun, Outcome, classify, is_c
 from peerpressure.theory._departure import decide
 from peerpressure.theory._forecast import Forecast, law_after, mode_error
 from peerpressure.theory._limits import limit_of
-from peerpressure.theory._moments import LARGEST_COVARIANCE, Functionals, consensus_mode, moments, step_count
 from peerpressure.theory._optimal_schedule import (
     HorizonDistance,
     best_averaging,

@@ -22,12 +22,12 @@ from peerpressure.errors import InvalidInputError, message
 from peerpressure.immutable import read_only
 from peerpressure.model import Model, require_synchronous
 from peerpressure.parameters import Parameter
+from peerpressure.propagation import adjoint_moments
 from peerpressure.statespace import System, checked_system
 from peerpressure.step import Array
 from peerpressure.theory._classification import LongRun, Outcome, classify
 from peerpressure.theory._limit_law import Kind, LimitLaw, common_law, separate_law
 from peerpressure.theory._limits import ConsensusLimit, Phases, component_limit, limit_of, noise_is_in_the_way
-from peerpressure.theory._moments import adjoint_moments
 from peerpressure.theory._rates import FARTHEST
 from peerpressure.theory._recurrence import AbsoluteProbability
 from peerpressure.theory._regime import NoiseEffect, Regime

@@ -11,6 +11,7 @@ import numpy as np
 
 from peerpressure.networks import NetworkLaw, TemporalNetwork, joint_connectivity, shortest_window
 from peerpressure.progress import ShouldStop, cancellable, checkpoint
+from peerpressure.propagation import step_count
 from peerpressure.schedules import Formula, Table
 from peerpressure.sde import SDE
 from peerpressure.statespace import System, checked_system
@@ -24,7 +25,6 @@ from peerpressure.theory._forgetting import retention
 from peerpressure.theory._limit_law import Kind, LimitLaw, RecurrentClass
 from peerpressure.theory._limit_operator import obstacle
 from peerpressure.theory._limits import ConsensusLimit
-from peerpressure.theory._moments import step_count
 from peerpressure.theory._rates import rate_of, start_weight
 from peerpressure.theory._reasons import Reason, ReasonCode, Value, shown_digit
 from peerpressure.theory._recurrence import periodic_limit

@@ -12,13 +12,13 @@ import numpy as np
 from peerpressure.immutable import read_only
 from peerpressure.parameters import Parameter
 from peerpressure.progress import ShouldStop, cancellable
+from peerpressure.propagation import LARGEST_COVARIANCE, consensus_mode, forward_moments, moments, step_count
 from peerpressure.sde import SDE
 from peerpressure.sde._moments import NEGLIGIBLE, integrate, start_of, state_path
 from peerpressure.simulation import simulate
 from peerpressure.statespace import System, checked_system, initial_state
 from peerpressure.statespace._systems import averaged_transitions
 from peerpressure.step import Array
-from peerpressure.theory._moments import LARGEST_COVARIANCE, consensus_mode, forward_moments, moments, step_count
 from peerpressure.theory._reasons import Reason, ReasonCode
 
 # Settling times: the steps from which on agents are close to each other, and to v.

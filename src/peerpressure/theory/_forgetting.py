@@ -17,10 +17,10 @@ from peerpressure.errors import InvalidInputError, message
 from peerpressure.immutable import read_only
 from peerpressure.model import Model
 from peerpressure.progress import checkpoint
+from peerpressure.propagation import step_count, whole_times
 from peerpressure.schedules import Table
 from peerpressure.statespace import discrete_model
 from peerpressure.step import Array, Update
-from peerpressure.theory._moments import step_count, whole_times
 from peerpressure.theory._rates import FARTHEST
 
 # Contraction: the factor by which one step, or all steps so far, shrink the distance between two states.

@@ -20,6 +20,7 @@ from peerpressure.immutable import read_only
 from peerpressure.model import Model
 from peerpressure.noise import NoNoise
 from peerpressure.progress import checkpoint
+from peerpressure.propagation import adjoint_moments, forward_moments
 from peerpressure.sde import SDE
 from peerpressure.sde._moments import adjoint_moments as weighted_moments
 from peerpressure.simulation import simulate
@@ -28,7 +29,6 @@ from peerpressure.step import Array
 from peerpressure.theory._classification import LongRun, Outcome, is_proportional
 from peerpressure.theory._conserved import Conserved, conserved_at, late_scale
 from peerpressure.theory._forecast import mean_flow
-from peerpressure.theory._moments import adjoint_moments, forward_moments
 from peerpressure.theory._rates import mode_noise, rate_of
 from peerpressure.theory._regime import NoiseEffect, Regime, fades_out, noise_adds_up, noise_outgrows_averaging
 from peerpressure.theory._structure import Component, NoiselessLimit

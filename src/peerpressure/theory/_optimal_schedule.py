@@ -30,10 +30,10 @@ from peerpressure.errors import ModelError, TooLargeError, contrast, message
 from peerpressure.model import Model, require_synchronous
 from peerpressure.noise import Noise
 from peerpressure.progress import ShouldStop, cancellable, checkpoint
+from peerpressure.propagation import Times, step_count
 from peerpressure.schedules import Formula, Linear, Schedule, Table
 from peerpressure.statespace import KEPT_NUMBERS
 from peerpressure.step import Array
-from peerpressure.theory._moments import Times, step_count
 from peerpressure.theory._structure import is_covered
 
 # Below this size a dense product takes less time than the call of a sparse one.

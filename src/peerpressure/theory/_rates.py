@@ -32,11 +32,11 @@ from peerpressure.errors import ModelError, message
 from peerpressure.model import Model, require_synchronous
 from peerpressure.networks import Network
 from peerpressure.noise import NoNoise
+from peerpressure.propagation import consensus_mode, moments, step_count
 from peerpressure.schedules import Linear, Power, Schedule
 from peerpressure.statespace import System, checked_system, discrete_model
 from peerpressure.step import Array
 from peerpressure.theory._classification import LongRun, Outcome, classify, is_proportional, steady_sums
-from peerpressure.theory._moments import consensus_mode, moments, step_count
 from peerpressure.theory._regime import NoiseEffect, Regime
 from peerpressure.theory._stationary import balanced_solver, directed_solver
 from peerpressure.theory._structure import NoiselessLimit

@@ -27,10 +27,10 @@ from peerpressure.model import Model
 from peerpressure.networks import NetworkLaw, complete
 from peerpressure.networks._classes import limit_state
 from peerpressure.progress import checkpoint
+from peerpressure.propagation import whole_times
 from peerpressure.statespace import discrete_model
 from peerpressure.step import Array
 from peerpressure.theory._classification import LongRun
-from peerpressure.theory._moments import whole_times
 from peerpressure.theory._regime import LATE, Regime
 
 # Fixed points of one step, y* = (S + ρL)⁻¹S x₀, and the solver for their nearly singular system.

@@ -12,6 +12,7 @@ import numpy as np
 
 from peerpressure.errors import first_few
 from peerpressure.immutable import read_only
+from peerpressure.propagation import LARGEST_COVARIANCE
 from peerpressure.schedules import Table
 from peerpressure.step import Array
 from peerpressure.theory._advice import Advice, Suggestion
@@ -20,7 +21,6 @@ from peerpressure.theory._departure import Departure
 from peerpressure.theory._forecast import Forecast, Settling
 from peerpressure.theory._limit_law import LimitLaw, RecurrentClass
 from peerpressure.theory._limits import ConsensusLimit
-from peerpressure.theory._moments import LARGEST_COVARIANCE
 from peerpressure.theory._rates import Law, Rate
 from peerpressure.theory._reasons import (
     Reason,

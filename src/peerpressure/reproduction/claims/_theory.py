@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from peerpressure.model import Model
 from peerpressure.networks import Network
 from peerpressure.noise import Gaussian, Laplace, StudentT, Uniform
+from peerpressure.propagation import consensus_mode, moments
 from peerpressure.reproduction.claims._evidence import (
     CONFIRMED,
     CORRECTED,
@@ -24,7 +25,6 @@ from peerpressure.reproduction.claims._evidence import (
 from peerpressure.schedules import Formula
 from peerpressure.simulation import simulate
 from peerpressure.theory._forgetting import contraction, contraction_product
-from peerpressure.theory._moments import consensus_mode, moments
 from peerpressure.theory._stationary import fixed_point
 
 TIMES = (1, 10, 100)
