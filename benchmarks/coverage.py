@@ -59,7 +59,7 @@ def coverage(model: pp.Model, steps: int, method: str, view: Observation | None,
     """Return the share of intervals that hold x₀, in per cent."""
     run = pp.simulate(model, steps, replicates, seed=steps)
     try:
-        found = recover(model, run, method, view)
+        found = recover(run, model, method, view)
     except pp.errors.PeerPressureError:
         return None
     if not found.identified.any():

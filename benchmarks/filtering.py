@@ -19,7 +19,7 @@ SIZES, STEPS = (300, 1_000, 2_000), 100
 GRID, GRID_STEPS = 100, 400
 
 TEXT = f"""\
-Wall time of `recover(model, run, "kalman")` from {STEPS} steps of every other agent, by a filter up to 300 agents and
+Wall time of `recover(run, model, "kalman")` from {STEPS} steps of every other agent, by a filter up to 300 agents and
 by elimination of unobserved states beyond; and of `exposure` to an observer of all agents in continuous time, whose
 exact steps are made on the way.
 """
@@ -28,7 +28,7 @@ exact steps are made on the way.
 def filtered(agents: int, steps: int) -> float:
     """Return the seconds of an estimate from every other agent."""
     model = workload(agents).model
-    data = outputs_of(model, simulate(model, steps, seed=1), Observation(agents=range(0, agents, 2)))
+    data = outputs_of(simulate(model, steps, seed=1), model, Observation(agents=range(0, agents, 2)))
     return seconds(lambda _: METHODS["kalman"].estimate(model, data, None), 0)
 
 

@@ -79,9 +79,9 @@ def truth(model: Model, name: str) -> Any:
 def covered(case: Case, replicates: int) -> list[Cell]:
     """Return a row: the case, coverage of each unknown and of x₀, the share of open intervals, and milliseconds."""
     model = model_of(case)
-    data = outputs_of(model, simulate(model, case.steps, replicates, seed=1))
+    data = outputs_of(simulate(model, case.steps, replicates, seed=1), model)
     begin = time.perf_counter()
-    found = fit(model, data, case.unknown)
+    found = fit(data, model, case.unknown)
     taken = (time.perf_counter() - begin) / replicates
     shares = [
         float(np.mean((p.low <= truth(model, name)) & (truth(model, name) <= p.high)))

@@ -99,7 +99,7 @@ def power(found: FitDiagnostics) -> tuple[float | None, ...]:
 
 def preferred(made: pp.Model, read: pp.Model, run: pp.Trajectory, look: Observation | None = None) -> float | None:
     """Return how often Akaike's criterion prefers the model that made the outputs to the one that reads them."""
-    right, wrong = (diagnose_fit(model, run, look).aic for model in (made, read))
+    right, wrong = (diagnose_fit(run, model, look).aic for model in (made, read))
     return None if right is None or wrong is None else float(np.mean(right < wrong))
 
 
@@ -111,12 +111,12 @@ def measure(settings: Settings) -> Section:
     for name, made in rivals().items():
         run = pp.simulate(made, STEPS, runs, seed=3)
         rows.append(
-            [name, *power(diagnose_fit(read, run)), preferred(made, read, run), preferred(made, read, run, half)]
+            [name, *power(diagnose_fit(run, read)), preferred(made, read, run), preferred(made, read, run, half)]
         )
     for name, (model, steps, look) in views().items():
         gaussian = isinstance(model.noise, pp.Gaussian)
         # Other laws take an integral for each output.
-        found = diagnose_fit(model, pp.simulate(model, steps, runs if gaussian else runs // 2, seed=4), look)
+        found = diagnose_fit(pp.simulate(model, steps, runs if gaussian else runs // 2, seed=4), model, look)
         # The test of one agent is cautious and not uniform.
         tests = {name: p for name, p in found.tests.items() if p is not None and name != "outlier"}
         uniform = [float(stats.kstest(p, "uniform").pvalue) for p in tests.values()]

@@ -13,7 +13,7 @@ from .workload import workload
 SIZES, STEPS, AGENTS = (10_000, 100_000, 200_000), 100, 5
 
 TEXT = f"""\
-Wall time of `recover(model, run, "ols")` from {STEPS} complete steps, by conjugate gradients, and of
+Wall time of `recover(run, model, "ols")` from {STEPS} complete steps, by conjugate gradients, and of
 `Estimate.variance_of` for {AGENTS} agents, each of which takes one solution of the same system. *Each* is the time of
 one agent over that of the regression.
 """
@@ -22,7 +22,7 @@ one agent over that of the regression.
 def times(agents: int, steps: int) -> tuple[float, float]:
     """Return the seconds of the regression, and of the variances after it."""
     model = workload(agents).model
-    data = outputs_of(model, simulate(model, steps, seed=1))
+    data = outputs_of(simulate(model, steps, seed=1), model)
     found: list[Estimate] = []
     solving = seconds(lambda _: found.append(METHODS["ols"].estimate(model, data, None)), 0)
     return solving, seconds(lambda _: found[0].variance_of(range(AGENTS)), 0)

@@ -31,8 +31,8 @@ def study() -> tuple[pp.Model, pp.Trajectory, np.ndarray]:
         noise=pp.Gaussian(0.3),
     )
     run = pp.simulate(model, steps=STEPS, seed=1)
-    outputs = pp.recovery.outputs_of(model, run)
-    return model, run, pp.recovery.kalman_filter(model, outputs, pp.Prior.uniform(0, 1)).hidden.mean
+    outputs = pp.recovery.outputs_of(run, model)
+    return model, run, pp.recovery.kalman_filter(outputs, model, pp.Prior.uniform(0, 1)).hidden.mean
 
 
 def draw(theme: str, model: pp.Model, run: pp.Trajectory, estimates: np.ndarray) -> dict[str, Figure]:
@@ -96,7 +96,7 @@ def misfit() -> Figure:
     std[7] = 1.6
     assumed = pp.Model(pp.networks.barabasi_albert(20, 2, seed=1), np.linspace(0, 1, 20), noise=pp.Gaussian(1.0))
     real = pp.Model(assumed.network, assumed.hidden, noise=pp.Laplace(std, temporal=pp.AR1(0.3)))
-    found = pp.recovery.diagnose_fit(assumed, pp.simulate(real, steps=100, seed=1))
+    found = pp.recovery.diagnose_fit(pp.simulate(real, steps=100, seed=1), assumed)
     return pp.plotting.fit_diagnostics(found)
 
 

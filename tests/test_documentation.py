@@ -243,7 +243,7 @@ def test_the_changes_of_the_contributing_guide_work(tmp_path: Path) -> None:
         "assert pp.diagnose(model).outcome.name == 'DISAGREEMENT';"
         # A table in place of a simulation, whose kernels would be compiled again in another folder.
         "seen = pp.Trajectory.from_dataframe(pd.DataFrame({'time': range(1, 9)} | {i: 0.5 for i in range(6)}), model);"
-        "assert pp.recover(model, seen, 'recent').method == 'recent';"
+        "assert pp.recover(seen, model, 'recent').method == 'recent';"
         "path = pd.DataFrame({'run': 'one', 'time': [1, 2], 'minimum': [0, 0.4], 'maximum': [1, 0.6]});"
         "draw('spreads', {'paths': path})"
     )
@@ -290,7 +290,7 @@ def test_the_table_dictionary_is_complete(tmp_path: Path, monkeypatch: pytest.Mo
     prepare(tmp_path)
     assert cli.invoke(["recover", "study.toml", "--outputs", "observed.csv", "--out", "recovered.csv"]) == 0
     model = pp.Model(pp.networks.cycle(5), hidden=range(5), noise=pp.Gaussian(1.0))
-    fitted = pp.recovery.fit(model, pp.recovery.outputs_of(model, pp.simulate(model, 20, seed=1)), ("std",))
+    fitted = pp.recovery.fit(pp.recovery.outputs_of(pp.simulate(model, 20, seed=1), model), model, ("std",))
     found = written() | {
         "recover": set(Path("recovered.csv").read_text(encoding="utf-8").splitlines()[0].split(",")),
         "fit": set(fitted.to_dataframe().columns),

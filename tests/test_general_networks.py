@@ -118,7 +118,7 @@ def test_observers_are_as_good_as_they_say(kind: str, method: str) -> None:
     run = pp.simulate(one, T, seed=5, record="all")
     c, B, L = (part[one.n :] for part in rows(one, kind, T))
     y = run.states[0, 1:].ravel() if run.states is not None else np.zeros(0)
-    found = recover(one, run, method)
+    found = recover(run, one, method)
     weights = np.eye(y.size) if method == "ols" else np.linalg.inv(L @ L.T)
     H = np.linalg.inv(B.T @ weights @ B)
     G = H @ B.T @ weights
@@ -135,7 +135,7 @@ def test_partial_observers(kind: str) -> None:
     prior = pp.recovery.Prior(0.0, 1.0)
     J = np.eye(one.n) + B[seen].T @ np.linalg.solve(L[seen] @ L[seen].T, B[seen])
     view = pp.recovery.Observation(agents=list(one.network.labels[: one.n // 2]))
-    found = recover(one, run, "kalman", observation=view, prior=prior)
+    found = recover(run, one, "kalman", observation=view, prior=prior)
     np.testing.assert_allclose(np.asarray(found.covariance @ np.eye(one.n)), np.linalg.inv(J), atol=1e-8)
     assert information(one, T, observation=view).matrix.shape == (one.n, one.n)
 

@@ -18,7 +18,7 @@ VERBS: dict[str, Callable[[Any], object]] = {
     "moments": lambda model: pp.moments(model, 5),
     "diagnose": pp.diagnose,
     "diagnose for a horizon": lambda model: pp.diagnose(model, 5),
-    "recover": lambda model: pp.recover(model, pp.simulate(pp.Model(k2(), [0, 1]), 3)),
+    "recover": lambda model: pp.recover(pp.simulate(pp.Model(k2(), [0, 1]), 3), model),
     "forecast": lambda model: theory.forecast(model, 5),
     "consensus limit": theory.consensus_limit,
     "consensus rate": theory.consensus_rate,
@@ -31,8 +31,8 @@ VERBS: dict[str, Callable[[Any], object]] = {
     "influence": theory.influence,
     "start weight": lambda model: theory.start_weight(model, 5),
     "difference": lambda model: theory.difference(model, 0, 1),
-    "outputs": lambda model: recovery.outputs_of(model, pp.simulate(pp.Model(k2(), [0, 1]), 3)),
-    "diagnose fit": lambda model: recovery.diagnose_fit(model, pp.simulate(pp.Model(k2(), [0, 1]), 3)),
+    "outputs": lambda model: recovery.outputs_of(pp.simulate(pp.Model(k2(), [0, 1]), 3), model),
+    "diagnose fit": lambda model: recovery.diagnose_fit(pp.simulate(pp.Model(k2(), [0, 1]), 3), model),
     "information": lambda model: recovery.information(model, 5),
     "budget": lambda model: privacy.budget(model, 5),
     "exposure": lambda model: privacy.exposure(model, 5),
@@ -68,9 +68,9 @@ def test_a_precision_must_be_a_number(precision: Any) -> None:
             verb(model, precision)
 
 
-def test_outputs_must_be_a_run() -> None:
-    with pytest.raises(InvalidInputError, match="outputs must be a Trajectory, got str"):
-        pp.recover(pp.Model(k2(), [0, 1]), "run.csv")  # type: ignore[arg-type]
+def test_data_must_have_a_known_form() -> None:
+    with pytest.raises(InvalidInputError, match=r"data must be a run, a data frame, .* got list"):
+        pp.recover([[0, 1]], pp.Model(k2(), [0, 1]))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("number", [2, np.int64(2), np.float32(2), np.float64(2), np.array(2), np.array(2.0)])

@@ -164,7 +164,7 @@ def test_estimates_are_the_best_linear_ones(noise: Noise, adaptation: float | No
     run = pp.simulate(model, 14, seed=5)
     value, covariance = generalised_least_squares(model, states_of(run)[0])
     for method in ("innovations", "kalman", "gls"):
-        found = pp.recover(model, run, method)
+        found = pp.recover(run, model, method)
         np.testing.assert_allclose(found.value[0], value, atol=2e-4)
         np.testing.assert_allclose(found.std, np.sqrt(np.diag(covariance)), atol=2e-4)
     # The bound before anything is observed; who keeps y₀ = x₀ at the first step is known exactly.
@@ -177,18 +177,18 @@ def test_partial_outputs_and_coverage() -> None:
     model = model_of(noise=pp.Gaussian(0.4), start=0.0)
     run = pp.simulate(model, 25, replicates=400, seed=2)
     for seen in (pp.Observation(), pp.Observation(agents=[0, 2, 3])):
-        found = pp.recover(model, run, "kalman", seen)
+        found = pp.recover(run, model, "kalman", seen)
         inside = np.abs(found.value - model.x0) <= 1.96 * found.std
         assert abs(inside[:, found.identified].mean() - 0.95) < 0.03
-    whole = pp.recover(model, run)
-    np.testing.assert_allclose(whole.value, pp.recover(model, run, "kalman").value, atol=1e-9)
+    whole = pp.recover(run, model)
+    np.testing.assert_allclose(whole.value, pp.recover(run, model, "kalman").value, atol=1e-9)
 
 
 def test_outputs_that_contradict_the_rule_are_errors() -> None:
     own = model_of(noise=pp.Gaussian(0.4), start=0.0, isolated="own")
     run = pp.simulate(own, 12, seed=2)
     with pytest.raises(InvalidInputError, match=r"isolated='keep'.*agent 2.*step 1"):
-        pp.recover(replace(own, isolated="keep"), run)
+        pp.recover(run, replace(own, isolated="keep"))
 
 
 @pytest.mark.parametrize("noise", [NOISES["white"], NOISES["ar1"], NOISES["frozen"]], ids=["white", "ar1", "frozen"])

@@ -84,7 +84,7 @@ def test_measures_of_an_onlooker_are_those_of_its_estimates(rows: list[dict[str,
     model = scenario_from(DATA).model()
     path = pp.simulate(model, 60, 3, seed=4)
     for method in ("innovations", "ols"):
-        estimate = recover(model, path, method, Observation(), Prior.uniform(0, 1))
+        estimate = recover(path, model, method, Observation(), Prior.uniform(0, 1))
         off = estimate.residuals()
         np.testing.assert_allclose(pick(rows, "recovery_error", method), np.sqrt((off**2).mean(axis=1)), rtol=1e-9)
         np.testing.assert_allclose(pick(rows, "recovery_variance", method), off.var(axis=1), rtol=1e-9)

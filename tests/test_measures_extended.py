@@ -146,7 +146,7 @@ def test_an_onlooker_is_judged_by_what_it_is_after(target: Any) -> None:
     assert run.final.hidden is not None
     truth = run.final.hidden if target == "current" else np.broadcast_to(model.x0, run.final.hidden.shape)
     for method in looking["methods"]:
-        off = recover(model, run, method, target=target).value - truth
+        off = recover(run, model, method, target=target).value - truth
         found = [row["value"] for row in rows if row["detail"] == method]
         np.testing.assert_allclose(found, np.sqrt((off**2).mean(axis=1)), rtol=1e-12)
     assert np.array_equal(results(experiment)["estimates"]["hidden"], np.tile(truth.ravel(), 2))
@@ -200,7 +200,7 @@ def test_flowing_time_is_run_and_looked_at_as_the_library_does() -> None:
     run = pp.simulate(experiment.system, 8, 3, seed=4)
     assert np.array_equal(experiment.run.states, run.states)  # type: ignore[arg-type]  # all states were asked for
     np.testing.assert_allclose(results(experiment)["summaries"]["time"].iloc[:3], [0.0, 0.2, 0.4])
-    estimate = recover(experiment.system, run, "kalman")
+    estimate = recover(run, experiment.system, "kalman")
     assert np.array_equal(experiment.estimates["kalman"].value, estimate.value)
     assert experiment.budget.epsilon == budget(experiment.system, 8).epsilon
     assert np.array_equal(experiment.exposure.table["bits"], exposure(experiment.system, 8).table["bits"])
@@ -236,8 +236,8 @@ def test_outputs_of_flowing_time_are_read_at_real_times(tmp_path: Path) -> None:
     run.to_dataframe().query("time > 0").to_csv(file, index=False)
     seen = read_outputs(file, system).runs[""]
     np.testing.assert_allclose(seen.times, run.times[1:], rtol=1e-12)
-    expected = recover(system, run, "kalman").value
-    np.testing.assert_allclose(recover(system, seen, "kalman").value, expected, atol=1e-9)
+    expected = recover(run, system, "kalman").value
+    np.testing.assert_allclose(recover(seen, system, "kalman").value, expected, atol=1e-9)
 
 
 @pytest.mark.parametrize(

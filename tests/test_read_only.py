@@ -56,13 +56,13 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "run that adapts": lambda: pp.simulate(ADAPTING, 20, 3),
     "run of an equation": lambda: pp.simulate(EQUATION, 20, 3),
     "state": lambda: run().final,
-    "outputs": lambda: recovery.outputs_of(NOISY, run()),
-    "estimate by ols": lambda: pp.recover(NOISY, run(), "ols"),
-    "estimate by gls": lambda: pp.recover(NOISY, run(), "gls"),
-    "estimate by innovations": lambda: pp.recover(NOISY, run(), "innovations"),
-    "estimate by kalman": lambda: pp.recover(NOISY, run(), "kalman"),
-    "fit": lambda: recovery.fit(NOISY, recovery.outputs_of(NOISY, run()), ("std",)),
-    "tests of fit": lambda: recovery.diagnose_fit(NOISY, run()),
+    "outputs": lambda: recovery.outputs_of(run(), NOISY),
+    "estimate by ols": lambda: pp.recover(run(), NOISY, "ols"),
+    "estimate by gls": lambda: pp.recover(run(), NOISY, "gls"),
+    "estimate by innovations": lambda: pp.recover(run(), NOISY, "innovations"),
+    "estimate by kalman": lambda: pp.recover(run(), NOISY, "kalman"),
+    "fit": lambda: recovery.fit(recovery.outputs_of(run(), NOISY), NOISY, ("std",)),
+    "tests of fit": lambda: recovery.diagnose_fit(run(), NOISY),
     "information": lambda: recovery.information(NOISY, 5),
     "network": _weights,
     "moments": lambda: theory.moments(NOISY, 5),
@@ -129,7 +129,7 @@ def test_what_a_result_holds_cannot_be_changed(name: str) -> None:
 
 
 def test_assignments_are_refused_and_nothing_changes() -> None:
-    estimate, states = pp.recover(NOISY, run(), "gls"), run().states
+    estimate, states = pp.recover(run(), NOISY, "gls"), run().states
     assert states is not None
     before = states.copy(), estimate.value.copy()
     with pytest.raises(ValueError, match="read-only"):

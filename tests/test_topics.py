@@ -113,7 +113,7 @@ def test_estimates_cover_and_privacy_counts_each_pair() -> None:
     truth, covered = X.ravel(), []
     run = pp.simulate(one, 40, 200, seed=5)
     for method, look in {"innovations": None, "kalman": pp.Observation(agents=one.network.labels[:9])}.items():
-        found = pp.recover(one, run, method, look)
+        found = pp.recover(run, one, method, look)
         z = (found.value - truth) / found.std
         covered.append(np.abs(z[:, found.identified]) < 1.96)
         assert abs(float(covered[-1].mean()) - 0.95) < 0.02

@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.dates import DateError, calendar_steps, is_date
+from peerpressure.dates import ROUNDING, DateError, calendar_steps, is_date
 from peerpressure.errors import FileFormatError, InvalidInputError, PeerPressureError, first_few, message
 from peerpressure.files import replacing
 from peerpressure.model import Model
@@ -272,6 +272,22 @@ def on_steps(frame: pandas.DataFrame, step: str | None, origin: object = None) -
         _check_rows(frame, codes == error.place, error.rule, "time", error.remedy)
         raise
     return frame.assign(time=steps[codes]), words
+
+
+def multiples(frame: pandas.DataFrame, step: float) -> pandas.DataFrame:
+    """Return the outputs with the number of the step in place of a real time."""
+    import pandas
+
+    # Text that is no number becomes nan, and the negated comparison below reports it like any other time.
+    steps = pandas.to_numeric(frame["time"], errors="coerce").to_numpy(dtype=np.float64) / step
+    # Times such as 0.3 at a step of 0.1 are not exact multiples in floating point.
+    off = np.flatnonzero(~(np.abs(steps - np.rint(steps)) <= ROUNDING))
+    if off.size:
+        rule = f"outputs must be seen at multiples of the step {step:g}"
+        got = f"time {frame['time'].iloc[off[0]]} in line {frame.index[off[0]]}"
+        remedy = "set the step of [time] to that of the outputs, or for dates the length of a step"
+        raise InvalidInputError(message(rule, got=got, remedy=remedy))
+    return frame.assign(time=np.rint(steps))
 
 
 def by_topic(frame: pandas.DataFrame) -> dict[str, pandas.DataFrame]:

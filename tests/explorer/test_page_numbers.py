@@ -139,7 +139,7 @@ def test_the_observer_makes_of_the_run_what_the_library_does(driver: Driver) -> 
     scenario = described(driver, "observe")
     run = pp.simulate(scenario.model(), scenario.run.steps, seed=scenario.run.seed)
     for method in ("ols", "innovations"):
-        estimate = pp.recover(run.model, run, method)
+        estimate = pp.recover(run, run.model, method)
         error = float(np.sqrt(np.mean((estimate.value[0] - run.model.x0) ** 2)))
         assert driver.number(f'[data-method="{method}"] [data-key="rmse"]') == pytest.approx(error, rel=1e-6)
     assert driver.page.is_visible("#plot-budget canvas")

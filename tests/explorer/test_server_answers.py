@@ -208,7 +208,7 @@ def test_an_observer_finds_what_the_librarys_finds(asker: Asker, observe: dict[s
     look, prior = read.observation(), read.prior()
     first = pp.simulate(read.model(), 40, seed=5)
     for method in facts["methods"]:
-        estimate = pp.recover(run.model, first, method["id"], look, prior)
+        estimate = pp.recover(first, run.model, method["id"], look, prior)
         assert np.allclose(arrays[f"estimate_{method['id']}"], estimate.value[0], equal_nan=True)
         assert np.allclose(arrays[f"std_{method['id']}"], estimate.std, equal_nan=True)
         assert method["rmse"] == pytest.approx(float(np.sqrt((estimate.residuals()[0] ** 2).mean())))

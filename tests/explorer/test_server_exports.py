@@ -122,7 +122,7 @@ def test_a_script_estimates_the_opinions_that_are_asked_for(tmp_path: Path, capf
     made = runpy.run_path(str(tmp_path / "script.py"))
     printed = capfd.readouterr().out
     current, initial = (
-        str(pp.recover(made["model"], made["run"], "kalman", target=target)) for target in ("current", "initial")
+        str(pp.recover(made["run"], made["model"], "kalman", target=target)) for target in ("current", "initial")
     )
     assert current != initial
     assert current in printed

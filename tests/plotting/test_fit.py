@@ -20,7 +20,7 @@ def test_what_fails_is_marked_and_named() -> None:
     std = np.ones(8)
     std[5] = 2.0
     made = replace(MODEL, noise=pp.Gaussian(std, temporal=pp.AR1(0.6)))
-    found = diagnose_fit(MODEL, pp.simulate(made, 60, 2, seed=1))
+    found = diagnose_fit(pp.simulate(made, 60, 2, seed=1), MODEL)
     figure = fit_diagnostics(found, replicate=1)
     over_time, by_agent, by_lag, by_law = figure.axes
     assert "5" in {text.get_text() for text in by_agent.texts}
@@ -35,8 +35,8 @@ def test_what_fails_is_marked_and_named() -> None:
 
 def test_many_residuals_are_thinned_and_none_are_said_to_be_none() -> None:
     large = random_model(60, noise=pp.Gaussian(1.0))
-    figure = fit_diagnostics(diagnose_fit(large, pp.simulate(large, 200, seed=1)))
+    figure = fit_diagnostics(diagnose_fit(pp.simulate(large, 200, seed=1), large))
     assert len(np.asarray(figure.axes[0].collections[0].get_offsets())) <= 2 * MOST_DOTS
     silent = replace(MODEL, noise=pp.NoNoise())
-    (axes,) = fit_diagnostics(diagnose_fit(silent, pp.simulate(silent, 5))).axes
+    (axes,) = fit_diagnostics(diagnose_fit(pp.simulate(silent, 5), silent)).axes
     assert [text.get_text() for text in axes.texts] == ["nothing can be tested"]

@@ -22,7 +22,7 @@ T = 6
 
 def told(model: pp.Model, steps: int) -> Array:
     """Return the Fisher information in all that is shown from step 1 on, from the joint law."""
-    Q, L, _, _ = Joint.of(model, steps).seen(outputs_of(model, pp.simulate(model, steps)))
+    Q, L, _, _ = Joint.of(model, steps).seen(outputs_of(pp.simulate(model, steps), model))
     return np.asarray(Q.T @ np.linalg.solve(L @ L.T, Q))
 
 
@@ -99,7 +99,7 @@ def test_who_is_alone_at_first_is_not_heard() -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_exposure_is_the_conditional_law(kind: str, view: str) -> None:
     model = extended(kind, "ar1")
-    data = outputs_of(model, pp.simulate(model, 9), VIEWS[view])
+    data = outputs_of(pp.simulate(model, 9), model, VIEWS[view])
     _, covariance = Joint.of(model, 9).given(data, 0.0, 0.6).hidden()
     table = exposure(model, 9, VIEWS[view], Prior(0.0, 0.6)).table
     np.testing.assert_allclose(table["posterior_variance"], covariance.diagonal(), rtol=1e-8)

@@ -46,7 +46,7 @@ def dense_regression(model: pp.Model, run: pp.Trajectory, view: Observation) -> 
 
     Written from y_t = g ∘ (x₀ + ε_t) + C y_{t−1} with dense matrices, apart from any code under test.
     """
-    seen = outputs_of(model, run, view).seen
+    seen = outputs_of(run, model, view).seen
     n, last = model.n, seen.last
     hidden_start = isinstance(model.start, str)
     Q = np.eye(n) if hidden_start else np.zeros((n, n))
@@ -66,7 +66,7 @@ def dense_regression(model: pp.Model, run: pp.Trajectory, view: Observation) -> 
     times = np.arange(1, last + 1)
     K = np.kron(model.noise.time_covariance(times), np.diag(model.noise.deviations(n) ** 2))
     cov = mixing @ K @ mixing.T + seen.noise_variance * np.eye(stacked.shape[0])
-    data = outputs_of(model, run, view)
+    data = outputs_of(run, model, view)
     known = np.nan_to_num(data.known)
     y = data.values.reshape(data.values.shape[0], -1).T - offset[:, None] - stacked @ known.T
     return stacked[:, seen.free], cov, y
@@ -74,4 +74,4 @@ def dense_regression(model: pp.Model, run: pp.Trajectory, view: Observation) -> 
 
 def dense_design(model: pp.Model, run: pp.Trajectory, view: Observation) -> Any:
     """Return the sweeps of the same regression."""
-    return design_of(model, outputs_of(model, run, view))
+    return design_of(model, outputs_of(run, model, view))

@@ -94,7 +94,7 @@ def case_of(seed: int, k: int) -> Case:
     view = _view(rng, model, steps)
     run = _with_gaps(rng, pp.simulate(model, steps, 2, seed=k, record="all"), view)
     name = f"seed {seed}, case {k}: {n} agents, {steps} steps, {model.pressure}, {model.noise}, {view}"
-    return Case(model, run, view, outputs_of(model, run, view), name)
+    return Case(model, run, view, outputs_of(run, model, view), name)
 
 
 def _network(rng: Rng, n: int, steps: int) -> Any:
@@ -171,7 +171,7 @@ def _differences(case: Case) -> Iterator[Difference]:
         right = _formula(method, view, initial, blue)
         if right is None or (method == "innovations" and not data.complete):
             continue
-        found = recover(case.model, case.run, method, case.view)
+        found = recover(case.run, case.model, method, case.view)
         said = (found.value, found.covariance @ np.eye(case.model.n), found.identified)
         yield from _compare(case, method, said, right, wide, case.model.x0)
     told = information(case.model, case.steps, case.view) if data.present.all() else None
@@ -181,7 +181,7 @@ def _differences(case: Case) -> Iterator[Difference]:
     prior = exact.with_prior(view, np.full(case.model.n, 0.3), np.full(case.model.n, 0.8))
     after = exact.best(prior, initial)
     for method in ("gls", "kalman", *(("innovations",) if data.complete else ())):
-        found = recover(case.model, case.run, method, case.view, Prior(0.3, 0.8))
+        found = recover(case.run, case.model, method, case.view, Prior(0.3, 0.8))
         said = (found.value, found.covariance @ np.eye(case.model.n), found.identified)
         yield from _compare(case, f"{method} with a prior", said, after, wide)
     yield from _paths(case, view, (public, hidden), wide)
@@ -202,8 +202,8 @@ def _formula(method: str, view: Seen, goal: Linear, blue: Best) -> Best | None:
 
 def _paths(case: Case, view: Seen, paths: tuple[list[Linear], list[Linear]], wide: float) -> Iterator[Difference]:
     """Compare smoothed opinions at a step in the middle, and filtered ones after the last."""
-    smooth, last = kalman_smoother(case.model, case.data), case.data.seen.last
-    filtered = kalman_filter(case.model, case.data)
+    smooth, last = kalman_smoother(case.data, case.model), case.data.seen.last
+    filtered = kalman_filter(case.data, case.model)
     for name, path, t in (("smoother", smooth, last // 2), ("filter", filtered, last)):
         for part, rows in (("public", paths[0][t]), ("current", paths[1][t])):
             law = getattr(path, part)

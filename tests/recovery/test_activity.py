@@ -26,11 +26,11 @@ def test_who_updated_is_read_off_a_run(activation: Any) -> None:
     model = model_of(activation)
     run = pp.simulate(model, 30, replicates=3, seed=4)
     expected = np.array([who_updates(model, 30, k, 4) for k in range(3)])
-    np.testing.assert_array_equal(who_updated(model, run), expected)
+    np.testing.assert_array_equal(who_updated(run, model), expected)
     # The model gives the start, so that step 0 need not be recorded.
     assert run.states is not None
     later = replace(run, states=run.states[:, 1:], times=run.times[1:])
-    np.testing.assert_array_equal(who_updated(model, later), expected)
+    np.testing.assert_array_equal(who_updated(later, model), expected)
 
 
 @pytest.mark.parametrize("temporal", ["white", pp.AR1(0.5)])
@@ -39,12 +39,12 @@ def test_estimates_are_the_exact_ones_given_who_updated(temporal: Any, start: An
     model = model_of(0.5, start=start, noise=pp.Gaussian(0.5, temporal=temporal))
     steps, run = 25, pp.simulate(model, 25, replicates=[3], seed=1)
     masks = who_updates(model, steps, 3, 1)
-    found = [pp.recover(model, run, method) for method in ("innovations", "kalman", "gls")]
+    found = [pp.recover(run, model, method) for method in ("innovations", "kalman", "gls")]
     for other in found[1:]:
         np.testing.assert_allclose(other.value, found[0].value, atol=1e-7)
         np.testing.assert_allclose(other.std, found[0].std, rtol=1e-6, atol=1e-7)
     given = model_of(masks, start=start, noise=model.noise)
-    table = pp.recover(given, run)
+    table = pp.recover(run, given)
     np.testing.assert_array_equal(table.value, found[0].value)
     if start == 0.0 and temporal == "white":
         # Each update shows one preferred opinion.
@@ -61,7 +61,7 @@ def test_estimates_are_the_exact_ones_given_who_updated(temporal: Any, start: An
 def test_intervals_cover() -> None:
     model, inside, count = model_of(0.4), 0, 0
     for replicate in range(60):
-        found = pp.recover(model, pp.simulate(model, 20, replicates=[replicate], seed=9))
+        found = pp.recover(pp.simulate(model, 20, replicates=[replicate], seed=9), model)
         low, high = found.interval(0.9)
         seen = found.identified
         inside += int(np.count_nonzero((low[0] < model.x0)[seen] & (model.x0 < high[0])[seen]))
@@ -88,13 +88,13 @@ def test_who_updated_needs_all_outputs_and_noise_with_a_density() -> None:
     run = pp.simulate(model, 10, replicates=3)
     one = pp.simulate(model, 10)
     cases: list[tuple[Callable[[], object], str]] = [
-        (lambda: pp.recover(model, run), "one at a time"),
-        (lambda: pp.recover(model, one, observation=pp.Observation(agents=[0, 1])), "exact outputs of all agents"),
-        (lambda: pp.recover(model, one, observation=pp.Observation(rounding=0.1)), "exact outputs of all agents"),
-        (lambda: who_updated(model, pp.simulate(model, 10, record=pp.Record(every=2))), "at every step"),
-        (lambda: who_updated(model, pp.simulate(model, 10, record=pp.Record(agents=[0, 3]))), "all agents"),
-        (lambda: who_updated(replace(model, noise=pp.NoNoise()), one), "noise that has a density"),
-        (lambda: who_updated(replace(model, noise=pp.noise.Rademacher(1.0)), one), "noise that has a density"),
+        (lambda: pp.recover(run, model), "one at a time"),
+        (lambda: pp.recover(one, model, observation=pp.Observation(agents=[0, 1])), "exact outputs of all agents"),
+        (lambda: pp.recover(one, model, observation=pp.Observation(rounding=0.1)), "exact outputs of all agents"),
+        (lambda: who_updated(pp.simulate(model, 10, record=pp.Record(every=2)), model), "at every step"),
+        (lambda: who_updated(pp.simulate(model, 10, record=pp.Record(agents=[0, 3])), model), "all agents"),
+        (lambda: who_updated(one, replace(model, noise=pp.NoNoise())), "noise that has a density"),
+        (lambda: who_updated(one, replace(model, noise=pp.noise.Rademacher(1.0))), "noise that has a density"),
     ]
     for call, words in cases:
         with pytest.raises(InvalidInputError, match=words):

@@ -49,7 +49,7 @@ def test_calendar_times_become_steps(name: str, tmp_path: Path) -> None:
     found = pp.Trajectory.from_dataframe(observed(times), MODEL, step=step)
     assert found.times.tolist() == list(range(1, 9))
     np.testing.assert_array_equal(np.asarray(found.states), np.asarray(SIMULATED.states)[:, 1:])
-    np.testing.assert_array_equal(pp.recover(MODEL, found).value, pp.recover(MODEL, SIMULATED).value)
+    np.testing.assert_array_equal(pp.recover(found, MODEL).value, pp.recover(SIMULATED, MODEL).value)
     file = tmp_path / "observed.csv.gz"
     file.write_bytes(gzip.compress(observed(times).to_csv(index=False, sep=";", decimal=",").encode()))
     seen = read_outputs(file, MODEL, step)
@@ -150,7 +150,7 @@ def test_topics_have_estimates_of_their_own(tmp_path: Path, capfd: pytest.Captur
     assert "2024-02-26 is step 1" in answer["outputs"]
     assert set(answer["topics"]) == set(parts)
     for name, part in parts.items():
-        expected = pp.recover(MODEL, pp.Trajectory.from_dataframe(part, MODEL), "ols")
+        expected = pp.recover(pp.Trajectory.from_dataframe(part, MODEL), MODEL, "ols")
         found = [agent["value"] for agent in answer["topics"][name]["agents"]]
         np.testing.assert_allclose([found], expected.value, rtol=1e-12)
     table = pd.read_csv(tmp_path / "all.csv", dtype={"agent": str})

@@ -38,7 +38,7 @@ def test_stated_covariance_is_the_true_one(noise: str, start: str) -> None:
     model = small_model(noise, start)
     run = pp.simulate(model, STEPS, REPLICATES, seed=11)
     for method in METHODS:
-        assert_unbiased_with_its_covariance(recover(model, run, method), model)
+        assert_unbiased_with_its_covariance(recover(run, model, method), model)
 
 
 @pytest.mark.parametrize("view", [name for name in VIEWS if name not in ("all", "rounded")])
@@ -48,7 +48,7 @@ def test_stated_covariance_is_the_true_one_for_partial_views(noise: str, view: s
     run = pp.simulate(model, STEPS, REPLICATES, seed=12)
     for method in METHODS:
         if method not in NEEDS_ALL:
-            assert_unbiased_with_its_covariance(recover(model, run, method, VIEWS[view]), model)
+            assert_unbiased_with_its_covariance(recover(run, model, method, VIEWS[view]), model)
 
 
 @pytest.mark.parametrize("start", STARTS)
@@ -60,7 +60,7 @@ def test_none_beats_the_cramer_rao_bound(noise: str, start: str) -> None:
         bound = information(model, STEPS, view).bound
         for method in METHODS:
             if name == "all" or method not in NEEDS_ALL:
-                estimate = recover(model, run, method, view)
+                estimate = recover(run, model, method, view)
                 assert (estimate.variance >= bound * (1 - 1e-6) - 1e-10).all(), (name, method)
 
 
@@ -74,7 +74,7 @@ def test_rounded_outputs_are_treated_as_noisy(blur: str) -> None:
     dither = np.random.default_rng(0).uniform(-spacing / 2, spacing / 2, run.states.shape)
     states = run.states + dither if blur == "dithered" else np.round(run.states / spacing) * spacing
     coarse = pp.Trajectory(**(vars(run) | {"states": states}))
-    data = outputs_of(model, coarse, Observation(rounding=spacing))
+    data = outputs_of(coarse, model, Observation(rounding=spacing))
     if blur == "dithered":
         # Such noise has the stated law exactly; outputs that are on no grid would be rounded once more.
         data = replace(data, values=states[:, 1:])
@@ -93,18 +93,18 @@ def test_gaps_are_left_out_or_refused(method: str) -> None:
     broken = pp.Trajectory(**(vars(run) | {"states": holes}))
     if method in NEEDS_ALL:
         with pytest.raises(pp.errors.InvalidInputError, match="missing"):
-            recover(model, broken, method)
+            recover(broken, model, method)
     else:
-        assert_unbiased_with_its_covariance(recover(model, broken, method), model)
+        assert_unbiased_with_its_covariance(recover(broken, model, method), model)
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_prior_and_data_combine_as_one_gaussian(method: str) -> None:
     model = small_model()
     run = pp.simulate(model, STEPS, seed=3)
-    plain = recover(model, run, method)
+    plain = recover(run, model, method)
     prior = Prior(np.linspace(0, 1, model.n), 0.3)
-    posterior = recover(model, run, method, prior=prior)
+    posterior = recover(run, model, method, prior=prior)
     who = plain.identified
     if who.all():
         precision = np.linalg.inv(plain.covariance @ np.eye(model.n))
@@ -125,7 +125,7 @@ def test_posterior_errors_have_the_stated_size_over_the_prior(method: str) -> No
         base = small_model("ar1")
         hidden = rng.multivariate_normal(np.full(7, 0.5), spread)
         model = pp.Model(base.network, hidden, base.stubbornness, base.pressure, base.noise)
-        estimate = recover(model, pp.simulate(model, STEPS, seed=k), method, prior=Prior(0.5, spread))
+        estimate = recover(pp.simulate(model, STEPS, seed=k), model, method, prior=Prior(0.5, spread))
         errors.append(estimate.residuals()[0])
     ratio = np.mean(np.square(errors), axis=0) / estimate.variance
     assert (np.abs(ratio - 1) < SIGMAS * np.sqrt(2 / 80)).all()
@@ -135,12 +135,12 @@ def test_posterior_errors_have_the_stated_size_over_the_prior(method: str) -> No
 def test_who_sees_a_hidden_start_knows_it(method: str) -> None:
     model = small_model()
     run = pp.simulate(model, STEPS, 2, seed=1)
-    everyone = recover(model, run, method, Observation(sees_start=True))
+    everyone = recover(run, model, method, Observation(sees_start=True))
     np.testing.assert_array_equal(everyone.value, np.tile(model.x0, (2, 1)))
     assert (everyone.variance == 0).all()
     assert everyone.rank == model.n
     if method not in NEEDS_ALL:
-        some = recover(model, run, method, Observation(agents=[1, 4], sees_start=True), Prior(0.0, 1.0))
+        some = recover(run, model, method, Observation(agents=[1, 4], sees_start=True), Prior(0.0, 1.0))
         np.testing.assert_array_equal(some.value[:, [1, 4]], np.tile(model.x0[[1, 4]], (2, 1)))
         assert (some.variance[[1, 4]] == 0).all()
         assert (some.variance[[0, 2, 3, 5, 6]] > 0).all()
@@ -151,7 +151,7 @@ def test_hidden_opinions_of_the_model_are_never_used(method: str) -> None:
     model = small_model()
     run = pp.simulate(model, STEPS, seed=1)
     blind = pp.Model(model.network, np.zeros(model.n), model.stubbornness, model.pressure, model.noise)
-    np.testing.assert_array_equal(recover(blind, run, method).value, recover(model, run, method).value)
+    np.testing.assert_array_equal(recover(run, blind, method).value, recover(run, model, method).value)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -163,7 +163,7 @@ def test_relabelling_agents_relabels_the_estimate(method: str) -> None:
     run = pp.simulate(model, STEPS, 2, seed=1)
     assert run.states is not None
     moved = pp.Trajectory(**(vars(run) | {"model": other, "states": run.states[:, :, order]}))
-    ours, theirs = recover(model, run, method), recover(other, moved, method)
+    ours, theirs = recover(run, model, method), recover(moved, other, method)
     np.testing.assert_allclose(theirs.value, ours.value[:, order], rtol=1e-6, atol=1e-8)
     np.testing.assert_allclose(theirs.variance, ours.variance[order], rtol=1e-6)
 
@@ -174,7 +174,7 @@ def test_shifting_all_opinions_shifts_the_estimate(method: str) -> None:
     run = pp.simulate(model, STEPS, seed=1)
     assert run.states is not None
     moved = pp.Trajectory(**(vars(run) | {"states": run.states + 3.0}))
-    np.testing.assert_allclose(recover(model, moved, method).value, recover(model, run, method).value + 3, atol=1e-6)
+    np.testing.assert_allclose(recover(moved, model, method).value, recover(run, model, method).value + 3, atol=1e-6)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -182,7 +182,7 @@ def test_without_noise_x0_is_found_exactly(method: str) -> None:
     for start in STARTS.values():
         base = small_model()
         model = pp.Model(base.network, base.hidden, base.stubbornness, pp.Constant(0.7), start=start)
-        estimate = recover(model, pp.simulate(model, STEPS), method)
+        estimate = recover(pp.simulate(model, STEPS), model, method)
         np.testing.assert_allclose(estimate.value[0], model.x0, atol=1e-6)
         np.testing.assert_allclose(estimate.variance, 0, atol=1e-12)
 
@@ -192,6 +192,6 @@ def test_float32_runs_are_accepted(method: str) -> None:
     model = small_model()
     double = pp.simulate(model, STEPS, seed=1)
     run = pp.Trajectory(**(vars(double) | {"states": np.asarray(double.states, dtype=np.float32)}))
-    exact = recover(model, double, method)
-    assert outputs_of(model, run).values.dtype == np.float32
-    np.testing.assert_allclose(recover(model, run, method).value, exact.value, atol=1e-3)
+    exact = recover(double, model, method)
+    assert outputs_of(run, model).values.dtype == np.float32
+    np.testing.assert_allclose(recover(run, model, method).value, exact.value, atol=1e-3)

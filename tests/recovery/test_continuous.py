@@ -75,14 +75,14 @@ def test_estimate_and_information_are_those_of_the_joint_law(scaling: str, start
     sde = equation(start, scaling=scaling)
     run = pp.simulate(sde, STEPS, 2, seed=1)
     Q, q, V = dense_facts(sde, VIEWS[view])
-    data = outputs_of(sde, run, VIEWS[view])
+    data = outputs_of(run, sde, VIEWS[view])
     y = data.values.reshape(2, -1).T - q[:, None]
     J, right = Q.T @ np.linalg.solve(V, Q), Q.T @ np.linalg.solve(V, y)
     told = information(sde, STEPS, VIEWS[view])
     np.testing.assert_allclose(told.matrix @ np.eye(N), J, rtol=1e-6, atol=1e-7 * np.abs(J).max())
     posterior = np.linalg.inv(J + np.eye(N) / 0.5)
     for method in ("kalman", *(["innovations"] if view == "all" else [])):
-        found = recover(sde, run, method, VIEWS[view], Prior(0.2, 0.5))
+        found = recover(run, sde, method, VIEWS[view], Prior(0.2, 0.5))
         np.testing.assert_allclose(found.covariance @ np.eye(N), posterior, rtol=1e-6, atol=1e-9)
         np.testing.assert_allclose(found.value.T, posterior @ (right + 0.2 / 0.5), atol=1e-6)
         # Coarse rounding may be no independent noise, and its outputs cannot be tested then.
@@ -95,9 +95,9 @@ def test_errors_have_the_stated_size_however_paths_are_drawn(method: str, pressu
     sde = equation(pressure=pressure, method=method)
     run = pp.simulate(sde, STEPS, 3000, seed=2)
     for way, view in (("innovations", "all"), ("kalman", "all"), ("kalman", "some agents"), ("kalman", "gaps")):
-        found = recover(sde, run, way, VIEWS[view])
+        found = recover(run, sde, way, VIEWS[view])
         assert_unbiased_with_its_covariance(found, sde.model)
-    assert_same(recover(sde, run, "innovations"), recover(sde, run, "kalman"))
+    assert_same(recover(run, sde, "innovations"), recover(run, sde, "kalman"))
 
 
 def test_short_steps_tell_what_a_continuous_record_would() -> None:
@@ -123,9 +123,9 @@ def test_a_hidden_start_is_all_but_shown_by_a_short_step() -> None:
 def test_euler_steps_of_one_are_the_discrete_model() -> None:
     sde = equation(pressure=pp.Linear(), step=1.0, method="euler", scaling="model")
     run = pp.simulate(sde.model, STEPS, 3, seed=1)
-    assert_same(recover(sde, run, "innovations"), recover(sde.model, run, "innovations"))
+    assert_same(recover(run, sde, "innovations"), recover(run, sde.model, "innovations"))
     view = Observation(agents=[0, 3])
-    assert_same(recover(sde, run, "kalman", view), recover(sde.model, run, "kalman", view))
+    assert_same(recover(run, sde, "kalman", view), recover(run, sde.model, "kalman", view))
     told = [information(model, STEPS).bound for model in (sde, sde.model)]
     np.testing.assert_allclose(told[0], told[1], rtol=1e-9)
 
@@ -133,8 +133,8 @@ def test_euler_steps_of_one_are_the_discrete_model() -> None:
 def test_beliefs_on_the_way_come_at_real_times() -> None:
     sde = equation()
     run = pp.simulate(sde, STEPS, 2000, seed=6)
-    data = outputs_of(sde, run, VIEWS["some agents"])
-    smooth, filtered = kalman_smoother(sde, data), kalman_filter(sde, data)
+    data = outputs_of(run, sde, VIEWS["some agents"])
+    smooth, filtered = kalman_smoother(data, sde), kalman_filter(data, sde)
     np.testing.assert_allclose(smooth.times, H * np.arange(STEPS + 1))
     assert run.states is not None
     unseen = (run.states[:, 6] - smooth.public.mean[:, 6])[:, [1, 2]] / smooth.public.std[6, [1, 2]]
@@ -146,7 +146,7 @@ def test_without_noise_x0_is_found_exactly() -> None:
     sde = SDE(replace(equation().model, noise=pp.NoNoise()), step=H)
     run = pp.simulate(sde, STEPS)
     for method in ("innovations", "kalman"):
-        found = recover(sde, run, method)
+        found = recover(run, sde, method)
         np.testing.assert_allclose(found.value[0], sde.x0, atol=1e-6)
         np.testing.assert_allclose(found.variance, 0.0, atol=1e-12)
 
@@ -154,9 +154,9 @@ def test_without_noise_x0_is_found_exactly() -> None:
 def test_who_sees_the_start_knows_it_and_constant_opinions_stay() -> None:
     sde = equation()
     run = pp.simulate(sde, STEPS)
-    known = recover(sde, run, observation=Observation(sees_start=True))
+    known = recover(run, sde, observation=Observation(sees_start=True))
     np.testing.assert_array_equal(known.value[0], sde.x0)
-    assert recover(sde, run, target="current").target == "current"
+    assert recover(run, sde, target="current").target == "current"
 
 
 def test_refusals() -> None:
@@ -166,17 +166,17 @@ def test_refusals() -> None:
         with pytest.raises(
             pp.errors.InvalidInputError, match="in continuous time the method must be one of innovations, kal"
         ):
-            recover(sde, run, method)
+            recover(run, sde, method)
     with pytest.raises(pp.errors.InvalidInputError, match="the method must be one of"):
-        recover(sde, run, "magic")
+        recover(run, sde, "magic")
     with pytest.raises(pp.errors.InvalidInputError, match=r"whole steps, got t = 0\.3; pass the SDE"):
-        recover(sde.model, run)
+        recover(run, sde.model)
     with pytest.raises(pp.errors.InvalidInputError, match=r"multiples of the step 0\.2, got t = 0\.3"):
-        recover(replace(sde, step=0.2), run)
+        recover(run, replace(sde, step=0.2))
     with pytest.raises(pp.errors.InvalidInputError, match="needs every step from 1 on"):
-        recover(sde, run, "innovations", VIEWS["gaps"])
+        recover(run, sde, "innovations", VIEWS["gaps"])
     with pytest.raises(pp.errors.InvalidInputError, match="fitted in discrete time"):
-        fit(sde, outputs_of(sde, run), ("std",))  # type: ignore[arg-type]
+        fit(outputs_of(run, sde), sde, ("std",))  # type: ignore[arg-type]
     large = SDE(pp.Model(pp.networks.cycle(1500), np.zeros(1500), noise=pp.Gaussian(1.0)), method="euler")
     with pytest.raises(pp.errors.TooLargeError, match=r"at most 1,000 agents, got 1,500"):
-        recover(large, pp.simulate(large, 2), "kalman")
+        recover(pp.simulate(large, 2), large, "kalman")

@@ -37,7 +37,7 @@ def test_estimates_and_information_are_those_of_the_joint_law(name: str, view: s
     seen = look.resolve(sde.model, range(STEPS + 1))
     Q, q, L, last = facts(case, STEPS, seen.agents.tolist(), seen.times.tolist())
     V = L @ L.T
-    y = outputs_of(sde, run, look).values.reshape(2, -1).T - q[:, None]
+    y = outputs_of(run, sde, look).values.reshape(2, -1).T - q[:, None]
     J, right = Q.T @ np.linalg.solve(V, Q), Q.T @ np.linalg.solve(V, y)
     told = information(sde, STEPS, look)
     np.testing.assert_allclose(told.matrix @ np.eye(N), J, rtol=1e-6, atol=1e-7 * np.abs(J).max())
@@ -52,11 +52,11 @@ def test_estimates_and_information_are_those_of_the_joint_law(name: str, view: s
         np.concatenate([np.full(N, 0.2), np.zeros(L.shape[1])])[:, None] + gain @ (y - 0.2 * Q.sum(axis=1)[:, None])
     )
     for method in ("kalman", *(["innovations"] if view == "all" else [])):
-        found = recover(sde, run, method, look, prior)
+        found = recover(run, sde, method, look, prior)
         np.testing.assert_allclose(found.covariance @ np.eye(N), posterior, rtol=1e-6, atol=1e-9)
         np.testing.assert_allclose(found.value.T, posterior @ (right + 0.2 / 0.5), atol=1e-6)
         assert found.diagnostics is not None
-        present = recover(sde, run, method, look, prior, "current")
+        present = recover(run, sde, method, look, prior, "current")
         np.testing.assert_allclose(present.value.T, now, atol=1e-6)
 
 
@@ -76,7 +76,7 @@ def test_short_steps_tell_what_a_continuous_record_would(parts: dict[str, Any]) 
 def test_smoothed_opinions_that_adapt_cover_the_truth() -> None:
     sde = CASES["all"].sde
     run = pp.simulate(sde, STEPS, 1500, seed=6)
-    smooth = kalman_smoother(sde, outputs_of(sde, run, VIEWS["some agents"]))
+    smooth = kalman_smoother(outputs_of(run, sde, VIEWS["some agents"]), sde)
     assert run.hidden is not None
     standard = (run.hidden[:, 6] - smooth.current.mean[:, 6]) / smooth.current.std[6]
     assert (np.abs((standard**2).mean(axis=0) - 1) < 5 * np.sqrt(2 / 1500)).all()

@@ -68,7 +68,7 @@ def test_residuals_are_independent_and_the_likelihood_is_that_of_the_joint_law(
     monkeypatch.setattr(import_module("peerpressure.recovery._residuals"), "_FEW_ROUNDED", 0)
     model = extended(kind, noise, start)
     run = pp.simulate(model, STEPS, 3, seed=1, record="all")
-    data = outputs_of(model, run, VIEWS[view])
+    data = outputs_of(run, model, VIEWS[view])
     Q, V, y = dense(model, data)
     assert_independent(affine(model, data), Q, V)
     height, rank = highest(Q, V, y)
@@ -86,7 +86,7 @@ def test_continuous_time(view: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(import_module("peerpressure.recovery._residuals"), "_NARROW", 0.0)
     monkeypatch.setattr(import_module("peerpressure.recovery._residuals"), "_FEW_ROUNDED", 0)
     sde = equation()
-    data = outputs_of(sde, pp.simulate(sde, 12, 2, seed=1), SDE_VIEWS[view])
+    data = outputs_of(pp.simulate(sde, 12, 2, seed=1), sde, SDE_VIEWS[view])
     Q, q, V = dense_facts(sde, SDE_VIEWS[view])
     assert_independent(affine(sde, data), Q, V)
     height, _ = highest(Q, V, data.values.reshape(2, -1).T - q[:, None])
@@ -106,7 +106,7 @@ def test_large_networks_are_tested_where_agents_and_their_neighbours_are_seen(
     model = extended("adapting", noise)
     model = replace(model, network=pp.networks.path(AGENTS))
     look = Observation(agents=[0, 1, 2, 5, 6]) if view == "some agents" else VIEWS[view]
-    data = outputs_of(model, pp.simulate(model, STEPS, 2, seed=1), look)
+    data = outputs_of(pp.simulate(model, STEPS, 2, seed=1), model, look)
     Q, V, y = dense(model, data)
     monkeypatch.setattr(module, "FILTER_LIMIT", 1)
     monkeypatch.setattr(series, "DENSE_LIMIT", 1)
@@ -130,7 +130,7 @@ def test_partial_outputs_of_large_networks_have_a_likelihood(
     kind: str, noise: str, view: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = extended(kind, noise)
-    data = outputs_of(model, pp.simulate(model, STEPS, 2, seed=1, record="all"), VIEWS[view])
+    data = outputs_of(pp.simulate(model, STEPS, 2, seed=1, record="all"), model, VIEWS[view])
     monkeypatch.setattr(import_module("peerpressure.recovery._residuals"), "_NARROW", 0.0)
     monkeypatch.setattr(import_module("peerpressure.recovery._residuals"), "_FEW_ROUNDED", 0)
     expected = diagnostics_of(model, data)
@@ -144,7 +144,7 @@ def test_partial_outputs_of_large_networks_have_a_likelihood(
 
 def uniform_p(model: Any, steps: int, view: Observation | None = None, replicates: int = 2000) -> dict[str, float]:
     """Return the p-value of a Kolmogorov–Smirnov test of the p-values of each test under the model."""
-    found = diagnose_fit(model, pp.simulate(model, steps, replicates, seed=5, record="all"), view)
+    found = diagnose_fit(pp.simulate(model, steps, replicates, seed=5, record="all"), model, view)
     assert found.p_value is not None
     tests = {name: p for name, p in found.tests.items() if p is not None}
     # Šidák's correction is exact for independent tests, and cautious for these and for deviations from a mean.
@@ -189,7 +189,7 @@ def test_rounded_outputs_are_tested_where_rounding_is_finer_than_the_noise() -> 
     tested = []
     for rounding in (0.02, 0.05, 3.0):
         rounded = replace(run, states=rounding * np.rint(run.states / rounding))
-        found = diagnose_fit(model, rounded, Observation(rounding=rounding))
+        found = diagnose_fit(rounded, model, Observation(rounding=rounding))
         tested.append(0 if found.residuals is None else int(np.isfinite(found.residuals[0]).sum()))
         assert (found.p_value is None) == (rounding == 3.0)
         if found.p_value is not None:
@@ -199,7 +199,7 @@ def test_rounded_outputs_are_tested_where_rounding_is_finer_than_the_noise() -> 
 
 
 def power(made: pp.Model, read: pp.Model, replicates: int = 60) -> tuple[float, float, FitDiagnostics]:
-    found = diagnose_fit(read, pp.simulate(made, 50, replicates, seed=3))
+    found = diagnose_fit(pp.simulate(made, 50, replicates, seed=3), read)
     assert found.p_value is not None
     assert found.tests["size"] is not None
     return float(np.mean(found.tests["size"] < 0.05)), float(np.mean(found.p_value < 0.05)), found
@@ -230,7 +230,7 @@ def test_agents_lags_and_residuals_are_tables() -> None:
     read = random_model(6, noise=pp.Gaussian(1.0))
     std = np.ones(6)
     std[2] = 2.0
-    found = diagnose_fit(read, pp.simulate(replace(read, noise=pp.Gaussian(std)), 100, 2, seed=1))
+    found = diagnose_fit(pp.simulate(replace(read, noise=pp.Gaussian(std)), 100, 2, seed=1), read)
     agents = found.agents
     assert agents[agents.p_value < 0.01].agent.unique().tolist() == [2]
     assert agents[agents.agent == 2]["size"].mean() == pytest.approx(2.0, rel=0.2)
@@ -251,7 +251,7 @@ def test_what_cannot_be_tested_has_no_p_value() -> None:
     ):
         run = pp.simulate(model, steps, seed=1)
         for method in ("innovations", "kalman", "ols"):
-            estimate = recover(model, run, method)
+            estimate = recover(run, model, method)
             assert estimate.goodness_of_fit is None
             assert "nothing can be tested" in str(estimate)
         assert estimate.diagnostics is not None
@@ -267,23 +267,23 @@ def test_what_cannot_be_tested_has_no_p_value() -> None:
 def test_the_start_alone_tests_nothing_and_missing_steps_do_no_harm() -> None:
     model = random_model(5, noise=pp.Gaussian(1.0))
     run = pp.simulate(model, 9, 2, seed=1)
-    alone = recover(model, run, "kalman", Observation(times=[0], sees_start=True))
+    alone = recover(run, model, "kalman", Observation(times=[0], sees_start=True))
     assert alone.goodness_of_fit is None
     assert alone.log_likelihood is None
     states = np.array(run.states)
     states[:, 4], states[:, 6, 2] = np.nan, np.nan
-    some = recover(model, replace(run, states=states), "kalman")
+    some = recover(replace(run, states=states), model, "kalman")
     assert some.goodness_of_fit is not None
     assert np.isfinite(some.goodness_of_fit).all()
     uniform = replace(model, noise=pp.noise.Uniform(1.0))
-    found = diagnose_fit(uniform, pp.simulate(uniform, 9, seed=1), Observation(agents=[0, 1, 2, 3]))
+    found = diagnose_fit(pp.simulate(uniform, 9, seed=1), uniform, Observation(agents=[0, 1, 2, 3]))
     assert found.p_value is None or np.isfinite(found.p_value).all()
 
 
 def test_outputs_that_contradict_exact_facts_have_a_p_value_of_0() -> None:
     frozen = random_model(5, noise=pp.Gaussian(1.0, temporal="frozen"))
     run = pp.simulate(replace(frozen, noise=pp.Gaussian(1.0)), 12, 2, seed=1)
-    estimate = recover(frozen, run, "ols", Observation(agents=[0, 1, 2]))
+    estimate = recover(run, frozen, "ols", Observation(agents=[0, 1, 2]))
     assert estimate.diagnostics is not None
     assert estimate.diagnostics.impossible
     assert estimate.goodness_of_fit is not None
@@ -296,7 +296,7 @@ def test_outputs_that_contradict_exact_facts_have_a_p_value_of_0() -> None:
 def test_other_laws_have_the_likelihood_of_their_own_density(law: pp.noise.Noise, start: str) -> None:
     model = extended("adapting", law, start)
     run = pp.simulate(model, 8, 2, seed=1)
-    estimate = recover(model, run, "likelihood")
+    estimate = recover(run, model, "likelihood")
     joint = Joint.of(model, 8)
     c, B, L = (part[1:] for part in joint.public)
     # y = c + B x₀ + L u with a square L: its noise and its determinant give the density.
@@ -316,7 +316,7 @@ def test_rival_models_are_compared_by_their_likelihood() -> None:
     run = pp.simulate(right, 200, 3, seed=2)
 
     def aic(model: pp.Model, view: Observation | None = None) -> Array:
-        found = diagnose_fit(model, run, view).aic
+        found = diagnose_fit(run, model, view).aic
         assert found is not None
         return found
 
@@ -334,7 +334,7 @@ def test_rival_models_are_compared_by_their_likelihood() -> None:
 def test_the_likelihood_belongs_to_the_model_and_not_to_the_method() -> None:
     model = random_model(6, noise=pp.Gaussian(1.0))
     run = pp.simulate(model, 12, 2, seed=1)
-    heights = [recover(model, run, method).log_likelihood for method in ("ols", "wls", "gls", "kalman", "snapshot")]
+    heights = [recover(run, model, method).log_likelihood for method in ("ols", "wls", "gls", "kalman", "snapshot")]
     for height in heights:
         assert height is not None
         np.testing.assert_array_equal(height, heights[0])
@@ -353,6 +353,6 @@ def test_laws_of_the_statistics() -> None:
 def test_who_updates_at_random_is_read_off_the_run() -> None:
     model = pp.Model(pp.networks.cycle(6), range(6), noise=pp.Gaussian(0.3), activation="single")
     run = pp.simulate(model, 60, seed=1)
-    found = diagnose_fit(model, run)
+    found = diagnose_fit(run, model)
     assert found.findings == {}
-    assert found.p_value == pytest.approx(pp.recover(model, run).goodness_of_fit)
+    assert found.p_value == pytest.approx(pp.recover(run, model).goodness_of_fit)

@@ -27,7 +27,7 @@ def rounded(run: pp.Trajectory, decimals: int) -> pp.Trajectory:
 
 
 def detected(model: pp.Model, run: pp.Trajectory, look: Observation | None = None) -> float | None:
-    return undeclared_rounding(model, outputs_of(model, run, look))
+    return undeclared_rounding(model, outputs_of(run, model, look))
 
 
 @pytest.mark.parametrize("decimals", [2, 6, 11])
@@ -35,7 +35,7 @@ def test_the_filter_says_that_frozen_outputs_lack_digits(decimals: int) -> None:
     model = cycle()
     run = rounded(pp.simulate(model, 20, seed=1), decimals)
     try:
-        estimate = recover(model, run, "kalman")
+        estimate = recover(run, model, "kalman")
     except InvalidInputError as error:
         assert "Observation(rounding=" in str(error)  # noqa: PT017 — either the note or the error names the remedy
         return
@@ -43,7 +43,7 @@ def test_the_filter_says_that_frozen_outputs_lack_digits(decimals: int) -> None:
     assert f"grid of spacing {spacing}" in estimate.note
     assert f"Observation(rounding={spacing})" in str(estimate)
     # What is advised is right.
-    declared = recover(model, run, "kalman", Observation(rounding=10.0**-decimals))
+    declared = recover(run, model, "kalman", Observation(rounding=10.0**-decimals))
     assert (np.abs(declared.residuals()) < 5 * declared.std).all()
     assert "grid" not in declared.note
 
@@ -52,7 +52,7 @@ def test_the_filter_says_that_frozen_outputs_lack_digits(decimals: int) -> None:
 def test_methods_that_refuse_name_rounding_first(method: str) -> None:
     model = cycle()
     with pytest.raises(InvalidInputError, match=r"declare Observation\(rounding=1e-06\)"):
-        recover(model, rounded(pp.simulate(model, 20, seed=1), 6), method)
+        recover(rounded(pp.simulate(model, 20, seed=1), 6), model, method)
 
 
 @pytest.mark.parametrize("method", METHOD)
@@ -60,16 +60,16 @@ def test_other_contradictions_still_blame_the_model(method: str) -> None:
     model = cycle()
     other = replace(model, network=pp.networks.path(11))
     with pytest.raises(InvalidInputError, match=r"check network|check that model") as caught:
-        recover(other, pp.simulate(model, 20, seed=1), method)
+        recover(pp.simulate(model, 20, seed=1), other, method)
     assert "grid" not in str(caught.value)
 
 
 def test_diagnostics_say_it() -> None:
     model = cycle()
-    found = diagnose_fit(model, rounded(pp.simulate(model, 20, seed=1), 6))
+    found = diagnose_fit(rounded(pp.simulate(model, 20, seed=1), 6), model)
     assert len(found.notes) == 1
     assert "grid of spacing 1e-06" in str(found)
-    assert diagnose_fit(model, pp.simulate(model, 20, seed=1)).notes == ()
+    assert diagnose_fit(pp.simulate(model, 20, seed=1), model).notes == ()
 
 
 def test_missing_outputs_and_parts_of_agents_are_read_alike() -> None:
@@ -100,11 +100,11 @@ def test_answers_on_a_scale_of_any_spacing_are_a_grid(levels: int) -> None:
     run = replace(run, states=states)
     assert detected(model, run) == pytest.approx(1 / (levels - 1))
     for unknown in (("pressure",), ("std",)):
-        found = fit(model, outputs_of(model, run), unknown)
+        found = fit(outputs_of(run, model), model, unknown)
         assert any("grid of spacing" in note for note in found.notes)
         assert "grid of spacing" in found.estimate.note
         assert "grid of spacing" in str(found)
-    assert "grid of spacing" in recover(model, run, "ols").note
+    assert "grid of spacing" in recover(run, model, "ols").note
     found_network = infer_network(run, model.pressure)
     assert found_network.spacing == pytest.approx(1 / (levels - 1))
     assert any("grid of spacing" in note for note in found_network.notes)
@@ -113,7 +113,7 @@ def test_answers_on_a_scale_of_any_spacing_are_a_grid(levels: int) -> None:
 def test_digits_that_do_no_harm_are_not_mentioned() -> None:
     model = cycle(pp.Gaussian(0.3))
     run = rounded(pp.simulate(model, 60, seed=1), 6)
-    data = outputs_of(model, run)
+    data = outputs_of(run, model)
     assert spacing_of(data) == pytest.approx(1e-6)
     assert detected(model, run) is None
     assert infer_network(run, model.pressure).spacing == 0.0
@@ -128,7 +128,7 @@ def test_exact_outputs_of_any_size_have_all_their_digits(noise: pp.noise.Noise, 
     for record in (None, np.float32):
         run = pp.simulate(model, 12, seed=3)
         states = np.asarray(run.states) if record is None else np.asarray(run.states, dtype=record)
-        assert spacing_of(outputs_of(replace(model, start="hidden"), replace(run, states=states))) is None
+        assert spacing_of(outputs_of(replace(run, states=states), replace(model, start="hidden"))) is None
 
 
 HONEST: dict[str, dict[str, Any]] = {
@@ -148,8 +148,8 @@ HONEST: dict[str, dict[str, Any]] = {
 def test_opinions_that_are_on_a_grid_of_their_own_raise_no_alarm(case: str) -> None:
     model = pp.Model(pp.networks.cycle(6), **HONEST[case])
     run = pp.simulate(model, 10, seed=1)
-    assert "grid" not in recover(model, run, "kalman").note
-    assert diagnose_fit(model, run).notes == ()
+    assert "grid" not in recover(run, model, "kalman").note
+    assert diagnose_fit(run, model).notes == ()
 
 
 def test_decimals_of_kept_opinions_are_found() -> None:
@@ -162,13 +162,13 @@ def test_decimals_of_kept_opinions_are_found() -> None:
 def test_without_noise_a_grid_that_contradicts_the_model_is_named() -> None:
     model = cycle(pp.NoNoise())
     run = rounded(pp.simulate(model, 20, seed=1), 6)
-    assert "grid of spacing 1e-06" in recover(model, run, "kalman").note
+    assert "grid of spacing 1e-06" in recover(run, model, "kalman").note
     with pytest.raises(InvalidInputError, match=r"Observation\(rounding=1e-06\)"):
-        recover(model, run, "innovations")
+        recover(run, model, "innovations")
 
 
 def test_outputs_in_continuous_time() -> None:
     equation = pp.SDE(cycle(pp.Gaussian(0.3)), step=0.1)
     run = pp.simulate(equation, 2, seed=1)
-    assert "grid" not in recover(equation, run, "kalman").note
-    assert "grid of spacing 0.1" in recover(equation, rounded(run, 1), "kalman").note
+    assert "grid" not in recover(run, equation, "kalman").note
+    assert "grid of spacing 0.1" in recover(rounded(run, 1), equation, "kalman").note

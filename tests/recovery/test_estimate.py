@@ -14,7 +14,7 @@ from tests.recovery.cases import STEPS, small_model
 
 def test_numbers_of_an_estimate() -> None:
     model = small_model()
-    estimate = recover(model, pp.simulate(model, STEPS, 400, seed=1))
+    estimate = recover(pp.simulate(model, STEPS, 400, seed=1), model)
     np.testing.assert_allclose(estimate.std**2, estimate.variance)
     np.testing.assert_allclose(estimate.variance_of([2, 0]), estimate.variance[[2, 0]])
     np.testing.assert_allclose(estimate.residuals(), estimate.value - model.x0)
@@ -30,7 +30,7 @@ def test_numbers_of_an_estimate() -> None:
 @pytest.mark.parametrize("method", METHODS)
 def test_reads_well(method: str) -> None:
     model = small_model()
-    estimate = recover(model, pp.simulate(model, STEPS, 3, seed=1), method)
+    estimate = recover(pp.simulate(model, STEPS, 3, seed=1), model, method)
     text = str(estimate)
     assert text.startswith(f"Hidden opinions of 7 agents by {method}, 3 replicates")
     assert "and 1 more" in text
@@ -45,12 +45,12 @@ def test_reads_well(method: str) -> None:
 def test_labels_are_escaped() -> None:
     network = pp.Network([[0, 1], [1, 0]], labels=["<b>", "b"])
     model = pp.Model(network, hidden=[0.0, 1.0], noise=pp.Gaussian(1.0))
-    assert "&lt;b&gt;" in recover(model, pp.simulate(model, 5))._repr_html_()
+    assert "&lt;b&gt;" in recover(pp.simulate(model, 5), model)._repr_html_()
 
 
 def test_unidentified_agents_are_said_to_be() -> None:
     model = pp.Model(pp.networks.k2(), hidden=[0.0, 1.0], noise=pp.Gaussian(1.0))
-    estimate = recover(model, pp.simulate(model, 1), "ols")
+    estimate = recover(pp.simulate(model, 1), model, "ols")
     assert "0 of 2 agents, rank 1" in str(estimate)
     assert "not identified" in str(estimate)
     assert np.isinf(estimate.std).all()
@@ -59,7 +59,7 @@ def test_unidentified_agents_are_said_to_be() -> None:
 def test_unknown_method() -> None:
     model = small_model()
     with pytest.raises(pp.errors.InvalidInputError, match=r"must be one of ols, innovations.* got 'olz'"):
-        recover(model, pp.simulate(model, 2), "olz")
+        recover(pp.simulate(model, 2), model, "olz")
 
 
 def test_uniform_prior_matches_moments() -> None:
@@ -107,6 +107,6 @@ def test_priors_refuse(case: str) -> None:
 def test_priors_of_other_agents_are_refused() -> None:
     model = small_model()
     with pytest.raises(pp.errors.InvalidInputError, match="one for each of the 7 agents, got 3 of them"):
-        recover(model, pp.simulate(model, STEPS), prior=Prior([0.0, 1.0, 2.0], 1.0))
+        recover(pp.simulate(model, STEPS), model, prior=Prior([0.0, 1.0, 2.0], 1.0))
     with pytest.raises(pp.errors.InvalidInputError, match="from a lower to a higher"):
         Prior.uniform(1.0, 0.0)

@@ -40,7 +40,7 @@ def test_what_does_not_move_is_the_paper_s_own_model(noise: str) -> None:
         for view in ("all", "some agents", "gaps"):
             for method in METHODS:
                 if view == "all" or method not in NEEDS_ALL:
-                    one, other = (recover(m, run, method, VIEWS[view]) for m in (base, still))
+                    one, other = (recover(run, m, method, VIEWS[view]) for m in (base, still))
                     assert_same(one, other, 1e-10)
             one_told, other_told = (information(m, STEPS, VIEWS[view]) for m in (base, still))
             np.testing.assert_allclose(other_told.bound, one_told.bound, rtol=1e-10)
@@ -55,9 +55,9 @@ def test_a_prior_gives_the_conditional_law(kind: str, noise: str, start: str) ->
     run = pp.simulate(model, STEPS, 2, seed=2)
     joint = Joint.of(model, STEPS)
     for view in ("all", "some agents", "gaps", "rounded"):
-        mean, covariance = joint.given(outputs_of(model, run, VIEWS[view]), 0.3, 0.8).hidden()
+        mean, covariance = joint.given(outputs_of(run, model, VIEWS[view]), 0.3, 0.8).hidden()
         for method in ("gls", "kalman", *(["innovations"] if view == "all" else [])):
-            found = recover(model, run, method, VIEWS[view], PRIOR)
+            found = recover(run, model, method, VIEWS[view], PRIOR)
             np.testing.assert_allclose(found.value, mean, atol=1e-7)
             np.testing.assert_allclose(found.covariance @ np.eye(AGENTS), covariance, atol=1e-7)
 
@@ -68,7 +68,7 @@ def test_regressions_are_their_dense_formulas(kind: str, noise: str) -> None:
     model = extended(kind, noise)
     run = pp.simulate(model, STEPS, 3, seed=4)
     for view in ("all", "gaps"):
-        data = outputs_of(model, run, VIEWS[view])
+        data = outputs_of(run, model, VIEWS[view])
         Q, L, blur, y = Joint.of(model, STEPS).seen(data)
         V = L @ L.T + blur
         last = np.arange(len(V))[-data.seen.agents.size :]
@@ -83,7 +83,7 @@ def test_regressions_are_their_dense_formulas(kind: str, noise: str) -> None:
                 continue
             G = np.linalg.solve(q.T @ W @ q, q.T @ W)
             spread = G @ (V if method != "snapshot" else V[np.ix_(last, last)]) @ G.T
-            found = recover(model, run, method, VIEWS[view])
+            found = recover(run, model, method, VIEWS[view])
             np.testing.assert_allclose(found.value.T, G @ y[rows], rtol=1e-6, atol=1e-7)
             np.testing.assert_allclose(found.covariance @ np.eye(AGENTS), spread, rtol=1e-6, atol=1e-8)
 
@@ -94,9 +94,9 @@ def test_errors_have_the_stated_size_whatever_the_method(kind: str, noise: str) 
     model = extended(kind, noise)
     run = pp.simulate(model, STEPS, 2000, seed=11)
     for method in METHODS:
-        assert_unbiased_with_its_covariance(recover(model, run, method), model)
+        assert_unbiased_with_its_covariance(recover(run, model, method), model)
     for method in ("ols", "kalman"):
-        assert_unbiased_with_its_covariance(recover(model, run, method, VIEWS["some agents"]), model)
+        assert_unbiased_with_its_covariance(recover(run, model, method, VIEWS["some agents"]), model)
 
 
 @pytest.mark.parametrize("view", CONDITIONED)
@@ -104,7 +104,7 @@ def test_errors_have_the_stated_size_whatever_the_method(kind: str, noise: str) 
 @pytest.mark.parametrize("kind", KINDS)
 def test_information_is_that_of_the_joint_law(kind: str, noise: str, view: str) -> None:
     model = extended(kind, noise, "given" if view == "late" else "hidden")
-    data = outputs_of(model, pp.simulate(model, STEPS), VIEWS[view])
+    data = outputs_of(pp.simulate(model, STEPS), model, VIEWS[view])
     Q, L, blur, _ = Joint.of(model, STEPS).seen(data)
     J = Q.T @ np.linalg.solve(L @ L.T + blur, Q)
     told = information(model, STEPS, VIEWS[view])
@@ -120,7 +120,7 @@ def test_forgetting_bounds_what_can_ever_be_known() -> None:
         np.testing.assert_allclose(information(model, steps).bound, expected, rtol=1e-10)
     np.testing.assert_allclose(information(model, 3000).bound, sigma**2 * (1 - keep), rtol=1e-10)
     run = pp.simulate(model, 3000, seed=1)
-    np.testing.assert_allclose(recover(model, run).variance, sigma**2 * (1 - keep), rtol=1e-10)
+    np.testing.assert_allclose(recover(run, model).variance, sigma**2 * (1 - keep), rtol=1e-10)
     assert retention(model, 1).information[0] == pytest.approx(1 / (1 - keep), rel=1e-9)
     # Rates that sum to a finite number leave part of x₀ for ever, and with it knowledge without bound.
     brief = replace(model, adaptation=pp.Adaptation("0.5/t^2"))
@@ -141,7 +141,7 @@ def test_a_held_mask_is_undone_where_opinions_fade_from_under_it(start: str) -> 
     run = pp.simulate(model, STEPS, 3, seed=1)
     fading = FACTORS > 0
     for method in ("innovations", "gls", "kalman"):
-        found = recover(model, run, method)
+        found = recover(run, model, method)
         np.testing.assert_allclose(found.variance[fading], 0.0, atol=1e-12)
         np.testing.assert_allclose(found.value[:, fading], np.tile(model.x0[fading], (3, 1)), atol=1e-7)
         if start == "given":
@@ -156,19 +156,19 @@ def test_large_networks_take_another_road_to_the_same_place(kind: str, start: st
     model = extended(kind, "by agent", start, **at_once)
     run = with_holes(pp.simulate(model, STEPS, 2, seed=3), 0.2)
     for view, prior in (("some agents", None), ("gaps", PRIOR), ("rounded", None), ("some with their start", PRIOR)):
-        data = outputs_of(model, run, VIEWS[view])
+        data = outputs_of(run, model, VIEWS[view])
         assert_same(kalman(model, data, prior), sparse_estimate(model, data, prior, "kalman"), 1e-7)
 
 
 def test_many_agents_go_the_sparse_way_by_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
     model = random_model(30, noise=pp.Gaussian(1.0), adaptation=0.05)
     run, view = pp.simulate(model, 10, 2, seed=1), Observation(agents=range(3, 30))
-    dense = recover(model, run, "kalman", view)
+    dense = recover(run, model, "kalman", view)
     monkeypatch.setattr(import_module("peerpressure.recovery._kalman"), "FILTER_LIMIT", 10)
-    assert_same(dense, recover(model, run, "kalman", view), 1e-7)
+    assert_same(dense, recover(run, model, "kalman", view), 1e-7)
     correlated = replace(model, noise=pp.Gaussian(1.0, temporal=pp.AR1(0.5)))
     with pytest.raises(pp.errors.TooLargeError, match="adapt need white noise"):
-        recover(correlated, run, "kalman", view)
+        recover(run, correlated, "kalman", view)
 
 
 @pytest.mark.parametrize("prior", [None, Prior(0.2, 0.5)])
@@ -177,7 +177,7 @@ def test_complete_outputs_of_a_large_network_that_gives_way(
 ) -> None:
     rates = pp.Adaptation(0.1, np.linspace(0, 1, 60))
     model = random_model(60, noise=pp.Gaussian(0.8, temporal=pp.AR1(0.3)), adaptation=rates)
-    data = outputs_of(model, pp.simulate(model, 12, 2, seed=1))
+    data = outputs_of(pp.simulate(model, 12, 2, seed=1), model)
     dense = innovations(model, data, prior)
     monkeypatch.setattr(import_module("peerpressure.recovery._innovations"), "DENSE_LIMIT", 10)
     large = innovations(model, data, prior)
@@ -189,7 +189,7 @@ def test_p_values_are_uniform_and_another_rate_is_noticed() -> None:
     model = extended("both", "ar1")
     run = pp.simulate(model, 30, 1500, seed=8)
     for method in ("innovations", "kalman", "ols"):
-        found = recover(model, run, method)
+        found = recover(run, model, method)
         assert found.goodness_of_fit is not None
         assert found.diagnostics is not None
         for p in (found.diagnostics.tests["size"], found.diagnostics.tests["steps"]):
@@ -199,13 +199,13 @@ def test_p_values_are_uniform_and_another_rate_is_noticed() -> None:
         assert np.mean(found.goodness_of_fit < 0.1) < 0.1 + 5 * np.sqrt(0.09 / 1500)
     longer = pp.simulate(model, 1000, seed=1)
     for other in (replace(model, adaptation=None), replace(model, adaptation=pp.Adaptation(0.3, FACTORS[::-1]))):
-        p = recover(other, longer).goodness_of_fit
+        p = recover(longer, other).goodness_of_fit
         assert p is not None
         assert p[0] < 1e-4
 
 
 def test_outputs_that_bounded_noise_cannot_have_made_are_refused() -> None:
     model = extended("adapting alike", pp.noise.Uniform(0.1))
-    recover(model, pp.simulate(model, 20))
+    recover(pp.simulate(model, 20), model)
     with pytest.raises(pp.errors.InvalidInputError, match="no hidden opinion explains"):
-        recover(model, pp.simulate(replace(model, adaptation=None), 20))
+        recover(pp.simulate(replace(model, adaptation=None), 20), model)

@@ -39,7 +39,7 @@ def test_every_law_has_its_own_maximum(kind: str, law: str) -> None:
     model = extended(kind, LAWS[law], "given")
     run = pp.simulate(model, 25, seed=3)
     assert run.states is not None
-    best = recover(model, run, "likelihood").value[0]
+    best = recover(run, model, "likelihood").value[0]
     height = log_density(model, run.states[0], best)
     for step in (1e-3, -1e-3, 0.1, -0.1, 1.0, -1.0):
         assert (log_density(model, run.states[0], best + step) <= height + 1e-9).all()
@@ -49,10 +49,10 @@ def test_bounded_laws_leave_an_interval_or_a_point() -> None:
     uniform = extended("both", pp.noise.Uniform(0.4), "given")
     run = pp.simulate(uniform, 25, seed=3)
     assert run.states is not None
-    assert np.isfinite(log_density(uniform, run.states[0], recover(uniform, run, "likelihood").value[0])).all()
+    assert np.isfinite(log_density(uniform, run.states[0], recover(run, uniform, "likelihood").value[0])).all()
     coin = replace(uniform, noise=pp.noise.Rademacher(0.4))
     tossed = pp.simulate(coin, 25, 3, seed=3)
-    np.testing.assert_allclose(recover(coin, tossed, "likelihood").value, np.tile(coin.x0, (3, 1)), atol=1e-8)
+    np.testing.assert_allclose(recover(tossed, coin, "likelihood").value, np.tile(coin.x0, (3, 1)), atol=1e-8)
 
 
 def test_an_output_that_was_adopted_unseen_ends_what_an_agent_tells() -> None:
@@ -61,8 +61,8 @@ def test_an_output_that_was_adopted_unseen_ends_what_an_agent_tells() -> None:
     assert run.states is not None
     states = run.states.copy()
     states[:, 5] = np.nan
-    gap = recover(model, pp.Trajectory(**(vars(run) | {"states": states})), "likelihood")
-    early = recover(model, run, "likelihood", Observation(times=range(1, 5)))
+    gap = recover(pp.Trajectory(**(vars(run) | {"states": states})), model, "likelihood")
+    early = recover(run, model, "likelihood", Observation(times=range(1, 5)))
     moving = FACTORS > 0
     np.testing.assert_allclose(gap.variance[moving], early.variance[moving])
     # Who never adapts has adopted nothing, and goes on telling after the gap.
@@ -72,7 +72,7 @@ def test_an_output_that_was_adopted_unseen_ends_what_an_agent_tells() -> None:
 def test_coverage_of_a_law_whose_noise_grows_as_opinions_fade() -> None:
     model = extended("adapting alike", pp.Laplace(0.5), "given", adaptation=0.02)
     run = pp.simulate(model, 60, 2000, seed=4)
-    estimate = recover(model, run, "likelihood")
+    estimate = recover(run, model, "likelihood")
     ratio = (estimate.residuals() ** 2).mean(axis=0) / estimate.variance
     # The variance is that of large samples, from which a median of sixty draws is a few per cent away.
     assert (np.abs(ratio - 1) < 0.15 + 5 * np.sqrt(5 / 2000)).all()
@@ -82,6 +82,6 @@ def test_who_is_always_alone_does_not_tell_how_stubborn_it_is() -> None:
     events = [(1, 0, 1), (1, 1, 2), (9, 2, 3)]
     network = pp.TemporalNetwork.from_events(events, n=4)
     model = pp.Model(network, hidden=[0.0, 1.0, 2.0, 3.0], noise=pp.Gaussian(0.3), start=np.zeros(4))
-    found = fit(model, outputs_of(model, pp.simulate(model, 8, seed=2)), ("stubbornness",))
+    found = fit(outputs_of(pp.simulate(model, 8, seed=2), model), model, ("stubbornness",))
     assert np.isfinite(found.parameters["stubbornness"].std[0, :3]).all()
     assert np.isinf(found.parameters["stubbornness"].std[0, 3])

@@ -44,7 +44,7 @@ def test_the_filter_is_generalised_least_squares(noise: str, start: str, prior: 
     run = pp.simulate(model, STEPS, 3, seed=2)
     for view in VIEWS.values():
         for seen in (run, with_holes(run, 0.3)):
-            data = outputs_of(model, seen, view)
+            data = outputs_of(seen, model, view)
             assert_same(kalman(model, data, PRIORS[prior]), gls(model, data, PRIORS[prior]))
 
 
@@ -52,7 +52,7 @@ def test_the_filter_is_generalised_least_squares(noise: str, start: str, prior: 
 @pytest.mark.parametrize("noise", NOISES)
 def test_complete_outputs_need_no_filter(noise: str, start: str) -> None:
     model = small_model(noise, start)
-    data = outputs_of(model, pp.simulate(model, 40, 3, seed=3))
+    data = outputs_of(pp.simulate(model, 40, 3, seed=3), model)
     for prior in PRIORS.values():
         one, other = kalman(model, data, prior), innovations(model, data, prior)
         np.testing.assert_allclose(one.value, other.value, atol=1e-8)
@@ -63,9 +63,9 @@ def test_gains_that_vanish_in_the_last_digits_do_no_harm() -> None:
     model = random_model(6, 1, noise=pp.Gaussian(1.0), pressure=pp.StretchedExponential(), start=np.zeros(6))
     run = pp.simulate(model, 3000, 4, seed=4)
     assert model.update(3000).gain.max() < 1e-14
-    early = outputs_of(model, run, Observation(times=range(1, 801)))
+    early = outputs_of(run, model, Observation(times=range(1, 801)))
     np.testing.assert_allclose(kalman(model, early).value, innovations(model, early).value, atol=1e-6)
-    late = kalman(model, outputs_of(model, run))
+    late = kalman(model, outputs_of(run, model))
     assert (late.std < 1 / np.sqrt(1000)).all()
     assert (np.abs(late.residuals()) < 5 * late.std).all()
 
@@ -73,7 +73,7 @@ def test_gains_that_vanish_in_the_last_digits_do_no_harm() -> None:
 def test_stated_covariance_is_the_true_one() -> None:
     model = small_model("ar1")
     run = with_holes(pp.simulate(model, STEPS, 4000, seed=7), 0.2, seed=3)
-    estimate = kalman(model, outputs_of(model, run, Observation(agents=[0, 2, 3, 4, 6])))
+    estimate = kalman(model, outputs_of(run, model, Observation(agents=[0, 2, 3, 4, 6])))
     who = estimate.identified
     errors = estimate.residuals()[:, who]
     stated = np.asarray(estimate.covariance)[np.ix_(who, who)]
@@ -85,7 +85,7 @@ def test_agents_that_look_alike_are_not_told_apart() -> None:
     model = pp.Model(pp.networks.star(6), np.arange(6.0), [1.0, 1.0, 1.0, 1.0, 2.0, 3.0], noise=pp.Gaussian(1.0))
     run = pp.simulate(model, 30, 3, seed=1)
     hub = max(model.network.labels, key=lambda label: model.network.degrees[model.network.index(label)])
-    data = outputs_of(model, run, Observation(agents=[hub]))
+    data = outputs_of(run, model, Observation(agents=[hub]))
     for method in (gls, kalman):
         estimate = method(model, data)
         np.testing.assert_array_equal(estimate.identified, [True, False, False, False, True, True])
@@ -101,7 +101,7 @@ def test_agents_that_look_alike_are_not_told_apart() -> None:
 
 def test_news_travels_one_edge_a_step() -> None:
     model = pp.Model(pp.networks.path(6), np.zeros(6), noise=pp.Gaussian(1.0), start=np.zeros(6))
-    data = outputs_of(model, pp.simulate(model, 4), Observation(agents=[0]))
+    data = outputs_of(pp.simulate(model, 4), model, Observation(agents=[0]))
     np.testing.assert_array_equal(kalman(model, data).identified, [True, True, True, True, False, False])
 
 
@@ -132,7 +132,7 @@ def everything(model: pp.Model, data: Outputs, steps: int) -> tuple[Array, Array
 def test_the_smoother_is_the_dense_conditional_law(noise: str, rounding: float) -> None:
     model = small_model(noise, "given")
     view = Observation(agents=[0, 2, 3, 6], times=[1, 2, 5, 6, 8], rounding=rounding)
-    data = outputs_of(model, with_holes(pp.simulate(model, STEPS, 3, seed=4), 0.1), view)
+    data = outputs_of(with_holes(pp.simulate(model, STEPS, 3, seed=4), 0.1), model, view)
     B, c, L = everything(model, data, data.seen.last)
     prior = Prior(0.1, 0.7)
     mean = np.concatenate([np.full(AGENTS, 0.1), c + B @ np.full(AGENTS, 0.1)])
@@ -150,7 +150,7 @@ def test_the_smoother_is_the_dense_conditional_law(noise: str, rounding: float) 
     gain = np.linalg.solve(V, joint[where]).T
     centre = mean[:, None] + gain @ (data.values[:, data.present].T - mean[where][:, None])
     spread = joint - gain @ joint[where]
-    path = kalman_smoother(model, data, prior)
+    path = kalman_smoother(data, model, prior)
     for t in path.times:
         block = slice(AGENTS * (1 + t), AGENTS * (2 + t))
         np.testing.assert_allclose(path.public.mean[:, t].T, centre[block], atol=1e-7)
@@ -165,15 +165,15 @@ def test_the_filter_knows_at_each_time_what_is_known_by_then(noise: str, prior: 
     model = small_model(noise)
     run = pp.simulate(model, STEPS, 3, seed=5)
     agents = [0, 2, 3, 6]
-    path = kalman_filter(model, outputs_of(model, run, Observation(agents=agents)), PRIORS[prior])
+    path = kalman_filter(outputs_of(run, model, Observation(agents=agents)), model, PRIORS[prior])
     for t in range(1, STEPS + 1):
-        until = outputs_of(model, run, Observation(agents=agents, times=range(1, t + 1)))
+        until = outputs_of(run, model, Observation(agents=agents, times=range(1, t + 1)))
         whole = gls(model, until, PRIORS[prior])
         np.testing.assert_array_equal(path.hidden.identified[t], whole.identified)
         np.testing.assert_allclose(path.hidden.variance[t], whole.variance, atol=1e-8)
         who = whole.identified
         np.testing.assert_allclose(path.hidden.mean[:, t, who], whole.value[:, who], atol=1e-8)
-        smooth = kalman_smoother(model, until, PRIORS[prior])
+        smooth = kalman_smoother(until, model, PRIORS[prior])
         np.testing.assert_allclose(smooth.public.variance[t], path.public.variance[t], atol=1e-8)
     np.testing.assert_allclose(path.public.std[1:, agents], 0.0, atol=1e-7)
     assert run.states is not None
@@ -183,7 +183,7 @@ def test_the_filter_knows_at_each_time_what_is_known_by_then(noise: str, prior: 
 def test_beliefs_about_unseen_states_are_calibrated() -> None:
     model = small_model("white")
     run = pp.simulate(model, STEPS, 3000, seed=6)
-    path = kalman_smoother(model, outputs_of(model, run, Observation(agents=[0, 2, 3, 4, 6])))
+    path = kalman_smoother(outputs_of(run, model, Observation(agents=[0, 2, 3, 4, 6])), model)
     assert run.states is not None
     error = (run.states[:, 4] - path.public.mean[:, 4])[:, [1, 5]] / path.public.std[4, [1, 5]]
     assert (np.abs((error**2).mean(axis=0) - 1) < 5 * np.sqrt(2 / 3000)).all()
@@ -192,7 +192,7 @@ def test_beliefs_about_unseen_states_are_calibrated() -> None:
 def test_outputs_of_another_model_are_refused_where_noise_leaves_no_room() -> None:
     model = pp.Model(pp.networks.path(4), np.arange(4.0))
     other = pp.Model(pp.networks.path(4), np.arange(4.0), stubbornness=3.0)
-    data = outputs_of(other, pp.simulate(model, 20))
+    data = outputs_of(pp.simulate(model, 20), other)
     for method in (gls, kalman):
         with pytest.raises(pp.errors.InvalidInputError, match="follow the model"):
             method(other, data)
@@ -201,7 +201,7 @@ def test_outputs_of_another_model_are_refused_where_noise_leaves_no_room() -> No
 def test_beliefs_over_time_must_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("peerpressure.resources.free_memory", lambda: Memory(10**9))
     model = pp.Model(pp.networks.cycle(400), np.zeros(400), noise=pp.Gaussian(1.0))
-    data = outputs_of(model, pp.simulate(model, 400))
+    data = outputs_of(pp.simulate(model, 400), model)
     for path in (kalman_filter, kalman_smoother):
         with pytest.raises(pp.errors.TooLargeError, match="kalman"):
-            path(model, data)
+            path(data, model)

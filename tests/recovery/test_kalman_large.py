@@ -29,7 +29,7 @@ def test_elimination_is_the_dense_filter(noise: str, start: str, prior: str) -> 
     # Each view meets every noise, start and prior, with and without missing outputs.
     odd = NOISY.index(noise) + list(STARTS).index(start) + list(PRIORS).index(prior)
     for k, view in enumerate(VIEWS.values(), start=odd):
-        data = outputs_of(model, with_holes(run, 0.3) if k % 2 else run, view)
+        data = outputs_of(with_holes(run, 0.3) if k % 2 else run, model, view)
         dense = kalman(model, data, PRIORS[prior])
         assert_same(sparse_estimate(model, data, PRIORS[prior], "kalman"), dense)
 
@@ -37,7 +37,7 @@ def test_elimination_is_the_dense_filter(noise: str, start: str, prior: str) -> 
 @pytest.mark.parametrize("correlated", [False, True])
 def test_iterations_are_the_dense_solution(correlated: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     model = random_model(60, 4, noise=pp.Gaussian(0.7, temporal=pp.AR1(0.4) if correlated else "white"))
-    data = outputs_of(model, pp.simulate(model, 15, 2, seed=3), Observation(agents=range(50)))
+    data = outputs_of(pp.simulate(model, 15, 2, seed=3), model, Observation(agents=range(50)))
     for prior in (None, Prior(0.2, 1.5)):
         dense = sparse_estimate(model, data, prior, "kalman")
         with monkeypatch.context() as patch:
@@ -54,7 +54,7 @@ def test_iterations_find_what_is_not_identified(name: str, monkeypatch: pytest.M
     network = pp.networks.path(n) if name == "path" else pp.networks.star(n)
     model = pp.Model(network, np.linspace(0, 1, n), noise=pp.Gaussian(0.5), start=np.zeros(n))
     seen = range(n - 10) if name == "path" else [0, *range(4, n)]
-    data = outputs_of(model, pp.simulate(model, 4, 2, seed=3), Observation(agents=seen))
+    data = outputs_of(pp.simulate(model, 4, 2, seed=3), model, Observation(agents=seen))
     dense = kalman(model, data)
     monkeypatch.setattr(_sparse_kalman, "DENSE_LIMIT", 0)
     found = sparse_estimate(model, data, None, "kalman")
@@ -73,7 +73,7 @@ def test_a_start_that_is_partly_missing_is_estimated_where_it_is() -> None:
     assert run.states is not None
     states = run.states.copy()
     states[:, 0, 5] = np.nan
-    estimate = recover(model, replace(run, states=states), "kalman", Observation(sees_start=True))
+    estimate = recover(replace(run, states=states), model, "kalman", Observation(sees_start=True))
     assert estimate.rank == n
     # x₀ of agent 5 is in its own noisy outputs, and in those of its two neighbours at step 1, 1/3 each like its own.
     np.testing.assert_allclose(estimate.variance_of([5, 6]), [0.25 / 6, 0.0], rtol=1e-9)
@@ -85,10 +85,10 @@ def test_large_networks_take_the_sparse_way_and_keep_their_word() -> None:
     run = pp.simulate(model, 20, 40, seed=5)
     hidden = np.random.default_rng(1).permutation(n)[:80]
     view = Observation(agents=[i for i in range(n) if i not in set(hidden.tolist())])
-    estimate = recover(model, run, "kalman", view, Prior(0.0, 1.0))
+    estimate = recover(run, model, "kalman", view, Prior(0.0, 1.0))
     assert (estimate.variance[hidden] > estimate.variance.min()).all()
     assert (estimate.variance < 1.0).all()
-    plain = recover(model, run, "kalman", view)
+    plain = recover(run, model, "kalman", view)
     who = plain.identified & (plain.variance < 100)
     assert who.sum() > n - 80
     score = plain.residuals()[:, who] ** 2 / plain.variance[who]
@@ -97,7 +97,7 @@ def test_large_networks_take_the_sparse_way_and_keep_their_word() -> None:
 
 def test_complete_outputs_of_a_large_network_stay_sparse() -> None:
     model = random_model(2500, 2, noise=pp.Gaussian(1.0), weighted=False)
-    data = outputs_of(model, pp.simulate(model, 10, 2, seed=5))
+    data = outputs_of(pp.simulate(model, 10, 2, seed=5), model)
     one, other = kalman(model, data), innovations(model, data)
     np.testing.assert_allclose(one.value, other.value, atol=1e-7)
     np.testing.assert_allclose(one.variance_of([0, 7]), other.variance_of([0, 7]), rtol=1e-7)
@@ -106,7 +106,7 @@ def test_complete_outputs_of_a_large_network_stay_sparse() -> None:
 def test_agents_of_whom_nothing_is_seen_are_named() -> None:
     n = FILTER_LIMIT + 20
     model = pp.Model(pp.networks.path(n), np.zeros(n), noise=pp.Gaussian(1.0), start=np.zeros(n))
-    data = outputs_of(model, pp.simulate(model, 4), Observation(agents=range(n - 10)))
+    data = outputs_of(pp.simulate(model, 4), model, Observation(agents=range(n - 10)))
     np.testing.assert_array_equal(np.flatnonzero(~kalman(model, data).identified), np.arange(n - 7, n))
 
 
@@ -117,7 +117,7 @@ def test_agents_of_whom_nothing_is_seen_are_named() -> None:
 def test_large_networks_need_fresh_noise(noise: pp.noise.Noise, what: str) -> None:
     n = FILTER_LIMIT + 1
     model = pp.Model(pp.networks.cycle(n), np.zeros(n), noise=noise)
-    data = outputs_of(model, pp.simulate(model, 3), Observation(agents=range(9)))
+    data = outputs_of(pp.simulate(model, 3), model, Observation(agents=range(9)))
     with pytest.raises(pp.errors.TooLargeError, match=what):
         kalman(model, data)
 
@@ -125,7 +125,7 @@ def test_large_networks_need_fresh_noise(noise: pp.noise.Noise, what: str) -> No
 def test_too_wide_a_front_is_refused_before_any_work() -> None:
     n = 4000
     model = pp.Model(pp.networks.cycle(n), np.zeros(n), noise=pp.Gaussian(1.0))
-    data = outputs_of(model, pp.simulate(model, 3), Observation(agents=range(100)))
+    data = outputs_of(pp.simulate(model, 3), model, Observation(agents=range(100)))
     with pytest.raises(pp.errors.TooLargeError, match="observe more agents"):
         kalman(model, data)
 
@@ -133,7 +133,7 @@ def test_too_wide_a_front_is_refused_before_any_work() -> None:
 def test_a_correlated_prior_needs_a_small_network() -> None:
     n = 2100
     model = pp.Model(pp.networks.cycle(n), np.zeros(n), noise=pp.Gaussian(1.0))
-    data = outputs_of(model, pp.simulate(model, 3), Observation(agents=range(n - 1)))
+    data = outputs_of(pp.simulate(model, 3), model, Observation(agents=range(n - 1)))
     correlated = Prior(0.0, np.eye(n) + 0.1)
     with pytest.raises(pp.errors.TooLargeError, match="variances"):
         kalman(model, data, correlated)

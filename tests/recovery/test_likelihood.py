@@ -38,7 +38,7 @@ def four(noise: pp.noise.Noise) -> pp.Model:
 def test_estimates_are_unbiased_with_the_variance_of_theory(law: str) -> None:
     model = four(LAWS[law])
     replicates = REPLICATES // 5 if law == "custom" else REPLICATES
-    estimate = likelihood(model, outputs_of(model, pp.simulate(model, 150, replicates, seed=2)))
+    estimate = likelihood(model, outputs_of(pp.simulate(model, 150, replicates, seed=2), model))
     error = estimate.residuals() / estimate.std
     assert (np.abs(error.mean(axis=0)) < 5 * 1.2 / np.sqrt(replicates)).all()
     kurtosis = 6 if law.startswith("uniform") else 3.5
@@ -48,7 +48,7 @@ def test_estimates_are_unbiased_with_the_variance_of_theory(law: str) -> None:
 
 def test_the_median_halves_the_variance_of_the_mean_under_laplace_noise() -> None:
     model = four(pp.Laplace(1.0))
-    data = outputs_of(model, pp.simulate(model, 400, REPLICATES, seed=3))
+    data = outputs_of(pp.simulate(model, 400, REPLICATES, seed=3), model)
     ratio = np.mean(likelihood(model, data).residuals() ** 2) / np.mean(
         METHODS["innovations"].estimate(model, data, None).residuals() ** 2
     )
@@ -59,12 +59,12 @@ def test_the_error_under_uniform_noise_falls_like_one_over_time() -> None:
     model = four(pp.noise.Uniform(1.0))
     run = pp.simulate(model, 800, 600, seed=4)
     errors = [
-        float(np.sqrt(np.mean(recover(model, run, "innovations").residuals() ** 2)))
+        float(np.sqrt(np.mean(recover(run, model, "innovations").residuals() ** 2)))
         if steps is None
         else float(
             np.sqrt(
                 np.mean(
-                    likelihood(model, outputs_of(model, run, Observation(times=range(1, steps + 1)))).residuals() ** 2
+                    likelihood(model, outputs_of(run, model, Observation(times=range(1, steps + 1)))).residuals() ** 2
                 )
             )
         )
@@ -77,7 +77,7 @@ def test_the_error_under_uniform_noise_falls_like_one_over_time() -> None:
 def test_student_reaches_its_bound() -> None:
     nu = 3.0
     model = four(pp.StudentT(1.0, df=nu))
-    data = outputs_of(model, pp.simulate(model, 300, REPLICATES, seed=5))
+    data = outputs_of(pp.simulate(model, 300, REPLICATES, seed=5), model)
     bound = (nu - 2) / nu * (nu + 3) / (nu + 1) / 299
     estimate = likelihood(model, data)
     np.testing.assert_allclose(estimate.variance, bound, rtol=1e-12)
@@ -87,15 +87,15 @@ def test_student_reaches_its_bound() -> None:
 def test_coin_flips_are_undone_exactly() -> None:
     model = four(pp.noise.Rademacher(0.7))
     run = pp.simulate(model, 60, 20, seed=6)
-    estimate = likelihood(model, outputs_of(model, run))
+    estimate = likelihood(model, outputs_of(run, model))
     np.testing.assert_allclose(estimate.residuals(), 0.0, atol=1e-10)
     assert (estimate.std < 1e-8).all()
-    brief = outputs_of(model, pp.simulate(model, 3, 4000, seed=7))
+    brief = outputs_of(pp.simulate(model, 3, 4000, seed=7), model)
     short = likelihood(model, brief)
     np.testing.assert_allclose(short.variance, 0.7**2 / 2)
     assert abs(np.mean(short.residuals() ** 2) / (0.7**2 / 2) - 1) < 5 / np.sqrt(short.value.size)
     growing = four(pp.noise.Rademacher(0.7, time_scale=pp.Linear()))
-    exact = likelihood(growing, outputs_of(growing, pp.simulate(growing, 3, 50, seed=8)))
+    exact = likelihood(growing, outputs_of(pp.simulate(growing, 3, 50, seed=8), growing))
     np.testing.assert_allclose(exact.residuals(), 0.0, atol=1e-10)
     assert (exact.variance == 0).all()
 
@@ -104,7 +104,7 @@ def test_gaussian_noise_needs_nothing_else_than_the_filter() -> None:
     for noise in ("white", "ar1", "frozen"):
         model = small_model(noise)
         for view in VIEWS.values():
-            data = outputs_of(model, pp.simulate(model, 9, 2, seed=1), view)
+            data = outputs_of(pp.simulate(model, 9, 2, seed=1), model, view)
             one, other = likelihood(model, data, Prior(0.0, 1.0)), kalman(model, data, Prior(0.0, 1.0))
             np.testing.assert_allclose(one.value, other.value, atol=1e-8)
             assert one.method == "likelihood"
@@ -113,9 +113,9 @@ def test_gaussian_noise_needs_nothing_else_than_the_filter() -> None:
 def test_only_steps_seen_from_beginning_to_end_count() -> None:
     model = random_model(12, 3, noise=pp.Laplace(0.7), start=np.zeros(12))
     run = pp.simulate(model, 50, 3, seed=2)
-    whole = likelihood(model, outputs_of(model, run))
+    whole = likelihood(model, outputs_of(run, model))
     seen = [i for i in range(12) if i != 11]
-    partial = likelihood(model, outputs_of(model, run, Observation(agents=seen)))
+    partial = likelihood(model, outputs_of(run, model, Observation(agents=seen)))
     near = set(model.network.adjacency[[11]].indices.tolist()) | {11}
     # At step 1 the start is known, so that whoever is seen himself has one step that is seen whole.
     np.testing.assert_array_equal(np.flatnonzero(~partial.identified), [11])
@@ -125,21 +125,21 @@ def test_only_steps_seen_from_beginning_to_end_count() -> None:
     assert run.states is not None
     states = run.states.copy()
     states[:, 20, 0] = np.nan
-    holed = likelihood(model, outputs_of(model, replace(run, states=states)))
+    holed = likelihood(model, outputs_of(replace(run, states=states), model))
     assert holed.identified.all()
     assert holed.variance[0] > whole.variance[0]
 
 
 def test_an_agent_without_noise_is_known() -> None:
     model = four(pp.Laplace(np.array([0.0, 1.0, 1.0, 1.0])))
-    estimate = likelihood(model, outputs_of(model, pp.simulate(model, 20, 3, seed=1)))
+    estimate = likelihood(model, outputs_of(pp.simulate(model, 20, 3, seed=1), model))
     np.testing.assert_allclose(estimate.residuals()[:, 0], 0.0, atol=1e-9)
     assert estimate.variance[0] == 0
 
 
 def test_a_prior_is_combined_in_the_best_linear_way() -> None:
     model = four(pp.Laplace(0.7))
-    data = outputs_of(model, pp.simulate(model, 10, 3, seed=1))
+    data = outputs_of(pp.simulate(model, 10, 3, seed=1), model)
     plain = likelihood(model, data)
     shrunk = likelihood(model, data, Prior(0.2, 0.5))
     share = 0.5 / (0.5 + plain.variance)
@@ -170,7 +170,7 @@ def test_the_weighted_median_minimises_the_weighted_distance(values: list[float]
 def test_laws_without_a_likelihood_here_are_refused(noise: pp.noise.Noise, match: str) -> None:
     model = four(noise)
     with pytest.raises(pp.errors.InvalidInputError, match=match):
-        likelihood(model, outputs_of(model, pp.simulate(model, 9)))
+        likelihood(model, outputs_of(pp.simulate(model, 9), model))
 
 
 @pytest.mark.parametrize("noise", [pp.noise.Uniform(0.1), pp.noise.Rademacher(0.1)])
@@ -178,20 +178,20 @@ def test_outputs_that_bounded_noise_cannot_make_are_refused(noise: pp.noise.Nois
     model = four(noise)
     run = pp.simulate(four(pp.Gaussian(1.0)), 30)
     with pytest.raises(pp.errors.InvalidInputError, match="can make"):
-        likelihood(model, outputs_of(model, run))
+        likelihood(model, outputs_of(run, model))
 
 
 def test_rounded_outputs_have_no_exact_likelihood() -> None:
     model = four(pp.Laplace(1.0))
     with pytest.raises(pp.errors.InvalidInputError, match="kalman"):
-        likelihood(model, outputs_of(model, pp.simulate(model, 9), Observation(rounding=0.1)))
+        likelihood(model, outputs_of(pp.simulate(model, 9), model, Observation(rounding=0.1)))
 
 
 @pytest.mark.parametrize(("law", "steps"), [(law, 3) for law in LAWS] + [("laplace", 12)])
 def test_intervals_cover_at_any_number_of_steps(law: str, steps: int) -> None:
     model = four(LAWS[law])
     replicates = 200
-    estimate = likelihood(model, outputs_of(model, pp.simulate(model, steps, replicates, seed=12)))
+    estimate = likelihood(model, outputs_of(pp.simulate(model, steps, replicates, seed=12), model))
     for level in (0.5, 0.95):
         low, high = estimate.interval(level)
         share = np.mean((low <= model.x0) & (model.x0 <= high))
@@ -202,7 +202,7 @@ def test_an_interval_is_that_of_the_normalised_likelihood() -> None:
     model = four(pp.Laplace(0.7))
     run = pp.simulate(model, 6, 2, seed=3)
     assert run.states is not None
-    low, high = likelihood(model, outputs_of(model, run)).interval(0.9)
+    low, high = likelihood(model, outputs_of(run, model)).interval(0.9)
     # Directly: the noise that each x₀ implies, step by step, on a fine grid.
     x = np.linspace(-12, 12, 200_001)
     for row, states in enumerate(run.states):
@@ -220,15 +220,15 @@ def test_an_interval_is_that_of_the_normalised_likelihood() -> None:
 
 def test_intervals_where_there_is_no_noise_no_output_or_a_choice_of_two() -> None:
     silent = four(pp.Laplace(np.array([0.0, 1.0, 1.0, 1.0])))
-    estimate = likelihood(silent, outputs_of(silent, pp.simulate(silent, 20, 3, seed=1)))
+    estimate = likelihood(silent, outputs_of(pp.simulate(silent, 20, 3, seed=1), silent))
     low, high = estimate.interval()
     np.testing.assert_array_equal(low[:, 0], high[:, 0])
     assert (low[:, 1:] < high[:, 1:]).all()
     model = four(pp.Laplace(1.0))
-    partial = likelihood(model, outputs_of(model, pp.simulate(model, 9), Observation(agents=[0, 1])))
+    partial = likelihood(model, outputs_of(pp.simulate(model, 9), model, Observation(agents=[0, 1])))
     low, high = partial.interval()
     np.testing.assert_array_equal(np.isinf(high - low)[0], ~partial.identified)
     coin = four(pp.noise.Rademacher(0.7))
-    low, high = likelihood(coin, outputs_of(coin, pp.simulate(coin, 3, 200, seed=7))).interval()
+    low, high = likelihood(coin, outputs_of(pp.simulate(coin, 3, 200, seed=7), coin)).interval()
     assert ((low - 1e-9 <= coin.x0) & (coin.x0 <= high + 1e-9)).all()
     assert {round(float(w), 6) for w in np.unique((high - low).round(6))} == {0.0, 1.4}

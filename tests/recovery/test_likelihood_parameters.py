@@ -43,7 +43,7 @@ def truth(model: pp.Model, name: str) -> Any:
 def test_parameters_are_found_and_their_errors_are_calibrated(case: str) -> None:
     pressure, unknown = CASES[case]
     model = six(pressure)
-    found = fit(model, outputs_of(model, pp.simulate(model, 80, REPLICATES, seed=3)), unknown)
+    found = fit(outputs_of(pp.simulate(model, 80, REPLICATES, seed=3), model), model, unknown)
     for name, parameter in found.parameters.items():
         inside = (parameter.low <= truth(model, name)) & (truth(model, name) <= parameter.high)
         assert inside.mean() > 0.6
@@ -55,8 +55,8 @@ def test_parameters_are_found_and_their_errors_are_calibrated(case: str) -> None
 
 def test_with_nothing_unknown_it_is_the_average_of_innovations() -> None:
     model = six(pp.Linear())
-    data = outputs_of(model, pp.simulate(model, 30, 3, seed=1))
-    one, other = fit(model, data).estimate, innovations(model, data)
+    data = outputs_of(pp.simulate(model, 30, 3, seed=1), model)
+    one, other = fit(data, model).estimate, innovations(model, data)
     np.testing.assert_allclose(one.value, other.value, atol=1e-9)
     np.testing.assert_allclose(one.variance, other.variance, atol=1e-9)
 
@@ -65,17 +65,17 @@ def test_noise_by_agent_is_known_up_to_its_size() -> None:
     std = np.linspace(0.2, 1.2, 6)
     model = six(pp.Linear(), noise=pp.Gaussian(3 * std))
     data = outputs_of(
-        six(pp.Linear(), noise=pp.Gaussian(std)), pp.simulate(six(pp.Linear(), noise=pp.Gaussian(std)), 200, 2)
+        pp.simulate(six(pp.Linear(), noise=pp.Gaussian(std)), 200, 2), six(pp.Linear(), noise=pp.Gaussian(std))
     )
-    parameter = fit(model, data, ["std"]).parameters["std"]
+    parameter = fit(data, model, ["std"]).parameters["std"]
     assert parameter.value.shape == (2, 6)
     assert (np.abs(parameter.value - std) < 4 * parameter.std).all()
 
 
 def test_who_sees_the_start_knows_x0_and_finds_the_rest() -> None:
     model = six(pp.Linear(0.4), start="hidden")
-    data = outputs_of(model, pp.simulate(model, 100, 4, seed=2), Observation(sees_start=True))
-    found = fit(model, data, ("std", "stubbornness"))
+    data = outputs_of(pp.simulate(model, 100, 4, seed=2), model, Observation(sees_start=True))
+    found = fit(data, model, ("std", "stubbornness"))
     np.testing.assert_allclose(found.estimate.residuals(), 0.0, atol=1e-12)
     s = found.parameters["stubbornness"]
     # 6 agents in 4 replicates: 95 % of 24, within four standard errors.
@@ -88,7 +88,7 @@ def test_agents_seen_too_little_are_named() -> None:
     assert run.states is not None
     states = run.states.copy()
     states[:, 1:, 5] = np.nan
-    found = fit(model, outputs_of(model, replace(run, states=states)), ("stubbornness",))
+    found = fit(outputs_of(replace(run, states=states), model), model, ("stubbornness",))
     assert not found.identifiable.any()
     assert np.isinf(found.hidden.std[:, 5]).all()
     np.testing.assert_array_equal(np.isinf(found.parameters["stubbornness"].std[0]), ~found.estimate.identified)
@@ -96,16 +96,16 @@ def test_agents_seen_too_little_are_named() -> None:
 
 def test_the_estimate_alone_and_with_a_prior() -> None:
     model = six(pp.Linear(0.4))
-    data = outputs_of(model, pp.simulate(model, 40, 2, seed=2))
+    data = outputs_of(pp.simulate(model, 40, 2, seed=2), model)
     joint = likelihood(model, data, unknown=("std",))
-    np.testing.assert_allclose(joint.value, fit(model, data, ("std",)).estimate.value)
+    np.testing.assert_allclose(joint.value, fit(data, model, ("std",)).estimate.value)
     assert "std" in joint.note
     assert (likelihood(model, data, Prior(0.0, 0.1), ("std",)).variance < joint.variance).all()
 
 
 def test_a_fit_reads_as_a_table_and_as_a_line() -> None:
     model = six(pp.Linear(0.4))
-    found = fit(model, outputs_of(model, pp.simulate(model, 40, 2, seed=2)), ("std", "stubbornness"))
+    found = fit(outputs_of(pp.simulate(model, 40, 2, seed=2), model), model, ("std", "stubbornness"))
     table = found.to_dataframe()
     assert list(table.columns) == ["parameter", "agent", "replicate", "value", "std", "low", "high", "identified"]
     assert len(table) == 2 + 2 * 6
@@ -131,12 +131,12 @@ def test_a_fit_reads_as_a_table_and_as_a_line() -> None:
 def test_what_outputs_cannot_settle_is_refused(pressure: pp.schedules.Schedule, unknown: Any, match: str) -> None:
     model = six(pressure)
     with pytest.raises(pp.errors.InvalidInputError, match=match):
-        fit(model, outputs_of(model, pp.simulate(model, 20)), unknown)
+        fit(outputs_of(pp.simulate(model, 20), model), model, unknown)
 
 
 def test_an_offset_sets_the_unit_of_stubbornness() -> None:
     model = six(pp.Linear(0.3, 2.0))
-    found = fit(model, outputs_of(model, pp.simulate(model, 200, 2, seed=1)), ("slope", "stubbornness"))
+    found = fit(outputs_of(pp.simulate(model, 200, 2, seed=1), model), model, ("slope", "stubbornness"))
     slope = found.parameters["slope"]
     assert ((slope.low < 0.3) & (slope.high > 0.3)).all()
 
@@ -145,20 +145,20 @@ def test_an_offset_sets_the_unit_of_stubbornness() -> None:
 def test_too_few_steps_are_refused(steps: int, unknown: tuple[str, ...]) -> None:
     model = six(pp.Linear())
     with pytest.raises(pp.errors.InvalidInputError, match="observe longer"):
-        fit(model, outputs_of(model, pp.simulate(model, steps)), unknown)
+        fit(outputs_of(pp.simulate(model, steps), model), model, unknown)
 
 
 def test_a_fit_needs_something_to_find_and_a_network_that_fits(monkeypatch: pytest.MonkeyPatch) -> None:
     model = six(pp.Linear(), start="hidden")
     with pytest.raises(pp.errors.InvalidInputError, match="something must be unknown"):
-        fit(model, outputs_of(model, pp.simulate(model, 9), Observation(sees_start=True)))
+        fit(outputs_of(pp.simulate(model, 9), model, Observation(sees_start=True)), model)
     monkeypatch.setattr(_likelihood, "FIT_NUMBERS", 50)
     with pytest.raises(pp.errors.TooLargeError, match="50 outputs"):
-        fit(model, outputs_of(model, pp.simulate(model, 9)), ("std",))
+        fit(outputs_of(pp.simulate(model, 9), model), model, ("std",))
 
 
 @pytest.mark.parametrize("noise", [pp.Laplace(1.0), pp.Gaussian(1.0, temporal="frozen"), pp.NoNoise()])
 def test_parameters_need_gaussian_noise_that_changes(noise: pp.noise.Noise) -> None:
     model = six(pp.Linear(), noise=noise)
     with pytest.raises(pp.errors.InvalidInputError, match="Gaussian noise that every agent has"):
-        fit(model, outputs_of(model, pp.simulate(model, 20)), ("std",))
+        fit(outputs_of(pp.simulate(model, 20), model), model, ("std",))

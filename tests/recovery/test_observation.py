@@ -83,7 +83,7 @@ def test_refuses(case: str) -> None:
 
 
 def test_outputs_are_a_view_where_they_can_be() -> None:
-    data = outputs_of(NAMED, RUN)
+    data = outputs_of(RUN, NAMED)
     assert RUN.states is not None
     assert np.shares_memory(data.values, RUN.states)
     assert data.complete
@@ -95,11 +95,11 @@ def test_outputs_follow_recorded_agents_in_any_order() -> None:
     full = pp.simulate(model, STEPS, 2, seed=1)
     part = pp.simulate(model, STEPS, 2, seed=1, record=pp.Record(agents=[5, 0, 3]))
     assert full.states is not None
-    np.testing.assert_array_equal(outputs_of(model, part).values, full.states[:, 1:, [0, 3, 5]])
+    np.testing.assert_array_equal(outputs_of(part, model).values, full.states[:, 1:, [0, 3, 5]])
     view = Observation(agents=[0, 5])
-    np.testing.assert_array_equal(outputs_of(model, part, view).values, outputs_of(model, full, view).values)
+    np.testing.assert_array_equal(outputs_of(part, model, view).values, outputs_of(full, model, view).values)
     with pytest.raises(pp.errors.InvalidInputError, match=r"among the 3 recorded ones, got 1, 6 \(2 in all\)"):
-        outputs_of(model, part, Observation(agents=[0, 1, 6]))
+        outputs_of(part, model, Observation(agents=[0, 1, 6]))
 
 
 def test_a_run_that_goes_on_is_seen_late() -> None:
@@ -107,8 +107,8 @@ def test_a_run_that_goes_on_is_seen_late() -> None:
     first = pp.simulate(model, 4, seed=1)
     second = pp.simulate(model, 5, seed=1, start=first)
     whole = pp.simulate(model, 9, seed=1)
-    late = recover(model, whole, "ols", Observation(first_step=4))
-    np.testing.assert_allclose(recover(model, second, "ols").value, late.value)
+    late = recover(whole, model, "ols", Observation(first_step=4))
+    np.testing.assert_allclose(recover(second, model, "ols").value, late.value)
 
 
 def _changed(**parts: Any) -> pp.Trajectory:
@@ -136,7 +136,7 @@ def test_outputs_refuse_what_does_not_fit() -> None:
     ]
     for model, run, view, words in cases:
         with pytest.raises(pp.errors.InvalidInputError, match=words):
-            outputs_of(model, run, view)
+            outputs_of(run, model, view)
 
 
 def test_the_start_of_some_may_be_missing() -> None:
@@ -146,7 +146,7 @@ def test_the_start_of_some_may_be_missing() -> None:
     states[:, 0, [2, 4]] = np.nan
     part = pp.Trajectory(**(vars(run) | {"states": states}))
     for method in ("innovations", "ols", "gls"):
-        estimate = recover(model, part, method, Observation(sees_start=True))
+        estimate = recover(part, model, method, Observation(sees_start=True))
         known = np.setdiff1d(np.arange(7), [2, 4])
         np.testing.assert_array_equal(estimate.value[:, known], states[:, 0, known])
         assert (estimate.variance[known] == 0).all()
@@ -171,12 +171,12 @@ def test_a_run_is_rounded_to_the_grid_of_the_observer(case: str, dtype: Any) -> 
     states = np.array([[np.zeros(len(values)), values]], dtype=dtype)
     part = pp.Trajectory(**(vars(run) | {"states": states}))
     look = Observation(rounding=spacing)
-    seen = outputs_of(model, part, look).values
+    seen = outputs_of(part, model, look).values
     assert seen.dtype == dtype
     np.testing.assert_allclose(seen[0, 0], np.array(expected, dtype=dtype), rtol=1e-6, atol=1e-7)
     # Once rounded, they stay as they are.
     again = pp.Trajectory(**(vars(run) | {"states": np.concatenate([states[:, :1], seen], axis=1)}))
-    np.testing.assert_array_equal(outputs_of(model, again, look).values, seen)
+    np.testing.assert_array_equal(outputs_of(again, model, look).values, seen)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -191,10 +191,10 @@ def test_outputs_that_came_rounded_stay_as_they_are(least: float, spacing: float
     states = np.array([[[float(f"{least + spacing * k:.4f}") for k in row] for row in digits[0]]], dtype=dtype)
     states[0, 2, 7] = np.nan
     part = pp.Trajectory(**(vars(run) | {"states": states}))
-    np.testing.assert_array_equal(outputs_of(model, part, Observation(rounding=spacing)).values, states[:, 1:])
+    np.testing.assert_array_equal(outputs_of(part, model, Observation(rounding=spacing)).values, states[:, 1:])
     # A single value between makes it a run to be rounded.
     states[0, 3, 3] += dtype(0.3 * spacing)
-    rounded = outputs_of(model, part, Observation(rounding=spacing)).values
+    rounded = outputs_of(part, model, Observation(rounding=spacing)).values
     on_grid = spacing * np.rint(states[:, 1:].astype(np.float64) / spacing)
     np.testing.assert_allclose(rounded, on_grid.astype(dtype), rtol=1e-6)
 
@@ -206,19 +206,19 @@ def test_who_rounds_does_not_matter() -> None:
     by_hand = pp.Trajectory(**(vars(run) | {"states": 0.25 * np.rint(run.states / 0.25)}))
     for look in (Observation(rounding=0.25), Observation(agents=[1, 4], rounding=0.25, sees_start=True)):
         for method in ("kalman", "ols", "gls"):
-            ours, theirs = (recover(model, one, method, look) for one in (run, by_hand))
+            ours, theirs = (recover(one, model, method, look) for one in (run, by_hand))
             np.testing.assert_allclose(ours.value, theirs.value, atol=1e-12)
-            assert not np.allclose(ours.value, recover(model, run, method, replace(look, rounding=0.0)).value)
+            assert not np.allclose(ours.value, recover(run, model, method, replace(look, rounding=0.0)).value)
 
 
 def test_a_rounded_start_is_compared_with_the_one_that_is_given() -> None:
     model = pp.Model(NAMED.network, NAMED.hidden, start=[0.13, 0.31, 0.9])
     run = pp.simulate(model, 5)
     look = Observation(sees_start=True, rounding=0.5)
-    np.testing.assert_array_equal(outputs_of(model, run, look).seen.times, np.arange(1, 6))
+    np.testing.assert_array_equal(outputs_of(run, model, look).seen.times, np.arange(1, 6))
     other = pp.Model(NAMED.network, NAMED.hidden, start=[0.13, 0.31, 1.9])
     with pytest.raises(pp.errors.InvalidInputError, match="must show it at step 0"):
-        outputs_of(other, run, look)
+        outputs_of(run, other, look)
 
 
 def test_a_start_that_is_left_out_is_said() -> None:
@@ -230,21 +230,21 @@ def test_a_start_that_is_left_out_is_said() -> None:
     unseen[:, 0] = np.nan
     gone = pp.Trajectory(**(vars(run) | {"states": unseen}))
     said = {
-        "default": recover(model, run),
-        "some": recover(model, run, "kalman", Observation(agents=[1, 2])),
-        "rounded": recover(model, run, "ols", Observation(rounding=0.1)),
-        "last step": recover(model, run, "snapshot"),
+        "default": recover(run, model),
+        "some": recover(run, model, "kalman", Observation(agents=[1, 2])),
+        "rounded": recover(run, model, "ols", Observation(rounding=0.1)),
+        "last step": recover(run, model, "snapshot"),
     }
     for name, estimate in said.items():
         assert "sees_start" in estimate.note, name
         assert "sees_start" in str(estimate), name
     silent = {
-        "seen": recover(model, run, "ols", Observation(agents=[1], sees_start=True)),
-        "chosen": recover(model, run, "ols", Observation(times=range(1, 5))),
-        "later": recover(model, run, "ols", Observation(first_step=1)),
-        "given": recover(small_model(start="given"), given),
-        "missing": recover(model, gone),
-        "resumed": recover(model, late, "ols"),
+        "seen": recover(run, model, "ols", Observation(agents=[1], sees_start=True)),
+        "chosen": recover(run, model, "ols", Observation(times=range(1, 5))),
+        "later": recover(run, model, "ols", Observation(first_step=1)),
+        "given": recover(given, small_model(start="given")),
+        "missing": recover(gone, model),
+        "resumed": recover(late, model, "ols"),
     }
     for name, estimate in silent.items():
         assert "sees_start" not in estimate.note, name
@@ -253,5 +253,5 @@ def test_a_start_that_is_left_out_is_said() -> None:
 def test_rounding_coarser_than_the_noise_is_said() -> None:
     for pressure, spacing, coarse in ((pp.Constant(0.1), 0.1, False), (pp.Constant(0.1), 1.5, True), ("t", 0.3, True)):
         model = pp.Model(pp.networks.cycle(5), np.arange(5.0), pressure=pressure, noise=pp.Gaussian(0.5))
-        estimate = recover(model, pp.simulate(model, 9, seed=1), "kalman", Observation(rounding=spacing))
+        estimate = recover(pp.simulate(model, 9, seed=1), model, "kalman", Observation(rounding=spacing))
         assert ("approximate" in estimate.note) == coarse

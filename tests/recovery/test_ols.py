@@ -36,7 +36,7 @@ def test_sweeps_are_the_dense_regression(noise: str, start: str, view: str) -> N
     np.testing.assert_allclose(V, weighted.T @ cov @ weighted, atol=1e-12)
     full = VIEWS[view].resolve(model, run.times).times
     assert np.array_equal(full, design.seen.times)
-    np.testing.assert_allclose(design.observed(outputs_of(model, run, VIEWS[view])).reshape(y.shape), y, atol=1e-12)
+    np.testing.assert_allclose(design.observed(outputs_of(run, model, VIEWS[view])).reshape(y.shape), y, atol=1e-12)
 
 
 @pytest.mark.parametrize(("steps", "exact", "printed"), [(100, 1.59903, 2.19033), (1000, 1.70100, 2.14457)])
@@ -44,7 +44,7 @@ def test_two_agents(steps: int, exact: float, printed: float) -> None:
     """The difference of two agents has f_t = (t+1)e_t = ε_t − f_{t−1}, which gives the variance in closed form."""
     model = pp.Model(pp.networks.k2(), hidden=[1.0, 2.0], noise=pp.Gaussian(1.0))
     run = pp.simulate(model, steps, 20, seed=1)
-    estimate = recover(model, run, "ols")
+    estimate = recover(run, model, "ols")
     np.testing.assert_allclose(estimate.variance, exact, rtol=1e-5)
     design = dense_design(model, run, Observation())
     np.testing.assert_allclose(np.linalg.inv(design.matrices()[0]).diagonal(), printed, rtol=1e-5)
@@ -62,18 +62,18 @@ def test_homoskedastic_covariance_is_the_textbooks() -> None:
     run = pp.simulate(model, STEPS, seed=2)
     Q, _, y = dense_regression(model, run, Observation())
     x, rss, _, _ = np.linalg.lstsq(Q, y[:, 0], rcond=None)
-    estimate = recover(model, run, "ols")
+    estimate = recover(run, model, "ols")
     np.testing.assert_allclose(estimate.value[0], x, atol=1e-9)
     textbook = rss[0] / (Q.shape[0] - Q.shape[1]) * np.linalg.inv(Q.T @ Q)
     assert estimate.homoskedastic_covariance is not None
     np.testing.assert_allclose(estimate.homoskedastic_covariance, textbook, rtol=1e-7)
-    assert recover(model, run, "wls").homoskedastic_covariance is None
+    assert recover(run, model, "wls").homoskedastic_covariance is None
 
 
 @pytest.mark.parametrize("start", ["hidden", "given"])
 def test_conjugate_gradients_agree_with_normal_equations(start: str, monkeypatch: pytest.MonkeyPatch) -> None:
     model = random_model(50, noise=pp.Gaussian(1.0), start="hidden" if start == "hidden" else np.ones(50))
-    data = outputs_of(model, pp.simulate(model, 40, 3, seed=1))
+    data = outputs_of(pp.simulate(model, 40, 3, seed=1), model)
     dense = METHODS["ols"].estimate(model, data, None)
     as_if_large(monkeypatch)
     large = METHODS["ols"].estimate(model, data, None)
@@ -99,7 +99,7 @@ def test_single_variances_are_those_of_the_dense_regression(
     Q, cov, y = dense_regression(model, run, VIEWS[view])
     G = np.linalg.inv(Q.T @ Q)
     as_if_large(monkeypatch)
-    data = outputs_of(model, run, VIEWS[view])
+    data = outputs_of(run, model, VIEWS[view])
     large = METHODS["ols"].estimate(model, data, None)
     free = data.seen.free
     np.testing.assert_allclose(large.value[:, free].T, G @ Q.T @ y, atol=1e-6)
@@ -114,7 +114,7 @@ def test_a_single_variance_takes_one_solution(monkeypatch: pytest.MonkeyPatch) -
     module = import_module("peerpressure.recovery._regression")
     as_if_large(monkeypatch)
     model = random_model(40, noise=pp.Gaussian(1.0))
-    large = METHODS["ols"].estimate(model, outputs_of(model, pp.simulate(model, 10, seed=1)), None)
+    large = METHODS["ols"].estimate(model, outputs_of(pp.simulate(model, 10, seed=1), model), None)
     solved, solve = [], module.NormalEquations.solve
 
     def counting(self: Any, rhs: Any) -> Any:
@@ -131,7 +131,7 @@ def test_a_single_variance_takes_one_solution(monkeypatch: pytest.MonkeyPatch) -
 def test_few_steps_precondition_many(start: str, steps: int, monkeypatch: pytest.MonkeyPatch) -> None:
     module = import_module("peerpressure.recovery._regression")
     model = random_model(300, noise=pp.Gaussian(1.0), start="hidden" if start == "hidden" else np.ones(300))
-    data = outputs_of(model, pp.simulate(model, steps, seed=1))
+    data = outputs_of(pp.simulate(model, steps, seed=1), model)
     design = module.design_of(model, data)
     products, forward = [0], module.RegressionDesign.forward
 
@@ -155,9 +155,9 @@ def test_unidentified_agents_of_a_large_network_are_named(monkeypatch: pytest.Mo
     # Leaves of a star that are not observed enter the outputs only through their sum.
     model = pp.Model(pp.networks.star(12), np.linspace(0, 1, 12), noise=pp.Gaussian(0.5))
     run, look = pp.simulate(model, 20, seed=1), Observation(agents=range(9))
-    dense = recover(model, run, "ols", look)
+    dense = recover(run, model, "ols", look)
     as_if_large(monkeypatch)
-    large = recover(model, run, "ols", look)
+    large = recover(run, model, "ols", look)
     np.testing.assert_array_equal(large.identified, np.arange(12) < 9)
     np.testing.assert_array_equal(large.identified, dense.identified)
     assert large.rank == dense.rank == 10
@@ -170,9 +170,9 @@ def test_unidentified_agents_of_a_large_network_are_named(monkeypatch: pytest.Mo
 def test_the_rank_of_a_large_network_is_a_bound_where_much_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
     model = pp.Model(pp.networks.star(12), np.linspace(0, 1, 12), noise=pp.Gaussian(0.5))
     run, look = pp.simulate(model, 20, seed=1), Observation(agents=range(6))
-    dense = recover(model, run, "ols", look)
+    dense = recover(run, model, "ols", look)
     as_if_large(monkeypatch)
-    large = recover(model, run, "ols", look)
+    large = recover(run, model, "ols", look)
     np.testing.assert_array_equal(large.identified, dense.identified)
     assert dense.rank == 7
     assert large.rank == 6
@@ -185,7 +185,7 @@ def test_weights_are_the_inverse_variances() -> None:
     Q, cov, y = dense_regression(model, run, VIEWS["some agents"])
     W = np.diag(1 / cov.diagonal())
     G = np.linalg.inv(Q.T @ W @ Q)
-    estimate = recover(model, run, "wls", VIEWS["some agents"])
+    estimate = recover(run, model, "wls", VIEWS["some agents"])
     np.testing.assert_allclose(estimate.value[0], G @ Q.T @ W @ y[:, 0], rtol=1e-6, atol=1e-8)
     np.testing.assert_allclose(estimate.covariance @ np.eye(7), G @ Q.T @ W @ cov @ W @ Q @ G, rtol=1e-6, atol=1e-9)
 
@@ -196,15 +196,15 @@ def test_large_networks_are_refused_where_a_dense_matrix_is_needed(monkeypatch: 
     run = pp.simulate(model, STEPS)
     for method, prior in (("wls", None), ("snapshot", None), ("ols", Prior(0.0, 1.0))):
         with pytest.raises(pp.errors.TooLargeError, match="at most 5 agents, got 7"):
-            recover(model, run, method, prior=prior)
+            recover(run, model, method, prior=prior)
 
 
 def test_snapshot_uses_the_last_step_alone() -> None:
     model = small_model()
     run = pp.simulate(model, STEPS, 2, seed=1)
     last = Observation(times=[STEPS])
-    ours = recover(model, run, "snapshot")
-    np.testing.assert_allclose(ours.value, recover(model, run, "snapshot", last).value)
+    ours = recover(run, model, "snapshot")
+    np.testing.assert_allclose(ours.value, recover(run, model, "snapshot", last).value)
     Q, cov, y = dense_regression(model, run, last)
     J = Q.T @ np.linalg.solve(cov, Q)
     np.testing.assert_allclose(ours.value.T, np.linalg.solve(J, Q.T @ np.linalg.solve(cov, y)), rtol=1e-6)

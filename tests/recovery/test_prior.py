@@ -31,13 +31,13 @@ def test_priors_are_matched_by_label(mean: Any, variance: Any) -> None:
     assert list(MODEL.network.labels) == NAMES
     named = Prior(mean, variance)
     for method in ("innovations", "kalman", "ols", "gls"):
-        found, expected = (recover(MODEL, RUN, method, prior=prior) for prior in (named, PLAIN))
+        found, expected = (recover(RUN, MODEL, method, prior=prior) for prior in (named, PLAIN))
         np.testing.assert_allclose(found.value, expected.value, rtol=1e-12)
         np.testing.assert_allclose(found.variance, expected.variance, rtol=1e-12)
     ratios = [exposure(MODEL, 5, prior=prior).table["ratio"] for prior in (named, PLAIN)]
     np.testing.assert_allclose(ratios[0], ratios[1], rtol=1e-12)
-    data = outputs_of(MODEL, RUN)
-    paths = [kalman_filter(MODEL, data, prior).hidden.mean for prior in (named, PLAIN)]
+    data = outputs_of(RUN, MODEL)
+    paths = [kalman_filter(data, MODEL, prior).hidden.mean for prior in (named, PLAIN)]
     np.testing.assert_allclose(paths[0], paths[1], rtol=1e-12)
 
 
@@ -56,7 +56,7 @@ def test_people_who_are_not_in_the_network_are_left_out() -> None:
 )
 def test_what_cannot_be_matched_is_refused(mean: Any, variance: Any, words: str) -> None:
     with pytest.raises(InvalidInputError, match=words):
-        recover(MODEL, RUN, prior=Prior(mean, variance))
+        recover(RUN, MODEL, prior=Prior(mean, variance))
 
 
 def test_names_are_given_for_both_or_none_and_once() -> None:

@@ -29,7 +29,7 @@ def test_a_frozen_mask_seen_through_one_agent_is_not_undone_beyond_rounding(meth
         noise=pp.Gaussian(1.0, temporal="frozen"),
         adaptation=0.1,
     )
-    estimate = recover(model, pp.simulate(model, steps, seed=seed), method, Observation(agents=[0]))
+    estimate = recover(pp.simulate(model, steps, seed=seed), model, method, Observation(agents=[0]))
     known = estimate.identified
     assert (np.abs(estimate.residuals()[0, known]) <= 6 * estimate.std[known]).all()
 
@@ -41,7 +41,7 @@ def test_beliefs_over_time_know_their_rounding_errors(follow: Callable[..., Any]
         pp.networks.complete(6), hidden=rng.random(6), noise=pp.Gaussian(1.0, temporal="frozen"), adaptation=0.1
     )
     run = pp.simulate(model, 40, replicates=2, seed=0)
-    path = follow(model, outputs_of(model, run, Observation(agents=[0])))
+    path = follow(outputs_of(run, model, Observation(agents=[0])), model)
     assert path.hidden.mean.shape == (2, 41, 6)
     off = np.abs(path.hidden.mean[0] - model.x0)
     assert (off[path.hidden.identified] <= 6 * path.hidden.std[path.hidden.identified]).all()
@@ -65,12 +65,12 @@ def test_public_and_current_opinions_behind_a_frozen_mask_are_never_certain_and_
     run, look = pp.simulate(model, steps, seed=3), Observation(agents=seen)
     assert run.states is not None
     assert run.final.hidden is not None
-    path = follow(model, outputs_of(model, run, look))
+    path = follow(outputs_of(run, model, look), model)
     known, slack = path.public.identified, 1e-9 * np.abs(run.states).max()
     assert (np.abs(path.public.mean[0] - run.states[0])[known] <= 6 * path.public.std[known] + slack).all()
     assert known[1:, seen].all()
     np.testing.assert_array_equal(path.public.mean[0, 1:, seen], run.states[0, 1:, seen])
-    current = recover(model, run, "kalman", look, target="current")
+    current = recover(run, model, "kalman", look, target="current")
     who = current.identified
     assert (np.abs(current.residuals(run.final.hidden)[0, who]) <= 6 * current.std[who] + slack).all()
 
@@ -90,7 +90,7 @@ def test_a_frozen_mask_is_undone_as_far_as_double_precision_goes(method: str) ->
         adaptation=1e-3,
     )
     run = pp.simulate(model, 100, seed=1)
-    estimate = recover(model, run, method, Observation(agents=[0, 1, 5]))
+    estimate = recover(run, model, method, Observation(agents=[0, 1, 5]))
     np.testing.assert_array_equal(estimate.identified, [True, True, False, False, False, True])
     assert (np.abs(estimate.residuals()[0, [0, 1, 5]]) < 1e-6).all()
     assert (estimate.std[[0, 1, 5]] < 1e-6).all()
@@ -101,7 +101,7 @@ def test_the_condition_counts_exact_facts() -> None:
     hidden = np.linspace(0.1, 0.9, 5)
     model = pp.Model(pp.networks.path(5), hidden, noise=pp.NoNoise(), start=np.zeros(5), pressure=1.0)
     run = pp.simulate(model, 5)
-    everyone, one = (recover(model, run, "kalman", Observation(agents=agents)) for agents in (range(5), [0]))
+    everyone, one = (recover(run, model, "kalman", Observation(agents=agents)) for agents in (range(5), [0]))
     # With outputs of 0 to 4 moved to the other side, rows of one agent are those of g and of powers of C.
     gain, C = model.update(1).gain, model.update(1).coupling.toarray()
     kept = np.eye(5)
@@ -138,7 +138,7 @@ def test_errors_stay_within_what_an_estimate_says_of_itself(method: str) -> None
     for case in range(60):
         model, run, look = random_case(rng, case)
         try:
-            estimate = recover(model, run, method, look)
+            estimate = recover(run, model, method, look)
         except pp.PeerPressureError:
             continue  # this method does not take this view
         known = estimate.identified
@@ -153,7 +153,7 @@ def test_the_rounding_of_single_precision_is_counted() -> None:
     model = pp.Model(pp.networks.path(4), hidden=[0.1, 0.5, 0.7, 0.2], noise=pp.NoNoise())
     double, single = (pp.simulate(model, 30, dtype=dtype) for dtype in (np.float64, np.float32))
     look = Observation(agents=[0])
-    fine, coarse = (recover(model, run, "kalman", look) for run in (double, single))
+    fine, coarse = (recover(run, model, "kalman", look) for run in (double, single))
     assert (np.abs(coarse.residuals()[0]) <= 6 * coarse.std).all()
     assert (np.abs(fine.residuals()[0]) <= 6 * fine.std).all()
     assert (coarse.std[1:] > 1e6 * fine.std[1:]).all()
@@ -163,7 +163,7 @@ def test_the_rounding_of_single_precision_is_counted() -> None:
 def test_everything_but_rounding_is_what_the_method_itself_says(method: str) -> None:
     model = pp.Model(pp.networks.star(5), hidden=np.linspace(0, 1, 5), noise=pp.Gaussian(0.5))
     run = pp.simulate(model, 20, replicates=2, seed=1)
-    estimate, direct = recover(model, run, method), METHODS[method].estimate(model, outputs_of(model, run), None)
+    estimate, direct = recover(run, model, method), METHODS[method].estimate(model, outputs_of(run, model), None)
     np.testing.assert_allclose(estimate.value, direct.value, rtol=0, atol=1e-12)
     for name in ("covariance", "homoskedastic_covariance", "rank", "condition", "identified"):
         found, expected = (getattr(one, name) for one in (estimate, direct))
@@ -180,7 +180,7 @@ def test_a_large_network_without_noise_keeps_a_sparse_covariance() -> None:
     n = 50_000
     hidden = np.random.default_rng(0).random(n)
     model = pp.Model(pp.networks.cycle(n), hidden=hidden, noise=pp.NoNoise(), start=np.zeros(n))
-    estimate = recover(model, pp.simulate(model, 5))
+    estimate = recover(pp.simulate(model, 5), model)
     # A dense one would take 20 GB.
     assert sparse.issparse(estimate.covariance)
     assert (estimate.std > 0).all()
@@ -191,8 +191,8 @@ def test_a_large_network_without_noise_keeps_a_sparse_covariance() -> None:
 def test_ordinary_estimates_keep_their_exact_covariance(n: int) -> None:
     model = pp.Model(pp.networks.barabasi_albert(n, 2, seed=1), hidden=np.linspace(0, 1, n), noise=pp.Gaussian(0.5))
     run = pp.simulate(model, 20, replicates=3, seed=1)
-    estimate: Any = recover(model, run)
-    direct = METHODS["innovations"].estimate(model, outputs_of(model, run), None)
+    estimate: Any = recover(run, model)
+    direct = METHODS["innovations"].estimate(model, outputs_of(run, model), None)
     np.testing.assert_array_equal(estimate.variance, direct.variance)
     np.testing.assert_allclose(estimate.value, direct.value, rtol=0, atol=1e-12)
     assert estimate.value.shape == (3, n)

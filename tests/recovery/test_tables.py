@@ -22,7 +22,7 @@ def test_a_run_comes_back_from_its_own_table() -> None:
     for name in ("replicates", "times", "agents", "states"):
         np.testing.assert_array_equal(getattr(back, name), getattr(run, name))
     np.testing.assert_array_equal(back.final.public, run.final.public)
-    np.testing.assert_array_equal(recover(MODEL, back).value, recover(MODEL, run).value)
+    np.testing.assert_array_equal(recover(back, MODEL).value, recover(run, MODEL).value)
 
 
 def test_wide_tables_and_files(tmp_path: Path) -> None:
@@ -52,10 +52,10 @@ def test_what_is_missing_becomes_a_gap() -> None:
     part = pp.Trajectory.from_dataframe(rows, MODEL)
     assert part.states is not None
     assert np.isnan(part.states).sum() == 3
-    estimate = recover(MODEL, part, "ols")
+    estimate = recover(part, MODEL, "ols")
     assert estimate.identified.all()
     with pytest.raises(pp.errors.InvalidInputError, match="3 missing ones"):
-        recover(MODEL, part)
+        recover(part, MODEL)
 
 
 def test_agents_and_the_start_may_be_absent() -> None:
@@ -65,7 +65,7 @@ def test_agents_and_the_start_may_be_absent() -> None:
     assert part.labels == ["ann", "cat"]
     assert np.isnan(part.final.public[:, 1]).all()
     view = Observation(agents=["ann", "cat"], first_step=3)
-    np.testing.assert_allclose(recover(MODEL, part, "ols").value, recover(MODEL, run, "ols", view).value)
+    np.testing.assert_allclose(recover(part, MODEL, "ols").value, recover(run, MODEL, "ols", view).value)
 
 
 GOOD: dict[str, list[Any]] = {"time": [1, 1, 2], "agent": ["ann", "bob", "ann"], "public": [0.1, 0.2, 0.3]}
@@ -115,12 +115,12 @@ def test_unreadable_files(content: bytes | None, tmp_path: Path) -> None:
 
 def test_tables_have_the_replicates_numbers_of_the_run() -> None:
     run = pp.simulate(MODEL, 12, replicates=[3, 7], seed=1)
-    found = recover(MODEL, run)
+    found = recover(run, MODEL)
     assert found.diagnostics is not None
     tables = [run.to_dataframe(), found.to_dataframe(), found.diagnostics.to_dataframe()]
     tables += [found.diagnostics.agents, found.diagnostics.lags]
     assert [table["replicate"].unique().tolist() for table in tables] == [[3, 7]] * 5
     # The same rows as of a run of all replicates.
-    every = recover(MODEL, pp.simulate(MODEL, 12, 8, seed=1)).to_dataframe()
+    every = recover(pp.simulate(MODEL, 12, 8, seed=1), MODEL).to_dataframe()
     same = every[every["replicate"].isin([3, 7])].reset_index(drop=True)
     pd.testing.assert_frame_equal(found.to_dataframe(), same, check_dtype=False)

@@ -48,7 +48,7 @@ def test_normal_matrix_and_covariance_are_those_of_dense_algebra(model: Model) -
 
 def test_residuals_are_the_estimators_own(model: Model) -> None:
     run = simulate(model, STEPS, 6, seed=9)
-    estimate = recover(model, run, "ols")
+    estimate = recover(run, model, "ols")
     np.testing.assert_allclose(ols_law(model, STEPS).residuals(6, 9), estimate.residuals(), atol=1e-10)
 
 

@@ -103,7 +103,7 @@ def recover(
             look, prior = scenario.observation(), scenario.prior()
             # Options override [observe], which overrides the defaults.
             methods, wanted = method or asked.methods, target or asked.target
-            found = [recover_opinions(system, run, name, look, prior, wanted) for name in methods]
+            found = [recover_opinions(run, system, name, look, prior, wanted) for name in methods]
             show_stage("testing the fit")
             # The fit is that of the model and not of a method, and so it is tested once.
             found = [replace(one, diagnostics=found[0].diagnostics) for one in found]

@@ -341,7 +341,7 @@ def _estimates(
     facts, arrays, prior = [], Arrays(), built.scenario.prior()
     for method in (built.scenario.observe or Observe()).methods:
         try:
-            estimate = recover(built.system, experiment.run, method, observation, prior, experiment.target)
+            estimate = recover(experiment.run, built.system, method, observation, prior, experiment.target)
         # Cancellation and requests that cannot be answered end the job; another failure concerns one method only.
         except FATAL:
             raise

@@ -279,6 +279,6 @@ def _load_everything() -> None:
     for replicates in (20, 1):
         run = simulate(model, 2, replicates)
     diagnose(model, 2)
-    recover(model, run, "ols")
+    recover(run, model, "ols")
     exposure(model, 2)
     budget(model, 2)

@@ -168,7 +168,7 @@ def _observer(scenario: Scenario) -> Iterator[str]:
     yield f"prior = {_prior(observe.prior)}"
     yield f"for method in {observe.methods!r}:"
     target = "" if observe.target == default.target else f", {observe.target!r}"
-    yield f"    print(pp.recover(model, run, method, observation, prior{target}))"
+    yield f"    print(pp.recover(run, model, method, observation, prior{target}))"
     if observe.unknown_network is not None:
         yield from _inference(observe, observe.unknown_network, scenario.run)
 

@@ -126,7 +126,7 @@ class Experiment:
         # Without an observer in the scenario, the optimal estimator for an observer of all agents and steps.
         methods = ["innovations"] if self.scenario.observe is None else self.scenario.observe.methods
         look, prior = self.scenario.observation(), self.scenario.prior()
-        return {method: recover(self.system, self.run, method, look, prior, self.target) for method in methods}
+        return {method: recover(self.run, self.system, method, look, prior, self.target) for method in methods}
 
     @cached_property
     def inferred_network(self) -> NetworkEstimate:

@@ -8,23 +8,19 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from peerpressure.dates import ROUNDING
-from peerpressure.errors import FileFormatError, InvalidInputError, first_few, message
+from peerpressure.errors import FileFormatError, first_few, message
 from peerpressure.files import naming
 from peerpressure.recording import SCENARIO_WORDS, Record, as_record, in_toml, require_run_memory
 from peerpressure.resources import Memory, amount, require_memory
 from peerpressure.scenario import Scenario
 from peerpressure.simulation import run_size
 from peerpressure.statespace import System
-from peerpressure.storage import by_topic, on_steps, read_frame
+from peerpressure.storage import by_topic, multiples, on_steps, read_frame
 from peerpressure.trajectory import Trajectory
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 class ObservedOutputs(NamedTuple):
@@ -97,7 +93,7 @@ def read_outputs(path: str | Path, system: System, step: str | None = None, orig
     with naming(path, "a file of outputs"):
         frame, words = read_frame(path, model)
         if length is not None and step is None:
-            frame = _multiples(frame, length)
+            frame = multiples(frame, length)
         frame, clock = on_steps(frame, step, origin)
         # A model with topics explains all of them at once.
         topics = {"": frame} if model.network.topics else by_topic(frame)
@@ -109,22 +105,6 @@ def read_outputs(path: str | Path, system: System, step: str | None = None, orig
     if "" not in topics:
         parts.append(f"topics {first_few(map(repr, topics), len(topics))}")
     return ObservedOutputs(runs, "; ".join(parts))
-
-
-def _multiples(frame: pd.DataFrame, step: float) -> pd.DataFrame:
-    """Return the outputs with the number of the step in place of a real time."""
-    import pandas as pd
-
-    # Text that is no number becomes nan, and the negated comparison below reports it like any other time.
-    steps = pd.to_numeric(frame["time"], errors="coerce").to_numpy(dtype=np.float64) / step
-    # Times such as 0.3 at a step of 0.1 are not exact multiples in floating point.
-    off = np.flatnonzero(~(np.abs(steps - np.rint(steps)) <= ROUNDING))
-    if off.size:
-        rule = f"outputs must be seen at multiples of the step {step:g}"
-        got = f"time {frame['time'].iloc[off[0]]} in line {frame.index[off[0]]}"
-        remedy = "set the step of [time] to that of the outputs, or for dates the length of a step"
-        raise InvalidInputError(message(rule, got=got, remedy=remedy))
-    return frame.assign(time=np.rint(steps))
 
 
 # Memory and disk space that a scenario takes, compared with what is free before any work is done.

@@ -397,7 +397,7 @@ def fit_diagnostics(found: FitDiagnostics, replicate: int = 0) -> Figure:
     >>> from peerpressure.plotting import fit_diagnostics
     >>> from peerpressure.recovery import diagnose_fit
     >>> model = Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(1.0))
-    >>> len(fit_diagnostics(diagnose_fit(model, simulate(model, 40, seed=1))).axes)
+    >>> len(fit_diagnostics(diagnose_fit(simulate(model, 40, seed=1), model)).axes)
     4
     """
     residuals, agents, lags = (

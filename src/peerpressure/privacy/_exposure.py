@@ -257,7 +257,7 @@ def _variances(system: System, steps: int, look: Observation | None, priors: Ite
     model = system.model
     noise = Gaussian(model.noise.std, time_scale=model.noise.time_scale, temporal=model.noise.temporal)
     gaussian = system.with_model(replace(model, noise=noise))
-    data = outputs_of(gaussian, _noiseless_run(gaussian, steps), look)
+    data = outputs_of(_noiseless_run(gaussian, steps), gaussian, look)
     if not data.seen.free.size:
         return [np.zeros(model.n) for _ in priors]
     # The methods themselves rather than recover: rounding errors of one run are no protection.

@@ -7,6 +7,7 @@ on any estimate, before a run is observed; ``infer_network`` estimates the netwo
 
 from __future__ import annotations
 
+from peerpressure.recovery._data import observations_of
 from peerpressure.recovery._diagnostics import FitDiagnostics
 from peerpressure.recovery._estimate import Covariance, Estimate, Target
 from peerpressure.recovery._estimators import CONTINUOUS, CURRENT, METHODS, Estimator, Method, recover
@@ -41,6 +42,7 @@ __all__ = [
     "information",
     "kalman_filter",
     "kalman_smoother",
+    "observations_of",
     "outputs_of",
     "recover",
     "who_updated",

@@ -344,7 +344,7 @@ class FitDiagnostics:
     >>> from peerpressure.recovery import diagnose_fit
     >>> model = Model(cycle(6), hidden=range(6), noise=Gaussian(1.0))
     >>> other = Model(cycle(6), hidden=range(6), noise=Gaussian(1.0, temporal=AR1(0.6)))
-    >>> found = diagnose_fit(model, simulate(other, 100, seed=1))
+    >>> found = diagnose_fit(simulate(other, 100, seed=1), model)
     >>> "lags" in found.failing
     True
     """

@@ -115,7 +115,7 @@ class Estimate:
     >>> from peerpressure import Gaussian, Model, recover, simulate
     >>> from peerpressure.networks import k2
     >>> model = Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(1.0), start=[0.0, 0.0])
-    >>> estimate = recover(model, simulate(model, steps=100, seed=1))
+    >>> estimate = recover(simulate(model, steps=100, seed=1), model)
     >>> estimate.std.round(12), estimate.rank
     (array([0.1, 0.1]), 2)
     """

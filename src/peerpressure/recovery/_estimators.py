@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy import sparse
 
 from peerpressure.errors import InvalidInputError, TooLargeError, did_you_mean, message
 from peerpressure.progress import ShouldStop, cancellable
+from peerpressure.recovery._data import refuse_model
 from peerpressure.recovery._digits import grid_note, spacing_of, undeclared_rounding
 from peerpressure.recovery._estimate import Covariance, Estimate, Target, known_estimate, with_rounding_error
 from peerpressure.recovery._innovations import adopted_part, check_complete, innovations, invert, is_invertible
@@ -21,13 +22,15 @@ from peerpressure.recovery._kalman import kalman, last_step
 from peerpressure.recovery._least_squares import SymmetricOperator, few_threads
 from peerpressure.recovery._likelihood import likelihood
 from peerpressure.recovery._limits import PARTIAL_LIMIT, SHARE_TOLERANCE
-from peerpressure.recovery._observation import Observation, Outputs, given_who_updated, outputs_of
+from peerpressure.recovery._observation import Observation, Outputs, observed
 from peerpressure.recovery._prior import Prior
 from peerpressure.recovery._regression import gls, ols, snapshot, wls
 from peerpressure.recovery._residuals import diagnostics_of
 from peerpressure.statespace import System, checked_system, retained, transitions
 from peerpressure.step import Array
-from peerpressure.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from peerpressure.recovery._observation import Data
 
 TARGETS = ("initial", "current")
 # Every method takes a model; those of CONTINUOUS take an SDE as well.
@@ -92,8 +95,8 @@ REGRESSIONS = ("ols", "wls", "gls", "snapshot")
 
 
 def recover(
+    data: Data,
     model: System,
-    trajectory: Trajectory,
     method: str = "innovations",
     observation: Observation | None = None,
     prior: Prior | None = None,
@@ -110,10 +113,10 @@ def recover(
 
     Parameters
     ----------
+    data : Trajectory, Outputs, pandas.DataFrame, xarray.Dataset, array or path
+        A run with recorded states, or observed outputs in any form that `recovery.observations_of` takes.
     model : Model or SDE
         The model that the observer assumes. Steps of an SDE are those of its grid.
-    trajectory : Trajectory
-        A run with recorded states.
     method : str, default "innovations"
         "innovations" inverts the update and averages, the best linear method for complete outputs; "kalman" gives the
         best linear estimate from any outputs; "gls" does so in one dense model; "ols" and "wls" are regressions with
@@ -152,27 +155,27 @@ def recover(
     >>> from peerpressure import Gaussian, Model, recover, simulate
     >>> from peerpressure.networks import k2
     >>> model = Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(1.0))
-    >>> estimate = recover(model, simulate(model, steps=400, seed=1))
+    >>> estimate = recover(simulate(model, steps=400, seed=1), model)
     >>> estimate.std.round(3)
     array([0.05, 0.05])
     """
+    refuse_model(data)
     with cancellable(should_stop), few_threads(checked_system(model).n):
-        return _recover(model, trajectory, method, observation, prior, target)
+        return _recover(data, model, method, observation, prior, target)
 
 
 def _recover(
+    data: Data,
     model: System,
-    trajectory: Trajectory,
     method: str,
     observation: Observation | None,
     prior: Prior | None,
     target: Target,
 ) -> Estimate:
     _check_method(model, method)
-    model = given_who_updated(model, trajectory, observation)
     which = _checked_target(target)
     prior = None if prior is None else prior.in_order(model.network.labels)
-    data = outputs_of(model, trajectory, observation)
+    model, data = observed(data, model, observation)
     # Where opinions are constant, the current ones are x₀, and every method estimates them.
     follows = which == "current" and model.layout.has_hidden
     if not data.seen.free.size and not follows:

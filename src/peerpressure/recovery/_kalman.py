@@ -18,7 +18,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, TypeAlias, final
+from typing import TYPE_CHECKING, Any, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,12 +40,15 @@ from peerpressure.recovery._limits import (
     NOISE_TOLERANCE,
     WRONG_DIGITS,
 )
-from peerpressure.recovery._observation import Outputs
+from peerpressure.recovery._observation import Outputs, observed
 from peerpressure.recovery._prior import Prior
 from peerpressure.recovery._sparse_kalman import sparse_estimate
 from peerpressure.resources import require_memory
-from peerpressure.statespace import System, Transition, checked_system, initial_state, transitions
+from peerpressure.statespace import System, Transition, initial_state, transitions
 from peerpressure.step import Array
+
+if TYPE_CHECKING:
+    from peerpressure.recovery._observation import Data
 
 
 @final
@@ -346,15 +349,15 @@ def kalman(system: System, data: Outputs, prior: Prior | None = None) -> Estimat
     return estimate_of(system.model, data, "kalman", last_step(system, data, prior).information)
 
 
-def kalman_filter(model: System, data: Outputs, prior: Prior | None = None) -> StatePath:
+def kalman_filter(data: Data, model: System, prior: Prior | None = None) -> StatePath:
     """Return the posteriors of x₀, y_t and x_{t+1} at each time t, given the outputs up to t.
 
     Parameters
     ----------
+    data : Trajectory, Outputs, pandas.DataFrame, xarray.Dataset, array or path
+        The observed outputs, from `outputs_of`, or all of a run in any form that `observations_of` takes.
     model : Model or SDE
         The model of the run.
-    data : Outputs
-        The observed outputs, from `outputs_of`.
     prior : Prior, optional
         Gaussian prior of x₀; none by default.
 
@@ -379,30 +382,31 @@ def kalman_filter(model: System, data: Outputs, prior: Prior | None = None) -> S
     >>> from peerpressure.networks import k2
     >>> from peerpressure.recovery import kalman_filter, outputs_of
     >>> model = Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(0.1))
-    >>> data = outputs_of(model, simulate(model, steps=20, seed=1, record="all"), Observation(agents=[0]))
-    >>> kalman_filter(model, data).hidden.identified[[1, 20]].tolist()
+    >>> data = outputs_of(simulate(model, steps=20, seed=1, record="all"), model, Observation(agents=[0]))
+    >>> kalman_filter(data, model).hidden.identified[[1, 20]].tolist()
     [[False, False], [True, True]]
     """
-    _check_size(model, data)
+    model, outputs = observed(data, model, None)
+    _check_size(model, outputs)
     hidden: list[GaussianPosterior] = []
     states: list[Parts] = []
-    with few_threads(checked_system(model).n):
-        for step in run_filter(model, with_copies(data), prior):
+    with few_threads(model.n):
+        for step in run_filter(model, with_copies(outputs), prior):
             # One solution of the information state per step, O(n³) each: the path needs the posterior at every time.
             hidden.append(step.information.solve().posterior)
             states.append(_parts(model, step.state.posterior(hidden[-1]), hidden[-1]))
     return _path(model, hidden, states)
 
 
-def kalman_smoother(model: System, data: Outputs, prior: Prior | None = None) -> StatePath:
+def kalman_smoother(data: Data, model: System, prior: Prior | None = None) -> StatePath:
     """Return the posteriors of x₀, y_t and x_{t+1} at each time t, given all outputs, earlier and later.
 
     Parameters
     ----------
+    data : Trajectory, Outputs, pandas.DataFrame, xarray.Dataset, array or path
+        The observed outputs, from `outputs_of`, or all of a run in any form that `observations_of` takes.
     model : Model or SDE
         The model of the run.
-    data : Outputs
-        The observed outputs, from `outputs_of`.
     prior : Prior, optional
         Gaussian prior of x₀; none by default.
 
@@ -430,14 +434,15 @@ def kalman_smoother(model: System, data: Outputs, prior: Prior | None = None) ->
     >>> from peerpressure.networks import k2
     >>> from peerpressure.recovery import kalman_smoother, outputs_of
     >>> model = Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(0.1))
-    >>> data = outputs_of(model, simulate(model, steps=20, seed=1, record="all"), Observation(agents=[0]))
-    >>> kalman_smoother(model, data).public.identified.all()
+    >>> data = outputs_of(simulate(model, steps=20, seed=1, record="all"), model, Observation(agents=[0]))
+    >>> kalman_smoother(data, model).public.identified.all()
     np.True_
     """
-    _check_size(model, data)
-    with few_threads(checked_system(model).n):
+    model, outputs = observed(data, model, None)
+    _check_size(model, outputs)
+    with few_threads(model.n):
         # The backward pass needs the corrections and transitions of all steps, so they are all stored.
-        steps = list(run_filter(model, with_copies(data), prior))
+        steps = list(run_filter(model, with_copies(outputs), prior))
         hidden = steps[-1].information.solve().posterior
         states = [_parts(model, posterior, hidden) for posterior in run_smoother(steps, hidden)]
     return _path(model, [hidden] * len(states), states[::-1])

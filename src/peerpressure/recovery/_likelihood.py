@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias, final
+from typing import TYPE_CHECKING, Any, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from peerpressure.errors import InvalidInputError, TooLargeError, message
 from peerpressure.model import Model, require_synchronous
 from peerpressure.noise import Gaussian, Noise, Rademacher, StudentT, Uniform
 from peerpressure.progress import ShouldStop, cancellable, checkpoint
+from peerpressure.recovery._data import refuse_model
 from peerpressure.recovery._digits import fit_note, undeclared_rounding
 from peerpressure.recovery._estimate import Estimate, estimate_from
 from peerpressure.recovery._innovations import ObservedSteps, innovations, observed_steps, own_series
@@ -22,12 +23,16 @@ from peerpressure.recovery._joint_fit import FitDesign, ProfileLikelihood, Sampl
 from peerpressure.recovery._kalman import kalman
 from peerpressure.recovery._least_squares import few_threads
 from peerpressure.recovery._limits import FIT_NUMBERS
-from peerpressure.recovery._observation import Outputs
+from peerpressure.recovery._observation import Observation, Outputs, outputs_of
 from peerpressure.recovery._prior import Prior, update
 from peerpressure.recovery._profile_intervals import Found, fit_replicate
 from peerpressure.recovery._unknowns import LikelihoodFit, UnknownParameter, Unknowns, adaptation_of, notes_on, unknowns
 from peerpressure.schedules import Constant
+from peerpressure.statespace import checked_system
 from peerpressure.step import Array
+
+if TYPE_CHECKING:
+    from peerpressure.recovery._observation import Data
 
 # Maximum likelihood of a constant observed with noise, ξ_t = x₀ + σ_t u_t, for each law of u, and exact intervals.
 #
@@ -283,7 +288,7 @@ def likelihood(model: Model, data: Outputs, prior: Prior | None = None, unknown:
     intervals are Gaussian. ``unknown`` is for ``fit``.
     """
     if unknown:
-        return _with_prior(fit(model, data, unknown).estimate, data, prior)
+        return _with_prior(fit(data, model, unknown).estimate, data, prior)
     # At a step without noise a density does not exist; the linear methods treat such equations as exact.
     silent = model.noise.is_zero or not model.noise.scale(np.arange(1, data.seen.last + 1)).all()
     if isinstance(model.noise, Gaussian) or silent:
@@ -292,10 +297,11 @@ def likelihood(model: Model, data: Outputs, prior: Prior | None = None, unknown:
 
 
 def fit(
+    data: Data,
     model: Model,
-    data: Outputs,
     unknown: Sequence[str] = (),
     *,
+    observation: Observation | None = None,
     level: float = 0.95,
     pieces: Sequence[int] | None = None,
     should_stop: ShouldStop | None = None,
@@ -307,15 +313,17 @@ def fit(
 
     Parameters
     ----------
+    data : Trajectory, Outputs, pandas.DataFrame, xarray.Dataset, array or path
+        A run with recorded states, or observed outputs in any form that `observations_of` takes.
     model : Model
         The model; the values of unknown parameters in it are not used.
-    data : Outputs
-        The observed outputs, from `outputs_of`.
     unknown : sequence of str
         Names among "std" (of noise; proportions between agents are those of the model), "agent_std" (of every agent's
         noise), "stubbornness" (of every agent), "slope" (of Linear) or "exponent" (of Power peer pressure), "pressure"
         (constant on pieces of time, of any course), "adaptation" (a constant rate; weights of agents are those of the
         model) and "autocorrelation" (of AR(1) noise).
+    observation : Observation, optional
+        Which agents are observed and when; by default all that is recorded from step 1 on.
     level : float, default 0.95
         Confidence level of the intervals.
     pieces : sequence of int, optional
@@ -350,17 +358,22 @@ def fit(
     --------
     >>> from peerpressure import Gaussian, Model, simulate
     >>> from peerpressure.networks import k2
-    >>> from peerpressure.recovery import fit, outputs_of
+    >>> from peerpressure.recovery import fit
     >>> model = Model(k2(), hidden=[1.0, 2.0], noise=Gaussian(0.5), start=[0.0, 0.0])
-    >>> std = fit(model, outputs_of(model, simulate(model, 400, seed=1)), ("std",)).parameters["std"]
+    >>> std = fit(simulate(model, 400, seed=1), model, ("std",)).parameters["std"]
     >>> bool(std.low[0] < 0.5 < std.high[0])
     True
     """
     if not 0 < level < 1:
         rule = "a level must lie strictly between 0 and 1"
         raise InvalidInputError(message(rule, got=level, remedy="for instance 0.95"))
+    refuse_model(data)
+    checked_system(model)
     with cancellable(should_stop), few_threads(model.n):
-        what, design, samples = _prepared(model, data, unknown, pieces)
+        # The names are checked before the outputs are read.
+        unknowns(model, unknown, np.zeros(0, dtype=np.int64))
+        outputs = outputs_of(data, model, observation)
+        what, design, samples = _prepared(model, outputs, unknown, pieces)
         found: list[Found | None] = []
         reasons: list[str | None] = []
         # Replicate by replicate: each has its own maximum, and one without must not lose the others.
@@ -373,15 +386,13 @@ def fit(
                 reasons.append(str(error))
     if all(each is None for each in found):
         raise InvalidInputError(reasons[0] or "nothing to fit")
-    return _gathered(what, data, found, tuple(reasons), level)
+    return _gathered(what, outputs, found, tuple(reasons), level)
 
 
 def _prepared(
     model: Model, data: Outputs, unknown: Sequence[str], pieces: Sequence[int] | None
 ) -> tuple[Unknowns, FitDesign, list[Sample]]:
     """Return the unknowns, what replicates share, and the replicates."""
-    # The names are checked before the outputs are read.
-    unknowns(model, unknown, data.seen.times[:0])
     require_synchronous(model, "the likelihood of unknown parameters", "recover x₀ with parameters that are known")
     if not (unknown or data.seen.free.size):
         remedy = "name a parameter, for instance unknown=('std',)"

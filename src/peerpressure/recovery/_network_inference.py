@@ -548,7 +548,7 @@ def _steps(
     run: Trajectory, pressure: Schedule, law: Noise, observation: Observation | None
 ) -> tuple[Steps, Index, float | None]:
     """Return the usable steps, the observed agents, and the spacing of a grid on which their outputs lie."""
-    data = outputs_of(run.model, run, observation)
+    data = outputs_of(run, run.model, observation)
     if data.seen.rounding:
         rule = "outputs must be exact for the network to be inferred"
         remedy = "leave rounding out; differences of late opinions are smaller than it as a rule"

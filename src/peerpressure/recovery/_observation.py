@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias, final
+from typing import TYPE_CHECKING, Any, TypeAlias, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,9 +12,15 @@ from numpy.typing import ArrayLike, NDArray
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.immutable import read_only
 from peerpressure.model import Model
+from peerpressure.recovery._data import observations_of, refuse_model
 from peerpressure.statespace import System, checked_system, discrete_model
 from peerpressure.step import Array
 from peerpressure.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from peerpressure.recovery._data import Record
+
+    Data: TypeAlias = "Record | Outputs"
 
 Positions: TypeAlias = NDArray[np.int64]
 # Times are multiples of the step computed in floating point; this fraction of a step is far above their rounding error
@@ -274,7 +280,7 @@ class Outputs:
     >>> from peerpressure.networks import path
     >>> from peerpressure.recovery import outputs_of
     >>> model = Model(path(3), hidden=[0.0, 0.0, 1.0])
-    >>> outputs_of(model, simulate(model, steps=10), Observation(agents=[0, 2])).values.shape
+    >>> outputs_of(simulate(model, steps=10), model, Observation(agents=[0, 2])).values.shape
     (1, 10, 2)
     """
 
@@ -308,15 +314,16 @@ class Outputs:
         return np.asarray(self.values[:, row], dtype=np.float64)
 
 
-def outputs_of(model: System, trajectory: Trajectory, observation: Observation | None = None) -> Outputs:
-    """Return the observed outputs of a run, checked against the model.
+def outputs_of(data: Data, model: System, observation: Observation | None = None) -> Outputs:
+    """Return what is observed of data, checked against the model.
 
     Parameters
     ----------
+    data : Trajectory, Outputs, pandas.DataFrame, xarray.Dataset, array or path
+        A run with recorded states, or outputs in any form that `observations_of` takes. `Outputs` are returned as they
+        are.
     model : Model or SDE
         The model of the run; the steps of an SDE are those of its grid.
-    trajectory : Trajectory
-        A run with recorded states.
     observation : Observation, optional
         Which agents are observed and when; by default all that is recorded from step 1 on.
 
@@ -328,10 +335,11 @@ def outputs_of(model: System, trajectory: Trajectory, observation: Observation |
     Raises
     ------
     InvalidInputError
-        If the run has other agents, times off the grid, no recorded states, or a start that the model rules out.
+        If the data have other agents, times off the grid, no recorded states, or a start that the model rules out.
 
     See Also
     --------
+    observations_of : Reads data in any form.
     recover : Estimate the hidden opinions from a run.
 
     Examples
@@ -340,10 +348,13 @@ def outputs_of(model: System, trajectory: Trajectory, observation: Observation |
     >>> from peerpressure.networks import k2
     >>> from peerpressure.recovery import outputs_of
     >>> model = Model(k2(), hidden=[1.0, 2.0])
-    >>> outputs_of(model, simulate(model, steps=3, record="all"), Observation(agents=[0])).values.shape
+    >>> outputs_of(simulate(model, steps=3, record="all"), model, Observation(agents=[0])).values.shape
     (1, 3, 1)
     """
-    trajectory = on_grid(checked_system(model), trajectory)
+    refuse_model(data)
+    if isinstance(data, Outputs):
+        return _observed_already(data, checked_system(model), observation)
+    trajectory = on_grid(checked_system(model), observations_of(data, model))
     model = model.model
     states = _states_of(model, trajectory)
     look = observation or Observation()
@@ -372,12 +383,31 @@ def outputs_of(model: System, trajectory: Trajectory, observation: Observation |
     )
 
 
+def observed(data: Data, system: System, observation: Observation | None) -> tuple[System, Outputs]:
+    """Return the model given who updated, and what is observed of the data: how every estimator begins."""
+    refuse_model(data)
+    system = checked_system(system)
+    if not isinstance(data, Outputs):
+        data = observations_of(data, system)
+        system = given_who_updated(data, system, observation)
+    elif system.model.activation is not None and system.model.activation.is_random:
+        rule = "who updated is read off a run, which has all agents and its start"
+        raise InvalidInputError(message(rule, got="Outputs", remedy=f"pass the run, or {_TABLE}"))
+    return system, outputs_of(data, system, observation)
+
+
+def _observed_already(data: Outputs, system: System, observation: Observation | None) -> Outputs:
+    if observation is not None:
+        rule, remedy = "an observation selects from a run", "pass the run, or the observation to outputs_of"
+        raise InvalidInputError(message(rule, got="one of Outputs, which are selected already", remedy=remedy))
+    if data.seen.n != system.model.n:
+        rule, remedy = f"outputs must be of the model's {system.model.n} agents", "select them with this model"
+        raise InvalidInputError(message(rule, got=data.seen.n, remedy=remedy))
+    return data
+
+
 def on_grid(system: System, trajectory: Trajectory) -> Trajectory:
     """Return the run with its times counted in steps of the system."""
-    given: object = trajectory
-    if not isinstance(given, Trajectory):
-        remedy = "use what simulate returns, or Trajectory.from_dataframe"
-        raise InvalidInputError(message("outputs must be a Trajectory", got=type(given).__name__, remedy=remedy))
     h = system.step
     steps = np.asarray(trajectory.times, dtype=np.float64) / h
     whole = np.rint(steps)
@@ -516,17 +546,18 @@ def _refuse_other_start(model: Model, seen: ResolvedObservation, start: Array, p
 _TABLE = "give a table of who updated as the model's activation, replace(model, activation=table)"
 
 
-def who_updated(model: Model, run: Trajectory) -> NDArray[np.bool_]:
+def who_updated(data: Record, model: Model) -> NDArray[np.bool_]:
     """Return who updated at each step of a run: the agents whose public opinions changed.
 
     An agent who updates shows new noise, and noise that has a density never leaves the opinion exactly as it was.
 
     Parameters
     ----------
+    data : Trajectory, pandas.DataFrame, xarray.Dataset, array or path
+        A run in which all agents are recorded at every step, in any form that `observations_of` takes; its step 0 may
+        be missing where the model gives the start.
     model : Model
         The model of the run, with noise that has a density for every agent.
-    run : Trajectory
-        A run in which all agents are recorded at every step; its step 0 may be missing where the model gives the start.
 
     Returns
     -------
@@ -549,13 +580,15 @@ def who_updated(model: Model, run: Trajectory) -> NDArray[np.bool_]:
     >>> from peerpressure.networks import k2
     >>> from peerpressure.recovery import who_updated
     >>> model = Model(k2(), hidden=[0.0, 1.0], noise=Gaussian(0.1), activation="single")
-    >>> who_updated(model, simulate(model, 50, seed=1)).sum(axis=2).max()
+    >>> who_updated(simulate(model, 50, seed=1), model).sum(axis=2).max()
     np.int64(1)
     """
+    refuse_model(data)
     model, rule = discrete_model(model), "who updated is read off noise that has a density, of every agent"
     separate = not hasattr(model.noise.unit().dist, "pdf")
     if separate or model.noise.is_zero or not model.noise.deviations(model.n).all():
         raise InvalidInputError(message(rule, got=str(model.noise), remedy=_TABLE))
+    run = observations_of(data, model)
     states, first = run.states, int(run.times[0]) if run.times.size else 0
     whole = states is not None and np.array_equal(run.agents, np.arange(model.n))
     known = first == 0 or (first == 1 and not isinstance(model.start, str))
@@ -570,7 +603,7 @@ def who_updated(model: Model, run: Trajectory) -> NDArray[np.bool_]:
     return np.asarray(states[:, 1:] != states[:, :-1])
 
 
-def given_who_updated(system: System, run: Trajectory, observation: Observation | None) -> System:
+def given_who_updated(run: Trajectory, system: System, observation: Observation | None) -> System:
     """Return the model given who updated in a run, if that is random; the system itself elsewhere."""
     activation = system.model.activation
     if activation is None or not activation.is_random:
@@ -580,7 +613,7 @@ def given_who_updated(system: System, run: Trajectory, observation: Observation 
         rule = "who updated is read off the exact outputs of all agents"
         got = "rounding" if look.rounding else "some agents"
         raise InvalidInputError(message(rule, got=got, remedy=_TABLE))
-    masks = who_updated(system.model, run)
+    masks = who_updated(run, system.model)
     if np.any(masks != masks[0]):
         rule = "with random updates replicates have estimates of different precision, and are recovered one at a time"
         remedy = "simulate(..., replicates=[k]) repeats replicate k alone"

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Protocol, TypeAlias, final
+from typing import TYPE_CHECKING, Protocol, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,12 +50,14 @@ from peerpressure.recovery._limits import (
     PATH_BYTES,
     RESIDUAL_NUMBERS,
 )
-from peerpressure.recovery._observation import Observation, Outputs, given_who_updated, outputs_of
+from peerpressure.recovery._observation import Observation, Outputs, observed
 from peerpressure.recovery._regression import stacked
 from peerpressure.recovery._sparse_kalman import SparseStates, eliminate, sparse_estimate
-from peerpressure.statespace import System, checked_system, initial_state, retained
+from peerpressure.statespace import System, initial_state, retained
 from peerpressure.step import Array
-from peerpressure.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from peerpressure.recovery._observation import Data
 
 # Residuals from each agent's own series r_t = π_{t−1} x₀ + ε_t, which needs the outputs of its neighbours.
 #
@@ -657,8 +659,8 @@ def diagnostics_of(system: System, data: Outputs) -> FitDiagnostics:
 
 
 def diagnose_fit(
+    data: Data,
     model: System,
-    trajectory: Trajectory,
     observation: Observation | None = None,
     *,
     should_stop: ShouldStop | None = None,
@@ -667,10 +669,10 @@ def diagnose_fit(
 
     Parameters
     ----------
+    data : Trajectory, Outputs, pandas.DataFrame, xarray.Dataset, array or path
+        A run with recorded states, or observed outputs in any form that `observations_of` takes.
     model : Model or SDE
         The model under test; its hidden opinions are not used.
-    trajectory : Trajectory
-        A run with recorded states.
     observation : Observation, optional
         Which agents are observed and when; by default all that is recorded from step 1 on.
     should_stop : callable, optional
@@ -700,12 +702,11 @@ def diagnose_fit(
     >>> right, wrong = (Model(net(6), hidden=range(6), noise=Gaussian(1.0)) for net in (cycle, complete))
     >>> run = simulate(right, 50, seed=1)
     >>> look = Observation(agents=[0, 1, 2, 3])
-    >>> bool(diagnose_fit(right, run, look).aic < diagnose_fit(wrong, run, look).aic)
+    >>> bool(diagnose_fit(run, right, look).aic < diagnose_fit(run, wrong, look).aic)
     True
     """
     with cancellable(should_stop):
-        model = given_who_updated(checked_system(model), trajectory, observation)
-        found = diagnostics_of(model, outputs_of(model, trajectory, observation))
+        found = diagnostics_of(*observed(data, model, observation))
         # At once, since the callback holds in this block only.
         found.p_value  # noqa: B018
         return found

@@ -318,7 +318,7 @@ def recovery_over_time(model: Model, horizons: Sequence[int], replications: int,
         now = model.x0 if run.final.hidden is None else run.final.hidden
         truths: dict[Target, NDArray[np.float64]] = {"initial": model.x0, "current": now}
         for target, truth in truths.items():
-            estimate = recover(model, run, target=target)
+            estimate = recover(run, model, target=target)
             # The mean over agents first: errors of one run are correlated, runs are independent.
             squares = ((estimate.value - truth) ** 2).mean(axis=1) / unit
             row = {"rate": _rate(model), "target": target, "steps": last}

@@ -157,7 +157,7 @@ def observers(
             "ols": (np.diag(law.covariance), law.residuals(replications, seed)),
             "wls": _recovered(model, run, "wls"),
             "snapshot": _recovered(model, run, "snapshot"),
-            "innovations": (information(model, steps).bound, recover(model, run).residuals()),
+            "innovations": (information(model, steps).bound, recover(run, model).residuals()),
         }
         for observer, (variances, residuals) in found.items():
             # Written so that a NaN, like an infinite variance, is skipped: not all opinions are identified.
@@ -299,7 +299,7 @@ def privacy_over_time(model: Model, times: Sequence[int] = HORIZONS) -> pd.DataF
 
 
 def _recovered(model: Model, run: Trajectory, method: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    estimate = recover(model, run, method)
+    estimate = recover(run, model, method)
     return estimate.variance, estimate.residuals()
 
 

@@ -54,7 +54,7 @@ class OlsLaw:
             chosen = range(first, min(first + size, replications))
             # Noise depends on the replicate's number, so that the residuals do not depend on the size of the batches.
             run = simulate(self.model, self.steps, chosen, seed=seed)
-            rows = self.design.observed(outputs_of(self.model, run))
+            rows = self.design.observed(outputs_of(run, self.model))
             # The normal equations Hx̂ = Σ Q_tᵀ(y_t − offset), with one column per replicate.
             yield self.solution.value(self.H, self.design.adjoint(rows).T) - self.model.x0
 
@@ -401,7 +401,7 @@ def two_agents_recovery(
     # Both methods use the same runs, so that the comparison is paired.
     run = simulate(chosen, steps, check_replications(replications, "two agents"), seed=stream(seed, "two agents"))
     law = ols_law(chosen, steps)
-    return TwoAgentsResult(law, recover(chosen, run, "ols"), recover(chosen, run, "innovations"))
+    return TwoAgentsResult(law, recover(run, chosen, "ols"), recover(run, chosen, "innovations"))
 
 
 def _estimates(estimate: Estimate) -> pd.DataFrame:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, TypeGuard
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -161,9 +161,35 @@ def checked_system(system: object) -> System:
     >>> checked_system(SDE(model)).model is model
     True
     """
-    if not isinstance(system, (Model, SDE)):
+    if not is_system(system):
         raise ModelError(message("the model must be a Model or an SDE", got=type(system).__name__, remedy=_BUILD))
     return system
+
+
+def is_system(value: object) -> TypeGuard[System]:
+    """Return whether a value is a `Model` or an `SDE`.
+
+    Parameters
+    ----------
+    value : object
+        Any value.
+
+    Returns
+    -------
+    bool
+        True for a ``Model`` or an ``SDE``.
+
+    See Also
+    --------
+    checked_system : Raises an error for anything else.
+
+    Examples
+    --------
+    >>> from peerpressure.statespace import is_system
+    >>> is_system("a model")
+    False
+    """
+    return isinstance(value, (Model, SDE))
 
 
 def discrete_model(model: object) -> Model:

@@ -1,0 +1,235 @@
+"""Data in the forms that people have them: runs, data frames, arrays and files, all read as one run of a model."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peerpressure import storage
+from peerpressure.errors import FileFormatError, InvalidInputError, message
+from peerpressure.files import naming
+from peerpressure.model import Model
+from peerpressure.networks import Network, TemporalNetwork
+from peerpressure.statespace import System, checked_system, is_system
+from peerpressure.trajectory import State, Trajectory
+
+if TYPE_CHECKING:
+    import pandas
+    import xarray
+
+    Record: TypeAlias = Trajectory | pandas.DataFrame | xarray.Dataset | xarray.DataArray | NDArray[Any] | str | Path
+
+FORMS = "a run, a data frame, an array of shape (steps, agents), or the path of a table or a saved run"
+_NETCDF = (".nc", ".nc4", ".netcdf")
+_SAVED = (".npz",)
+# What `peerpressure run` calls the run in its folder of results.
+_RUN = "run.nc"
+
+
+def observations_of(data: Record, model: System | Network | TemporalNetwork) -> Trajectory:
+    """Return data in any accepted form as a run with the agents of a model or a network.
+
+    Every estimator reads its data with this function. Agents are found by their labels, and missing outputs are NaN.
+
+    Parameters
+    ----------
+    data : Trajectory, pandas.DataFrame, xarray.Dataset, xarray.DataArray, array or path
+        A run as it is. A data frame with tidy rows (``time``, ``agent``, ``public``, and ``replicate`` if there are
+        several) or with one column for each agent and the steps in a column ``time`` or in the index. An array of shape
+        (steps, agents) or (replicates, steps, agents), in the order of the agents. The path of a table that
+        ``Trajectory.from_csv`` reads, of a run that ``Trajectory.save`` wrote (.npz), of a netCDF file (.nc), or of a
+        folder that ``peerpressure run`` wrote. Rows without times, which are those of an array and of a data frame with
+        the default index, are steps 1, 2, 3 and so on, unless the first row is the start of the model.
+    model : Model, SDE, Network or TemporalNetwork
+        The model that is taken to have made the outputs, or only its network.
+
+    Returns
+    -------
+    Trajectory
+        The outputs; those that were not simulated here have seed −1.
+
+    Raises
+    ------
+    InvalidInputError
+        If the data have another form, or agents, times or numbers that the model does not allow; also if the model was
+        passed first.
+    FileFormatError
+        If a file cannot be read.
+
+    See Also
+    --------
+    outputs_of : What an observer sees of them.
+
+    Examples
+    --------
+    >>> import pandas
+    >>> from peerpressure import Network
+    >>> from peerpressure.recovery import observations_of
+    >>> wide = pandas.DataFrame({"ann": [0.5, 0.4], "bob": [0.1, None]}, index=[1, 2])
+    >>> observations_of(wide, Network([[0, 1], [1, 0]], labels=["ann", "bob"])).states
+    array([[[0.5, 0.1],
+            [0.4, nan]]])
+    """
+    given: object = data
+    refuse_model(given)
+    if isinstance(given, Trajectory):
+        return given
+    system = _system(model)
+    if isinstance(given, (str, os.PathLike)):
+        return _from_path(Path(given), system)
+    if isinstance(given, np.ndarray):
+        return _from_array(given, system)
+    if _is_from(given, "pandas", "DataFrame"):
+        return _from_frame(given, system)
+    if _is_from(given, "xarray", "Dataset", "DataArray"):
+        return _from_xarray(given, system)
+    raise InvalidInputError(message("data must be " + FORMS, got=type(given).__name__, remedy="convert them first"))
+
+
+def refuse_model(data: object) -> None:
+    """Raise an error for a model or a network in the place of the data."""
+    if is_system(data) or isinstance(data, (Network, TemporalNetwork)):
+        rule, remedy = "data come first, and the model after them", "call it as function(data, model, ...)"
+        raise InvalidInputError(message(rule, got=f"a {type(data).__name__} first", remedy=remedy))
+
+
+def _system(model: System | Network | TemporalNetwork) -> System:
+    if isinstance(model, (Network, TemporalNetwork)):
+        n = model.n if isinstance(model, Network) else model.aggregate.n
+        return Model(model, np.zeros(n))
+    return checked_system(model)
+
+
+def _is_from(value: object, package: str, *names: str) -> bool:
+    """Return whether a value is of a class of a package, which need not be imported to tell."""
+    return any(kind.__module__.partition(".")[0] == package and kind.__name__ in names for kind in type(value).__mro__)
+
+
+def _from_path(path: Path, system: System) -> Trajectory:
+    if path.is_dir():
+        path = path / _RUN
+    if path.suffix.lower() in _SAVED:
+        return Trajectory.load(path)
+    if path.suffix.lower() in _NETCDF:
+        return _from_netcdf(path, system)
+    model = system.model
+    if not system.is_continuous:
+        return Trajectory.from_csv(path, model)
+    with naming(path, "a file of outputs"):
+        return _on_real_times(storage.read_frame(path, model)[0], system)
+
+
+def _from_netcdf(path: Path, system: System) -> Trajectory:
+    import xarray
+
+    try:
+        with xarray.open_dataset(path, engine="h5netcdf") as stored:
+            loaded = stored.load()
+    except FileNotFoundError:
+        raise FileFormatError(message("a file of outputs must exist", got=path, remedy="check the path")) from None
+    except (OSError, ValueError, KeyError) as error:
+        remedy = "pass a file that peerpressure run or Trajectory.to_xarray wrote"
+        raise FileFormatError(
+            message("a netCDF file must be readable", got=f"{path} ({error})", remedy=remedy)
+        ) from error
+    return _from_xarray(loaded, system)
+
+
+def _from_xarray(given: Any, system: System) -> Trajectory:
+    array = given
+    if _is_from(given, "xarray", "Dataset"):
+        if "public" not in given:
+            got = f"variables {', '.join(map(str, given.data_vars)) or 'none'}"
+            remedy = "rename the one that has the outputs, or record states"
+            raise InvalidInputError(message("a data set must have a variable 'public'", got=got, remedy=remedy))
+        array = given["public"]
+    if not {"time", "agent"} <= set(array.dims):
+        rule, got = "an array of xarray must have dimensions time and agent", ", ".join(map(str, array.dims))
+        raise InvalidInputError(message(rule, got=got, remedy="rename its dimensions"))
+    return _from_frame(array.rename("public").to_dataframe()[["public"]].reset_index(), system)
+
+
+def _from_frame(frame: pandas.DataFrame, system: System) -> Trajectory:
+    model = system.model
+    if isinstance(frame.index, _multi_index()) or frame.index.name is not None:
+        # Names of an index are columns that happen to be in front.
+        frame = frame.reset_index()
+    named = storage.with_roles(frame, model)
+    if "time" not in named.columns and not {"agent", "public"} <= set(named.columns):
+        named = named.assign(time=_steps_of(named, model))
+    if system.is_continuous:
+        return _on_real_times(named, system)
+    return Trajectory.from_dataframe(named, model)
+
+
+def _multi_index() -> type:
+    import pandas
+
+    return pandas.MultiIndex
+
+
+def _steps_of(frame: pandas.DataFrame, model: Model) -> NDArray[np.int64] | list[Any]:
+    """Return the steps of the rows of a wide frame that has no column of times: its index, unless that only counts."""
+    rows = np.arange(len(frame))
+    if list(frame.index) != list(rows) or "replicate" in frame.columns:
+        return list(frame.index)
+    start = _as_numbers(frame, model)
+    return rows + (0 if start is not None and _is_start(start, model) else 1)
+
+
+def _as_numbers(frame: pandas.DataFrame, model: Model) -> NDArray[np.float64] | None:
+    """Return the first row in the order of the agents; None if it does not have them all."""
+    by_name = {str(name): k for k, name in enumerate(frame.columns)}
+    places = [by_name.get(str(label)) for label in model.network.agents]
+    if not len(frame) or None in places:
+        return None
+    try:
+        return np.array([frame.iat[0, k] for k in places], dtype=np.float64)
+    except (TypeError, ValueError):
+        return None
+
+
+def _is_start(row: NDArray[Any], model: Model) -> bool:
+    """Return whether a row of outputs is the start of the model to the last digit, which noise never is."""
+    return bool(np.array_equal(np.asarray(row, dtype=np.float64), model.start_state)) and bool(np.ptp(row))
+
+
+def _from_array(values: NDArray[Any], system: System) -> Trajectory:
+    model = system.model
+    if (
+        values.ndim not in (2, 3)
+        or values.shape[-1] != model.n
+        or not values.shape[-2]
+        or values.dtype.kind not in "biuf"
+    ):
+        rule = f"an array of outputs must have shape (steps, {model.n}) or (replicates, steps, {model.n})"
+        got = f"{values.dtype} of shape {values.shape}"
+        remedy = "transpose it, or pass a data frame with one column for each observed agent"
+        raise InvalidInputError(message(rule, got=got, remedy=remedy))
+    states = values if values.dtype in (np.float32, np.float64) else values.astype(np.float64)
+    states = states[None] if states.ndim == 2 else states
+    first = 0 if all(_is_start(each[0], model) for each in states) else 1
+    steps = np.arange(first, first + states.shape[1])
+    return Trajectory(
+        model=model,
+        seed=-1,
+        replicates=np.arange(states.shape[0]),
+        times=steps * system.step if system.is_continuous else steps,
+        agents=np.arange(model.n),
+        states=states,
+        minimum=None,
+        maximum=None,
+        mean=None,
+        final=State(int(steps[-1]), states[:, -1]),
+    )
+
+
+def _on_real_times(frame: pandas.DataFrame, system: System) -> Trajectory:
+    """Return the outputs at multiples of the step of an SDE."""
+    run = Trajectory.from_dataframe(storage.multiples(frame, system.step), system.model)
+    return replace(run, times=run.times * np.float64(system.step))
