@@ -110,7 +110,7 @@ def test_warmup_has_a_run_of_every_kind(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(peerpressure, "simulate", lambda system, *_, **__: asked.append(system))
     for kind in warmup.KINDS:
         warmup._simulate(kind, 1, np.dtype(float))
-    constant, adapting, temporal, both, frozen, continuous = asked
+    constant, adapting, temporal, both, frozen, continuous, recorded = asked
     assert [model.adaptation is not None for model in (constant, adapting, temporal, both)] == [
         False,
         True,
@@ -120,6 +120,7 @@ def test_warmup_has_a_run_of_every_kind(monkeypatch: pytest.MonkeyPatch) -> None
     assert [model.temporal_network is not None for model in (constant, temporal, both)] == [False, True, True]
     assert isinstance(frozen.noise.temporal, Frozen)
     assert continuous.path_method == "taylor"
+    assert recorded.activation.kind == "table"
 
 
 def test_a_line_of_stages_announces_compilation(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,15 @@ if TYPE_CHECKING:
     import numpy as np
 
 # Kinds of runs with kernels of their own.
-KINDS: Final = ("constant", "adapting", "temporal", "temporal, adapting", "frozen noise", "continuous time")
+KINDS: Final = (
+    "constant",
+    "adapting",
+    "temporal",
+    "temporal, adapting",
+    "frozen noise",
+    "continuous time",
+    "table of updates",
+)
 
 
 def warmup() -> None:
@@ -67,6 +75,7 @@ def _simulate(kind: str, replicates: int, dtype: np.dtype[Any]) -> None:
         hidden=[0.0, 1.0, 2.0, 3.0],
         noise=Gaussian(1.0, temporal=Frozen()) if kind == "frozen noise" else Gaussian(1.0),
         adaptation=0.1 if "adapting" in kind else None,
+        activation=[[True, False] * 2] * 2 if kind == "table of updates" else None,
     )
     system = SDE(model, method="taylor") if kind == "continuous time" else model
     simulate(system, 2, replicates, dtype=dtype, threads=1)
