@@ -12,7 +12,7 @@ import peerpressure as pp
 from peerpressure.privacy._mechanisms import averaging_matrix
 from peerpressure.recovery import information, recover
 from peerpressure.sde import SDE
-from peerpressure.sde._moments import gaussian_path, moments_of, stationary
+from peerpressure.sde.moments import gaussian_path, moments_of, stationary
 from peerpressure.statespace import transition
 from peerpressure.theory import contraction, fixed_point, moments, optimal_schedule
 from tests.general_networks import MATRICES, far_state, model, network, rows, step

@@ -116,7 +116,7 @@ def test_states_are_kept_only_where_a_measure_needs_them(monkeypatch: pytest.Mon
         kept.append(options["record"].states)
         return pp.simulate(*args, **options)
 
-    monkeypatch.setattr("peerpressure.measures._experiment.simulate", watched)
+    monkeypatch.setattr("peerpressure.measures.experiment.simulate", watched)
     for names in (["spread", "exact_error"], ["recovery_error"]):
         measure_scenario({"scenario": DATA, "measures": names, "threshold": 0.01}, seed=1)
     assert kept == [False, True]

@@ -13,7 +13,7 @@ from hypothesis import given, settings, strategies as st
 
 import peerpressure as pp
 from peerpressure.measures import Experiment, measure, measure_scenario, read_outputs, results
-from peerpressure.measures._experiment import network_counts
+from peerpressure.measures.experiment import network_counts
 from peerpressure.networks import shortest_window
 from peerpressure.privacy import budget, exposure
 from peerpressure.recovery import recover

@@ -162,7 +162,7 @@ def test_steps_may_begin_anywhere() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_steps_backwards_are_the_single_steps(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("peerpressure.statespace._systems.STEPS_TOGETHER", 4)
+    monkeypatch.setattr("peerpressure.statespace.systems.STEPS_TOGETHER", 4)
     model = extended_model(kind, noise=pp.Gaussian(0.7, time_scale=pp.Power(0.4)), pressure="0.3*t^0.7")
     found = list(model_transitions(model, range(10, 0, -1)))
     assert len(found) == 10

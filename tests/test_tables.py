@@ -14,7 +14,7 @@ from hypothesis import given, settings, strategies as st
 import peerpressure as pp
 from peerpressure.errors import PeerPressureError
 from peerpressure.networks import path, read_contacts, read_events
-from peerpressure.scenario._agents import FromColumn
+from peerpressure.scenario.agents import FromColumn
 from peerpressure.tables import parse_table
 
 MODEL = pp.Model(path(3).relabelled(["a", "001", "ρ"]), hidden=[0.0, 0.5, 1.0])

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from peerpressure.errors import ModelError, message
 from peerpressure.networks import Network
-from peerpressure.networks._topics import per_agent
+from peerpressure.networks.topics import per_agent
 from peerpressure.parameters import is_labelled
 from peerpressure.step import Array
 

@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime, timedelta
 from types import MappingProxyType
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from peerpressure.errors import InvalidInputError, message
 
@@ -19,6 +19,7 @@ SHORT: Mapping[str, str] = MappingProxyType({"s": "second", "sec": "second", "mi
 UNIX: Mapping[float, float] = MappingProxyType({1e8: 1.0, 1e11: 1e3, 1e14: 1e6, 1e17: 1e9})
 LARGEST_UNIX = 1e20
 ROUNDING = 1e-6  # tolerance of a time, as a share of a step
+_PRODUCT_ROUNDING = 1e-12  # relative error of a time up to which it counts as the whole number below it
 
 # ISO 8601: a day, with or without a time of day and a time zone.
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d(?::?\d\d)?)?)?")
@@ -171,3 +172,14 @@ def _finer(seconds: NDArray[np.float64]) -> str:
     parts = np.rint((seconds - seconds[-1]) * 1000).astype(np.int64)
     common = int(np.gcd.reduce(parts)) / 1000
     return f"a step of {in_words(common)} fits all times" if common >= 1 else "round the times, or use a shorter step"
+
+
+def whole_steps(t: ArrayLike) -> NDArray[np.float64]:
+    """Return the steps k with k − 1 < t ≤ k to which real times belong, from 1 on.
+
+    >>> whole_steps(np.array([0.0, 0.3, 100 * 0.07])).tolist()
+    [1.0, 1.0, 7.0]
+    """
+    times = np.asarray(t, dtype=np.float64)
+    # A product such as 100·0.07 is a rounding error above the whole number 7.
+    return np.maximum(np.ceil(times - _PRODUCT_ROUNDING * np.maximum(times, 1.0)), 1.0)

@@ -137,6 +137,13 @@ def check_output(path: str | os.PathLike[str]) -> None:
             guard.check(Path(os.path.abspath(path)), source)
 
 
+def require_new_folder(folder: Path, what: str) -> None:
+    """Raise an error for a folder with files, which might be other than those of what is written there."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        rule = f"{what} is written to a folder of its own"
+        raise InvalidInputError(message(rule, got=f"{folder}, which is not empty", remedy="name a new folder"))
+
+
 def _is_same(one: Path, other: Path) -> bool:
     try:
         # The system compares them, because links, spellings and, on some systems, cases differ.

@@ -22,9 +22,9 @@ from peerpressure.adaptation import Adaptation, as_adaptation
 from peerpressure.affine import coefficients, least_relief
 from peerpressure.errors import ModelError, message
 from peerpressure.networks import Network, TemporalNetwork
-from peerpressure.networks._classes import limit_state
-from peerpressure.networks._temporal import Isolated, checked_isolated
-from peerpressure.networks._topics import per_agent
+from peerpressure.networks.classes import limit_state
+from peerpressure.networks.topics import per_agent
+from peerpressure.networks.validation import Isolated, checked_isolated
 from peerpressure.noise import Noise, NoNoise, noise_from_dict
 from peerpressure.progress import checkpoint
 from peerpressure.schedules import Linear, Schedule, as_schedule, schedule_from_dict

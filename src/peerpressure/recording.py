@@ -16,7 +16,7 @@ from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
 from peerpressure.resources import free_memory, too_large
 from peerpressure.sde import Method
-from peerpressure.sde._transitions import law_bytes
+from peerpressure.sde.transitions import law_bytes
 
 _DOUBLE = np.dtype(np.float64)
 _WORDS = ("all", "summaries", "final")

@@ -10,9 +10,10 @@ import math
 import os
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from peerpressure.errors import TooLargeError, contrast, message
 
@@ -297,3 +298,34 @@ def _number(file: Path, missing: int = UNLIMITED) -> int:
     """Return the number in a file, and another if there is no file, or the word "max" in it."""
     text = next(iter(_lines(file)), "").strip()
     return int(text) if text.isdigit() else missing
+
+
+# Threads of linear algebra
+
+LARGEST_ON_ONE_THREAD = 300  # agents up to which several threads cost more than they save
+
+
+@contextmanager
+def few_threads(agents: int) -> Iterator[None]:
+    """Do linear algebra on one thread in this block, if there are so few agents that more would be slower.
+
+    The number is that of the process. If several threads of Python are in such blocks, that of the first one holds.
+    """
+    with nullcontext() if agents > LARGEST_ON_ONE_THREAD else one_thread():
+        yield
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Do linear algebra on one thread in this block."""
+    with _controller().limit(limits=1, user_api="blas"):
+        yield
+
+
+@cache
+def _controller() -> Any:
+    # A library of linear algebra must be loaded to be found.
+    import scipy.linalg  # noqa: F401
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()

@@ -24,7 +24,7 @@ from peerpressure.recording import (
 )
 from peerpressure.resources import available_cores
 from peerpressure.sde import SDE, Method, TaylorScheme
-from peerpressure.sde._transitions import require_law_memory
+from peerpressure.sde.transitions import require_law_memory
 from peerpressure.statespace import System, checked_system
 from peerpressure.trajectory import MOST_STEPS, State, Trajectory, replicate_numbers, seed_number, whole
 
@@ -337,7 +337,7 @@ def _continuous(equation: SDE, scheme: TaylorScheme | None, device: str) -> Call
 def _exact(equation: SDE) -> Callable[..., RunResult]:
     """Return the engine that draws from the exact law of each step."""
     from peerpressure.engine.plan import RunResult
-    from peerpressure.sde._paths import exact_paths
+    from peerpressure.sde.paths import exact_paths
 
     def run(
         plan: RunPlan,

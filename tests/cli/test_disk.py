@@ -80,7 +80,7 @@ def test_a_disk_without_room_is_refused_before_the_run(
     file: Path, capfd: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda place: Usage(10**6, 10**6 - 10**3, 10**3))
-    monkeypatch.setattr("peerpressure.measures._experiment.simulate", None)
+    monkeypatch.setattr("peerpressure.measures.experiment.simulate", None)
     answer = run(capfd, "run", file)
     assert (answer.status, answer.out, answer.err.count("\n")) == (1, "", 1)
     assert "fit on the disk" in answer.err

@@ -12,7 +12,7 @@ import pytest
 import peerpressure as pp
 from peerpressure.explorer.sentences import outlook, summary
 from peerpressure.scenario import Scenario
-from peerpressure.scenario._loading import scenario_from
+from peerpressure.scenario.loading import scenario_from
 from tests.explorer.driving import STEPS, WIDE, Driver, Layout, fragment_of, layouts
 
 SINGLE = 2e-7  # the page gets float32

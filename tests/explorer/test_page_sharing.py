@@ -16,7 +16,7 @@ import pytest
 import xarray as xr
 
 import peerpressure as pp
-from peerpressure.scenario._loading import scenario_from
+from peerpressure.scenario.loading import scenario_from
 from tests.explorer.driving import SMALL, STEPS, Driver, fragment_of
 
 

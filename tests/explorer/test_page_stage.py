@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from peerpressure.scenario._loading import scenario_from
+from peerpressure.scenario.loading import scenario_from
 from tests.explorer.asking import Asker
 from tests.explorer.driving import AGENTS, SMALL, STEPS, Driver, layouts
 

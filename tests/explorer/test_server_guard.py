@@ -16,7 +16,7 @@ from peerpressure.explorer.app import API, STATIC
 from peerpressure.explorer.protocol import RequestError, parse_json, read_bytes
 from peerpressure.explorer.server import LOOPBACK, name_of
 from peerpressure.scenario import Scenario
-from peerpressure.scenario._section import InputFile, OutputFolder, Section
+from peerpressure.scenario.section import InputFile, OutputFolder, Section
 from tests.explorer.asking import SMALL, Asker, in_a_loop
 
 FONT = "/static/vendor/inter/Inter.woff2"

@@ -19,7 +19,7 @@ from peerpressure.chain import absorbed, phases
 from peerpressure.errors import NetworkError
 from peerpressure.networks import cycle, describe_network_file, read_network, write_network
 from peerpressure.scenario import load_scenario
-from peerpressure.scenario._loading import findings
+from peerpressure.scenario.loading import findings
 
 
 def random_digraph(seed: int, n: int = 9, m: int = 16) -> nx.DiGraph:

@@ -18,7 +18,7 @@ from peerpressure.networks import (
     recorded_contacts,
     shortest_window,
 )
-from peerpressure.networks._classes import components
+from peerpressure.networks.classes import components
 from tests.networks.histories import History, histories
 
 

@@ -14,8 +14,8 @@ from peerpressure.noise import Temporal
 from peerpressure.privacy import exposure
 from peerpressure.recovery import Observation, Prior, information, recover
 from peerpressure.recovery._innovations import innovations
-from peerpressure.recovery._least_squares import SymmetricOperator, time_weights
 from peerpressure.recovery._observation import outputs_of
+from peerpressure.recovery.least_squares import SymmetricOperator, time_weights
 from tests.builders import random_model
 from tests.recovery.cases import STARTS, STEPS, dense_regression, small_model
 

@@ -11,8 +11,8 @@ import peerpressure as pp
 from peerpressure.recovery import Observation, Prior, _sparse_kalman, outputs_of, recover
 from peerpressure.recovery._innovations import innovations
 from peerpressure.recovery._kalman import kalman
-from peerpressure.recovery._limits import FILTER_LIMIT
 from peerpressure.recovery._sparse_kalman import sparse_estimate
+from peerpressure.recovery.limits import FILTER_LIMIT
 from tests.builders import random_model
 from tests.recovery.cases import NOISES, STARTS, STEPS, VIEWS, small_model
 from tests.recovery.test_kalman import PRIORS, assert_same, with_holes

@@ -25,7 +25,7 @@ from peerpressure import (
 )
 from peerpressure.errors import CancelledError, InvalidInputError, TooLargeError
 from peerpressure.networks import barabasi_albert, cycle, edge_markovian, rival_camps, watts_strogatz
-from peerpressure.recovery import _limits, average_precision, infer_network
+from peerpressure.recovery import average_precision, infer_network, limits
 from peerpressure.recovery._network_fit import AgentProblem, SymmetricProblem, gradient, objective, solve
 from peerpressure.recovery._network_likelihood import Steps, sum_products
 from peerpressure.schedules import Constant, Linear, Power
@@ -382,7 +382,7 @@ def test_other_runs_and_values_are_refused(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr("peerpressure.recovery._network_fit.JOINT_PAIRS", 3)
     with pytest.raises(TooLargeError, match="3 edges or fewer"):
         infer_network(run, pressure, symmetric=True)
-    assert _limits.JOINT_PAIRS == 4_000
+    assert limits.JOINT_PAIRS == 4_000
 
 
 def test_average_precision_shares_ranks_between_equal_scores() -> None:

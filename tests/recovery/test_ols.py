@@ -11,7 +11,7 @@ import pytest
 import peerpressure as pp
 from peerpressure.errors import PeerPressureError
 from peerpressure.recovery import METHODS, Observation, Prior, outputs_of, recover
-from peerpressure.recovery._least_squares import conjugate_gradients
+from peerpressure.recovery.least_squares import conjugate_gradients
 from tests.builders import random_model
 from tests.recovery.cases import NOISES, STARTS, STEPS, VIEWS, dense_design, dense_regression, small_model
 

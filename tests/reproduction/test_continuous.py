@@ -8,7 +8,7 @@ import pytest
 
 from peerpressure.reproduction._continuous import VISIBLE, density_tables, euler_tables, oscillation_tables, pair_sde
 from peerpressure.sde import exact_density
-from peerpressure.sde._paths import observed_order
+from peerpressure.sde.convergence import observed_order
 
 
 @pytest.fixture(scope="module")

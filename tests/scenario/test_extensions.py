@@ -20,8 +20,8 @@ from peerpressure.networks import (
     rewiring,
 )
 from peerpressure.scenario import Scenario, ScenarioError, parse_scenario, scenario_from
-from peerpressure.scenario._network import own_seed
-from peerpressure.scenario._shorthand import adaptation_section, dynamics_section, network_section
+from peerpressure.scenario.network import own_seed
+from peerpressure.scenario.shorthand import adaptation_section, dynamics_section, network_section
 
 RING = {"generator": "cycle", "n": 9}
 RUN = {"steps": 30, "seed": 6}

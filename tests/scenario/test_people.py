@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from peerpressure.scenario import ScenarioError, parse_scenario
-from peerpressure.scenario._loading import findings
+from peerpressure.scenario.loading import findings
 
 EDGES = "bob,cat\nann,bob\ncat,ann\n"  # the network's order is bob, cat, ann
 RIGHT = {"ann": 1.0, "bob": 2.0, "cat": 3.0}

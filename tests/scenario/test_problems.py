@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from peerpressure.scenario import ScenarioError, load_scenario, parse_scenario
-from peerpressure.scenario._loading import lines_of
+from peerpressure.scenario.loading import lines_of
 
 MANY = """[network]
 generator = "barabasi_albert"

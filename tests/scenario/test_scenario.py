@@ -21,8 +21,8 @@ from peerpressure.scenario import (
     schema_text,
     shipped_schema,
 )
-from peerpressure.scenario._scenario import toml_text
-from peerpressure.scenario._shorthand import network_section, noise_section, pressure_section
+from peerpressure.scenario.scenario import toml_text
+from peerpressure.scenario.shorthand import network_section, noise_section, pressure_section
 from tests.scenario.strategies import scenarios
 
 PLAIN = "[network]\ngenerator = 'k2'\n[run]\nsteps = 9\n"

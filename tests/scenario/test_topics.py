@@ -10,7 +10,7 @@ import pytest
 from peerpressure.measures import Experiment, results
 from peerpressure.measures._files import read_outputs
 from peerpressure.scenario import ScenarioError, parse_scenario
-from peerpressure.scenario._loading import findings
+from peerpressure.scenario.loading import findings
 
 TRIANGLE = "[network]\nedges=[[0,1],[1,2],[2,0]]\nlabels=['ann','bob','cat']\n[run]\nsteps=20\nreplicates=2\n"
 TOPICS = "[topics]\nnames=['tax','rent']\nmatrix=[[0.8,0.2],[0.5,0.5]]\n"

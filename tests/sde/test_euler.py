@@ -10,7 +10,14 @@ import pytest
 import peerpressure as pp
 from peerpressure.errors import InvalidInputError
 from peerpressure.sde import SDE, euler_moments, euler_step, moments_at
-from peerpressure.sde._paths import observed_order, shrinking_steps, step_count, strong_errors, weak_errors, with_step
+from peerpressure.sde.convergence import (
+    observed_order,
+    shrinking_steps,
+    step_count,
+    strong_errors,
+    weak_errors,
+    with_step,
+)
 from tests.builders import SCHEDULES, random_model
 
 STD = np.linspace(0.0, 2.0, 23)

@@ -23,7 +23,7 @@ from peerpressure.sde import (
     stationary,
     transition,
 )
-from peerpressure.sde._moments import state_path
+from peerpressure.sde.moments import state_path
 from tests.oracles import fresh_draw
 from tests.sde import extended
 from tests.sde.extended import CASES, STD, X0, Case, N, law

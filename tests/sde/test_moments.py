@@ -13,8 +13,8 @@ from scipy import integrate, linalg
 
 import peerpressure as pp
 from peerpressure.errors import InvalidInputError, ScheduleError
-from peerpressure.sde import SDE, _moments, euler_moments, moments_at, moments_of
-from peerpressure.sde._moments import adjoint_moments
+from peerpressure.sde import SDE, euler_moments, moments, moments_at, moments_of
+from peerpressure.sde.moments import adjoint_moments
 from peerpressure.step import Array
 from tests.builders import SCHEDULES, random_model
 
@@ -93,7 +93,7 @@ def test_few_sums_and_many_times_give_the_same_by_either_way(monkeypatch: pytest
     many, few = moments_of(sde, weights, times), moments_of(sde, weights, times[-5:])
     for whole, part in zip(many, few, strict=True):
         np.testing.assert_allclose(whole[-part.shape[0] :], part, rtol=1e-8, atol=1e-10)
-    monkeypatch.setattr(_moments, "BLOCK", 50)  # two times a run
+    monkeypatch.setattr(moments, "BLOCK", 50)  # two times a run
     np.testing.assert_allclose(adjoint_moments(sde, weights, times)[1], many.variance, rtol=1e-8, atol=1e-10)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import peerpressure as pp
 from peerpressure.sde import SDE, Method, TaylorScheme, euler_moments, moments_at
-from peerpressure.sde._transitions import TOLERANCE, resolution, truncation
+from peerpressure.sde.transitions import TOLERANCE, resolution, truncation
 from peerpressure.step import Array
 
 STEPS = 4

@@ -12,8 +12,8 @@ from scipy import integrate, linalg, special
 
 import peerpressure as pp
 from peerpressure.errors import InvalidInputError, TooLargeError
-from peerpressure.sde import SDE, _transitions, exact_paths, exact_transitions, moments_at, transition
-from peerpressure.sde._moments import smooth_pieces
+from peerpressure.sde import SDE, exact_paths, exact_transitions, moments_at, transition, transitions as laws
+from peerpressure.sde.moments import smooth_pieces
 from peerpressure.statespace import transitions
 from tests.builders import SCHEDULES, random_model
 
@@ -93,8 +93,8 @@ def test_smooth_steps_take_one_piece_each_and_are_made_once(monkeypatch: pytest.
         pieces.append(piece.length)
         return law(sde, piece)
 
-    law = _transitions._law
-    monkeypatch.setattr(_transitions, "_law", counted)
+    law = laws._law
+    monkeypatch.setattr(laws, "_law", counted)
     sde = noisy()
     one = list(transitions(sde, 30, 20))
     assert len(pieces) == 11

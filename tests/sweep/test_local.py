@@ -124,7 +124,7 @@ def test_results_of_another_seed_task_or_version_are_never_mixed(
     with pytest.raises(OtherSweepError, match="start fresh"):
         run_sweep(_plan("bulky", [1]), tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr("peerpressure.sweep._plan.__version__", "99.0")
+        patch.setattr("peerpressure.sweep.plan.__version__", "99.0")
         with pytest.raises(OtherSweepError, match=r"not 99\.0"):
             run_sweep(noisy_plan(2), tmp_path)
         (tmp_path / "ledger.sqlite").unlink()

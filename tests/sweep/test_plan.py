@@ -13,7 +13,7 @@ from hypothesis import given, settings, strategies as st
 
 from peerpressure.errors import InvalidInputError, TooLargeError
 from peerpressure.sweep import Draws, Plan, Range, Unit
-from peerpressure.sweep._plan import comparable
+from peerpressure.sweep.plan import comparable
 
 TASK = "tests.sweep.units:noisy"
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()

@@ -54,8 +54,8 @@ def _summary(file: Path) -> tuple[str, dict[str, str]]:
     """Return a line that describes a valid file, and what was read from the files that it names."""
     from peerpressure.measures import check_room, load_sweep
     from peerpressure.scenario import load_scenario
-    from peerpressure.scenario._loading import findings, parse_toml
-    from peerpressure.scenario._section import read_text
+    from peerpressure.scenario.loading import findings, parse_toml
+    from peerpressure.scenario.section import read_text
 
     # The key ``scenario`` names a file in a sweep, and no section of a scenario has this name.
     if isinstance(parse_toml(read_text(file, "a scenario"), str(file)).get("scenario"), str):

@@ -182,20 +182,20 @@ def _check_edges(network: Any, fields: Mapping[str, Any]) -> None:
 def _scenario(file: Path | None, given: Mapping[str, str | int]) -> tuple[Scenario, int | None]:
     """Return the scenario of the file, if any, with the fields that the options override, and its steps if known."""
     from peerpressure.measures import with_fields
-    from peerpressure.scenario import _shorthand, scenario_from
-    from peerpressure.scenario._loading import lines_of, parse_toml
-    from peerpressure.scenario._section import read_text
+    from peerpressure.scenario import scenario_from, shorthand
+    from peerpressure.scenario.loading import lines_of, parse_toml
+    from peerpressure.scenario.section import read_text
 
     readers: dict[str, tuple[str, Callable[[str], Any]]] = {
-        "graph": ("network", _shorthand.network_section),
-        "dynamics": ("network.dynamics", _shorthand.dynamics_section),
-        "adaptation": ("agents.adaptation", _shorthand.adaptation_section),
+        "graph": ("network", shorthand.network_section),
+        "dynamics": ("network.dynamics", shorthand.dynamics_section),
+        "adaptation": ("agents.adaptation", shorthand.adaptation_section),
         "hidden": ("agents.hidden", _column),
-        "zealots": ("agents.zealots", _shorthand.labels),
-        "activation": ("agents.activation", _shorthand.activation_section),
+        "zealots": ("agents.zealots", shorthand.labels),
+        "activation": ("agents.activation", shorthand.activation_section),
         "isolated": ("agents.isolated", str),
-        "pressure": ("pressure", _shorthand.pressure_section),
-        "noise": ("noise", _shorthand.noise_section),
+        "pressure": ("pressure", shorthand.pressure_section),
+        "noise": ("noise", shorthand.noise_section),
     }
     # A whole section is replaced, so that keys of the former kind do not remain.
     fields = {field: read(str(given[name])) for name, (field, read) in readers.items() if name in given}

@@ -84,7 +84,7 @@ def recover(
     with progress_line() as show_stage:
         from peerpressure.measures import read_outputs
         from peerpressure.recovery import recover as recover_opinions
-        from peerpressure.scenario._scenario import Observe
+        from peerpressure.scenario.scenario import Observe
 
         show_stage("reading")
         system, asked = scenario.system(), scenario.observe or Observe()

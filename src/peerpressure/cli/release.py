@@ -39,12 +39,12 @@ def release(
     scenario = open_scenario(file)
     check_folder(out)
     _require_secrets(scenario)
+    from peerpressure.files import require_new_folder
     from peerpressure.privacy import release as made
-    from peerpressure.privacy._release import require_new_folder
-    from peerpressure.scenario._scenario import Privacy
-    from peerpressure.scenario._section import as_labels
+    from peerpressure.scenario.scenario import Privacy
+    from peerpressure.scenario.section import as_labels
 
-    require_new_folder(out)
+    require_new_folder(out, "a release")
     declare_output(out)
     asked, run = scenario.privacy or Privacy(), scenario.run
     with progress_line() as show_stage:

@@ -51,10 +51,9 @@ def run(
     named_by = f"output.folder of {file}" if out is None and scenario.output.folder else "'--out'"
     check_folder(folder, named_by)
     from peerpressure.measures import Experiment, check_room
-    from peerpressure.recovery._least_squares import few_threads
     from peerpressure.report.drawing import elsewhere
     from peerpressure.report.run import Place, may_be_written, order_figures, run_files, write_run
-    from peerpressure.resources import available_cores
+    from peerpressure.resources import available_cores, few_threads
 
     # A folder of results is replaced as a whole, so that files of other origin in it would be lost.
     if not may_be_written(folder):

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from peerpressure.affine import least_relief
+from peerpressure.dates import whole_steps
 from peerpressure.model import Model
 from peerpressure.noise import AR1, Frozen, Noise
-from peerpressure.schedules._tables import whole_steps
 from peerpressure.step import Array
 
 # Replicates that are stepped together: one gathered neighbour row is WIDTH consecutive numbers, two cache lines of

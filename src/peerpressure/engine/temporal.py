@@ -12,11 +12,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from peerpressure.dates import whole_steps
 from peerpressure.engine.arguments import Changes, Graph
 from peerpressure.engine.plan import network_step
 from peerpressure.engine.random import U64
 from peerpressure.networks import TemporalNetwork
-from peerpressure.schedules._tables import whole_steps
 
 
 def roomy_graph(network: TemporalNetwork, t: int, dtype: np.dtype[Any]) -> Graph:

@@ -33,7 +33,7 @@ from peerpressure.progress import checkpoint
 from peerpressure.recording import Record
 from peerpressure.recovery import Estimate, NetworkEstimate, Observation, recover
 from peerpressure.report.run import recorded_epsilon
-from peerpressure.scenario._scenario import Observe, Privacy
+from peerpressure.scenario.scenario import Observe, Privacy
 from peerpressure.simulation import simulate
 from peerpressure.theory import (
     LimitLaw,

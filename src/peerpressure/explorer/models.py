@@ -20,16 +20,16 @@ from peerpressure.explorer.layout import Drawing, drawing
 from peerpressure.explorer.protocol import Limits, RequestError, json_bytes, plain_labels
 from peerpressure.model import Model
 from peerpressure.networks import Network, TemporalNetwork, read_network
-from peerpressure.networks._adjacency import Direction
+from peerpressure.networks.validation import Direction
 from peerpressure.progress import checkpoint
 from peerpressure.scenario import Problem, Scenario, ScenarioError
-from peerpressure.scenario._agents import PARTS, FromAttribute, FromColumn, values_of
-from peerpressure.scenario._loading import dotted, explain, inconsistencies
-from peerpressure.scenario._network import NetworkFileSection
-from peerpressure.scenario._system import OptimalSection
+from peerpressure.scenario.agents import PARTS, FromAttribute, FromColumn, values_of
+from peerpressure.scenario.loading import dotted, explain, inconsistencies
+from peerpressure.scenario.network import NetworkFileSection
+from peerpressure.scenario.system import OptimalSection
 from peerpressure.schedules import Schedule, Table
 from peerpressure.statespace import System
-from peerpressure.theory._optimal_schedule import pass_work
+from peerpressure.theory.tuning import pass_work
 
 Networks: TypeAlias = tuple[Network, TemporalNetwork | None]
 

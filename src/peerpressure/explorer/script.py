@@ -8,12 +8,12 @@ from typing import Any
 
 from peerpressure.noise import Noise
 from peerpressure.scenario import Scenario
-from peerpressure.scenario._agents import STREAMS, AdaptationTable, NormalDraw, TwoCamps, UniformDraw
-from peerpressure.scenario._network import GeneratedNetworkSection, InlineNetworkSection, NamedNetworkSection
-from peerpressure.scenario._scenario import GaussianPrior, Observe, Run, UniformPrior, UnknownNetwork
-from peerpressure.scenario._system import OptimalSection, ScheduleSection, TunedSection
+from peerpressure.scenario.agents import STREAMS, AdaptationTable, NormalDraw, TwoCamps, UniformDraw
+from peerpressure.scenario.network import GeneratedNetworkSection, InlineNetworkSection, NamedNetworkSection
+from peerpressure.scenario.scenario import GaussianPrior, Observe, Run, UniformPrior, UnknownNetwork
+from peerpressure.scenario.system import OptimalSection, ScheduleSection, TunedSection
 from peerpressure.schedules import Schedule, Table
-from peerpressure.theory._optimal_schedule import noise_exponent
+from peerpressure.theory.tuning import noise_exponent
 
 HEAD = '''"""A run from the explorer of Peer Pressure; change what you like."""
 

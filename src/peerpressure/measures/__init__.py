@@ -1,15 +1,15 @@
 """Scenarios carried out: their results, their measures, and sweeps of both over a grid of parameters."""
 
-from peerpressure.measures._experiment import (
+from peerpressure.measures._files import ObservedOutputs, check_room, no_place, read_outputs
+from peerpressure.measures._measures import MEASURES, Measure, measure, measure_scenario, with_fields
+from peerpressure.measures._sweep_file import Sweep, load_sweep
+from peerpressure.measures.experiment import (
     Experiment,
     estimates,
     results,
     states,
     summaries,
 )
-from peerpressure.measures._files import ObservedOutputs, check_room, no_place, read_outputs
-from peerpressure.measures._measures import MEASURES, Measure, measure, measure_scenario, with_fields
-from peerpressure.measures._sweep_file import Sweep, load_sweep
 
 __all__ = [
     "MEASURES",

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.measures._experiment import Experiment, network_counts
+from peerpressure.measures.experiment import Experiment, network_counts
 from peerpressure.networks import shortest_window
 from peerpressure.parameters import summary
 from peerpressure.recording import Record

@@ -16,8 +16,8 @@ from peerpressure.errors import InvalidInputError, message
 from peerpressure.files import expanded
 from peerpressure.measures._measures import MEASURES, check_distinct_names, with_fields
 from peerpressure.scenario import Problem, Scenario, ScenarioError, load_scenario
-from peerpressure.scenario._loading import explain, line_of, lines_of, parse_toml, read_as
-from peerpressure.scenario._section import (
+from peerpressure.scenario.loading import explain, line_of, lines_of, parse_toml, read_as
+from peerpressure.scenario.section import (
     Count,
     InputFile,
     Number,
@@ -28,9 +28,9 @@ from peerpressure.scenario._section import (
     among,
     read_text,
 )
-from peerpressure.scenario._system import ScheduleSection
+from peerpressure.scenario.system import ScheduleSection
 from peerpressure.sweep import Draws, Plan, Range
-from peerpressure.sweep._plan import canonical, hash_text
+from peerpressure.sweep.plan import canonical, hash_text
 
 TASK = "peerpressure.measures:measure_scenario"
 CHECKED = 2_000  # points validated before a sweep starts; an error at one is usually an error at many

@@ -16,7 +16,6 @@ from peerpressure.networks._generators import (
     star,
     watts_strogatz,
 )
-from peerpressure.networks._graph_files import read_attribute
 from peerpressure.networks._joint_connectivity import (
     JointConnectivity,
     joint_connectivity,
@@ -43,8 +42,9 @@ from peerpressure.networks._temporal_generators import (
     growing,
     rewiring,
 )
-from peerpressure.networks._validation import Generator
 from peerpressure.networks._writers import write_events, write_network
+from peerpressure.networks.graph_files import read_attribute
+from peerpressure.networks.validation import Generator
 
 __all__ = [
     "DYNAMICS",

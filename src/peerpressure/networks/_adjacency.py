@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,7 +13,7 @@ from scipy.sparse import coo_array, csr_array
 
 from peerpressure.errors import NetworkError, first_few
 from peerpressure.networks._edge_lists import edges_from_frame
-from peerpressure.networks._validation import (
+from peerpressure.networks.validation import (
     Label,
     check_agents,
     check_attribute,
@@ -28,7 +28,6 @@ from peerpressure.parameters import composed, merged_forms
 Edges = Iterable[tuple[Any, Any]] | tuple[list[Any], list[Any]] | tuple[NDArray[Any], NDArray[Any]] | NDArray[Any] | Any
 GraphParts = tuple[Sequence[Label], list[tuple[int, int]], list[Any] | None]  # labels, ends by position, weights
 Located = tuple[NDArray[Any], NDArray[Any], Sequence[Label]]
-Direction: TypeAlias = Literal["listens", "influences"]
 
 PAIRS = "give (source, target) pairs, and weights=... apart"
 

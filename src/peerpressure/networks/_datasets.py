@@ -16,7 +16,7 @@ from peerpressure.networks._edge_lists import Lines
 from peerpressure.networks._network import Network
 from peerpressure.networks._readers import read_lines
 from peerpressure.networks._temporal import TemporalNetwork
-from peerpressure.networks._validation import Label, network_error
+from peerpressure.networks.validation import Label, network_error
 
 COLUMNS = ("time", "source", "target", "", "")
 FIVE_MINUTES = 300.0

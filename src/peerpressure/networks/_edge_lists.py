@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from peerpressure.dates import is_date
 from peerpressure.errors import FileFormatError, NetworkError, did_you_mean, message
-from peerpressure.networks._validation import Label, described_repeats
+from peerpressure.networks.validation import Label, described_repeats
 from peerpressure.tables import ROLES as NAMES, Row, TextTable, cell_text, is_number, places_in
 
 ENDS = ("source", "target")

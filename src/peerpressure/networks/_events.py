@@ -23,7 +23,7 @@ from peerpressure.networks._adjacency import (
 )
 from peerpressure.networks._edge_lists import EVENT_ROLES, places_by_name
 from peerpressure.networks._network import Network, check_undirected
-from peerpressure.networks._validation import (
+from peerpressure.networks.validation import (
     Label,
     canonical_adjacency,
     check_agents,

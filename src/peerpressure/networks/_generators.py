@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from peerpressure.networks._loops import attach, compiled
 from peerpressure.networks._network import Network
 from peerpressure.networks._sampling import Ends, random_pairs, random_regular_pairs, rewired_ring
-from peerpressure.networks._validation import Generator, network_error, number_of_agents, random_generator
+from peerpressure.networks.validation import Generator, network_error, number_of_agents, random_generator
 from peerpressure.parameters import Parameter, Slider
 
 MANY = 50_000  # the largest number of agents that the explorer allows

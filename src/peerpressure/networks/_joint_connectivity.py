@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.immutable import read_only
-from peerpressure.networks._classes import components
 from peerpressure.networks._loops import compiled, sweep_windows
 from peerpressure.networks._temporal import TemporalNetwork
-from peerpressure.networks._validation import check_integer, check_memory
+from peerpressure.networks.classes import components
+from peerpressure.networks.validation import check_integer, check_memory
 
 INTERPRETED = 10_000  # agents, steps and spells up to which plain Python takes less time than importing numba
 

@@ -13,7 +13,6 @@ from scipy.sparse import csr_array, diags_array
 
 from peerpressure.chain import Positions, closed_classes, split_by_label
 from peerpressure.networks._adjacency import (
-    Direction,
     Edges,
     adjacency_from_arrays,
     adjacency_from_edges,
@@ -22,7 +21,7 @@ from peerpressure.networks._adjacency import (
     labels_to_json,
     reverses,
 )
-from peerpressure.networks._classes import (
+from peerpressure.networks.classes import (
     camps,
     components,
     is_colouring,
@@ -31,8 +30,9 @@ from peerpressure.networks._classes import (
     odd_in_tree,
     parents_from_first,
 )
-from peerpressure.networks._topics import product, topic_matrix, topic_names
-from peerpressure.networks._validation import (
+from peerpressure.networks.topics import product, topic_matrix, topic_names
+from peerpressure.networks.validation import (
+    Direction,
     Label,
     PairLabels,
     canonical_adjacency,

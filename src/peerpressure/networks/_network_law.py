@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from peerpressure.immutable import read_only
 from peerpressure.networks._network import Network
-from peerpressure.networks._validation import network_error
+from peerpressure.networks.validation import network_error
 
 _FACTS = ("generator", "presence", "memory", "isolation")
 _EDGES = ("law_sources", "law_targets", "law_weights")

@@ -19,12 +19,12 @@ from scipy.sparse import coo_array
 
 from peerpressure.errors import FileFormatError, NetworkError, did_you_mean, message
 from peerpressure.files import naming, read_bytes
-from peerpressure.networks._adjacency import Direction, labels_from_json, reverses
+from peerpressure.networks._adjacency import labels_from_json, reverses
 from peerpressure.networks._edge_lists import Lines, parse_edges, parse_lines
-from peerpressure.networks._graph_files import GRAPHS, read_graph
 from peerpressure.networks._network import Network
 from peerpressure.networks._temporal import TemporalNetwork
-from peerpressure.networks._validation import Label, network_error, unknown_labels, validate_square
+from peerpressure.networks.graph_files import GRAPHS, read_graph
+from peerpressure.networks.validation import Direction, Label, network_error, unknown_labels, validate_square
 from peerpressure.parameters import composed
 from peerpressure.resources import require_memory
 from peerpressure.tables import PARQUET, read_table

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, Self, TypeAlias, TypeVar, cast, final, get_args
+from typing import Any, Self, TypeVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
-from peerpressure.errors import NetworkError, message
-from peerpressure.networks._classes import components
 from peerpressure.networks._events import (
     COLUMNS,
     Binning,
@@ -32,20 +30,10 @@ from peerpressure.networks._events import (
 )
 from peerpressure.networks._network import Network, check_undirected
 from peerpressure.networks._network_law import NetworkLaw
-from peerpressure.networks._validation import Label, check_integer
+from peerpressure.networks.classes import components
+from peerpressure.networks.validation import Isolated, Label, check_integer, checked_isolated
 
 Scalar = TypeVar("Scalar", bound=np.generic)
-# What an agent without neighbours shows: its own preferred opinion, or its last public one.
-Isolated: TypeAlias = Literal["own", "keep"]
-
-
-def checked_isolated(value: object, error: type[Exception] = NetworkError) -> Isolated:
-    """Return the rule for agents without neighbours, or raise an error of this type."""
-    for rule in get_args(Isolated):
-        if value == rule:
-            return cast(Isolated, rule)
-    remedy = "'own' for their own preferred opinions, 'keep' for their last public ones"
-    raise error(message("the rule for isolated agents must be 'own' or 'keep'", got=repr(value), remedy=remedy))
 
 
 @final

@@ -30,7 +30,7 @@ from peerpressure.networks._sampling import (
     switches,
 )
 from peerpressure.networks._temporal import TemporalNetwork
-from peerpressure.networks._validation import Generator, network_error, random_generator
+from peerpressure.networks.validation import Generator, network_error, random_generator
 from peerpressure.parameters import Parameter
 
 

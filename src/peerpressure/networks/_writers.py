@@ -19,7 +19,7 @@ from peerpressure.networks._edge_lists import EVENT_ROLES, INTEGER
 from peerpressure.networks._network import Network
 from peerpressure.networks._readers import ARCHIVE, FORMATS, SEPARATORS, file_suffix
 from peerpressure.networks._temporal import TemporalNetwork
-from peerpressure.networks._validation import Label, network_error
+from peerpressure.networks.validation import Label, network_error
 from peerpressure.tables import COMMENTS
 
 Writer = Callable[[Network], bytes]

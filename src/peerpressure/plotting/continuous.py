@@ -36,8 +36,8 @@ from peerpressure.plotting.style import (
     visible,
 )
 from peerpressure.sde import DensityPath, GaussianDensity
-from peerpressure.sde._fokker_planck import Grid
-from peerpressure.sde._paths import observed_order
+from peerpressure.sde.convergence import observed_order
+from peerpressure.sde.fokker_planck import Grid
 
 if TYPE_CHECKING:
     from PIL.Image import Image

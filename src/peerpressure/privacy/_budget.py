@@ -39,17 +39,16 @@ from peerpressure.privacy._shifts import (
     shifts_of_information,
 )
 from peerpressure.progress import ShouldStop, cancellable
-from peerpressure.recovery._information import Information, information
-from peerpressure.recovery._innovations import is_invertible, shows_start
-from peerpressure.recovery._least_squares import divide
+from peerpressure.recovery import Information, information
+from peerpressure.recovery.least_squares import divide
 from peerpressure.schedules import Constant, Table
 from peerpressure.sde import SDE
-from peerpressure.sde._equation import FIRST_TIME
-from peerpressure.sde._moments import schedules_of
+from peerpressure.sde.equation import FIRST_TIME
+from peerpressure.sde.moments import schedules_of
 from peerpressure.statespace import System
+from peerpressure.statespace.systems import is_invertible, shows_start
 from peerpressure.step import Array
-from peerpressure.theory import OptimalSchedule, optimal_schedule
-from peerpressure.theory._forecast import mode_error
+from peerpressure.theory import OptimalSchedule, mode_error, optimal_schedule
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -24,9 +24,9 @@ from peerpressure.privacy._accounting import positive
 from peerpressure.privacy._shifts import leaks_at_first_step, require_public_start
 from peerpressure.propagation import step_count
 from peerpressure.recovery import Observation
-from peerpressure.recovery._innovations import shows_start
 from peerpressure.sde import SDE
 from peerpressure.statespace import System, checked_system, initial_state
+from peerpressure.statespace.systems import shows_start
 
 Observed: TypeAlias = Sequence[Hashable] | Observation | None
 

@@ -23,7 +23,8 @@ from peerpressure.privacy._shifts import require_public_start
 from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.propagation import step_count
 from peerpressure.recovery import METHODS, Estimate, Observation, Prior, outputs_of
-from peerpressure.recovery._least_squares import SymmetricOperator, few_threads
+from peerpressure.recovery.least_squares import SymmetricOperator
+from peerpressure.resources import few_threads
 from peerpressure.statespace import System, checked_system, initial_state, transitions
 from peerpressure.step import Array
 from peerpressure.trajectory import State, Trajectory

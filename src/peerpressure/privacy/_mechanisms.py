@@ -28,7 +28,7 @@ from peerpressure.privacy._definition import Definition, Observed, Unit
 from peerpressure.privacy._shifts import delay_pressure, leaks_at_first_step, require_discrete
 from peerpressure.progress import checkpoint
 from peerpressure.propagation import Times, consensus_mode, moments, whole_times
-from peerpressure.recovery._limits import PARTIAL_LIMIT
+from peerpressure.recovery.limits import PARTIAL_LIMIT
 from peerpressure.schedules import Power
 from peerpressure.step import Array
 

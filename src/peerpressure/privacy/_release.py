@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.files import check_output, expanded, umask
+from peerpressure.files import check_output, expanded, require_new_folder, umask
 from peerpressure.immutable import read_only
 from peerpressure.model import Model
 from peerpressure.networks import Network, TemporalNetwork, write_events, write_network
@@ -29,8 +29,8 @@ from peerpressure.privacy._shifts import leaks_at_first_step, require_discrete, 
 from peerpressure.progress import ShouldStop
 from peerpressure.propagation import step_count
 from peerpressure.recording import Record, as_record
-from peerpressure.recovery._innovations import shows_start
 from peerpressure.simulation import Progress, simulate_preferred
+from peerpressure.statespace.systems import shows_start
 from peerpressure.step import Array
 from peerpressure.trajectory import Trajectory
 from peerpressure.version import __version__
@@ -123,7 +123,7 @@ class Release:
             If the folder holds files already.
         """
         out = expanded(folder)
-        require_new_folder(out)
+        require_new_folder(out, "a release")
         check_output(out)
         out.parent.mkdir(parents=True, exist_ok=True)
         part = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}.", suffix=".part"))
@@ -152,13 +152,6 @@ class Release:
     def __repr__(self) -> str:
         lines = (f"{name.capitalize()}: {sentence}" for name, sentence in self.statement.items())
         return "\n".join(line for one in lines for line in textwrap.wrap(one, _WIDTH, subsequent_indent="  "))
-
-
-def require_new_folder(folder: Path) -> None:
-    """Raise an error for a folder with files, which might be other than those of a release."""
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        rule = "a release is written to a folder of its own"
-        raise InvalidInputError(message(rule, got=f"{folder}, which is not empty", remedy="name a new folder"))
 
 
 def release(

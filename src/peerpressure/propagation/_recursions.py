@@ -11,7 +11,7 @@ import numpy as np
 from peerpressure.model import Model
 from peerpressure.propagation._times import Times
 from peerpressure.statespace import initial_state, model_transitions
-from peerpressure.statespace._systems import averaged_transitions
+from peerpressure.statespace.systems import averaged_transitions
 from peerpressure.step import Array
 
 # Moments by the adjoint: the mean and variance of weighted sums of the state.

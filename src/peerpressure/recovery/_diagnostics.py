@@ -14,8 +14,8 @@ from scipy import special
 from peerpressure.errors import InvalidInputError
 from peerpressure.immutable import read_only
 from peerpressure.recovery._digits import grid_note, undeclared_rounding
-from peerpressure.recovery._least_squares import few_threads
 from peerpressure.recovery._observation import Outputs
+from peerpressure.resources import few_threads
 from peerpressure.statespace import System
 from peerpressure.step import Array
 

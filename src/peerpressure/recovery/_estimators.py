@@ -17,16 +17,18 @@ from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.recovery._data import refuse_model
 from peerpressure.recovery._digits import grid_note, spacing_of, undeclared_rounding
 from peerpressure.recovery._estimate import Covariance, Estimate, Target, known_estimate, with_rounding_error
-from peerpressure.recovery._innovations import adopted_part, check_complete, innovations, invert, is_invertible
+from peerpressure.recovery._innovations import adopted_part, check_complete, innovations, invert
 from peerpressure.recovery._kalman import kalman, last_step
-from peerpressure.recovery._least_squares import SymmetricOperator, few_threads
 from peerpressure.recovery._likelihood import likelihood
-from peerpressure.recovery._limits import PARTIAL_LIMIT, SHARE_TOLERANCE
 from peerpressure.recovery._observation import Observation, Outputs, observed
 from peerpressure.recovery._prior import Prior
 from peerpressure.recovery._regression import gls, ols, snapshot, wls
 from peerpressure.recovery._residuals import diagnostics_of
+from peerpressure.recovery.least_squares import SymmetricOperator
+from peerpressure.recovery.limits import PARTIAL_LIMIT, SHARE_TOLERANCE
+from peerpressure.resources import few_threads
 from peerpressure.statespace import System, checked_system, retained, transitions
+from peerpressure.statespace.systems import is_invertible
 from peerpressure.step import Array
 
 if TYPE_CHECKING:

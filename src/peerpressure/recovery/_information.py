@@ -21,14 +21,15 @@ from peerpressure.recovery._innovations import (
     check_dense,
     complete,
     gathered,
-    is_invertible,
     legible_steps,
     weights_of,
 )
-from peerpressure.recovery._least_squares import SymmetricOperator, conjugate_gradients, few_threads, identify, solve
-from peerpressure.recovery._limits import DENSE_LIMIT, PARTIAL_LIMIT, SHARE_TOLERANCE
 from peerpressure.recovery._observation import Observation, Outputs, ResolvedObservation
+from peerpressure.recovery.least_squares import SymmetricOperator, conjugate_gradients, identify, solve
+from peerpressure.recovery.limits import DENSE_LIMIT, PARTIAL_LIMIT, SHARE_TOLERANCE
+from peerpressure.resources import few_threads
 from peerpressure.statespace import System, checked_system, initial_state
+from peerpressure.statespace.systems import is_invertible
 from peerpressure.step import Array
 
 

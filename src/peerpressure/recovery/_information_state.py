@@ -15,10 +15,10 @@ from scipy import linalg
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
 from peerpressure.recovery._estimate import Estimate, estimate_from
-from peerpressure.recovery._least_squares import is_identified, separate_noise
-from peerpressure.recovery._limits import COARSE, CONTRADICTION, ILLEGIBLE, NEGLIGIBLE, ROUNDING_ALLOWANCE
 from peerpressure.recovery._observation import Outputs
 from peerpressure.recovery._prior import Prior
+from peerpressure.recovery.least_squares import is_identified, separate_noise
+from peerpressure.recovery.limits import COARSE, CONTRADICTION, ILLEGIBLE, NEGLIGIBLE, ROUNDING_ALLOWANCE
 from peerpressure.statespace import System
 from peerpressure.step import Array
 

@@ -1,7 +1,7 @@
 """The best linear observer of complete outputs: invert every update, then average.
 
 With every output known, y_t − C_t y_{t−1} = g_t ∘ (x_t + ε_t) gives each agent's own series r_t = p_t x₀ + ε_t,
-whose best average is known in closed form (see ``_least_squares``). Its information about x₀ is the same for every run,
+whose best average is known in closed form (see ``least_squares``). Its information about x₀ is the same for every run,
 and therefore known before one is observed:
 
     J = i·D + weight·Bᵀ D B,   D = diag(1/std²),
@@ -31,7 +31,9 @@ from peerpressure.recovery._digits import rounding_remedy
 from peerpressure.recovery._estimate import Covariance, Estimate, estimate_from
 from peerpressure.recovery._information_state import InformationState, estimate_of, prior_information
 from peerpressure.recovery._kalman import kalman, last_step
-from peerpressure.recovery._least_squares import (
+from peerpressure.recovery._observation import Outputs
+from peerpressure.recovery._prior import Prior
+from peerpressure.recovery.least_squares import (
     SymmetricOperator,
     TimeWeights,
     Whitening,
@@ -42,11 +44,10 @@ from peerpressure.recovery._least_squares import (
     solve,
     time_weights,
 )
-from peerpressure.recovery._limits import DENSE_LIMIT, INVERTED_DIGITS, NEGLIGIBLE
-from peerpressure.recovery._observation import Outputs
-from peerpressure.recovery._prior import Prior
+from peerpressure.recovery.limits import DENSE_LIMIT, INVERTED_DIGITS, NEGLIGIBLE
 from peerpressure.schedules import Constant
 from peerpressure.statespace import System, initial_state, retained, transitions
+from peerpressure.statespace.systems import is_invertible, shows_start
 from peerpressure.step import Array, Update
 
 # Inversion of the update: preferred opinions ξ_t = (y_t − C_t y_{t−1})/g_t = x_t + ε_t from observed outputs.
@@ -68,21 +69,6 @@ class Inverted:
     mean: Array
     first: Array | None
     following: Array | None
-
-
-def is_invertible(model: Model) -> bool:
-    """Whether preferred opinions follow from complete outputs as one series of independent draws for each agent.
-
-    Agents who keep their public opinions show no preferred ones. With white noise these steps are left out; with other
-    noise they would leave gaps of a different length for each agent.
-    """
-    return not model.keeps or not model.noise.autocorrelation
-
-
-def shows_start(model: Model) -> NDArray[np.bool_]:
-    """Return which agents show their x₀ at step 1, as they keep y₀ = x₀; (agents,)."""
-    kept = model.update(1).kept
-    return np.zeros(model.n, np.bool_) if kept is None or not initial_state(model).starts_from_hidden else kept > 0
 
 
 def _least_gain(update: Update) -> float:

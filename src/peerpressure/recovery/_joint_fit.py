@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.progress import checkpoint
-from peerpressure.recovery._limits import FIT_RESPONSES
 from peerpressure.recovery._unknowns import COORDINATES, Shared, Unknowns
+from peerpressure.recovery.limits import FIT_RESPONSES
 from peerpressure.step import Array
 
 # Newton's method for 1/s approaches the maximum from one side and needs far fewer.

@@ -32,18 +32,17 @@ from peerpressure.recovery._information_state import (
     masks_of,
     prior_information,
 )
-from peerpressure.recovery._least_squares import few_threads
-from peerpressure.recovery._limits import (
+from peerpressure.recovery._observation import Outputs, observed
+from peerpressure.recovery._prior import Prior
+from peerpressure.recovery._sparse_kalman import sparse_estimate
+from peerpressure.recovery.limits import (
     FILTER_LIMIT,
     LEGIBLE_DIGITS,
     NEGLIGIBLE,
     NOISE_TOLERANCE,
     WRONG_DIGITS,
 )
-from peerpressure.recovery._observation import Outputs, observed
-from peerpressure.recovery._prior import Prior
-from peerpressure.recovery._sparse_kalman import sparse_estimate
-from peerpressure.resources import require_memory
+from peerpressure.resources import few_threads, require_memory
 from peerpressure.statespace import System, Transition, initial_state, transitions
 from peerpressure.step import Array
 

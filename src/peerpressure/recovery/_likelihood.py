@@ -21,12 +21,12 @@ from peerpressure.recovery._estimate import Estimate, estimate_from
 from peerpressure.recovery._innovations import ObservedSteps, innovations, observed_steps, own_series
 from peerpressure.recovery._joint_fit import FitDesign, ProfileLikelihood, Sample
 from peerpressure.recovery._kalman import kalman
-from peerpressure.recovery._least_squares import few_threads
-from peerpressure.recovery._limits import FIT_NUMBERS
 from peerpressure.recovery._observation import Observation, Outputs, outputs_of
 from peerpressure.recovery._prior import Prior, update
 from peerpressure.recovery._profile_intervals import Found, fit_replicate
 from peerpressure.recovery._unknowns import LikelihoodFit, UnknownParameter, Unknowns, adaptation_of, notes_on, unknowns
+from peerpressure.recovery.limits import FIT_NUMBERS
+from peerpressure.resources import few_threads
 from peerpressure.schedules import Constant
 from peerpressure.statespace import checked_system
 from peerpressure.step import Array

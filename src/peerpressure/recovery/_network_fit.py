@@ -11,8 +11,8 @@ from scipy import linalg, sparse
 
 from peerpressure.errors import InvalidInputError, TooLargeError, message
 from peerpressure.progress import checkpoint
-from peerpressure.recovery._limits import JOINT_PAIRS
 from peerpressure.recovery._network_likelihood import Index, Mask, ProductSums
+from peerpressure.recovery.limits import JOINT_PAIRS
 from peerpressure.step import Array
 
 # A gradient below this many standard errors of the score is 0.

@@ -26,7 +26,7 @@ from scipy.special import stdtr
 
 from peerpressure.errors import InvalidInputError, PeerPressureError, message
 from peerpressure.progress import checkpoint
-from peerpressure.recovery._limits import LEAST_INFORMATION
+from peerpressure.recovery.limits import LEAST_INFORMATION
 from peerpressure.step import Array
 
 Mask: TypeAlias = NDArray[np.bool_]

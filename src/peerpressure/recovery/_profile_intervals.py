@@ -30,8 +30,8 @@ from peerpressure.recovery._joint_fit import (
     searched,
     zero_between,
 )
-from peerpressure.recovery._limits import DENSE_LIMIT
 from peerpressure.recovery._unknowns import COORDINATES, UnknownParameter
+from peerpressure.recovery.limits import DENSE_LIMIT
 from peerpressure.step import Array
 
 # Points between the ends of a profile at which agents' own intervals are united.

@@ -20,7 +20,9 @@ from peerpressure.model import Model
 from peerpressure.propagation import forward_moments
 from peerpressure.recovery._estimate import Estimate, estimate_from
 from peerpressure.recovery._information_state import estimate_of, masks_of, prior_information
-from peerpressure.recovery._least_squares import (
+from peerpressure.recovery._observation import Outputs, ResolvedObservation
+from peerpressure.recovery._prior import Prior, update
+from peerpressure.recovery.least_squares import (
     Solution,
     SymmetricOperator,
     conjugate_gradients,
@@ -29,9 +31,7 @@ from peerpressure.recovery._least_squares import (
     separate_noise,
     solve,
 )
-from peerpressure.recovery._limits import BLOCK_BYTES, DENSE_LIMIT, NEGLIGIBLE, NEGLIGIBLE_ERROR, STACKED_NUMBERS
-from peerpressure.recovery._observation import Outputs, ResolvedObservation
-from peerpressure.recovery._prior import Prior, update
+from peerpressure.recovery.limits import BLOCK_BYTES, DENSE_LIMIT, NEGLIGIBLE, NEGLIGIBLE_ERROR, STACKED_NUMBERS
 from peerpressure.statespace import (
     InitialState,
     ModelTransition,

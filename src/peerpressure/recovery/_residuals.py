@@ -37,9 +37,12 @@ from peerpressure.recovery._diagnostics import FitDiagnostics, Likelihood, Resid
 from peerpressure.recovery._information_state import InformationState, RecursiveRows
 from peerpressure.recovery._innovations import observed_steps, own_series, start_row
 from peerpressure.recovery._kalman import run_filter
-from peerpressure.recovery._least_squares import conjugate_gradients, innovation_std
 from peerpressure.recovery._likelihood import likelihood
-from peerpressure.recovery._limits import (
+from peerpressure.recovery._observation import Observation, Outputs, observed
+from peerpressure.recovery._regression import stacked
+from peerpressure.recovery._sparse_kalman import SparseStates, eliminate, sparse_estimate
+from peerpressure.recovery.least_squares import conjugate_gradients, innovation_std
+from peerpressure.recovery.limits import (
     CONTRADICTION,
     DENSE_LIMIT,
     FILTER_LIMIT,
@@ -50,9 +53,6 @@ from peerpressure.recovery._limits import (
     PATH_BYTES,
     RESIDUAL_NUMBERS,
 )
-from peerpressure.recovery._observation import Observation, Outputs, observed
-from peerpressure.recovery._regression import stacked
-from peerpressure.recovery._sparse_kalman import SparseStates, eliminate, sparse_estimate
 from peerpressure.statespace import System, initial_state, retained
 from peerpressure.step import Array
 

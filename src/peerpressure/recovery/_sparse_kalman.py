@@ -24,7 +24,9 @@ from peerpressure.errors import TooLargeError, message
 from peerpressure.model import Model
 from peerpressure.progress import checkpoint
 from peerpressure.recovery._estimate import Estimate, estimate_from
-from peerpressure.recovery._least_squares import (
+from peerpressure.recovery._observation import Outputs
+from peerpressure.recovery._prior import Prior
+from peerpressure.recovery.least_squares import (
     SymmetricOperator,
     conjugate_gradients,
     identify,
@@ -32,9 +34,7 @@ from peerpressure.recovery._least_squares import (
     symmetric_inverse,
     whiten_pair,
 )
-from peerpressure.recovery._limits import DENSE_LIMIT, FRONT_LIMIT, NEGLIGIBLE
-from peerpressure.recovery._observation import Outputs
-from peerpressure.recovery._prior import Prior
+from peerpressure.recovery.limits import DENSE_LIMIT, FRONT_LIMIT, NEGLIGIBLE
 from peerpressure.statespace import ModelTransition, initial_state, retained, transition
 from peerpressure.step import Array
 

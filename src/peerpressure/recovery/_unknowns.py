@@ -16,7 +16,7 @@ from peerpressure.immutable import read_only
 from peerpressure.model import Model
 from peerpressure.noise import Gaussian
 from peerpressure.recovery._estimate import Estimate
-from peerpressure.recovery._limits import FIT_PIECES
+from peerpressure.recovery.limits import FIT_PIECES
 from peerpressure.schedules import Constant, Linear, Power
 from peerpressure.step import Array
 

@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 from peerpressure.errors import FileFormatError, InvalidInputError, TooLargeError, message
 from peerpressure.files import declare_output, relative_path, umask
 from peerpressure.measures import Experiment, no_place, states
-from peerpressure.measures._experiment import tables_of
+from peerpressure.measures.experiment import tables_of
 from peerpressure.privacy import Budget
 from peerpressure.report.drawing import Drawing, Order, Submit, here
 from peerpressure.report.html import Column, HtmlTable, Image, number, table, templates
 from peerpressure.report.store import PART, Content, publish, to_csv, write_csv
-from peerpressure.scenario._scenario import FORMATS
+from peerpressure.scenario.scenario import FORMATS
 from peerpressure.theory._reasons import with_deviation
 from peerpressure.theory._verdict import heading, rows as verdict_rows
 from peerpressure.trajectory import contents

@@ -22,7 +22,7 @@ from peerpressure.reproduction._regression import ols_law
 from peerpressure.reproduction.design import SEED, agents_drawn, check_replications, stream
 from peerpressure.schedules import Linear, Power
 from peerpressure.simulation import simulate
-from peerpressure.theory._rates import ideal_deviation
+from peerpressure.theory import ideal_deviation
 from peerpressure.trajectory import Trajectory
 
 OBSERVER_STEPS = (2, 3, 5, 10, 20, 30, 50, 100, 200, 300, 500, 1_000)

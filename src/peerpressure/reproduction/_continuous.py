@@ -15,7 +15,7 @@ from peerpressure.recording import Record
 from peerpressure.reproduction.design import NOISE, SEED, agents_drawn, log_spaced_times, scale_free_model, stream
 from peerpressure.schedules import Linear, StretchedExponential
 from peerpressure.sde import SDE, DensityPath, solve_density
-from peerpressure.sde._paths import HALVINGS, shrinking_steps, strong_errors, weak_errors
+from peerpressure.sde.convergence import HALVINGS, shrinking_steps, strong_errors, weak_errors
 from peerpressure.simulation import simulate
 from peerpressure.theory import consensus_limit
 from peerpressure.trajectory import Trajectory

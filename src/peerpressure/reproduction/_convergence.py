@@ -29,10 +29,8 @@ from peerpressure.reproduction.design import (
 )
 from peerpressure.schedules import Formula, Linear, Power, Schedule, StretchedExponential
 from peerpressure.simulation import simulate
-from peerpressure.theory import consensus_limit
+from peerpressure.theory import consensus_limit, contraction_product, ideal_deviation
 from peerpressure.theory._classification import classify
-from peerpressure.theory._forgetting import contraction_product
-from peerpressure.theory._rates import ideal_deviation
 from peerpressure.trajectory import Trajectory
 
 STEPS = 100_000

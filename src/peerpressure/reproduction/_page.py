@@ -38,7 +38,7 @@ from peerpressure.reproduction import (
     design,
     printed,
 )
-from peerpressure.reproduction.claims._empirical import APART
+from peerpressure.reproduction.claims import CUTOFF
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -461,7 +461,7 @@ def page(
             corrected=[row for row in audit if row["verdict"] == "corrected"],
             made=made,
             setup={**SETUP, "sweep_replications": int(tables["sweep_cells"]["replications"].iloc[0])},
-            apart=APART,
+            apart=CUTOFF,
             printed_replications=printed.SWEEP_REPLICATIONS,
             observed_steps=printed.STEPS,
             dictionary=_dictionary(tables),

@@ -14,10 +14,9 @@ from peerpressure.affine import coefficients
 from peerpressure.model import Model
 from peerpressure.networks import barabasi_albert, k2
 from peerpressure.noise import Gaussian
-from peerpressure.recovery import Estimate, recover
-from peerpressure.recovery._least_squares import Solution, solve
-from peerpressure.recovery._observation import Observation, outputs_of
+from peerpressure.recovery import Estimate, Observation, outputs_of, recover
 from peerpressure.recovery._regression import RegressionDesign
+from peerpressure.recovery.least_squares import Solution, solve
 from peerpressure.reproduction import printed
 from peerpressure.reproduction.design import SEED, agents_drawn, check_replications, stream
 from peerpressure.simulation import simulate

@@ -9,24 +9,12 @@ from typing import ClassVar, final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from peerpressure.dates import whole_steps
 from peerpressure.errors import ScheduleError, message
 from peerpressure.formula import Expression, parse
 from peerpressure.parameters import Parameter
 from peerpressure.schedules._base import Array, Schedule
 from peerpressure.schedules._growth import Growth, growth_of
-
-_ROUNDING = 1e-12  # relative error of a time up to which it counts as the whole number below it
-
-
-def whole_steps(t: ArrayLike) -> Array:
-    """Return the steps k with k − 1 < t ≤ k to which real times belong, from 1 on.
-
-    >>> whole_steps(np.array([0.0, 0.3, 100 * 0.07])).tolist()
-    [1.0, 1.0, 7.0]
-    """
-    times = np.asarray(t, dtype=np.float64)
-    # A product such as 100·0.07 is a rounding error above the whole number 7.
-    return np.maximum(np.ceil(times - _ROUNDING * np.maximum(times, 1.0)), 1.0)
 
 
 @final

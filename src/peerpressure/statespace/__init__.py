@@ -20,7 +20,7 @@ where noise is white, u_t = w_t is no part of the state. A step of the `SDE` has
 from __future__ import annotations
 
 from peerpressure.statespace._operators import DenseTransition, InitialState, ModelTransition, Transition
-from peerpressure.statespace._systems import (
+from peerpressure.statespace.systems import (
     KEPT_NUMBERS,
     LARGEST_SDE,
     System,

@@ -12,9 +12,9 @@ from peerpressure.sweep._ledger import (
     SweepError,
     UnfinishedSweepError,
 )
-from peerpressure.sweep._plan import Draws, Fingerprint, Plan, Range, Unit
 from peerpressure.sweep._results import Failure, SweepStatus, collect, status, write_table
 from peerpressure.sweep._run import run_sweep
+from peerpressure.sweep.plan import Draws, Fingerprint, Plan, Range, Unit
 
 __all__ = [
     "DamagedSweepError",

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, NamedTuple, final
 
 from peerpressure.errors import InvalidInputError, PeerPressureError, message
-from peerpressure.sweep._plan import Fingerprint, Plan, order_digest
+from peerpressure.sweep.plan import Fingerprint, Plan, order_digest
 
 
 class SweepError(PeerPressureError):

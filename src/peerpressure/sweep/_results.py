@@ -24,7 +24,7 @@ from peerpressure.sweep._ledger import (
     is_held,
     open_ledger,
 )
-from peerpressure.sweep._plan import REPLICATION, Fingerprint, Unit, canonical, hash_bytes, hash_text, unit_key
+from peerpressure.sweep.plan import REPLICATION, Fingerprint, Unit, canonical, hash_bytes, hash_text, unit_key
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -21,7 +21,6 @@ from peerpressure.sweep._ledger import (
     remove_ledger,
     set_aside,
 )
-from peerpressure.sweep._plan import Fingerprint, Plan
 from peerpressure.sweep._results import (
     UNITS,
     SweepStatus,
@@ -32,6 +31,7 @@ from peerpressure.sweep._results import (
     remove_results,
 )
 from peerpressure.sweep._work import Work, load_task
+from peerpressure.sweep.plan import Fingerprint, Plan
 
 Progress: TypeAlias = bool | Callable[[int, int], None]
 

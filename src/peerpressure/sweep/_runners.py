@@ -23,9 +23,9 @@ from typing import Any, TypeAlias, final
 from peerpressure.errors import message
 from peerpressure.progress import announce
 from peerpressure.sweep._ledger import SweepError, UnitOutcome, no_room
-from peerpressure.sweep._plan import Plan, Unit
 from peerpressure.sweep._results import write_result
 from peerpressure.sweep._work import Computed, Work, compute
+from peerpressure.sweep.plan import Plan, Unit
 from peerpressure.version import __version__
 
 _POLL_SECONDS = 1.0  # after which a death is noticed even if no pipe reports it

@@ -15,7 +15,7 @@ import numpy as np
 
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.sweep._ledger import Ledger, UnitOutcome
-from peerpressure.sweep._plan import REPLICATION, Unit
+from peerpressure.sweep.plan import REPLICATION, Unit
 
 # Seconds of computation per batch, long enough that sending and recording it is a small share of the time.
 BATCH_SECONDS = 0.1

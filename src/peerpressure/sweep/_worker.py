@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import IO, Any, Never
 
 from peerpressure.progress import announcing
-from peerpressure.sweep._plan import Unit
 from peerpressure.sweep._results import write_result
 from peerpressure.sweep._work import compute
+from peerpressure.sweep.plan import Unit
 
 
 def main() -> None:

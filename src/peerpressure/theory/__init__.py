@@ -10,12 +10,12 @@ from peerpressure.theory._forecast import Forecast, Settling, forecast, mode_err
 from peerpressure.theory._forgetting import Retention, contraction, contraction_product, retention
 from peerpressure.theory._limit_law import Kind, LimitLaw, RecurrentClass
 from peerpressure.theory._limits import ConsensusLimit, Phases
-from peerpressure.theory._optimal_schedule import Alternative, OptimalSchedule, optimal_schedule
 from peerpressure.theory._rates import Law, Rate, consensus_rate, ideal_deviation, influence, mode_noise, start_weight
 from peerpressure.theory._reasons import Reason, ReasonCode
 from peerpressure.theory._regime import Regime, regime_of
 from peerpressure.theory._stationary import fixed_point
 from peerpressure.theory._verdict import Connectivity, HiddenOutcome, Verdict
+from peerpressure.theory.tuning import Alternative, OptimalSchedule, optimal_schedule
 
 __all__ = [
     "Advice",

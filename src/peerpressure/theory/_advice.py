@@ -24,7 +24,11 @@ from peerpressure.theory._classification import LongRun, Outcome, classify, is_c
 from peerpressure.theory._departure import decide
 from peerpressure.theory._forecast import Forecast, law_after, mode_error
 from peerpressure.theory._limits import limit_of
-from peerpressure.theory._optimal_schedule import (
+from peerpressure.theory._rates import steps_until, with_parts
+from peerpressure.theory._reasons import Reason, ReasonCode
+from peerpressure.theory._regime import NoiseEffect, Regime
+from peerpressure.theory._structure import NoiselessLimit, structure_of
+from peerpressure.theory.tuning import (
     HorizonDistance,
     best_averaging,
     best_line,
@@ -33,10 +37,6 @@ from peerpressure.theory._optimal_schedule import (
     pass_work,
     tuned_line,
 )
-from peerpressure.theory._rates import steps_until, with_parts
-from peerpressure.theory._reasons import Reason, ReasonCode
-from peerpressure.theory._regime import NoiseEffect, Regime
-from peerpressure.theory._structure import NoiselessLimit, structure_of
 from peerpressure.trajectory import Trajectory
 
 # Schedules that would bring the agents closer to v by a given step, judged by the exact forecast under each.

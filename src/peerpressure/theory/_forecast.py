@@ -14,10 +14,10 @@ from peerpressure.parameters import Parameter
 from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.propagation import LARGEST_COVARIANCE, consensus_mode, forward_moments, moments, step_count
 from peerpressure.sde import SDE
-from peerpressure.sde._moments import NEGLIGIBLE, integrate, start_of, state_path
+from peerpressure.sde.moments import NEGLIGIBLE, integrate, start_of, state_path
 from peerpressure.simulation import simulate
 from peerpressure.statespace import System, checked_system, initial_state
-from peerpressure.statespace._systems import averaged_transitions
+from peerpressure.statespace.systems import averaged_transitions
 from peerpressure.step import Array
 from peerpressure.theory._reasons import Reason, ReasonCode
 

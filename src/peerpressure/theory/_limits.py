@@ -22,7 +22,7 @@ from peerpressure.noise import NoNoise
 from peerpressure.progress import checkpoint
 from peerpressure.propagation import adjoint_moments, forward_moments
 from peerpressure.sde import SDE
-from peerpressure.sde._moments import adjoint_moments as weighted_moments
+from peerpressure.sde.moments import adjoint_moments as weighted_moments
 from peerpressure.simulation import simulate
 from peerpressure.statespace import System, initial_state, model_transitions
 from peerpressure.step import Array

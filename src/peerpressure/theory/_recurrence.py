@@ -31,7 +31,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs
 
 from peerpressure.chain import communicating_classes, phases
 from peerpressure.model import Model
-from peerpressure.networks._classes import is_colouring, odd_depths
+from peerpressure.networks.classes import is_colouring, odd_depths
 from peerpressure.progress import checkpoint
 from peerpressure.step import Array
 from peerpressure.theory._regime import LATE

@@ -25,7 +25,7 @@ from peerpressure.errors import InvalidInputError, message
 from peerpressure.immutable import read_only
 from peerpressure.model import Model
 from peerpressure.networks import NetworkLaw, complete
-from peerpressure.networks._classes import limit_state
+from peerpressure.networks.classes import limit_state
 from peerpressure.progress import checkpoint
 from peerpressure.propagation import whole_times
 from peerpressure.statespace import discrete_model

@@ -9,7 +9,7 @@ from scipy import stats
 import peerpressure as pp
 from peerpressure.errors import InvalidInputError
 from peerpressure.sde import SDE, GaussianDensity, exact_density, moments_at, moments_of
-from peerpressure.sde._fokker_planck import Grid, grid_around
+from peerpressure.sde.fokker_planck import Grid, grid_around
 from tests.builders import random_model
 
 

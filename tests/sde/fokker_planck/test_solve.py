@@ -9,9 +9,9 @@ from scipy import linalg
 
 import peerpressure as pp
 from peerpressure.errors import InvalidInputError
-from peerpressure.sde import SDE, _fokker_planck, exact_density, solve_density
-from peerpressure.sde._densities import Drift, seen_at
-from peerpressure.sde._fokker_planck import Chain, Grid, grid_around
+from peerpressure.sde import SDE, exact_density, fokker_planck, solve_density
+from peerpressure.sde.densities import Drift, seen_at
+from peerpressure.sde.fokker_planck import Chain, Grid, grid_around
 from peerpressure.step import Array
 from tests.builders import random_model
 
@@ -44,7 +44,7 @@ def test_long_steps_are_taken_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     chain = Chain(grid, Drift(np.zeros(1), -np.eye(1), np.zeros(1), np.array([0.5])))
     density = np.random.default_rng(0).random(40)
     whole = chain.advance(density, 1.0)
-    monkeypatch.setattr(_fokker_planck, "MOST_JUMPS", 7.0)
+    monkeypatch.setattr(fokker_planck, "MOST_JUMPS", 7.0)
     np.testing.assert_allclose(chain.advance(density, 1.0), whole, rtol=1e-12)
 
 

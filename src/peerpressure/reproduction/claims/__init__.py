@@ -11,6 +11,7 @@ from typing import TypeAlias
 import pandas as pd
 
 from peerpressure.reproduction.claims import _empirical, _outlook, _recovery, _theory
+from peerpressure.reproduction.claims._empirical import CUTOFF
 from peerpressure.reproduction.claims._evidence import (
     Claim,
     Evidence,
@@ -93,6 +94,7 @@ RANDOM: frozenset[Check] = frozenset(
 
 __all__ = [
     "CHECKS",
+    "CUTOFF",
     "RANDOM",
     "Check",
     "Claim",

@@ -34,7 +34,7 @@ TOO_WIDE = 0.5  # standard error of a power with which 1 and 2 cannot be told ap
 SMALL_CHANGE = 0.2  # of a variance over the printed sizes
 OTHER_RATE = 0.05  # difference of exponents
 LARGER_CONSTANT = 0.05  # relative growth of a constant
-APART = 3.0  # score above which two numbers differ
+CUTOFF = 3.0  # score above which two numbers differ
 PRINTED_DESIGN = pd.DataFrame(
     [{"agents": n, "noise": s, "noise_variance": s**2} for n in SWEEP_AGENTS for s in SWEEP_NOISES]
 )
@@ -59,7 +59,7 @@ def _regression(e: Evidence, edges: int) -> Finding:
         f"⟨σ²⟩ regressed on |V| and the noise has the printed coefficients, {edges} edge{'s' * (edges > 1)} per round.",
         PLACE[edges],
         "; ".join(f"{name} {terms[name].estimate:g} ({terms[name].standard_error:g})" for name in TERMS),
-        f"Confirmed if the exact expectations of all coefficients are within {APART:g} standard errors of the printed "
+        f"Confirmed if the exact expectations of all coefficients are within {CUTOFF:g} standard errors of the printed "
         "ones, on σ₀ or on σ₀² (the claim regressor-label judges the label), refuted otherwise; the errors are those "
         "of both samples.",
     )
@@ -69,7 +69,7 @@ def _regression(e: Evidence, edges: int) -> Finding:
     # The claim is about the whole table, so that its worst coefficient decides. The score to expect of a sample of
     # this size counts, not the one drawn, which varies by one standard error from seed to seed.
     worst = {name: float(part["expected_z"].abs().max()) for name, part in (("σ₀", decoded), ("σ₀²", labelled))}
-    verdict: Verdict = CONFIRMED if min(worst.values()) < APART else REFUTED
+    verdict: Verdict = CONFIRMED if min(worst.values()) < CUTOFF else REFUTED
     words = "; ".join(f"{name} {row['measured']:.3g} ({row['measured_error']:.2g})" for name, row in decoded.iterrows())
     scores, drawn = (", ".join(f"{z:.1f}" for z in decoded[name]) for name in ("expected_z", "z"))
     joint = joint_test(e.sweeps.two if edges == 2 else e.sweeps.one, e.printed[edges])
@@ -81,7 +81,7 @@ def _regression(e: Evidence, edges: int) -> Finding:
         f"With σ₀ as regressor all coefficients are expected within {worst['σ₀']:.1f} standard errors of the printed "
         f"ones (z = {scores}); with σ₀² the largest difference is {worst['σ₀²']:.1f}. The joint test of the printed "
         f"table against the exact coefficients has p = {joint.p:.2g}."
-        if worst["σ₀"] < APART
+        if worst["σ₀"] < CUTOFF
         else f"The largest expected difference from the print is {worst['σ₀']:.1f} standard errors with σ₀ as "
         f"regressor (z = {scores}), and {worst['σ₀²']:.1f} with σ₀².",
     )
@@ -104,7 +104,7 @@ def label(e: Evidence) -> Finding:
         "“⟨σ²⟩ ~ β₀ + β₁|V| + β₂σ₀² + ε”; “We chose σ₀ from the range [5.5, 10] with a sample interval of 0.5”",
         "Confirmed if the ratio of the printed standard errors of intercept and slope agrees within its rounding with "
         f"that of a regression on σ₀², corrected if with that on σ₀ and the other reading, in which σ₀² itself ran "
-        f"from 5.5 to 10, is excluded by more than {APART:g} standard errors; refuted otherwise.",
+        f"from 5.5 to 10, is excluded by more than {CUTOFF:g} standard errors; refuted otherwise.",
     )
     # The printed design, whatever part of it a sweep has.
     expected = {name: error_ratio(PRINTED_DESIGN, name) for name in ("noise_variance", "noise")}
@@ -118,7 +118,7 @@ def label(e: Evidence) -> Finding:
         max(map(abs, scores.values()))
         for scores in (rival_scores(sweep, e.printed[sweep.edges]) for sweep in (e.sweeps.two, e.sweeps.one))
     )
-    decoded = fits["noise"] and rival > APART
+    decoded = fits["noise"] and rival > CUTOFF
     verdict: Verdict = CONFIRMED if fits["noise_variance"] else CORRECTED if decoded else REFUTED
     words = " and ".join(f"{ratio:.2f}" for ratio in ratios)
     return Finding(
@@ -146,7 +146,7 @@ def response(e: Evidence) -> Finding:
         "(right).” “For each pair (|V|, σ₀) we ran 20 replications with different starting condition and measured the "
         "mean residual variance ⟨σ²⟩.”",
         f"Ambiguous if of the two readings only one, the variance of the mean residual vector or the mean of the "
-        f"variances, has an expected slope within {APART:g} standard errors of the printed one; confirmed if both "
+        f"variances, has an expected slope within {CUTOFF:g} standard errors of the printed one; confirmed if both "
         "have; refuted if none has.",
     )
     value, error = printed_estimate(e.printed[2]["noise"])
@@ -159,7 +159,7 @@ def response(e: Evidence) -> Finding:
         )
         scores[name] = (row["estimate"], (expected["estimate"] - value) / np.hypot(row["standard_error"], error))
     (of_one, z_one), (of_mean, z_mean) = scores.values()
-    near = [abs(z) < APART for z in (z_one, z_mean)]
+    near = [abs(z) < CUTOFF for z in (z_one, z_mean)]
     verdict: Verdict = CONFIRMED if all(near) else AMBIGUOUS if any(near) else REFUTED
     readings = ("the mean of the variances", "the variance over vertices of the mean residual vector")
     return Finding(
@@ -250,7 +250,7 @@ def linear_in_variance(e: Evidence) -> Finding:
         "The residual variance grows linearly with the noise variance.",
         "Sec. IV, Fig. 6; App. A, Fig. 9",
         "“the mean residual variance ⟨σ²⟩ grows linearly with noise variance σ₀²”",
-        f"Confirmed if the power of σ₀ fitted to the exact expectations is within {APART:g} standard errors of the "
+        f"Confirmed if the power of σ₀ fitted to the exact expectations is within {CUTOFF:g} standard errors of the "
         f"sample of 2, refuted otherwise; a standard error above {TOO_WIDE:g} cannot tell 1 from 2.",
     )
     cells = pd.concat([sweep.cells for sweep in (e.sweeps.two, e.sweeps.one)], ignore_index=True)
@@ -259,7 +259,7 @@ def linear_in_variance(e: Evidence) -> Finding:
     (power, _), covariance = np.polyfit(x, y, 1, cov=True)
     error = float(np.sqrt(covariance[0, 0]))
     exact = np.polyfit(x, np.log(cells["exact"]), 1)[0]
-    verdict: Verdict = UNTESTABLE if error > TOO_WIDE else CONFIRMED if abs(exact - 2) < APART * error else REFUTED
+    verdict: Verdict = UNTESTABLE if error > TOO_WIDE else CONFIRMED if abs(exact - 2) < CUTOFF * error else REFUTED
     return Finding(
         claim,
         f"⟨σ²⟩ ~ σ₀^{power:.2f} ± {error:.2f} sampled, σ₀^{exact:.3f} exact over the drawn graphs",
@@ -278,12 +278,12 @@ def independent_of_size(e: Evidence) -> Finding:
         "Sec. IV and App. A, parameter tables, Figs. 6 and 9",
         f"t = {e.printed[2]['agents'].t:g} and {e.printed[1]['agents'].t:g} for |V|; “This suggests that the size of "
         "the graph has no impact on the residual variance, as expected.”",
-        f"Confirmed if b in the fit a + b/|V| of the exact variance is within {APART:g} standard errors of 0 in both "
+        f"Confirmed if b in the fit a + b/|V| of the exact variance is within {CUTOFF:g} standard errors of 0 in both "
         f"graph families; corrected if it is not but the fit changes by less than {SMALL_CHANGE:.0%} over the printed "
         "sizes; refuted otherwise.",
     )
     fits = {int(edges): _size_fit(table) for edges, table in e.sizes.groupby("edges", sort=False)}
-    far = {edges: abs(fit.z) > APART for edges, fit in fits.items()}
+    far = {edges: abs(fit.z) > CUTOFF for edges, fit in fits.items()}
     large = any(far[edges] and abs(fit.change) > SMALL_CHANGE for edges, fit in fits.items())
     verdict: Verdict = REFUTED if large else CORRECTED if any(far.values()) else CONFIRMED
     low, high = int(e.sizes["agents"].min()), int(e.sizes["agents"].max())
@@ -311,9 +311,9 @@ def identical_families(e: Evidence) -> Finding:
         "App. A, Table I",
         "“the parameters in the two graph classes are statistically identical”, slopes "
         + " and ".join(_interval(e.printed[edges]["noise"]) for edges in (2, 1)),
-        f"Confirmed if the exact variances of the families differ by at most {APART:g} standard errors of the draw of "
+        f"Confirmed if the exact variances of the families differ by at most {CUTOFF:g} standard errors of the draw of "
         f"graphs; corrected if by more, while slopes from samples of this size are expected to differ by at most "
-        f"{APART:g} standard errors; refuted otherwise.",
+        f"{CUTOFF:g} standard errors; refuted otherwise.",
     )
     table = differences(e.sweeps.regression).query("term == 'noise'").set_index(["source", "regressor"])
     sampled, exact = table.loc[("measured", "noise")], table.loc[("exact", "noise")]
@@ -322,7 +322,7 @@ def identical_families(e: Evidence) -> Finding:
     # "Statistically identical" is a statement about a sample. The score to expect of a sample of this size decides,
     # not the one drawn, which varies by one standard error from seed to seed.
     expected = float(exact["difference"] / sampled["standard_error"])
-    verdict: Verdict = CONFIRMED if abs(z) <= APART else REFUTED if abs(expected) > APART else CORRECTED
+    verdict: Verdict = CONFIRMED if abs(z) <= CUTOFF else REFUTED if abs(expected) > CUTOFF else CORRECTED
     return Finding(
         claim,
         f"slopes on σ₀ differ by {sampled['difference']:.3f} ± {sampled['standard_error']:.3f} in the sample (z = "

@@ -24,8 +24,7 @@ from peerpressure.reproduction.claims._evidence import (
 )
 from peerpressure.schedules import Formula
 from peerpressure.simulation import simulate
-from peerpressure.theory._forgetting import contraction, contraction_product
-from peerpressure.theory._stationary import fixed_point
+from peerpressure.theory import contraction, contraction_product, fixed_point
 
 TIMES = (1, 10, 100)
 SECOND = 2  # the first step whose previous outputs are random

@@ -8,6 +8,7 @@ from typing import ClassVar, Protocol, TypeGuard
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from numpy.typing import NDArray
 
 from peerpressure.errors import ModelError, TooLargeError, message
 from peerpressure.model import Model
@@ -16,7 +17,7 @@ from peerpressure.noise import Noise
 from peerpressure.progress import checkpoint
 from peerpressure.schedules import Schedule
 from peerpressure.sde import SDE, StepLaw, exact_transitions
-from peerpressure.sde._paths import euler_map
+from peerpressure.sde.paths import euler_map
 from peerpressure.statespace._operators import AveragedStep, DenseTransition, InitialState, ModelTransition, Transition
 from peerpressure.step import Array, StateLayout
 
@@ -264,6 +265,21 @@ def initial_state(system: System, *, hidden: bool = False) -> InitialState:
     if not from_hidden:
         offset[layout.public] = model.start_state
     return InitialState(layout, offset, from_hidden)
+
+
+def is_invertible(model: Model) -> bool:
+    """Whether preferred opinions follow from complete outputs as one series of independent draws for each agent.
+
+    Agents who keep their public opinions show no preferred ones. With white noise these steps are left out; with other
+    noise they would leave gaps of a different length for each agent.
+    """
+    return not model.keeps or not model.noise.autocorrelation
+
+
+def shows_start(model: Model) -> NDArray[np.bool_]:
+    """Return which agents show their x₀ at step 1, as they keep y₀ = x₀; (agents,)."""
+    kept = model.update(1).kept
+    return np.zeros(model.n, np.bool_) if kept is None or not initial_state(model).starts_from_hidden else kept > 0
 
 
 def _layout(system: System, *, hidden: bool) -> StateLayout:

@@ -21,13 +21,13 @@ from scipy import sparse
 
 from peerpressure.adaptation import Adaptation
 from peerpressure.affine import coefficients, least_relief
+from peerpressure.dates import whole_steps
 from peerpressure.errors import AdaptationError, ModelError, ScheduleError, contrast, message
 from peerpressure.model import Model, require_synchronous
 from peerpressure.networks import Network
 from peerpressure.noise import Gaussian, Noise, NoNoise
 from peerpressure.progress import checkpoint
 from peerpressure.schedules import Constant, Schedule, Table
-from peerpressure.schedules._tables import whole_steps
 from peerpressure.step import Array, StateLayout, Update
 
 # The drift of the state z = (y, x, u) at one time, as an operator.

@@ -31,8 +31,8 @@ from peerpressure.errors import InvalidInputError, message
 from peerpressure.immutable import read_only
 from peerpressure.progress import checkpoint
 from peerpressure.resources import require_memory
-from peerpressure.sde._equation import FIRST_TIME, SDE
-from peerpressure.sde._moments import first_noise, real_times, smooth_pieces
+from peerpressure.sde.equation import FIRST_TIME, SDE
+from peerpressure.sde.moments import first_noise, real_times, smooth_pieces
 from peerpressure.step import Array, StateLayout
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import index
-from typing import Any, Generic, TypeVar, final
+from typing import Any, Generic, Literal, TypeAlias, TypeVar, cast, final, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -465,3 +465,20 @@ def number_of_agents(slider: Slider, at_least: int = 2) -> Parameter:
     """Return the declaration of the number of agents n."""
     remedy = f"ask for {at_least} agents or more"
     return Parameter("n", "whole", "agents", "number of agents", at_least=at_least, remedy=remedy, slider=slider)
+
+
+# Words that networks take
+
+# What the source of a directed edge does.
+Direction: TypeAlias = Literal["listens", "influences"]
+# What an agent without neighbours shows: its own preferred opinion, or its last public one.
+Isolated: TypeAlias = Literal["own", "keep"]
+
+
+def checked_isolated(value: object, error: type[Exception] = NetworkError) -> Isolated:
+    """Return the rule for agents without neighbours, or raise an error of this type."""
+    for rule in get_args(Isolated):
+        if value == rule:
+            return cast(Isolated, rule)
+    remedy = "'own' for their own preferred opinions, 'keep' for their last public ones"
+    raise error(message("the rule for isolated agents must be 'own' or 'keep'", got=repr(value), remedy=remedy))

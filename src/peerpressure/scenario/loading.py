@@ -19,12 +19,12 @@ from peerpressure.model import Model
 from peerpressure.networks import describe_events_file, describe_network_file
 from peerpressure.privacy import Definition
 from peerpressure.recovery import CONTINUOUS, CURRENT
-from peerpressure.scenario._agents import PARTS, AdaptationTable, FromAttribute, FromColumn, adaptation_of, values_of
-from peerpressure.scenario._network import ContactsSection, EventsSection, NetworkFileSection
-from peerpressure.scenario._scenario import Scenario
-from peerpressure.scenario._section import Section, as_labels, read_text, unknown_name
-from peerpressure.scenario._system import OptimalSection, ScheduleSection
-from peerpressure.theory._optimal_schedule import check_optimum
+from peerpressure.scenario.agents import PARTS, AdaptationTable, FromAttribute, FromColumn, adaptation_of, values_of
+from peerpressure.scenario.network import ContactsSection, EventsSection, NetworkFileSection
+from peerpressure.scenario.scenario import Scenario
+from peerpressure.scenario.section import Section, as_labels, read_text, unknown_name
+from peerpressure.scenario.system import OptimalSection, ScheduleSection
+from peerpressure.theory.tuning import check_optimum
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails

@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike
 
 from peerpressure.errors import InvalidInputError, contrast, message
 from peerpressure.immutable import read_only
-from peerpressure.sde._densities import Drift, GaussianDensity, Seen, projection, require_independent_axes, seen_at
-from peerpressure.sde._equation import SDE
-from peerpressure.sde._moments import real_times, smooth_pieces
+from peerpressure.sde.densities import Drift, GaussianDensity, Seen, projection, require_independent_axes, seen_at
+from peerpressure.sde.equation import SDE
+from peerpressure.sde.moments import real_times, smooth_pieces
 from peerpressure.step import Array
 
 # Standard deviations from the mean to the edges: 2e-9 of a Gaussian law is beyond.

@@ -18,8 +18,8 @@ from peerpressure.privacy._budget import budget_of
 from peerpressure.recording import Record
 from peerpressure.recovery import Estimate, NetworkEstimate, Observation, Target, recover
 from peerpressure.scenario import Scenario
-from peerpressure.scenario._scenario import Privacy
-from peerpressure.scenario._section import as_labels
+from peerpressure.scenario.scenario import Privacy
+from peerpressure.scenario.section import as_labels
 from peerpressure.simulation import simulate
 from peerpressure.statespace import System
 from peerpressure.theory import Verdict, diagnose

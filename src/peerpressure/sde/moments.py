@@ -21,7 +21,7 @@ from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError, PeerPressureError, message
 from peerpressure.networks import TemporalNetwork
 from peerpressure.schedules import Constant, Schedule, Table
-from peerpressure.sde._equation import FIRST_TIME, SDE, steepness
+from peerpressure.sde.equation import FIRST_TIME, SDE, steepness
 from peerpressure.step import Array, StateLayout
 
 TOLERANCE = 1e-11  # of one step, as a share of each number; a whole run keeps 1e-8 and better

@@ -23,8 +23,8 @@ from peerpressure.networks import (
     read_network,
     recorded_contacts,
 )
-from peerpressure.networks._adjacency import Direction
-from peerpressure.scenario._section import (
+from peerpressure.networks.validation import Direction
+from peerpressure.scenario.section import (
     Count,
     InputFile,
     Label,

@@ -19,9 +19,9 @@ from peerpressure.networks import DYNAMICS, GENERATORS, NAMED, RECORDED, TEMPORA
 from peerpressure.noise import LAWS
 from peerpressure.recording import Record, as_record
 from peerpressure.recovery import METHODS, NetworkEstimate, Observation, Prior, infer_network
-from peerpressure.scenario._agents import Agents, adaptation_of, agent_values, draw_words
-from peerpressure.scenario._network import NetworkFileSection, NetworkSection, StaticNetworkSection
-from peerpressure.scenario._section import (
+from peerpressure.scenario.agents import Agents, adaptation_of, agent_values, draw_words
+from peerpressure.scenario.network import NetworkFileSection, NetworkSection, StaticNetworkSection
+from peerpressure.scenario.section import (
     AgentLabel,
     Count,
     Label,
@@ -37,7 +37,7 @@ from peerpressure.scenario._section import (
     key_of,
     tag,
 )
-from peerpressure.scenario._system import (
+from peerpressure.scenario.system import (
     LAW_SECTIONS,
     SCHEDULE_SECTIONS,
     NoiseSection,

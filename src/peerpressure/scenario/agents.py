@@ -18,10 +18,10 @@ from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError, contrast, did_you_mean, first_few, message
 from peerpressure.files import naming
 from peerpressure.networks import Network
-from peerpressure.networks._graph_files import GRAPHS, attribute_table, is_graph_file
-from peerpressure.networks._temporal import Isolated
+from peerpressure.networks.graph_files import GRAPHS, attribute_table, is_graph_file
+from peerpressure.networks.validation import Isolated
 from peerpressure.parameters import texts_of
-from peerpressure.scenario._section import (
+from peerpressure.scenario.section import (
     AgentLabel,
     InputFile,
     Numbers,
@@ -35,7 +35,7 @@ from peerpressure.scenario._section import (
     key_of,
     tag,
 )
-from peerpressure.scenario._system import AnySchedule, ScheduleSection, choose_schedule
+from peerpressure.scenario.system import AnySchedule, ScheduleSection, choose_schedule
 from peerpressure.schedules import Schedule
 from peerpressure.step import Array
 from peerpressure.tables import TextTable, places_in, read_table

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, kron
 
 from peerpressure.errors import InvalidInputError, ModelError, contrast, message
-from peerpressure.networks._validation import (
+from peerpressure.networks.validation import (
     Label,
     check_integer,
     check_memory,

@@ -1,6 +1,6 @@
 """The least-squares kernel: whitening, rank-revealing solutions with exact constraints, conjugate gradients, threads.
 
-All tolerances are those of ``_limits``. Small systems are solved through symmetric eigenvalues (normal equations) or a
+All tolerances are those of ``limits``. Small systems are solved through symmetric eigenvalues (normal equations) or a
 pivoted QR factorisation (rows with correlated, possibly singular noise); large ones by conjugate gradients, with
 covariances as operators. The noise of an agent is ε_t = std · scale_t · u_t with u_t = φ u_{t−1} + √(1−φ²) w_t.
 """
@@ -8,10 +8,8 @@ covariances as operators. The noise of an agent is ε_t = std · scale_t · u_t 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, TypeAlias, final
 
 import numpy as np
@@ -21,13 +19,12 @@ from scipy import linalg
 from peerpressure.errors import PeerPressureError, contrast, message
 from peerpressure.noise import Noise
 from peerpressure.progress import checkpoint
-from peerpressure.recovery._limits import (
+from peerpressure.recovery.limits import (
     CG_ITERATIONS,
     CG_TOLERANCE,
     COVARIANCE_TOLERANCE,
     EIGENVALUE_TOLERANCE,
     EXACT_RANK_TOLERANCE,
-    FILTER_LIMIT,
     NEGLIGIBLE,
     NOISE_TOLERANCE,
     NULL_TOLERANCE,
@@ -529,28 +526,3 @@ def _condition(steps: list[tuple[float, float]]) -> float:
 # NumPy and SciPy bring a library of linear algebra each, with threads of its own that wait for work by spinning. A
 # filter calls both in turn on small matrices, and the threads of one then hold up those of the other: by a factor of
 # four on two cores.
-
-
-@contextmanager
-def few_threads(agents: int) -> Iterator[None]:
-    """Do linear algebra on one thread in this block, if there are so few agents that more would be slower.
-
-    The number is that of the process. If several threads of Python are in such blocks, that of the first one holds.
-    """
-    with nullcontext() if agents > FILTER_LIMIT else one_thread():
-        yield
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Do linear algebra on one thread in this block."""
-    with _controller().limit(limits=1, user_api="blas"):
-        yield
-
-
-@cache
-def _controller() -> Any:
-    # SciPy's library, which this module has loaded, must be loaded to be found.
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from peerpressure.errors import FileFormatError, InvalidInputError, did_you_mean, first_few, message
 from peerpressure.files import decode_text, naming, read_bytes
 from peerpressure.networks._edge_lists import parse_labels
-from peerpressure.networks._validation import Label, check_attribute, described_repeats, network_error
+from peerpressure.networks.validation import Label, check_attribute, described_repeats, network_error
 from peerpressure.parameters import composed
 from peerpressure.tables import Row, TextTable, cell_text, places_in
 

@@ -9,12 +9,12 @@ from pydantic import BeforeValidator, Field, Tag, model_validator
 from peerpressure.model import Model
 from peerpressure.noise import LAWS, Noise, noise_from_dict
 from peerpressure.parameters import summary
-from peerpressure.scenario._section import Positive, Section, alternatives, derived, key_of, tag, takes, union_of
+from peerpressure.scenario.section import Positive, Section, alternatives, derived, key_of, tag, takes, union_of
 from peerpressure.schedules import SCHEDULES, Schedule, schedule_from_dict
 from peerpressure.sde import SDE, Method
 from peerpressure.statespace import System
 from peerpressure.theory import optimal_schedule
-from peerpressure.theory._optimal_schedule import tuned_line
+from peerpressure.theory.tuning import tuned_line
 
 
 class ScheduleSection(Section):
