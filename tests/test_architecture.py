@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -61,9 +62,13 @@ def _tree(path: Path) -> ast.Module:
 
 def _imported(path: Path) -> set[str]:
     """Return the full names of what a file imports anywhere, types included: modules, or names in modules."""
+    return _names_of(path, ast.walk(_tree(path)))
+
+
+def _names_of(path: Path, nodes: Iterable[ast.AST]) -> set[str]:
     package = ("peerpressure", *path.relative_to(ROOT).parts[:-1])
     found = set()
-    for node in ast.walk(_tree(path)):
+    for node in nodes:
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -82,14 +87,62 @@ def _module(path: Path) -> str:
     return ".".join(("peerpressure", *path.relative_to(ROOT).with_suffix("").parts)).removesuffix(".__init__")
 
 
-def test_imports_have_no_cycle() -> None:
-    modules = {_module(path) for path in FILES}
-    # A name that is no module belongs to the module before the last dot.
-    graph = {
-        _module(path): {name if name in modules else name.rpartition(".")[0] for name in _imported(path)} & modules
-        for path in FILES
+MODULES = {_module(path): path for path in FILES}
+
+
+@cache
+def _lazy_names(package: str) -> dict[str, str]:
+    """Return the names that a package loads when they are first used, each with its module, from its stub."""
+    stub = ROOT.parent.joinpath(*package.split("."), "__init__.pyi")
+    if not stub.exists():
+        return {}
+    imports = [node for node in _tree(stub).body if isinstance(node, ast.ImportFrom)]
+    return {alias.name: f"{package}.{node.module or alias.name}" for node in imports for alias in node.names}
+
+
+def _home(name: str) -> str:
+    """Return the module that an import of a name loads last."""
+    package, _, last = name.rpartition(".")
+    if name in MODULES:
+        return name
+    # Without it, a chain of imports would end at every package whose names are loaded lazily.
+    lazy = _lazy_names(package).get(last)
+    return package if lazy is None else _home(f"{lazy}.{last}")
+
+
+def _graph(names: Callable[[Path], set[str]]) -> dict[str, set[str]]:
+    return {
+        module: ({_home(name) for name in names(path)} & set(MODULES)) - {module} for module, path in MODULES.items()
     }
-    TopologicalSorter(graph).prepare()  # raises CycleError
+
+
+def test_imports_have_no_cycle() -> None:
+    TopologicalSorter(_graph(_imported)).prepare()  # raises CycleError
+
+
+def _at_import(nodes: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
+    """Yield the statements of a module that are executed when it is imported."""
+    for node in nodes:
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+            yield from _at_import(node.orelse)
+        elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+            for part in ("body", "orelse", "finalbody"):
+                yield from _at_import(getattr(node, part, ()))
+
+
+def _imported_at_import(path: Path) -> set[str]:
+    return _names_of(path, _at_import(_tree(path).body))
+
+
+def test_the_longest_chain_of_imports_is_below_30() -> None:
+    graph = _graph(_imported_at_import)
+    chains: dict[str, tuple[str, ...]] = {}
+    for module in TopologicalSorter(graph).static_order():
+        longest = max((chains[other] for other in graph[module]), key=len, default=())
+        chains[module] = (module, *longest)
+    longest = max(chains.values(), key=len)
+    assert len(longest) < 30, longest
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
@@ -173,7 +226,7 @@ def test_no_module_is_shadowed_by_a_function_of_its_name() -> None:
         (package.name, module.stem)
         for package in packages
         for module in package.glob("*.py")
-        if not module.stem.startswith("_") and _defines(package / "__init__.py", module.stem)
+        if not module.stem.startswith("_") and any(_defines(face, module.stem) for face in package.glob("__init__.py*"))
     }
     assert not shadowed
 
@@ -185,7 +238,7 @@ def _defines(path: Path, name: str) -> bool:
             return True
         # "from package import module" binds the module itself; "from package.module import name" does not.
         if isinstance(node, ast.ImportFrom) and name in {alias.asname or alias.name for alias in node.names}:
-            return (node.module or "").split(".")[-1] != path.parent.name
+            return node.module is not None and node.module.split(".")[-1] != path.parent.name
     return False
 
 

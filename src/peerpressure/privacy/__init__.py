@@ -7,48 +7,6 @@ A new mechanism is one class beside ``Noisy`` in ``_mechanisms``; the guarantee 
 ``PROMISES`` in ``_accounting``.
 """
 
-from peerpressure.privacy._accounting import delta_of, epsilon_of, epsilon_of_zcdp, mu_of
-from peerpressure.privacy._budget import Budget, Calibration, budget, calibrate
-from peerpressure.privacy._definition import DEFINITION, Definition, Granularity
-from peerpressure.privacy._exposure import Exposure, exposure
-from peerpressure.privacy._mechanisms import (
-    DESIGNS,
-    Design,
-    Frontier,
-    Noisy,
-    OneShot,
-    Trade,
-    ZeroSum,
-    frontier,
-    growing,
-)
-from peerpressure.privacy._release import Release, release
-from peerpressure.privacy._shifts import delay_pressure
+import lazy_loader
 
-__all__ = [
-    "DEFINITION",
-    "DESIGNS",
-    "Budget",
-    "Calibration",
-    "Definition",
-    "Design",
-    "Exposure",
-    "Frontier",
-    "Granularity",
-    "Noisy",
-    "OneShot",
-    "Release",
-    "Trade",
-    "ZeroSum",
-    "budget",
-    "calibrate",
-    "delay_pressure",
-    "delta_of",
-    "epsilon_of",
-    "epsilon_of_zcdp",
-    "exposure",
-    "frontier",
-    "growing",
-    "mu_of",
-    "release",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

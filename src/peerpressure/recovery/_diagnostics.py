@@ -14,13 +14,14 @@ from scipy import special
 from peerpressure.errors import InvalidInputError
 from peerpressure.immutable import read_only
 from peerpressure.recovery._digits import grid_note, undeclared_rounding
-from peerpressure.recovery._observation import Outputs
 from peerpressure.resources import few_threads
 from peerpressure.statespace import System
 from peerpressure.step import Array
 
 if TYPE_CHECKING:
     import pandas
+
+    from peerpressure.recovery._observation import Outputs
 
 
 # Tests of residuals that are independent and standard normal if the model is right: by size, agent, lag, step and law.

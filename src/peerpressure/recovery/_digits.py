@@ -6,14 +6,19 @@ never lie on a grid, so a grid is evidence of rounding that was not declared. Wi
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.model import Model
 from peerpressure.noise import Gaussian, Noise
-from peerpressure.recovery._observation import Outputs
 from peerpressure.statespace import System, transitions
 from peerpressure.step import Array
+
+if TYPE_CHECKING:
+    from peerpressure.recovery._observation import Outputs
+
 
 # Most decimals that are looked for, and last digits by which a decimal number may be off in binary.
 _DECIMALS, _LAST_DIGITS = 12, 4

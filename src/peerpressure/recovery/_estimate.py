@@ -15,14 +15,15 @@ from scipy import sparse
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.immutable import read_only
 from peerpressure.model import Model
-from peerpressure.recovery._diagnostics import FitDiagnostics
-from peerpressure.recovery._observation import Outputs
 from peerpressure.recovery.least_squares import SymmetricOperator
 from peerpressure.recovery.limits import COPIED_AGENTS, COPIED_NUMBERS, DENSE_LIMIT, NEGLIGIBLE_ERROR, WRONG_DIGITS
 from peerpressure.step import Array
 
 if TYPE_CHECKING:
     import pandas
+
+    from peerpressure.recovery._diagnostics import FitDiagnostics
+    from peerpressure.recovery._observation import Outputs
 
 Rows: TypeAlias = list[tuple[str, str]]
 Target: TypeAlias = Literal["initial", "current"]

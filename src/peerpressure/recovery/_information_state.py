@@ -6,7 +6,7 @@ No prior is needed: directions of x₀ that no equation determines stay undeterm
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +15,14 @@ from scipy import linalg
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
 from peerpressure.recovery._estimate import Estimate, estimate_from
-from peerpressure.recovery._observation import Outputs
 from peerpressure.recovery._prior import Prior
 from peerpressure.recovery.least_squares import is_identified, separate_noise
 from peerpressure.recovery.limits import COARSE, CONTRADICTION, ILLEGIBLE, NEGLIGIBLE, ROUNDING_ALLOWANCE
 from peerpressure.statespace import System
 from peerpressure.step import Array
+
+if TYPE_CHECKING:
+    from peerpressure.recovery._observation import Outputs
 
 
 @final

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, TypeAlias, final
+from typing import TYPE_CHECKING, Any, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,6 @@ from peerpressure.errors import TooLargeError, message
 from peerpressure.model import Model
 from peerpressure.progress import checkpoint
 from peerpressure.recovery._estimate import Estimate, estimate_from
-from peerpressure.recovery._observation import Outputs
 from peerpressure.recovery._prior import Prior
 from peerpressure.recovery.least_squares import (
     SymmetricOperator,
@@ -37,6 +36,10 @@ from peerpressure.recovery.least_squares import (
 from peerpressure.recovery.limits import DENSE_LIMIT, FRONT_LIMIT, NEGLIGIBLE
 from peerpressure.statespace import ModelTransition, initial_state, retained, transition
 from peerpressure.step import Array
+
+if TYPE_CHECKING:
+    from peerpressure.recovery._observation import Outputs
+
 
 Agents: TypeAlias = NDArray[np.int64]
 

@@ -1,16 +1,5 @@
 """Scenario files: one experiment in TOML, with all of its errors reported at once."""
 
-from peerpressure.scenario.loading import Problem, ScenarioError, load_scenario, parse_scenario, scenario_from
-from peerpressure.scenario.scenario import Scenario, schema_text, shipped_schema, starter_text
+import lazy_loader
 
-__all__ = [
-    "Problem",
-    "Scenario",
-    "ScenarioError",
-    "load_scenario",
-    "parse_scenario",
-    "scenario_from",
-    "schema_text",
-    "shipped_schema",
-    "starter_text",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

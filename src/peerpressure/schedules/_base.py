@@ -5,14 +5,17 @@ from __future__ import annotations
 import dataclasses
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from peerpressure.errors import ScheduleError, message
 from peerpressure.parameters import Parameter
-from peerpressure.schedules._growth import Growth
+
+if TYPE_CHECKING:
+    from peerpressure.schedules._growth import Growth
+
 
 Array = NDArray[np.float64]
 

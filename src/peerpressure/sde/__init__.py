@@ -6,37 +6,6 @@ one step, from which ``exact_paths`` are drawn; ``TaylorScheme`` has the steps o
 converge to the equation. The modules are open to other packages.
 """
 
-from peerpressure.sde.densities import GaussianDensity, exact_density
-from peerpressure.sde.equation import SDE, Method, Scaling
-from peerpressure.sde.fokker_planck import DensityPath, solve_density
-from peerpressure.sde.moments import (
-    GaussianMoments,
-    gaussian_path,
-    moments_at,
-    moments_of,
-    stationary,
-)
-from peerpressure.sde.paths import euler_moments, euler_step, exact_paths
-from peerpressure.sde.transitions import StepLaw, TaylorScheme, exact_transitions, transition
+import lazy_loader
 
-__all__ = [
-    "SDE",
-    "DensityPath",
-    "GaussianDensity",
-    "GaussianMoments",
-    "Method",
-    "Scaling",
-    "StepLaw",
-    "TaylorScheme",
-    "euler_moments",
-    "euler_step",
-    "exact_density",
-    "exact_paths",
-    "exact_transitions",
-    "gaussian_path",
-    "moments_at",
-    "moments_of",
-    "solve_density",
-    "stationary",
-    "transition",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

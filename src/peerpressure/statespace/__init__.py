@@ -17,41 +17,6 @@ where noise is white, u_t = w_t is no part of the state. A step of the `SDE` has
 `initial_state` gives z_0 and `transitions` the steps; readers of either need not ask which kind of model it is.
 """
 
-from __future__ import annotations
+import lazy_loader
 
-from peerpressure.statespace._operators import DenseTransition, InitialState, ModelTransition, Transition
-from peerpressure.statespace.systems import (
-    KEPT_NUMBERS,
-    LARGEST_SDE,
-    System,
-    checked_system,
-    discrete_model,
-    initial_state,
-    is_system,
-    model_transitions,
-    retained,
-    transition,
-    transition_table,
-    transitions,
-)
-from peerpressure.step import StateLayout
-
-__all__ = [
-    "KEPT_NUMBERS",
-    "LARGEST_SDE",
-    "DenseTransition",
-    "InitialState",
-    "ModelTransition",
-    "StateLayout",
-    "System",
-    "Transition",
-    "checked_system",
-    "discrete_model",
-    "initial_state",
-    "is_system",
-    "model_transitions",
-    "retained",
-    "transition",
-    "transition_table",
-    "transitions",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -19,7 +19,7 @@ from peerpressure.schedules import Schedule
 from peerpressure.sde import SDE, StepLaw, exact_transitions
 from peerpressure.sde.paths import euler_map
 from peerpressure.statespace._operators import AveragedStep, DenseTransition, InitialState, ModelTransition, Transition
-from peerpressure.step import Array, StateLayout
+from peerpressure.step import Array, StateLayout as StateLayout  # noqa: PLC0414, users find it here
 
 # Steps of an SDE have dense matrices of this many rows, and multiply them at every step.
 LARGEST_SDE = 1_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal, TypeAlias, final
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, final
 
 import pandas as pd
 
@@ -12,11 +12,14 @@ from peerpressure.model import Model
 from peerpressure.privacy import exposure
 from peerpressure.recovery import Prior
 from peerpressure.reproduction import printed
-from peerpressure.reproduction._convergence import NoiseLevelsResult
-from peerpressure.reproduction._regression import ResidualsResult, TwoAgentsResult
-from peerpressure.reproduction._sweep import Comparison
 from peerpressure.reproduction.printed import PrintedTerm
 from peerpressure.schedules import StretchedExponential
+
+if TYPE_CHECKING:
+    from peerpressure.reproduction._convergence import NoiseLevelsResult
+    from peerpressure.reproduction._regression import ResidualsResult, TwoAgentsResult
+    from peerpressure.reproduction._sweep import Comparison
+
 
 # Two decades, from which an exponent can be estimated, around the printed 100 steps.
 PROTECTION_STEPS = (10, 100, 1_000)

@@ -1,0 +1,16 @@
+from ._functionals import (
+    Functional as Functional,
+    Functionals as Functionals,
+    agent as agent,
+    consensus_mode as consensus_mode,
+    difference as difference,
+    mean as mean,
+)
+from ._moments import LARGEST_COVARIANCE as LARGEST_COVARIANCE, Moments as Moments, moments as moments
+from ._recursions import (
+    Sums as Sums,
+    adjoint_moments as adjoint_moments,
+    forward_moments as forward_moments,
+    moments_of_sums as moments_of_sums,
+)
+from ._times import Times as Times, step_count as step_count, whole_times as whole_times

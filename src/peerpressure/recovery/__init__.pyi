@@ -1,0 +1,28 @@
+from ._data import observations_of as observations_of
+from ._diagnostics import FitDiagnostics as FitDiagnostics
+from ._estimate import Covariance as Covariance, Estimate as Estimate, Target as Target
+from ._estimators import (
+    CONTINUOUS as CONTINUOUS,
+    CURRENT as CURRENT,
+    METHODS as METHODS,
+    Estimator as Estimator,
+    Method as Method,
+    recover as recover,
+)
+from ._information import Information as Information, information as information
+from ._kalman import kalman_filter as kalman_filter, kalman_smoother as kalman_smoother
+from ._likelihood import fit as fit
+from ._network_inference import (
+    NetworkEstimate as NetworkEstimate,
+    average_precision as average_precision,
+    infer_network as infer_network,
+)
+from ._observation import (
+    Observation as Observation,
+    Outputs as Outputs,
+    ResolvedObservation as ResolvedObservation,
+    outputs_of as outputs_of,
+    who_updated as who_updated,
+)
+from ._prior import Prior as Prior
+from ._residuals import diagnose_fit as diagnose_fit

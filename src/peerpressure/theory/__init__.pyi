@@ -1,0 +1,47 @@
+from . import two_agents as two_agents
+from ._advice import (
+    Advice as Advice,
+    Suggestion as Suggestion,
+    replicates_needed as replicates_needed,
+    steps_needed as steps_needed,
+)
+from ._classification import Outcome as Outcome
+from ._departure import (
+    ConsensusLimitCurve as ConsensusLimitCurve,
+    Departure as Departure,
+    consensus_limit as consensus_limit,
+    consensus_limit_curve as consensus_limit_curve,
+)
+from ._diagnosis import diagnose as diagnose
+from ._forecast import Forecast as Forecast, Settling as Settling, forecast as forecast, mode_error as mode_error
+from ._forgetting import (
+    Retention as Retention,
+    contraction as contraction,
+    contraction_product as contraction_product,
+    retention as retention,
+)
+from ._limit_law import Kind as Kind, LimitLaw as LimitLaw, RecurrentClass as RecurrentClass
+from ._limits import ConsensusLimit as ConsensusLimit, Phases as Phases
+from ._moments import (
+    Functional as Functional,
+    Moments as Moments,
+    agent as agent,
+    consensus_mode as consensus_mode,
+    difference as difference,
+    mean as mean,
+    moments as moments,
+)
+from ._rates import (
+    Law as Law,
+    Rate as Rate,
+    consensus_rate as consensus_rate,
+    ideal_deviation as ideal_deviation,
+    influence as influence,
+    mode_noise as mode_noise,
+    start_weight as start_weight,
+)
+from ._reasons import Reason as Reason, ReasonCode as ReasonCode
+from ._regime import Regime as Regime, regime_of as regime_of
+from ._stationary import fixed_point as fixed_point
+from ._verdict import Connectivity as Connectivity, HiddenOutcome as HiddenOutcome, Verdict as Verdict
+from .tuning import Alternative as Alternative, OptimalSchedule as OptimalSchedule, optimal_schedule as optimal_schedule
