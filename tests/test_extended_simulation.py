@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 
 import peerpressure as pp
 from peerpressure.engine import plan, runner
-from peerpressure.sde.paths import euler_step
+from peerpressure.sde import euler_step
 from tests.builders import KINDS, NOISES, N, extended_model, random_model
 from tests.oracles import dense_run, fresh_draw, unit_noise
 

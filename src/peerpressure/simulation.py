@@ -337,7 +337,7 @@ def _continuous(equation: SDE, scheme: TaylorScheme | None, device: str) -> Call
 def _exact(equation: SDE) -> Callable[..., RunResult]:
     """Return the engine that draws from the exact law of each step."""
     from peerpressure.engine.plan import RunResult
-    from peerpressure.sde.paths import exact_paths
+    from peerpressure.sde import exact_paths
 
     def run(
         plan: RunPlan,

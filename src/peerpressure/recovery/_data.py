@@ -93,16 +93,20 @@ def observations_of(data: Record, model: System | Network | TemporalNetwork) -> 
 
 def refuse_model(data: object) -> None:
     """Raise an error for a model or a network in the place of the data."""
-    if is_system(data) or isinstance(data, (Network, TemporalNetwork)):
+    if is_system(data) or _network_of(data) is not None:
         rule, remedy = "data come first, and the model after them", "call it as function(data, model, ...)"
         raise InvalidInputError(message(rule, got=f"a {type(data).__name__} first", remedy=remedy))
 
 
-def _system(model: System | Network | TemporalNetwork) -> System:
-    if isinstance(model, (Network, TemporalNetwork)):
-        n = model.n if isinstance(model, Network) else model.aggregate.n
-        return Model(model, np.zeros(n))
-    return checked_system(model)
+def _network_of(value: Any) -> Network | None:
+    """Return a network, or that of all edges over time of one that changes."""
+    network = getattr(value, "aggregate", value)
+    return network if isinstance(network, Network) else None
+
+
+def _system(model: Any) -> System:
+    network = _network_of(model)
+    return checked_system(model) if network is None else Model(model, np.zeros(network.n))
 
 
 def _is_from(value: object, package: str, *names: str) -> bool:

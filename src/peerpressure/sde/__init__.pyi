@@ -1,5 +1,6 @@
 from .densities import GaussianDensity as GaussianDensity, exact_density as exact_density
 from .equation import SDE as SDE, Method as Method, Scaling as Scaling
+from .euler import euler_moments as euler_moments, euler_step as euler_step
 from .fokker_planck import DensityPath as DensityPath, solve_density as solve_density
 from .moments import (
     GaussianMoments as GaussianMoments,
@@ -8,7 +9,7 @@ from .moments import (
     moments_of as moments_of,
     stationary as stationary,
 )
-from .paths import euler_moments as euler_moments, euler_step as euler_step, exact_paths as exact_paths
+from .paths import exact_paths as exact_paths
 from .transitions import (
     StepLaw as StepLaw,
     TaylorScheme as TaylorScheme,

@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike
 
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.sde.equation import SDE
+from peerpressure.sde.euler import euler_moments, euler_step
 from peerpressure.sde.moments import checked_weights, moments_at, moments_of
-from peerpressure.sde.paths import euler_moments, euler_step
 from peerpressure.step import Array
 
 if TYPE_CHECKING:

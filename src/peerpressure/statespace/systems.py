@@ -17,7 +17,7 @@ from peerpressure.noise import Noise
 from peerpressure.progress import checkpoint
 from peerpressure.schedules import Schedule
 from peerpressure.sde import SDE, StepLaw, exact_transitions
-from peerpressure.sde.paths import euler_map
+from peerpressure.sde.euler import euler_map
 from peerpressure.statespace._operators import AveragedStep, DenseTransition, InitialState, ModelTransition, Transition
 from peerpressure.step import Array, StateLayout as StateLayout  # noqa: PLC0414, users find it here
 
