@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 import peerpressure as pp
 from peerpressure.engine.narrow import draw_narrow
 from peerpressure.engine.plan import STREAM_FRESH, STREAM_FROZEN, draw_of
+from peerpressure.theory import two_agents
 
 Array = NDArray[np.float64]
 
@@ -109,3 +110,9 @@ def joint_law(model: pp.Model, steps: int) -> tuple[Array, Array, Array]:
 def dense_states(model: pp.Model, steps: int, replicate: int, seed: int) -> Array:
     """Return y_0 … y_T alone."""
     return dense_run(model, steps, replicate, seed)[0]
+
+
+def gram_inverse(T: int) -> Array:
+    """Return the inverse of ``two_agents.gram(T)``, whose eigenvalues are T on (1, 1) and 2·series(T) on (1, −1)."""
+    contrast = np.array([[1.0, -1.0], [-1.0, 1.0]])
+    return np.ones((2, 2)) / (2 * T) + contrast / (4 * two_agents.series(T))

@@ -9,15 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 from numba import njit
+from numpy.typing import NDArray
 
 from peerpressure.engine.intrinsics import (
     fma,
     larger,
     smaller,
     sum_slice,
-    sum_slice_plain,
     update_row,
-    update_row_plain,
 )
 from peerpressure.engine.layout import aligned
 from peerpressure.engine.plan import SLICE, WIDTH
@@ -38,6 +37,51 @@ def test_nothing_is_registered_when_a_kernel_is_first_called() -> None:
     """Two threads may make the first calls at once, and one then reads the registry while the other extends it."""
     done = subprocess.run([sys.executable, "-c", LATE_REGISTRATION], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@njit(inline="always", error_model="numpy")
+def update_row_plain(
+    public: NDArray[Any],
+    columns: NDArray[np.uint32],
+    weights: NDArray[Any],
+    stride: np.uint64,
+    begin: np.uint64,
+    end: np.uint64,
+    coupling_scale: float,
+    jitter: float,
+    drift: float,
+    noise: NDArray[Any],
+    noise_at: np.uint64,
+    output: NDArray[Any],
+    output_at: np.uint64,
+    past_caches: bool,
+) -> None:
+    """Do what ``update_row`` does, one replicate after the other."""
+    for lane in range(WIDTH):
+        total = public.dtype.type(0)
+        for k in range(begin, end):
+            total = fma(weights[k * stride], public[columns[k] * WIDTH + lane], total)
+        output[output_at + lane] = fma(coupling_scale, total, fma(jitter, noise[noise_at + lane], drift))
+
+
+@njit(inline="always", error_model="numpy")
+def sum_slice_plain(
+    public: NDArray[Any],
+    columns: NDArray[np.uint32],
+    weights: NDArray[Any],
+    stride: np.uint64,
+    begin: np.uint64,
+    end: np.uint64,
+    pressure: NDArray[Any],
+    order: NDArray[np.uint16],
+    order_at: np.uint64,
+) -> None:
+    """Do what ``sum_slice`` does, row by row."""
+    for row in range(SLICE):
+        total = public.dtype.type(0)
+        for k in range(begin + np.uint64(row), end, np.uint64(SLICE)):
+            total = fma(weights[k * stride], public[columns[k]], total)
+        pressure[order[order_at + np.uint64(row)]] = total
 
 
 @njit

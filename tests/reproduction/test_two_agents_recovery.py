@@ -8,7 +8,7 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 from peerpressure.reproduction import two_agents_recovery
-from peerpressure.theory import two_agents as closed
+from tests.oracles import gram_inverse
 from tests.reproduction.test_ols_law import dense_law
 
 
@@ -33,7 +33,7 @@ def test_homoskedastic_and_exact_covariances_are_right(tables: dict[str, pd.Data
     _, exact = dense_law(model, 100)
     assert covariance(tables, "ols", "exact")["variance_1"] == pytest.approx(exact[0, 0], rel=1e-9)
     assert covariance(tables, "ols", "exact")["covariance"] == pytest.approx(exact[0, 1], rel=1e-9)
-    assumed = closed.gram_inverse(100)
+    assumed = gram_inverse(100)
     assert covariance(tables, "ols", "homoskedastic")["variance_1"] == pytest.approx(assumed[0, 0], rel=1e-9)
 
 

@@ -11,18 +11,14 @@ import platform
 from collections.abc import Callable
 from typing import Any
 
-import numba
-
 # numba registers these types only when it compiles for the first time, while other threads may be reading the registry
 # for a call of their own; an import is finished before any thread can call a kernel.
 import numba.experimental.function_type  # noqa: F401
 import numba.experimental.jitclass.boxing  # noqa: F401
-import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
-from numpy.typing import NDArray
 
 from peerpressure.engine.plan import SLICE, WIDTH
 
@@ -289,7 +285,6 @@ def update_row(
     ``past_caches`` writes an output that is too large to stay in the caches straight to (aligned) memory.
 
     The sum stays in vector registers over the whole neighbour row, which a compiled Python loop does not manage.
-    ``update_row_plain`` states the same arithmetic in Python and is its oracle in the tests.
     """
     number = public.dtype
 
@@ -354,31 +349,6 @@ def update_row(
     return signature, generate
 
 
-@numba.njit(inline="always", error_model="numpy")
-def update_row_plain(
-    public: NDArray[Any],
-    columns: NDArray[np.uint32],
-    weights: NDArray[Any],
-    stride: np.uint64,
-    begin: np.uint64,
-    end: np.uint64,
-    coupling_scale: float,
-    jitter: float,
-    drift: float,
-    noise: NDArray[Any],
-    noise_at: np.uint64,
-    output: NDArray[Any],
-    output_at: np.uint64,
-    past_caches: bool,
-) -> None:
-    """Do what ``update_row`` does, one replicate after the other."""
-    for lane in range(WIDTH):
-        total = public.dtype.type(0)
-        for k in range(begin, end):
-            total = fma(weights[k * stride], public[columns[k] * WIDTH + lane], total)
-        output[output_at + lane] = fma(coupling_scale, total, fma(jitter, noise[noise_at + lane], drift))
-
-
 @intrinsic
 def sum_slice(
     typing_context: Any,
@@ -395,7 +365,6 @@ def sum_slice(
     """Sum SLICE interleaved rows in one replicate: pressure[order[r]] = Σ_k w_k·y[column_k] over k ≡ r mod SLICE.
 
     The sums are independent of each other, so that the processor has the loads of all rows in flight.
-    ``sum_slice_plain`` is its oracle in the tests.
     """
     number = public.dtype
 
@@ -440,26 +409,6 @@ def sum_slice(
     unsigned = types.uint64
     signature = types.void(public, columns, weights, unsigned, unsigned, unsigned, pressure, order, unsigned)
     return signature, generate
-
-
-@numba.njit(inline="always", error_model="numpy")
-def sum_slice_plain(
-    public: NDArray[Any],
-    columns: NDArray[np.uint32],
-    weights: NDArray[Any],
-    stride: np.uint64,
-    begin: np.uint64,
-    end: np.uint64,
-    pressure: NDArray[Any],
-    order: NDArray[np.uint16],
-    order_at: np.uint64,
-) -> None:
-    """Do what ``sum_slice`` does, row by row."""
-    for row in range(SLICE):
-        total = public.dtype.type(0)
-        for k in range(begin + np.uint64(row), end, np.uint64(SLICE)):
-            total = fma(weights[k * stride], public[columns[k]], total)
-        pressure[order[order_at + np.uint64(row)]] = total
 
 
 @intrinsic

@@ -117,7 +117,7 @@ def gram(T: int) -> Matrix:
 
     See Also
     --------
-    gram_inverse : Its inverse.
+    gram_inverse_limit : The limit of its inverse.
     printed_gram : The published one.
 
     Examples
@@ -130,38 +130,8 @@ def gram(T: int) -> Matrix:
     return _gram(T, series(T))
 
 
-def gram_inverse(T: int) -> Matrix:
-    """Return the inverse of ``gram(T)``, which exists from T = 2 on.
-
-    The eigenvalues are T on (1, 1) and 2·series(T) on (1, −1).
-
-    Parameters
-    ----------
-    T : int
-        The number of steps, at least 2.
-
-    Returns
-    -------
-    array of shape (2, 2)
-        The inverse.
-
-    See Also
-    --------
-    gram_inverse_limit : Its limit for T → ∞.
-
-    Examples
-    --------
-    >>> from peerpressure.theory.two_agents import gram, gram_inverse
-    >>> (gram(4) @ gram_inverse(4)).round(12)
-    array([[1., 0.],
-           [0., 1.]])
-    """
-    _check(T, least=2)
-    return np.ones((2, 2)) / (2 * T) + _contrast() / (4 * series(T))
-
-
 def gram_inverse_limit() -> Matrix:
-    """Return the limit 4/(π² − 8)·[[1, −1], [−1, 1]] of ``gram_inverse``.
+    """Return the limit 4/(π² − 8)·[[1, −1], [−1, 1]] of the inverse of ``gram``.
 
     Returns
     -------
@@ -170,7 +140,7 @@ def gram_inverse_limit() -> Matrix:
 
     See Also
     --------
-    gram_inverse : The inverse after T steps.
+    gram : The matrix after T steps.
 
     Examples
     --------
