@@ -15,7 +15,7 @@ from peerpressure.errors import CancelledError
 from peerpressure.networks import barabasi_albert, failing_edges
 from peerpressure.noise import Gaussian
 from peerpressure.privacy import budget, exposure
-from peerpressure.progress import cancellable, checkpoint
+from peerpressure.progress import cancellable, check_cancelled
 from peerpressure.recovery import diagnose_fit, information
 from peerpressure.theory import Moments, forecast
 
@@ -120,13 +120,13 @@ def test_callbacks_nest_and_end_with_their_block() -> None:
     stop = {"outer": False, "inner": False}
     with cancellable(lambda: stop["outer"]):
         with cancellable(lambda: stop["inner"]):
-            checkpoint()
+            check_cancelled()
             for name in stop:
                 stop[name] = True
                 with pytest.raises(CancelledError):
-                    checkpoint()
+                    check_cancelled()
                 stop[name] = False
         stop["inner"] = True
-        checkpoint()
+        check_cancelled()
     stop["outer"] = True
-    checkpoint()
+    check_cancelled()

@@ -24,7 +24,7 @@ from scipy import sparse
 from scipy.sparse import csgraph, csr_array
 from scipy.sparse.linalg import splu
 
-from peerpressure.progress import checkpoint
+from peerpressure.progress import check_cancelled
 
 Positions: TypeAlias = NDArray[np.int64]
 
@@ -97,7 +97,7 @@ def stationary(matrix: csr_array) -> NDArray[np.float64]:
         # Half a step of the chain has no eigenvalue on the unit circle besides 1, whatever the period.
         pi = np.full(n, 1 / n)
         for _ in range(ITERATIONS):
-            checkpoint()
+            check_cancelled()
             new = 0.5 * (pi + back @ pi)
             if np.abs(new - pi).sum() <= PRECISION:
                 return np.asarray(new)

@@ -26,7 +26,7 @@ from peerpressure.networks.classes import limit_state
 from peerpressure.networks.topics import per_agent
 from peerpressure.networks.validation import Isolated, checked_isolated
 from peerpressure.noise import Noise, NoNoise, noise_from_dict
-from peerpressure.progress import checkpoint
+from peerpressure.progress import check_cancelled
 from peerpressure.schedules import Linear, Schedule, as_schedule, schedule_from_dict
 from peerpressure.step import Array, StateLayout, Update
 
@@ -409,7 +409,7 @@ class Model:
             yield self._update(t, relief, weight, rate)
 
     def _update(self, t: int, relief: Array, weight: Array, adaptation_rate: Array | None) -> Update:
-        checkpoint()  # every computation reads a model step by step, so that here each can be cancelled
+        check_cancelled()  # every computation reads a model step by step, so that here each can be cancelled
         if self.has_silent_steps:
             # An agent may listen to nobody at this step, for which relief 0 would give 0/0.
             relief = np.maximum(relief, least_relief(np.float64))

@@ -1,8 +1,8 @@
 """Progress and cancellation of long computations.
 
 The verbs of the library take a callback ``should_stop``. ``cancellable`` makes it the callback of everything that the
-verb calls, and ``checkpoint`` calls it, so that the functions in between need no argument for it. A model calls
-``checkpoint`` at every step that is read from it, and an engine between two blocks of steps.
+verb calls, and ``check_cancelled`` calls it, so that the functions in between need no argument for it. A model calls
+``check_cancelled`` at every step that is read from it, and an engine between two blocks of steps.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ def cancellable(should_stop: ShouldStop | None) -> Iterator[None]:
     token = _CALLBACKS.set(_CALLBACKS.get() if should_stop is None else (*_CALLBACKS.get(), should_stop))
     try:
         # Asked at once, so that a job that was cancelled in the queue does no work at all.
-        checkpoint()
+        check_cancelled()
         yield
     finally:
         # Also after an error, or a later computation in this thread would inherit the callback.
         _CALLBACKS.reset(token)
 
 
-def checkpoint() -> None:
+def check_cancelled() -> None:
     """Raise ``CancelledError`` if the computation that calls this is to stop; what a callback raises propagates."""
     for should_stop in _CALLBACKS.get():
         if should_stop():
@@ -76,7 +76,7 @@ def deaf_children() -> Iterator[None]:
 def reporter(
     progress: bool | Callable[[int, int], None], total: int, what: str = "steps"
 ) -> Iterator[Callable[[int], None]]:
-    """Give a function that is called with the number of steps done, out of ``total``; each call is a checkpoint.
+    """Give a function that is called with the number of steps done, out of ``total``; each call may cancel.
 
     ``True`` displays a bar if the error stream is a terminal, which is named ``what``; a callable is called with
     (done, total).
@@ -85,7 +85,7 @@ def reporter(
 
         def report(done: int) -> None:
             show(done)
-            checkpoint()
+            check_cancelled()
 
         yield report
 

@@ -383,7 +383,7 @@ def _all_finite(values: NDArray[Any]) -> bool:
 def _execute(
     plan: RunPlan, begin: State, run: Callable[..., RunResult], progress: Progress, should_stop: ShouldStop | None
 ) -> Trajectory:
-    # An engine only calls ``report``, which is a checkpoint as well, so that it needs no code for cancellation.
+    # An engine only calls ``report``, which checks for cancellation as well, so it needs no code for that.
     # Memory has one row for each replicate, also where all of them start from the same state.
     rows = (plan.replicates.size, plan.model.n)
     memory = None if begin.memory is None else np.broadcast_to(begin.memory, rows)

@@ -32,7 +32,7 @@ from peerpressure.explorer.protocol import (
     json_bytes,
 )
 from peerpressure.explorer.sentences import outlook, summary
-from peerpressure.progress import cancellable, checkpoint
+from peerpressure.progress import cancellable, check_cancelled
 from peerpressure.scenario import Scenario, scenario_from
 from tests.explorer.asking import SMALL, Asker, in_a_loop, served, unpack
 
@@ -48,7 +48,7 @@ def patient(begun: threading.Event) -> Callable[[], str]:
     def work() -> str:
         begun.set()
         while True:
-            checkpoint()
+            check_cancelled()
             threading.Event().wait(0.005)
 
     return work
@@ -172,7 +172,7 @@ def test_the_queue_is_bounded_and_empties() -> None:
         for tab in range(3):
             queue.cancel((str(tab), "run"))
         await asyncio.gather(*tasks, return_exceptions=True)
-        # Two had not started and are gone at once; the third ends at its next checkpoint.
+        # Two had not started and are gone at once; the third ends at its next check_cancelled.
         assert queue.pending <= 1
         assert await queue.submit(("one more", "run"), quick) == "done"
         queue.close()
@@ -240,7 +240,7 @@ def test_a_forecast_is_not_lost_with_advice_that_takes_long(monkeypatch: pytest.
 
     def endless(*_: object) -> None:
         while True:
-            checkpoint()
+            check_cancelled()
 
     monkeypatch.setattr("peerpressure.theory._diagnosis.advice", endless)
     facts = forecast_facts(built, Limits(verdict_seconds=0.5))

@@ -29,7 +29,7 @@ from peerpressure.measures import Experiment
 from peerpressure.model import Model
 from peerpressure.networks import Network
 from peerpressure.privacy import exposure
-from peerpressure.progress import checkpoint
+from peerpressure.progress import check_cancelled
 from peerpressure.recording import Record
 from peerpressure.recovery import Estimate, NetworkEstimate, Observation, recover
 from peerpressure.report.run import recorded_epsilon
@@ -132,7 +132,7 @@ def _diagnosed(
     try:
         return diagnose(built.system, steps, advise=advise, should_stop=lambda: time.monotonic() > deadline)
     except CancelledError:
-        checkpoint()  # ends the job if it is the job that was cancelled, and not only the diagnosis
+        check_cancelled()  # ends the job if it is the job that was cancelled, and not only the diagnosis
         return None
 
 

@@ -30,7 +30,7 @@ from peerpressure.explorer.models import BuiltScenario, ModelCache
 from peerpressure.explorer.protocol import FATAL, Limits, RequestError
 from peerpressure.measures import estimates, summaries
 from peerpressure.model import Model
-from peerpressure.progress import checkpoint
+from peerpressure.progress import check_cancelled
 from peerpressure.recording import Record
 from peerpressure.report.store import to_csv
 from peerpressure.simulation import simulate
@@ -126,10 +126,10 @@ def picture(built: BuiltScenario, what: str, look: Look, kind: str, cache: Model
 @contextlib.contextmanager
 def _drawing() -> Iterator[None]:
     """Hold the lock for Matplotlib; waiting for it can be cancelled."""
-    checkpoint()
+    check_cancelled()
     # A plain acquire could not be cancelled.
     while not _DRAWING.acquire(timeout=0.1):
-        checkpoint()
+        check_cancelled()
     try:
         yield
     finally:

@@ -40,7 +40,7 @@ class CancellationToken:
         self._started = time.monotonic()
 
     def cancel(self) -> None:
-        """Stop the job at its next checkpoint."""
+        """Stop the job at its next check."""
         self._cancelled.set()
 
     def should_stop(self) -> bool:
@@ -64,7 +64,7 @@ class _Job:
     superseded: asyncio.Event
 
     def cancel(self) -> None:
-        """Stop the job at its next checkpoint; one that has not started never will."""
+        """Stop the job at its next check; one that has not started never will."""
         # The token reaches a running job, and cancelling the future prevents one that still waits.
         self.token.cancel()
         self.future.cancel()
@@ -131,7 +131,7 @@ class JobQueue:
             self._newest[client].cancel()
 
     def close(self) -> None:
-        """Cancel all jobs and accept no more; threads end at their next checkpoint."""
+        """Cancel all jobs and accept no more; threads end at their next check."""
         self._closed = True
         for client in [*self._newest]:
             self.cancel(client)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from peerpressure.explorer.shapes import shape_of
 from peerpressure.networks import Network
-from peerpressure.progress import checkpoint
+from peerpressure.progress import check_cancelled
 
 Drawing: TypeAlias = NDArray[np.float32]
 Places: TypeAlias = NDArray[np.float64]
@@ -79,7 +79,7 @@ def _stress_layout(network: Network) -> Places:
     ends, apart, weights = pairs.ends[order], pairs.apart[order], pairs.weights[order]
     for rate in rates:
         # One round is the longest stretch without a chance to cancel.
-        checkpoint()
+        check_cancelled()
         descend_compiled(places, ends, apart, weights, rate)
     return _turned(places)
 

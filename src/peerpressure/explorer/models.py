@@ -21,7 +21,7 @@ from peerpressure.explorer.protocol import Limits, RequestError, json_bytes, pla
 from peerpressure.model import Model
 from peerpressure.networks import Network, TemporalNetwork, read_network
 from peerpressure.networks.validation import Direction
-from peerpressure.progress import checkpoint
+from peerpressure.progress import check_cancelled
 from peerpressure.scenario import Problem, Scenario, ScenarioError
 from peerpressure.scenario.agents import PARTS, FromAttribute, FromColumn, values_of
 from peerpressure.scenario.loading import dotted, explain, inconsistencies
@@ -94,7 +94,7 @@ class ModelCache:
         """Return the scenario in a request with its model, as if the sections ``without`` were left out."""
         scenario = self.load(body, without)
         # Validation of a large scenario takes a while; a superseded job ends before the model is built.
-        checkpoint()
+        check_cancelled()
         return build(scenario)
 
     def load(self, body: Mapping[str, Any], without: Sequence[str] = ()) -> Scenario:

@@ -26,7 +26,7 @@ from peerpressure.noise import AR1, Gaussian, Noise
 from peerpressure.privacy._budget import definition_lines, shifts_of
 from peerpressure.privacy._definition import Definition, Observed, Unit
 from peerpressure.privacy._shifts import delay_pressure, leaks_at_first_step, require_discrete
-from peerpressure.progress import checkpoint
+from peerpressure.progress import check_cancelled
 from peerpressure.propagation import Times, consensus_mode, moments, whole_times
 from peerpressure.recovery.limits import PARTIAL_LIMIT
 from peerpressure.schedules import Power
@@ -304,7 +304,7 @@ def _shares(P: sparse.csr_array, definition: Definition, decay: float) -> Iterat
     noise, seen = np.diag(1.0 - definition.is_insider), np.flatnonzero(definition.is_observed & ~definition.is_insider)
     B, C, gathered, everything = np.eye(2 * n, n), np.zeros((2 * n, 2 * n)), np.zeros(n), 0.0
     while seen.size and not all_seen:
-        checkpoint()
+        check_cancelled()
         # The message x − φ^(k−1) v_(k−1) + φ^k v_k, and with it the last part, which the next state remembers.
         H = np.concatenate([np.eye(n), -np.eye(n)], axis=1)
         slope, spread = H @ B, H @ C @ H.T + noise

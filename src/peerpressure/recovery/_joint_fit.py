@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.progress import checkpoint
+from peerpressure.progress import check_cancelled
 from peerpressure.recovery._unknowns import COORDINATES, Shared, Unknowns
 from peerpressure.recovery.limits import FIT_RESPONSES
 from peerpressure.step import Array
@@ -202,7 +202,7 @@ class ProfileLikelihood:
 
     def state(self, z: Array) -> ProfilePoint:
         """Return the maximum at shared coordinates; NaN for log σ is one that is to be maximised as well."""
-        checkpoint()
+        check_cancelled()
         what, restricted = self.unknown, self.reference is not None
         shared = what.shared(z)
         of = regression(self.design, self.sample, shared)

@@ -14,7 +14,7 @@ from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError, TooLargeError, message
 from peerpressure.model import Model, require_synchronous
 from peerpressure.noise import Gaussian, Noise, Rademacher, StudentT, Uniform
-from peerpressure.progress import ShouldStop, cancellable, checkpoint
+from peerpressure.progress import ShouldStop, cancellable, check_cancelled
 from peerpressure.recovery._data import refuse_model
 from peerpressure.recovery._digits import fit_note, undeclared_rounding
 from peerpressure.recovery._estimate import Estimate, estimate_from
@@ -247,7 +247,7 @@ class LocationInterval:
         low, high = np.empty(replicates * n), np.empty(replicates * n)
         wide = max(1, _BLOCK // (_POINTS * steps))
         for first in range(0, low.size, wide):
-            checkpoint()
+            check_cancelled()
             some = np.arange(first, min(first + wide, low.size))
             low[some], high[some] = self._quantiles(xi[:, some], some % n, value.ravel()[some], std[some % n], level)
         return low.reshape(value.shape), high.reshape(value.shape)

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import linalg, sparse
 
 from peerpressure.errors import InvalidInputError, TooLargeError, message
-from peerpressure.progress import checkpoint
+from peerpressure.progress import check_cancelled
 from peerpressure.recovery._network_likelihood import Index, Mask, ProductSums
 from peerpressure.recovery.limits import JOINT_PAIRS
 from peerpressure.step import Array
@@ -210,7 +210,7 @@ def solve(
     beta = beta.copy()
     score = np.sqrt(np.maximum(problem.diagonal, np.finfo(float).tiny))
     for _ in range(_ITERATIONS):
-        checkpoint()
+        check_cancelled()
         inverse = 1 / _arguments(problem, beta)
         logs = _log_slope(problem, inverse)
         slope = problem.times(beta) - logs + penalty

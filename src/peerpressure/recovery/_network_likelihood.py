@@ -25,7 +25,7 @@ from scipy import linalg
 from scipy.special import stdtr
 
 from peerpressure.errors import InvalidInputError, PeerPressureError, message
-from peerpressure.progress import checkpoint
+from peerpressure.progress import check_cancelled
 from peerpressure.recovery.limits import LEAST_INFORMATION
 from peerpressure.step import Array
 
@@ -71,7 +71,7 @@ class Steps:
         size = max(1, _BLOCK // max(1, self.states.shape[0] * self.states.shape[2]))
         centre = self.centre
         for first in range(0, rows.size, size):
-            checkpoint()
+            check_cancelled()
             part = rows[first : first + size]
             now = self._terms(part, centre)
             if self.coefficient:
@@ -312,7 +312,7 @@ def _ridge(sums: ProductSums) -> float:
 
 def _inverse(sums: ProductSums, at: int, allowed: Mask, base: Array) -> _Inverse:
     """Return G⁻¹ for G = A − c1ᵀ − 1cᵀ + q11ᵀ, by Woodbury's identity."""
-    checkpoint()
+    check_cancelled()
     i, n = int(sums.agents[at]), len(base)
     shared = int(allowed.sum()) == n - 1
     right = np.where(allowed, [np.ones(n), sums.c[at], sums.bd[at] - sums.be[at]], 0.0).T
@@ -377,7 +377,7 @@ def _weights(
     ones = np.stack([one.ones for one in inverses])
     v, w = np.stack([one.v for one in inverses]), np.stack([one.w for one in inverses])
     for all_d, all_e, _, u in steps.blocks(sums.at):
-        checkpoint()
+        check_cancelled()
         d, e = all_d[:, agents] - share * np.outer(u, sums.du[which]), all_e - share * np.outer(u, sums.eu)
         through = e @ base
         leverage = (through * e).sum(axis=1)[:, None] - through[:, agents] ** 2 / np.diag(base)[agents]
@@ -402,7 +402,7 @@ def common_scale(agents: Sequence[Unbounded | None], deviation: Array) -> tuple[
     used = [(agent, float(s)) for agent, s in zip(agents, deviation, strict=True) if agent is not None]
     tau, curvature = 1.0, 0.0
     for _ in range(_ITERATIONS if used else 0):
-        checkpoint()
+        check_cancelled()
         parts = np.array([agent.profile(tau / s) for agent, s in used])
         s = np.array([s for _, s in used])
         slope, curvature = float((parts[:, 0] / s).sum()), float((parts[:, 1] / s**2).sum())

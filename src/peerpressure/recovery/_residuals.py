@@ -32,7 +32,7 @@ from scipy import linalg, sparse
 from peerpressure.errors import TooLargeError
 from peerpressure.model import Model
 from peerpressure.noise import Custom, Gaussian, Noise, NoNoise, Rademacher, Uniform
-from peerpressure.progress import ShouldStop, cancellable, checkpoint
+from peerpressure.progress import ShouldStop, cancellable, check_cancelled
 from peerpressure.recovery._diagnostics import FitDiagnostics, Likelihood, Residuals
 from peerpressure.recovery._information_state import InformationState, RecursiveRows
 from peerpressure.recovery._innovations import observed_steps, own_series, start_row
@@ -238,7 +238,7 @@ def _recursive(series: Whitened, known: Array) -> tuple[Array, Array, Array]:
     information, total = np.where(given, np.inf, 0.0), np.zeros((replicates, n))
     out = np.full(series.values.shape, np.nan)
     for row, here in enumerate(series.present):
-        checkpoint()
+        check_cancelled()
         a = series.slope[row]
         b = series.values[:, row] - a * shift
         sum_of = np.where(information > 0, information, 1.0)
@@ -349,7 +349,7 @@ def _scores(b: Array, a: Array, here: NDArray[np.bool_], known: Array, law: Scal
     started = np.zeros(b.shape[1], dtype=bool)
     usable = here & ~given & (np.abs(a) > NEGLIGIBLE)
     for t in range(len(b)):
-        checkpoint()
+        check_cancelled()
         ready = usable[t] & started
         if ready.any():
             lower[t, ready], upper[t, ready] = density.probabilities(b[t], a[t], ready)
@@ -525,7 +525,7 @@ def _filtered(system: System, data: Outputs) -> Residuals | None:
     rows = RecursiveRows.of((np.eye(information.n) @ free)[n:] / information.unit, replicates)
     for step in followed:
         if step.agents.size:
-            checkpoint()
+            check_cancelled()
             A, b = step.slope @ free, step.values - step.slope @ fixed
             w = rows.residuals(A, b)
             rows = rows.condition(A, b)

@@ -22,7 +22,7 @@ from scipy import linalg, sparse
 
 from peerpressure.errors import TooLargeError, message
 from peerpressure.model import Model
-from peerpressure.progress import checkpoint
+from peerpressure.progress import check_cancelled
 from peerpressure.recovery._estimate import Estimate, estimate_from
 from peerpressure.recovery._prior import Prior
 from peerpressure.recovery.least_squares import (
@@ -419,7 +419,7 @@ class Front:
         """Eliminate the foremost unknowns: J ← J_bb − J_ba J_aa⁻¹ J_ab."""
         if not size:
             return
-        checkpoint()
+        check_cancelled()
         # Every state has a row with unit noise and coefficient 1/σ, so the leading block is positive definite.
         factor = linalg.cholesky(self.states[:size, :size], lower=True, check_finite=False)
         # With half = L⁻¹J_ab, J_ba J_aa⁻¹ J_ab is halfᵀ half, symmetric by construction.

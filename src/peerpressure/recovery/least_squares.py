@@ -18,7 +18,7 @@ from scipy import linalg
 
 from peerpressure.errors import PeerPressureError, contrast, message
 from peerpressure.noise import Noise
-from peerpressure.progress import checkpoint
+from peerpressure.progress import check_cancelled
 from peerpressure.recovery.limits import (
     CG_ITERATIONS,
     CG_TOLERANCE,
@@ -474,7 +474,7 @@ def conjugate_gradients(
     goal = tolerance**2 * rz
     steps: list[tuple[float, float]] = []
     for _ in range(most):
-        checkpoint()
+        check_cancelled()
         if (rz <= goal).all():
             return x, _condition(steps)
         Ap = apply(p)

@@ -26,7 +26,7 @@ from peerpressure.errors import AdaptationError, ModelError, ScheduleError, cont
 from peerpressure.model import Model, require_synchronous
 from peerpressure.networks import Network
 from peerpressure.noise import Gaussian, Noise, NoNoise
-from peerpressure.progress import checkpoint
+from peerpressure.progress import check_cancelled
 from peerpressure.schedules import Constant, Schedule, Table
 from peerpressure.step import Array, StateLayout, Update
 
@@ -403,7 +403,7 @@ class SDE:
             Gain g and coupling C, with the rate of adaptation where hidden opinions adapt.
         """
         # Solvers evaluate the equation here only, so that each of them can be cancelled.
-        checkpoint()
+        check_cancelled()
         model, k, transposed, rate = self.model, 1, self.network.transposed, None
         if model.temporal_network is not None:
             k = self.network_step(t)

@@ -29,7 +29,7 @@ from numpy.polynomial.legendre import leggauss
 from peerpressure.affine import coefficients
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.immutable import read_only
-from peerpressure.progress import checkpoint
+from peerpressure.progress import check_cancelled
 from peerpressure.resources import require_memory
 from peerpressure.sde.equation import FIRST_TIME, SDE
 from peerpressure.sde.moments import first_noise, real_times, smooth_pieces
@@ -237,7 +237,7 @@ def _pieces(sde: SDE, begin: float, end: float) -> Iterator[_Piece]:
     pending = [(a, b, 0) for a, b in itertools.pairwise(np.linspace(begin, end, count + 1).tolist())][::-1]
     while pending:
         a, b, depth = pending.pop()
-        checkpoint()
+        check_cancelled()
         piece = _sampled(sde, a, b)
         # Compared with the integral over all pieces, so that a short one may be rough, as near time 0.
         if depth == DEEPEST or (piece.errors <= ROUGHNESS * whole).all():
@@ -489,7 +489,7 @@ class TaylorScheme:
         Part
             Coefficients of the terms of the series, one number per agent each.
         """
-        checkpoint()
+        check_cancelled()
         if self._same:
             yield from self._same
             return

@@ -14,7 +14,7 @@ from peerpressure.errors import ModelError, TooLargeError, message
 from peerpressure.model import Model
 from peerpressure.networks import Network
 from peerpressure.noise import Noise
-from peerpressure.progress import checkpoint
+from peerpressure.progress import check_cancelled
 from peerpressure.schedules import Schedule
 from peerpressure.sde import SDE, StepLaw, exact_transitions
 from peerpressure.sde.euler import euler_map
@@ -524,7 +524,7 @@ def _sde_transitions(sde: SDE, last: int, first: int) -> Iterator[DenseTransitio
     # An observer passes over the steps more than once, and making one takes some ten matrix products.
     kept, made = _kept(sde), None
     for k in range(first, last + 1):
-        checkpoint()
+        check_cancelled()
         step = kept.get(k)
         if step is not None:
             # Steps are made one after the other, and those that follow a kept one begin anew.

@@ -20,7 +20,7 @@ from typing import TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.progress import checkpoint
+from peerpressure.progress import check_cancelled
 from peerpressure.sde import SDE
 from peerpressure.step import Array
 from peerpressure.theory._classification import LongRun
@@ -466,7 +466,7 @@ def _chain(
     wanted = set(where.tolist())
     rows = zip(parts.is_step.tolist(), parts.to_hidden.tolist(), parts.to_public.tolist(), strict=True)
     for k, (is_step, to_hidden, to_public) in reversed([*enumerate(rows)]):
-        checkpoint()
+        check_cancelled()
         before = _step_back if is_step else _implicit
         p, q = before(p, q, to_hidden * shares, to_public * factors)
         keep[k] = p

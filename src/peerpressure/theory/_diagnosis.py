@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 from peerpressure.networks import NetworkLaw, TemporalNetwork, joint_connectivity, shortest_window
-from peerpressure.progress import ShouldStop, cancellable, checkpoint
+from peerpressure.progress import ShouldStop, cancellable, check_cancelled
 from peerpressure.propagation import step_count
 from peerpressure.schedules import Formula, Table
 from peerpressure.sde import SDE
@@ -104,7 +104,7 @@ def _check_schedules(system: System, steps: int) -> None:
     """Raise for a formula that is illegal at one of the steps, before any work is done."""
     model, unit = system.model, system.step
     for first in range(1, steps + 1, _AT_ONCE):
-        checkpoint()
+        check_cancelled()
         times = unit * np.arange(first, min(first + _AT_ONCE, steps + 1))
         if isinstance(model.pressure, Formula):
             model.pressure(times)

@@ -16,7 +16,7 @@ from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.immutable import read_only
 from peerpressure.model import Model
-from peerpressure.progress import checkpoint
+from peerpressure.progress import check_cancelled
 from peerpressure.propagation import step_count, whole_times
 from peerpressure.schedules import Table
 from peerpressure.statespace import discrete_model
@@ -414,7 +414,7 @@ def _later(adaptation: Adaptation, factors: Array, left: Array, done: int) -> tu
     with np.errstate(all="ignore"):
         rates = adaptation.rate.pressure(times)
         for k in open_ended:
-            checkpoint()
+            check_cancelled()
             sums = cumulative_simpson(-np.log1p(-rates * factors[k]) * times, x=log_t, initial=0.0)
             lives[k] = _first_below_half(left[k], sums, log_t)
             squares[k] = left[k] ** 2 * _sum_of_squares(adaptation, factors[k], sums, log_t)

@@ -33,7 +33,7 @@ from scipy.linalg import expm, solve_discrete_lyapunov
 from scipy.sparse import csr_array
 
 from peerpressure.chain import closed_classes, double_cover, phases
-from peerpressure.progress import checkpoint
+from peerpressure.progress import check_cancelled
 from peerpressure.step import Array
 from peerpressure.theory._classification import LongRun
 from peerpressure.theory._limit_law import Kind, LimitLaw
@@ -476,7 +476,7 @@ def _followed(block: _Block, limits: ScheduleLimits, chance: _Chance | None, *, 
     slow = SlowChain(block.slow.K0[inner, inner], block.slow.K1[inner, inner])
     for end in ends:
         for t in range(begin + 1, end + 1):
-            checkpoint()
+            check_cancelled()
             mean, S = _moved(laws, laws.at(t), mean, S)
         begin, tau = end, clock.later(end)
         L = slow.limit(tau)

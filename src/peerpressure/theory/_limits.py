@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from peerpressure.immutable import read_only
 from peerpressure.model import Model
 from peerpressure.noise import NoNoise
-from peerpressure.progress import checkpoint
+from peerpressure.progress import check_cancelled
 from peerpressure.propagation import adjoint_moments, forward_moments
 from peerpressure.sde import SDE
 from peerpressure.sde.moments import adjoint_moments as weighted_moments
@@ -437,7 +437,7 @@ def _extrapolated(
     bounds: list[float] = []
     limit, horizon, residual = np.zeros(1), 0.0, math.inf
     for time, law in laws:
-        checkpoint()
+        check_cancelled()
         horizon = time
         seen.append(law.value)
         bounds.append(law.bound)

@@ -32,7 +32,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs
 from peerpressure.chain import communicating_classes, phases
 from peerpressure.model import Model
 from peerpressure.networks.classes import is_colouring, odd_depths
-from peerpressure.progress import checkpoint
+from peerpressure.progress import check_cancelled
 from peerpressure.step import Array
 from peerpressure.theory._regime import LATE
 
@@ -355,7 +355,7 @@ def _invariant(networks: RecurrentNetworks, agents: States) -> Array | None:
     start[agents] = 1.0 / size
 
     def within(part: Array) -> Array:
-        checkpoint()
+        check_cancelled()
         whole = np.zeros(n)
         whole[agents] = part
         return period(whole)[agents]
@@ -428,7 +428,7 @@ def _closed_cycle(
     scale = float(np.ptp(model.x0)) or 1.0
     states, state = np.empty_like(networks.degrees), start
     for _ in range(int(min(MOST_SWEEPS, MOST_WORK / work + 1))):
-        checkpoint()
+        check_cancelled()
         before = state
         for k in range(networks.count):
             state = step(k, state)

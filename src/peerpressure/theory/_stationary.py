@@ -26,7 +26,7 @@ from peerpressure.immutable import read_only
 from peerpressure.model import Model
 from peerpressure.networks import NetworkLaw, complete
 from peerpressure.networks.classes import limit_state
-from peerpressure.progress import checkpoint
+from peerpressure.progress import check_cancelled
 from peerpressure.propagation import whole_times
 from peerpressure.statespace import discrete_model
 from peerpressure.step import Array
@@ -103,7 +103,7 @@ def _iterated(matrix: sparse.csr_array, s: Array) -> Solver:
     diagonal = matrix.diagonal()
 
     def precondition(r: Array) -> Array:
-        checkpoint()
+        check_cancelled()
         # Called once per iteration, which makes it the place for the cancellation check.
         z = (r - p * r.sum()) / diagonal
         return np.asarray(z - p @ z)
@@ -348,7 +348,7 @@ def expected_coupling(adjacency: sparse.csr_array, presence: float, own: Array) 
     """
     found = adjacency.astype(np.float64, copy=True)
     for i in range(adjacency.shape[0]):
-        checkpoint()
+        check_cancelled()
         row = slice(int(adjacency.indptr[i]), int(adjacency.indptr[i + 1]))
         if row.start < row.stop:
             found.data[row] = _expected_row(adjacency.data[row], presence, float(own[i]))
@@ -472,7 +472,7 @@ def _by_series(coupling: sparse.csr_array, w: Array, M: Array, s_sigma: Array, p
     if steps * (coupling.nnz + 10 * w.size) > MOST_WORK:
         return None
     for _ in range(int(steps)):
-        checkpoint()
+        check_cancelled()
         entering = s_sigma / M * weights
         past = entering + phi * past
         # Σ_{k,l} a_k a_l φ^|k−l|, each pair k ≠ l counted twice.

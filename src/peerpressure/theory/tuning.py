@@ -29,7 +29,7 @@ from peerpressure.affine import coefficients, least_relief
 from peerpressure.errors import ModelError, TooLargeError, contrast, message
 from peerpressure.model import Model, require_synchronous
 from peerpressure.noise import Noise
-from peerpressure.progress import ShouldStop, cancellable, checkpoint
+from peerpressure.progress import ShouldStop, cancellable, check_cancelled
 from peerpressure.propagation import Times, step_count
 from peerpressure.schedules import Formula, Linear, Schedule, Table
 from peerpressure.statespace import KEPT_NUMBERS
@@ -164,7 +164,7 @@ class HorizonDistance:
             if first:
                 self._descend(g, c, first, last, *ends[last])
             for t in range(first, last):
-                checkpoint()
+                check_cancelled()
                 own, N = self._by_preferred(g[t], t, t - first, U, N, scale)
                 weights, rate = self._kept[t - first], self._rate(t + 1)
                 before, V = V, np.asarray(self._adjacency(t + 1) @ V)
@@ -197,7 +197,7 @@ class HorizonDistance:
         """Run the weights back over a segment and keep λ_t and a_t; return them with the variance of its noise."""
         kept, std, phi = self._kept[: last - first, :, : W.shape[1]], g[first:last] * self._sigma[first:last], self._phi
         for t in reversed(range(first, last)):
-            checkpoint()
+            check_cancelled()
             weights, rate = kept[t - first], self._rate(t + 1)
             weights[...] = W
             if rate is not None:
