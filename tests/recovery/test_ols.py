@@ -215,4 +215,4 @@ def test_too_many_iterations_are_an_error_that_says_how_far_they_came() -> None:
     # The eigenvalues spread over ten orders of magnitude, each of which takes an iteration of its own.
     eigenvalues = np.geomspace(1e-10, 1.0, 40)[:, None]
     with pytest.raises(PeerPressureError, match=r"residual of 1e-11 in 7 iterations.*, got \d.*; give a prior"):
-        conjugate_gradients(lambda x: eigenvalues * x, np.ones((40, 1)), np.ones(40), most=7)
+        conjugate_gradients(lambda x: eigenvalues * x, np.ones((40, 1)), np.ones(40), max_iter=7)

@@ -330,7 +330,7 @@ class NormalEquations:
         for _ in range(POWER_ITERATIONS):
             vector = least.apply(vector) / self.diagonal[:, None]
         # Rough, as the first steps alone may leave agents open.
-        limits: dict[str, Any] = {"most": CONDITION_ITERATIONS, "rough": True}
+        limits: dict[str, Any] = {"max_iter": CONDITION_ITERATIONS, "rough": True}
         condition = conjugate_gradients(least.apply, rhs[:, :1], self.diagonal, **limits)[1]
         return condition * largest / least._quotient(vector)
 
@@ -367,10 +367,8 @@ class NormalEquations:
         def regularised(columns: Array) -> Array:
             return self.apply(columns) + ROUGH_DIAGONAL * self.diagonal[:, None] * columns
 
-        most, tolerance = ROUGH_ITERATIONS, ROUGH_TOLERANCE
-        return conjugate_gradients(regularised, rhs, self._preconditioner, tolerance=tolerance, most=most, rough=True)[
-            0
-        ]
+        settings: dict[str, Any] = {"tolerance": ROUGH_TOLERANCE, "max_iter": ROUGH_ITERATIONS, "rough": True}
+        return conjugate_gradients(regularised, rhs, self._preconditioner, **settings)[0]
 
 
 def fit_large(model: Model, data: Outputs, design: RegressionDesign, method: str) -> Estimate:

@@ -451,14 +451,14 @@ def conjugate_gradients(
     preconditioner: Array | Callable[[Array], Array],
     *,
     tolerance: float = CG_TOLERANCE,
-    most: int = CG_ITERATIONS,
+    max_iter: int = CG_ITERATIONS,
     rough: bool = False,
 ) -> tuple[Array, float]:
     """Return x with apply(x) = rhs for columns (f, b), and an estimate of the preconditioned condition number.
 
     Each column has step sizes of its own, which SciPy's solver has not. The ``preconditioner`` is a positive diagonal
     (f,), or a function that solves a similar system, possibly inexactly: then directions are made conjugate to the last
-    one explicitly [1]_. It is an error if ``most`` iterations do not suffice, unless a ``rough`` solution will do.
+    one explicitly [1]_. Raises if not converged after ``max_iter`` iterations, unless ``rough`` is true.
 
     References
     ----------
@@ -473,7 +473,7 @@ def conjugate_gradients(
     # Convergence in the norm of the preconditioned residual, the quantity that the iteration computes anyway.
     goal = tolerance**2 * rz
     steps: list[tuple[float, float]] = []
-    for _ in range(most):
+    for _ in range(max_iter):
         check_cancelled()
         if (rz <= goal).all():
             return x, _condition(steps)
@@ -498,7 +498,7 @@ def conjugate_gradients(
     left = math.sqrt(float(np.divide(rz, goal, out=np.zeros_like(rz), where=goal > 0).max())) * tolerance
     goal_text, left_text = contrast(tolerance, left, digits=1)
     rule = (
-        f"conjugate gradients must reach a residual of {goal_text} in {most:,} iterations, for which the outputs "
+        f"conjugate gradients must reach a residual of {goal_text} in {max_iter:,} iterations, for which the outputs "
         "must say enough of every agent"
     )
     remedy = "give a prior, or observe more agents or steps"

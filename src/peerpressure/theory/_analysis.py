@@ -68,7 +68,7 @@ def analyse(system: System, tolerance: float = TOLERANCE) -> Analysis:
     >>> analyse(Model(k2(), hidden=[0, 1])).long_run.outcome
     <Outcome.CONSENSUS: 'consensus on v'>
     """
-    long_run = with_component_values(classify(system), most=NAMED, tolerance=tolerance)
+    long_run = with_component_values(classify(system), limit=NAMED, tolerance=tolerance)
     found = None if is_covered(long_run.model) or long_run.settled else by_class(long_run, tolerance)
     if found is not None:
         known = found.law if _is_complete(found.law) else _filled(found, found.law)

@@ -241,7 +241,7 @@ def component_limit(long_run: LongRun, component: Component, *, tolerance: float
     return _closed_form(long_run, component) or _followed(long_run, component, tolerance)
 
 
-def with_component_values(long_run: LongRun, *, most: int, tolerance: float) -> LongRun:
+def with_component_values(long_run: LongRun, *, limit: int, tolerance: float) -> LongRun:
     """Return a classification with the values of the largest components, where each agrees by itself."""
     structure = long_run.structure
     if structure.limit is not NoiselessLimit.CLUSTERS or structure.law is not None:
@@ -249,7 +249,7 @@ def with_component_values(long_run: LongRun, *, most: int, tolerance: float) -> 
     components = list(structure.components)
     # Only the mean of a component is named, and noise does not change it.
     quiet = _without_noise(long_run)
-    for number, component in enumerate(components[:most]):
+    for number, component in enumerate(components[:limit]):
         if component.value is None:
             value = component_limit(quiet, component, tolerance=tolerance).mean
             components[number] = replace(component, value=value)
