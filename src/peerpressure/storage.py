@@ -159,10 +159,11 @@ MOST_STEPS = 10_000_000
 STEP = "for dates and Unix times set the length of a step, for instance step = '1 day' (--step on the command line)"
 
 
-def read_frame(path: str | Path, model: Model) -> tuple[pandas.DataFrame, str]:
+def read_frame(path: str | Path, model: Model | None) -> tuple[pandas.DataFrame, str]:
     """Return the outputs in a file as ``Trajectory.from_dataframe`` takes them, and how the file was read.
 
-    The index of the frame has the lines.
+    The index of the frame has the lines. Without a model, every column that has no other role is an agent's, unless
+    there is a column of agents.
     """
     import pandas
 
@@ -171,7 +172,8 @@ def read_frame(path: str | Path, model: Model) -> tuple[pandas.DataFrame, str]:
         raise FileFormatError(message("a file of outputs must not be empty", got="no rows", remedy=LAYOUT))
     table = table.headed()
     table.check_rows()
-    names = _names(table, texts_of(model.network.agents))
+    known = None if model is None else texts_of(model.network.agents)
+    names = _names(table, dict.fromkeys(_unnamed(table), 0) if known is None else known)
     texts = {k for k, name in names.items() if name in ("agent", "topic")}
     columns = {name: table.column(k) if k in texts else _values(table, k) for k, name in names.items()}
     places = {name: k for k, name in names.items() if name in (*KEYS, "agent", "public")}
@@ -208,6 +210,21 @@ def _names(table: TextTable, known: dict[str, int]) -> dict[int, str]:
     return names | {agent: "agent", _only("public", others, heading): "public"}
 
 
+def _unnamed(table: TextTable) -> list[str]:
+    """Return the headings of columns that are taken for agents where no model names any."""
+    if {"agent", "public"} <= table.places(("agent", "public"), letters=True).keys():
+        return []
+    keys = table.places(KEYS, letters=True).values()
+    return [name for k, name in enumerate(table.heading or ()) if k not in keys]
+
+
+def agents_in(frame: pandas.DataFrame) -> list[Any]:
+    """Return the agents of a frame with the names of columns that this module uses, in order of first appearance."""
+    if {"agent", "public"} <= set(frame.columns):
+        return list(frame["agent"].dropna().unique())
+    return [name for name in frame.columns if name not in KEYS]
+
+
 def _only(role: str, columns: list[int], heading: tuple[str, ...]) -> int:
     if len(columns) != 1:
         got = ", ".join(repr(heading[k]) for k in columns) or f"none among {', '.join(map(repr, heading[:6]))}"
@@ -223,9 +240,9 @@ def _values(table: TextTable, k: int) -> list[Any]:
     return [float(text) if is_number(text) else None if text.casefold() in MISSING else text for text in texts]
 
 
-def with_roles(frame: pandas.DataFrame, model: Model) -> pandas.DataFrame:
+def with_roles(frame: pandas.DataFrame, model: Model | None) -> pandas.DataFrame:
     """Return a data frame with the names of columns that this module uses in place of other usual ones."""
-    labels = set(map(str, model.network.agents))
+    labels = set() if model is None else set(map(str, model.network.agents))
     # A column that has the name of an agent holds its outputs.
     names = ["" if composed(str(name)) in labels else str(name) for name in frame.columns]
     try:

@@ -37,10 +37,11 @@ ROLES: Mapping[str, frozenset[str]] = MappingProxyType(
             "source": "from src node1 nodea sender ego sourceid fromid fromnode fromnodeid id1 name1 person1 agent1",
             "target": "to dst node2 nodeb receiver alter targetid toid tonode tonodeid id2 name2 person2 agent2",
             "weight": "weights strength value count",
-            "time": "times timestamp ts date datetime step unixtime start begin",
+            "time": "times timestamp ts date datetime step wave round unixtime start begin",
             "end": "stop finish duration",
-            "agent": "agents name names id ids label labels node nodes nodeid person actor member user vertex",
-            "public": "opinion output value",
+            "agent": "agents name names id ids label labels node nodes nodeid person respondent participant actor "
+            "member user vertex",
+            "public": "opinion output value answer response",
             "replicate": "replicates",
             "topic": "topics question item issue subject",
         }.items()

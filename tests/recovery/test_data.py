@@ -158,3 +158,39 @@ def test_outputs_are_observed_once() -> None:
         pp.recover(seen, MODEL, "kalman", pp.Observation(agents=["bob"]))
     with pytest.raises(InvalidInputError, match="2 agents"):
         pp.recover(seen, pp.Model(k2(), [0, 1]), "kalman")
+
+
+LISTENERS = pp.Model(NETWORK, MODEL.x0, pressure=2.0, noise=pp.Gaussian(0.2))
+LONG = pp.simulate(LISTENERS, 200, seed=3)
+
+
+@pytest.mark.parametrize("form", ["tidy", "wide", "array", "xarray", "table", "wide table", "saved"])
+def test_a_network_is_inferred_from_data_of_any_form(form: str, tmp_path: Path) -> None:
+    wide = pd.DataFrame(LONG.states[0, 1:], columns=LABELS, index=LONG.times[1:]).rename_axis("time")
+    tidy = LONG.to_dataframe().query("time > 0")
+    data: Any = {
+        "tidy": lambda: tidy,
+        "wide": lambda: wide,
+        "array": lambda: LONG.states[0, 1:],
+        "xarray": lambda: LONG.to_xarray().isel(time=slice(1, None)),
+        "table": lambda: _written(tmp_path / "tidy.csv", lambda file: tidy.to_csv(file, index=False)),
+        "wide table": lambda: _written(tmp_path / "wide.csv", wide.to_csv),
+        "saved": lambda: _written(tmp_path / "run.npz", LONG.save),
+    }[form]()
+    estimate = recovery.infer_network(data, 2.0)
+    assert list(estimate.labels) == ([0, 1, 2, 3] if form == "array" else LABELS)
+    np.testing.assert_allclose(estimate.weights, recovery.infer_network(LONG).weights)
+
+
+def test_pressure_must_be_known_where_the_data_have_no_model() -> None:
+    with pytest.raises(InvalidInputError, match="pass pressure="):
+        recovery.infer_network(LONG.states[0])
+    with pytest.raises(InvalidInputError, match="data come first"):
+        recovery.infer_network(LISTENERS, 2.0)  # type: ignore[arg-type]
+
+
+def test_names_of_columns_in_surveys_are_known(tmp_path: Path) -> None:
+    (tmp_path / "panel.csv").write_text("respondent,wave,answer\nann,1,0.2\nbob,1,0.3\nann,2,0.25\n")
+    panel = recovery.observations_of(tmp_path / "panel.csv")
+    assert panel.labels == ["ann", "bob"]
+    np.testing.assert_array_equal(panel.states, [[[0.2, 0.3], [0.25, np.nan]]])

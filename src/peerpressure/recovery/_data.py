@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Hashable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from peerpressure import storage
 from peerpressure.errors import FileFormatError, InvalidInputError, message
@@ -31,7 +33,7 @@ _SAVED = (".npz",)
 _RUN = "run.nc"
 
 
-def observations_of(data: Record, model: System | Network | TemporalNetwork) -> Trajectory:
+def observations_of(data: Record, model: System | Network | TemporalNetwork | None = None) -> Trajectory:
     """Return data in any accepted form as a run with the agents of a model or a network.
 
     Every estimator reads its data with this function. Agents are found by their labels, and missing outputs are NaN.
@@ -45,8 +47,9 @@ def observations_of(data: Record, model: System | Network | TemporalNetwork) -> 
         ``Trajectory.from_csv`` reads, of a run that ``Trajectory.save`` wrote (.npz), of a netCDF file (.nc), or of a
         folder that ``peerpressure run`` wrote. Rows without times, which are those of an array and of a data frame with
         the default index, are steps 1, 2, 3 and so on, unless the first row is the start of the model.
-    model : Model, SDE, Network or TemporalNetwork
-        The model that is taken to have made the outputs, or only its network.
+    model : Model, SDE, Network or TemporalNetwork, optional
+        The model that is taken to have made the outputs, or only its network. Without one, agents are those that the
+        data name, on a network without edges.
 
     Returns
     -------
@@ -79,11 +82,11 @@ def observations_of(data: Record, model: System | Network | TemporalNetwork) -> 
     refuse_model(given)
     if isinstance(given, Trajectory):
         return given
-    system = _system(model)
+    system = None if model is None else _system(model)
     if isinstance(given, (str, os.PathLike)):
         return _from_path(Path(given), system)
     if isinstance(given, np.ndarray):
-        return _from_array(given, system)
+        return _from_array(given, system or _unlinked(range(given.shape[-1] if given.ndim else 0)))
     if _is_from(given, "pandas", "DataFrame"):
         return _from_frame(given, system)
     if _is_from(given, "xarray", "Dataset", "DataArray"):
@@ -109,26 +112,35 @@ def _system(model: Any) -> System:
     return checked_system(model) if network is None else Model(model, np.zeros(network.n))
 
 
+def _system_of(network: Network) -> Model:
+    return Model(network, np.zeros(network.n))
+
+
+def _unlinked(labels: Iterable[Hashable]) -> Model:
+    """Return a model of agents without edges, for data of which only the agents are known."""
+    names = list(labels)
+    if not names:
+        raise InvalidInputError(message("data must name agents", got="none", remedy=storage.LAYOUT))
+    return _system_of(Network(sparse.csr_array((len(names), len(names))), labels=names))
+
+
 def _is_from(value: object, package: str, *names: str) -> bool:
     """Return whether a value is of a class of a package, which need not be imported to tell."""
     return any(kind.__module__.partition(".")[0] == package and kind.__name__ in names for kind in type(value).__mro__)
 
 
-def _from_path(path: Path, system: System) -> Trajectory:
+def _from_path(path: Path, system: System | None) -> Trajectory:
     if path.is_dir():
         path = path / _RUN
     if path.suffix.lower() in _SAVED:
         return Trajectory.load(path)
     if path.suffix.lower() in _NETCDF:
         return _from_netcdf(path, system)
-    model = system.model
-    if not system.is_continuous:
-        return Trajectory.from_csv(path, model)
     with naming(path, "a file of outputs"):
-        return _on_real_times(storage.read_frame(path, model)[0], system)
+        return _from_frame(storage.read_frame(path, None if system is None else system.model)[0], system)
 
 
-def _from_netcdf(path: Path, system: System) -> Trajectory:
+def _from_netcdf(path: Path, system: System | None) -> Trajectory:
     import xarray
 
     try:
@@ -144,7 +156,7 @@ def _from_netcdf(path: Path, system: System) -> Trajectory:
     return _from_xarray(loaded, system)
 
 
-def _from_xarray(given: Any, system: System) -> Trajectory:
+def _from_xarray(given: Any, system: System | None) -> Trajectory:
     array = given
     if _is_from(given, "xarray", "Dataset"):
         if "public" not in given:
@@ -158,14 +170,15 @@ def _from_xarray(given: Any, system: System) -> Trajectory:
     return _from_frame(array.rename("public").to_dataframe()[["public"]].reset_index(), system)
 
 
-def _from_frame(frame: pandas.DataFrame, system: System) -> Trajectory:
-    model = system.model
+def _from_frame(frame: pandas.DataFrame, given: System | None) -> Trajectory:
     if isinstance(frame.index, _multi_index()) or frame.index.name is not None:
         # Names of an index are columns that happen to be in front.
         frame = frame.reset_index()
-    named = storage.with_roles(frame, model)
+    named = storage.with_roles(frame, None if given is None else given.model)
+    system = _unlinked(storage.agents_in(named)) if given is None else given
+    model = system.model
     if "time" not in named.columns and not {"agent", "public"} <= set(named.columns):
-        named = named.assign(time=_steps_of(named, model))
+        named = named.assign(time=_times_of(named, system))
     if system.is_continuous:
         return _on_real_times(named, system)
     return Trajectory.from_dataframe(named, model)
@@ -177,13 +190,14 @@ def _multi_index() -> type:
     return pandas.MultiIndex
 
 
-def _steps_of(frame: pandas.DataFrame, model: Model) -> NDArray[np.int64] | list[Any]:
-    """Return the steps of the rows of a wide frame that has no column of times: its index, unless that only counts."""
+def _times_of(frame: pandas.DataFrame, system: System) -> NDArray[Any] | list[Any]:
+    """Return the times of the rows of a wide frame that has no column of times: its index, unless that only counts."""
+    model = system.model
     rows = np.arange(len(frame))
     if list(frame.index) != list(rows) or "replicate" in frame.columns:
         return list(frame.index)
     start = _as_numbers(frame, model)
-    return rows + (0 if start is not None and _is_start(start, model) else 1)
+    return (rows + (0 if start is not None and _is_start(start, model) else 1)) * system.step
 
 
 def _as_numbers(frame: pandas.DataFrame, model: Model) -> NDArray[np.float64] | None:

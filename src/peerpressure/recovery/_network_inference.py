@@ -17,6 +17,7 @@ from peerpressure.immutable import read_only
 from peerpressure.networks import Network
 from peerpressure.noise import Gaussian, Noise
 from peerpressure.progress import ShouldStop, cancellable
+from peerpressure.recovery._data import observations_of
 from peerpressure.recovery._digits import HARMLESS, fit_note, has_density, spacing_of
 from peerpressure.recovery._network_fit import (
     AgentProblem,
@@ -49,6 +50,8 @@ from peerpressure.trajectory import Trajectory
 
 if TYPE_CHECKING:
     import pandas
+
+    from peerpressure.recovery._data import Record
 
 
 # The result: weights with errors and confidences, and how well they rank the true edges.
@@ -355,8 +358,8 @@ Deviations: TypeAlias = Literal["common", "agent", "known"]
 
 
 def infer_network(
-    run: Trajectory,
-    pressure: Schedule | float | str | Sequence[float],
+    data: Record,
+    pressure: Schedule | float | str | Sequence[float] | None = None,
     *,
     noise: Noise | None = None,
     std: Deviations = "common",
@@ -371,7 +374,7 @@ def infer_network(
     """Infer who listens to whom from public opinions alone.
 
     The observer knows peer pressure and when opinions were public, but neither the network nor stubbornness, hidden
-    opinions or, by default, the size of the noise. Network and hidden opinions of ``run.model`` are not used. Weights
+    opinions or, by default, the size of the noise. Network and hidden opinions of a run's model are not used. Weights
     and hidden opinions are the maximum of their joint likelihood, one convex problem for each agent, restricted to
     the edges that the penalty selects. Weights are assumed not to be negative: a network with distrust cannot be
     inferred, and ``notes`` of the estimate warn of outputs that show it. Weights may differ in the two directions of a
@@ -379,14 +382,16 @@ def infer_network(
 
     Parameters
     ----------
-    run : Trajectory
-        Recorded public opinions at successive steps, in one replicate or several. y₀ is used if ``start`` is public, or
-        if the observation sees it; then hidden opinions are known as well.
-    pressure : Schedule, float, str or sequence of float
-        Peer pressure ρ_t.
+    data : Trajectory, pandas.DataFrame, xarray.Dataset, array or path
+        Public opinions at successive steps, in one replicate or several, in any form that `observations_of` takes. y₀
+        is used if the ``start`` of a run's model is public, or if the observation sees it; then hidden opinions are
+        known as well.
+    pressure : Schedule, float, str or sequence of float, optional
+        Peer pressure ρ_t; by default that of a run's model. Data in another form have none.
     noise : Noise, optional
-        Law of the noise, that of ``run.model`` by default. White or AR(1) with its coefficient known; errors are exact
-        in the limit of many steps for every white law without skew and with a finite fourth moment.
+        Law of the noise; by default that of a run's model, and Gaussian for outputs that were not simulated. White or
+        AR(1) with its coefficient known; errors are exact in the limit of many steps for every white law without skew
+        and with a finite fourth moment.
     std : {"common", "agent", "known"}, default "common"
         Whether the deviations of ``noise`` are known up to one factor for all agents, not at all, or as they are. With
         "agent" the scale of an agent's weights is determined by its first steps only; see ``scale_std``.
@@ -440,8 +445,9 @@ def infer_network(
     1.0
     """
     with cancellable(should_stop):
-        law = _checked(run, run.model.noise if noise is None else noise, std, symmetric=symmetric)
-        steps, agents, spacing = _steps(run, as_schedule(pressure), law, observation)
+        run = observations_of(data)
+        law = _checked(run, _law(run, noise), std, symmetric=symmetric)
+        steps, agents, spacing = _steps(run, _pressure(data, pressure), law, observation)
         missing = run.model.n - agents.size
         if missing and not partial:
             rule = "all agents must be observed, because weights also contain what others repeat of the unobserved ones"
@@ -480,11 +486,23 @@ def _named(found: NetworkEstimate, labels: tuple[Hashable, ...], missing: int) -
 # What comes in.
 
 
+def _law(run: Trajectory, noise: Noise | None) -> Noise:
+    """Return the law of the noise; that of data is Gaussian unless something else is known."""
+    known = run.model.noise if noise is None else noise
+    return Gaussian() if noise is None and run.seed < 0 and known.is_zero else known
+
+
+def _pressure(data: Record, pressure: Schedule | float | str | Sequence[float] | None) -> Schedule:
+    if pressure is not None:
+        return as_schedule(pressure)
+    if isinstance(data, Trajectory):
+        return data.model.pressure
+    rule = "peer pressure must be known for a network to be inferred"
+    remedy = "pass pressure=..., for instance 1.0; only a run has a model that says it"
+    raise InvalidInputError(message(rule, got="data without a model", remedy=remedy))
+
+
 def _checked(run: Trajectory, law: Noise, std: object, *, symmetric: bool) -> Noise:
-    given: object = run
-    if not isinstance(given, Trajectory):
-        remedy = "use what simulate returns, or Trajectory.from_csv"
-        raise InvalidInputError(message("outputs must be a Trajectory", got=type(given).__name__, remedy=remedy))
     if std not in ("common", "agent", "known"):
         rule = "std must be 'common', 'agent' or 'known'"
         raise InvalidInputError(message(rule, got=repr(std), remedy="choose one of them"))
