@@ -70,7 +70,7 @@ def test_a_precision_must_be_a_number(precision: Any) -> None:
 
 def test_data_must_have_a_known_form() -> None:
     with pytest.raises(InvalidInputError, match=r"data must be a run, a data frame, .* got list"):
-        pp.recover([[0, 1]], pp.Model(k2(), [0, 1]))  # type: ignore[arg-type]
+        pp.recover([[0, 1]], pp.Model(k2(), [0, 1]))
 
 
 @pytest.mark.parametrize("number", [2, np.int64(2), np.float32(2), np.float64(2), np.array(2), np.array(2.0)])

@@ -25,15 +25,15 @@ def test_values_by_label_are_not_taken_in_order(part: str, kind: Any) -> None:
 
 
 def test_people_who_are_not_in_the_network_are_left_out() -> None:
-    assert pp.Model(FRIENDS, pd.Series({"dan": 9.0} | NAMED)).hidden.tolist() == [2.0, 3.0, 1.0]
+    assert pp.Model(FRIENDS, pd.Series({"dan": 9.0} | NAMED)).x0.tolist() == [2.0, 3.0, 1.0]
 
 
 def test_numbers_as_labels() -> None:
     numbered = pp.networks.path(3).relabelled([10, 20, 30])
     column = pd.DataFrame({"agent": ["30", "10", "20"], "opinion": [3.0, 1.0, 2.0]}).set_index("agent")["opinion"]
-    assert pp.Model(numbered, column).hidden.tolist() == [1.0, 2.0, 3.0]
-    assert pp.Model(pp.networks.path(3), pd.Series([1.0, 2.0, 3.0])).hidden.tolist() == [1.0, 2.0, 3.0]
-    assert pp.Model(pp.networks.path(3), pd.Series([1.0, 2.0, 3.0], index=[2, 1, 0])).hidden.tolist() == [3.0, 2.0, 1.0]
+    assert pp.Model(numbered, column).x0.tolist() == [1.0, 2.0, 3.0]
+    assert pp.Model(pp.networks.path(3), pd.Series([1.0, 2.0, 3.0])).x0.tolist() == [1.0, 2.0, 3.0]
+    assert pp.Model(pp.networks.path(3), pd.Series([1.0, 2.0, 3.0], index=[2, 1, 0])).x0.tolist() == [3.0, 2.0, 1.0]
 
 
 def test_the_rule_for_numbers_and_texts() -> None:

@@ -28,7 +28,7 @@ from peerpressure.networks.validation import Isolated, checked_isolated
 from peerpressure.noise import Noise, NoNoise, noise_from_dict
 from peerpressure.progress import check_cancelled
 from peerpressure.schedules import Linear, Schedule, as_schedule, schedule_from_dict
-from peerpressure.step import Array, StateLayout, Update
+from peerpressure.step import Array, StateLayout, Update, known_hidden
 
 # A mapping or a series of pandas is matched by label, everything else taken in the order of the agents.
 PerAgent: TypeAlias = Sequence[float] | Sequence[Sequence[float]] | NDArray[Any] | Mapping[Any, Any]
@@ -49,11 +49,12 @@ class Model:
     network : Network or TemporalNetwork
         Weighted edges between agents. A temporal network is the attribute ``temporal_network``, and ``network`` is its
         aggregate: all pairs that are ever linked, with their mean weights.
-    hidden : sequence of float, mapping or pandas.Series
-        Hidden opinions x₀, one finite number for each agent: a plain sequence in the order of the agents, a mapping or
-        a series by their labels. On a network with topics, an array of shape (agents, topics), or a data frame with
-        agents as rows and topics as columns; what is given for each agent elsewhere then holds for all of its topics,
-        unless it has this shape, too.
+    hidden : sequence of float, mapping or pandas.Series, optional
+        Hidden opinions x₀, one finite number for each agent. They may be left out where they are unknown: data can then
+        be read and x₀ estimated, while runs and verdicts, which need them, are errors. A plain sequence is in the order
+        of the agents, a mapping or a series by their labels. On a network with topics, an array of shape
+        (agents, topics), or a data frame with agents as rows and topics as columns; what is given for each agent
+        elsewhere then holds for all of its topics, unless it has this shape, too.
     stubbornness : float, sequence of float, mapping or pandas.Series, default 1.0
         Weight s > 0 of an agent's own opinion, one for all or one for each agent. An agent of stubbornness ∞ is a
         zealot, who shows its own opinion, with its noise, whatever others show: it listens to nobody, and its edges to
@@ -85,7 +86,9 @@ class Model:
     ----------
     network : Network
         The network, or the aggregate of a temporal network.
-    hidden, stubbornness : array of shape (n,)
+    hidden : array of shape (n,) or None
+        One number for each agent, read-only; None where they are unknown, and then ``x0`` is an error.
+    stubbornness : array of shape (n,)
         One number for each agent, read-only.
     pressure : Schedule
         Peer pressure ρ_t.
@@ -132,7 +135,7 @@ class Model:
     """
 
     network: Network
-    hidden: Array
+    hidden: Array | None
     stubbornness: Array
     pressure: Schedule
     noise: Noise
@@ -145,7 +148,7 @@ class Model:
     def __init__(
         self,
         network: Network | TemporalNetwork,
-        hidden: PerAgent,
+        hidden: PerAgent | None = None,
         stubbornness: float | PerAgent = 1.0,
         pressure: Schedule | float | str | Sequence[float] = Linear(),  # noqa: B008 — frozen, so sharing it is safe
         noise: Noise = NoNoise(),  # noqa: B008
@@ -166,7 +169,7 @@ class Model:
         keep(self, "network", _checked_network(network, temporal))
         keep(self, "temporal_network", _checked_temporal_network(temporal, network))
         keep(self, "isolated", _checked_rule(isolated, self.network, self.temporal_network))
-        keep(self, "hidden", self._per_agent("hidden", hidden))
+        keep(self, "hidden", None if hidden is None else self._per_agent("hidden", hidden))
         keep(self, "stubbornness", self._own_weight(stubbornness, susceptibility))
         self._drop_edges_of_zealots()
         keep(self, "pressure", as_schedule(pressure))
@@ -261,8 +264,8 @@ class Model:
 
     @property
     def x0(self) -> Array:
-        """The initial hidden opinions, by their symbol in equations."""
-        return self.hidden
+        """The initial hidden opinions, by their symbol in equations; an error where they are unknown."""
+        return known_hidden(self.hidden)
 
     @property
     def s(self) -> Array:
@@ -272,7 +275,7 @@ class Model:
     @property
     def start_state(self) -> Array:
         """The public opinions at time 0."""
-        return self.hidden if isinstance(self.start, str) else self.start
+        return self.x0 if isinstance(self.start, str) else self.start
 
     @cached_property
     def consensus_value(self) -> float:
@@ -421,7 +424,7 @@ class Model:
         if kept is not None:
             # Those without neighbours would have a gain of 1, and nothing to couple with.
             gain, coupling_scale = gain * (1 - kept), coupling_scale * (1 - kept)
-        return Update(gain, coupling_scale, self.x0, A, transposed, adaptation_rate, kept)
+        return Update(gain, coupling_scale, self.hidden, A, transposed, adaptation_rate, kept)
 
     def kept_at(self, t: int) -> Array | None:
         """Return 1 for agents who keep their public opinion at step t, 0 for others; None where nobody does.
@@ -549,7 +552,10 @@ class Model:
         network = self.network if self.temporal_network is None else self.temporal_network
         # Prefixed, because networks choose the names of their arrays themselves.
         arrays: dict[str, Any] = {f"network_{name}": values for name, values in network.arrays().items()}
-        arrays |= {"opinions": self.x0, "stubbornness": self.s, "start": self.start_state}
+        arrays |= {"stubbornness": self.s}
+        # Left out where they are unknown, because an archive has arrays only.
+        arrays |= {} if self.hidden is None else {"opinions": self.hidden}
+        arrays |= {} if isinstance(self.start, str) else {"start": self.start}
         return facts, arrays if self.activation is None else arrays | {"activation": self.activation.values}
 
     @classmethod
@@ -572,7 +578,7 @@ class Model:
         adaptation, kind = facts["adaptation"], facts["activation"]
         return cls(
             (TemporalNetwork if facts["temporal"] else Network).from_arrays(network),
-            hidden=arrays["opinions"],
+            hidden=arrays.get("opinions"),
             stubbornness=arrays["stubbornness"],
             pressure=schedule_from_dict(facts["pressure"]),
             noise=noise_from_dict(facts["noise"]),
@@ -589,14 +595,15 @@ class Model:
         -------
         dict
             Texts for the keys ``network``, ``pressure`` and ``noise``, ``adaptation`` and ``activation`` if any,
-            and ``isolated`` where the network is temporal; the number ``consensus_value``.
+            and ``isolated`` where the network is temporal; the number ``consensus_value``, if x₀ is known.
         """
         network = self.network if self.temporal_network is None else self.temporal_network
         words = {"network": repr(network), "pressure": str(self.pressure), "noise": str(self.noise)}
         adapting = {} if self.adaptation is None else {"adaptation": str(self.adaptation)}
         rule = {} if self.temporal_network is None else {"isolated": self.isolated}
         updating = {} if self.activation is None else {"activation": str(self.activation)}
-        return words | {"consensus_value": self.consensus_value} | adapting | rule | updating
+        agreed = {} if self.hidden is None else {"consensus_value": self.consensus_value}
+        return words | agreed | adapting | rule | updating
 
     def __repr__(self) -> str:
         s = self.s
@@ -605,8 +612,10 @@ class Model:
         moving = "" if self.adaptation is None else f", adapting by {self.adaptation}"
         silent = ", isolated agents keep their opinions" if self.isolated == "keep" else ""
         updating = "" if self.activation is None else f", {self.activation}"
+        x = self.hidden
+        hidden = "unknown" if x is None else f"{x.min():.4g}–{x.max():.4g}"
         return (
-            f"Model({network!r}, hidden {self.x0.min():.4g}–{self.x0.max():.4g}{moving}, stubbornness {stubbornness}, "
+            f"Model({network!r}, hidden {hidden}{moving}, stubbornness {stubbornness}, "
             f"{self.pressure}, {self.noise}{silent}{updating})"
         )
 

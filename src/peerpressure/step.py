@@ -15,8 +15,17 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from peerpressure.affine import adapted
+from peerpressure.errors import ModelError, message
 
 Array: TypeAlias = NDArray[np.float64]
+
+
+def known_hidden(hidden: Array | None) -> Array:
+    """Return hidden opinions as they are; raise an error where they are unknown."""
+    if hidden is None:
+        remedy = "pass hidden=..., for instance those that recover estimates from data"
+        raise ModelError(message("hidden opinions must be known for this", got="a Model without them", remedy=remedy))
+    return hidden
 
 
 @final
@@ -30,8 +39,8 @@ class Update:
         Weight s/(s + ρd) of an agent's own opinion.
     coupling_scale : array of shape (agents,)
         Weight ρ/(s + ρd) of a neighbour with an edge of weight 1.
-    preferred : array of shape (agents,)
-        Hidden opinions x, where they are constant.
+    hidden : array of shape (agents,) or None
+        Hidden opinions x, where they are constant; None if they are unknown.
     adjacency : sparse array of shape (agents, agents)
         The network A of this step.
     transposed : sparse array of shape (agents, agents)
@@ -45,11 +54,16 @@ class Update:
 
     gain: Array
     coupling_scale: Array
-    preferred: Array
+    hidden: Array | None
     adjacency: sparse.csr_array
     transposed: sparse.csr_array
     adaptation_rate: Array | None = None
     kept: Array | None = None
+
+    @property
+    def preferred(self) -> Array:
+        """The hidden opinions x; an error where they are unknown."""
+        return known_hidden(self.hidden)
 
     @property
     def coupling(self) -> sparse.csr_array:

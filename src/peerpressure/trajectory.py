@@ -164,8 +164,8 @@ class Trajectory:
         The version of the package that made the run.
     hidden : array or None
         Hidden opinions. Where they adapt, x_{t+1} after each recorded step, in the shape of ``states``, or None if
-        states were not recorded; where they are constant, x₀ of shape (agents,). ``model.x0`` always has the initial
-        ones.
+        states were not recorded; where they are constant, x₀ of shape (agents,), or None if the model does not
+        know them. ``model.x0`` has the initial ones.
     equation : str or None
         Which equation and steps were taken, for an ``SDE``.
     step_error : float or None
@@ -205,9 +205,10 @@ class Trajectory:
     step_error: float | None = None
 
     def __post_init__(self) -> None:
-        if self.hidden is None and self.model.adaptation is None:
+        known = self.model.hidden
+        if self.hidden is None and self.model.adaptation is None and known is not None:
             # Filled in for callers that plot or export hidden opinions, whether they adapt or not.
-            object.__setattr__(self, "hidden", self.model.x0[self.agents])
+            object.__setattr__(self, "hidden", known[self.agents])
 
     @property
     def hidden_path(self) -> Array | None:
@@ -226,8 +227,11 @@ class Trajectory:
         """The largest distance max |y_i − v| of an agent from the consensus value v; (replicates, times).
 
         Where closed classes or camps have values of their own, distances are those of agents from their own limits as
-        ρ → ∞, and None unless the states of all agents are recorded.
+        ρ → ∞, and None unless the states of all agents are recorded. None also where hidden opinions, and so v, are
+        unknown.
         """
+        if self.model.hidden is None:
+            return None
         v = self.model.target
         if not isinstance(v, float):
             if self.states is None or self.agents.size < self.model.n:
@@ -329,13 +333,16 @@ class Trajectory:
             # Only with states, since summaries have no agent axis.
             axes = self._agent_axes()
             coordinates |= axes
-            recorded = {"public": self.states, "hidden": self.hidden, "initial_hidden": self.model.x0[self.agents]}
+            known = self.model.hidden
+            initial = None if known is None else known[self.agents]
+            recorded = {"public": self.states, "hidden": self.hidden, "initial_hidden": initial}
             for name, values in recorded.items():
                 if values is not None:
                     over = ("replicate", "time")[: values.ndim - 1]
                     shape = (*values.shape[:-1], *map(len, axes.values()))
                     variables[name] = ((*over, *axes), values.reshape(shape))
-        facts = self.provenance() | {"contents": contents(hidden=self.states is not None)}
+        shown = self.states is not None and self.model.hidden is not None
+        facts = self.provenance() | {"contents": contents(hidden=shown)}
         if self.seed >= 2**31:
             facts["seed"] = str(self.seed)  # netCDF 3 has no larger numbers
         return variables, coordinates, facts

@@ -146,7 +146,7 @@ def check_numbers(file: Path, out: Path) -> None:
     value = read.loc[read["method"] == "ols", "value"].to_numpy().reshape(2, 7)
     assert np.array_equal(value, experiment.estimates["ols"].value)
     agents = from_csv((out / "agents.csv").read_bytes())
-    assert np.array_equal(agents["hidden"], experiment.model.hidden)
+    assert np.array_equal(agents["hidden"], experiment.model.x0)
     assert load_scenario(out / "scenario.toml").model_dump(exclude={"output"}) == experiment.scenario.model_dump(
         exclude={"output"}
     )

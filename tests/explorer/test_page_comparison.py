@@ -58,7 +58,7 @@ def test_both_have_one_time_and_one_colour_scale(driver: Driver) -> None:
     low, high = (float(driver.page.inner_text(f"#key-{end}").replace("−", "-")) for end in ("low", "high"))
     values = [scenario_from(one).model() for one in (LOUDER, SMALL)]
     # Colours of all times: v, and the opinions that are furthest from it in either of them.
-    reach = max(float(np.abs(model.hidden - model.consensus_value).max()) for model in values)
+    reach = max(float(np.abs(model.x0 - model.consensus_value).max()) for model in values)
     assert (high - low) / 2 == pytest.approx(reach, abs=0.02)
     driver.go_to(30)
     assert driver.page.inner_text("#ended-b") == "ended at t = 20"

@@ -62,7 +62,7 @@ def test_a_run_is_the_librarys_run(asker: Asker, scenario: dict[str, Any]) -> No
     assert np.array_equal(arrays["states"], run.states[0].astype(np.float32))
     for name in SUMMARIES:
         assert np.array_equal(arrays[name], getattr(run, name).astype(np.float32)), name
-    hidden = run.model.hidden if run.hidden_path is None else run.hidden_path[0]
+    hidden = run.model.x0 if run.hidden_path is None else run.hidden_path[0]
     assert np.array_equal(arrays["hidden"], hidden.astype(np.float32))
     assert np.array_equal(arrays["stubbornness"], run.model.stubbornness.astype(np.float32))
     assert np.allclose(arrays["spread_mean"], np.asarray(run.spread).mean(axis=0), rtol=1e-6)
@@ -218,7 +218,7 @@ def test_an_observer_finds_what_the_librarys_finds(asker: Asker, observe: dict[s
     assert np.allclose(arrays["exposure"] ** 2, table["posterior_variance"])
     assert np.allclose(arrays["bits"], table["bits"])
     assert np.array_equal(arrays["seen"], table["seen"].astype(int))
-    assert np.array_equal(arrays["truth"], run.model.hidden)
+    assert np.array_equal(arrays["truth"], run.model.x0)
     promised = pp.privacy.budget(run.model, last, 2.0, 1e-6, observed=look)
     assert (arrays["budget_times"][0], arrays["budget_times"][-1]) == (
         max(1, min(look.times or [look.first_step])),
@@ -444,7 +444,7 @@ def test_distances_are_to_own_limits_in_all_replicates(asker: Asker) -> None:
     _, run = library(scenario)
     assert run.states is not None
     distances = np.abs(run.states - run.model.consensus_state).max(axis=2)
-    assert facts["class_values"] == sorted(run.model.hidden[[0, 33]].tolist())
+    assert facts["class_values"] == sorted(run.model.x0[[0, 33]].tolist())
     np.testing.assert_allclose(arrays["max_distance"], distances[:20], rtol=1e-6)
     np.testing.assert_allclose(arrays["max_distance_mean"], distances.mean(axis=0), rtol=1e-6)
     _, network = asker.packed("network", scenario)

@@ -184,7 +184,7 @@ def test_what_a_file_reads_from_others_is_written_out(scenario: Path) -> None:
     assert "record" not in state["run"]
     again, before = scenario_from(state).model(), read.model()
     assert (again.network.adjacency != before.network.adjacency).nnz == 0
-    assert again.hidden.tolist() == before.hidden.tolist()
+    assert again.x0.tolist() == before.x0.tolist()
 
 
 def test_attributes_of_a_graph_are_written_out(tmp_path: Path) -> None:

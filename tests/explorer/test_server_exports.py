@@ -299,12 +299,12 @@ def test_pictures_have_the_axes_the_colours_and_the_rings_of_the_page() -> None:
     places, v = cache.drawing(built.model.network), built.model.consensus_value
     _, ring, _, dots = exports._network(built, places, Look(7), Limits())().axes[0].collections
     public = pp.simulate(built.system, 7, seed=SMALL["run"]["seed"], record="final").final.public[0]
-    assert np.array_equal(np.asarray(ring.get_array()), built.model.hidden)
+    assert np.array_equal(np.asarray(ring.get_array()), built.model.x0)
     assert np.array_equal(np.asarray(dots.get_array()), public)
-    half = np.abs(built.model.hidden - v).max()
+    half = np.abs(built.model.x0 - v).max()
     assert dots.get_clim() == ring.get_clim() == (v - half, v + half)
     *_, alone = exports._network(built, places, Look(7, colour="hidden"), Limits())().axes[0].collections
-    assert np.array_equal(np.asarray(alone.get_array()), built.model.hidden)
+    assert np.array_equal(np.asarray(alone.get_array()), built.model.x0)
     # Zoomed to the opinions from step 7 on; the hidden ones do not change, nor do their colours.
     figure = exports._network(built, places, Look(7, zoom_colours=True), Limits())()
     _, ring, _, dots = figure.axes[0].collections

@@ -19,8 +19,16 @@ LABELS = ["ann", "bob", "cleo", "dan"]
 NETWORK = pp.Network([[0, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 1], [0, 0, 1, 0]], labels=LABELS)
 MODEL = pp.Model(NETWORK, [0.1, 0.4, 0.6, 0.9], pressure=0.5, noise=pp.Gaussian(0.2))
 RUN = pp.simulate(MODEL, 30, seed=1)
+
+
+def states(run: pp.Trajectory) -> Any:
+    """Return the states of a run that recorded them."""
+    assert run.states is not None
+    return run.states
+
+
 TIDY = RUN.to_dataframe()
-WIDE = pd.DataFrame(RUN.states[0], columns=LABELS, index=RUN.times)
+WIDE = pd.DataFrame(states(RUN)[0], columns=LABELS, index=RUN.times)
 
 FORMS: dict[str, Callable[[Path], Any]] = {
     "run": lambda folder: RUN,
@@ -35,9 +43,9 @@ FORMS: dict[str, Callable[[Path], Any]] = {
     "wide in another order": lambda folder: WIDE[LABELS[::-1]],
     "wide from the start": lambda folder: WIDE.reset_index(drop=True),
     "wide without the start": lambda folder: WIDE.iloc[1:].reset_index(drop=True),
-    "array from the start": lambda folder: RUN.states[0],
-    "array without the start": lambda folder: RUN.states[0, 1:],
-    "array of replicates": lambda folder: RUN.states[:, 1:],
+    "array from the start": lambda folder: states(RUN)[0],
+    "array without the start": lambda folder: states(RUN)[0, 1:],
+    "array of replicates": lambda folder: states(RUN)[:, 1:],
     "xarray": lambda folder: RUN.to_xarray(),
     "one array of xarray": lambda folder: RUN.to_xarray()["public"].transpose("agent", "time", "replicate"),
     "table": lambda folder: _written(folder / "tidy.csv", lambda file: TIDY.to_csv(file, index=False)),
@@ -101,14 +109,14 @@ def test_rows_without_times_are_steps_from_1_on() -> None:
 def test_frames_and_arrays_follow_the_step_of_an_equation() -> None:
     system = pp.SDE(pp.Model(path(3), [0.0, 0.5, 1.0], pressure=1.0, noise=pp.Gaussian(0.1)), step=0.1)
     run = pp.simulate(system, 20, seed=1)
-    wide = pd.DataFrame(run.states[0], index=run.times)
-    for data in (wide, run.to_dataframe(), run.states[0], run.states[0, 1:]):
+    wide = pd.DataFrame(states(run)[0], index=run.times)
+    for data in (wide, run.to_dataframe(), states(run)[0], states(run)[0, 1:]):
         np.testing.assert_array_equal(pp.recover(data, system, "kalman").value, pp.recover(run, system, "kalman").value)
 
 
 ESTIMATORS: dict[str, Callable[..., Any]] = {
     "recover": pp.recover,
-    "fit": lambda *both: recovery.fit(*both, ("std",)),
+    "fit": lambda data, model: recovery.fit(data, model, ("std",)),
     "diagnose_fit": recovery.diagnose_fit,
     "outputs_of": recovery.outputs_of,
     "observations_of": recovery.observations_of,
@@ -166,27 +174,27 @@ LONG = pp.simulate(LISTENERS, 200, seed=3)
 
 @pytest.mark.parametrize("form", ["tidy", "wide", "array", "xarray", "table", "wide table", "saved"])
 def test_a_network_is_inferred_from_data_of_any_form(form: str, tmp_path: Path) -> None:
-    wide = pd.DataFrame(LONG.states[0, 1:], columns=LABELS, index=LONG.times[1:]).rename_axis("time")
+    wide = pd.DataFrame(states(LONG)[0, 1:], columns=LABELS, index=LONG.times[1:]).rename_axis("time")
     tidy = LONG.to_dataframe().query("time > 0")
-    data: Any = {
+    data: dict[str, Callable[[], Any]] = {
         "tidy": lambda: tidy,
         "wide": lambda: wide,
-        "array": lambda: LONG.states[0, 1:],
+        "array": lambda: states(LONG)[0, 1:],
         "xarray": lambda: LONG.to_xarray().isel(time=slice(1, None)),
         "table": lambda: _written(tmp_path / "tidy.csv", lambda file: tidy.to_csv(file, index=False)),
         "wide table": lambda: _written(tmp_path / "wide.csv", wide.to_csv),
         "saved": lambda: _written(tmp_path / "run.npz", LONG.save),
-    }[form]()
-    estimate = recovery.infer_network(data, 2.0)
+    }
+    estimate = recovery.infer_network(data[form](), 2.0)
     assert list(estimate.labels) == ([0, 1, 2, 3] if form == "array" else LABELS)
     np.testing.assert_allclose(estimate.weights, recovery.infer_network(LONG).weights)
 
 
 def test_pressure_must_be_known_where_the_data_have_no_model() -> None:
     with pytest.raises(InvalidInputError, match="pass pressure="):
-        recovery.infer_network(LONG.states[0])
+        recovery.infer_network(states(LONG)[0])
     with pytest.raises(InvalidInputError, match="data come first"):
-        recovery.infer_network(LISTENERS, 2.0)  # type: ignore[arg-type]
+        recovery.infer_network(LISTENERS, 2.0)
 
 
 def test_names_of_columns_in_surveys_are_known(tmp_path: Path) -> None:

@@ -184,7 +184,7 @@ def test_a_few_hundred_steps_reveal_a_scale_free_network() -> None:
     assert found.average_precision(network) >= 0.99
     error = np.linalg.norm(found.weights - network.adjacency.toarray()) / np.linalg.norm(network.adjacency.toarray())
     assert error < 0.22
-    assert np.sqrt(np.mean((found.hidden - model.hidden) ** 2)) < 0.07
+    assert np.sqrt(np.mean((found.hidden - model.x0) ** 2)) < 0.07
 
 
 def test_tests_of_edges_and_intervals_have_their_levels() -> None:
@@ -201,7 +201,7 @@ def test_tests_of_edges_and_intervals_have_their_levels() -> None:
         low, high = found.interval("weights")
         covered.append(((low <= 1) & (high >= 1))[truth])
         low, high = found.interval("hidden")
-        hidden.append((low <= model.hidden) & (model.hidden <= high))
+        hidden.append((low <= model.x0) & (model.x0 <= high))
     p = np.concatenate(false)
     # Three standard errors of a share of 640 pairs, more for those of one run, which are correlated.
     assert abs(np.mean(p > 0.95) - 0.05) < 0.026

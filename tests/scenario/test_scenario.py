@@ -42,7 +42,7 @@ def test_every_scenario_reads_back_from_its_own_text(data: dict[str, Any]) -> No
 def test_every_scenario_makes_the_same_model_each_time(data: dict[str, Any]) -> None:
     scenario = scenario_from(data)
     one, two = scenario.model(), parse_scenario(scenario.to_toml()).model()
-    assert np.array_equal(one.hidden, two.hidden)
+    assert np.array_equal(one.x0, two.x0)
     assert np.array_equal(one.start_state, two.start_state)
     assert (one.pressure, one.noise, one.adaptation) == (two.pressure, two.noise, two.adaptation)
     assert (repr(one.network), repr(one.temporal_network)) == (repr(two.network), repr(two.temporal_network))
@@ -95,14 +95,14 @@ record = { every = 5, agents = ["ann"] }
     scenario = load_scenario(file)
     model = scenario.model()
     assert list(model.network.labels) == ["ann", "bob", "cat"]
-    assert model.hidden.tolist() == [1, 2, 3]
+    assert model.x0.tolist() == [1, 2, 3]
     assert model.stubbornness.tolist() == [2, 1, 1]
     assert model.start_state.tolist() == [0, 0, 0]
     assert model.pressure == pp.Power(0.5)
     assert model.noise == pp.StudentT([1.0, 2.0, 3.0], df=4.0, temporal=pp.AR1(0.5), time_scale="1/t")
     assert scenario.run.recording() == pp.Record(every=5, agents=["ann"])
     # Paths are seen from the file, wherever the text goes next.
-    assert parse_scenario(scenario.to_toml(), folder="/").model().hidden.tolist() == [1, 2, 3]
+    assert parse_scenario(scenario.to_toml(), folder="/").model().x0.tolist() == [1, 2, 3]
 
 
 def test_seeds_of_their_own_hold_parts_fixed_and_the_others_follow_the_run() -> None:
@@ -113,7 +113,7 @@ def test_seeds_of_their_own_hold_parts_fixed_and_the_others_follow_the_run() -> 
 
     def same(one: pp.Model, two: pp.Model) -> tuple[bool, bool]:
         graphs = (one.network.adjacency != two.network.adjacency).nnz == 0
-        return graphs, bool(np.array_equal(one.hidden, two.hidden))
+        return graphs, bool(np.array_equal(one.x0, two.x0))
 
     assert same(model("", "", 1), model("", "", 1)) == (True, True)
     assert same(model("", "", 1), model("", "", 2)) == (False, False)
@@ -123,7 +123,7 @@ def test_seeds_of_their_own_hold_parts_fixed_and_the_others_follow_the_run() -> 
 
 def test_two_camps_have_their_shares() -> None:
     text = "[network]\ngenerator='complete'\nn=10\n[agents]\nhidden={law='two_camps', low=-1.0, high=1.0, share=0.3}\n"
-    hidden = parse_scenario(text + "[run]\nsteps=1").model().hidden
+    hidden = parse_scenario(text + "[run]\nsteps=1").model().x0
     assert sorted(hidden) == [-1.0] * 7 + [1.0] * 3
 
 

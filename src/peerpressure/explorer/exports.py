@@ -205,10 +205,10 @@ def _network(built: BuiltScenario, places: Drawing, look: Look, limits: Limits) 
     # Times in a request are continuous and may lie beyond the end.
     step = min(max(round(look.time / pace), 0), built.steps)
     final = simulate(built.system, step, seed=built.scenario.run.seed, record="final").final
-    public, hidden = final.public[0], model.hidden if final.hidden is None else final.hidden[0]
+    public, hidden = final.public[0], model.x0 if final.hidden is None else final.hidden[0]
     # The colours of all times: centred on v, and as wide as the hidden opinions, or as the start.
     v = centre_of(model)
-    half = max(float(np.abs(model.hidden - v).max()) or float(np.abs(model.start_state - v).max()), 1e-9)
+    half = max(float(np.abs(model.x0 - v).max()) or float(np.abs(model.start_state - v).max()), 1e-9)
     # The same edges as on the page.
     ends, looks = drawn_edges(model.network)
     by_hidden = look.colour == "hidden"

@@ -86,7 +86,7 @@ def spent(budget: Budget, steps: int) -> str:
 
 def _decimals(model: Model) -> int:
     """Return as many decimals as tell a hundredth of the range of hidden opinions."""
-    half = float(np.ptp(model.hidden)) / 2 or abs(float(model.consensus_value)) or 1.0
+    half = float(np.ptp(model.x0)) / 2 or abs(float(model.consensus_value)) or 1.0
     return min(MOST_DECIMALS, max(0, 1 - math.floor(math.log10(half)))) if math.isfinite(half) else 0
 
 

@@ -108,12 +108,7 @@ def _network_of(value: Any) -> Network | None:
 
 
 def _system(model: Any) -> System:
-    network = _network_of(model)
-    return checked_system(model) if network is None else Model(model, np.zeros(network.n))
-
-
-def _system_of(network: Network) -> Model:
-    return Model(network, np.zeros(network.n))
+    return checked_system(model) if _network_of(model) is None else Model(model)
 
 
 def _unlinked(labels: Iterable[Hashable]) -> Model:
@@ -121,7 +116,7 @@ def _unlinked(labels: Iterable[Hashable]) -> Model:
     names = list(labels)
     if not names:
         raise InvalidInputError(message("data must name agents", got="none", remedy=storage.LAYOUT))
-    return _system_of(Network(sparse.csr_array((len(names), len(names))), labels=names))
+    return Model(Network(sparse.csr_array((len(names), len(names))), labels=names))
 
 
 def _is_from(value: object, package: str, *names: str) -> bool:
@@ -171,7 +166,7 @@ def _from_xarray(given: Any, system: System | None) -> Trajectory:
 
 
 def _from_frame(frame: pandas.DataFrame, given: System | None) -> Trajectory:
-    if isinstance(frame.index, _multi_index()) or frame.index.name is not None:
+    if frame.index.nlevels > 1 or frame.index.name is not None:
         # Names of an index are columns that happen to be in front.
         frame = frame.reset_index()
     named = storage.with_roles(frame, None if given is None else given.model)
@@ -182,12 +177,6 @@ def _from_frame(frame: pandas.DataFrame, given: System | None) -> Trajectory:
     if system.is_continuous:
         return _on_real_times(named, system)
     return Trajectory.from_dataframe(named, model)
-
-
-def _multi_index() -> type:
-    import pandas
-
-    return pandas.MultiIndex
 
 
 def _times_of(frame: pandas.DataFrame, system: System) -> NDArray[Any] | list[Any]:
@@ -214,6 +203,8 @@ def _as_numbers(frame: pandas.DataFrame, model: Model) -> NDArray[np.float64] | 
 
 def _is_start(row: NDArray[Any], model: Model) -> bool:
     """Return whether a row of outputs is the start of the model to the last digit, which noise never is."""
+    if isinstance(model.start, str) and model.hidden is None:
+        return False
     return bool(np.array_equal(np.asarray(row, dtype=np.float64), model.start_state)) and bool(np.ptp(row))
 
 

@@ -132,7 +132,8 @@ def _own_series(model: Model, data: Outputs, rows: dict[int, int]) -> Iterator[t
     """Yield step, r_t (n, replicates) and the size of its rounding error."""
     precision = float(np.finfo(data.values.dtype).eps)
     adapts = model.layout.has_hidden
-    public = np.broadcast_to(model.start_state[:, None], (model.n, data.values.shape[0]))
+    # NaN where y₀ = x₀ is unknown, which step 1 alone would read.
+    public = _start(model, data)
     adopted = np.zeros_like(public)
     for t, update in enumerate(model.updates(range(1, data.seen.last + 1)), start=1):
         before, public = public, np.ascontiguousarray(data.at(t - 1).T)

@@ -469,7 +469,9 @@ def output_variances(design: RegressionDesign) -> Array:
     after_start = design.seen.times[design.seen.times > 0]
     variances = np.zeros((design.seen.times.size, design.seen.agents.size))
     if after_start.size:
-        spread = forward_moments(design.model, after_start).variance
+        # Variances do not depend on x₀, which the observer need not know.
+        blank = replace(design.model, hidden=np.zeros(design.model.n))
+        spread = forward_moments(blank, after_start).variance
         # At step 0 outputs have no noise but the rounding, and times are sorted: only the first row can be step 0.
         variances[-after_start.size :] = spread[:, design.seen.agents]
     return variances + design.seen.noise_variance

@@ -258,7 +258,7 @@ class SDE:
     @property
     def centre(self) -> float:
         """The opinion that solvers subtract from all others: v, or 0 where weights have signs."""
-        return 0.0 if self.network.signed else self.consensus_value
+        return 0.0 if self.network.signed or self.model.hidden is None else self.consensus_value
 
     @property
     def path_method(self) -> Literal["exact", "taylor", "euler"]:
@@ -415,7 +415,7 @@ class SDE:
         if kept is not None:
             # dy = 0 for those who keep their opinion, without noise.
             gain, coupling_scale = gain * (1 - kept), coupling_scale * (1 - kept)
-        return Update(gain, coupling_scale, self.x0, model.adjacency_at(k), transposed, rate, kept)
+        return Update(gain, coupling_scale, self.model.hidden, model.adjacency_at(k), transposed, rate, kept)
 
     def linear_drift(self, t: float) -> LinearDrift:
         """Return the drift of the whole state at time t.

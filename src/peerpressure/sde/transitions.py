@@ -204,7 +204,9 @@ def transition(sde: SDE, begin: float, end: float) -> StepLaw:
         F[at.memory, at.memory] = np.eye(at.agents)
     # Centred on the consensus value, which has the weight that the start has lost: a common offset of all opinions must
     # not add rounding errors.
-    shift = M @ (sde.x0 - v) + v * (1.0 - F[:, : at.memory.start].sum(axis=1))
+    # Readers of data use the other parts only, and may not know x₀.
+    hidden = np.full(at.agents, np.nan) if sde.model.hidden is None else sde.x0
+    shift = M @ (hidden - v) + v * (1.0 - F[:, : at.memory.start].sum(axis=1))
     shift[at.memory] = 0.0
     return StepLaw(begin, end, F, M, shift, Q)
 

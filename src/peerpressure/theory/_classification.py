@@ -482,7 +482,7 @@ def without_signs(model: Model) -> Model:
     network, camps = model.network, model.network.camps
     positive = Network(abs(network.adjacency), network.labels, directed=True)
     start = model.start if isinstance(model.start, str) else camps * model.start
-    return replace(model, network=positive, hidden=camps * model.hidden, start=start)
+    return replace(model, network=positive, hidden=camps * model.x0, start=start)
 
 
 def _noise(model: Model, regime: Regime, structure: Structure) -> NoiseEffect:
