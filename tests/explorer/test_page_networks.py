@@ -44,7 +44,7 @@ def test_distrust_is_read_drawn_and_told_of(driver: Driver) -> None:
     with driver.answering():
         driver.page.set_input_files("#file", {"name": "feud.csv", "mimeType": "text/csv", "buffer": FEUD})
     assert marks(driver) == ["negative"]
-    assert driver.page.inner_text("#verdict-heading") == "Two camps with opposite opinions"
+    assert driver.page.inner_text("#verdict-heading") == "Bipartite consensus"
     assert str(driver.page.text_content("[data-key=camps]")).startswith("±")
     assert "own limit" in driver.page.inner_text("#distance-name")
 
@@ -62,7 +62,7 @@ def test_an_agent_that_is_followed_can_be_made_a_zealot(driver: Driver) -> None:
             driver.page.click(f"#zealot-{agent}")
         assert driver.scenario()["agents"]["zealots"] == zealots
     assert marks(driver) == ["arrow", "mutual", "zealot"]
-    assert driver.page.inner_text("#verdict-heading") == "Lasting disagreement"
+    assert driver.page.inner_text("#verdict-heading") == "Disagreement"
     assert driver.page.get_attribute("#zealot-33", "aria-pressed") == "true"
     with driver.answering():
         driver.page.click("#zealot-33")

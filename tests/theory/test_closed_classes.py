@@ -23,7 +23,6 @@ from peerpressure.theory import (
     influence,
 )
 from peerpressure.theory._rates import lag
-from peerpressure.theory._verdict import plain_words
 from tests.general_networks import MATRICES, Array, far_state, model, rows, step
 from tests.theory.reasons import values
 
@@ -403,7 +402,7 @@ def test_pressure_on_each_agent_divides_its_stubbornness() -> None:
 def test_words_name_influence_and_own_limits() -> None:
     # The first two listen to each other, the third to the first: its opinion does not count.
     one = pp.Model(pp.Network([[0, 1, 0], [1, 0, 0], [1, 0, 0]], directed=True), hidden=[0.0, 0.4, 1.0])
-    words = plain_words(diagnose(one, 20, advise=False), 200)
+    words = diagnose(one, 20, advise=False).answer(200)
     assert "0.2, the mean of hidden opinions weighted by influence" in words
     assert "of v " in words
     two = pp.Network(
@@ -414,9 +413,9 @@ def test_words_name_influence_and_own_limits() -> None:
     assert verdict.forecast.settling is not None
     assert verdict.forecast.own_limits
     assert verdict.forecast.settling.own_limits
-    words = plain_words(verdict, 200)
+    words = verdict.answer(200)
     assert "closed classes" in words
     assert "0.2, 0.7" in words
-    for text in (words, str(verdict)):
+    for text in (words, verdict.explain()):
         assert "of own limits" in text
         assert "v" not in text.split()

@@ -113,8 +113,8 @@ def test_all_numbers_of_a_star_that_follows_its_zealot() -> None:
     mean = law(model, 10_000)[0]
     assert verdict.forecast is not None
     assert verdict.forecast.disagreement == pytest.approx(np.sqrt(np.mean((mean - 10) ** 2)), rel=1e-6)
-    assert "consensus mode     10, error 0" in str(verdict)
-    assert "RMS disagreement   0.00285 (exact)" in str(verdict)
+    assert "consensus mode     10, error 0" in verdict.explain()
+    assert "RMS disagreement   0.00285 (exact)" in verdict.explain()
 
 
 def test_steps_that_a_precision_takes_with_zealots() -> None:

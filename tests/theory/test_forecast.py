@@ -38,7 +38,7 @@ def test_large_networks_are_forecast_with_a_standard_error(m: int, monkeypatch: 
     for name in ("mode_mean", "mode_std", "mode_error", "start_weight"):
         assert getattr(probed, name) == pytest.approx(getattr(exact, name), rel=1e-9), name
     np.testing.assert_allclose(probed.mean, exact.mean, rtol=1e-12)
-    assert f"standard error {probed.rms_distance_stderr:.1g}" in str(diagnose(model, 50))
+    assert f"standard error {probed.rms_distance_stderr:.1g}" in diagnose(model, 50).explain()
     for name in ("rms_distance", "disagreement"):
         value, error = getattr(exact, name), getattr(probed, f"{name}_stderr")
         assert 0 < error < 0.01 * value

@@ -116,7 +116,7 @@ def test_no_digits_are_printed_below_the_error() -> None:
     limit = verdict.consensus_limit
     assert limit is not None
     assert limit.residual > 0
-    row = next(line for line in str(verdict).splitlines() if "consensus limit" in line)
+    row = next(line for line in verdict.explain().splitlines() if "consensus limit" in line)
     digits = row.split()[2].rstrip(",").partition(".")[2]
     assert 10.0 ** -len(digits) >= limit.residual / 10
     assert Code.LIMIT in codes(verdict)
@@ -293,7 +293,7 @@ def test_a_deviation_that_has_no_limit_is_not_computed() -> None:
     verdict = diagnose(uneven)
     assert verdict.consensus_limit is not None
     assert math.isnan(verdict.consensus_limit.std)
-    assert "does not vanish" in str(verdict)
+    assert "does not vanish" in verdict.explain()
     assert verdict.to_dict()["consensus_limit"]["std"] is None
     unbounded = diagnose(replace(uneven, noise=Gaussian(1.0, time_scale="t^0.7")))
     assert unbounded.consensus_limit is not None

@@ -14,8 +14,8 @@ from peerpressure.errors import InvalidInputError
 from peerpressure.networks import cycle, k2, named, star
 from peerpressure.noise import Gaussian, Laplace
 from peerpressure.theory import _forecast, forecast
+from peerpressure.theory._explanation import legend, settling_rows
 from peerpressure.theory._reasons import Reason, ReasonCode
-from peerpressure.theory._verdict import SENTENCES, legend, plain_words, settling_rows
 from tests.theory.exact import Array, exact_law
 
 HIDDEN = [0.0, 0.9, 0.3, 1.0, 0.1, 0.7]
@@ -79,8 +79,8 @@ def test_no_more_is_claimed_than_the_steps_that_were_computed() -> None:
     assert rows == {"within 0.01 of each other": "not within 60 steps", "within 0.01 of v": "not within 60 steps"}
     verdict = diagnose(MODELS["white"], STEPS)
     assert verdict.to_dict()["forecast"]["settling"]["steps"] == STEPS
-    assert f"up to step {STEPS}" in plain_words(verdict, 200)
-    assert f"up to step {STEPS}" in str(verdict)
+    assert f"up to step {STEPS}" in verdict.answer(200)
+    assert f"up to step {STEPS}" in verdict.explain()
 
 
 def continuous_distances(model: Model, times: Array) -> list[tuple[float, float]]:
@@ -161,7 +161,7 @@ def test_what_would_take_too_long_is_not_known(monkeypatch: pytest.MonkeyPatch) 
     assert found.settling is None
     assert found.settling_omitted == Reason(ReasonCode.SETTLING_TOO_LARGE, {"agents": 6, "steps": 9})
     verdict = diagnose(pp.SDE(MODELS["quiet"]), 9, advise=False)
-    assert "not known" in plain_words(verdict).lower()
+    assert "not known" in str(verdict).lower()
     assert verdict.to_dict()["forecast"]["settling_omitted"]["code"] == "settling_too_large"
 
 
@@ -170,15 +170,15 @@ def test_plain_words_fit_the_terminal_and_have_no_mathematics(width: int) -> Non
     network = named("karate")
     model = Model(network, np.linspace(0, 1, network.n), noise=Gaussian(1.0))
     verdict = diagnose(model, 200)
-    text = plain_words(verdict, width)
+    text = verdict.answer(width)
     # A formula may be longer than a line.
     assert all(len(line) <= width or "ρ_t" in line for line in text.splitlines() if width >= 60)
-    assert SENTENCES[verdict.outcome] in text.replace("\n", " ")
+    assert verdict.summary in text.replace("\n", " ")
     assert not any(sign in text for sign in ("κ", "Σ", "σ", "diverges", "∞"))
 
 
 def test_the_legend_explains_each_symbol_that_occurs_and_no_other() -> None:
-    text = str(diagnose(MODELS["white"], STEPS))
+    text = diagnose(MODELS["white"], STEPS).explain()
     names = {line.split("  ")[1] for line in legend(text, 200).splitlines()}
     assert {"v", "t", "ρ_t", "κ", "c", "RMS", "consensus mode", "bias"} <= names
     assert legend("nothing here", 80) == ""

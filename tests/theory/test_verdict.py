@@ -248,7 +248,7 @@ SHOWN = [
 @pytest.mark.parametrize(("model", "steps"), SHOWN)
 def test_every_verdict_can_be_printed_and_stored(model: Model, steps: int | None) -> None:
     verdict = diagnose(model, steps)
-    lines = str(verdict).splitlines()
+    lines = verdict.explain().splitlines()
     assert len(lines) <= 20
     assert max(len(line) for line in lines) <= 110
     plain = json.loads(json.dumps(verdict.to_dict(), allow_nan=False))

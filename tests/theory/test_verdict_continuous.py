@@ -81,7 +81,7 @@ def test_a_forecast_is_that_of_the_moments() -> None:
     np.testing.assert_allclose(ahead.mean, found.mean[-1], rtol=1e-8)
     assert ahead.mode_std == pytest.approx(moments(process, 20, of=consensus_mode(process)).std[0, 0], rel=1e-6)
     assert verdict.advice is not None
-    assert "at time 10" in str(verdict)
+    assert "at time 10" in verdict.explain()
     # The start fades as in (κ + ρ) m′ = κ (v − m), exactly where s ∝ d: K₂ with ρ = t keeps 1/(1 + t).
     pair = SDE(Model(k2(), hidden=[0.0, 1.0]), step=1.0)
     fades = diagnose(pair, 9).forecast
@@ -107,7 +107,7 @@ def test_every_verdict_can_be_printed_and_stored(pressure: Schedule, steps: int 
     plain = json.loads(json.dumps(verdict.to_dict(), allow_nan=False))
     assert plain["step"] == 0.5
     assert plain["hidden"] is plain["connectivity"] is None
-    assert max(len(line) for line in str(verdict).splitlines()) <= 110
+    assert max(len(line) for line in verdict.explain().splitlines()) <= 110
     HTMLParser().feed(verdict._repr_html_())
 
 

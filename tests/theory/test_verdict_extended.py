@@ -303,7 +303,7 @@ def test_trivial_extensions_have_the_verdict_of_the_plain_model() -> None:
             base = build(network, pressure, None, Gaussian(0.4))
             temporal = Model(TemporalNetwork.constant(network), base.x0, base.s, pressure, base.noise, adaptation=0.0)
             expected, found = diagnose(base, 20), diagnose(temporal, 20)
-            assert str(found) == str(expected)
+            assert found.explain() == expected.explain()
             assert found.kappa == pytest.approx(expected.kappa, rel=1e-12)
             assert found.forecast is not None
             assert expected.forecast is not None
@@ -317,7 +317,7 @@ def test_a_verdict_describes_joint_connectivity() -> None:
     assert found is not None
     assert (found.window, found.usual, found.until) == (11, 4, 32)
     assert found.broken == ((9, 16),)
-    assert "within any 11 steps up to t = 32, mostly within 4 but not in 9–16" in str(diagnose(model, 32))
+    assert "within any 11 steps up to t = 32, mostly within 4 but not in 9–16" in diagnose(model, 32).explain()
     whole = diagnose(model).connectivity
     assert whole is not None
     assert (whole.until, whole.last_change) == (None, 17)
@@ -414,7 +414,7 @@ SHOWN = [*(build(*case[:3]) for case in CASES[::3]), *(build(*case[:4]) for case
 @pytest.mark.parametrize(("model", "steps"), list(zip(SHOWN, cycled([None, 2]), strict=False)), ids=range(len(SHOWN)))
 def test_every_verdict_can_be_printed_and_stored(model: Model, steps: int | None) -> None:
     verdict = diagnose(model, steps)
-    lines = str(verdict).splitlines()
+    lines = verdict.explain().splitlines()
     assert len(lines) <= 24
     assert max(len(line) for line in lines) <= 110
     plain = json.loads(json.dumps(verdict.to_dict(), allow_nan=False))

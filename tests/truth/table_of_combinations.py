@@ -20,7 +20,7 @@ SHORT = {
     "bipartite consensus": "bipartite",
     "neutral consensus": "neutral",
     "periodic limit": "periodic",
-    "a common opinion on a random walk": "moves",
+    "random-walk consensus": "moves",
     "unknown": "unknown",
 }
 

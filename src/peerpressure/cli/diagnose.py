@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
@@ -148,13 +149,14 @@ def diagnose(
     if as_json:
         print_json({**verdict.to_dict(), "hidden_drawn": drawn})
         return
-    from peerpressure.theory._verdict import as_text, legend, plain_words
-
-    width = text_width()
     if drawn is not None:
         drawn += "; --hidden FILE takes yours" if file is None else "; --hidden FILE or [agents] takes yours"
-    text = as_text(verdict, width, drawn) if explain else plain_words(verdict, width, drawn)
-    print(f"{text}\n\n{legend(text, width) if explain else '--explain adds the reasons and the mathematics'}")
+    verdict = replace(verdict, drawn=drawn)
+    if explain:
+        print(verdict.explain(text_width()))
+        return
+    more = "" if horizon is not None else "--steps N adds how fast; "
+    print(f"{verdict.answer(text_width())}\n\n{more}--explain adds the reasons and the mathematics")
 
 
 def _column(words: str) -> dict[str, str]:

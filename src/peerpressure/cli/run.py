@@ -148,11 +148,10 @@ def _privacy(experiment: Experiment) -> dict[str, object]:
 def _summary(experiment: Experiment) -> tuple[str, Table]:
     """Return the verdict as a heading, and what became of the run as a table."""
     from peerpressure.report.run import observer_rows, outcome_rows, privacy_rows
-    from peerpressure.theory._verdict import heading, settling_rows
+    from peerpressure.theory._explanation import progress_rows
 
-    ahead = experiment.verdict.forecast
-    rows = [] if ahead is None or ahead.settling is None else settling_rows(ahead.settling)
-    rows += [] if ahead is None or ahead.settling_omitted is None else [("how fast", str(ahead.settling_omitted))]
+    verdict = experiment.verdict
+    rows = [] if verdict.forecast is None else progress_rows(verdict.forecast)
     drawn = experiment.scenario.drawn_hidden
     rows += [] if drawn is None else [("hidden opinions", drawn)]
     rows += outcome_rows(experiment)
@@ -161,4 +160,4 @@ def _summary(experiment: Experiment) -> tuple[str, Table]:
         for method, identified, claimed, made in observer_rows(experiment)
     ]
     rows += privacy_rows(experiment)
-    return heading(experiment.verdict), facts(rows)
+    return f"{verdict.heading}\n{verdict.summary}", facts(rows)

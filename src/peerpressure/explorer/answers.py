@@ -23,7 +23,7 @@ from peerpressure.explorer.protocol import (
     plain_labels,
     thinned,
 )
-from peerpressure.explorer.sentences import exposed, outlook, spent, summary
+from peerpressure.explorer.sentences import exposed, spent
 from peerpressure.explorer.shapes import shape_of
 from peerpressure.measures import Experiment
 from peerpressure.model import Model
@@ -153,9 +153,8 @@ def _unknown(model: Model) -> Verdict:
 
 
 def _plain_verdict(verdict: Verdict, built: BuiltScenario) -> dict[str, Any]:
-    in_words = summary(verdict, built.model, drawn=built.scenario.drawn_hidden is not None)
-    sentences = {"text": str(verdict), "summary": in_words, "outlook": outlook(verdict)}
-    plain = verdict.to_dict() | sentences
+    verdict = replace(verdict, drawn=built.scenario.drawn_hidden)
+    plain = verdict.to_dict() | {"text": str(verdict)}
     for one in () if plain["advice"] is None else plain["advice"]["suggestions"]:
         # The section of a scenario to take over; a table of pressures has no control on the page.
         schedule = one.pop("schedule")

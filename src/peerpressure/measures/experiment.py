@@ -113,12 +113,12 @@ class Experiment:
     def long_run(self) -> Verdict:
         """The long-run verdict."""
         # Without a number of steps nothing is simulated, so that this is cheap also for long runs.
-        return diagnose(self.system)
+        return replace(diagnose(self.system), drawn=self.scenario.drawn_hidden)
 
     @cached_property
     def verdict(self) -> Verdict:
         """The long-run verdict, with the state at the end of the run."""
-        return diagnose(self.system, self.steps)
+        return replace(diagnose(self.system, self.steps), drawn=self.scenario.drawn_hidden)
 
     @cached_property
     def estimates(self) -> dict[str, Estimate]:

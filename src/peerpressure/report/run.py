@@ -23,9 +23,8 @@ from peerpressure.privacy import Budget
 from peerpressure.report.drawing import Drawing, Order, Submit, here
 from peerpressure.report.html import Column, HtmlTable, Image, number, table, templates
 from peerpressure.report.store import PART, Content, publish, to_csv, write_csv
+from peerpressure.rounding import with_deviation
 from peerpressure.scenario.scenario import FORMATS
-from peerpressure.theory._reasons import with_deviation
-from peerpressure.theory._verdict import heading, rows as verdict_rows
 from peerpressure.trajectory import contents
 from peerpressure.version import __version__
 
@@ -250,9 +249,7 @@ def run_page(
         .render(
             title=title,
             version=__version__,
-            heading=heading(experiment.verdict),
-            reason=experiment.verdict.reason,
-            facts=verdict_rows(experiment.verdict, experiment.scenario.drawn_hidden),
+            verdict=experiment.verdict,
             model=model_rows(experiment),
             outcome=outcome_rows(experiment),
             observer=observer_rows(experiment),

@@ -92,7 +92,7 @@ class Outcome(Enum):
     BIPARTITE = "bipartite consensus"
     NEUTRAL = "neutral consensus"
     PERIODIC = "periodic limit"
-    RANDOM_WALK = "a common opinion on a random walk"
+    RANDOM_WALK = "random-walk consensus"
     UNKNOWN = "unknown"
 
 

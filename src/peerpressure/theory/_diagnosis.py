@@ -12,6 +12,7 @@ import numpy as np
 from peerpressure.networks import NetworkLaw, TemporalNetwork, joint_connectivity, shortest_window
 from peerpressure.progress import ShouldStop, cancellable, check_cancelled
 from peerpressure.propagation import step_count
+from peerpressure.rounding import shown_digit
 from peerpressure.schedules import Formula, Table
 from peerpressure.sde import SDE
 from peerpressure.statespace import System, checked_system
@@ -26,7 +27,7 @@ from peerpressure.theory._limit_law import Kind, LimitLaw, RecurrentClass
 from peerpressure.theory._limit_operator import obstacle
 from peerpressure.theory._limits import ConsensusLimit
 from peerpressure.theory._rates import rate_of, start_weight
-from peerpressure.theory._reasons import Reason, ReasonCode, Value, shown_digit
+from peerpressure.theory._reasons import Reason, ReasonCode, Value
 from peerpressure.theory._recurrence import periodic_limit
 from peerpressure.theory._regime import LATE, NoiseEffect, Regime, converges_almost_surely, noise_adds_up
 from peerpressure.theory._stationary import fluctuation
@@ -142,6 +143,8 @@ def _diagnose(model: System, horizon: int | None, tolerance: float | None, *, ad
         step=long_run.system.step if isinstance(long_run.system, SDE) else None,
         classes=shown.classes,
         directed=long_run.model.network.directed,
+        span=float(np.ptp(long_run.model.x0)),
+        chance=_chance(long_run),
     )
 
 
@@ -159,6 +162,19 @@ def _with_camps(long_run: LongRun) -> LongRun:
     law, signs = long_run.law, long_run.camps.astype(np.int64)
     classes = tuple(replace(each, camp=each.camp * signs[each.agents]) for each in long_run.classes)
     return replace(long_run, known=replace(law, mean=law.mean * signs, camp=law.camp * signs), classes=classes)
+
+
+def _chance(long_run: LongRun) -> tuple[str, ...]:
+    """Return what random limits depend on."""
+    model = long_run.model
+    # Where starts are forgotten and hidden opinions constant, who updates and which edges are present average out.
+    lasts = long_run.regime is Regime.FAST or model.adaptation is not None
+    counts = {
+        "noise": long_run.noise is not NoiseEffect.NONE,
+        "updates": lasts and model.activation is not None and model.activation.is_random,
+        "network": lasts and long_run.structure.law is not None,
+    }
+    return tuple(name for name, does in counts.items() if does)
 
 
 def _camps(long_run: LongRun) -> Reasons:

@@ -9,6 +9,8 @@ from enum import StrEnum
 from string import Formatter
 from typing import Any, TypeAlias, final
 
+from peerpressure.rounding import rounded
+
 
 class ReasonCode(StrEnum):
     """Facts that an outcome rests on; each has one sentence, into which its numbers go.
@@ -216,43 +218,6 @@ def json_number(value: Value) -> Value | None:
 def paragraph(reasons: Sequence[Reason]) -> str:
     """Return the sentences of several reasons in a row."""
     return " ".join(map(str, reasons))
-
-
-def rounded(value: float, digit: float) -> str:
-    """Return a number whose last digit has the order of ``digit``; six digits where that is 0.
-
-    >>> rounded(0.57595329, 1e-3), rounded(0.57595329, 2e-6), rounded(0.57595329, 0.0)
-    ('0.576', '0.57595', '0.575953')
-    """
-    if not (0 < digit < math.inf and math.isfinite(value)):
-        return f"{value:.6g}"
-    # One significant digit at least, and no more than a double has.
-    order = math.floor(math.log10(abs(value))) if value else 0
-    return f"{value:.{min(max(order - math.ceil(math.log10(digit)) + 1, 1), 15)}g}"
-
-
-def with_deviation(mean: float, std: float, error: float = 0.0) -> str:
-    """Return a mean with its standard deviation, both to the second digit of the latter, or to the error if larger.
-
-    >>> with_deviation(0.526007, 0.00655), with_deviation(0.5, 0.0), with_deviation(0.50077, 0.011)
-    ('0.5260 ± 0.0066', '0.5', '0.501 ± 0.011')
-    """
-    if not (0 < std < math.inf and math.isfinite(mean)):
-        return rounded(mean, error)
-    last = max(math.floor(math.log10(std)) - 1, math.floor(math.log10(error)) if error else -400)
-    places = min(max(0, -last), 15)
-    return f"{mean:.{places}f} ± {std:.{places}f}"
-
-
-def shown_digit(values: Sequence[float], error: float) -> float:
-    """Return the last digit with which values are told from each other: not below their error, and four digits apart.
-
-    >>> shown_digit([0.5, 0.50001], 0.0)
-    1e-07
-    """
-    apart = min((abs(a - b) for a in values for b in values if abs(a - b) > error), default=0.0)
-    wanted = min(apart / 100, 1e-4 * max(map(abs, values))) if apart else 1e-4 * max(map(abs, values))
-    return float(f"{max(wanted, error):.0e}")
 
 
 SENTENCES: Mapping[ReasonCode, str] = {

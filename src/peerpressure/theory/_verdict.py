@@ -1,4 +1,4 @@
-"""Verdicts, and their rendering: text for a terminal, HTML for a notebook, plain values for JSON, and plain words."""
+"""Verdicts, and their rendering: the plain answer, the mathematics, HTML for a notebook and plain values for JSON."""
 
 from __future__ import annotations
 
@@ -6,39 +6,43 @@ import math
 import textwrap
 from dataclasses import asdict, dataclass, fields
 from html import escape
-from typing import Any, TypeAlias, final
+from typing import Any, final
 
 import numpy as np
 
 from peerpressure.errors import first_few
 from peerpressure.immutable import read_only
 from peerpressure.propagation import LARGEST_COVARIANCE
-from peerpressure.schedules import Table
 from peerpressure.step import Array
-from peerpressure.theory._advice import Advice, Suggestion
+from peerpressure.theory._advice import Advice
+from peerpressure.theory._answer import ESTIMATED, Findings, outlook, sentence
 from peerpressure.theory._classification import Outcome
 from peerpressure.theory._departure import Departure
-from peerpressure.theory._forecast import Forecast, Settling
+from peerpressure.theory._explanation import (
+    WIDTH,
+    Rows,
+    advice_rows,
+    departure_text,
+    forecast_rows,
+    html_table,
+    law_text,
+    legend,
+    limit_text,
+    progress_rows,
+    schedule_text,
+    table,
+)
+from peerpressure.theory._forecast import Forecast
 from peerpressure.theory._limit_law import LimitLaw, RecurrentClass
 from peerpressure.theory._limits import ConsensusLimit
 from peerpressure.theory._rates import Law, Rate
-from peerpressure.theory._reasons import (
-    Reason,
-    ReasonCode,
-    json_number,
-    paragraph,
-    rounded,
-    shown_digit,
-    with_deviation,
-)
+from peerpressure.theory._reasons import Reason, ReasonCode, json_number, paragraph
 
-WIDTH = 88
 # Intervals without joint connectivity that are named.
 NAMED = 2
-# Laws that hold this soon are shown without their onset.
-_SOON = 100
+# Characters of a line that no row is longer than.
+UNWRAPPED = 1_000
 _ONE_LINE = 64
-Rows: TypeAlias = list[tuple[str, str]]
 
 
 @final
@@ -165,7 +169,7 @@ class HiddenOutcome:
 class Verdict:
     """Long-run behaviour of a model, with reasons and rates.
 
-    ``print`` gives a page of text.
+    ``print`` gives the plain answer, ``explain`` the mathematics behind it.
 
     Attributes
     ----------
@@ -203,6 +207,12 @@ class Verdict:
         The closed classes of a directed or signed network, where there are several or one has no common value.
     directed : bool, default False
         Whether the network is directed, so that v is a mean weighted by influence and not by stubbornness alone.
+    span : float, default 0.0
+        Range of the hidden opinions, to which sentences round numbers.
+    chance : tuple of str
+        What random limits depend on: "noise", "updates" and "network", as far as each counts.
+    drawn : str, optional
+        How hidden opinions were drawn at random, if they were.
 
     See Also
     --------
@@ -234,6 +244,9 @@ class Verdict:
     step: float | None = None
     classes: tuple[RecurrentClass, ...] = ()
     directed: bool = False
+    span: float = 0.0
+    chance: tuple[str, ...] = ()
+    drawn: str | None = None
 
     @property
     def agrees(self) -> bool | None:
@@ -257,6 +270,31 @@ class Verdict:
         return "in mean square" if found & {ReasonCode.MEAN_SQUARE_ONLY, ReasonCode.MEAN_SQUARE} else None
 
     @property
+    def heading(self) -> str:
+        """The outcome as a title."""
+        words = self.outcome.value
+        # An unknown outcome claims nothing that could be estimated.
+        return words[0].upper() + words[1:] + " (estimated)" * (self.estimated and self.outcome is not Outcome.UNKNOWN)
+
+    @property
+    def summary(self) -> str:
+        """What becomes of the public opinions, in a sentence with a few rounded numbers."""
+        told = sentence(Findings(self.outcome, self.law, self.value, _meaning(self), self.span, self.chance))
+        claimed = self.estimated and self.outcome is not Outcome.UNKNOWN
+        return f"{told} {ESTIMATED}" if claimed else told
+
+    @property
+    def outlook(self) -> str | None:
+        """How far agents are from where they end after the steps of the forecast, in a sentence; None without one."""
+        if self.forecast is None:
+            return None
+        steps = self.forecast.steps
+        end = f"After {steps:,} step{'s' * (steps != 1)}"
+        if self.step is not None:
+            end = f"After a time of {steps * self.step:,.4g}"
+        return outlook(self.outcome, self.forecast, end)
+
+    @property
     def reason(self) -> str:
         """The reasons as text."""
         return paragraph(self.reasons)
@@ -271,41 +309,129 @@ class Verdict:
         """
         return as_dict(self)
 
+    @property
+    def facts(self) -> list[tuple[str, str]]:
+        """The numbers behind the verdict, as names and texts."""
+        return _facts(self)
+
+    def answer(self, width: int = WIDTH) -> str:
+        """Return the plain answer: the outcome, its value, how fast it is reached, and what would be better.
+
+        Parameters
+        ----------
+        width : int, default 88
+            Number of characters at which lines are wrapped.
+
+        Returns
+        -------
+        str
+            The text of ``print``, and of ``peerpressure diagnose``.
+
+        See Also
+        --------
+        Verdict.explain : The mathematics behind it.
+
+        Examples
+        --------
+        >>> from peerpressure import Model, diagnose
+        >>> from peerpressure.networks import k2
+        >>> print(diagnose(Model(k2(), hidden=[0.0, 1.0]), steps=100, advise=False).answer())
+        Consensus on v
+        All agents come to agree on 0.50, the mean of hidden opinions weighted by stubbornness.
+        After 100 steps agents are typically 0.005 away from it.
+        <BLANKLINE>
+          within 0.05 of each other  from step 19 on
+          within 0.05 of v           from step 9 on
+                                     as root mean squares over agents and noise, exact, up to
+                                     step 100
+          v                          0.5, the mean of hidden opinions weighted by stubbornness
+          peer pressure              ρ_t = t at step t
+        """
+        told = [self.summary, *([] if self.outlook is None else [self.outlook])]
+        wrapped = [line for text in told for line in textwrap.wrap(text, width)]
+        return "\n".join([self.heading, *wrapped, "", *table(answer_rows(self), width)])
+
+    def explain(self, width: int | None = None) -> str:
+        """Return the mathematics: the reasons for the outcome, its numbers and rates, and what the symbols mean.
+
+        Parameters
+        ----------
+        width : int, optional
+            Number of characters at which lines are wrapped; the rows of the table are not wrapped without it.
+
+        Returns
+        -------
+        str
+            A page of text, which ``peerpressure diagnose --explain`` prints, too.
+
+        See Also
+        --------
+        diagnose : Returns the verdict, and ``str`` of it is the plain answer.
+
+        Examples
+        --------
+        >>> from peerpressure import Model, diagnose
+        >>> from peerpressure.networks import k2
+        >>> text = diagnose(Model(k2(), hidden=[0.0, 1.0])).explain()
+        >>> print(text[: text.index(":")])
+        Consensus on v
+        ρ_t grows like t, and Σ 1/t diverges while Σ 1/t² does not. Pressure grows without bound
+        and Σ 1/ρ_t diverges
+        """
+        lines = [self.heading, *textwrap.wrap(self.reason, width or WIDTH), "", *table(self.facts, width or UNWRAPPED)]
+        text = "\n".join(lines)
+        return f"{text}\n\n{legend(text, width or UNWRAPPED)}".rstrip()
+
     def __str__(self) -> str:
-        return as_text(self)
+        return self.answer()
+
+    def __repr__(self) -> str:
+        return f"<Verdict: {self.heading}, v = {self.value:.4g}, {self.law.kind.size:,} agents>"
 
     def _repr_html_(self) -> str:
         return as_html(self)
 
 
-def as_text(verdict: Verdict, width: int | None = None, drawn: str | None = None) -> str:
-    """Return a heading, a paragraph and a table, whose lines are wrapped only if a width is given.
+def answer_rows(verdict: Verdict) -> Rows:
+    """Return when agents are close to each other and to v, which pressure would be better, and what is given."""
+    rows = progress_rows(verdict.forecast)
+    if verdict.advice is not None and verdict.advice.suggestions and verdict.forecast is not None:
+        best, steps = verdict.advice.suggestions[0], verdict.forecast.steps
+        gain = f"{best.rms_distance:.2g} instead of {verdict.advice.rms_distance:.2g}"
+        rows.append(("better pressure", f"{schedule_text(best)}; typical distance to v after {steps:,} steps {gain}"))
+    rows.append(_value_row(verdict))
+    rows += [] if verdict.drawn is None else [("hidden opinions", verdict.drawn)]
+    return [*rows, ("peer pressure", f"{verdict.pressure} at step t")]
 
-    ``drawn`` says how hidden opinions were drawn at random, if they were.
-    """
-    lines = table(rows(verdict, drawn), width or 1_000)
-    return "\n".join([heading(verdict), *textwrap.wrap(verdict.reason, width or WIDTH), "", *lines])
+
+def _value_row(verdict: Verdict) -> tuple[str, str]:
+    """Return v, or the values of classes and camps where there is no common one."""
+    values = [f"{each.value:.4g}" for each in verdict.classes if each.value is not None]
+    if len(verdict.classes) > 1:
+        return "closed classes", f"{len(verdict.classes):,}, with the values {first_few(values, len(values))}"
+    if verdict.outcome is Outcome.BIPARTITE:
+        return "values of the camps", f"{verdict.value:.4g} and {-verdict.value:.4g}"
+    if verdict.outcome is Outcome.NEUTRAL:
+        return "v", "0, the neutral opinion"
+    return "v", f"{verdict.value:.4g}, {_meaning(verdict)}"
 
 
-def table(rows: Rows, width: int = WIDTH) -> list[str]:
-    """Return the lines of a table of names and values, wrapped at a width."""
-    column = max(len(name) for name, _ in rows) + 4
-    lines = []
-    for name, value in rows:
-        # On a narrow terminal values may be wider than what the names leave, but not narrower than a word or two.
-        first, *more = textwrap.wrap(value, max(width - column, 24), break_long_words=False) or [""]
-        lines += [f"  {name}".ljust(column) + first, *(" " * column + part for part in more)]
-    return lines
+def _meaning(verdict: Verdict) -> str:
+    """Return what v is, in words."""
+    if len(verdict.classes) == 1 and verdict.classes[0].agents.size == 1:
+        return "the opinion of the only agent who listens to nobody"
+    drawn = "" if verdict.drawn is None else " drawn at random,"
+    return f"the mean of hidden opinions{drawn} weighted by {'influence' if verdict.directed else 'stubbornness'}"
 
 
 def as_html(verdict: Verdict) -> str:
-    """Return the same as HTML, with every text escaped."""
-    body = "".join(
-        f"<tr><th style='text-align:left'>{escape(name)}</th><td style='text-align:left'>{escape(value)}</td></tr>"
-        for name, value in rows(verdict)
+    """Return the plain answer as HTML, with the mathematics folded below it, and every text escaped."""
+    told = " ".join([verdict.summary, verdict.outlook or ""])
+    reasons = f"<p style='max-width:44em'>{escape(verdict.reason)}</p>{html_table(verdict.facts)}"
+    return (
+        f"<div><strong>{escape(verdict.heading)}</strong><p style='max-width:44em'>{escape(told)}</p>"
+        f"{html_table(answer_rows(verdict))}<details><summary>Reasons and rates</summary>{reasons}</details></div>"
     )
-    head = f"<strong>{escape(heading(verdict))}</strong>"
-    return f"<div>{head}<p style='max-width:44em'>{escape(verdict.reason)}</p><table>{body}</table></div>"
 
 
 def as_dict(verdict: Verdict) -> dict[str, Any]:
@@ -315,6 +441,9 @@ def as_dict(verdict: Verdict) -> dict[str, Any]:
     return {
         "outcome": verdict.outcome.name.lower(),
         "words": verdict.outcome.value,
+        "heading": verdict.heading,
+        "summary": verdict.summary,
+        "outlook": verdict.outlook,
         "agrees": verdict.agrees,
         "convergence": verdict.convergence,
         "reason": verdict.reason,
@@ -378,6 +507,7 @@ def _plain_advice(better: Advice) -> dict[str, Any]:
                 "rms_distance": one.rms_distance,
                 "gain": json_number(one.gain),
                 "outcome": None if one.outcome is None else one.outcome.name.lower(),
+                "words": None if one.outcome is None else one.outcome.value,
             }
             for one in better.suggestions
         ],
@@ -385,15 +515,9 @@ def _plain_advice(better: Advice) -> dict[str, Any]:
     }
 
 
-def heading(verdict: Verdict) -> str:
-    """Return the outcome as a title."""
-    words = verdict.outcome.value
-    # An unknown outcome claims nothing that could be estimated.
-    return words[0].upper() + words[1:] + " (estimated)" * (verdict.estimated and words != "unknown")
-
-
-def rows(verdict: Verdict, drawn: str | None = None) -> Rows:
-    """Return the table of names and values; ``drawn`` says how hidden opinions were drawn at random."""
+def _facts(verdict: Verdict) -> Rows:
+    """Return the numbers behind a verdict by name."""
+    drawn = verdict.drawn
     kappa = f"{verdict.kappa:.4g}"
     if verdict.rate.ratio is not None:
         kappa += f", and κ/c = {verdict.rate.ratio:.4g} for ρ_t ~ c t"
@@ -407,55 +531,22 @@ def rows(verdict: Verdict, drawn: str | None = None) -> Rows:
     if limit is not None and (limit.horizon or limit.std or limit.mean != verdict.value):
         table.append(("consensus limit", limit_text(limit)))
         if verdict.departure is not None and math.isfinite(limit.std):
-            table.append(("distance to v", _departure_text(verdict.departure)))
+            table.append(("distance to v", departure_text(verdict.departure)))
     if verdict.hidden is not None:
         table += _hidden_rows(verdict.hidden)
     if verdict.connectivity is not None:
         table.append(("joint connectivity", _connectivity_text(verdict.connectivity)))
     rate = verdict.rate
     laws = [("bias", rate.bias), ("variance", rate.variance), ("disagreement", rate.disagreement)]
-    known = [f"{name} {_law(law)}" for name, law in laws if law is not None]
+    known = [f"{name} {law_text(law)}" for name, law in laws if law is not None]
     # On one line if they are short, and one below the other if they have their onsets.
     parts = [", ".join(known)] if len(", ".join(known)) <= _ONE_LINE else known
     table += [("decays like" if number == 0 else "", part) for number, part in enumerate(filter(None, parts))]
     if verdict.forecast is not None:
-        table += _forecast_rows(verdict.forecast, verdict.step)
+        table += forecast_rows(verdict.forecast, verdict.step)
     if verdict.advice is not None:
-        table += _advice_rows(verdict.advice)
+        table += advice_rows(verdict.advice)
     return table
-
-
-def _law(law: Law) -> str:
-    if law.constant == 0:
-        return "0"
-    if law.onset is None or law.onset == math.inf:
-        return f"{law} as t → ∞"
-    return str(law) + ("" if law.onset <= _SOON else f" from t ≈ {law.onset:.0e} on")
-
-
-def limit_text(limit: ConsensusLimit) -> str:
-    """Return the value, or values, of a limit with their deviations and the error of the computation."""
-    if not math.isfinite(limit.std):
-        variance = "unbounded variance" if math.isinf(limit.std) else "a variance that does not vanish"
-        return f"{limit.mean:.6g} on average, with {variance}"
-    values = [(limit.mean, limit.std)]
-    if limit.phases is not None:
-        values = list(zip(limit.phases.mean.tolist(), limit.phases.std.tolist(), strict=True))
-    digit = shown_digit([mean for mean, _ in values], limit.residual)
-    if len(values) > 1:
-        text = " and ".join(rounded(mean, digit) + (f" ± {std:.3g}" if std else "") for mean, std in values)
-    else:
-        text = with_deviation(*values[0], limit.residual)
-    turns = ""
-    if limit.phases is not None:
-        turns = ", alternating" + (", and the opposite in the second camp" if limit.phases.camp is not None else "")
-    return text + turns + (f", error about {limit.residual:.1g}" if limit.residual else "")
-
-
-def _departure_text(departure: Departure) -> str:
-    named = [("bias", departure.bias), ("standard deviation", departure.std), ("swing", departure.swing)]
-    sizes = [f"{name} {size:.2g}" if size > departure.resolution else f"{name} 0" for name, size in named]
-    return ", ".join(sizes) + f", resolved to {departure.resolution:.1g}"
 
 
 def _hidden_rows(hidden: HiddenOutcome) -> Rows:
@@ -480,213 +571,3 @@ def _connectivity_text(found: Connectivity) -> str:
     named = ", ".join(f"{a:,}–{b:,}" if a < b else f"{a:,}" for a, b in found.broken[:NAMED])
     more = f" and {len(found.broken) - NAMED:,} more" if len(found.broken) > NAMED else ""
     return text + (f" but not in {named}{more}" if named else "")
-
-
-def _forecast_rows(ahead: Forecast, step: float | None) -> Rows:
-    after = f"after {ahead.steps:,} step{'s' * (ahead.steps != 1)}"
-    if step is not None:
-        after = f"at time {ahead.steps * step:,.6g}"
-    table = [
-        (after, f"the start keeps a weight of {ahead.start_weight:.3g}"),
-        ("  consensus mode", f"{with_deviation(ahead.mode_mean, ahead.mode_std)}, error {ahead.mode_error:.3g}"),
-        (f"  RMS distance to {target_name(ahead)}", _estimate(ahead.rms_distance, ahead.rms_distance_stderr)),
-        ("  RMS disagreement", _estimate(ahead.disagreement, ahead.disagreement_stderr)),
-    ]
-    if ahead.settling is not None:
-        table.append((f"  RMS within {ahead.settling.tolerance:g}", _settling_text(ahead.settling)))
-    elif ahead.settling_omitted is not None:
-        table.append(("  settling times", str(ahead.settling_omitted)))
-    if ahead.hidden_disagreement is not None:
-        apart = _estimate(ahead.hidden_disagreement, ahead.hidden_disagreement_stderr)
-        table.append(("  hidden opinions", f"mean {ahead.hidden_mean:.6g}, RMS disagreement {apart}"))
-    return table
-
-
-def target_name(of: Forecast | Settling) -> str:
-    """Return what distances are measured to, in words."""
-    return "own limits" if of.own_limits else "v"
-
-
-def settling_rows(settling: Settling) -> Rows:
-    """Return from which steps on agents are close to each other and to v, and what that means."""
-    last = _moment(settling.steps, settling)
-    never = f"not within {settling.steps:,} steps" if settling.step_length is None else f"not by {last}"
-    names = {"each other": settling.each_other, target_name(settling): settling.value}
-    table = [
-        (f"within {settling.tolerance:g} of {name}", _since(step, settling) if step is not None else never)
-        for name, step in names.items()
-    ]
-    known = "as root mean squares over agents and noise, "
-    known += "bounds that leave out the noise of earlier steps" if settling.is_bound else "exact"
-    if settling.step_length is not None:
-        known += f", at multiples of {settling.step_length:g}"
-    # A claim about later steps would go beyond what is computed.
-    reached = any(step is not None for step in names.values())
-    return [*table, ("", f"{known}, up to {last}" if reached else known)]
-
-
-def _settling_text(settling: Settling) -> str:
-    times = {"each other": settling.each_other, target_name(settling): settling.value}
-    parts = [f"of {name} {'not' if step is None else _since(step, settling)}" for name, step in times.items()]
-    return f"{', '.join(parts)}; up to {_moment(settling.steps, settling)}"
-
-
-def _moment(step: int, settling: Settling) -> str:
-    """Return a step, or the time of it in continuous time."""
-    return f"step {step:,}" if settling.step_length is None else f"time {step * settling.step_length:,.6g}"
-
-
-def _since(step: int, settling: Settling) -> str:
-    if settling.is_bound:
-        return f"not before {_moment(step, settling)}" if step else "not known from when on"
-    return f"from {_moment(step, settling)} on" if step else "from the start"
-
-
-def _estimate(value: float, stderr: float) -> str:
-    return f"{value:.3g} " + (f"(standard error {stderr:.1g})" if stderr else "(exact)")
-
-
-def _advice_rows(advice: Advice) -> Rows:
-    """Return two rows for each better schedule, or why the best one was not computed."""
-    if not advice.suggestions and advice.omitted is not None:
-        return [("optimal schedule", str(advice.omitted))]
-    return [row for one in advice.suggestions for row in _suggestion_rows(one, advice.rms_distance)]
-
-
-_ADVISED = {
-    "optimal": "optimal schedule",
-    "averaging": "line, then averaging",
-    "line": "best line",
-    "tuned": "tuned schedule",
-}
-
-
-def _suggestion_rows(one: Suggestion, now: float) -> Rows:
-    compared = f"{one.gain:.3g} times smaller" if math.isfinite(one.gain) else "none is left"
-    after = "for this horizon only" if one.outcome is None else f"in the long run {one.outcome.value}"
-    distance = f"RMS distance {one.rms_distance:.3g} instead of {now:.3g}, {compared}"
-    return [(_ADVISED[one.name], distance), ("", f"{schedule_text(one)}; {after}")]
-
-
-def schedule_text(one: Suggestion) -> str:
-    """Return a better schedule in a few words."""
-    return _course(one.schedule) if isinstance(one.schedule, Table) else str(one.schedule)
-
-
-def _course(schedule: Table) -> str:
-    """Describe a table by its first, its middle and its last pressure."""
-    last = schedule.values.size
-    shown = sorted({1, -(-last // 2), last})
-    return ", ".join(f"ρ_{t} = {schedule.values[t - 1]:.3g}" for t in shown)
-
-
-# Plain words, and the symbols of a verdict explained.
-
-SENTENCES = {
-    Outcome.CONSENSUS: "In the long run all agents agree on v.",
-    Outcome.BIASED_CONSENSUS: "In the long run all agents agree, but not on v.",
-    Outcome.OSCILLATION: "Public opinions alternate between two values for ever, one on each side of the network.",
-    Outcome.DISAGREEMENT: "Agents never agree completely: differences between their public opinions remain.",
-    Outcome.CLUSTERS: "Agents agree within clusters, and clusters differ from each other.",
-    Outcome.BIPARTITE: "Agents agree within two camps, which hold opposite opinions.",
-    Outcome.NEUTRAL: "Distrust cancels all opinions: every agent comes to 0.",
-    Outcome.PERIODIC: "Public opinions repeat a cycle for ever and do not agree.",
-    Outcome.RANDOM_WALK: "Agents agree with each other, and their common opinion keeps moving at random.",
-    Outcome.UNKNOWN: "What becomes of the opinions in the long run is not known.",
-}
-# In the order in which they are listed; each is explained where it occurs.
-SYMBOLS = {
-    "v": "consensus value, the mean of hidden opinions weighted by influence: Σ s x₀/Σ s on an undirected network",
-    "t": "step, or time",
-    "ρ_t": "peer pressure at step t",
-    "κ": "rate of the consensus mode: total stubbornness over total degree on a constant undirected network",
-    "c": "slope of the pressure at large t",
-    "s": "stubbornness of an agent, the weight of its own opinion",
-    "d": "degree of an agent, the sum of the weights of its edges",
-    "x₀": "hidden opinion of an agent",
-    "σ̄": "standard deviation that the noise of one step has in the consensus mode",
-    "consensus mode": "mean of public opinions weighted by degree, which all agents approach",
-    "bias": "distance of the mean of the consensus mode from v",
-    "variance": "variance of the consensus mode over runs",
-    "disagreement": "distance of agents from the consensus mode",
-    "RMS": "root mean square over agents and noise",
-}
-
-
-def plain_words(verdict: Verdict, width: int = WIDTH, drawn: str | None = None) -> str:
-    """Return the outcome, its value and how fast it is reached, in words that need no mathematics.
-
-    ``drawn`` says how hidden opinions were drawn at random, if they were.
-
-    >>> from peerpressure import Model, diagnose
-    >>> from peerpressure.networks import k2
-    >>> print(plain_words(diagnose(Model(k2(), hidden=[0, 1]), steps=100, advise=False)))
-    Consensus on v
-    In the long run all agents agree on v.
-    <BLANKLINE>
-      v                          0.5, the mean of hidden opinions weighted by stubbornness
-      peer pressure              ρ_t = t at step t
-      within 0.05 of each other  from step 19 on
-      within 0.05 of v           from step 9 on
-                                 as root mean squares over agents and noise, exact, up to
-                                 step 100
-    """
-    rows: Rows = [_value_row(verdict, drawn)]
-    rows += [] if drawn is None else [("hidden opinions", drawn)]
-    rows.append(("peer pressure", f"{verdict.pressure} at step t"))
-    limit, ahead = verdict.consensus_limit, verdict.forecast
-    if verdict.outcome in (Outcome.BIASED_CONSENSUS, Outcome.OSCILLATION) and limit is not None:
-        rows.append(("agents end at", limit_text(limit)))
-    rows += _progress(verdict)
-    if verdict.advice is not None and verdict.advice.suggestions:
-        best, steps = verdict.advice.suggestions[0], "" if ahead is None else f" after {ahead.steps:,} steps"
-        gain = f"{best.rms_distance:.2g} instead of {verdict.advice.rms_distance:.2g}"
-        rows.append(("better pressure", f"{schedule_text(best)}; typical distance to v{steps} {gain}"))
-    sentence = SENTENCES[verdict.outcome]
-    if verdict.estimated and verdict.outcome is not Outcome.UNKNOWN:
-        sentence += " This is estimated from values at large t, not proved."
-    return "\n".join([heading(verdict), *textwrap.wrap(sentence, width), "", *table(rows, width)])
-
-
-def _value_row(verdict: Verdict, drawn: str | None) -> tuple[str, str]:
-    """Return v, or the values of classes and camps where there is no common one."""
-    chance = "" if drawn is None else " drawn at random,"
-    values = [f"{each.value:.4g}" for each in verdict.classes if each.value is not None]
-    if len(verdict.classes) > 1:
-        return "closed classes", f"{len(verdict.classes):,}, with the values {first_few(values, len(values))}"
-    if verdict.outcome is Outcome.BIPARTITE:
-        return "values of the camps", f"{verdict.value:.4g} and {-verdict.value:.4g}"
-    if verdict.classes and verdict.classes[0].agents.size == 1:
-        return "v", f"{values[0]}, the opinion of the only agent who listens to nobody"
-    if verdict.outcome is Outcome.NEUTRAL:
-        return "v", "0, the neutral opinion"
-    weights = "influence" if verdict.directed else "stubbornness"
-    return "v", f"{verdict.value:.4g}, the mean of hidden opinions{chance} weighted by {weights}"
-
-
-def _progress(verdict: Verdict) -> Rows:
-    """Return how fast agents approach each other and v."""
-    ahead = verdict.forecast
-    if ahead is None:
-        return [("how fast", "give --steps to see from which step on agents are close to each other and to v")]
-    when = f"after {ahead.steps:,} steps" if verdict.step is None else f"at time {ahead.steps * verdict.step:,.6g}"
-    about = f"typical distance of agents to {target_name(ahead)} {ahead.rms_distance:.2g}"
-    # Without a settling time the distance at the end is all that is known; where v is reached it adds nothing.
-    if ahead.settling is None:
-        unknown = [] if ahead.settling_omitted is None else [("how fast", str(ahead.settling_omitted))]
-        return [*unknown, (when, f"{about}, a root mean square over agents and noise")]
-    known = ahead.settling.value is not None and not ahead.settling.is_bound
-    return settling_rows(ahead.settling) if known else [*settling_rows(ahead.settling), (when, about)]
-
-
-def legend(text: str, width: int = WIDTH) -> str:
-    """Return the meaning of the symbols and terms that occur in a text, one line for each.
-
-    >>> print(legend("ρ_t = t"))
-      t    step, or time
-      ρ_t  peer pressure at step t
-    """
-    spaced = "".join(sign if sign.isalnum() or sign in "_₀\u0304" else " " for sign in text).split()
-    words = {part for word in spaced for part in (word, word.removeprefix("Σ"))}
-    found = [(name, meaning) for name, meaning in SYMBOLS.items() if name in words or (" " in name and name in text)]
-    return "\n".join(table(found, width)) if found else ""

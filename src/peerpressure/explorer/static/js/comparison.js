@@ -12,7 +12,6 @@ import { observerOf } from "./scenario.js";
 import { BELOW } from "./screen-layout.js";
 import { ShownRun } from "./shown-run.js";
 import { exposureOf } from "./stage.js";
-import { headingOf, shortHeading } from "./verdict.js";
 
 /**
  * @typedef {import("./network-view.js").Look} Look
@@ -277,8 +276,8 @@ export class Comparison {
   #showVerdict({ run, exact }) {
     const { verdict } = run.header;
     byId("verdict-a").dataset.outcome = verdict.outcome;
-    byId("verdict-a-heading").textContent = headingOf(verdict);
-    byId("name-a").textContent = shortHeading(verdict);
+    byId("verdict-a-heading").textContent = verdict.heading;
+    byId("name-a").textContent = verdict.heading;
     const outlook = exact?.header.verdict?.outlook ?? "";
     byId("verdict-a-sentence").textContent = `${verdict.summary} ${outlook}`.trim();
   }

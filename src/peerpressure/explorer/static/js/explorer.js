@@ -24,7 +24,7 @@ import { observerOf, reconcile } from "./scenario.js";
 import { Stage } from "./stage.js";
 import { checkedView, Store } from "./store.js";
 import { Tour, tourStep } from "./tour.js";
-import { hideForecast, shortHeading, showForecast, showVerdict } from "./verdict.js";
+import { hideForecast, showForecast, showVerdict } from "./verdict.js";
 
 /**
  * @typedef {import("./types.js").Catalogue} Catalogue
@@ -208,7 +208,7 @@ class Explorer {
     this.pressure.show(run);
     this.#showView();
     showVerdict(run.header.verdict, run.header.class_values);
-    byId("name-b").textContent = shortHeading(run.header.verdict);
+    byId("name-b").textContent = run.header.verdict.heading;
     this.#showFollowed();
     byId("network-facts").textContent = graph.header.facts.join(" · ");
     if (newNetwork) this.observer.build();

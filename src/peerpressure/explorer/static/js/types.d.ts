@@ -208,6 +208,8 @@ export type NetworkAnswer = Packed<
 export interface Verdict {
   outcome: string;
   words: string;
+  /** The outcome as a title. */
+  heading: string;
   /** One plain sentence on what becomes of the opinions. */
   summary: string;
   /** Another one on the end of the run, null without a forecast. */
@@ -270,6 +272,7 @@ export interface Suggestion {
   rms_distance: number | null;
   /** In the long run; null if the schedule is for this run only. */
   outcome: string | null;
+  words: string | null;
 }
 
 /** T is the number of times shown, and R that of replicates whose curves are drawn one by one. */

@@ -1,7 +1,7 @@
 // The verdict: will they agree, on what, how fast, and what would do better.
 
 import { byId, el } from "./elements.js";
-import { capitalise, formatCount, formatNumber, typeset } from "./format.js";
+import { formatCount, formatNumber, typeset } from "./format.js";
 
 /**
  * @typedef {import("./types.js").PowerLaw} PowerLaw
@@ -9,20 +9,6 @@ import { capitalise, formatCount, formatNumber, typeset } from "./format.js";
  * @typedef {import("./types.js").Suggestion} Suggestion
  * @typedef {import("./types.js").Verdict} Verdict
  */
-
-/** @type {Record<string, string>} */
-const HEADINGS = {
-  consensus: "Consensus on v",
-  biased_consensus: "Biased consensus: agreement, but not on v",
-  oscillation: "Permanent oscillation between two sides",
-  disagreement: "Lasting disagreement",
-  clusters: "Cluster consensus",
-  bipartite: "Two camps with opposite opinions",
-  neutral: "All opinions come to 0",
-  periodic: "Periodic limit: no agreement",
-  random_walk: "A common opinion on a random walk",
-  unknown: "Outcome unknown",
-};
 
 // The terms and their tooltips; … stands for the end of the run.
 const FACTS = {
@@ -94,31 +80,14 @@ function factRow(name, hint) {
 }
 
 /**
- * Return the outcome as a heading.
- * @param {Pick<Verdict, "outcome" | "words" | "estimated">} verdict
- */
-export function headingOf({ outcome, words, estimated }) {
-  return (HEADINGS[outcome] ?? capitalise(words)) + (estimated ? ", it seems" : "");
-}
-
-/**
- * Return the outcome in fewer words, for a caption.
- * @param {Pick<Verdict, "outcome" | "words" | "estimated">} verdict
- */
-export function shortHeading(verdict) {
-  return headingOf(verdict).split(":")[0];
-}
-
-/**
  * Show a verdict, except for its forecast. That takes longer to compute, and until `showForecast` brings it, the
  * previous one stays in a paler colour.
  * @param {Verdict} verdict
  * @param {number[]} values of closed classes and camps
  */
-export function showVerdict({ outcome, words, estimated, summary, reason, value, rates }, values) {
+export function showVerdict({ outcome, heading: text, summary, reason, value, rates }, values) {
   const panel = byId("verdict");
   panel.dataset.outcome = outcome;
-  const text = headingOf({ outcome, words, estimated });
   const heading = byId("verdict-heading");
   // Screen readers announce the heading whenever it is set.
   if (heading.textContent !== text) heading.textContent = text;
@@ -218,6 +187,6 @@ const ADVISED = {
  */
 function adviceText(best, now, target) {
   const distances = `${formatNumber(best.rms_distance, 2)} from ${target} instead of ${formatNumber(now, 2)}`;
-  const after = best.outcome ? ` In the long run: ${HEADINGS[best.outcome] ?? best.outcome}.` : "";
+  const after = best.words ? ` In the long run: ${best.words}.` : "";
   return `At the end of this run agents would be ${distances} under ${ADVISED[best.name]}.${after}`;
 }

@@ -1,4 +1,4 @@
-"""The verdict in a plain sentence: few numbers, rounded, and those of the library."""
+"""The plain answer: few numbers, rounded, against recursions, and chance that is called so."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import peerpressure as pp
-from peerpressure.explorer.sentences import outlook, summary
 from peerpressure.networks import Network, cycle, k2, star
 from peerpressure.schedules import Constant, StretchedExponential
 from peerpressure.theory import Outcome
@@ -36,7 +35,7 @@ def test_each_outcome_is_told_with_its_numbers() -> None:
     for outcome, model in MODELS.items():
         verdict = pp.diagnose(model)
         assert verdict.outcome is outcome
-        text = summary(verdict, model)
+        text = verdict.summary
         assert len(numbers(text)) <= 3
         told[outcome] = (numbers(text), np.asarray(pp.simulate(model, 2_001).states)[0])
     # The law of large t, from a run without noise that is long enough.
@@ -59,21 +58,21 @@ def test_the_end_of_the_run_is_told_in_one_number() -> None:
     model = pp.Model(k2(), hidden=[0.0, 1.0], noise=pp.Gaussian(0.5))
     verdict = pp.diagnose(model, 1_234, advise=False)
     assert verdict.forecast is not None
-    steps, distance = numbers(outlook(verdict) or "")
+    steps, distance = numbers(verdict.outlook or "")
     assert steps == 1_234
     assert distance == pytest.approx(verdict.forecast.rms_distance, rel=0.2)
-    assert outlook(pp.diagnose(model)) is None
+    assert pp.diagnose(model).outlook is None
     # Groups that end apart are not told to miss a value that is none of theirs.
     verdict = pp.diagnose(MODELS[Outcome.CLUSTERS], 50, advise=False)
     assert verdict.forecast is not None
     assert verdict.forecast.own_limits
-    assert numbers(outlook(verdict) or "")[1] == pytest.approx(verdict.forecast.rms_distance, rel=0.2)
+    assert numbers(verdict.outlook or "")[1] == pytest.approx(verdict.forecast.rms_distance, rel=0.2)
 
 
 @pytest.mark.parametrize(("scale", "shown"), [(1.0, "0.33"), (1e-3, "0.00033"), (1e3, "333"), (1e6, "333,333")])
 def test_decimals_follow_the_range_of_opinions(scale: float, shown: str) -> None:
     model = pp.Model(k2(), hidden=[0.0, scale], stubbornness=[2, 1])
-    assert f"agree on {shown}, " in summary(pp.diagnose(model), model)
+    assert f"agree on {shown}, " in pp.diagnose(model).summary
 
 
 def test_numbers_that_read_the_same_are_not_set_against_each_other() -> None:
@@ -83,5 +82,5 @@ def test_numbers_that_read_the_same_are_not_set_against_each_other() -> None:
     for repeat in (False, True):
         failing = pp.networks.failing_edges(network, 0.2, 50, seed=1, repeat=repeat)
         model = pp.Model(network, hidden, temporal_network=failing)
-        found = numbers(summary(pp.diagnose(model), model))
+        found = numbers(pp.diagnose(model).summary)
         assert len(found) == len(set(found))

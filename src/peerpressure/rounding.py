@@ -1,0 +1,71 @@
+"""Numbers as text, with the digits that count."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+LEAST_DISTANCE = 0.0001  # smaller ones are not told apart in words
+
+
+def rounded(value: float, digit: float) -> str:
+    """Return a number whose last digit has the order of ``digit``; six digits where that is 0.
+
+    >>> rounded(0.57595329, 1e-3), rounded(0.57595329, 2e-6), rounded(0.57595329, 0.0)
+    ('0.576', '0.57595', '0.575953')
+    """
+    if not (0 < digit < math.inf and math.isfinite(value)):
+        return f"{value:.6g}"
+    # One significant digit at least, and no more than a double has.
+    order = math.floor(math.log10(abs(value))) if value else 0
+    return f"{value:.{min(max(order - math.ceil(math.log10(digit)) + 1, 1), 15)}g}"
+
+
+def with_deviation(mean: float, std: float, error: float = 0.0) -> str:
+    """Return a mean with its standard deviation, both to the second digit of the latter, or to the error if larger.
+
+    >>> with_deviation(0.526007, 0.00655), with_deviation(0.5, 0.0), with_deviation(0.50077, 0.011)
+    ('0.5260 ± 0.0066', '0.5', '0.501 ± 0.011')
+    """
+    if not (0 < std < math.inf and math.isfinite(mean)):
+        return rounded(mean, error)
+    last = max(math.floor(math.log10(std)) - 1, math.floor(math.log10(error)) if error else -400)
+    places = min(max(0, -last), 15)
+    return f"{mean:.{places}f} ± {std:.{places}f}"
+
+
+def shown_digit(values: Sequence[float], error: float) -> float:
+    """Return the last digit with which values are told from each other: not below their error, and four digits apart.
+
+    >>> shown_digit([0.5, 0.50001], 0.0)
+    1e-07
+    """
+    apart = min((abs(a - b) for a in values for b in values if abs(a - b) > error), default=0.0)
+    wanted = min(apart / 100, 1e-4 * max(map(abs, values))) if apart else 1e-4 * max(map(abs, values))
+    return float(f"{max(wanted, error):.0e}")
+
+
+def fixed(value: float, decimals: int) -> str:
+    """Return a number with so many decimals.
+
+    >>> fixed(-0.001, 2), fixed(-1234.5, 1)
+    ('0.00', '−1,234.5')
+    """
+    # Adding 0 turns −0 into 0.
+    return f"{round(value, decimals) + 0.0:,.{decimals}f}".replace("-", "−")
+
+
+def digits_of(value: float) -> int:
+    """Return how many digits of a deviation count: one, or two if the first is a 1, whose rounding is coarse."""
+    return 2 if f"{value:.1e}".startswith("1") else 1
+
+
+def significant(value: float) -> str:
+    """Return a distance to one significant digit, or two if that is a 1.
+
+    >>> significant(0.0449), significant(0.0149), significant(1e-7)
+    ('0.04', '0.015', 'less than 0.0001')
+    """
+    if value < LEAST_DISTANCE:
+        return f"less than {LEAST_DISTANCE:g}"
+    return f"{value:,.{max(0, digits_of(value) - 1 - math.floor(math.log10(value)))}f}"

@@ -1,0 +1,226 @@
+"""The plain answer: what becomes of the public opinions, in sentences with a few rounded numbers and no mathematics.
+
+Python, the command line, the explorer and reports all take their sentences from here. Numbers are those of the limit
+law of each agent, and a value that differs between runs is said to.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from peerpressure.rounding import digits_of, fixed, significant
+from peerpressure.theory._classification import Outcome
+from peerpressure.theory._forecast import Forecast
+from peerpressure.theory._limit_law import Kind, LimitLaw
+
+MOST_DECIMALS = 6
+# What random values depend on, in words.
+CHANCES = {"noise": "the noise", "updates": "who updates when", "network": "which edges are present"}
+ESTIMATED = "This is estimated from values at large t, not proved."
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """What the sentences are about: the outcome, the law of the agents, v in numbers and in words, and chance.
+
+    ``span`` is the range of hidden opinions, which numbers are rounded to. ``chance`` has the keys of ``CHANCES`` that
+    random values depend on.
+    """
+
+    outcome: Outcome
+    law: LimitLaw
+    value: float
+    meaning: str
+    span: float
+    chance: tuple[str, ...]
+
+    @property
+    def decimals(self) -> int:
+        """As many decimals as tell a hundredth of the range of hidden opinions."""
+        half = self.span / 2 or abs(self.value) or 1.0
+        return min(MOST_DECIMALS, max(0, 1 - math.floor(math.log10(half)))) if math.isfinite(half) else 0
+
+    @property
+    def random(self) -> str:
+        """What random values depend on, in words."""
+        return " and on ".join(CHANCES[name] for name in self.chance) or "chance"
+
+    @property
+    def std(self) -> float:
+        """The largest deviation of an agent, nan where one is not computed."""
+        return float(self.law.std.max())
+
+    def number(self, value: float, std: float = 0.0) -> str:
+        """Return a number rounded to the range of opinions, or to its deviation where that is given."""
+        if not 0 < std < math.inf:
+            return fixed(value, self.decimals)
+        places = max(0, digits_of(std) - 1 - math.floor(math.log10(std)))
+        return f"{fixed(value, places)} ± {fixed(std, places)}"
+
+    def ends(self, values: Sequence[float], between: str) -> str | None:
+        """Return two numbers with the decimals that tell them apart; None if too many were needed, or one is nan."""
+        for decimals in range(self.decimals, MOST_DECIMALS + 1) if np.all(np.isfinite(values)) else ():
+            first, second = (fixed(value, decimals) for value in values)
+            if first != second:
+                return f"{first}{between}{second}"
+        return None
+
+    def span_of_means(self) -> str | None:
+        """Return the range of the means of all agents, or the one value where they are the same."""
+        low, high = float(self.law.mean.min()), float(self.law.mean.max())
+        if not math.isfinite(low):
+            return None
+        ends = self.ends([low, high], " to ")
+        return f"at {self.number(low)}" if ends is None else f"from {ends}"
+
+
+def sentence(found: Findings) -> str:
+    """Return what becomes of the public opinions."""
+    return _SENTENCES[found.outcome](found)
+
+
+def outlook(outcome: Outcome, forecast: Forecast, end: str) -> str | None:
+    """Return how far agents are from v, from their limits or from each other in the end."""
+    distance, what = forecast.disagreement, "typically differ from their mean by {}"
+    if forecast.own_limits:
+        distance, what = forecast.rms_distance, "are typically {} away from where they end"
+    elif outcome is Outcome.CONSENSUS:
+        distance, what = forecast.rms_distance, "are typically {} away from it"
+    return f"{end} agents {what.format(significant(distance))}." if math.isfinite(distance) else None
+
+
+def _consensus(found: Findings) -> str:
+    return f"All agents come to agree on {found.number(found.value)}, {found.meaning}."
+
+
+def _biased(found: Findings) -> str:
+    kind, mean, std, v = found.law.kind[0], float(found.law.mean[0, 0]), float(found.law.std[0]), found.value
+    known = math.isfinite(mean)
+    if kind in (Kind.FLUCTUATES, Kind.WALKS):
+        return f"All agents come to agree on a value that keeps moving at random{_about(found, mean)}."
+    if kind is Kind.DRIFTS:
+        start = f", from {found.number(mean)} on" if known else ""
+        return f"All agents come to agree on a value that moves ever further{start}, as {found.random} has it."
+    if kind is Kind.RANDOM_LIMIT:
+        return f"All agents come to agree on a value that depends on {found.random}{_random_value(found, mean, std)}."
+    if not known:
+        return f"All agents come to agree, but not on {found.number(v)}, {found.meaning}."
+    both = found.ends([mean, v], ", not on ")
+    if both is None:
+        near = f"{found.number(mean)}, which differs by {abs(mean - v):.1g} from {found.meaning}"
+        return f"All agents come to agree on {near}."
+    return f"All agents come to agree on {both}, {found.meaning}."
+
+
+def _random_value(found: Findings, mean: float, std: float) -> str:
+    """Return the mean of a random value with its deviation, as far as they are known."""
+    if not math.isfinite(mean):
+        return ""
+    return f": {found.number(mean, std)}" if 0 < std < math.inf else f": {found.number(mean)} on average"
+
+
+def _about(found: Findings, mean: float) -> str:
+    return f" about {found.number(mean)}" if math.isfinite(mean) else ""
+
+
+def _oscillation(found: Findings) -> str:
+    law, sides = found.law, "The two sides of the network keep swapping opinions"
+    # Agents of one side and of one camp have the two values in turn.
+    values = found.ends(law.mean[:, 0].tolist(), " and ") if len(law.mean) == 2 else None
+    if values is None:
+        return f"{sides}, and never agree."
+    opposite = ", and their opposites in the second camp" * bool(np.any(law.camp != law.camp[0]))
+    if law.std[0] > 0:
+        scatter = f", each with a standard deviation of about {significant(float(law.std[0]))}"
+        return f"{sides}: two values that depend on {found.random}, on average {values}{opposite}{scatter}, take turns."
+    return f"{sides}: {values}{opposite} take turns forever."
+
+
+def _disagreement(found: Findings) -> str:
+    kinds, apart, span = found.law.kinds, "Agents never agree completely: ", found.span_of_means()
+    if kinds & {Kind.WALKS, Kind.DRIFTS}:
+        moves = "at random, " if Kind.WALKS in kinds else ""
+        return f"{apart}some of them move {moves}ever further."
+    if Kind.FLUCTUATES in kinds:
+        return f"{apart}they keep moving at random{_on_average(span)}{_scatter(found)}."
+    if Kind.RANDOM_LIMIT in kinds:
+        return f"{apart}they end at values that depend on {found.random}{_on_average(span)}{_scatter(found)}."
+    if span is None or span.startswith("at"):
+        return f"{apart}differences between their public opinions remain."
+    return f"{apart}they end at different opinions, {span}."
+
+
+def _on_average(span: str | None) -> str:
+    return "" if span is None else f", on average {span}"
+
+
+def _scatter(found: Findings) -> str:
+    """Return the largest deviation, where it is known."""
+    return f", with standard deviations up to {significant(found.std)}" if 0 < found.std < math.inf else ""
+
+
+def _periodic(found: Findings) -> str:
+    length, span = len(found.law.mean), found.span_of_means()
+    steps = f"a cycle of {length:,} steps" if length > 1 else "a cycle"
+    average = "on average " * bool(found.chance)
+    within = "" if span is None else f", {average}{span}"
+    return f"Public opinions repeat {steps} forever{within}, and do not agree."
+
+
+def _clusters(found: Findings) -> str:
+    law = found.law
+    groups, span = np.unique(law.group).size, found.span_of_means()
+    agree = f"Agents agree within {groups:,} groups"
+    if law.kinds & {Kind.WALKS, Kind.DRIFTS}:
+        return f"{agree}, whose values move ever further apart."
+    within = ", which differ from each other" if span is None or span.startswith("at") else ""
+    if Kind.RANDOM_LIMIT in law.kinds:
+        return f"{agree}, which end at values that depend on {found.random}{_on_average(span)}{_scatter(found)}."
+    return f"{agree}{within or f', which end at different opinions, {span}'}."
+
+
+def _bipartite(found: Findings) -> str:
+    law, camps = found.law, "Agents agree within two camps, which hold opposite opinions"
+    size, std = float(np.abs(law.mean[0]).max()), float(law.std[0])
+    if law.kinds & {Kind.WALKS, Kind.FLUCTUATES, Kind.DRIFTS}:
+        return f"{camps} that keep moving{' at random' * (Kind.DRIFTS not in law.kinds)}."
+    if Kind.RANDOM_LIMIT in law.kinds:
+        ends = f": {found.number(-size, std)} and {found.number(size, std)}" if math.isfinite(size) else ""
+        return f"{camps} that depend on {found.random}{ends}."
+    ends = found.ends([-size, size], " and ")
+    return f"{camps}." if ends is None else f"{camps}: {ends}."
+
+
+def _neutral(found: Findings) -> str:
+    return "Distrust cancels all opinions: every agent comes to 0."
+
+
+def _random_walk(found: Findings) -> str:
+    agree = "Agents agree with each other, and their common opinion"
+    if Kind.DRIFTS in found.law.kinds:
+        return f"{agree} drifts ever further, in a direction that {found.random} has drawn once."
+    return f"{agree} keeps moving at random, without bound."
+
+
+def _unknown(found: Findings) -> str:
+    return "What becomes of the opinions in the long run is not known."
+
+
+_SENTENCES: Mapping[Outcome, Callable[[Findings], str]] = {
+    Outcome.CONSENSUS: _consensus,
+    Outcome.BIASED_CONSENSUS: _biased,
+    Outcome.OSCILLATION: _oscillation,
+    Outcome.DISAGREEMENT: _disagreement,
+    Outcome.CLUSTERS: _clusters,
+    Outcome.BIPARTITE: _bipartite,
+    Outcome.NEUTRAL: _neutral,
+    Outcome.PERIODIC: _periodic,
+    Outcome.RANDOM_WALK: _random_walk,
+    Outcome.UNKNOWN: _unknown,
+}
