@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import product
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
+from peerpressure.plotting import draw
+from peerpressure.report.pictures import settled
+from peerpressure.report.store import from_csv, to_csv
 from tests.plotting.extension_samples import continuous_samples, temporal_samples, timescale_samples
 
 V = 0.5
@@ -42,6 +47,18 @@ def sample_tables() -> dict[str, pd.DataFrame]:
     further = (timescale_samples(), temporal_samples(), continuous_samples())
     tables = {name: table for part in parts + further for name, table in part.items()}
     return tables | {"audit": sample_audit(), "audit_seeds": sample_seeds()}
+
+
+@cache
+def tables_read() -> dict[str, pd.DataFrame]:
+    """Return the samples as the report reads them: from CSV."""
+    return {name: from_csv(to_csv(table)) for name, table in sample_tables().items()}
+
+
+@cache
+def sample_figure(name: str) -> Figure:
+    """Return a figure of these tables, drawn once for all tests that look at it and change nothing."""
+    return settled(draw(name, tables_read()))
 
 
 def _convergence() -> dict[str, pd.DataFrame]:

@@ -18,7 +18,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
 from peerpressure.plotting import FIGURES, _convergence, draw, network, save, style
-from tests.plotting.samples import V, sample_tables
+from tests.plotting.samples import V, sample_figure, sample_tables
 
 
 @pytest.fixture(scope="module")
@@ -73,8 +73,8 @@ def contrast(colour: Any) -> float:
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_lines_and_words_have_contrast_and_legends_have_samples(name: str, tables: dict[str, pd.DataFrame]) -> None:
-    for axes in draw(name, tables).axes:
+def test_lines_and_words_have_contrast_and_legends_have_samples(name: str) -> None:
+    for axes in sample_figure(name).axes:
         shown: list[Any] = [*axes.lines, *axes.texts, *legend_texts(axes)]
         for item in shown:
             assert contrast(item.get_color()) >= 3
@@ -87,8 +87,8 @@ def test_lines_and_words_have_contrast_and_legends_have_samples(name: str, table
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_no_text_is_cut_or_covers_another(name: str, tables: dict[str, pd.DataFrame]) -> None:
-    figure = draw(name, tables)
+def test_no_text_is_cut_or_covers_another(name: str) -> None:
+    figure = sample_figure(name)
     figure.draw_without_rendering()
     page = figure.bbox
     for axes in figure.axes:

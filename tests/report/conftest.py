@@ -7,31 +7,22 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from peerpressure.plotting import ANIMATIONS, FIGURES, draw
-from peerpressure.report.html import Image
+from peerpressure.plotting import ANIMATIONS, FIGURES
 from peerpressure.report.pictures import image, moving_image
-from peerpressure.report.store import from_csv, to_csv
 from peerpressure.reproduction._page import Provenance, page
-from tests.plotting.samples import sample_tables
+from tests.plotting.samples import sample_figure, tables_read
 
 
 @pytest.fixture(scope="session")
 def tables() -> dict[str, pd.DataFrame]:
     """As the report reads them: from CSV."""
-    return {name: from_csv(to_csv(table)) for name, table in sample_tables().items()}
-
-
-def picture(name: str, tables: dict[str, pd.DataFrame]) -> Image:
-    """A figure without its layout, which takes most of the time and is tested with the figures."""
-    figure = draw(name, tables)
-    figure.set_layout_engine("none")
-    return image(figure)
+    return tables_read()
 
 
 @pytest.fixture(scope="session")
 def report(tables: dict[str, pd.DataFrame], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page with all its figures."""
-    pictures = {name: picture(name, tables) for name in FIGURES}
+    pictures = {name: image(sample_figure(name)) for name in FIGURES}
     moving = {
         name: moving_image(animate(*(tables[table] for table in FIGURES[name][1])))
         for name, animate in ANIMATIONS.items()
