@@ -1,4 +1,4 @@
-# Two commands matter: `make paper` and `make test`. Each makes its own environment first.
+# Three commands matter: `make paper`, `make check` and `make test`. Each makes its own environment first.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -15,19 +15,23 @@ PARALLEL := --numprocesses $(JOBS) --dist loadfile
 unexport PYTHONDONTWRITEBYTECODE
 MINUTES ?= 15
 CASES ?= 1000
+COUNT ?= 60
 SEED ?= 1
 
-.PHONY: help paper explore test kernels lint types tests lowest coverage search truth browser bench docs pictures constraints clean
+.PHONY: help paper explore check test kernels lint types tests fast durations lowest coverage search truth mutations browser bench docs pictures constraints clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make paper        run the paper's experiments and write their figures to build/paper"
 	@echo "make explore      open the model in the browser"
+	@echo "make check        lint, types and the fast tests, in about a minute"
 	@echo "make test         lint, types, tests and doctests"
 	@echo "make lowest       run the tests with the oldest versions of all dependencies"
 	@echo "make coverage     run the tests and print how many lines they cover"
 	@echo "make search       search for counterexamples to the tested properties, MINUTES=15 long"
 	@echo "make truth        compare verdicts on CASES=1000 random models with long exact recursions"
+	@echo "make mutations    make COUNT=60 mistakes in a copy of the package, and count those that tests notice"
+	@echo "make durations    record which tests are slow, after many have changed"
 	@echo "make bench        measure speed against the alternatives and the hardware's bound"
 	@echo "make docs         build the documentation into build/docs"
 	@echo "make pictures     draw and take the pictures of the documentation"
@@ -39,6 +43,10 @@ paper: $(VENV)/.ready-base
 
 explore: $(VENV)/.ready-base
 	$(BIN)/peerpressure explore
+
+# While a change is made: the tests below 0.03 s, which are more than half of them, beside the check of types.
+check: $(VENV)/.ready-test $(VENV)/.ready-js
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target fast lint types
 
 # Types are checked on one core. On the other one kernels are compiled, which each process of tests would do for itself.
 test: $(VENV)/.ready-test $(VENV)/.ready-js
@@ -59,6 +67,13 @@ types: $(VENV)/.ready-test $(VENV)/.ready-js
 
 tests: $(VENV)/.ready-test browser
 	$(BIN)/pytest $(PARALLEL)
+
+# Which tests are fast is recorded in tests/durations.json; those that have become slow are named at the end.
+fast: $(VENV)/.ready-test
+	$(BIN)/pytest --fast --durations 5 --durations-min 0.5
+
+durations: $(VENV)/.ready-test browser kernels
+	$(BIN)/pytest $(PARALLEL) --record-durations
 
 # The oldest versions that pyproject.toml allows, in an environment of its own, with compiled kernels of its own.
 lowest: $(VENV)/.python browser
@@ -81,6 +96,10 @@ search: $(VENV)/.ready-test
 truth: $(VENV)/.ready-test
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.truth --cases $(CASES) --seed $(SEED)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.truth --combinations 400 --seed $(SEED)
+
+# Small mistakes, one at a time, and the tests near each: what no test notices is printed.
+mutations: $(VENV)/.ready-test
+	$(BIN)/python -m tests.mutations --count $(COUNT) --seed $(SEED)
 
 # The browser tests need Chromium. It is no Python package, so it is installed only where that takes no password.
 browser:

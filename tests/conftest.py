@@ -1,4 +1,4 @@
-"""How properties are searched, and one browser for all tests that need one.
+"""How properties are searched, which tests run where and when, and one browser for all tests that need one.
 
 Only one Playwright can be at work in a process.
 """
@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+
+from tests import durations
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -34,29 +36,24 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-# Folders and files that take longest, in this order: a worker that began one of them last would work alone at the end.
-# One worker waits for browsers while the other one computes.
-LONGEST = (
-    "tests/explorer/test_page",
-    "tests/reproduction",
-    "tests/report",
-    "tests/truth",
-    "tests/engine",
-    "tests/explorer",
-    "tests/test_documentation.py",
-    "tests/cli",
-    "tests/plotting",
-    "tests/",
-)
+TAKEN: dict[str, float] = {}  # seconds, by test
 
-# Files that share what takes longer to make than to test: the report, and pages in a browser.
-TOGETHER = ("tests/report/", "tests/explorer/test_page")
+# Files that share what takes longer to make than to test, each beginning with one of these: pages in a browser, and
+# the report with its figures.
+TOGETHER = (("tests/explorer/test_page",), ("tests/report/", "tests/plotting/test_figures"))
 
 
 def group_of(nodeid: str) -> str:
     """Return what one worker runs as a whole: the tests of a file share what is made for them."""
     file = nodeid.partition("::")[0]
-    return next((name for name in TOGETHER if file.startswith(name)), file)
+    return next((names[0] for names in TOGETHER if file.startswith(names)), file)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options of `make check` and `make durations`."""
+    group = parser.getgroup("durations")
+    group.addoption("--fast", action="store_true", help="leave out tests that were recorded as slow")
+    group.addoption("--record-durations", action="store_true", help="record how long these tests take")
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -71,10 +68,30 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the longest, where several workers share the tests."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what is slow if asked for, and begin with the longest group where several workers share the tests."""
+    known = durations.recorded()
+    if config.getoption("--fast"):
+        slow = [item for item in items if durations.is_slow(item.nodeid, known)]
+        config.hook.pytest_deselected(items=slow)
+        items[:] = [item for item in items if not durations.is_slow(item.nodeid, known)]
     if "PYTEST_XDIST_WORKER" in os.environ:
-        items.sort(key=lambda item: [not item.nodeid.startswith(name) for name in LONGEST])
+        # A worker that began with a long one last would work alone at the end.
+        seconds: dict[str, float] = {}
+        for file in {item.nodeid.partition("::")[0] for item in items}:
+            seconds[group_of(file)] = seconds.get(group_of(file), 0) + durations.seconds_of(file, known)
+        items.sort(key=lambda item: (-seconds[group_of(item.nodeid)], group_of(item.nodeid)))
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Add up how long each test takes, with what is made and cleared away for it."""
+    TAKEN[report.nodeid] = TAKEN.get(report.nodeid, 0) + report.duration
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """Record durations where tests have passed; workers have told the process that started them."""
+    if session.config.getoption("--record-durations") and not exitstatus and "PYTEST_XDIST_WORKER" not in os.environ:
+        durations.record(durations.updated(durations.recorded(), TAKEN))
 
 
 @pytest.fixture(scope="session")
