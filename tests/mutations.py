@@ -2,7 +2,7 @@
 
 Small mistakes are made in a copy of the package, one at a time, and the tests nearest to each are run: those named for
 the module, its own examples, those that import it, and those that mention what it defines. A mistake that no test
-notices is printed. The same seed makes the same mistakes in the same sources, so two states of the tests can be compared.
+notices is printed. The same seed makes the same mistakes in the same sources, so states of the tests can be compared.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ import pytest
 import peerpressure
 from peerpressure import Frozen, progress
 from peerpressure.cli import warmup
+from peerpressure.explorer.shapes import shape_of
 from tests.cli.calling import SMALL, process, run
 
 Captured = pytest.CaptureFixture[str]
@@ -104,7 +105,7 @@ def test_compilation_is_announced_and_loading_is_not() -> None:
 
 def test_warmup_has_a_run_of_every_kind(monkeypatch: pytest.MonkeyPatch) -> None:
     names = [name for name, _ in warmup._jobs()]
-    assert len(names) == len(set(names)) == 4 * (len(warmup.KINDS) + 2) + 1
+    assert len(names) == len(set(names)) == 4 * (len(warmup.KINDS) + 2) + 2
     # Other tests compile these kinds when they need them, so that the runs are only looked at here.
     asked: list[Any] = []
     monkeypatch.setattr(peerpressure, "simulate", lambda system, *_, **__: asked.append(system))
@@ -121,6 +122,14 @@ def test_warmup_has_a_run_of_every_kind(monkeypatch: pytest.MonkeyPatch) -> None
     assert isinstance(frozen.noise.temporal, Frozen)
     assert continuous.path_method == "taylor"
     assert recorded.activation.kind == "table"
+
+
+def test_warmup_draws_networks_that_have_no_shape_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[peerpressure.Network] = []
+    monkeypatch.setattr("peerpressure.explorer.layout.drawing", drawn.append)
+    warmup._draw()
+    assert [network.directed for network in drawn] == [False, True]
+    assert all(shape_of(network) is None for network in drawn)
 
 
 def test_a_line_of_stages_announces_compilation(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -64,6 +64,7 @@ def _jobs() -> Iterator[tuple[str, Callable[[], object]]]:
             yield f"laws of noise, {what}", partial(_compile_laws, dtype, wide=replicates > 1)
             yield f"agents shared by threads, {what}", partial(_share, replicates, dtype)
     yield "large networks", _compile_large
+    yield "drawings of networks", _draw
 
 
 def _simulate(kind: str, replicates: int, dtype: np.dtype[Any]) -> None:
@@ -99,13 +100,12 @@ def _compile_laws(dtype: np.dtype[Any], *, wide: bool) -> None:
 
 
 def _compile_large() -> None:
-    """Compile what only large networks need: sums over threads and in blocks, generators, windows, drawing."""
+    """Compile what only large networks need: sums over threads and in blocks, generators, windows."""
     import numpy as np
 
     from peerpressure.engine.arguments import reduce_summaries
     from peerpressure.engine.blocking import NeighbourSums, blocks_of
-    from peerpressure.explorer.layout import drawing
-    from peerpressure.networks import TemporalNetwork, barabasi_albert, cycle, joint_connectivity
+    from peerpressure.networks import TemporalNetwork, barabasi_albert, joint_connectivity
     from peerpressure.networks._generators import INTERPRETED
 
     reduce_summaries(np.zeros((1, 1, 3)), np.int64(0), 1, np.zeros((1, 3, 1)))
@@ -116,4 +116,12 @@ def _compile_large() -> None:
         sums.spread(np.zeros(network.n, dtype), 0, network.n)
         sums.collect(0, network.n)
     joint_connectivity(TemporalNetwork.from_snapshots([network, network]), window=1)
-    drawing(cycle(5))
+
+
+def _draw() -> None:
+    """Draw networks without a well-known shape, which takes no kernel: one with and one without directions."""
+    from peerpressure.explorer.layout import drawing
+    from peerpressure.networks import barabasi_albert, followers
+
+    for network in (barabasi_albert(9, 2, seed=1), followers(9, 2, seed=1)):
+        drawing(network)
