@@ -1,0 +1,342 @@
+r"""The likelihood of a record given its first row, with hidden opinions integrated out.
+
+Given the hidden opinions x at the first scored step, each answer is one equation of its agent,
+
+    u_t = y_t + ρ_t (d y_t − A y_{t−1})/s − k_{t−1} = π_{t−1} x + σ ε_t,
+
+with the Jacobian Π(1 + ρ_t d/s). k and π come from adaptation: k_t = k_{t−1} + η (y_t − k_{t−1}) and
+π_t = (1 − η) π_{t−1}. There are as many unknown x as agents, and their maximum likelihood would bias the parameters
+ψ = (ρ, η) that all agents share, by a share of 1/T [1]_. Two likelihoods are free of this.
+
+The integrated likelihood has the law x | y₁ ~ N(α + β y₁ + γ · mean of the neighbours' y₁, λσ²) [2]_. Without γ,
+friends who think alike to begin with would be taken for friends who influence one another. It is a density of the
+answers, and so models of any kind can be compared by it. Of many rows, little depends on this law. Of few, much does,
+and under pressure it is not quite true: the first row is itself a mixture of opinions, in proportions that depend on
+the degree of an agent and on neighbours at every distance, while α, β and γ are common to all. This draws ρ towards 0.
+
+The within likelihood has no law of x at all. It takes from each agent only the deviations from its own level. The
+score of this part has a bias that is a function of ψ and the network alone,
+
+    b(ψ) = Σ_i Σ_t π_t ∂_ψ u_t[i, i] / Σ_t π_t²,
+
+where u_t[i, i] is the response of u_t of agent i to x_i. Subtracting its integral B along the ray from 0 to ψ leaves an
+unbiased score, whatever x has to do with the first row, with friendships or with the start [3]_, [4]_. Parameters of
+short records are estimated by it. Of few agents it does not bound the common scale of opinions, pressure and noise.
+
+References
+----------
+.. [1] J. Neyman and E. L. Scott (1948), Consistent estimates based on partially consistent observations. Econometrica.
+.. [2] J. M. Wooldridge (2005), Simple solutions to the initial conditions problem. Journal of Applied Econometrics 20.
+.. [3] T. Lancaster (2002), Orthogonal parameters and panel data. Review of Economic Studies 69.
+.. [4] M. Arellano and S. Bonhomme (2009), Robust priors in nonlinear panel data models. Econometrica 77.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple, final
+
+import numpy as np
+from scipy import linalg, optimize
+
+from peerpressure.adaptation import Adaptation
+from peerpressure.errors import InvalidInputError, message
+from peerpressure.model import Model
+from peerpressure.networks import Network
+from peerpressure.noise import Gaussian
+from peerpressure.progress import checkpoint
+from peerpressure.recovery._kalman import run_filter
+from peerpressure.recovery._observation import Outputs, outputs_of
+from peerpressure.recovery._panel import Panel
+from peerpressure.schedules import Table
+from peerpressure.step import Array
+from peerpressure.trajectory import State, Trajectory
+
+_LOG_TWO_PI = float(np.log(2 * np.pi))
+# Residuals below this part of the answers are rounding errors.
+_NOISELESS = 1e-12
+# Points of the integral of b along the ray; in the logarithm of the pressure it is smooth.
+_NODES = 8
+# Responses to every opinion are followed up to so many numbers at a node, and to random combinations beyond.
+_RESPONSES = 300_000
+_FEWEST_PROBES = 4
+# Variance of hidden opinions, in units of that of the noise, that is searched through.
+_LOG_SPREADS = (-12.0, 12.0)
+
+
+class Dynamics(NamedTuple):
+    """The shared parameters: ρ (T,) at each scored row, and the rates η (T, n) of adaptation, None for none."""
+
+    rho: Array
+    rate: Array | None = None
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """What a record says of x and σ at given shared parameters.
+
+    These are x̂ = ``opinions`` (n,), their ``information`` at σ = 1, (n,) or (n, n), the sum of squares ``rss`` about
+    them, the log Jacobian ``log_scale``, and the number of answers ``count``. ``rank`` of the opinions have
+    information, with log determinant ``log_det``.
+    """
+
+    opinions: Array
+    information: Array
+    rss: float
+    log_scale: float
+    count: int
+    rank: int
+    log_det: float
+
+    @property
+    def freedom(self) -> int:
+        """Degrees of freedom of the noise."""
+        return self.count - self.rank
+
+    @property
+    def variance(self) -> float:
+        """Estimate of σ², which hidden opinions do not bias."""
+        return self.rss / self.freedom
+
+    @property
+    def height(self) -> float:
+        """The log-likelihood of the deviations of agents from their own level, at its maximum in σ."""
+        deviations = -0.5 * self.freedom * (_LOG_TWO_PI + np.log(self.variance) + 1)
+        return float(self.log_scale + deviations - 0.5 * self.log_det)
+
+
+def sums_of(panel: Panel, dynamics: Dynamics) -> Sums:
+    """Return the sums of a record: in closed form where it is complete, and by the Kalman filter elsewhere."""
+    checkpoint()
+    if not panel.is_complete:
+        return _filtered(panel, dynamics)
+    u, share = own_series(panel, dynamics)
+    information = np.square(share).sum(axis=0)
+    opinions = (share * u).sum(axis=0) / information
+    rss = float(np.square(u - share * opinions).sum())
+    _refuse_noiseless(rss, float(np.square(panel.rows[1:]).sum()))
+    log_scale = float(np.log1p(dynamics.rho[:, None] * panel.slope).sum())
+    return Sums(opinions, information, rss, log_scale, panel.count, panel.n, float(np.log(information).sum()))
+
+
+def own_series(panel: Panel, dynamics: Dynamics) -> tuple[Array, Array]:
+    """Return u_t and π_{t−1} of every agent, (T, n)."""
+    u = panel.rows[1:] + dynamics.rho[:, None] * panel.coupling
+    share = np.ones_like(u)
+    if dynamics.rate is not None:
+        adopted = np.zeros(panel.n)
+        for row in range(panel.length):
+            u[row] -= adopted
+            adopted = adopted + dynamics.rate[row] * (panel.rows[row + 1] - adopted)
+            share[row + 1 :] *= 1 - dynamics.rate[row]
+    return u, share
+
+
+def _refuse_noiseless(rss: float, size: float) -> None:
+    if rss <= _NOISELESS**2 * size:
+        rule = "answers must have noise"
+        remedy = "hidden opinions follow exactly: use recover with the method 'innovations'"
+        raise InvalidInputError(message(rule, got="answers that a model explains without any", remedy=remedy))
+
+
+# Records with gaps: each answer that is there becomes an equation v = slope · x + noise by the Kalman filter.
+
+
+def conditional_model(panel: Panel, dynamics: Dynamics, std: float = 1.0) -> Model:
+    """Return the model whose step 0 is the first row of a record, and whose steps 1, 2, … are the scored rows.
+
+    Hidden opinions are 0: they are what a filter estimates.
+    """
+    if not isinstance(panel.network, Network):
+        rule = "a record with gaps needs a network that does not change"
+        remedy = "pass network.aggregate(), or a record without gaps"
+        raise InvalidInputError(message(rule, got=repr(panel.network)[:80], remedy=remedy))
+    adaptation = None
+    if dynamics.rate is not None and dynamics.rate.any():
+        pace = dynamics.rate.max(axis=1)
+        weight = dynamics.rate[int(np.argmax(pace))] / pace.max()
+        adaptation = Adaptation(Table(pace), weight)
+    return Model(
+        panel.network,
+        hidden=np.zeros(panel.n),
+        stubbornness=panel.stubbornness,
+        pressure=Table(dynamics.rho),
+        noise=Gaussian(std),
+        start=panel.filled[0],
+        adaptation=adaptation,
+    )
+
+
+def conditional_outputs(panel: Panel, model: Model) -> Outputs:
+    """Return the rows after the first as outputs of ``conditional_model``."""
+    return outputs_of(model, conditional_run(panel, model))
+
+
+def conditional_run(panel: Panel, model: Model) -> Trajectory:
+    """Return the rows after the first as a run of ``conditional_model``."""
+    states = panel.rows[None, 1:]
+    return Trajectory(
+        model=model,
+        seed=-1,
+        replicates=np.zeros(1, dtype=np.int64),
+        times=np.arange(1, panel.length + 1),
+        agents=np.arange(panel.n),
+        states=states,
+        minimum=None,
+        maximum=None,
+        mean=None,
+        final=State(panel.length, states[:, -1]),
+    )
+
+
+def _filtered(panel: Panel, dynamics: Dynamics) -> Sums:
+    model = conditional_model(panel, dynamics)
+    information, weighted = np.zeros((panel.n, panel.n)), np.zeros(panel.n)
+    squares = log_scale = 0.0
+    for step in run_filter(model, conditional_outputs(panel, model), None):
+        # The first answer of a latecomer moves the filter, but is given and not scored.
+        own = [c for c in step.corrections if step.t and panel.scored[step.t - 1, c.agent]]
+        if own:
+            scale = np.sqrt([c.variance for c in own])
+            slope = np.array([c.slope for c in own]) / scale[:, None]
+            value = np.array([c.constant[0] for c in own]) / scale
+            information += slope.T @ slope
+            weighted += slope.T @ value
+            squares, log_scale = squares + float(value @ value), log_scale - float(np.log(scale).sum())
+    eigenvalues, V = linalg.eigh(information)
+    known = eigenvalues > 1e-9 * eigenvalues[-1]
+    opinions = V[:, known] @ ((V[:, known].T @ weighted) / eigenvalues[known])
+    rss = max(squares - float(weighted @ opinions), 0.0)
+    _refuse_noiseless(rss, squares)
+    rank, log_det = int(known.sum()), float(np.log(eigenvalues[known]).sum())
+    return Sums(opinions, information, rss, log_scale, panel.count, rank, log_det)
+
+
+# The bias of the score, and its integral.
+
+
+def bias_correction(panel: Panel, dynamics: Dynamics) -> float:
+    """Return B(ψ), the integral of the bias of the score from 0 to the parameters.
+
+    Small records: from the responses of every answer to every opinion. Large ones: by Hutchinson's estimate of a trace,
+    from responses to random combinations of opinions, which are the same at every call.
+    """
+    rho, rate = dynamics.rho, dynamics.rate
+    top = float(np.log1p((rho[:, None] * panel.slope).max(initial=0.0)))
+    if not top and rate is None:
+        return 0.0
+    checkpoint()
+    x, weights = np.polynomial.legendre.leggauss(_NODES)
+    place, weights = (x + 1) / 2, weights / 2
+    # Equal steps of log(1 + ρd), in which the integrand varies slowly.
+    along = np.expm1(max(top, 1e-9) * place) / np.expm1(max(top, 1e-9))
+    speed = max(top, 1e-9) * np.exp(max(top, 1e-9) * place) / np.expm1(max(top, 1e-9))
+    bias, kept = _bias(panel, dynamics, along)
+    total = float((weights * speed * bias).sum())
+    # ½ log Σπ² is a part of the integral, and of the log determinant of the information.
+    return total - 0.5 * float(np.log(kept / panel.length).sum()) if rate is not None else total
+
+
+def _bias(panel: Panel, dynamics: Dynamics, along: Array) -> tuple[Array, Array]:
+    """Return the derivative of the correction at points of the ray, (m,), and Σπ² (n,) at its end."""
+    Z = _probes(panel)
+    n, m, p = panel.n, along.size, Z.shape[1]
+    s, w = along[None, :, None], (1 / panel.stubbornness)[:, None, None]
+    response, adopted, moved = np.zeros((n, m, p)), np.zeros((n, m, p)), np.zeros((n, m, p))
+    share, at_end = np.ones((n, m, 1)), np.ones(n)
+    bias, information, kept = np.zeros((n, m)), np.zeros((n, m)), np.zeros(n)
+    for row, rho in enumerate(dynamics.rho):
+        slope = panel.slope[row][:, None, None]
+        around = w * np.asarray(panel.adjacency(row + 1) @ response.reshape(n, -1)).reshape(n, m, p)
+        response = (share * Z[:, None] + adopted + rho * s * around) / (1 + rho * s * slope)
+        change = rho * (slope * response - around) - moved
+        bias += share[:, :, 0] * np.einsum("ip,imp->im", Z, change)
+        information += share[:, :, 0] ** 2
+        kept += at_end**2
+        if dynamics.rate is not None:
+            eta = dynamics.rate[row][:, None, None]
+            moved = moved * (1 - s * eta) + eta * (response - adopted)
+            adopted = adopted + s * eta * (response - adopted)
+            share, at_end = share * (1 - s * eta), at_end * (1 - dynamics.rate[row])
+    return (bias / information).sum(axis=0), kept
+
+
+def _probes(panel: Panel) -> Array:
+    """Return unit vectors, or random signs: columns z with Σ z zᵀ ≈ 1."""
+    count = max(_FEWEST_PROBES, _RESPONSES // (panel.n * panel.length))
+    if count >= panel.n:
+        return np.eye(panel.n)
+    signs = np.random.default_rng(panel.n).integers(0, 2, size=(panel.n, count))
+    return (2.0 * signs - 1.0) / np.sqrt(count)
+
+
+# The level of agents, given their first answers.
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Level:
+    """Hidden opinions given first answers: N(H c, λσ²), with the log-likelihood at the maximum of c, λ and σ."""
+
+    height: float
+    coefficients: Array
+    spread: float
+    variance: float
+    mean: Array
+
+    @property
+    def parameters(self) -> int:
+        """The number of shared parameters of this law: coefficients, λ and σ."""
+        return int(self.coefficients.size) + 2
+
+
+def level_of(sums: Sums, regressors: Array) -> Level:
+    """Return the law of hidden opinions given regressors (n, k), by maximum likelihood."""
+    # In the eigenvectors of the information opinions are estimated independently of one another.
+    if sums.information.ndim == 2:
+        J, V = linalg.eigh(sums.information)
+        x, H = V.T @ sums.opinions, V.T @ regressors
+    else:
+        J, x, H = sums.information, sums.opinions, regressors
+    J = np.maximum(J, 0.0)
+
+    def at(spread: float) -> Level:
+        root = np.sqrt(J / (1 + spread * J))
+        c = np.linalg.lstsq(root[:, None] * H, root * x, rcond=None)[0]
+        variance = (sums.rss + float(np.square(root * (x - H @ c)).sum())) / sums.count
+        height = sums.log_scale - 0.5 * sums.count * (_LOG_TWO_PI + np.log(variance) + 1)
+        return Level(float(height - 0.5 * np.log1p(spread * J).sum()), c, spread, variance, regressors @ c)
+
+    if np.ptp(J) <= 1e-12 * J[0]:
+        # With equal information, least squares and an analysis of variance give the maximum.
+        c = np.linalg.lstsq(H, x, rcond=None)[0]
+        ratio = J[0] * float(np.square(x - H @ c).mean()) / sums.variance
+        return at(max(ratio - 1, 0.0) / J[0])
+    best = optimize.minimize_scalar(lambda z: -at(float(np.exp(z))).height, bounds=_LOG_SPREADS, method="bounded")
+    return max((at(float(np.exp(best.x))), at(0.0)), key=lambda level: level.height)
+
+
+def posterior(sums: Sums, level: Level) -> tuple[Array, Array]:
+    """Return the mean and the standard deviation of each x, (n,), given the record."""
+    variance = sums.variance
+    if level.spread == 0:
+        return level.mean, np.zeros(level.mean.size)
+    prior = 1 / level.spread
+    if sums.information.ndim == 1:
+        precision = sums.information + prior
+        mean = (sums.information * sums.opinions + prior * level.mean) / precision
+        return mean, np.sqrt(variance / precision)
+    covariance = linalg.inv(sums.information + prior * np.eye(level.mean.size))
+    mean = covariance @ (sums.information @ sums.opinions + prior * level.mean)
+    return mean, np.sqrt(variance * np.diagonal(covariance))
+
+
+def integrated_height(panel: Panel, dynamics: Dynamics) -> float:
+    """Return the log-likelihood with the law of hidden opinions given first answers, at its maximum in that law."""
+    return level_of(sums_of(panel, dynamics), panel.regressors).height
+
+
+def within_height(panel: Panel, dynamics: Dynamics) -> float:
+    """Return the log-likelihood of the deviations of agents from their level, with a score that is not biased."""
+    return sums_of(panel, dynamics).height - bias_correction(panel, dynamics)

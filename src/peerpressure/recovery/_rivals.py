@@ -1,0 +1,691 @@
+"""Rival models of a record: each is fitted to the same answers, and returns its likelihood and its predictions.
+
+The family of the model has a course of peer pressure ρ_t, with or without adaptation. Rivals without hidden opinions
+are independent random walks, DeGroot's average of neighbours, and a vector autoregression. Walks and averages are
+models of the same family as well: with adaptation 1, the hidden opinion is the last answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import NamedTuple, Protocol, TypeAlias, final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import optimize, special
+
+from peerpressure.adaptation import Adaptation
+from peerpressure.errors import InvalidInputError, message
+from peerpressure.immutable import read_only
+from peerpressure.model import Model
+from peerpressure.networks import Network
+from peerpressure.noise import Gaussian
+from peerpressure.recovery._integrated_likelihood import (
+    Dynamics,
+    Level,
+    Sums,
+    conditional_model,
+    integrated_height,
+    level_of,
+    own_series,
+    posterior,
+    sums_of,
+    within_height,
+)
+from peerpressure.recovery._lasso import Autoregression, fit_autoregression
+from peerpressure.recovery._panel import Panel
+from peerpressure.schedules import Constant, Linear, Power, Schedule, Table
+from peerpressure.step import Array
+
+ADAPTING = "+adaptation"
+_LOG_TWO_PI = float(np.log(2 * np.pi))
+# Pressure times the mean degree over stubbornness: outside of these nothing of it, or of anything else, is seen.
+_WEAKEST, _STRONGEST = np.log(1e-5), np.log(1e5)
+# Logit of an adaptation rate; at the lower end it is 0.0001, and at the upper end 0.999.
+_SLOWEST, _FASTEST = -9.0, 7.0
+# Beyond ±3, pressure vanishes or dominates after a few steps, and data cannot resolve the exponent.
+_STEEPEST = 3.0
+# Up to so many scored rows, the law of hidden opinions given the first row matters, and parameters are estimated
+# without it.
+SHORT = 20
+# Points from which a search begins.
+_SEARCHES = 2
+# A rival with at most so many parameters has intervals of its likelihood; others those of the curvature.
+_PROFILED = 3
+
+
+Bounds: TypeAlias = tuple[tuple[float, float], ...]
+
+
+class Course(NamedTuple):
+    """A course of peer pressure: its names of parameters, its values, where to search, and its schedule."""
+
+    names: tuple[str, ...]
+    rho: Callable[[Array, Array], Array]
+    starts: Array
+    bounds: Bounds
+    values: Callable[[Array], Array]
+    schedule: Callable[[Array], Schedule]
+
+
+def courses(panel: Panel) -> dict[str, Course]:
+    """Return the courses of peer pressure by name that a record can tell apart."""
+    t = panel.steps[1:].astype(np.float64)
+    weight = float(panel.slope.mean()) or 1.0
+    middle = float(np.exp(np.log(t).mean()))
+    scales = np.linspace(-4.0, 4.0, 9)
+    reach = (_WEAKEST, _STRONGEST)
+    level = (reach, (-_STEEPEST, _STEEPEST))
+    made = {
+        "none": _none(),
+        "constant": Course(
+            ("pressure",),
+            lambda z, t: np.full(t.size, np.exp(z[0]) / weight),
+            scales[:, None],
+            (reach,),
+            lambda z: np.exp(z) / weight,
+            lambda z: Constant(float(np.exp(z[0]) / weight)),
+        ),
+        "linear": Course(
+            ("slope",),
+            lambda z, t: np.exp(z[0]) / (weight * middle) * t,
+            scales[:, None],
+            (reach,),
+            lambda z: np.exp(z) / (weight * middle),
+            lambda z: Linear(float(np.exp(z[0]) / (weight * middle))),
+        ),
+        "power": Course(
+            ("scale", "exponent"),
+            lambda z, t: np.exp(z[0]) / weight * (t / middle) ** z[1],
+            np.array([(c, p) for c in scales[::2] for p in (-0.5, 0.0, 0.5, 1.0, 1.5)]),
+            level,
+            lambda z: np.array([np.exp(z[0]) / weight * middle ** -z[1], z[1]]),
+            lambda z: Power(float(z[1]), float(np.exp(z[0]) / weight * middle ** -z[1])),
+        ),
+    }
+    edges = piece_starts(panel.steps[1:])
+    if edges.size > 1:
+        made["pieces"] = _pieces(panel, edges, weight)
+    # With two scored rows, two parameters are a level for each row, which the pieces are already.
+    if panel.length < 3:
+        made.pop("power")
+    return made
+
+
+def _none() -> Course:
+    return Course(
+        (), lambda z, t: np.zeros(t.size), np.zeros((1, 0)), (), lambda z: np.zeros(0), lambda z: Constant(0.0)
+    )
+
+
+def _pieces(panel: Panel, edges: NDArray[np.int64], weight: float) -> Course:
+    piece = np.searchsorted(edges, panel.steps[1:], side="right") - 1
+    starts = np.array([c + p * np.log(edges / edges[0]) for c in np.linspace(-4, 3, 6) for p in (0.0, 0.5, 1.0)])
+
+    def table(z: Array) -> Schedule:
+        # Steps before the first scored one have the pressure of its piece.
+        before = np.full(int(panel.steps[1]) - 1, np.exp(z[0]) / weight)
+        return Table(np.concatenate([before, np.exp(z)[piece] / weight]))
+
+    return Course(
+        tuple(f"pressure from step {edge}" for edge in edges),
+        lambda z, t: np.exp(z)[piece] / weight,
+        np.clip(starts, _WEAKEST, _STRONGEST),
+        ((_WEAKEST, _STRONGEST),) * edges.size,
+        lambda z: np.exp(z) / weight,
+        table,
+    )
+
+
+def piece_starts(steps: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the first steps of pieces of time, each twice as long as the one before."""
+    first, last = int(steps[0]), int(steps[-1])
+    powers = 2 ** np.arange(63)
+    inside = powers[(powers > first) & (powers <= last)]
+    # A last piece of one row among many would have a level of its own that one row determines.
+    if inside.size and last - inside[-1] + 1 < min(3, steps.size // 2):
+        inside = inside[:-1]
+    return np.concatenate([[first], inside]).astype(np.int64)
+
+
+@final
+@read_only
+@dataclass(frozen=True, eq=False)
+class ParameterTable:
+    """Parameters of one rival: estimates, standard errors, and ends of intervals, all of shape (k,)."""
+
+    names: tuple[str, ...]
+    value: Array
+    std: Array
+    low: Array
+    high: Array
+
+
+class FittedRival(Protocol):
+    """What a fitted rival has in common with all others."""
+
+    name: str
+    k: int
+    log_likelihood: float
+    bic: float
+
+    @property
+    def uses_network(self) -> bool:
+        """Whether agents respond to their neighbours along the network."""
+        ...
+
+    def predictions(self, panel: Panel) -> Array:
+        """Return the answers predicted one step ahead, (T, n)."""
+        ...
+
+
+class Reported(NamedTuple):
+    """The estimates that are reported: coordinates, the log-likelihood whose maximum they are, and its height."""
+
+    z: Array
+    likelihood: Callable[[Array], float]
+    height: float
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class FamilyFit:
+    """A fitted model of the family: a course of peer pressure, with or without adaptation.
+
+    ``z`` and ``log_likelihood`` are the maximum of the integrated likelihood, by which models are compared; what is
+    reported of a short record comes from the within likelihood.
+    """
+
+    name: str
+    panel: Panel = field(repr=False)
+    course: Course = field(repr=False)
+    adapts: bool
+    z: Array
+    log_likelihood: float
+    k: int
+    given: Model | None = None
+
+    @property
+    def bic(self) -> float:
+        """Schwarz's criterion on the scored answers."""
+        return self.k * float(np.log(self.panel.count)) - 2 * self.log_likelihood
+
+    @property
+    def uses_network(self) -> bool:
+        """Whether peer pressure is positive."""
+        return bool(self.dynamics.rho.any())
+
+    @cached_property
+    def dynamics(self) -> Dynamics:
+        """The shared parameters."""
+        return self.dynamics_at(self.reported.z)
+
+    @cached_property
+    def reported(self) -> Reported:
+        """The estimates of a short record by the within likelihood where that bounds them, else the integrated one."""
+        usual = Reported(self.z, self.integrated, self.log_likelihood)
+        if not 0 < self.z.size <= _PROFILED or self.panel.length > SHORT:
+            return usual
+        z, height = _climb(self.within, self.z, self.bounds)
+        free = all(low < value < high - 1 for value, (low, high) in zip(z, self.bounds, strict=True))
+        # Without pressure nothing bounds its logarithm from below, which is as it should be.
+        return Reported(z, self.within, height) if free or self._vanishes(z) else usual
+
+    def _vanishes(self, z: Array) -> bool:
+        return bool(self.course.names) and z[0] <= self.bounds[0][0]
+
+    def integrated(self, z: Array) -> float:
+        """Return the integrated log-likelihood."""
+        return integrated_height(self.panel, self.dynamics_at(z))
+
+    def within(self, z: Array) -> float:
+        """Return the within log-likelihood."""
+        return within_height(self.panel, self.dynamics_at(z))
+
+    def dynamics_at(self, z: Array) -> Dynamics:
+        """Return the shared parameters at coordinates."""
+        if self.given is not None:
+            return given_dynamics(self.panel, self.given)
+        t = self.panel.steps[1:].astype(np.float64)
+        rate = np.full((t.size, self.panel.n), special.expit(z[-1])) if self.adapts else None
+        return Dynamics(self.course.rho(z, t), rate)
+
+    @cached_property
+    def sums(self) -> Sums:
+        """What the record says of hidden opinions and noise."""
+        return sums_of(self.panel, self.dynamics)
+
+    @property
+    def noise_std(self) -> float:
+        """Standard deviation of the noise."""
+        return float(np.sqrt(self.sums.variance))
+
+    @property
+    def rate(self) -> float:
+        """The rate of adaptation."""
+        return float(special.expit(self.reported.z[-1])) if self.adapts else 0.0
+
+    @cached_property
+    def level(self) -> Level:
+        """The law of hidden opinions given first answers, at the fitted parameters."""
+        return self._level(self.sums)
+
+    def _level(self, sums: Sums) -> Level:
+        H = self.panel.regressors
+        if self.uses_network:
+            # A first row at rest under this pressure would show the opinions y₁ + ρ (d y₁ − A y₁)/s.
+            pull = self.panel.slope[0] * (self.panel.first - self.panel.neighbours_first)
+            H = np.column_stack([H, pull])
+        return level_of(sums, H)
+
+    @cached_property
+    def covariance(self) -> Array:
+        """Covariance of the coordinates, from the curvature of the likelihood; ∞ where that is flat."""
+        z, likelihood, _ = self.reported
+        return _inverse(-_hessian(likelihood, z)) if z.size else np.zeros((0, 0))
+
+    def _opinions_at(self, z: Array) -> Array:
+        """Return the hidden opinions after the last row, (n,), for these parameters."""
+        dynamics = self.dynamics_at(z)
+        sums = sums_of(self.panel, dynamics)
+        return self._current(dynamics, posterior(sums, self._level(sums))[0])
+
+    def _current(self, dynamics: Dynamics, x: Array) -> Array:
+        """Return the hidden opinions after the last row from those before the first scored one."""
+        for row, eta in enumerate(() if dynamics.rate is None else dynamics.rate):
+            x = x + eta * (self.panel.filled[row + 1] - x)
+        return x
+
+    @cached_property
+    def opinions(self) -> tuple[Array, Array]:
+        """The hidden opinions after the last row and their standard errors, (n,) each."""
+        value, std = posterior(self.sums, self.level)
+        left = 1.0 if self.dynamics.rate is None else np.prod(1 - self.dynamics.rate, axis=0)
+        variance = np.square(left * std)
+        if self.reported.z.size:
+            slopes = _slopes(self._opinions_at, self.reported.z)
+            spread = np.where(np.isfinite(self.covariance), self.covariance, 0.0)
+            variance = variance + np.einsum("ki,kl,li->i", slopes, spread, slopes)
+        return self._current(self.dynamics, value), np.sqrt(np.maximum(variance, 0.0))
+
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """The names of the parameters, one for each coordinate."""
+        return self.course.names + ("adaptation",) * self.adapts
+
+    @cached_property
+    def parameters(self) -> ParameterTable:
+        """The parameters with intervals of their likelihood, on the scale of the model."""
+        z = self.reported.z
+        if not z.size:
+            nothing = np.zeros(0)
+            return ParameterTable((), nothing, nothing, nothing, nothing)
+        std = np.sqrt(np.maximum(np.diagonal(self.covariance), 0.0))
+        ends = np.array([self._interval(place, float(std[place])) for place in range(z.size)])
+        low, high = (self._legal(side, ends[:, side]) for side in (0, 1))
+        value, slopes = self._values(z), np.diagonal(_slopes(self._values, z))
+        return ParameterTable(self.parameter_names, value, np.abs(slopes) * std, low, high)
+
+    def _values(self, z: Array) -> Array:
+        own = self.course.values(z[: len(self.course.names)])
+        return np.append(own, special.expit(z[-1])) if self.adapts else np.asarray(own)
+
+    def _legal(self, side: int, ends: Array) -> Array:
+        """Return ends of intervals on the scale of the model; an end of the search range is one of the legal range."""
+        z = self.reported.z
+        shown = np.array([self._values(_with(z, k, end))[k] for k, end in enumerate(ends)])
+        for k, name in enumerate(self.parameter_names):
+            if side == 0 and ends[k] <= self.bounds[k][0]:
+                shown[k] = -np.inf if name == "exponent" else 0.0
+            if side == 1 and ends[k] >= self.bounds[k][1]:
+                shown[k] = 1.0 if name == "adaptation" else np.inf
+        return shown
+
+    @property
+    def bounds(self) -> Bounds:
+        """The range of each coordinate that is searched."""
+        return self.course.bounds + ((_SLOWEST, _FASTEST),) * self.adapts
+
+    def _interval(self, place: int, std: float, level: float = 0.95) -> tuple[float, float]:
+        drop = 0.5 * float(special.chdtri(1, 1 - level))
+        (low, high), (z, _, height) = self.bounds[place], self.reported
+        if z.size > _PROFILED or (z.size > 1 and not self.panel.is_complete):
+            half = np.sqrt(2 * drop) * std
+            return max(low, z[place] - half), min(high, z[place] + half)
+
+        def fall(value: float) -> float:
+            return height - self._profile(place, value) - drop
+
+        return _end(fall, float(z[place]), low, std), _end(fall, float(z[place]), high, std)
+
+    def _profile(self, place: int, value: float) -> float:
+        """Return the height of the likelihood with one coordinate given."""
+        z, likelihood, _ = self.reported
+        others = [k for k in range(z.size) if k != place]
+
+        def height(rest: Array) -> float:
+            point = np.insert(rest, place, value)
+            return likelihood(point)
+
+        if not others:
+            return height(np.zeros(0))
+        return _climb(height, z[others], tuple(self.bounds[k] for k in others))[1]
+
+    def predictions(self, panel: Panel) -> Array:
+        """Return each answer as predicted from the rows before it, (T, n)."""
+        full = replace(panel, rows=panel.filled)
+        u, share = own_series(full, self.dynamics)
+        level, m = self.level, 1 + self.dynamics.rho[:, None] * full.slope
+        spread = max(level.spread, 1e-12)
+        information, total = np.full(panel.n, 1 / spread), level.mean / spread
+        out = np.empty_like(u)
+        for row in range(panel.length):
+            x = total / information
+            # u_t is linear in y_t with slope m, and is predicted to be π x.
+            out[row] = full.rows[row + 1] - (u[row] - share[row] * x) / m[row]
+            there = panel.scored[row]
+            information = information + there * share[row] ** 2
+            total = total + there * share[row] * u[row]
+        return out
+
+    @cached_property
+    def model(self) -> Model:
+        """The fitted model, whose steps are those of the record."""
+        x, rate, first = posterior(self.sums, self.level)[0], self.rate, self.panel.filled[0]
+        if self.given is not None:
+            return replace(self.given, hidden=x, noise=Gaussian(self.noise_std))
+        if rate and not self.panel.public_start:
+            # Opinions before the first row, which moved them once already.
+            x = (x - rate * first) / (1 - rate)
+        return Model(
+            self.panel.network,
+            hidden=x,
+            stubbornness=self.panel.stubbornness,
+            pressure=self.course.schedule(self.reported.z[: len(self.course.names)]),
+            noise=Gaussian(self.noise_std),
+            start=first if self.panel.public_start else "hidden",
+            adaptation=rate or None,
+        )
+
+    @property
+    def conditional(self) -> Model:
+        """The fitted model whose step 0 is the first row."""
+        made = conditional_model(self.panel, self.dynamics, self.noise_std)
+        return replace(made, hidden=posterior(self.sums, self.level)[0])
+
+
+def _with(z: Array, place: int, value: float) -> Array:
+    moved = z.copy()
+    moved[place] = value
+    return moved
+
+
+def _end(fall: Callable[[float], float], best: float, bound: float, std: float) -> float:
+    """Return where the likelihood has fallen, between the estimate and a bound; the bound if it never does."""
+    inner, step = best, max(min(2 * std, 1.0), 0.02) * np.sign(bound - best)
+    while step:
+        outer = inner + step
+        if (outer - bound) * np.sign(step) >= 0:
+            outer, step = bound, 0.0
+        if fall(outer) > 0:
+            return float(optimize.brentq(fall, inner, outer, xtol=1e-3))
+        inner, step = outer, 2 * step
+    return bound
+
+
+def _hessian(height: Callable[[Array], float], z: Array, h: float = 0.02) -> Array:
+    """Return the matrix of second differences."""
+    k, middle = z.size, height(z)
+    out, steps = np.empty((k, k)), h * np.eye(k)
+    up, down = ([height(z + sign * step) for step in steps] for sign in (1, -1))
+    for i in range(k):
+        out[i, i] = (up[i] + down[i] - 2 * middle) / h**2
+        for j in range(i):
+            both = height(z + steps[i] + steps[j]) + height(z - steps[i] - steps[j])
+            out[i, j] = out[j, i] = (both - up[i] - up[j] - down[i] - down[j] + 2 * middle) / (2 * h**2)
+    return out
+
+
+def _slopes(function: Callable[[Array], Array], z: Array, h: float = 1e-3) -> Array:
+    """Return the derivatives of values (n,) in each coordinate, (k, n)."""
+    return np.array([(function(z + step) - function(z - step)) / (2 * h) for step in h * np.eye(z.size)])
+
+
+def _inverse(information: Array) -> Array:
+    """Return the inverse of an information, with ∞ on the diagonal of directions that it does not bound."""
+    values, V = np.linalg.eigh(information)
+    good = values > 1e-6
+    inverse = (V[:, good] / values[good]) @ V[:, good].T
+    lost = np.square(V[:, ~good]).sum(axis=1) > 1e-6
+    inverse[lost, :] = inverse[:, lost] = 0.0
+    inverse[lost, lost] = np.inf
+    return np.asarray(inverse)
+
+
+def fit_family(panel: Panel, name: str, course: Course, *, adapts: bool) -> FamilyFit:
+    """Return the model of the family with the highest integrated likelihood."""
+    names = len(course.names)
+    k = panel.regressors.shape[1] + 2 + names + adapts
+    draft = FamilyFit(name, panel, course, adapts, np.zeros(0), -np.inf, k)
+    if names + adapts == 0:
+        return replace(draft, log_likelihood=integrated_height(panel, draft.dynamics_at(np.zeros(0))))
+    rates = (-6.0, -4.0, -3.0, -2.0, 0.0) if adapts else (np.nan,)
+    starts = np.array([[*point, *([rate] * adapts)] for point in course.starts for rate in rates])
+    if not panel.is_complete:
+        # Each evaluation runs a filter.
+        starts = starts[:: max(1, len(starts) // 12)]
+    heights = [draft.integrated(z) for z in starts]
+    found = [
+        _climb(draft.integrated, starts[place], draft.bounds) for place in np.argsort(heights)[: -1 - _SEARCHES : -1]
+    ]
+    z, height = max(found, key=lambda pair: pair[1])
+    return replace(draft, z=z, log_likelihood=height)
+
+
+def _climb(height: Callable[[Array], float], z: Array, bounds: Bounds) -> tuple[Array, float]:
+    """Return a maximum and its height."""
+    at = optimize.minimize(lambda point: -height(point), z, method="L-BFGS-B", bounds=bounds)
+    return np.asarray(at.x), -float(at.fun)
+
+
+# Models that a user gives.
+
+
+def given_dynamics(panel: Panel, model: Model) -> Dynamics:
+    """Return ρ and η of a model at the scored rows."""
+    t = panel.steps[1:]
+    rho = np.asarray(model.pressure(t), dtype=np.float64).reshape(-1)
+    if model.adaptation is None:
+        return Dynamics(rho)
+    return Dynamics(rho, np.array([model.adaptation.at(int(step), panel.n) for step in t]))
+
+
+def fit_given(panel: Panel, name: str, model: Model) -> FamilyFit:
+    """Return a given model with its own network, stubbornness, pressure and adaptation, and fitted noise."""
+    white = isinstance(model.noise, Gaussian) and not model.noise.autocorrelation and not np.ndim(model.noise.std)
+    if not white or model.activation is not None or model.network.labels != panel.network.labels:
+        rule = "a rival must be a Model of these agents, all of whom update, with white Gaussian noise of one size"
+        remedy = "compare other models by the log-likelihoods of diagnose_fit"
+        raise InvalidInputError(message(rule, got=repr(model)[:120], remedy=remedy))
+    network = model.network if model.temporal_network is None else model.temporal_network
+    own = replace(panel, network=network, stubbornness=model.s)
+    k = panel.regressors.shape[1] + 2
+    draft = FamilyFit(name, own, _none(), False, np.zeros(0), 0.0, k, model)
+    # The law of hidden opinions given first answers is that of all rivals, on the network of the comparison.
+    height = level_of(sums_of(own, draft.dynamics), panel.regressors).height
+    return replace(draft, log_likelihood=height)
+
+
+# Rivals without hidden opinions.
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class AverageFit:
+    """DeGroot's model, y_t = y_{t−1} + b (mean of neighbours − y_{t−1}) + noise; a random walk where b = 0."""
+
+    name: str
+    panel: Panel = field(repr=False)
+    weight: float
+    std: float
+    log_likelihood: float
+    k: int
+
+    @property
+    def bic(self) -> float:
+        """Schwarz's criterion on the scored answers."""
+        return self.k * float(np.log(self.panel.count)) - 2 * self.log_likelihood
+
+    @property
+    def uses_network(self) -> bool:
+        """Whether neighbours have a weight."""
+        return self.weight > 0
+
+    def predictions(self, panel: Panel) -> Array:
+        """Return the average that each agent moves to, (T, n)."""
+        before = panel.filled[:-1]
+        return np.asarray(before + self.weight * _pull(panel, panel.filled))
+
+    @cached_property
+    def model(self) -> Model:
+        """The fitted model: hidden opinions are the last answers, and stubbornness is the degree."""
+        # ρ/(1 + ρ) = b, and the noise is shown in proportion to 1 − b.
+        pressure = self.weight / (1 - self.weight)
+        return Model(
+            self.panel.network,
+            hidden=self.panel.filled[0],
+            stubbornness=_degree_stubbornness(self.panel),
+            pressure=Constant(pressure),
+            noise=Gaussian(self.std / (1 - self.weight)),
+            adaptation=Adaptation(1.0),
+            start=self.panel.filled[0],
+        )
+
+    @property
+    def conditional(self) -> Model:
+        """The same model, whose step 0 is the first row already."""
+        return self.model
+
+
+def _degree_stubbornness(panel: Panel) -> Array:
+    degrees = panel.slope[0] * panel.stubbornness
+    return np.where(degrees > 0, degrees, 1.0)
+
+
+def _pull(panel: Panel, rows: Array) -> Array:
+    """Return the mean of the neighbours minus the own answer before each row, (T, n); 0 without neighbours."""
+    degrees = panel.slope * panel.stubbornness
+    around = np.array([panel.adjacency(row) @ rows[row - 1] for row in range(1, panel.length + 1)])
+    return np.divide(around - degrees * rows[:-1], degrees, out=np.zeros_like(around), where=degrees > 0)
+
+
+def fit_average(panel: Panel, *, alone: bool) -> AverageFit:
+    """Return DeGroot's model with the weight of highest likelihood, or the random walk."""
+    if panel.is_complete:
+        moves, pull = np.diff(panel.rows, axis=0), _pull(panel, panel.rows)
+        size = float((pull**2).sum())
+        best = 0.0 if alone or not size else float(np.clip((pull * moves).sum() / size, 0.0, 0.999))
+        variance = float(np.square(moves - best * pull).mean())
+        height = -0.5 * panel.count * (_LOG_TWO_PI + np.log(variance) + 1)
+    else:
+
+        def fall(weight: float) -> float:
+            return -_gap_average(panel, weight)[0]
+
+        best = 0.0 if alone else float(optimize.minimize_scalar(fall, bounds=(0.0, 0.999), method="bounded").x)
+        height, variance = _gap_average(panel, best)
+    name, k = ("walk", 1) if alone else ("degroot", 2)
+    return AverageFit(name, panel, best, float(np.sqrt(variance)), float(height), k)
+
+
+def _gap_average(panel: Panel, weight: float) -> tuple[float, float]:
+    """Return the log-likelihood of DeGroot's model on a record with gaps, and its variance."""
+    own = replace(panel, stubbornness=_degree_stubbornness(panel))
+    rho = np.full(panel.length, weight / (1 - weight))
+    # After the first step, whatever was hidden is replaced by the answer, and the first step starts from the first row.
+    sums = sums_of(own, Dynamics(rho, np.ones((panel.length, panel.n))))
+    off = panel.filled[0] - sums.opinions
+    squares = sums.rss + float(off @ sums.information @ off)
+    # The filter's noise is that of opinions, of which a share of 1 − b is shown.
+    variance = squares / sums.count
+    height = sums.log_scale - 0.5 * sums.count * (_LOG_TWO_PI + np.log(variance) + 1)
+    return height, variance * (1 - weight) ** 2
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class AutoregressionFit:
+    """A vector autoregression: every agent may respond to every other, whatever the network."""
+
+    name: str
+    panel: Panel = field(repr=False)
+    fitted: Autoregression = field(repr=False)
+
+    @property
+    def log_likelihood(self) -> float:
+        """The log-likelihood of the scored answers."""
+        return self.fitted.log_likelihood
+
+    @property
+    def k(self) -> int:
+        """The number of coefficients, constants and variances."""
+        return self.fitted.parameters
+
+    @property
+    def bic(self) -> float:
+        """Schwarz's criterion; numbers that are learned from the T rows of one agent count log T each.
+
+        The choice among all sets of as many neighbours counts as well (Chen and Chen 2008).
+        """
+        return self.k * float(np.log(self.panel.length)) + self.fitted.search - 2 * self.log_likelihood
+
+    @property
+    def uses_network(self) -> bool:
+        """It does not: its own coefficients take the place of the network."""
+        return False
+
+    def predictions(self, panel: Panel) -> Array:
+        """Return the answers that follow from those before, (T, n)."""
+        return self.fitted.constants + panel.rows[:-1] @ self.fitted.coefficients.T
+
+
+Fitted: TypeAlias = FamilyFit | AverageFit | AutoregressionFit
+ALONE: tuple[str, ...] = ("none", "none" + ADAPTING, "walk", "var")
+
+
+def rival_names(panel: Panel) -> tuple[str, ...]:
+    """Return the rivals that a record can be compared with, in the order of the table of rivals."""
+    own = [name for name in courses(panel) if name == "none" or panel.slope.any()]
+    family = [variant for name in own for variant in (name, name + ADAPTING)]
+    if panel.length < 3:
+        family = own
+    rest = ["degroot"] * bool(panel.slope.any()) + ["walk"]
+    return (*family, *rest, *(["var"] if _allows_autoregression(panel) else []))
+
+
+def _allows_autoregression(panel: Panel) -> bool:
+    return panel.is_complete and panel.length >= 10
+
+
+def fit_rival(panel: Panel, name: str) -> Fitted:
+    """Return a rival of the given name, fitted to a record."""
+    if name in ("walk", "degroot"):
+        return fit_average(panel, alone=name == "walk")
+    if name == "var":
+        return AutoregressionFit(name, panel, fit_autoregression(panel.rows))
+    course = courses(panel)[name.removesuffix(ADAPTING)]
+    return fit_family(panel, name, course, adapts=name.endswith(ADAPTING))
+
+
+def weights_of(fits: Mapping[str, Fitted]) -> dict[str, float]:
+    """Return the weights exp(−Δ/2) of differences in Schwarz's criterion, which add up to 1."""
+    criteria = np.array([one.bic for one in fits.values()])
+    weights = np.exp(-0.5 * (criteria - criteria.min()))
+    return dict(zip(fits, (weights / weights.sum()).tolist(), strict=True))
+
+
+def empty_network(labels: Sequence[object]) -> Network:
+    """Return a network without edges, on which nobody has neighbours."""
+    return Network(np.zeros((len(labels), len(labels))), labels=list(labels))
