@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import pandas
 
     from peerpressure.recovery._observation import Outputs
+    from peerpressure.recovery._score_tests import ScoreTests
 
 
 # Tests of residuals that are independent and standard normal if the model is right: by size, agent, lag, step and law.
@@ -327,6 +328,8 @@ class FitDiagnostics:
         Function of both that returns the standardised errors of prediction, or None where there are none.
     likelihood_of : callable
         Function of both that returns the log-likelihood, or None where there is none.
+    misses_of : callable
+        Function of both that returns the score tests.
 
     See Also
     --------
@@ -355,6 +358,7 @@ class FitDiagnostics:
     # Both need estimators, and estimates contain diagnostics: the functions come in from above.
     residuals_of: Callable[[System, Outputs], Residuals | None] = field(repr=False)
     likelihood_of: Callable[[System, Outputs], Likelihood | None] = field(repr=False)
+    misses_of: Callable[[System, Outputs], ScoreTests] = field(repr=False)
 
     @cached_property
     def _found(self) -> Residuals | None:
@@ -432,6 +436,16 @@ class FitDiagnostics:
     def findings(self) -> Mapping[str, str]:
         """What each failing test says, in words."""
         return {"exact": _IMPOSSIBLE} if self.impossible else {name: TESTS[name].finding for name in self.failing}
+
+    @cached_property
+    def misses(self) -> ScoreTests:
+        """Which agents' stubbornness, signs of ties and missing ties the outputs speak for, ranked, with names.
+
+        The tests of ``tests`` say that something is wrong, these say where. All replicates are taken together, and
+        nothing is refitted.
+        """
+        with few_threads(self.outputs.seen.n):
+            return self.misses_of(self.system, self.outputs)
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
@@ -543,6 +557,8 @@ class FitDiagnostics:
             return [("fit to the model", "computed on demand: estimate.goodness_of_fit")]
         table = [("fit to the model", _verdict(self.p_value))]
         table += [(f"failed test: {name}", finding) for name, finding in self.findings.items()]
+        if "misses" in self.__dict__:
+            table += [("missed", sentence) for sentence in self.misses.sentences]
         known = "_likelihood" in self.__dict__ or (self._found is not None and self._found.likelihood is not None)
         if known and self.log_likelihood is not None and self.aic is not None and self.bic is not None:
             numbers = [float(part.mean()) for part in (self.log_likelihood, self.aic, self.bic)]

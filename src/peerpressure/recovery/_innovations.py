@@ -278,13 +278,11 @@ def observed_steps(model: Model, data: Outputs) -> ObservedSteps:
         rule = "a likelihood needs exact outputs"
         remedy = "use method='kalman', which knows of rounding"
         raise InvalidInputError(message(rule, got=f"outputs rounded to {data.seen.rounding:g}", remedy=remedy))
-    rows = {int(t): row for row, t in enumerate(data.seen.times)}
-    # NaN marks unknown entries throughout, so that arithmetic propagates what cannot be computed.
-    known = {0: _start(model, data)} | {t: _everyone(model, data, row) for t, row in rows.items()}
+    known = _known(model, data)
     times = np.array([t for t in sorted(known) if t and t - 1 in known], dtype=np.int64)
-    shape = (times.size, model.n)
+    shape, replicates = (times.size, model.n), len(data.known)
     updates = {int(t): model.update(int(t)) for t in times}
-    public = np.array([known[t] for t in updates]).reshape(*shape, -1)
+    public = np.array([known[t] for t in updates]).reshape(*shape, replicates)
     around = np.array([update.adjacency @ known[t - 1] for t, update in updates.items()]).reshape(public.shape)
     adopted = _adopted(model, known, times, public.shape)
     gains = np.array([update.gain for update in updates.values()]).reshape(shape)
@@ -325,6 +323,19 @@ def _adopted(model: Model, known: Mapping[int, Array], times: NDArray[np.int64],
             # Agents with rate 0 adopt nothing; without the condition 0 · NaN would mark them unknown.
             adopted = np.where(rate[:, None] > 0, update.adapt(adopted, known.get(t, unseen)), adopted)
     return out
+
+
+def lagged_outputs(model: Model, data: Outputs, times: NDArray[np.int64]) -> Array:
+    """Return the public opinions one step before each of the times, (replicates, T, n), NaN where not observed."""
+    known = _known(model, data)
+    states = np.array([known[int(t) - 1] for t in times]).reshape(times.size, model.n, len(data.known))
+    return np.moveaxis(states, 2, 0)
+
+
+def _known(model: Model, data: Outputs) -> dict[int, Array]:
+    """Return the public opinions (n, replicates) of step 0 and of all observed steps."""
+    # NaN marks unknown entries throughout, so that arithmetic propagates what cannot be computed.
+    return {0: _start(model, data)} | {int(t): _everyone(model, data, row) for row, t in enumerate(data.seen.times)}
 
 
 def _start(model: Model, data: Outputs) -> Array:

@@ -44,7 +44,7 @@ from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
 from peerpressure.networks import Network
 from peerpressure.noise import Gaussian
-from peerpressure.progress import checkpoint
+from peerpressure.progress import check_cancelled
 from peerpressure.recovery._kalman import run_filter
 from peerpressure.recovery._observation import Outputs, outputs_of
 from peerpressure.recovery._panel import Panel
@@ -108,7 +108,7 @@ class Sums:
 
 def sums_of(panel: Panel, dynamics: Dynamics) -> Sums:
     """Return the sums of a record: in closed form where it is complete, and by the Kalman filter elsewhere."""
-    checkpoint()
+    check_cancelled()
     if not panel.is_complete:
         return _filtered(panel, dynamics)
     u, share = own_series(panel, dynamics)
@@ -226,7 +226,7 @@ def bias_correction(panel: Panel, dynamics: Dynamics) -> float:
     top = float(np.log1p((rho[:, None] * panel.slope).max(initial=0.0)))
     if not top and rate is None:
         return 0.0
-    checkpoint()
+    check_cancelled()
     x, weights = np.polynomial.legendre.leggauss(_NODES)
     place, weights = (x + 1) / 2, weights / 2
     # Equal steps of log(1 + ρd), in which the integrand varies slowly.

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from peerpressure.progress import checkpoint
+from peerpressure.progress import check_cancelled
 from peerpressure.step import Array
 
 # Penalties along a path, from the first at which no other agent has a coefficient to a hundredth of it.
@@ -56,7 +56,7 @@ def fit_autoregression(rows: Array) -> Autoregression:
     G, C = (X / scale).T @ (X / scale) / steps, (X / scale).T @ Y / steps
     coefficients, parameters, search = np.zeros((n, n)), n, 0.0
     for agent in range(n):
-        checkpoint()
+        check_cancelled()
         row, count, charge = _one_agent(G, C[:, agent], float(np.square(Y[:, agent]).mean()), agent, steps)
         coefficients[agent] = row / scale
         parameters, search = parameters + count, search + charge

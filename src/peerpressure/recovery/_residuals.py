@@ -40,6 +40,7 @@ from peerpressure.recovery._kalman import run_filter
 from peerpressure.recovery._likelihood import likelihood
 from peerpressure.recovery._observation import Observation, Outputs, observed
 from peerpressure.recovery._regression import stacked
+from peerpressure.recovery._score_tests import is_quick, score_tests
 from peerpressure.recovery._sparse_kalman import SparseStates, eliminate, sparse_estimate
 from peerpressure.recovery.least_squares import conjugate_gradients, innovation_std
 from peerpressure.recovery.limits import (
@@ -655,7 +656,7 @@ def sparse_likelihood(system: System, data: Outputs) -> Likelihood | None:
 
 def diagnostics_of(system: System, data: Outputs) -> FitDiagnostics:
     """Return tests of the hypothesis that a model made these outputs; nothing is computed yet."""
-    return FitDiagnostics(system, data, residuals, sparse_likelihood)
+    return FitDiagnostics(system, data, residuals, sparse_likelihood, score_tests)
 
 
 def diagnose_fit(
@@ -681,7 +682,7 @@ def diagnose_fit(
     Returns
     -------
     FitDiagnostics
-        Residuals, tests by size, agent, lag, step and law, and the log-likelihood.
+        Residuals, tests by size, agent, lag, step and law, what the model misses, and the log-likelihood.
 
     Raises
     ------
@@ -709,4 +710,6 @@ def diagnose_fit(
         found = diagnostics_of(*observed(data, model, observation))
         # At once, since the callback holds in this block only.
         found.p_value  # noqa: B018
+        if is_quick(found.outputs):
+            found.misses  # noqa: B018
         return found

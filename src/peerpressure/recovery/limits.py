@@ -79,3 +79,7 @@ COPIED_NUMBERS = 2**27
 RESIDUAL_NUMBERS = 2**24
 # Outputs that are compared with a law that is not Gaussian, each by an integral.
 LAW_NUMBERS = 2**15
+# Agents whose pairs are all scored, in a few seconds; of larger networks only the agents themselves are …
+SCORED_AGENTS = 1_000
+# … and outputs of all replicates that take part.
+SCORED_NUMBERS = 2**23
