@@ -55,7 +55,7 @@ def test_the_distance_is_that_of_the_exact_law_and_its_gradient_is_right(
         differences = [(distance.value(log_rho + h * e) - distance.value(log_rho - h * e)) / (2 * h) for e in unit]
         np.testing.assert_allclose(gradient, differences, rtol=0, atol=1e-6 * np.abs(gradient).max())
     # In segments, as where memory is short.
-    monkeypatch.setattr(tuning, "KEPT_NUMBERS", 3 * AGENTS**2)
+    monkeypatch.setattr(tuning, "_CACHE_MAX_FLOATS", 3 * AGENTS**2)
     again = HorizonDistance(model, STEPS, know_hidden=True)
     assert again._segment < STEPS
     np.testing.assert_allclose(again.value_and_gradient(log_rho)[1], known.value_and_gradient(log_rho)[1], rtol=1e-9)

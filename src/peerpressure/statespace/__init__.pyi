@@ -5,7 +5,6 @@ from ._operators import (
     Transition as Transition,
 )
 from .systems import (
-    KEPT_NUMBERS as KEPT_NUMBERS,
     LARGEST_SDE as LARGEST_SDE,
     StateLayout as StateLayout,
     System as System,

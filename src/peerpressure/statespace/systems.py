@@ -25,7 +25,7 @@ from peerpressure.step import Array, StateLayout as StateLayout  # noqa: PLC0414
 LARGEST_SDE = 1_000
 _BUILD = "build one first: Model(network, hidden=...)"
 # Numbers in the steps that are kept for repeated passes, 64 MB.
-KEPT_NUMBERS = 2**23
+_CACHE_MAX_FLOATS = 2**23
 # Schedules are evaluated for so many steps at once.
 STEPS_TOGETHER = 1024
 
@@ -411,7 +411,7 @@ def transition_table(model: Model, last: int) -> Callable[[int], ModelTransition
     """
     # Steps of a static network share its adjacency; those of a temporal one may have a matrix each.
     matrices = model.network.adjacency.nnz if model.temporal_network is not None else 0
-    if (model.n + matrices) * last > KEPT_NUMBERS:
+    if (model.n + matrices) * last > _CACHE_MAX_FLOATS:
         # Making a step costs O(n), no more than the pass over the state that uses it.
         return lambda t: transition(model, t)
     kept = dict(enumerate(model_transitions(model, range(1, last + 1)), 1))
@@ -532,7 +532,7 @@ def _sde_transitions(sde: SDE, last: int, first: int) -> Iterator[DenseTransitio
         else:
             made = made or _made_transitions(sde, last, k)
             step = next(made)
-            if 3 * sde.layout.states**2 * k <= 2 * KEPT_NUMBERS:
+            if 3 * sde.layout.states**2 * k <= 2 * _CACHE_MAX_FLOATS:
                 # By number: several threads may make the same steps.
                 kept[k] = step
         yield step

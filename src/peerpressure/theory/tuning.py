@@ -32,7 +32,6 @@ from peerpressure.noise import Noise
 from peerpressure.progress import ShouldStop, cancellable, check_cancelled
 from peerpressure.propagation import Times, step_count
 from peerpressure.schedules import Formula, Linear, Schedule, Table
-from peerpressure.statespace import KEPT_NUMBERS
 from peerpressure.step import Array
 from peerpressure.theory._structure import is_covered
 
@@ -43,6 +42,8 @@ _DENSE = 40
 _TOGETHER, _ALIKE = 64, 1e-13
 # Numbers of a step that take as long as the calls that it consists of.
 _CALLS = 8_000
+# Numbers in the weights that are kept for the second pass, 64 MB.
+_CACHE_MAX_FLOATS = 2**23
 
 
 def pass_work(model: Model, steps: int, agents: int | None = None) -> int:
@@ -84,7 +85,7 @@ class HorizonDistance:
         self._hidden_loads, self._start_loads = _loads(model, know_hidden=know_hidden)
         numbers = n * self.targets.size * (2 if self._phi else 1)
         # Steps whose weights are kept at a time; the others are computed twice.
-        self._segment = min(steps, max(KEPT_NUMBERS // numbers, math.isqrt(steps), 1))
+        self._segment = min(steps, max(_CACHE_MAX_FLOATS // numbers, math.isqrt(steps), 1))
         self._kept = np.empty((self._segment, n, self.targets.size))
         self._kept_noise = np.empty_like(self._kept) if self._phi else None
 
