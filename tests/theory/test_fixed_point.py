@@ -91,7 +91,7 @@ def test_it_is_fixed_on_large_networks(network: Network, t: int) -> None:
 def test_factorising_and_iterating_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     model = build(grid(60, 60))
     factorised = fixed_point(model, [1, 10**6])
-    monkeypatch.setattr(_stationary, "SMALL", 10)
+    monkeypatch.setattr(_stationary, "FACTORISATION_LIMIT", 10)
     iterated = fixed_point(model, [1, 10**6])
     monkeypatch.setattr(_stationary, "ITERATIONS", 3)
     stalled = fixed_point(model, [1, 10**6])

@@ -21,7 +21,7 @@ from peerpressure.resources import require_memory
 Label = Hashable
 
 BYTES_PER_EDGE = 150  # at the peak of building an adjacency: both directions, sorted and mirrored
-SMALL = 1_000_000  # edges that fit into any memory, so that the free memory is not queried
+UNCHECKED_EDGES = 1_000_000  # edges that fit into any memory, so that the free memory is not queried
 # One stray position, such as 10**12, must not reserve memory for all the agents below it.
 MOST_ISOLATED = 10_000_000
 ROUNDING = 64  # units in the last place by which the two weights of an edge may differ
@@ -62,7 +62,7 @@ def random_generator(seed: Any) -> np.random.Generator:
 
 def check_memory(edges: float) -> None:
     """Raise if a graph of this many edges does not fit into the free memory."""
-    if edges <= SMALL:
+    if edges <= UNCHECKED_EDGES:
         return
     # A number of edges may be beyond the doubles.
     what = f"a network of {min(edges, 1e300):.3g} edges"

@@ -46,7 +46,7 @@ OLS, WLS, SNAPSHOT = "ols", "wls", "snapshot"
 # The preconditioner has a 16th of the steps: from a hidden start at least the two that determine all opinions, and from
 # a given one four, since the first alone does and is as good as its diagonal. It saves products from eight times as
 # many steps on; on Barabási–Albert, small-world and ring networks they fall to a half up to a fifth.
-SHORTER, SHORTEST_HIDDEN, SHORTEST_GIVEN, WORTHWHILE = 16, 2, 4, 8
+STEPS_DIVISOR, SHORTEST_HIDDEN, SHORTEST_GIVEN, LEAST_SAVING = 16, 2, 4, 8
 ROUGH_TOLERANCE, ROUGH_ITERATIONS, ROUGH_DIAGONAL = 0.03, 50, 0.01
 # Iterations for the extreme eigenvalues of the first steps, the largest to within a few per cent.
 POWER_ITERATIONS, CONDITION_ITERATIONS = 20, 500
@@ -347,10 +347,10 @@ class NormalEquations:
     def shorter(self) -> NormalEquations | None:
         """The same of the first steps only, None where there are too few."""
         seen, hidden = self.design.seen, initial_state(self.design.model).starts_from_hidden
-        steps = max(SHORTEST_HIDDEN if hidden else SHORTEST_GIVEN, seen.last // SHORTER)
+        steps = max(SHORTEST_HIDDEN if hidden else SHORTEST_GIVEN, seen.last // STEPS_DIVISOR)
         kept = int(np.count_nonzero(seen.times <= steps))
         # Steps that are not observed take products all the same.
-        if seen.last < WORTHWHILE * steps or kept < steps / 2:
+        if seen.last < LEAST_SAVING * steps or kept < steps / 2:
             return None
         return NormalEquations(
             replace(self.design, seen=replace(seen, times=seen.times[:kept]), present=self.design.present[:kept])

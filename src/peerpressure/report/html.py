@@ -41,7 +41,7 @@ _RULES: Final[Sequence[tuple[re.Pattern[str], str | Callable[[re.Match[str]], st
 )
 MISSING: Final = "–"
 WIDE: Final = 500  # CSS pixels; figures of one column have 392, those of two columns 806
-SMALL, LARGE = 1e-4, 1e6  # numbers outside are written with a power of ten
+LEAST_PLAIN, LEAST_LARGE = 1e-4, 1e6  # numbers outside are written with a power of ten
 _MINUS: Final = "\N{MINUS SIGN}"
 
 
@@ -141,7 +141,7 @@ def number(value: Any, digits: int = 3, form: Form = Form.SIGNIFICANT) -> str:
         return "∞" if value > 0 else f"{_MINUS}∞"
     if form is Form.PLAIN:
         return f"{value:g}".replace("-", _MINUS)
-    if value and form is Form.SIGNIFICANT and not SMALL <= abs(value) < LARGE:
+    if value and form is Form.SIGNIFICANT and not LEAST_PLAIN <= abs(value) < LEAST_LARGE:
         head, tail = f"{value:.{digits - 1}e}".split("e")
         return f"{head}×10^{int(tail)}".replace("-", _MINUS)
     # The logarithm of 0 does not exist; a zero has as many decimals as digits.

@@ -26,7 +26,7 @@ from peerpressure.theory._limits import ConsensusLimit, with_component_values
 from peerpressure.theory._recurrence import periodic_fixed_point, periodic_limit
 from peerpressure.theory._regime import LATE, Regime
 from peerpressure.theory._stationary import fixed_point, fluctuation, stationary_mean
-from peerpressure.theory._structure import SAME, NoiselessLimit, is_covered
+from peerpressure.theory._structure import EQUAL_RTOL, NoiselessLimit, is_covered
 
 # Share of the range of opinions to which limits are computed. They are printed with few digits, and each further digit
 # may take many times the steps.
@@ -125,7 +125,7 @@ def _separate(long_run: LongRun, law: LimitLaw) -> LimitLaw:
     if means is None:
         return replace(law, std=std)
     means, still = np.atleast_2d(means), law.kinds <= {Kind.CONVERGES, Kind.RANDOM_LIMIT}
-    near = SAME * float(np.abs(long_run.model.x0).max())
+    near = EQUAL_RTOL * float(np.abs(long_run.model.x0).max())
     if np.ptp(means) <= near and law.kinds == {Kind.CONVERGES}:
         # Signs may cancel by coincidence.
         return common_law(law.kind.size, Kind.CONVERGES, float(means[0, 0]), 0.0)

@@ -27,7 +27,7 @@ from peerpressure.theory._departure import decide
 from peerpressure.theory._limit_law import Kind, LimitLaw, RecurrentClass, separate_law
 from peerpressure.theory._reasons import Reason, ReasonCode
 from peerpressure.theory._regime import NoiseEffect, Regime, fades_out, noise_effect
-from peerpressure.theory._structure import SAME
+from peerpressure.theory._structure import EQUAL_RTOL
 
 # Classes of several agents whose values are computed: each is analysed as a model of its own. The limit of an agent who
 # listens to nobody is known at once.
@@ -178,7 +178,7 @@ def _deviations(model: Model, classes: tuple[RecurrentClass, ...]) -> Array:
     variance = np.zeros(model.n)
     for part in random:
         share = absorbed(model.network.adjacency, _known(model.n, classes, partial(_is, part)))
-        follows = np.abs(share) > SAME
+        follows = np.abs(share) > EQUAL_RTOL
         variance[follows] += (part.std * share[follows]) ** 2
     return np.asarray(np.sqrt(variance))
 
@@ -207,7 +207,7 @@ def _followed(model: Model, classes: tuple[RecurrentClass, ...]) -> tuple[NDArra
     above = np.searchsorted(padded, np.abs(state)).clip(1, len(classes))
     nearer = np.where(np.abs(state) - padded[above - 1] < padded[above] - np.abs(state), above - 1, above)
     nearest = order[nearer.clip(1, len(classes)) - 1]
-    pure = np.abs(np.abs(state) - sizes[nearest]) <= SAME
+    pure = np.abs(np.abs(state) - sizes[nearest]) <= EQUAL_RTOL
     # Classes without balance have one value, 0.
     neutral = np.flatnonzero([part.neutral for part in classes])
     group = np.where(np.isin(nearest, neutral), neutral[0] if neutral.size else 0, nearest)
@@ -219,7 +219,7 @@ def _merged(
 ) -> NDArray[np.int64]:
     """Return the groups, or one group where the values of several classes happen to be equal."""
     opinions = np.concatenate([model.x0, model.start_state])
-    near = SAME * max(float(np.abs(opinions).max()), 1e-300) + 10 * max(part.residual for part in classes)
+    near = EQUAL_RTOL * max(float(np.abs(opinions).max()), 1e-300) + 10 * max(part.residual for part in classes)
     certain = not any(part.std for part in classes)
     same = np.ptp(mean) <= near and (len(classes) == 1 or certain)
     return np.zeros_like(group) if same else group

@@ -34,7 +34,7 @@ from peerpressure.theory._regime import (
     regime_of,
 )
 from peerpressure.theory._structure import (
-    SAME,
+    EQUAL_RTOL,
     Component,
     NoiselessLimit,
     Structure,
@@ -396,7 +396,8 @@ def _outcome_of_one_group(long_run: LongRun) -> Outcome:
     free = not (long_run.structure.components and long_run.structure.anchored)
     if law.kinds <= {Kind.WALKS, Kind.DRIFTS} and model.adaptation is not None and free:
         return Outcome.RANDOM_WALK
-    if model.network.signed and np.all(np.abs(law.mean) <= SAME * float(np.abs(model.x0).max())) and not law.std.any():
+    zero = EQUAL_RTOL * float(np.abs(model.x0).max())
+    if model.network.signed and np.all(np.abs(law.mean) <= zero) and not law.std.any():
         return Outcome.NEUTRAL
     if np.any(law.camp < 0):
         return Outcome.BIPARTITE
@@ -409,7 +410,7 @@ def is_consensus_value(model: Model, value: float) -> bool:
     """Whether a value is v = Σ s x₀/Σ s, up to rounding."""
     # Relative to the range, so that the result does not depend on the origin of the scale of opinions.
     rounding = 1e-13 * float(np.abs(model.x0).max())
-    return abs(value - model.consensus_value) <= SAME * float(np.ptp(model.x0)) + rounding
+    return abs(value - model.consensus_value) <= EQUAL_RTOL * float(np.ptp(model.x0)) + rounding
 
 
 def classify(system: System) -> LongRun:
@@ -573,7 +574,7 @@ def _sides_are_heard_alike(model: Model, regime: Regime, structure: Structure) -
     # Frozen noise shifts the means, too.
     shifted = not model.noise.is_zero and model.noise.autocorrelation == 1 and not fades_out(model.noise.time_scale)
     rounding = 1e-13 * float(np.abs(model.x0).max())
-    if abs(means[0] - means[1]) <= SAME * float(np.ptp(model.x0)) + rounding and not shifted:
+    if abs(means[0] - means[1]) <= EQUAL_RTOL * float(np.ptp(model.x0)) + rounding and not shifted:
         return True
     shares = [
         model.pressure.reciprocal(np.arange(start, start + WINDOW)).reshape(-1, 2).sum(axis=0) for start in WINDOWS

@@ -31,7 +31,7 @@ from peerpressure.theory._limits import ConsensusLimit, Phases, component_limit,
 from peerpressure.theory._rates import FARTHEST
 from peerpressure.theory._recurrence import AbsoluteProbability
 from peerpressure.theory._regime import NoiseEffect, Regime
-from peerpressure.theory._structure import SAME, Component, NoiselessLimit
+from peerpressure.theory._structure import EQUAL_RTOL, Component, NoiselessLimit
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,9 +46,9 @@ NODES = 20_001
 # Rounding errors of a limit, as a share of the largest opinion.
 ROUNDING = 1e-13
 # Multiple of the resolution, itself an estimate, from which a size is taken as it is.
-CLEARLY = 10.0
+DECISIVE_RATIO = 10.0
 # A limit this close to v, as a share of the range of opinions, is called v even if a smaller difference is unresolved.
-CLOSE = 1e-6
+NEGLIGIBLE_BIAS = 1e-6
 
 
 @final
@@ -98,9 +98,9 @@ def decide(long_run: LongRun, tolerance: float) -> tuple[LongRun, ConsensusLimit
     found = departure(long_run, limit)
     if long_run.outcome not in (Outcome.BIASED_CONSENSUS, Outcome.OSCILLATION) or not math.isfinite(limit.std):
         return long_run, limit, found
-    threshold = SAME * _scale(long_run)
+    threshold = EQUAL_RTOL * _scale(long_run)
     if not _is_clear(long_run, found) and found.resolution > threshold and not long_run.lazy:
-        limit = limit_of(long_run, tolerance=SAME) or limit
+        limit = limit_of(long_run, tolerance=EQUAL_RTOL) or limit
         found = departure(long_run, limit)
     outcome = _outcome(long_run, found, threshold)
     if outcome is not Outcome.OSCILLATION:
@@ -162,7 +162,7 @@ def _scale(long_run: LongRun) -> float:
 def _is_clear(long_run: LongRun, found: Departure) -> bool:
     """Whether the sizes that decide clearly exceed what is resolved: the swing, or else bias and deviation."""
     size = found.swing if long_run.outcome is Outcome.OSCILLATION else max(found.bias, found.std)
-    return size > CLEARLY * found.resolution
+    return size > DECISIVE_RATIO * found.resolution
 
 
 def _outcome(long_run: LongRun, found: Departure, threshold: float) -> Outcome:
@@ -171,7 +171,7 @@ def _outcome(long_run: LongRun, found: Departure, threshold: float) -> Outcome:
     if swings and found.swing > negligible:
         return Outcome.OSCILLATION
     moved = max(found.bias, found.std) > negligible
-    if (swings or not moved) and negligible > CLOSE * _scale(long_run):
+    if (swings or not moved) and negligible > NEGLIGIBLE_BIAS * _scale(long_run):
         return Outcome.UNKNOWN
     return Outcome.BIASED_CONSENSUS if moved else Outcome.CONSENSUS
 
@@ -201,10 +201,10 @@ def _without_swing(long_run: LongRun, part: Component, scale: float) -> Componen
         if affordable and part.omega is not None and part.two_sided:
             swing = _swing_left(long_run.model, part.omega, networks.sides)
     elif len(structure.components) > 1 and not noise_is_in_the_way(long_run):
-        limit = component_limit(long_run, part, tolerance=SAME)
+        limit = component_limit(long_run, part, tolerance=EQUAL_RTOL)
         swing, value = _between_phases(limit) + limit.residual, limit.mean
     # Bounds and errors of computation keep a swing above zero that is none.
-    if not swing <= CLOSE * scale:
+    if not swing <= NEGLIGIBLE_BIAS * scale:
         return part
     return replace(part, limit=NoiselessLimit.CONSENSUS, periodic=False, value=value)
 

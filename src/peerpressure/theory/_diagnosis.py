@@ -31,7 +31,7 @@ from peerpressure.theory._reasons import Reason, ReasonCode, Value
 from peerpressure.theory._recurrence import periodic_limit
 from peerpressure.theory._regime import LATE, NoiseEffect, Regime, converges_almost_surely, noise_adds_up
 from peerpressure.theory._stationary import fluctuation
-from peerpressure.theory._structure import SAME, Component, NoiselessLimit, is_covered, period_of
+from peerpressure.theory._structure import EQUAL_RTOL, Component, NoiselessLimit, is_covered, period_of
 from peerpressure.theory._verdict import Connectivity, HiddenOutcome, Verdict
 
 # Up to this size the constants of the rates, which take a linear solve, are computed too.
@@ -234,7 +234,7 @@ def _hidden(long_run: LongRun, limit: ConsensusLimit | None) -> HiddenOutcome | 
     if agrees is False and long_run.structure.opinions.lasting and still.size and limit is not None:
         # Agents who adapt follow a public consensus, which may be the opinion of those who do not.
         apart = float(np.abs(still - limit.mean).max()) + limit.std
-        agrees = long_run.outcome is Outcome.BIASED_CONSENSUS and apart <= SAME * float(np.ptp(long_run.model.x0))
+        agrees = long_run.outcome is Outcome.BIASED_CONSENSUS and apart <= EQUAL_RTOL * float(np.ptp(long_run.model.x0))
     return HiddenOutcome(agrees, life, float(kept.information.max()))
 
 

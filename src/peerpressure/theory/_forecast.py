@@ -132,7 +132,7 @@ class SettlingWatch:
 # The forecast.
 
 # Up to so many opinions the covariance is always computed: probes would take as much work.
-SMALL = 200
+EXACT_LIMIT = 200
 # Multiplications, about a second's, up to which the covariance of more opinions is computed; and those that probes get.
 MOST_WORK = 1e9
 PROBE_WORK = 5e8
@@ -433,7 +433,7 @@ def is_exact(model: System, steps: int) -> bool:
     opinions = model.layout.memory.start
     fits = opinions <= LARGEST_COVARIANCE and _dense_work(model, steps) <= MOST_WORK
     # Continuous time takes some dozen evaluations for a unit of time, and n² numbers in each.
-    return not is_random(model) or opinions <= SMALL or (fits and not model.is_continuous)
+    return not is_random(model) or opinions <= EXACT_LIMIT or (fits and not model.is_continuous)
 
 
 def forecast_work(model: System, steps: int) -> float:

@@ -46,13 +46,13 @@ PER_TIME = 5e4
 CHANCE_WORK = 2e9
 FARTHEST_TIME = 1e18
 # Factor by which growing noise may exceed, in the terms that are left out, what it is now.
-GROWING = 3.0
+GROWTH_FACTOR = 3.0
 # The modes m and δ make the values m + δ and m − δ of the two sides.
 TURN = np.array([[1.0, 1.0], [1.0, -1.0]])
 # Order s/(ρd) of disagreement up to which it is taken to follow 1/ρ.
-SMALL = 0.2
+SMALL_ORDER = 0.2
 # Steps that are taken one by one before the engine, which takes longer to load, takes over.
-BY_HAND = 2_048
+ENGINE_THRESHOLD = 2_048
 # Changes below this share of the opinions are rounding errors, and doubling the horizon further would not reduce them.
 ROUNDING = 1e-12
 
@@ -341,7 +341,7 @@ def _means(long_run: LongRun, component: Component, sums: dict[float, Conserved]
         rho = float(long_run.model.pressure(T))
         order = _next_order(long_run, component, T)
         # Disagreement that has followed 1/ρ since the last horizon, and is small, will go on to do so.
-        settled = before is not None and apart * rho <= 1.5 * before and order <= SMALL
+        settled = before is not None and apart * rho <= 1.5 * before and order <= SMALL_ORDER
         before = apart * rho
         bound = apart * (conserved.settled if settled else min(1.0, conserved.neglected))
         bound += conserved.uncertain * float(np.ptp(np.concatenate([y, x])))
@@ -356,7 +356,7 @@ def _mean_states(system: System, times: Iterable[float]) -> Iterator[tuple[Array
         return
     state, t = (start.offset + start.forward(hidden=system.x0))[: at.memory.start], 0
     for T in times:
-        if T <= BY_HAND:
+        if T <= ENGINE_THRESHOLD:
             for step in model_transitions(system.model, range(t + 1, int(T) + 1), layout=at):
                 state = step.forward(state, hidden=system.x0)
             t = int(T)
@@ -416,7 +416,7 @@ def _covariances(long_run: LongRun, component: Component, sums: dict[float, Cons
             # What a step leaves in each agent beside the common value, and the part of later noise that passes it.
             share = conserved.settled if order < 1 else min(1.0, conserved.neglected)
             # Noise that grows makes later disagreement larger than it is now.
-            bound = order * (share * own + later) * (GROWING if long_run.noise_grows else 1.0)
+            bound = order * (share * own + later) * (GROWTH_FACTOR if long_run.noise_grows else 1.0)
         yield T, _Sum(covariance.ravel(), bound, order)
 
 

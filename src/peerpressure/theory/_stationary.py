@@ -40,7 +40,7 @@ from peerpressure.theory._regime import LATE, Regime
 Solver: TypeAlias = Callable[[Array], Array]
 
 # Measured on two cores: up to this size a factorisation takes less than 0.1 s on every kind of graph.
-SMALL = 5_000
+FACTORISATION_LIMIT = 5_000
 # Sparse factorisation of trees has no fill-in and takes linear time; up to 1 % more edges than agents add little. The
 # minimum-degree ordering, however, takes time quadratic in the largest degree.
 TREE_LIKE = 1.01
@@ -61,7 +61,7 @@ def balanced_solver(matrix: sparse.csr_array, s: Array) -> Solver:
     # The diagonal has n entries and every edge two.
     edges = (matrix.nnz - n) / 2
     hub = int(np.diff(matrix.indptr).max())
-    if n <= SMALL or (edges <= TREE_LIKE * n and hub <= LARGEST_HUB):
+    if n <= FACTORISATION_LIMIT or (edges <= TREE_LIKE * n and hub <= LARGEST_HUB):
         return _factorised(matrix, s)
     return _iterated(matrix, s)
 

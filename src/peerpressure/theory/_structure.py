@@ -28,7 +28,7 @@ Agents: TypeAlias = NDArray[np.int64]
 
 # Two values are equal if they differ by less than this share of the range of opinions: above the error of an invariant
 # vector from Arnoldi iteration, and below any difference that a plot or a table would resolve.
-SAME = 1e-9
+EQUAL_RTOL = 1e-9
 # Components, the largest first, whose absolute probability sequence is computed; each may take an eigenvector, and
 # reports name only a few.
 MOST_SEQUENCES = 20
@@ -344,7 +344,7 @@ class _Analysis:
         sequences = [self._omega(int(number)) for number in classes]
         values = [omega.value(self.model.x0) for omega in sequences if omega is not None]
         # Classes that never mix agree only if their weighted means of opinions happen to be equal.
-        if len(values) < len(sequences) or np.ptp(values) > SAME * float(np.ptp(self.model.x0)):
+        if len(values) < len(sequences) or np.ptp(values) > EQUAL_RTOL * float(np.ptp(self.model.x0)):
             return Component(agents, NoiselessLimit.PERIODIC)
         divided = self._weighs_differently(classes)
         return Component(agents, NoiselessLimit.CONSENSUS, sequences[0], values[0], periodic=True, divided=divided)
@@ -354,7 +354,7 @@ class _Analysis:
         sequences = [self._omega(int(number)) for number in classes]
         # A class whose opinions do not count at all has shares of 0.
         shares = [omega.influence / (omega.kappa or 1.0) for omega in sequences if omega is not None]
-        return len(shares) < len(sequences) or bool(np.ptp(np.stack(shares), axis=0).max() > SAME)
+        return len(shares) < len(sequences) or bool(np.ptp(np.stack(shares), axis=0).max() > EQUAL_RTOL)
 
     def _joined_by_opinions(self, agents: Agents, classes: Agents) -> Component:
         # Where Σ 1/ρ_t diverges, own opinions count in the long run and can connect classes that public opinions do

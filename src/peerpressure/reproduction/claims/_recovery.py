@@ -29,7 +29,7 @@ from peerpressure.theory import two_agents as closed
 # Relative, for numbers that accumulate rounding over up to ``LONG`` steps.
 ROUNDING = 1e-9
 # Shares of a limit, and of an earlier difference from it, below which a sequence counts as convergent.
-CLOSE, SHRINKS = 0.01, 0.2
+RTOL, SHRINKS = 0.01, 0.2
 # Correlation beyond which two estimates lie along a line.
 ALONG_A_LINE = -0.9
 # A late start of the observation, and the factor in the variance that makes estimation "more difficult".
@@ -154,9 +154,9 @@ def inverse_limit(e: Evidence) -> Finding:
     limit = closed.gram_inverse_limit()
     off = [float(np.abs(np.linalg.inv(_normal_matrix(e.pair.model, T)) - limit).max()) for T in (LONG // 10, LONG)]
     # The difference decays like 1/T: close at the end, and falling about tenfold over a decade.
-    holds = off[1] < CLOSE * limit[0, 0] and off[1] < SHRINKS * off[0]
+    holds = off[1] < RTOL * limit[0, 0] and off[1] < SHRINKS * off[0]
     rule = (
-        f"Confirmed if the largest difference at T = {LONG:,} is below {CLOSE:g} of the diagonal and below {SHRINKS:g} "
+        f"Confirmed if the largest difference at T = {LONG:,} is below {RTOL:g} of the diagonal and below {SHRINKS:g} "
         f"of that at T = {LONG // 10:,}; refuted otherwise."
     )
     return Finding(
@@ -238,7 +238,7 @@ def plotted_density(e: Evidence) -> Finding:
         "The estimates after 100 steps follow the normal density with the limiting Σ.",
         "Sec. IV, Fig. 4",
         "“a density plot of a normal distribution with mean μ = ⟨1, 2⟩ … and Σ constructed from Eq. (16)”",
-        f"Confirmed if the exact variance is within {CLOSE:.0%} of the plotted one; corrected if only the direction is "
+        f"Confirmed if the exact variance is within {RTOL:.0%} of the plotted one; corrected if only the direction is "
         f"right (exact correlation below {ALONG_A_LINE:g}); refuted otherwise.",
     )
     plotted = e.pair.noise_variance * float(closed.gram_inverse_limit()[0, 0])
@@ -247,7 +247,7 @@ def plotted_density(e: Evidence) -> Finding:
     estimates = e.pair.ols.value[:, 0]
     sampled, error = float(estimates.var(ddof=1)), float(estimates.var(ddof=1) * np.sqrt(2 / (estimates.size - 1)))
     verdict: Verdict = CORRECTED if correlation < ALONG_A_LINE else REFUTED
-    if abs(exact / plotted - 1) < CLOSE:
+    if abs(exact / plotted - 1) < RTOL:
         verdict = CONFIRMED
     return Finding(
         claim,

@@ -31,7 +31,7 @@ SECOND = 2  # the first step whose previous outputs are random
 # Runs and steps with which the deviation under other noise laws is sampled; a heavy tail with a finite variance.
 NOISE_RUNS, NOISE_STEPS, HEAVY = 400, 50, 5.0
 GROWTH_TIMES = (1, 100, 10_000)
-CLOSE = 0.01  # relative difference of growth rates that are the same
+RTOL = 0.01  # relative difference of growth rates that are the same
 APART = 4.0  # score above which a sampled and an exact deviation differ; one of four laws decides
 # Random states per step; the bound must hold for each, and twenty are enough to expose a wrong one.
 TRIES = 20
@@ -233,11 +233,11 @@ def exponentially_fast(e: Evidence) -> Finding:
         "2^√t grows exponentially fast.",
         "Sec. II, Fig. 3",
         "“When ρ_t increases too quickly, in this case exponentially fast, convergence is not guaranteed”",
-        f"Confirmed if the growth per step ρ_(t+1)/ρ_t is the same at t = {_listed(GROWTH_TIMES)} within {CLOSE:.0%}; "
+        f"Confirmed if the growth per step ρ_(t+1)/ρ_t is the same at t = {_listed(GROWTH_TIMES)} within {RTOL:.0%}; "
         "corrected if it tends to 1 while Σ 1/ρ_t converges; refuted otherwise.",
     )
     logs = [np.log2(e.fast.pressure(t + 1)) - np.log2(e.fast.pressure(t)) for t in GROWTH_TIMES]
-    same = abs(logs[-1] / logs[0] - 1) < CLOSE
+    same = abs(logs[-1] / logs[0] - 1) < RTOL
     converges = not e.fast.pressure.growth.reciprocal_sum_diverges
     verdict: Verdict = CONFIRMED if same else CORRECTED if logs[-1] < logs[0] and converges else REFUTED
     factors = [2.0**log for log in logs]
