@@ -21,7 +21,7 @@ from peerpressure.recovery._innovations import (
     check_dense,
     complete,
     gathered,
-    legible_steps,
+    invertible_steps,
     weights_of,
 )
 from peerpressure.recovery._observation import Observation, Outputs, ResolvedObservation
@@ -186,9 +186,9 @@ def _of(system: System, seen: ResolvedObservation) -> Information:
 
 
 def _of_complete(model: Model, last: int) -> Information:
-    legible = legible_steps(model, last)
-    first_step = initial_state(model).starts_from_hidden and 1 in legible
-    problem = complete(model, weights_of(model, legible), first_step=first_step)
+    steps = invertible_steps(model, last)
+    first_step = initial_state(model).starts_from_hidden and 1 in steps
+    problem = complete(model, weights_of(model, steps), first_step=first_step)
     n = model.n
     if problem.separate:
         variance = problem.variance

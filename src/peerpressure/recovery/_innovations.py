@@ -77,7 +77,7 @@ def _least_gain(update: Update) -> float:
     return float(gain.min()) if gain.size else 0.0
 
 
-def legible_steps(model: Model, last: int) -> NDArray[np.int64]:
+def invertible_steps(model: Model, last: int) -> NDArray[np.int64]:
     """Return the steps at which every opinion can be read in double precision that is not a kept one."""
     # The gain falls as peer pressure grows; below 1e-10, dividing by it leaves no significant digits of ξ_t.
     times = range(1, last + 1)
@@ -85,10 +85,10 @@ def legible_steps(model: Model, last: int) -> NDArray[np.int64]:
     return np.array([t for t, least in gains if least >= NEGLIGIBLE], dtype=np.int64)
 
 
-def weights_of(model: Model, legible: NDArray[np.int64]) -> TimeWeights:
-    """Return how to average the r_t of the legible steps; of the first only if the start is known."""
+def weights_of(model: Model, steps: NDArray[np.int64]) -> TimeWeights:
+    """Return how to average the r_t of the invertible steps; of the first only if the start is known."""
     # Inverting step 1 needs y_0. If y_0 = x₀ is hidden, step 1 becomes a separate row that involves neighbours.
-    times = legible[legible > 1] if initial_state(model).starts_from_hidden else legible
+    times = steps[steps > 1] if initial_state(model).starts_from_hidden else steps
     share = retained(model, int(times.max(initial=1)) - 1)[times - 1]
     if model.keeps and times.size:
         # What is kept tells nothing: x₀ has no share in it.
@@ -98,8 +98,8 @@ def weights_of(model: Model, legible: NDArray[np.int64]) -> TimeWeights:
 
 def invert(model: Model, data: Outputs) -> Inverted:
     """Return the averaged r_t of complete outputs; raise an error for outputs that the noise cannot produce."""
-    legible = legible_steps(model, data.seen.last)
-    weights = weights_of(model, legible)
+    steps = invertible_steps(model, data.seen.last)
+    weights = weights_of(model, steps)
     bounds = Bounds(model, data)
     total = np.zeros((model.n, data.values.shape[0]))
     # Sums are accumulated step by step: outputs may fill the memory, and the series ξ would need as much again.
@@ -114,8 +114,8 @@ def invert(model: Model, data: Outputs) -> Inverted:
         # Averaged about the first r, so that a large x₀ does not cancel the digits of small noise.
         total += weights.weights[row][:, None] * (series - share * shift)
         bounds.update(t, series, error, share)
-    legible_first = initial_state(model).starts_from_hidden and 1 in legible
-    first = _quotient(data.at(0).T, model.update(1).gain) if legible_first else None
+    invertible_first = initial_state(model).starts_from_hidden and 1 in steps
+    first = _quotient(data.at(0).T, model.update(1).gain) if invertible_first else None
     shown, mean = shows_start(model), shift + total
     if shown.any():
         mean[shown] = data.at(0).T[shown]
@@ -147,7 +147,7 @@ def _own_series(model: Model, data: Outputs, rows: dict[int, int]) -> Iterator[t
             yield t, preferred - adopted if adapts else preferred, error
         if t > 1 or not initial_state(model).starts_from_hidden:
             _check_kept(model, update, t, before, public, INVERTED_DIGITS * precision)
-        # In every step, also in those that are not legible: the adopted part depends on all outputs so far.
+        # In every step, also in those that cannot be inverted: the adopted part depends on all outputs so far.
         adopted = update.adapt(adopted, public)
 
 
@@ -502,7 +502,7 @@ class Complete:
 
 
 def complete(model: Model, weights: TimeWeights, *, first_step: bool) -> Complete:
-    """Return the information in complete outputs; ``first_step`` if step 1 is legible but the start not known."""
+    """Return the information in complete outputs; ``first_step`` if step 1 can be inverted but the start not known."""
     later, share = (int(weights.times[0]), weights.share[0]) if weights.times.size else (None, np.ones(1))
     return Complete(model, weights, start_row(model, later, share) if first_step else None)
 

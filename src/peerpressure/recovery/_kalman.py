@@ -37,7 +37,7 @@ from peerpressure.recovery._prior import Prior
 from peerpressure.recovery._sparse_kalman import sparse_estimate
 from peerpressure.recovery.limits import (
     FILTER_LIMIT,
-    LEGIBLE_DIGITS,
+    MIN_SIGNIFICANT,
     NEGLIGIBLE,
     NOISE_TOLERANCE,
     WRONG_DIGITS,
@@ -223,7 +223,7 @@ def last_step(system: System, data: Outputs, prior: Prior | None) -> FilterStep:
 
 def _noisy_facts(corrections: tuple[Correction, ...], width: int, last_digit: float) -> Array:
     """Return v_b x₀ = v_a + N(0, f), divided by √f, as augmented rows, leaving out what is lost in the last digits."""
-    legible = [c for c in corrections if c.variance > (LEGIBLE_DIGITS * last_digit) ** 2]
+    legible = [c for c in corrections if c.variance > (MIN_SIGNIFICANT * last_digit) ** 2]
     # np.array([]) would have one dimension and break the concatenation of augmented rows.
     if not legible:
         return np.empty((0, width))

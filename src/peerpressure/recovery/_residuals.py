@@ -49,7 +49,7 @@ from peerpressure.recovery.limits import (
     FILTER_LIMIT,
     INVERTED_DIGITS,
     LAW_NUMBERS,
-    LEGIBLE_DIGITS,
+    MIN_SIGNIFICANT,
     NEGLIGIBLE,
     PATH_BYTES,
     RESIDUAL_NUMBERS,
@@ -578,7 +578,7 @@ def _rows(system: System, data: Outputs) -> Iterator[FilteredRows]:
         if step.t in row_of:
             row, width = row_of[step.t], step.information.n + data.known.shape[0]
             last_digit = float(np.finfo(data.values.dtype).eps) * float(np.abs(np.nan_to_num(data.at(row))).max())
-            kept = [c for c in step.corrections if c.variance > (LEGIBLE_DIGITS * last_digit) ** 2]
+            kept = [c for c in step.corrections if c.variance > (MIN_SIGNIFICANT * last_digit) ** 2]
             variance = np.array([c.variance for c in kept])
             facts = np.array([np.concatenate([c.slope, c.constant]) for c in kept]).reshape(len(kept), width)
             slope, values = np.split(facts / np.sqrt(variance)[:, None], [step.information.n], axis=1)

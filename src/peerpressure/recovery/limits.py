@@ -36,7 +36,7 @@ WRONG_DIGITS = 8.0
 INVERTED_DIGITS = 64
 # An innovation whose standard deviation is below this many units in the last place of the outputs consists mostly of
 # rounding error. Dividing it by √f would turn that error into a confident statement about x₀, so it is left out.
-LEGIBLE_DIGITS = 1000
+MIN_SIGNIFICANT = 1000
 # Part of a variance below which its rounding error is left out.
 NEGLIGIBLE_ERROR = 0.05
 # Residual at which conjugate gradients stop, and the most iterations until then.
