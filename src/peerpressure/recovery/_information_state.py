@@ -294,7 +294,7 @@ def _check_consistent(residual: Array, size: float, rounding: Array) -> None:
         raise InvalidInputError(message(rule, got=got, remedy=remedy))
 
 
-def masks_of(system: System) -> int:
+def frozen_draw_count(system: System) -> int:
     """Return the number of frozen draws of the noise, which are unknown constants."""
     return system.n if system.model.noise.is_frozen and system.layout.has_memory else 0
 

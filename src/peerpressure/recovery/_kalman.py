@@ -29,7 +29,7 @@ from peerpressure.recovery._information_state import (
     GaussianPosterior,
     InformationState,
     estimate_of,
-    masks_of,
+    frozen_draw_count,
     prior_information,
 )
 from peerpressure.recovery._observation import Outputs, observed
@@ -70,7 +70,7 @@ class FilterState:
         """Return the state at time 0, with frozen draws in this unit."""
         start = initial_state(system)
         slope, root = start.forward(np.eye(start.layout.agents)), start.forward(noise=np.eye(start.draws))
-        if masks_of(system):
+        if frozen_draw_count(system):
             # As a root, frozen draws would be eliminated output by output, however little each of these says of them,
             # with errors that grow every time; as unknowns they are solved for together with x₀.
             slope, root = np.concatenate([slope, root / unit], axis=1), root[:, :0]
@@ -185,7 +185,7 @@ def run_filter(system: System, data: Outputs, prior: Prior | None) -> Iterator[F
     n, has_memory = system.n, system.layout.has_memory
     # θ has its own information state, separate from z: this is what makes a diffuse (absent) prior exact instead of a
     # prior with a large variance, which would cost as many digits as it has zeros.
-    information = prior_information(system.model, data, prior, masks_of(system))
+    information = prior_information(system.model, data, prior, frozen_draw_count(system))
     state = FilterState.initial(system, data.values.shape[0], information.unit)
     rows = {int(t): row for row, t in enumerate(data.seen.times)}
     # The precision of the recorded dtype: a float32 run carries float32 rounding errors even after conversion.

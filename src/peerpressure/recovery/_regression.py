@@ -19,7 +19,7 @@ from peerpressure.errors import TooLargeError, contrast, message
 from peerpressure.model import Model
 from peerpressure.propagation import forward_moments
 from peerpressure.recovery._estimate import Estimate, estimate_from
-from peerpressure.recovery._information_state import estimate_of, masks_of, prior_information
+from peerpressure.recovery._information_state import estimate_of, frozen_draw_count, prior_information
 from peerpressure.recovery._observation import Outputs, ResolvedObservation
 from peerpressure.recovery._prior import Prior, update
 from peerpressure.recovery.least_squares import (
@@ -522,7 +522,7 @@ def gls(model: Model, data: Outputs, prior: Prior | None = None) -> Estimate:
     Q, q, L = stacked(model, data)
     # Boolean indexing orders outputs by time and then by agent, as `stacked` does.
     values = np.asarray(data.values[:, data.present], dtype=np.float64).T - q[:, None]
-    masks = masks_of(model)
+    masks = frozen_draw_count(model)
     information = prior_information(model, data, prior, masks)
     # Frozen draws are unknown constants, which are solved for together with x₀.
     rows = np.concatenate([Q, L[:, :masks] / information.unit, values], axis=1)
