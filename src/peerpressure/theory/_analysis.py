@@ -26,7 +26,7 @@ from peerpressure.theory._limits import ConsensusLimit, with_component_values
 from peerpressure.theory._recurrence import periodic_fixed_point, periodic_limit
 from peerpressure.theory._regime import LATE, Regime
 from peerpressure.theory._stationary import fixed_point, fluctuation, stationary_mean
-from peerpressure.theory._structure import EQUAL_RTOL, NoiselessLimit, is_covered
+from peerpressure.theory._structure import EQUAL_RTOL, NoiselessLimit, has_single_closed_class
 
 # Share of the range of opinions to which limits are computed. They are printed with few digits, and each further digit
 # may take many times the steps.
@@ -69,7 +69,7 @@ def analyse(system: System, tolerance: float = TOLERANCE) -> Analysis:
     <Outcome.CONSENSUS: 'consensus on v'>
     """
     long_run = with_component_values(classify(system), limit=NAMED, tolerance=tolerance)
-    found = None if is_covered(long_run.model) or long_run.settled else by_class(long_run, tolerance)
+    found = None if has_single_closed_class(long_run.model) or long_run.settled else by_class(long_run, tolerance)
     if found is not None:
         known = found.law if _is_complete(found.law) else _filled(found, found.law)
         return Analysis(replace(found, known=known), Source.CLASSES)

@@ -39,7 +39,7 @@ from peerpressure.theory._structure import (
     NoiselessLimit,
     Structure,
     gossip_influence,
-    is_covered,
+    has_single_closed_class,
     structure_of,
 )
 
@@ -357,9 +357,10 @@ class LongRun:
             source=part.sources is not None,
             swings=part.periodic and self.regime.reaches_value,
         )
-        return None if found is False and self.phi == 1 and not still.size and self._may_be_heard_alike(part) else found
+        frozen = self.phi == 1 and not still.size
+        return None if found is False and frozen and self._single_noise_source(part) else found
 
-    def _may_be_heard_alike(self, part: Component) -> bool:
+    def _single_noise_source(self, part: Component) -> bool:
         """Whether all agents may adapt to the same frozen noise: of one agent, or of classes visited in turn."""
         networks = self.structure.networks
         if networks is None:
@@ -447,7 +448,7 @@ def classify(system: System) -> LongRun:
             for part in structure.components
         )
         structure = replace(structure, components=agreed)
-    parity = _sides_are_heard_alike(model, regime, structure)
+    parity = _even_odd_weights_equal(model, regime, structure)
     if parity is not True:
         # Each side then has a limit of its own, which alternates with the other's.
         limit = NoiselessLimit.UNKNOWN if parity is None else NoiselessLimit.PERIODIC
@@ -555,7 +556,7 @@ WINDOW = 20_000
 WINDOWS = (10**5, 10**6)
 
 
-def _sides_are_heard_alike(model: Model, regime: Regime, structure: Structure) -> bool | None:
+def _even_odd_weights_equal(model: Model, regime: Regime, structure: Structure) -> bool | None:
     """Whether Σ 1/ρ_t over even and over odd times grow alike, where that matters; None if it is not clear.
 
     On a bipartite network the opinions of one side enter a class of public opinions at even times only, and those of
@@ -591,7 +592,7 @@ def steady_sums(model: Model) -> tuple[bool, bool]:
     """
     if not (model.is_plain and model.noise.is_zero) or model.n > MOST_SYMMETRIC:
         return False, False
-    if not (model.network.is_connected and is_covered(model)):
+    if not (model.network.is_connected and has_single_closed_class(model)):
         return False, False
     off, swings = np.abs(np.stack([model.x0, model.start_state]) - model.consensus_value).max(), _swings(model)
     weights = np.stack([model.mode_weights, *swings])

@@ -27,7 +27,7 @@ from peerpressure.statespace import System, checked_system
 from peerpressure.step import Array
 from peerpressure.theory._classification import LongRun, Outcome, classify
 from peerpressure.theory._limit_law import Kind, LimitLaw, common_law, separate_law
-from peerpressure.theory._limits import ConsensusLimit, Phases, component_limit, limit_of, noise_is_in_the_way
+from peerpressure.theory._limits import ConsensusLimit, Phases, component_limit, limit_of, noise_blocks_limit
 from peerpressure.theory._rates import FARTHEST
 from peerpressure.theory._recurrence import AbsoluteProbability
 from peerpressure.theory._regime import NoiseEffect, Regime
@@ -200,7 +200,7 @@ def _without_swing(long_run: LongRun, part: Component, scale: float) -> Componen
         affordable = networks.begin <= FOLLOWED and FOLLOWED * networks.union.nnz <= MOST_WORK
         if affordable and part.omega is not None and part.two_sided:
             swing = _swing_left(long_run.model, part.omega, networks.sides)
-    elif len(structure.components) > 1 and not noise_is_in_the_way(long_run):
+    elif len(structure.components) > 1 and not noise_blocks_limit(long_run):
         limit = component_limit(long_run, part, tolerance=EQUAL_RTOL)
         swing, value = _between_phases(limit) + limit.residual, limit.mean
     # Bounds and errors of computation keep a swing above zero that is none.
@@ -329,7 +329,7 @@ def _no_limit(long_run: LongRun) -> InvalidInputError:
         got = f"{long_run.model.pressure} ({long_run.growth.basis}); the outcome is not known"
         remedy = f"give schedules in closed form, such as Power(1.5), or {remedy}"
         return InvalidInputError(message(rule, got=got, remedy=remedy))
-    if noise_is_in_the_way(long_run):
+    if noise_blocks_limit(long_run):
         rule = "where Σ 1/ρ_t converges, a limit needs noise with finite Σ σ_t²/ρ_t² (Σ σ_t/ρ_t if frozen)"
         return InvalidInputError(message(rule, got=str(long_run.model.noise), remedy=remedy))
     if long_run.structure.law is not None and long_run.structure.limit is NoiselessLimit.CONSENSUS:

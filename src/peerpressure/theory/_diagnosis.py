@@ -31,7 +31,7 @@ from peerpressure.theory._reasons import Reason, ReasonCode, Value
 from peerpressure.theory._recurrence import periodic_limit
 from peerpressure.theory._regime import LATE, NoiseEffect, Regime, converges_almost_surely, noise_adds_up
 from peerpressure.theory._stationary import fluctuation
-from peerpressure.theory._structure import EQUAL_RTOL, Component, NoiselessLimit, is_covered, period_of
+from peerpressure.theory._structure import EQUAL_RTOL, Component, NoiselessLimit, has_single_closed_class, period_of
 from peerpressure.theory._verdict import Connectivity, HiddenOutcome, Verdict
 
 # Up to this size the constants of the rates, which take a linear solve, are computed too.
@@ -120,7 +120,7 @@ def _diagnose(model: System, horizon: int | None, tolerance: float | None, *, ad
     long_run, limit = found.long_run, found.limit
     ahead = _forecast(model, horizon, tolerance)
     # Without one value for all there is nothing to be closer to.
-    one_value = is_covered(long_run.model) and long_run.model.network.is_connected and not long_run.lazy
+    one_value = has_single_closed_class(long_run.model) and long_run.model.network.is_connected and not long_run.lazy
     better = advice(long_run, ahead) if advise and one_value and ahead is not None else None
     # Passed on, because for temporal networks it takes a backward run over all steps.
     weight = None if ahead is None else ahead.start_weight
@@ -293,7 +293,7 @@ def _activation(long_run: LongRun) -> Reasons:
         return [_reason(ReasonCode.ACTIVATION_TABLE, steps=len(activation.values))]
     given = [_reason(ReasonCode.ACTIVATION, activation=str(activation))]
     model, grows = long_run.model, long_run.regime not in (Regime.BOUNDED, Regime.UNKNOWN)
-    if not (grows and model.is_constant and is_covered(model)) or long_run.noise is NoiseEffect.SCATTERS:
+    if not (grows and model.is_constant and has_single_closed_class(model)) or long_run.noise is NoiseEffect.SCATTERS:
         return given
     return [*given, _reason(ReasonCode.ACTIVATION_RATE, kappa=model.kappa, synchronous=model.synchronous.kappa)]
 
@@ -748,16 +748,17 @@ def _cause(long_run: LongRun) -> Reason | None:
     model = long_run.model
     if long_run.regime is Regime.UNKNOWN:
         return None
-    too_many = None if is_covered(model) else too_many_classes(model.network)
+    too_many = None if has_single_closed_class(model) else too_many_classes(model.network)
     if too_many is not None:
         return too_many
-    needed = long_run.lazy or (long_run.continuous and not model.is_constant) or not is_covered(model)
+    needed = long_run.lazy or (long_run.continuous and not model.is_constant) or not has_single_closed_class(model)
     if not needed:
         return None
     code = obstacle(long_run) or ReasonCode.UNRESOLVED_MODES
     if long_run.lazy and code in (ReasonCode.NOISE_WITHOUT_LIMIT, ReasonCode.UNRESOLVED_MODES):
         return Reason(ReasonCode.ACTIVATION_NOT_COVERED)
-    if code in (ReasonCode.NOISE_WITHOUT_LIMIT, ReasonCode.PRESSURE_WITHOUT_LIMIT) and not is_covered(model):
+    without_limit = code in (ReasonCode.NOISE_WITHOUT_LIMIT, ReasonCode.PRESSURE_WITHOUT_LIMIT)
+    if without_limit and not has_single_closed_class(model):
         return _reason(ReasonCode.NETWORK_NOT_COVERED, classes=len(model.network.closed_classes))
     return Reason(code)
 

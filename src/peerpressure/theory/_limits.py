@@ -186,7 +186,7 @@ def limit_of(long_run: LongRun, *, tolerance: float) -> ConsensusLimit | None:
     if long_run.lazy and long_run.regime is Regime.FAST:
         return random_limit(long_run.model)
     alternates = component.limit is NoiselessLimit.PERIODIC and has_two_phases(long_run)
-    if not (component.limit is NoiselessLimit.CONSENSUS or alternates) or noise_is_in_the_way(long_run):
+    if not (component.limit is NoiselessLimit.CONSENSUS or alternates) or noise_blocks_limit(long_run):
         return None
     return component_limit(long_run, component, tolerance=tolerance)
 
@@ -224,7 +224,7 @@ def has_two_phases(long_run: LongRun) -> bool:
     return static and two_sided and long_run.structure.constant_opinions and long_run.regime is Regime.FAST
 
 
-def noise_is_in_the_way(long_run: LongRun) -> bool:
+def noise_blocks_limit(long_run: LongRun) -> bool:
     """Whether noise is never forgotten, and its share in the limit is not computed."""
     model = long_run.model
     if model.adaptation is not None and not model.noise.is_zero and fades_out(model.pressure):

@@ -124,7 +124,7 @@ class Structure:
         return self.adapting is None or all(component.anchored for component in self.components)
 
 
-def is_covered(model: Model) -> bool:
+def has_single_closed_class(model: Model) -> bool:
     """Whether the results on one closed class apply: no negative weights, and one class that listens to itself."""
     network = model.network
     if network.signed:
@@ -151,12 +151,12 @@ def structure_of(model: Model, regime: Regime, *, continuous: bool = False) -> S
     networks, opinions, keeps = recurrent_networks(model), opinion_regime(model), model.isolated == "keep"
     known = networks is not None and regime is not Regime.UNKNOWN and opinions.lasting is not None
     known = known and _who_updates_is_known(model)
-    if known and regime is Regime.BOUNDED and model.is_constant and not is_covered(model):
+    if known and regime is Regime.BOUNDED and model.is_constant and not has_single_closed_class(model):
         apart = Component(np.arange(model.n), NoiselessLimit.DISAGREEMENT)
         return Structure((apart,), networks, opinions, keeps=keeps)
     # Classes of steps are those of discrete time; between whole times agents also hear one another indirectly.
     special = continuous or model.activation is not None
-    known = known and is_covered(model) and not (special and not model.is_constant)
+    known = known and has_single_closed_class(model) and not (special and not model.is_constant)
     if not known or networks is None:
         return Structure((), networks, opinions, keeps=keeps)
     # The common case needs no graph search: a connected network has one class, or two if it is bipartite and pressure

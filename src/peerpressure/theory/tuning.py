@@ -33,7 +33,7 @@ from peerpressure.progress import ShouldStop, cancellable, check_cancelled
 from peerpressure.propagation import Times, step_count
 from peerpressure.schedules import Formula, Linear, Schedule, Table
 from peerpressure.step import Array
-from peerpressure.theory._structure import is_covered
+from peerpressure.theory._structure import has_single_closed_class
 
 # Below this size a dense product takes less time than the call of a sparse one.
 _DENSE = 40
@@ -435,7 +435,7 @@ def check_optimum(model: object, steps: int) -> None:
         remedy = "use the model that the SDE was made from"
         rule = "an optimal schedule is that of a model in discrete time"
         raise ModelError(message(rule, got=repr(model)[:80], remedy=remedy))
-    if not model.network.is_connected or not is_covered(model):
+    if not model.network.is_connected or not has_single_closed_class(model):
         rule = "an optimal schedule needs one consensus value for all agents"
         remedy = "take a closed class of the network, or compare schedules with forecast(model, steps)"
         raise ModelError(message(rule, got=repr(model.network), remedy=remedy))
