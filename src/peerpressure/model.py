@@ -161,22 +161,22 @@ class Model:
         temporal_network: TemporalNetwork | None = None,
     ) -> None:
         # The dataclass is frozen; only the constructor sets fields.
-        keep = object.__setattr__
+        set_field = object.__setattr__
         # ``temporal_network`` is an argument for ``dataclasses.replace``, which passes every field to the constructor.
         temporal = network if isinstance(network, TemporalNetwork) else temporal_network
         network = network.aggregate if isinstance(network, TemporalNetwork) else network
         # First, because the checks of the other parts need the number of agents.
-        keep(self, "network", _checked_network(network, temporal))
-        keep(self, "temporal_network", _checked_temporal_network(temporal, network))
-        keep(self, "isolated", _checked_rule(isolated, self.network, self.temporal_network))
-        keep(self, "hidden", None if hidden is None else self._per_agent("hidden", hidden))
-        keep(self, "stubbornness", self._own_weight(stubbornness, susceptibility))
+        set_field(self, "network", _checked_network(network, temporal))
+        set_field(self, "temporal_network", _checked_temporal_network(temporal, network))
+        set_field(self, "isolated", _checked_rule(isolated, self.network, self.temporal_network))
+        set_field(self, "hidden", None if hidden is None else self._per_agent("hidden", hidden))
+        set_field(self, "stubbornness", self._own_weight(stubbornness, susceptibility))
         self._drop_edges_of_zealots()
-        keep(self, "pressure", as_schedule(pressure))
-        keep(self, "noise", _checked_noise(noise, network))
-        keep(self, "adaptation", _checked_adaptation(adaptation, network))
-        keep(self, "activation", as_activation(activation, self.network))
-        keep(self, "start", start if isinstance(start, str) else self._per_agent("start", start, one_for_all=True))
+        set_field(self, "pressure", as_schedule(pressure))
+        set_field(self, "noise", _checked_noise(noise, network))
+        set_field(self, "adaptation", _checked_adaptation(adaptation, network))
+        set_field(self, "activation", as_activation(activation, self.network))
+        set_field(self, "start", start if isinstance(start, str) else self._per_agent("start", start, one_for_all=True))
         if isinstance(start, str) and start != "hidden":
             rule = "the start must be 'hidden', one opinion for all agents, or one for each"
             raise ModelError(message(rule, got=repr(start), remedy="leave it out to start from the hidden opinions"))

@@ -109,16 +109,16 @@ class State:
 
     def __post_init__(self) -> None:
         # Checked here, because the engine's kernels do not check shapes.
-        keep = object.__setattr__
-        keep(self, "step", whole(self.step, "the step of a state", least=0, most=MOST_STEPS))
-        keep(self, "public", _opinions("public", self.public))
+        set_field = object.__setattr__
+        set_field(self, "step", whole(self.step, "the step of a state", least=0, most=MOST_STEPS))
+        set_field(self, "public", _opinions("public", self.public))
         for name in ("memory", "hidden"):
             if getattr(self, name) is not None:
-                keep(self, name, _opinions(name, getattr(self, name), self.public.shape))
+                set_field(self, name, _opinions(name, getattr(self, name), self.public.shape))
         if self.seed is not None:
-            keep(self, "seed", seed_number(self.seed))
+            set_field(self, "seed", seed_number(self.seed))
         if self.replicates is not None:
-            keep(self, "replicates", replicate_numbers(self.replicates))
+            set_field(self, "replicates", replicate_numbers(self.replicates))
             if self.public.ndim == 2 and self.replicates.size != len(self.public):
                 rule = f"the {len(self.public)} rows of a state must have one replicate number each"
                 raise InvalidInputError(message(rule, got=self.replicates.size, remedy="leave replicates out"))

@@ -114,14 +114,14 @@ class TemporalNetwork:
         names = validate_names(n, labels, sources, targets)
         events = canonical_events(event_times, sources, targets, weights, names)
         # The dataclass is frozen, so fields are set past its own __setattr__.
-        keep = object.__setattr__
-        keep(self, "labels", names)
+        set_field = object.__setattr__
+        set_field(self, "labels", names)
         for name, column in zip(COLUMNS, events.columns, strict=True):
-            keep(self, name, _frozen(column))
-        keep(self, "period", validate_period(period, self.last_change))
+            set_field(self, name, _frozen(column))
+        set_field(self, "period", validate_period(period, self.last_change))
         # A sequence that repeats is no random process any more.
-        keep(self, "law", law if period is None else None)
-        keep(self, "isolated", checked_isolated(isolated))
+        set_field(self, "law", law if period is None else None)
+        set_field(self, "isolated", checked_isolated(isolated))
 
     @classmethod
     def from_events(
