@@ -97,7 +97,7 @@ def adjoint_moments(model: Model, weights: Array, times: Times, carry: Array | N
             # λᵀB x₀: constant hidden opinions enter y with the gain.
             mean[: len(rows)] += np.einsum("ij,j->i", rows[:, at.public], step.update.gain * x0)
         # The mean above must be taken before, since the adjoint overwrites its argument.
-        columns, noise = step.overwriting_adjoints(rows.T)
+        columns, noise = step.adjoints_inplace(rows.T)
         if noisy:
             collect(noise)
         rows = columns.T

@@ -212,9 +212,9 @@ class RegressionDesign:
                     hidden += step.hidden_adjoint(weight)
                 if with_noise:
                     # Both adjoints in one pass, which may overwrite ``weight``: it is not used again.
-                    weight, draws[t - 1] = step.overwriting_adjoints(weight)
+                    weight, draws[t - 1] = step.adjoints_inplace(weight)
                 else:
-                    weight = step.overwriting_adjoint(weight)
+                    weight = step.adjoint_inplace(weight)
         hidden += start.hidden_adjoint(weight)
         return hidden[self.seen.free], (start.noise_adjoint(weight), draws)
 

@@ -232,9 +232,9 @@ class ModelTransition(Transition):
     def adjoint(self, columns: Array) -> Array:
         """Return Fᵀ Z for Z (states, m)."""
         # Public opinions are never overwritten, so that copies are made only of longer states.
-        return self.overwriting_adjoint(columns if columns.shape[0] == self.layout.agents else columns.copy(order="K"))
+        return self.adjoint_inplace(columns if columns.shape[0] == self.layout.agents else columns.copy(order="K"))
 
-    def overwriting_adjoint(self, columns: Array) -> Array:
+    def adjoint_inplace(self, columns: Array) -> Array:
         """Return Fᵀ Z for columns that may be overwritten.
 
         Parameters
@@ -250,9 +250,9 @@ class ModelTransition(Transition):
         if columns.shape[0] == self.layout.agents:
             heard = _product(self.update.transposed, _like(self.update.coupling_scale, columns) * columns)
             return self.update.keep(heard, columns)
-        return self.overwriting_adjoints(columns, with_noise=False)[0]
+        return self.adjoints_inplace(columns, with_noise=False)[0]
 
-    def overwriting_adjoints(self, columns: Array, *, with_noise: bool = True) -> tuple[Array, Array]:
+    def adjoints_inplace(self, columns: Array, *, with_noise: bool = True) -> tuple[Array, Array]:
         """Return Fᵀ Z and Gᵀ Z, which share most of their work, for columns that are overwritten.
 
         Parameters
