@@ -144,11 +144,11 @@ def test_a_thread_that_fails_leaves_nobody_waiting(monkeypatch: pytest.MonkeyPat
     call = runner.ProcessorRun._call
 
     def failing(
-        run: Any, block: Any, network: Any, changes: Any, clock: Any, ledger: Any, begin: int, *more: Any
+        run: Any, block: Any, network: Any, changes: Any, clock: Any, records: Any, begin: int, *more: Any
     ) -> None:
         if begin and clock.relief.size:
             raise MemoryError("no room for buffers")
-        call(run, block, network, changes, clock, ledger, begin, *more)
+        call(run, block, network, changes, clock, records, begin, *more)
 
     monkeypatch.setattr(runner.ProcessorRun, "_call", failing)
     with pytest.raises(MemoryError, match="no room"):

@@ -121,7 +121,7 @@ def test_edge_markovian_lifetimes_are_geometric() -> None:
     death, steps = 0.25, 300
     network = edge_markovian(100, 0.005, death, steps, seed=9)
     begun = np.flatnonzero((network.weights > 0) & (network.event_times > 1) & (network.event_times < steps - 80))
-    lives = network.spells.last[begun] - network.event_times[begun] + 1
+    lives = network.intervals.last[begun] - network.event_times[begun] + 1
     assert abs(lives.mean() - 1 / death) < ERRORS * np.sqrt((1 - death) / death**2 / lives.size)
     counts = np.bincount(lives, minlength=26)[1:26].astype(float)
     expected = lives.size * stats.geom.pmf(np.arange(1, 26), death)

@@ -128,18 +128,18 @@ class Clock(NamedTuple):
 class Changes(NamedTuple):
     """How the network changes during the clock's steps.
 
-    Spell k, of one unchanging network, begins before step ``spells[k]`` (counted from 0) by setting the weights of
-    pairs ``cuts[k]``…``cuts[k + 1]``−1; the last entry of ``spells`` is the number of steps.
+    Interval k, of one unchanging network, begins before step ``intervals[k]`` (counted from 0) by setting the weights
+    of pairs ``cuts[k]``…``cuts[k + 1]``−1; the last entry of ``intervals`` is the number of steps.
     """
 
-    spells: NDArray[np.int64]
+    intervals: NDArray[np.int64]
     cuts: NDArray[np.int64]
     sources: NDArray[np.uint32]
     targets: NDArray[np.uint32]
     weights: NDArray[Any]
 
 
-class SummaryArrays(NamedTuple):
+class RecordArrays(NamedTuple):
     """Where records go: a slot for each step (or −1), the recorded agents, public and hidden opinions, summaries."""
 
     slots: NDArray[np.int64]
@@ -190,7 +190,7 @@ def _meet(meeting: NDArray[np.int64], met: int) -> int:
 def end_step(
     meeting: NDArray[np.int64],
     met: int,
-    ledger: SummaryArrays,
+    records: RecordArrays,
     slot: int,
     begin: int,
     agents: int,
@@ -198,10 +198,10 @@ def end_step(
 ) -> int:
     """Let threads meet at the end of a step, and combine what they have summed up if it is recorded."""
     met = _meet(meeting, met)
-    if slot >= 0 and ledger.summaries.shape[1]:
+    if slot >= 0 and records.summaries.shape[1]:
         # By one of them, as no other has seen all chunks; nobody overwrites partial sums meanwhile.
         if begin == 0:
-            _reduce(ledger.summaries, 0, slot, agents, partial)
+            _reduce(records.summaries, 0, slot, agents, partial)
         met = _meet(meeting, met)
     return met
 
@@ -263,7 +263,7 @@ def _copy_agents(
 
 @njit(error_model="numpy")
 def keep(
-    ledger: SummaryArrays,
+    records: RecordArrays,
     slot: int,
     layer: int,
     states: NDArray[Any],
@@ -282,23 +282,23 @@ def keep(
     """
     # Indexed here and not by the caller: a slice across layers would not count as contiguous.
     row, public = layer * width, states[layer, parity]
-    if ledger.states.shape[1]:
-        _copy_agents(ledger.states, row, slot, ledger.agents, public, width, begin, end)
+    if records.states.shape[1]:
+        _copy_agents(records.states, row, slot, records.agents, public, width, begin, end)
     # What is None is not compiled.
-    if hidden_state is not None and ledger.hidden_state.shape[1]:
-        _copy_agents(ledger.hidden_state, row, slot, ledger.agents, hidden_state[layer], width, begin, end)
-    if ledger.summaries.shape[1]:
+    if hidden_state is not None and records.hidden_state.shape[1]:
+        _copy_agents(records.hidden_state, row, slot, records.agents, hidden_state[layer], width, begin, end)
+    if records.summaries.shape[1]:
         for first in range(begin, end, CHUNK):
             # Threads begin at multiples of CHUNK, so that a chunk is always summed by one thread as a whole.
             count = min(CHUNK, end - first)
             _summarise_chunk(public, width, first, count, scratch, partial[first // CHUNK])
         if (end - begin) * width == public.size:
-            _reduce(ledger.summaries, row, slot, end, partial)
+            _reduce(records.summaries, row, slot, end, partial)
 
 
 @njit(error_model="numpy", inline="always")
 def keep_all(
-    ledger: SummaryArrays,
+    records: RecordArrays,
     slot: int,
     states: NDArray[Any],
     parity: int,
@@ -312,7 +312,7 @@ def keep_all(
     """Record the agents of a range in all layers of a block."""
     # Called with the types of arguments with which each step calls ``keep``, so that it is compiled once.
     for layer in range(states.shape[0]):
-        keep(ledger, slot, layer, states, parity, hidden_state, width, begin, end, partial, scratch)
+        keep(records, slot, layer, states, parity, hidden_state, width, begin, end, partial, scratch)
 
 
 @njit(error_model="numpy", inline="always")

@@ -162,7 +162,7 @@ class DeviceNetwork:
         if self.plan.model.temporal_network is None:
             return
         changes = self.events.between(begin, end)
-        for k, q in enumerate(changes.spells[:-1].tolist()):
+        for k, q in enumerate(changes.intervals[:-1].tolist()):
             self.due[begin + q + 1] = slice(int(changes.cuts[k]), int(changes.cuts[k + 1]))
         self.changes = self._uploaded(changes.sources, changes.targets, changes.weights)
 

@@ -18,7 +18,7 @@ from peerpressure.engine.arguments import (
     Changes,
     Clock,
     Graph,
-    SummaryArrays,
+    RecordArrays,
     adapted,
     coefficients,
     end_step,
@@ -200,7 +200,7 @@ def run_narrow(  # noqa: PLR0912 — one branch for each argument that may be No
     clock: Clock,
     changes: Changes | None,
     activity: Activity | None,
-    ledger: SummaryArrays,
+    records: RecordArrays,
     replicate: int,
     begin: int,
     end: int,
@@ -221,19 +221,19 @@ def run_narrow(  # noqa: PLR0912 — one branch for each argument that may be No
     CHUNK), ``words`` and ``scratch`` are for intermediate results.
     """
     number, pressure = states.dtype.type, buffers[1]
-    spell, q, met, steps, pace = 0, 0, 0, clock.relief.size, number(clock.pace)
+    interval, q, met, steps, pace = 0, 0, 0, clock.relief.size, number(clock.pace)
     # Of a small network the noise of several steps is drawn at once.
     length = room(end - begin, 1)
     at_once = 1 if draw.mode == FROZEN else max(1, CHUNK // length)
     if steps == 0:
         parity = (clock.first - 1) & 1
-        keep_all(ledger, ledger.slots[0], states, parity, hidden_state, 1, begin, end, partial, scratch)
+        keep_all(records, records.slots[0], states, parity, hidden_state, 1, begin, end, partial, scratch)
     while q < steps:
         last = steps
         if changes is not None:
-            apply_changes(graph, agents.degrees, changes, changes.cuts[spell], changes.cuts[spell + 1])
-            last = changes.spells[spell + 1]
-        # Layers inside spells: all replicates of the block share one graph, which is changed once for all of them.
+            apply_changes(graph, agents.degrees, changes, changes.cuts[interval], changes.cuts[interval + 1])
+            last = changes.intervals[interval + 1]
+        # Layers inside intervals: all replicates of the block share one graph, which is changed once for all of them.
         for layer in range(states.shape[0]):
             row, origin = replicate + layer, q - at_once
             for k in range(q, last):
@@ -276,14 +276,15 @@ def run_narrow(  # noqa: PLR0912 — one branch for each argument that may be No
                     if hidden_state is not None:
                         rate = number(clock.adaptation_rate[k])
                         _adapt_narrow(agents, rate, first, count, output, hidden_state[layer])
-                if ledger.slots[k] >= 0:
+                if records.slots[k] >= 0:
                     keep(
-                        ledger, ledger.slots[k], layer, states, step & 1, hidden_state, 1, begin, end, partial, scratch
-                    )
+                        records, records.slots[k], layer, states, step & 1, hidden_state, 1, begin, end, partial,
+                        scratch,
+                    )  # fmt: skip
                 if meeting is not None:
-                    met = end_step(meeting, met, ledger, ledger.slots[k], begin, agents.hidden.size, partial)
+                    met = end_step(meeting, met, records, records.slots[k], begin, agents.hidden.size, partial)
         q = last
-        spell += 1
+        interval += 1
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -24,7 +24,7 @@ from peerpressure.engine.arguments import (
     Changes,
     Clock,
     Graph,
-    SummaryArrays,
+    RecordArrays,
     call_off,
     new_meeting,
     reduce_summaries,
@@ -242,10 +242,10 @@ class ProcessorRun:
         clock = Clock(self.plan.start_step + 1, nothing, nothing, nothing, nothing, self.plan.pace)
         for block in self.blocks:
             # A call without steps records the state as it is.
-            ledger = self._ledger(block, np.zeros(1, np.int64))
+            records = self._records(block, np.zeros(1, np.int64))
             # With the arguments of the steps that follow, so that no other kernel is compiled for this.
             meeting = new_meeting(1) if self._is_shared(block) and self._meets else None
-            self._call(block, self._network(block), self._unchanged(0), clock, ledger, 0, self.plan.model.n, meeting)
+            self._call(block, self._network(block), self._unchanged(0), clock, records, 0, self.plan.model.n, meeting)
 
     @contextlib.contextmanager
     def _pool(self) -> Iterator[Executor | None]:
@@ -324,7 +324,7 @@ class ProcessorRun:
             # Every block changes a copy of its own: blocks run at the same time, and each starts from the segment's
             # first network.
             network, changes = self.temporal.copied(), self.temporal.changes
-        self._call(block, network, changes, clock, self._ledger(block, slots), 0, self.plan.model.n)
+        self._call(block, network, changes, clock, self._records(block, slots), 0, self.plan.model.n)
 
     def _network(self, block: Block) -> tuple[Graph, AgentArrays]:
         """Return the network as it is where the segment begins."""
@@ -368,13 +368,13 @@ class ProcessorRun:
         self._share(block, clock.part(done, steps), slots[done:], pool, threads)
 
     def _share(self, block: Block, clock: Clock, slots: NDArray[np.int64], pool: Executor | None, threads: int) -> None:
-        network, ledger = self._network(block), self._ledger(block, slots)
+        network, records = self._network(block), self._records(block, slots)
         ranges = _ranges(network[0], min(threads, self.plan.model.n // CHUNK), CHUNK)
         meeting = new_meeting(len(ranges))
 
         def part(begin: int, end: int) -> None:
             try:
-                self._call(block, network, None, clock, ledger, begin, end, meeting)
+                self._call(block, network, None, clock, records, begin, end, meeting)
             except BaseException:
                 call_off(meeting)
                 raise
@@ -392,21 +392,21 @@ class ProcessorRun:
         sums = self.neighbour_sums if block.width == 1 else None
         ranges = _ranges(network[0], 1 if pool is None else self.plan.threads, CHUNK if sums is None else BLOCK)
         for q in range(clock.relief.size):
-            one, same, ledger = clock.part(q, q + 1), self._unchanged(1), self._ledger(block, slots[q : q + 1])
+            one, same, records = clock.part(q, q + 1), self._unchanged(1), self._records(block, slots[q : q + 1])
             if self.temporal is not None:
                 self.temporal.change(network, q)
             if self.drawn_by_python:
                 self._draw_custom(block, one.first)
             if sums is not None:
                 _on_threads(pool, partial(sums.spread, block.states[0, (one.first - 1) & 1]), ranges)
-            _on_threads(pool, partial(self._call, block, network, same, one, ledger), ranges)
+            _on_threads(pool, partial(self._call, block, network, same, one, records), ranges)
             if slots[q] >= 0 and self.plan.keep_summaries:
                 # Here and not in the kernel, since no single call has seen all chunks.
-                reduce_summaries(ledger.summaries, slots[q], self.plan.model.n, block.partial)
+                reduce_summaries(records.summaries, slots[q], self.plan.model.n, block.partial)
 
-    def _ledger(self, block: Block, slots: NDArray[np.int64]) -> SummaryArrays:
+    def _records(self, block: Block, slots: NDArray[np.int64]) -> RecordArrays:
         rows = block.rows
-        return SummaryArrays(slots, self.kept_agents, self.states[rows], self.hidden_state[rows], self.summaries[rows])
+        return RecordArrays(slots, self.kept_agents, self.states[rows], self.hidden_state[rows], self.summaries[rows])
 
     def _call(
         self,
@@ -414,7 +414,7 @@ class ProcessorRun:
         network: tuple[Graph, AgentArrays],
         changes: Changes | None,
         clock: Clock,
-        ledger: SummaryArrays,
+        records: RecordArrays,
         begin: int,
         end: int,
         meeting: NDArray[np.int64] | None = None,
@@ -428,7 +428,7 @@ class ProcessorRun:
         plain = self.plan.model.adaptation is None and self.plan.pace == 1
         kernel(
             *network, self.draw, filler_of(self.draw.law, self.plan.dtype, wide=wide), clock, changes,
-            activity_of(self.plan, clock), ledger, block.first, begin, end, meeting, block.states, block.memory,
+            activity_of(self.plan, clock), records, block.first, begin, end, meeting, block.states, block.memory,
             None if plain else block.hidden_state, block.partial,
             # Small enough for the first-level cache; allocated here, because compiling that takes long.
             np.empty((2, CHUNK), self.plan.dtype), np.empty((4, BATCH), np.uint64), np.empty((3, GROUP * block.width)),
@@ -502,10 +502,10 @@ class _Temporal:
 
     def change(self, network: tuple[Graph, AgentArrays], q: int) -> None:
         """Make the changes that come before step q of the segment."""
-        # The last entry of spells is the number of steps, not the start of a spell.
-        spell = int(np.searchsorted(self.changes.spells[:-1], q))
-        if spell < self.changes.spells.size - 1 and self.changes.spells[spell] == q:
-            begin, end = self.changes.cuts[spell : spell + 2]
+        # The last entry of intervals is the number of steps, not the start of an interval.
+        interval = int(np.searchsorted(self.changes.intervals[:-1], q))
+        if interval < self.changes.intervals.size - 1 and self.changes.intervals[interval] == q:
+            begin, end = self.changes.cuts[interval : interval + 2]
             apply_changes(network[0], network[1].degrees, self.changes, begin, end)
 
     def arrive(self) -> None:

@@ -20,7 +20,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from peerpressure.engine.arguments import Graph, SummaryArrays, coefficients, keep_all
+from peerpressure.engine.arguments import Graph, RecordArrays, coefficients, keep_all
 from peerpressure.engine.intrinsics import fma, update_row
 from peerpressure.engine.layout import aligned, graph_of
 from peerpressure.engine.narrow import draw_narrow
@@ -117,8 +117,8 @@ class _TaylorRun(ProcessorRun):
 
     def _record(self, slot: int, step: int) -> None:
         for block in self.blocks:
-            ledger = self._ledger(block, np.zeros(0, np.int64))
-            _keep(ledger, slot, block.states, step & 1, block.hidden_state, block.width, block.partial)
+            records = self._records(block, np.zeros(0, np.int64))
+            _keep(records, slot, block.states, step & 1, block.hidden_state, block.width, block.partial)
 
     def _advance_part(self, which: int, step: int, number: int, part: Part, pool: Executor | None) -> None:
         """Take one block through one part of a step."""
@@ -150,7 +150,7 @@ class _TaylorRun(ProcessorRun):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _keep(
-    ledger: SummaryArrays,
+    records: RecordArrays,
     slot: int,
     states: NDArray[Any],
     parity: int,
@@ -159,7 +159,7 @@ def _keep(
     partial: NDArray[np.float64],
 ) -> None:
     agents, scratch = states.shape[2] // width, np.empty((3, GROUP * width))
-    keep_all(ledger, slot, states, parity, hidden_state, width, 0, agents, partial, scratch)
+    keep_all(records, slot, states, parity, hidden_state, width, 0, agents, partial, scratch)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -50,7 +50,7 @@ def copy_of(graph: Graph) -> Graph:
 
 
 def no_changes(steps: int, dtype: np.dtype[Any]) -> Changes:
-    """Return the changes of a constant network: one spell."""
+    """Return the changes of a constant network: one interval."""
     nobody = np.zeros(0, np.uint32)
     return Changes(np.array([0, steps]), np.zeros(2, np.int64), nobody, nobody, np.zeros(0, dtype))
 
@@ -80,13 +80,13 @@ class EventArrays:
         """Return the changes of steps begin + 1…end, in terms of the network of step ``begin`` (or 1, if it is 0)."""
         index, when = self._met(begin, end)
         moments, first = np.unique(when, return_index=True)
-        # A spell begins at once, though nothing may change before its first step.
+        # An interval begins at once, though nothing may change before its first step.
         at_once = moments.size and moments[0] == begin + 1
-        spells = np.concatenate([[] if at_once else [0], moments - begin - 1, [end - begin]])
+        intervals = np.concatenate([[] if at_once else [0], moments - begin - 1, [end - begin]])
         cuts = np.concatenate([[] if at_once else [0], first, [index.size]])
         sources, targets, weights = (part[index] for part in self.parts)
         return Changes(
-            spells.astype(np.int64),
+            intervals.astype(np.int64),
             cuts.astype(np.int64),
             sources.astype(np.uint32),
             targets.astype(np.uint32),
@@ -125,20 +125,20 @@ class EventArrays:
 def _difference(network: TemporalNetwork) -> list[NDArray[Any]]:
     """Return the pairs whose weights in the last step of a period differ from the first's, and the first's weights."""
     assert network.period is not None
-    spells = network.spells
-    first, last = np.zeros(spells.i.size), np.zeros(spells.i.size)
+    intervals = network.intervals
+    first, last = np.zeros(intervals.i.size), np.zeros(intervals.i.size)
     for weights, step in ((first, 1), (last, network.period)):
         events = present_events(network, step)
-        weights[spells.pair[events]] = network.weights[events]
+        weights[intervals.pair[events]] = network.weights[events]
     changed = np.flatnonzero(first != last)
-    return [spells.i[changed], spells.j[changed], first[changed]]
+    return [intervals.i[changed], intervals.j[changed], first[changed]]
 
 
 def present_events(network: TemporalNetwork, t: int) -> NDArray[np.int64]:
     """Return the events whose weights are those of step t, one for each pair that is linked."""
     step = t if network.period is None else (t - 1) % network.period + 1
     started = network.event_times <= step
-    return np.flatnonzero(started & (network.spells.last >= step) & (network.weights != 0))
+    return np.flatnonzero(started & (network.intervals.last >= step) & (network.weights != 0))
 
 
 @njit(error_model="numpy")

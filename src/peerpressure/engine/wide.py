@@ -19,7 +19,7 @@ from peerpressure.engine.arguments import (
     Changes,
     Clock,
     Graph,
-    SummaryArrays,
+    RecordArrays,
     adapted,
     coefficients,
     end_step,
@@ -233,7 +233,7 @@ def run_wide(  # noqa: PLR0912 — see ``run_narrow``
     clock: Clock,
     changes: Changes | None,
     activity: Activity | None,
-    ledger: SummaryArrays,
+    records: RecordArrays,
     replicate: int,
     begin: int,
     end: int,
@@ -255,7 +255,7 @@ def run_wide(  # noqa: PLR0912 — see ``run_narrow``
     ``scratch`` are for intermediate results.
     """
     number = states.dtype.type
-    spell, q, met, steps = 0, 0, 0, clock.relief.size
+    interval, q, met, steps = 0, 0, 0, clock.relief.size
     # Of a small network the noise of several steps is drawn at once.
     length = room(end - begin, WIDTH)
     at_once = 1 if draw.mode == FROZEN else max(1, CHUNK // length)
@@ -264,12 +264,12 @@ def run_wide(  # noqa: PLR0912 — see ``run_narrow``
     past_caches = states[0, 0].nbytes > CACHE and hidden_state is None and activity is None
     if steps == 0:
         parity = (clock.first - 1) & 1
-        keep_all(ledger, ledger.slots[0], states, parity, hidden_state, WIDTH, begin, end, partial, scratch)
+        keep_all(records, records.slots[0], states, parity, hidden_state, WIDTH, begin, end, partial, scratch)
     while q < steps:
         last = steps
         if changes is not None:
-            apply_changes(graph, agents.degrees, changes, changes.cuts[spell], changes.cuts[spell + 1])
-            last = changes.spells[spell + 1]
+            apply_changes(graph, agents.degrees, changes, changes.cuts[interval], changes.cuts[interval + 1])
+            last = changes.intervals[interval + 1]
         for layer in range(states.shape[0]):
             origin = q - at_once
             for k in range(q, last):
@@ -306,15 +306,15 @@ def run_wide(  # noqa: PLR0912 — see ``run_narrow``
                     if hidden_state is not None:
                         rate = number(clock.adaptation_rate[k])
                         _adapt_wide(agents, rate, part, stop, output, hidden_state[layer])
-                if ledger.slots[k] >= 0:
+                if records.slots[k] >= 0:
                     keep(
-                        ledger, ledger.slots[k], layer, states, step & 1, hidden_state, WIDTH, begin, end, partial,
+                        records, records.slots[k], layer, states, step & 1, hidden_state, WIDTH, begin, end, partial,
                         scratch,
                     )  # fmt: skip
                 if meeting is not None:
-                    met = end_step(meeting, met, ledger, ledger.slots[k], begin, agents.hidden.size, partial)
+                    met = end_step(meeting, met, records, records.slots[k], begin, agents.hidden.size, partial)
         q = last
-        spell += 1
+        interval += 1
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

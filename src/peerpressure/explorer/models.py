@@ -162,7 +162,7 @@ def _schedule_bytes(schedule: Schedule) -> int:
 def _network_bytes(built: Networks) -> int:
     network, temporal_network = built
     A = network.adjacency
-    # Four columns of events and the spells of their edges.
+    # Four columns of events and the intervals of their edges.
     events = 0 if temporal_network is None else 5 * temporal_network.event_times.nbytes
     return int(A.data.nbytes + A.indices.nbytes + A.indptr.nbytes + 64 * network.n + events + ENTRY)
 

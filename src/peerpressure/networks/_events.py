@@ -257,8 +257,8 @@ def events_from_arrays(arrays: Mapping[str, Any]) -> tuple[Events, int, list[Lab
 
 
 @dataclass(frozen=True, eq=False)
-class Spells:
-    """Edge spells: for each event, the weight before it and the last step at which its own weight applies.
+class EdgeIntervals:
+    """Edge intervals: for each event, the weight before it and the last step at which its own weight applies.
 
     ``pair`` gives the number of each event's pair; pairs are numbered in the order of their agents ``i`` < ``j``.
     """
@@ -270,8 +270,8 @@ class Spells:
     last: Times
 
     @classmethod
-    def of(cls, events: Events, n: int) -> Spells:
-        """Return the spells of canonical events; the last event of a pair applies for ever."""
+    def of(cls, events: Events, n: int) -> EdgeIntervals:
+        """Return the intervals of canonical events; the last event of a pair applies for ever."""
         # A stable sort by pair keeps the events of each pair in the order of time. Positions have 32 bits, so that the
         # codes fit into 64.
         order = np.argsort(events.sources.astype(np.int64) * n + events.targets, kind="stable")
@@ -309,15 +309,15 @@ class Cursor:
     in every row.
     """
 
-    def __init__(self, events: Events, spells: Spells, n: int) -> None:
-        self._events, self._spells, self._n = events, spells, n
+    def __init__(self, events: Events, intervals: EdgeIntervals, n: int) -> None:
+        self._events, self._intervals, self._n = events, intervals, n
         self.change_times, starts = np.unique(events.times, return_index=True)
         self._starts = np.append(starts, events.times.size)
-        i, j = spells.i.astype(np.int64), spells.j.astype(np.int64)
+        i, j = intervals.i.astype(np.int64), intervals.j.astype(np.int64)
         # Codes i·n + j sort by row and then by column, which is the order of a CSR matrix.
         order = np.argsort(np.concatenate([i * n + j, j * n + i]), kind="stable")
-        self._rows = np.concatenate([spells.i, spells.j])[order]
-        self._columns = np.concatenate([spells.j, spells.i])[order]
+        self._rows = np.concatenate([intervals.i, intervals.j])[order]
+        self._columns = np.concatenate([intervals.j, intervals.i])[order]
         # The inverse permutation: from a directed pair in the given order to its slot in the CSR order.
         slots = np.empty(order.size, np.int32)
         slots[order] = np.arange(order.size)
@@ -357,7 +357,7 @@ class Cursor:
             self._apply(self._done, self._events.weights)
         elif done == self._done - 1:
             # Going back, the weights before the events of the undone change are restored; no history is kept.
-            self._apply(done, self._spells.before)
+            self._apply(done, self._intervals.before)
         else:
             self._jump(done)
         self._done = done
@@ -365,7 +365,7 @@ class Cursor:
     def _apply(self, change: int, weights: NDArray[np.float64]) -> None:
         """Set the weights of the pairs of one change."""
         chosen = slice(*self._starts[change : change + 2])
-        slots = self._slots[:, self._spells.pair[chosen]]
+        slots = self._slots[:, self._intervals.pair[chosen]]
         was, now = self._weights[slots], np.broadcast_to(weights[chosen], slots.shape)
         # Sorted slots keep the live ones in CSR order without sorting all of them again.
         # Canonical events change the weight each time, so a slot with was == 0 has now > 0 and vice versa: no slot is
@@ -383,9 +383,9 @@ class Cursor:
         past = slice(0, self._starts[done])
         time = self.change_times[done - 1] if done else 0
         # Of past events, those count whose weight still applies after the last of these changes.
-        present = np.flatnonzero(self._spells.last[past] >= time)
+        present = np.flatnonzero(self._intervals.last[past] >= time)
         # At most one event of each pair still applies at a given step, so no assignment overwrites another.
-        self._weights[self._slots[:, self._spells.pair[present]]] = self._events.weights[present]
+        self._weights[self._slots[:, self._intervals.pair[present]]] = self._events.weights[present]
         self._live = np.flatnonzero(self._weights).astype(np.int32)
         self._counts = np.bincount(self._rows[self._live], minlength=self._n)
 

@@ -14,7 +14,7 @@ from peerpressure.networks._temporal import TemporalNetwork
 from peerpressure.networks.classes import components
 from peerpressure.networks.validation import check_integer, check_memory
 
-INTERPRETED = 10_000  # agents, steps and spells up to which plain Python takes less time than importing numba
+INTERPRETED = 10_000  # agents, steps and intervals up to which plain Python takes less time than importing numba
 
 
 @final
@@ -215,7 +215,7 @@ def _swept(
     temporal: TemporalNetwork, horizon: int, window: int, windows: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Run ``sweep_windows`` over the steps 1…horizon; ``reach`` also has an entry for step 0."""
-    spells = _spells(temporal, horizon)
+    intervals = _intervals(temporal, horizon)
     n = temporal.n
     check_memory(float(horizon + n))
     # A random order bounds the expected height of the trees by O(log n), also for networks that are numbered along a
@@ -224,8 +224,8 @@ def _swept(
     # Every agent starts as a root: its own parent, linked from beyond the horizon.
     work = [np.arange(n), np.full(n, horizon + 1), np.zeros(horizon + 2, np.int64)]
     reach, counts = np.zeros(horizon + 1, np.int64), np.zeros(windows, np.int64)
-    arguments: list[Any] = [*spells, ranks, window, *work, reach, counts]
-    if n + horizon + spells[0].size < INTERPRETED:
+    arguments: list[Any] = [*intervals, ranks, window, *work, reach, counts]
+    if n + horizon + intervals[0].size < INTERPRETED:
         # Plain Python is several times faster on lists than on arrays.
         lists = [value if isinstance(value, int) else value.tolist() for value in arguments]
         sweep_windows(*lists)
@@ -234,19 +234,19 @@ def _swept(
     return reach, counts
 
 
-def _spells(temporal: TemporalNetwork, horizon: int) -> list[NDArray[np.int64]]:
-    """Return ends, first steps and last steps of all edge spells up to the horizon, by decreasing last step."""
+def _intervals(temporal: TemporalNetwork, horizon: int) -> list[NDArray[np.int64]]:
+    """Return ends, first steps and last steps of all edge intervals up to the horizon, by decreasing last step."""
     present = np.flatnonzero(temporal.weights)
     times, i, j, _ = temporal.events.taken(present)
     # A last event applies for ever; in a periodic network it applies until the next period sets all edges anew.
-    last = np.minimum(temporal.spells.last[present], temporal.period or horizon)
+    last = np.minimum(temporal.intervals.last[present], temporal.period or horizon)
     # The sequence is written out as often as the horizon asks, so its length is checked first.
     repeats = 1 if temporal.period is None else -(-horizon // temporal.period)
     check_memory(float(times.size) * repeats)
     shift = np.repeat(np.arange(repeats) * (temporal.period or 0), times.size)
     i, j, first, last = (np.tile(column.astype(np.int64), repeats) for column in (i, j, times, last))
     first, last = first + shift, np.minimum(last + shift, horizon)
-    # The sweep runs backwards in time, so spells enter in the order of decreasing last steps.
+    # The sweep runs backwards in time, so intervals enter in the order of decreasing last steps.
     order = np.argsort(-last, kind="stable")
     order = order[first[order] <= horizon]
     return [column[order] for column in (i, j, first, last)]

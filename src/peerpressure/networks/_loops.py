@@ -66,23 +66,23 @@ def sweep_windows(
 ) -> None:
     """Find, for each first step, the shortest window whose union of networks is connected.
 
-    Edge spells, sorted by decreasing ``lasts``, link two agents from a first to a last step.  ``reach[s]`` becomes the
-    first step e such that the union over s…e is connected, or 0 if there is none.  ``component_counts[k]`` becomes the
-    number of connected components of the union over the steps k·window + 1…(k + 1)·window.
+    Edge intervals, sorted by decreasing ``lasts``, link two agents from a first to a last step.  ``reach[s]`` becomes
+    the first step e such that the union over s…e is connected, or 0 if there is none.  ``component_counts[k]`` becomes
+    the number of connected components of the union over the steps k·window + 1…(k + 1)·window.
 
-    The loop runs from the last step to the first.  Seen from s, a spell that is not yet over links its agents in the
+    The loop runs from the last step to the first.  Seen from s, an interval that is not over links its agents in the
     union over s…e for all e ≥ its first step.  So it suffices to keep a minimum spanning forest with the first steps as
-    edge costs, in which a new spell replaces the latest link on the cycle that it closes.  The forest is stored as
+    edge costs, in which a new interval replaces the latest link on the cycle that it closes.  The forest is stored as
     trees that have the same components up to every e: agents of higher ``ranks``, a random order, are nearer to the
     root, so paths have a length of order log n.  Agent u is linked to ``parent[u]`` from the first step ``since[u]``
     on; for roots it lies beyond the horizon.  ``counts``, zero for each step, counts the links by their first steps.
     """
     n, horizon = len(ranks), len(reach) - 1
-    links, before, top, spell = 0, 0, horizon, 0
+    links, before, top, interval = 0, 0, horizon, 0
     for s in range(horizon, 0, -1):
         before -= counts[s]  # number of links with a first step before s
-        while spell < len(lasts) and lasts[spell] >= s:
-            u, v, first = sources[spell], targets[spell], firsts[spell]
+        while interval < len(lasts) and lasts[interval] >= s:
+            u, v, first = sources[interval], targets[interval], firsts[interval]
             counts[first] += 1
             before += first < s
             while True:
@@ -108,10 +108,10 @@ def sweep_windows(
                 # The displaced link now joins v with the former parent, since u is linked with v from an earlier step
                 # on.
                 u, v, first = v, above, later
-            spell += 1
+            interval += 1
         if links == n - 1:
-            # New spells only replace later links by earlier ones, so the latest link of the tree never gets later and
-            # top only falls.
+            # New intervals only replace later links by earlier ones, so the latest link of the tree never gets later
+            # and top only falls.
             while counts[top] == 0:
                 top -= 1
             # A link from before s is present at s already.

@@ -15,8 +15,8 @@ from peerpressure.networks._events import (
     COLUMNS,
     Binning,
     Cursor,
+    EdgeIntervals,
     Events,
-    Spells,
     StepNetwork,
     Times,
     arrays_from_events,
@@ -341,13 +341,13 @@ class TemporalNetwork:
     @property
     def pair_count(self) -> int:
         """Number of pairs of agents that are ever linked."""
-        return int(self.spells.i.size)
+        return int(self.intervals.i.size)
 
     @property
     def mean_edges(self) -> float:
         """Mean number of edges over the steps 1…span."""
-        # The last spell of a pair never ends, so it is cut at the span.
-        steps = np.minimum(self.spells.last, self.span) - self.event_times + 1
+        # The last interval of a pair never ends, so it is cut at the span.
+        steps = np.minimum(self.intervals.last, self.span) - self.event_times + 1
         return float(steps[self.weights > 0].sum() / self.span)
 
     @cached_property
@@ -411,13 +411,13 @@ class TemporalNetwork:
         return self._cursor.at(step if self.period is None else (step - 1) % self.period + 1)
 
     @cached_property
-    def spells(self) -> Spells:
+    def intervals(self) -> EdgeIntervals:
         """How long the weight of each event applies."""
-        return Spells.of(self.events, self.n)
+        return EdgeIntervals.of(self.events, self.n)
 
     @cached_property
     def _cursor(self) -> Cursor:
-        return Cursor(self.events, self.spells, self.n)
+        return Cursor(self.events, self.intervals, self.n)
 
     @property
     def events(self) -> Events:
@@ -427,13 +427,13 @@ class TemporalNetwork:
     @cached_property
     def aggregate(self) -> Network:
         """Static network of all pairs that are ever linked, weighted by their mean weights over the steps 1…span."""
-        spells = self.spells
+        intervals = self.intervals
         # The share of the steps 1…span in which the weight of each event applies.
-        share = (np.minimum(spells.last, self.span) - self.event_times + 1) / self.span
-        means = np.bincount(spells.pair, self.weights * share, minlength=spells.i.size)
+        share = (np.minimum(intervals.last, self.span) - self.event_times + 1) / self.span
+        means = np.bincount(intervals.pair, self.weights * share, minlength=intervals.i.size)
         # A mean that underflows to 0 would remove the edge.
         means = np.maximum(means, np.nextafter(0, 1))
-        return Network.from_edges((spells.i, spells.j), means, labels=self.labels, n=self.n)
+        return Network.from_edges((intervals.i, intervals.j), means, labels=self.labels, n=self.n)
 
     def index(self, label: Label) -> int:
         """Return the position of the agent with this label.
