@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 # A test run is the same on every machine: the same examples are drawn, and no clock decides. `make search` draws anew.
-settings.register_profile("default", derandomize=True, deadline=None, max_examples=50)
+settings.register_profile("default", derandomize=True, deadline=None, max_examples=35)
 settings.register_profile("search", derandomize=False, deadline=None, max_examples=200, print_blob=True)
 settings.load_profile("default")
 

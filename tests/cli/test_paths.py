@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any, get_args
 
@@ -222,10 +223,7 @@ def test_every_path_is_an_input_or_a_declared_output() -> None:
     assert {param for _, param in found} & set(OUTPUTS) == {"out", "figure"}
 
 
-@pytest.mark.parametrize(("suffix", "read"), [("csv", pd.read_csv), ("parquet", pd.read_parquet)])
-def test_the_suffix_decides_the_format_of_a_table(
-    capfd: pytest.CaptureFixture[str], study: Path, suffix: str, read: Callable[[Path], pd.DataFrame]
-) -> None:
+def test_the_suffix_decides_the_format_of_a_table(capfd: pytest.CaptureFixture[str], study: Path) -> None:
     assert run(capfd, "sweep", "sweep.toml", "--workers", 1).status == 0
     written = {
         "estimates": ("recover", "study.toml", "--outputs", "observed.csv"),
@@ -234,17 +232,18 @@ def test_the_suffix_decides_the_format_of_a_table(
     }
     # Two observed steps do not suffice to infer a network.
     del written["edges"]
-    for name, command in written.items():
+    readers = {"csv": pd.read_csv, "parquet": pd.read_parquet}
+    for (name, command), (suffix, read) in product(written.items(), readers.items()):
         out = study / f"{name}.{suffix}"
         assert run(capfd, *command, "--out", out).status == 0
         assert len(read(out)) > 0
         assert run(capfd, *command, "--out", study / f"{name}.{suffix.upper()}").status == 0
 
 
-@pytest.mark.parametrize("name", ["x.xlsx", "x", "x.csv.gz", "x.txt"])
-def test_other_suffixes_are_refused_before_any_work(capfd: pytest.CaptureFixture[str], study: Path, name: str) -> None:
+def test_other_suffixes_are_refused_before_any_work(capfd: pytest.CaptureFixture[str], study: Path) -> None:
     assert run(capfd, "sweep", "sweep.toml", "--workers", 1).status == 0
-    for command in (("recover", "study.toml", "--outputs", "missing.csv"), ("sweep", "collect", "sweep.toml")):
+    commands = (("recover", "study.toml", "--outputs", "missing.csv"), ("sweep", "collect", "sweep.toml"))
+    for name, command in product(["x.xlsx", "x", "x.csv.gz", "x.txt"], commands):
         refused = run(capfd, *command, "--out", name)
         assert refused.status == 2
         assert ".csv or .parquet" in refused.err

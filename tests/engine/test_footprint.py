@@ -126,7 +126,7 @@ def test_models(kind: str, replicates: str, dtype: str) -> None:
 @pytest.mark.parametrize("record", RECORDS)
 def test_exact_paths(record: str, dtype: str) -> None:
     # Many replicates of few agents: the matrices of a step are charged as they are for any record.
-    _check("exact", 12, 100, 400, record=RECORDS[record], threads=1, dtype=dtype)
+    _check("exact", 12, 30, 1_300, record=RECORDS[record], threads=1, dtype=dtype)
 
 
 @pytest.mark.parametrize("record", ["summaries", "all"])

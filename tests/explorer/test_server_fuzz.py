@@ -1,4 +1,4 @@
-"""A thousand hostile requests: every one is refused or answered, none brings the server down or fills its memory."""
+"""Hundreds of hostile requests: every one is refused or answered, none brings the server down or fills its memory."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def check(answer: httpx.Response) -> None:
         assert "Traceback" not in answer.text
 
 
-@many(250)
+@many(150)
 @given(st.sampled_from(ROUTES), mutated(), st.one_of(st.just([0]), junk))
 def test_scenarios_that_were_tampered_with(asker: Asker, question: str, scenario: Any, agents: Any) -> None:
     check(asker.post(question, scenario, agents=agents))
@@ -120,7 +120,7 @@ def test_pictures_of_scenarios_that_were_tampered_with(asker: Asker, scenario: A
     check(asker.post("export/figure", scenario, what=what, time=time, format="png"))
 
 
-@many(250)
+@many(150)
 @given(st.sampled_from([*ROUTES, "export/figure"]), st.one_of(junk.map(json.dumps), st.text(), st.just("NaN")))
 def test_bodies_that_are_no_scenario(asker: Asker, question: str, body: str) -> None:
     headers = {"content-type": "application/json"}
@@ -143,7 +143,7 @@ graphs = st.sampled_from(
 )
 
 
-@many(150)
+@many(100)
 @given(
     st.one_of(st.sampled_from(["a.csv", "a.graphml", "a.txt", "x.npz", "../a.edges", "a.csv\0"]), st.text(max_size=20)),
     st.one_of(edge_lists, graphs, st.binary(max_size=200)),

@@ -282,7 +282,7 @@ LINES = st.lists(st.lists(st.sampled_from(["a", "1", "2", "-1", "1e999", '"', ",
 
 @pytest.mark.filterwarnings("ignore:.*was read as Windows-1252")
 @pytest.mark.parametrize("suffix", READERS)
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(content=st.binary(max_size=200) | LINES.map(lambda x: "\n".join(" ".join(row) for row in x).encode()))
 @example(content=b"%%MatrixMarket matrix coordinate complex hermitian\n2 2 1\n2 1 1 0\n")
 @example(content=b"%%MatrixMarket matrix coordinate real symmetric\n-1 -1 -1\n")
@@ -294,7 +294,7 @@ def test_random_bytes_raise_only_our_errors(suffix: str, content: bytes, tmp_pat
 
 @pytest.mark.filterwarnings("ignore:.*was read as Windows-1252")
 @pytest.mark.parametrize("suffix", READERS)
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(place=st.floats(0, 0.999), byte=st.integers(0, 255), cut=st.booleans())
 def test_damaged_files_raise_only_our_errors(suffix: str, place: float, byte: int, cut: bool, tmp_path: Path) -> None:
     file = tmp_path / f"a{suffix}"

@@ -35,7 +35,7 @@ def twin(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Non
 
 @pytest.mark.usefixtures("twin")
 def test_joint_connectivity_matches_the_dense_union() -> None:
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=30, deadline=None)
     @given(histories(agents=5, steps=8, events=18), st.integers(1, 4), st.none() | st.integers(4, 25))
     def check(history: History, window: int, until: int | None) -> None:
         network = history.network()
@@ -54,7 +54,7 @@ def test_joint_connectivity_matches_the_dense_union() -> None:
 
 @pytest.mark.usefixtures("twin")
 def test_shortest_window_matches_brute_force() -> None:
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=30, deadline=None)
     @given(histories(agents=4, steps=6, events=18), st.none() | st.integers(1, 20))
     def check(history: History, until: int | None) -> None:
         network = history.network()
@@ -74,7 +74,7 @@ def test_shortest_window_matches_brute_force() -> None:
     check()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(histories())
 def test_limit_components_match_the_recurring_edges(history: History) -> None:
     network = history.network()

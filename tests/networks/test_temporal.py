@@ -33,7 +33,7 @@ def test_adjacency_at_every_step_matches_the_events(history: History) -> None:
         assert np.all(A.data > 0)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(histories())
 def test_events_without_effect_are_dropped(history: History) -> None:
     network = history.network()
@@ -47,7 +47,7 @@ def test_events_without_effect_are_dropped(history: History) -> None:
         before = history.dense(t)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(histories())
 def test_aggregate_is_the_mean_over_the_span(history: History) -> None:
     network = history.network()
@@ -64,7 +64,7 @@ def test_rare_edges_stay_in_the_aggregate() -> None:
     assert network.aggregate.edge_count == 1
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(histories())
 def test_arrays_and_pickle_round_trip(history: History) -> None:
     network = history.network()
@@ -143,7 +143,7 @@ def test_snapshots_may_be_disconnected() -> None:
     assert same(network.snapshot(2), Network.from_edges([("a", "b")], labels=["a", "b", "c"]))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(histories())
 def test_largest_component_keeps_the_events_of_its_agents(history: History) -> None:
     network = history.network()

@@ -119,7 +119,7 @@ def _compile_large() -> None:
 
 
 def _draw() -> None:
-    """Draw networks without a well-known shape, which takes no kernel: one with and one without directions."""
+    """Draw networks with and without directions; neither has a well-known shape, which would take no kernel."""
     from peerpressure.explorer.layout import drawing
     from peerpressure.networks import barabasi_albert, followers
 
