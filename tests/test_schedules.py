@@ -568,3 +568,12 @@ def test_the_gain_is_finite_for_every_pressure(rho: float, degree: float) -> Non
     coupling = weight * degree / (relief + weight * degree)
     exact = Fraction(rho) * Fraction(degree) / (1 + Fraction(rho) * Fraction(degree))
     assert float(coupling) == pytest.approx(float(exact), rel=1e-14)
+
+
+def test_pressure_is_regular_unless_it_is_known_to_oscillate() -> None:
+    swinging = Formula("t*(2 + sin(t))").growth
+    assert not swinging.is_regular
+    assert all(growth.is_regular for growth in (Formula("t + log(t)").growth, Linear(2.0).growth, Constant(0.3).growth))
+    # Estimates are made of smooth formulas, and who states growth by hand may leave out the envelope.
+    assert dataclasses.replace(swinging, estimated=True).is_regular
+    assert dataclasses.replace(swinging, envelope=None).is_regular
