@@ -46,7 +46,7 @@ explore: $(VENV)/.ready-base
 
 # While a change is made: the tests below 0.03 s, which are more than half of them, beside the check of types.
 check: $(VENV)/.ready-test $(VENV)/.ready-js
-	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target fast lint types
+	@$(MAKE) --no-print-directory --jobs 2 types lint fast
 
 # Types are checked on one core. On the other one kernels are compiled, which each process of tests would do for itself.
 test: $(VENV)/.ready-test $(VENV)/.ready-js
