@@ -166,10 +166,18 @@ def test_a_diagnosis_needs_no_run(tmp_path: Path, capfd: Captured) -> None:
     assert run(capfd, "diagnose", file, "--steps", 40).status == 0
 
 
+DIAGNOSE = ["diagnose", "--graph", "k2"]
+
+
 @pytest.mark.parametrize(
-    "command", [["version"], ["diagnose", "--graph", "k2"], ["diagnose", "--graph", "k2", "--json"]]
+    ("command", "closed"),
+    [
+        *((["version"], closed) for closed in ([1], [2], [0, 1, 2])),
+        (DIAGNOSE, [2]),
+        (DIAGNOSE, [0, 1, 2]),
+        ([*DIAGNOSE, "--json"], [1]),
+    ],
 )
-@pytest.mark.parametrize("closed", [[1], [2], [0, 1, 2]])
 def test_closed_streams_are_no_errors(command: list[str], closed: list[int]) -> None:
     """Closed by ``>&-`` in a shell, for instance of a service that wants no output."""
     program = [sys.executable, "-m", "peerpressure", *command]
