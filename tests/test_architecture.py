@@ -41,6 +41,7 @@ LAYERS = (
     ("measures",),
     ("plotting",),
     ("report",),
+    ("comparison",),
     ("reproduction",),
     ("explorer",),
     ("cli",),

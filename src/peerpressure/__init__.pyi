@@ -1,4 +1,5 @@
 from . import (
+    comparison as comparison,
     errors as errors,
     measures as measures,
     networks as networks,
@@ -13,6 +14,10 @@ from . import (
     theory as theory,
 )
 from .adaptation import Adaptation as Adaptation
+from .comparison import (
+    Comparison as Comparison,
+    compare as compare,
+)
 from .errors import PeerPressureError as PeerPressureError
 from .model import Model as Model
 from .networks import (

@@ -209,6 +209,10 @@ def test_every_path_is_an_input_or_a_declared_output() -> None:
         ("recover", "outputs"),
         ("recover", "out"),
         ("recover", "figure"),
+        ("compare", "answers"),
+        ("compare", "network"),
+        ("compare", "report"),
+        ("compare", "out"),
         ("paper", "out"),
         ("release", "file"),
         ("release", "out"),
@@ -220,7 +224,7 @@ def test_every_path_is_an_input_or_a_declared_output() -> None:
         ("sweep plot", "place"),
         ("sweep plot", "out"),
     }
-    assert {param for _, param in found} & set(OUTPUTS) == {"out", "figure"}
+    assert {param for _, param in found} & set(OUTPUTS) == {"out", "figure", "report"}
 
 
 def test_the_suffix_decides_the_format_of_a_table(capfd: pytest.CaptureFixture[str], study: Path) -> None:

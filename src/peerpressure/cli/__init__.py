@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from peerpressure.cli import check, diagnose, explore, new, paper, recover, release, run, sweep, warmup
+from peerpressure.cli import check, compare, diagnose, explore, new, paper, recover, release, run, sweep, warmup
 from peerpressure.cli.terminal import (
     FAILURE,
     INTERRUPTED,
@@ -69,6 +69,7 @@ COMMANDS: Mapping[str, Callable[..., None]] = {
     "run": run.run,
     "diagnose": diagnose.diagnose,
     "recover": recover.recover,
+    "compare": compare.compare,
     "release": release.release,
     "explore": explore.explore,
     "paper": paper.paper,

@@ -22,20 +22,19 @@ from peerpressure.immutable import read_only
 from peerpressure.model import Model
 from peerpressure.networks import Network
 from peerpressure.noise import Gaussian
-from peerpressure.recovery._integrated_likelihood import (
+from peerpressure.recovery._lasso import Autoregression, fit_autoregression
+from peerpressure.recovery.integrated_likelihood import (
+    Criterion,
     Dynamics,
-    Level,
     Sums,
     conditional_model,
-    integrated_height,
     level_of,
     own_series,
     posterior,
     sums_of,
     within_height,
 )
-from peerpressure.recovery._lasso import Autoregression, fit_autoregression
-from peerpressure.recovery._panel import Panel
+from peerpressure.recovery.panel import Panel
 from peerpressure.schedules import Constant, Linear, Power, Schedule, Table
 from peerpressure.step import Array
 
@@ -47,9 +46,9 @@ _WEAKEST, _STRONGEST = np.log(1e-5), np.log(1e5)
 _SLOWEST, _FASTEST = -9.0, 7.0
 # Beyond ±3, pressure vanishes or dominates after a few steps, and data cannot resolve the exponent.
 _STEEPEST = 3.0
-# Up to so many scored rows, the law of hidden opinions given the first row matters, and parameters are estimated
-# without it.
-SHORT = 20
+# Up to so many scored rows of this many agents, the law of hidden opinions given the first row still shows in estimates
+# of parameters, which are then made without it.
+SHORT, MANY_AGENTS = 50, 30
 # Points from which a search begins.
 _SEARCHES = 2
 # A rival with at most so many parameters has intervals of its likelihood; others those of the curvature.
@@ -201,6 +200,7 @@ class FamilyFit:
     name: str
     panel: Panel = field(repr=False)
     course: Course = field(repr=False)
+    criterion: Criterion = field(repr=False)
     adapts: bool
     z: Array
     log_likelihood: float
@@ -225,8 +225,9 @@ class FamilyFit:
     @cached_property
     def reported(self) -> Reported:
         """The estimates of a short record by the within likelihood where that bounds them, else the integrated one."""
-        usual = Reported(self.z, self.integrated, self.log_likelihood)
-        if not 0 < self.z.size <= _PROFILED or self.panel.length > SHORT:
+        usual = Reported(self.z, self.likelihood, self.log_likelihood)
+        short = self.panel.length <= SHORT and self.panel.n >= MANY_AGENTS
+        if self.criterion.is_within or not short or not 0 < self.z.size <= _PROFILED:
             return usual
         z, height = _climb(self.within, self.z, self.bounds)
         free = all(low < value < high - 1 for value, (low, high) in zip(z, self.bounds, strict=True))
@@ -236,9 +237,9 @@ class FamilyFit:
     def _vanishes(self, z: Array) -> bool:
         return bool(self.course.names) and z[0] <= self.bounds[0][0]
 
-    def integrated(self, z: Array) -> float:
-        """Return the integrated log-likelihood."""
-        return integrated_height(self.panel, self.dynamics_at(z))
+    def likelihood(self, z: Array) -> float:
+        """Return the log-likelihood by which models are compared."""
+        return self.criterion(self.dynamics_at(z))
 
     def within(self, z: Array) -> float:
         """Return the within log-likelihood."""
@@ -268,17 +269,13 @@ class FamilyFit:
         return float(special.expit(self.reported.z[-1])) if self.adapts else 0.0
 
     @cached_property
-    def level(self) -> Level:
-        """The law of hidden opinions given first answers, at the fitted parameters."""
-        return self._level(self.sums)
-
-    def _level(self, sums: Sums) -> Level:
-        H = self.panel.regressors
-        if self.uses_network:
-            # A first row at rest under this pressure would show the opinions y₁ + ρ (d y₁ − A y₁)/s.
-            pull = self.panel.slope[0] * (self.panel.first - self.panel.neighbours_first)
-            H = np.column_stack([H, pull])
-        return level_of(sums, H)
+    def regressors(self) -> Array:
+        """What hidden opinions are expected to depend on at the fitted parameters, (n, k)."""
+        if not self.uses_network:
+            return self.panel.regressors
+        # A first row at rest under this pressure would show the opinions y₁ + ρ (d y₁ − A y₁)/s.
+        pull = self.panel.slope[0] * (self.panel.first - self.panel.neighbours_first)
+        return np.column_stack([self.panel.regressors, pull])
 
     @cached_property
     def covariance(self) -> Array:
@@ -290,7 +287,7 @@ class FamilyFit:
         """Return the hidden opinions after the last row, (n,), for these parameters."""
         dynamics = self.dynamics_at(z)
         sums = sums_of(self.panel, dynamics)
-        return self._current(dynamics, posterior(sums, self._level(sums))[0])
+        return self._current(dynamics, posterior(sums, self.regressors)[0])
 
     def _current(self, dynamics: Dynamics, x: Array) -> Array:
         """Return the hidden opinions after the last row from those before the first scored one."""
@@ -301,7 +298,7 @@ class FamilyFit:
     @cached_property
     def opinions(self) -> tuple[Array, Array]:
         """The hidden opinions after the last row and their standard errors, (n,) each."""
-        value, std = posterior(self.sums, self.level)
+        value, std = posterior(self.sums, self.regressors)
         left = 1.0 if self.dynamics.rate is None else np.prod(1 - self.dynamics.rate, axis=0)
         variance = np.square(left * std)
         if self.reported.z.size:
@@ -377,7 +374,7 @@ class FamilyFit:
         """Return each answer as predicted from the rows before it, (T, n)."""
         full = replace(panel, rows=panel.filled)
         u, share = own_series(full, self.dynamics)
-        level, m = self.level, 1 + self.dynamics.rho[:, None] * full.slope
+        level, m = level_of(self.sums, self.regressors), 1 + self.dynamics.rho[:, None] * full.slope
         spread = max(level.spread, 1e-12)
         information, total = np.full(panel.n, 1 / spread), level.mean / spread
         out = np.empty_like(u)
@@ -393,7 +390,7 @@ class FamilyFit:
     @cached_property
     def model(self) -> Model:
         """The fitted model, whose steps are those of the record."""
-        x, rate, first = posterior(self.sums, self.level)[0], self.rate, self.panel.filled[0]
+        x, rate, first = posterior(self.sums, self.regressors)[0], self.rate, self.panel.filled[0]
         if self.given is not None:
             return replace(self.given, hidden=x, noise=Gaussian(self.noise_std))
         if rate and not self.panel.public_start:
@@ -413,7 +410,7 @@ class FamilyFit:
     def conditional(self) -> Model:
         """The fitted model whose step 0 is the first row."""
         made = conditional_model(self.panel, self.dynamics, self.noise_std)
-        return replace(made, hidden=posterior(self.sums, self.level)[0])
+        return replace(made, hidden=posterior(self.sums, self.regressors)[0])
 
 
 def _with(z: Array, place: int, value: float) -> Array:
@@ -464,21 +461,21 @@ def _inverse(information: Array) -> Array:
     return np.asarray(inverse)
 
 
-def fit_family(panel: Panel, name: str, course: Course, *, adapts: bool) -> FamilyFit:
+def fit_family(criterion: Criterion, name: str, course: Course, *, adapts: bool) -> FamilyFit:
     """Return the model of the family with the highest integrated likelihood."""
-    names = len(course.names)
-    k = panel.regressors.shape[1] + 2 + names + adapts
-    draft = FamilyFit(name, panel, course, adapts, np.zeros(0), -np.inf, k)
+    panel, names = criterion.panel, len(course.names)
+    k = common_parameters(panel) + names + adapts
+    draft = FamilyFit(name, panel, course, criterion, adapts, np.zeros(0), -np.inf, k)
     if names + adapts == 0:
-        return replace(draft, log_likelihood=integrated_height(panel, draft.dynamics_at(np.zeros(0))))
+        return replace(draft, log_likelihood=draft.likelihood(np.zeros(0)))
     rates = (-6.0, -4.0, -3.0, -2.0, 0.0) if adapts else (np.nan,)
     starts = np.array([[*point, *([rate] * adapts)] for point in course.starts for rate in rates])
     if not panel.is_complete:
         # Each evaluation runs a filter.
         starts = starts[:: max(1, len(starts) // 12)]
-    heights = [draft.integrated(z) for z in starts]
+    heights = [draft.likelihood(z) for z in starts]
     found = [
-        _climb(draft.integrated, starts[place], draft.bounds) for place in np.argsort(heights)[: -1 - _SEARCHES : -1]
+        _climb(draft.likelihood, starts[place], draft.bounds) for place in np.argsort(heights)[: -1 - _SEARCHES : -1]
     ]
     z, height = max(found, key=lambda pair: pair[1])
     return replace(draft, z=z, log_likelihood=height)
@@ -511,11 +508,8 @@ def fit_given(panel: Panel, name: str, model: Model) -> FamilyFit:
         raise InvalidInputError(message(rule, got=repr(model)[:120], remedy=remedy))
     network = model.network if model.temporal_network is None else model.temporal_network
     own = replace(panel, network=network, stubbornness=model.s)
-    k = panel.regressors.shape[1] + 2
-    draft = FamilyFit(name, own, _none(), False, np.zeros(0), 0.0, k, model)
-    # The law of hidden opinions given first answers is that of all rivals, on the network of the comparison.
-    height = level_of(sums_of(own, draft.dynamics), panel.regressors).height
-    return replace(draft, log_likelihood=height)
+    draft = FamilyFit(name, own, _none(), Criterion(own), False, np.zeros(0), 0.0, common_parameters(panel), model)
+    return replace(draft, log_likelihood=draft.likelihood(draft.z))
 
 
 # Rivals without hidden opinions.
@@ -596,7 +590,9 @@ def fit_average(panel: Panel, *, alone: bool) -> AverageFit:
 
         best = 0.0 if alone else float(optimize.minimize_scalar(fall, bounds=(0.0, 0.999), method="bounded").x)
         height, variance = _gap_average(panel, best)
-    name, k = ("walk", 1) if alone else ("degroot", 2)
+    # A mean of neighbours also stands for the level to which answers return, which other models have parameters for.
+    # Without their charge, agents who return to their own level would be taken for agents who follow others.
+    name, k = ("walk", 1) if alone else ("degroot", common_parameters(panel) + 1)
     return AverageFit(name, panel, best, float(np.sqrt(variance)), float(height), k)
 
 
@@ -669,14 +665,20 @@ def _allows_autoregression(panel: Panel) -> bool:
     return panel.is_complete and panel.length >= 10
 
 
-def fit_rival(panel: Panel, name: str) -> Fitted:
+def common_parameters(panel: Panel) -> int:
+    """Return the number of parameters of the family without pressure: coefficients of first answers, λ and σ."""
+    return int(panel.regressors.shape[1]) + 2
+
+
+def fit_rival(criterion: Criterion, name: str) -> Fitted:
     """Return a rival of the given name, fitted to a record."""
+    panel = criterion.panel
     if name in ("walk", "degroot"):
         return fit_average(panel, alone=name == "walk")
     if name == "var":
         return AutoregressionFit(name, panel, fit_autoregression(panel.rows))
     course = courses(panel)[name.removesuffix(ADAPTING)]
-    return fit_family(panel, name, course, adapts=name.endswith(ADAPTING))
+    return fit_family(criterion, name, course, adapts=name.endswith(ADAPTING))
 
 
 def weights_of(fits: Mapping[str, Fitted]) -> dict[str, float]:

@@ -33,11 +33,13 @@ References
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple, final
 
 import numpy as np
-from scipy import linalg, optimize
+from scipy import linalg, optimize, special
 
 from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError, message
@@ -47,7 +49,7 @@ from peerpressure.noise import Gaussian
 from peerpressure.progress import check_cancelled
 from peerpressure.recovery._kalman import run_filter
 from peerpressure.recovery._observation import Outputs, outputs_of
-from peerpressure.recovery._panel import Panel
+from peerpressure.recovery.panel import Panel
 from peerpressure.schedules import Table
 from peerpressure.step import Array
 from peerpressure.trajectory import State, Trajectory
@@ -60,8 +62,12 @@ _NODES = 8
 # Responses to every opinion are followed up to so many numbers at a node, and to random combinations beyond.
 _RESPONSES = 300_000
 _FEWEST_PROBES = 4
+# Records of so many agents, and of no more rows after the first, are explained by deviations within agents.
+MANY_AGENTS, FEW_ROWS = 30, 12
 # Variance of hidden opinions, in units of that of the noise, that is searched through.
 _LOG_SPREADS = (-12.0, 12.0)
+# Points at which the share that an opinion keeps of its own estimate is integrated.
+_SHARES = 12
 
 
 class Dynamics(NamedTuple):
@@ -170,7 +176,7 @@ def conditional_model(panel: Panel, dynamics: Dynamics, std: float = 1.0) -> Mod
 
 def conditional_outputs(panel: Panel, model: Model) -> Outputs:
     """Return the rows after the first as outputs of ``conditional_model``."""
-    return outputs_of(model, conditional_run(panel, model))
+    return outputs_of(conditional_run(panel, model), model)
 
 
 def conditional_run(panel: Panel, model: Model) -> Trajectory:
@@ -293,12 +299,23 @@ class Level:
 
 def level_of(sums: Sums, regressors: Array) -> Level:
     """Return the law of hidden opinions given regressors (n, k), by maximum likelihood."""
+    at, J = _level(sums, regressors), sums.information
+    if J.ndim == 1 and np.ptp(J) <= 1e-12 * J[0]:
+        # With equal information, least squares and an analysis of variance give the maximum.
+        c = np.linalg.lstsq(regressors, sums.opinions, rcond=None)[0]
+        ratio = J[0] * float(np.square(sums.opinions - regressors @ c).mean()) / sums.variance
+        return at(max(ratio - 1, 0.0) / float(J[0]))
+    best = optimize.minimize_scalar(lambda z: -at(float(np.exp(z))).height, bounds=_LOG_SPREADS, method="bounded")
+    return max((at(float(np.exp(best.x))), at(0.0)), key=lambda level: level.height)
+
+
+def _level(sums: Sums, regressors: Array) -> Callable[[float], Level]:
+    """Return the law of hidden opinions as a function of λ, with the best coefficients and σ for each."""
     # In the eigenvectors of the information opinions are estimated independently of one another.
-    if sums.information.ndim == 2:
-        J, V = linalg.eigh(sums.information)
-        x, H = V.T @ sums.opinions, V.T @ regressors
-    else:
-        J, x, H = sums.information, sums.opinions, regressors
+    J, x, H = sums.information, sums.opinions, regressors
+    if J.ndim == 2:
+        J, V = linalg.eigh(J)
+        x, H = V.T @ x, V.T @ H
     J = np.maximum(J, 0.0)
 
     def at(spread: float) -> Level:
@@ -308,28 +325,42 @@ def level_of(sums: Sums, regressors: Array) -> Level:
         height = sums.log_scale - 0.5 * sums.count * (_LOG_TWO_PI + np.log(variance) + 1)
         return Level(float(height - 0.5 * np.log1p(spread * J).sum()), c, spread, variance, regressors @ c)
 
-    if np.ptp(J) <= 1e-12 * J[0]:
-        # With equal information, least squares and an analysis of variance give the maximum.
-        c = np.linalg.lstsq(H, x, rcond=None)[0]
-        ratio = J[0] * float(np.square(x - H @ c).mean()) / sums.variance
-        return at(max(ratio - 1, 0.0) / J[0])
-    best = optimize.minimize_scalar(lambda z: -at(float(np.exp(z))).height, bounds=_LOG_SPREADS, method="bounded")
-    return max((at(float(np.exp(best.x))), at(0.0)), key=lambda level: level.height)
+    return at
 
 
-def posterior(sums: Sums, level: Level) -> tuple[Array, Array]:
-    """Return the mean and the standard deviation of each x, (n,), given the record."""
-    variance = sums.variance
-    if level.spread == 0:
-        return level.mean, np.zeros(level.mean.size)
-    prior = 1 / level.spread
+def posterior(sums: Sums, regressors: Array) -> tuple[Array, Array]:
+    """Return the mean and the standard deviation of each x, (n,), given the record.
+
+    λ is integrated out as well: its maximum likelihood may be 0, which would leave no uncertainty at all. The share
+    that an opinion keeps of its own estimate is uniform a priori.
+    """
+    diagonal = sums.information if sums.information.ndim == 1 else np.diagonal(sums.information)
+    shares = (np.arange(_SHARES) + 0.5) / _SHARES
+    spreads = shares / (1 - shares) / max(float(diagonal.mean()), 1e-300)
+    heights, means, squares = [], [], []
+    at = _level(sums, regressors)
+    for spread in spreads:
+        level = at(float(spread))
+        mean, variance = _given_spread(sums, level)
+        heights.append(level.height)
+        means.append(mean)
+        squares.append(variance + mean**2)
+    weights = special.softmax(np.array(heights))
+    centre = weights @ np.array(means)
+    # Differences of squares cancel where opinions are far from 0.
+    spread_of = weights @ (np.array(squares) - 2 * centre * np.array(means) + centre**2)
+    return centre, np.sqrt(np.maximum(spread_of, 0.0))
+
+
+def _given_spread(sums: Sums, level: Level) -> tuple[Array, Array]:
+    """Return the mean and the variance of each x, (n,), at a given λ."""
+    prior, n = 1 / level.spread, level.mean.size
     if sums.information.ndim == 1:
         precision = sums.information + prior
-        mean = (sums.information * sums.opinions + prior * level.mean) / precision
-        return mean, np.sqrt(variance / precision)
-    covariance = linalg.inv(sums.information + prior * np.eye(level.mean.size))
+        return (sums.information * sums.opinions + prior * level.mean) / precision, sums.variance / precision
+    covariance = linalg.inv(sums.information + prior * np.eye(n))
     mean = covariance @ (sums.information @ sums.opinions + prior * level.mean)
-    return mean, np.sqrt(variance * np.diagonal(covariance))
+    return mean, sums.variance * np.diagonal(covariance)
 
 
 def integrated_height(panel: Panel, dynamics: Dynamics) -> float:
@@ -340,3 +371,33 @@ def integrated_height(panel: Panel, dynamics: Dynamics) -> float:
 def within_height(panel: Panel, dynamics: Dynamics) -> float:
     """Return the log-likelihood of the deviations of agents from their level, with a score that is not biased."""
     return sums_of(panel, dynamics).height - bias_correction(panel, dynamics)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Criterion:
+    """The log-likelihood of a record by which models are compared, at its maximum in everything but ρ and η.
+
+    It is the integrated likelihood. Of few rows of many agents, which decide little about the law of hidden opinions
+    but suffer from its errors, it is the integrated likelihood without pressure, plus the difference that pressure
+    makes to the within likelihood.
+    """
+
+    panel: Panel
+
+    @property
+    def is_within(self) -> bool:
+        """Whether differences come from deviations within agents."""
+        return self.panel.length <= FEW_ROWS and self.panel.n >= MANY_AGENTS
+
+    @cached_property
+    def baseline(self) -> float:
+        """The level of all agents, scored without pressure for all models alike."""
+        still = Dynamics(np.zeros(self.panel.length))
+        return integrated_height(self.panel, still) - within_height(self.panel, still)
+
+    def __call__(self, dynamics: Dynamics) -> float:
+        """Return the log-likelihood."""
+        if self.is_within:
+            return self.baseline + within_height(self.panel, dynamics)
+        return integrated_height(self.panel, dynamics)

@@ -1,0 +1,124 @@
+"""``peerpressure compare``: which model explains a table of answers, and what follows from it, in sentences."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+
+import typer
+
+from peerpressure.cli.terminal import AsJson, columns, listing_problems, print_json, progress_line, show
+from peerpressure.errors import InvalidInputError, message
+from peerpressure.files import declare_output, table_format
+
+if TYPE_CHECKING:
+    from peerpressure.comparison import Comparison
+
+
+Start: TypeAlias = Literal["hidden", "public"]
+
+
+def compare(
+    answers: Annotated[
+        Path, typer.Argument(help="Table with columns time, agent, public; or time and one column for each agent.")
+    ],
+    network: Annotated[
+        Path | None, typer.Option(help="File of edges or a graph; without it, only models without neighbours.")
+    ] = None,
+    rival: Annotated[
+        list[str] | None, typer.Option(help="none, constant, linear and others, also several; all if left out.")
+    ] = None,
+    start: Annotated[
+        Start, typer.Option(help="Whether the first row answers to a hidden start, or is the public start itself.")
+    ] = "hidden",
+    directed: Annotated[
+        bool, typer.Option("--directed", help="Edges go from an agent to those that it listens to.")
+    ] = False,
+    step: Annotated[str | None, typer.Option(help="Length of a step, such as '1 day', if times are dates.")] = None,
+    origin: Annotated[str | None, typer.Option(help="Date of step 0; by default the first date is step 1.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Also write a page with figures to this .html file.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Also write hidden opinions of all agents to this .csv or .parquet file.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Tell which model explains observed answers, and what people think.
+
+    Every model explains the same answers: all but the first ones, given these. The output begins with the answer in
+    sentences, then lists the models with their weights. Models that fit badly are said to, even where they are best.
+
+    Missing answers are left empty. Times count steps; dates become steps with --step. Three rows are the least.
+
+    Example: peerpressure compare answers.csv --network friends.csv --report report.html
+    """
+    _check_names(out, report)
+    with progress_line() as show_stage, listing_problems():
+        from peerpressure.comparison import compare as compare_models
+        from peerpressure.networks import read_network
+
+        for written in filter(None, (out, report)):
+            declare_output(written)
+        show_stage("reading")
+        graph = None if network is None else read_network(network, directed=directed or None)
+        show_stage("comparing models")
+        found = compare_models(answers, graph, rival, start=start, step=step, origin=origin)
+        # Everything is computed and written before anything is printed: a closed pipe loses no file.
+        facts = _facts(found)
+        if out is not None:
+            _write(found, out)
+        if report is not None:
+            show_stage("drawing")
+            found.report(report)
+    if as_json:
+        print_json(facts)
+        return
+    _print(found)
+    for written in filter(None, (out, report)):
+        show(f"written to {written}")
+
+
+def _check_names(out: Path | None, report: Path | None) -> None:
+    """Raise if results cannot be written in the formats that their names ask for."""
+    if report is not None and report.suffix.lower() not in (".html", ".htm"):
+        remedy = "use a name that ends in .html"
+        raise InvalidInputError(message("a report must be an HTML file", got=report.name, remedy=remedy))
+    if out is not None:
+        with listing_problems():
+            table_format(out)
+
+
+def _write(found: Comparison, out: Path) -> None:
+    from peerpressure.sweep import write_table
+
+    write_table(found.opinions, out)
+
+
+def _facts(found: Comparison) -> dict[str, Any]:
+    return {
+        "sentences": list(found.sentences),
+        "best": found.best,
+        "p_value": found.p_value,
+        "answers": found.scored,
+        "models": found.table.to_dict(orient="records"),
+        "parameters": found.parameters.to_dict(orient="records"),
+        "opinions": found.opinions.to_dict(orient="records"),
+        "notes": list(found.notes),
+    }
+
+
+def _print(found: Comparison) -> None:
+    first, last = found.panel.steps[0], found.panel.steps[-1]
+    rows = [
+        (str(row.model), f"{row.log_likelihood:.1f}", str(row.k), f"{row.bic_difference:.1f}", f"{row.weight:.3f}")
+        for row in found.table.itertuples()
+    ]
+    numbers = [
+        (str(row.parameter), f"{row.value:.4g}", f"{row.low:.4g} to {row.high:.4g}")
+        for row in found.parameters.itertuples()
+    ]
+    show(*found.sentences, "")
+    show(f"{found.panel.n} agents, steps {first}–{last}; all models explain the same {found.scored:,} answers")
+    show(columns(None, ("model", "log likelihood", "k", "BIC − min", "weight"), rows))
+    if numbers:
+        show(columns(None, ("average over models", "value", "95 % interval"), numbers))
+    show(*found.notes)

@@ -1,0 +1,503 @@
+"""The comparison of rival models of one record: the table, the averages over models, and the figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+from peerpressure.comparison._reading import network_of, panel_of, refuse_swapped
+from peerpressure.comparison._sentences import COMMON_CAUSES, sentences_on
+from peerpressure.errors import InvalidInputError, message
+from peerpressure.files import replacing
+from peerpressure.model import Model
+from peerpressure.networks import Network, TemporalNetwork
+from peerpressure.progress import ShouldStop, cancellable
+from peerpressure.recovery import FitDiagnostics, diagnose_fit
+from peerpressure.recovery.integrated_likelihood import Criterion, conditional_run, sums_of
+from peerpressure.recovery.panel import Panel
+from peerpressure.recovery.rivals import (
+    AutoregressionFit,
+    AverageFit,
+    FamilyFit,
+    Fitted,
+    fit_given,
+    fit_rival,
+    piece_starts,
+    rival_names,
+    weights_of,
+)
+from peerpressure.step import Array
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+    from peerpressure.recovery import ScoreTests
+
+Start: TypeAlias = Literal["hidden", "public"]
+Rivals: TypeAlias = Sequence[str | Model] | Mapping[str, Model]
+# Models with less weight than this do not change an average in the digits that are shown.
+_NEGLIGIBLE = 1e-3
+# Draws of the parameters of one model, from which averages over models are made.
+_DRAWS = 200
+
+
+def compare(
+    data: Any,
+    network: Network | TemporalNetwork | str | Path | None = None,
+    rivals: Rivals | None = None,
+    *,
+    start: Start = "hidden",
+    stubbornness: float | ArrayLike = 1.0,
+    step: str | None = None,
+    origin: object = None,
+    should_stop: ShouldStop | None = None,
+) -> Comparison:
+    """Compare models of a record: whether there is peer pressure, which model explains it, and what people think.
+
+    Every rival is fitted to exactly the same answers: all but the first of each agent, given the first ones. Hidden
+    opinions are integrated out, and so they do not count as parameters. Rivals are ranked by Schwarz's criterion (BIC).
+
+    Parameters
+    ----------
+    data : Trajectory, pandas.DataFrame, xarray.Dataset, array or path
+        Public opinions over time, in any form that `recovery.observations_of` takes: for instance the path of a table
+        with columns ``time``, ``agent`` and ``public``, or with ``time`` and one column for each agent. Answers may be
+        missing.
+    network : Network, TemporalNetwork or path, optional
+        Who listens to whom, or a file that `read_network` reads. Without one, only rivals that need none are compared.
+    rivals : sequence of str and Model, or mapping of str to Model, optional
+        Names among "none", "constant", "linear", "power" and "pieces", each also with "+adaptation", "degroot", "walk"
+        and "var", and models of your own. Their network, stubbornness, pressure and adaptation are used as they are;
+        hidden opinions and the size of the noise are fitted. By default all names that the record can tell apart;
+        models that are passed as a mapping are compared with these as well.
+    start : {"hidden", "public"}, default "hidden"
+        Whether the first row answers to a start that was not observed, or is itself the public start y₀ of the model.
+        Under a hidden start step 0 is not used, since it would show the hidden opinions themselves.
+    stubbornness : float or sequence of float, default 1.0
+        Weight of an agent's own opinion, one for all or one for each agent. Only its ratio to the pressure counts.
+    step, origin : optional
+        Length of a step and time of step 0, if the times of a table are dates, as for `Trajectory.from_dataframe`.
+    should_stop : callable, optional
+        Called often; the work is cancelled with `CancelledError` if it returns True.
+
+    Returns
+    -------
+    Comparison
+        The answer in sentences, the table of rivals, the best model, and averages over models.
+
+    Raises
+    ------
+    InvalidInputError
+        If there are fewer than three rows, several replicates or topics, agents that the network lacks, or answers that
+        never change; or if a rival is unknown or cannot be scored.
+    FileFormatError
+        If a file cannot be read.
+
+    See Also
+    --------
+    recover : Estimate hidden opinions with a model that is known.
+    recovery.infer_network : Estimate the network itself.
+
+    References
+    ----------
+    .. [1] G. Schwarz (1978), Estimating the dimension of a model. Annals of Statistics 6.
+    .. [2] J. M. Wooldridge (2005), Simple solutions to the initial conditions problem in dynamic, nonlinear panel data
+       models with unobserved heterogeneity. Journal of Applied Econometrics 20.
+    .. [3] T. Lancaster (2002), Orthogonal parameters and panel data. Review of Economic Studies 69.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import peerpressure as pp
+    >>> graph = pp.networks.barabasi_albert(20, 2, seed=1)
+    >>> people = pp.Model(graph, np.linspace(0, 1, 20), pressure=pp.Linear(0.2), noise=pp.Gaussian(0.3))
+    >>> answer = pp.compare(pp.simulate(people, 40, seed=1), graph, ["none", "constant", "linear", "walk"])
+    >>> answer.best
+    'linear'
+    >>> answer.sentences[0]
+    'People respond to their neighbours.'
+    """
+    _check_start(start)
+    refuse_swapped(data)
+    graph = network_of(network)
+    with cancellable(should_stop):
+        panel, notes = panel_of(data, graph, stubbornness, public_start=start == "public", step=step, origin=origin)
+        fits, left_out = _fitted(panel, rivals)
+    return Comparison(panel, fits, graph is not None, (*notes, *left_out))
+
+
+def _check_start(start: object) -> None:
+    if start not in ("hidden", "public"):
+        remedy = "use 'public' where the first row is the start itself"
+        raise InvalidInputError(message("start must be 'hidden' or 'public'", got=repr(start), remedy=remedy))
+
+
+def _fitted(panel: Panel, rivals: Rivals | None) -> tuple[dict[str, Fitted], tuple[str, ...]]:
+    """Return the fitted rivals, and why some were left out."""
+    known = rival_names(panel)
+    names, given = _named(rivals, known)
+    criterion, fits, notes = Criterion(panel), dict[str, Fitted](), list[str]()
+    for name in names:
+        fits[name] = fit_rival(criterion, name)
+    for name, model in given.items():
+        fits[name] = fit_given(panel, name, model)
+    if rivals is None and "var" not in known:
+        reason = "it needs a record without gaps" if not panel.is_complete else "it needs 10 rows after the first"
+        notes.append(f"The vector autoregression was left out: {reason}.")
+    return fits, tuple(notes)
+
+
+def _named(rivals: Rivals | None, known: Sequence[str]) -> tuple[list[str], dict[str, Model]]:
+    """Return the names of built-in rivals, and models of the user by name."""
+    if rivals is None:
+        return list(known), {}
+    if isinstance(rivals, Mapping):
+        _refuse_taken(rivals, known)
+        return list(known), dict(rivals)
+    if isinstance(rivals, (str, Model)):
+        rivals = [rivals]
+    names = [each for each in rivals if isinstance(each, str)]
+    models = [each for each in rivals if not isinstance(each, str)]
+    wrong = [name for name in names if name not in known]
+    if wrong or not rivals:
+        rule = f"rivals of this record are {', '.join(known)}, and models"
+        got = repr(wrong[0]) if wrong else "none"
+        raise InvalidInputError(message(rule, got=got, remedy="leave rivals out to compare all of them"))
+    return list(dict.fromkeys(names)), {f"model {place}": model for place, model in enumerate(models, 1)}
+
+
+def _refuse_taken(rivals: Mapping[str, Model], known: Sequence[str]) -> None:
+    taken = [name for name in rivals if name in known]
+    if taken:
+        remedy = "give your model another name"
+        raise InvalidInputError(
+            message("names of models must differ from those of rivals", got=taken[0], remedy=remedy)
+        )
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Rival models of one record, ranked by how well they explain it; everything else is computed on demand.
+
+    Attributes
+    ----------
+    panel : Panel
+        The record.
+    fits : mapping of str to fitted rivals
+        Each rival by name.
+    has_network : bool
+        Whether a network was given.
+    notes : tuple of str
+        What a reader must know of how the record was read, and of rivals that were left out.
+
+    See Also
+    --------
+    compare : Returns it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import peerpressure as pp
+    >>> graph = pp.networks.barabasi_albert(20, 2, seed=1)
+    >>> people = pp.Model(graph, np.linspace(0, 1, 20), pressure=0.5, noise=pp.Gaussian(0.3))
+    >>> answer = pp.compare(pp.simulate(people, 40, seed=1), graph, ["none", "constant", "linear"])
+    >>> answer.best, round(answer.model.pressure.value, 1)
+    ('constant', 0.4)
+    """
+
+    panel: Panel
+    fits: Mapping[str, Fitted]
+    has_network: bool = True
+    notes: tuple[str, ...] = ()
+
+    @cached_property
+    def weights(self) -> dict[str, float]:
+        """The weight of each rival, the largest first: exp(−Δ/2), where Δ is the difference in BIC, in shares of 1."""
+        weights = weights_of(self.fits)
+        return {name: weights[name] for name in sorted(weights, key=lambda name: self.fits[name].bic)}
+
+    @cached_property
+    def best(self) -> str:
+        """The name of the rival with the largest weight."""
+        return next(iter(self.weights))
+
+    @property
+    def fit(self) -> Fitted:
+        """The best rival as it was fitted."""
+        return self.fits[self.best]
+
+    @property
+    def model(self) -> Model | None:
+        """The best model, fitted, for ``simulate``, ``recover`` and ``privacy``; None if the autoregression is best."""
+        return None if isinstance(self.fit, AutoregressionFit) else self.fit.model
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """The rivals, the best first: model, log_likelihood, k (parameters), bic_difference and weight."""
+        import pandas as pd
+
+        least = self.fit.bic
+        rows = [
+            (name, self.fits[name].log_likelihood, self.fits[name].k, self.fits[name].bic - least, weight)
+            for name, weight in self.weights.items()
+        ]
+        return pd.DataFrame(rows, columns=["model", "log_likelihood", "k", "bic_difference", "weight"])
+
+    @property
+    def scored(self) -> int:
+        """The number of answers that all rivals explain."""
+        return self.panel.count
+
+    @cached_property
+    def diagnostics(self) -> FitDiagnostics | None:
+        """Tests of the best model on the same answers; None where it has none."""
+        if isinstance(self.fit, AutoregressionFit) or isinstance(self.panel.network, TemporalNetwork):
+            return None
+        model = self.fit.conditional
+        return diagnose_fit(conditional_run(self.fit.panel, model), model)
+
+    @cached_property
+    def p_value(self) -> float | None:
+        """The p-value of the best model's fit, tiny if another one made the record; None where it cannot be tested."""
+        found = None if self.diagnostics is None else self.diagnostics.p_value
+        return None if found is None else float(found[0])
+
+    @cached_property
+    def parameters(self) -> pd.DataFrame:
+        """Averages over models by weight, with 95 % intervals: parameter, value, low and high.
+
+        They are the pressure at the first and the last row that is explained and its mean, the rate of adaptation, and
+        the standard deviation of the noise. Only models with hidden opinions count; parameters of one model, such as an
+        exponent, are in ``fits[name].parameters``.
+        """
+        import pandas as pd
+
+        draws, weights = self._draws()
+        rows = [
+            (name, *_summary(values, weights)) for name, values in zip(_DERIVED, draws.T, strict=True) if weights.size
+        ]
+        return pd.DataFrame(rows, columns=["parameter", "value", "low", "high"])
+
+    def _family(self) -> dict[str, FamilyFit]:
+        return {
+            name: fit
+            for name, fit in self.fits.items()
+            if isinstance(fit, FamilyFit) and self.weights[name] > _NEGLIGIBLE * self._family_weight
+        }
+
+    @cached_property
+    def _family_weight(self) -> float:
+        return sum(self.weights[name] for name, fit in self.fits.items() if isinstance(fit, FamilyFit))
+
+    def _draws(self) -> tuple[Array, Array]:
+        """Return draws of the derived parameters (m, 5) from all models, and their weights."""
+        parts, weights = [np.empty((0, len(_DERIVED)))], [np.empty(0)]
+        for name, fit in self._family().items():
+            points = _points(fit)
+            parts.append(np.array([_derived(fit, z) for z in points]))
+            weights.append(np.full(len(points), self.weights[name] / len(points)))
+        return np.concatenate(parts), np.concatenate(weights)
+
+    @cached_property
+    def opinions(self) -> pd.DataFrame:
+        """What each agent thinks after the last row, averaged over models: agent, value, std, low, high, last_answer.
+
+        Intervals are of 95 %. In a random walk and in DeGroot's model, opinions are the last answers; the
+        autoregression has no opinions and does not count.
+        """
+        import pandas as pd
+
+        value, variance, total = np.zeros(self.panel.n), np.zeros(self.panel.n), 0.0
+        parts = [(weight, *self._opinions_of(name)) for name, weight in self.weights.items() if self._counts(name)]
+        total = sum(weight for weight, _, _ in parts) or 1.0
+        for weight, mean, _ in parts:
+            value = value + weight / total * mean
+        for weight, mean, std in parts:
+            variance = variance + weight / total * (std**2 + (mean - value) ** 2)
+        std = np.sqrt(variance) if parts else np.full(self.panel.n, np.nan)
+        half = float(special.ndtri(0.975)) * std
+        columns = {"value": value if parts else std, "std": std, "low": value - half, "high": value + half}
+        named = self.network.name_columns()
+        return pd.DataFrame({**named, **columns, "last_answer": self.panel.last})
+
+    def _counts(self, name: str) -> bool:
+        fit = self.fits[name]
+        return isinstance(fit, AverageFit) or name in self._family()
+
+    def _opinions_of(self, name: str) -> tuple[Array, Array]:
+        fit = self.fits[name]
+        return fit.opinions if isinstance(fit, FamilyFit) else (self.panel.last, np.zeros(self.panel.n))
+
+    @property
+    def network(self) -> Network:
+        """The network, or the aggregate of a temporal one."""
+        network = self.panel.network
+        return network.aggregate if isinstance(network, TemporalNetwork) else network
+
+    @property
+    def edges(self) -> pd.DataFrame:
+        """The ties as positions of agents: source and target."""
+        import pandas as pd
+
+        pairs = self.network.adjacency.tocoo()
+        kept = (pairs.row < pairs.col) | self.network.directed
+        return pd.DataFrame({"source": pairs.row[kept], "target": pairs.col[kept]})
+
+    @cached_property
+    def misses(self) -> ScoreTests | None:
+        """What the best model misses: agents, signs and ties, ranked, and in words; None where it is not tested."""
+        return getattr(self.diagnostics, "misses", None) if self.fit.uses_network else None
+
+    @property
+    def missed(self) -> pd.DataFrame:
+        """What is missed as rows: kind, first and second, positions of agents, −1 for none."""
+        import pandas as pd
+
+        found = () if self.misses is None else self.misses.missed
+        rows = [(one.kind, int(one.agents[0]), int([*one.agents, -1][1])) for one in found]
+        return pd.DataFrame(rows, columns=["kind", "first", "second"])
+
+    @cached_property
+    def pressure(self) -> pd.DataFrame:
+        """Pressure over time: step, ``best`` of the best model, and levels of pieces with value, low and high."""
+        import pandas as pd
+
+        steps = self.panel.steps[1:]
+        best = self.fit.dynamics.rho if isinstance(self.fit, FamilyFit) else np.full(steps.size, np.nan)
+        frame = pd.DataFrame({"step": steps, "best": best})
+        pieces = self.fits.get("pieces", self.fits.get("constant"))
+        if not isinstance(pieces, FamilyFit):
+            return frame.assign(value=np.nan, low=np.nan, high=np.nan)
+        found = pieces.parameters
+        place = np.searchsorted(piece_starts(steps), steps, side="right") - 1 if found.value.size > 1 else steps * 0
+        return frame.assign(value=found.value[place], low=found.low[place], high=found.high[place])
+
+    @cached_property
+    def errors(self) -> pd.DataFrame:
+        """Typical errors of predictions one step ahead, by step: step, model and error (root mean square)."""
+        import pandas as pd
+
+        rows = []
+        for name in dict.fromkeys((self.best, "none", "walk")):
+            if name in self.fits:
+                off = np.where(self.panel.scored, self.panel.rows[1:] - self.fits[name].predictions(self.panel), np.nan)
+                there = np.maximum(self.panel.scored.sum(axis=1), 1)
+                size = np.sqrt(np.nansum(off**2, axis=1) / there)
+                rows += [
+                    (int(step), name, float(error)) for step, error in zip(self.panel.steps[1:], size, strict=True)
+                ]
+        return pd.DataFrame(rows, columns=["step", "model", "error"])
+
+    @cached_property
+    def sentences(self) -> tuple[str, ...]:
+        """The answer in words, the most important first."""
+        return sentences_on(self)
+
+    @property
+    def caveat(self) -> str:
+        """What no such record can tell apart; empty where nothing is said of influence."""
+        return COMMON_CAUSES if self.fit.uses_network else ""
+
+    def __str__(self) -> str:
+        first = f"{self.panel.n} agents, steps {self.panel.steps[0]}–{self.panel.steps[-1]}; "
+        first += f"all models explain the same {self.scored:,} answers"
+        lines = [*self.sentences, "", first, *self._table_lines()]
+        return "\n".join([*lines, *([""] if self.notes else []), *self.notes])
+
+    __repr__ = __str__
+
+    def _table_lines(self) -> list[str]:
+        width = max(len(name) for name in self.fits) + 2
+        lines = [f"{'model':<{width}}{'log lik':>10}{'k':>6}{'BIC − min':>11}{'weight':>8}"]
+        for row in self.table.itertuples():
+            numbers = f"{row.log_likelihood:>10.1f}{row.k:>6}{row.bic_difference:>11.1f}{row.weight:>8.3f}"
+            lines.append(f"{row.model:<{width}}{numbers}")
+        return lines
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{escape(str(row.model))}</td><td>{row.log_likelihood:.1f}</td><td>{row.k}</td>"
+            f"<td>{row.bic_difference:.1f}</td><td>{row.weight:.3f}</td></tr>"
+            for row in self.table.itertuples()
+        )
+        head = "<tr><th>model</th><th>log likelihood</th><th>k</th><th>BIC − min</th><th>weight</th></tr>"
+        said = "".join(f"<p>{escape(sentence)}</p>" for sentence in self.sentences)
+        return f"<div>{said}<table><thead>{head}</thead><tbody>{rows}</tbody></table></div>"
+
+    def plot(self) -> Figure:
+        """Return a figure: weights by model, pressure over time, hidden opinions and last answers, prediction errors.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure, not attached to any window.
+        """
+        from peerpressure.plotting.comparison import overview
+
+        return overview(self.table, self.pressure, self.opinions, self.errors)
+
+    def report(self, path: str | Path) -> Path:
+        """Write the comparison as an HTML page that needs nothing but a browser, the answer first.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file, which is replaced if it exists.
+
+        Returns
+        -------
+        Path
+            The file.
+
+        Raises
+        ------
+        FileFormatError
+            If the file cannot be written.
+        """
+        from peerpressure.comparison._page import page
+
+        text = page(self)
+        with replacing(path) as file:
+            file.write(text.encode())
+        return Path(path)
+
+
+_DERIVED = ("pressure, first step", "pressure, mean", "pressure, last step", "adaptation", "noise std")
+
+
+def _points(fit: FamilyFit) -> list[Array]:
+    """Return coordinates drawn from their approximate law, the same at every call."""
+    z = fit.reported.z
+    if not z.size:
+        return [z]
+    cov = np.where(np.isfinite(fit.covariance), fit.covariance, 0.0)
+    values, V = np.linalg.eigh(cov)
+    root = V * np.sqrt(np.maximum(values, 0.0))
+    scores = np.random.default_rng(0).standard_normal((_DRAWS, z.size))
+    low, high = np.array(fit.bounds).T
+    return list(np.clip(z + scores @ root.T, low, high))
+
+
+def _derived(fit: FamilyFit, z: NDArray[np.float64]) -> Array:
+    dynamics = fit.dynamics_at(z)
+    rate = float(dynamics.rate.mean()) if dynamics.rate is not None else 0.0
+    std = np.sqrt(sums_of(fit.panel, dynamics).variance)
+    return np.array([dynamics.rho[0], dynamics.rho.mean(), dynamics.rho[-1], rate, std])
+
+
+def _summary(values: Array, weights: Array) -> tuple[float, float, float]:
+    """Return the mean and the central 95 % of weighted draws."""
+    order = np.argsort(values)
+    share = np.cumsum(weights[order]) / weights.sum()
+    ends = [float(values[order][min(int(np.searchsorted(share, p)), values.size - 1)]) for p in (0.025, 0.975)]
+    return float(weights @ values / weights.sum()), ends[0], ends[1]

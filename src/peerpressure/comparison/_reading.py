@@ -1,0 +1,128 @@
+"""From data in any form and a network, or none, to the panel that models are compared on."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from peerpressure.errors import InvalidInputError, message
+from peerpressure.files import naming
+from peerpressure.model import Model
+from peerpressure.networks import Network, TemporalNetwork, read_network
+from peerpressure.parameters import composed
+from peerpressure.recovery import observations_of
+from peerpressure.recovery.panel import Graph, Panel, panel
+from peerpressure.step import Array
+from peerpressure.storage import KEYS
+from peerpressure.tables import places_in, read_table
+from peerpressure.trajectory import Trajectory
+
+_STEP_ZERO = (
+    "Step 0 was not used: under a hidden start it shows the hidden opinions themselves. Where it is an answer like the "
+    "others, use start='public'."
+)
+
+
+def refuse_swapped(data: object) -> None:
+    """Raise an error for a network in the place of the data."""
+    if isinstance(data, (Network, TemporalNetwork, Model)):
+        rule, remedy = "data come first, and the network after them", "call compare(data, network)"
+        raise InvalidInputError(message(rule, got=f"a {type(data).__name__} first", remedy=remedy))
+
+
+def network_of(network: object) -> Graph | None:
+    """Return the network itself, or the one in a file."""
+    if network is None or isinstance(network, (Network, TemporalNetwork)):
+        return network
+    if isinstance(network, (str, os.PathLike)):
+        return read_network(network)
+    remedy = "wrap it: Network.from_networkx(graph), Network.from_edges(edges) or Network(matrix)"
+    rule = "the network must be a Network, a TemporalNetwork or the path of a file"
+    raise InvalidInputError(message(rule, got=type(network).__name__, remedy=remedy))
+
+
+def panel_of(
+    data: Any,
+    network: Graph | None,
+    stubbornness: float | ArrayLike = 1.0,
+    *,
+    public_start: bool = False,
+    step: str | None = None,
+    origin: object = None,
+) -> tuple[Panel, tuple[str, ...]]:
+    """Return the record of data on a network, and remarks on how it was read."""
+    graph = Network(np.zeros((len(labels := _labels(data)),) * 2), labels) if network is None else network
+    if isinstance(graph, TemporalNetwork) and graph.isolated == "keep":
+        rule = "isolated agents of a temporal network must show their own opinions in a comparison"
+        remedy = "pass network.aggregate, or a temporal network with isolated='own'"
+        raise InvalidInputError(message(rule, got="isolated='keep'", remedy=remedy))
+    model = Model(graph, np.zeros(graph.aggregate.n if isinstance(graph, TemporalNetwork) else graph.n), stubbornness)
+    run = _run(data, model, step, origin)
+    times, states = _rows(run, model)
+    notes: tuple[str, ...] = ()
+    if not public_start and times[0] == 0:
+        times, states, notes = times[1:], states[1:], (_STEP_ZERO,)
+    unsplit = model.network.topics
+    if unsplit:
+        rule, remedy = "a comparison is about one topic", "compare each topic on its own, with a network without topics"
+        raise InvalidInputError(message(rule, got=f"{len(unsplit)} topics", remedy=remedy))
+    return panel(graph, times, states, model.s, public_start=public_start), notes
+
+
+def _run(data: Any, model: Model, step: str | None, origin: object) -> Trajectory:
+    if step is None and origin is None:
+        return observations_of(data, model)
+    if isinstance(data, (str, os.PathLike)):
+        return Trajectory.from_csv(Path(data), model, step, origin)
+    return Trajectory.from_dataframe(data, model, step, origin)
+
+
+def _rows(run: Trajectory, model: Model) -> tuple[NDArray[np.int64], Array]:
+    """Return the steps and the answers of all agents, (T, n), of the only replicate."""
+    if run.states is None:
+        remedy = "simulate with record='all'"
+        raise InvalidInputError(message("a comparison needs recorded states", got="a run without them", remedy=remedy))
+    if run.model.network.labels != model.network.labels:
+        rule, remedy = "the run must be of the agents of the network", "pass the network of the run"
+        raise InvalidInputError(message(rule, got=f"{run.model.n} others", remedy=remedy))
+    if run.states.shape[0] != 1:
+        rule, remedy = "a comparison explains one record", "simulate(..., replicates=[k]) repeats replicate k alone"
+        raise InvalidInputError(message(rule, got=f"{run.states.shape[0]} replicates", remedy=remedy))
+    times = np.asarray(run.times)
+    if np.any(times != np.rint(times)):
+        rule, remedy = "times must count steps", "number the rows 1, 2, 3 and so on"
+        raise InvalidInputError(message(rule, got=f"t = {times[times != np.rint(times)][0]:g}", remedy=remedy))
+    states = np.full((times.size, model.n), np.nan)
+    states[:, run.agents] = run.states[0]
+    return times.astype(np.int64), states
+
+
+def _labels(data: Any) -> list[Any]:
+    """Return the agents that data have, where no network names them."""
+    if isinstance(data, Trajectory):
+        return list(data.model.network.labels)
+    if isinstance(data, np.ndarray) and data.ndim in (2, 3):
+        return list(range(data.shape[-1]))
+    if isinstance(data, (str, os.PathLike)) and Path(data).suffix.lower() not in (".nc", ".npz"):
+        with naming(data, "a file of outputs"):
+            table = read_table(data).headed()
+            table.check_rows()
+        return _named(list(table.heading or ()), lambda k: list(table.column(k)))
+    columns = getattr(data, "columns", None)
+    if columns is None:
+        rule, remedy = "data must name their agents where no network does", "pass a data frame, or a network"
+        raise InvalidInputError(message(rule, got=type(data).__name__, remedy=remedy))
+    return _named([str(name) for name in columns], lambda k: data.iloc[:, k].tolist())
+
+
+def _named(heading: list[str], column: Any) -> list[Any]:
+    """Return the labels in a column of agents, or those that the columns beside the keys are named by."""
+    places = places_in(heading, (*KEYS, "agent", "public"), letters=True)
+    if {"agent", "public"} <= places.keys():
+        return list(dict.fromkeys(column(places["agent"])))
+    taken = {place for role, place in places.items() if role in KEYS}
+    return [composed(name) for k, name in enumerate(heading) if k not in taken]

@@ -1,0 +1,182 @@
+"""Figures of a comparison of models: weights, pressure, opinions, what is missed, and errors of prediction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from peerpressure.plotting.network import edge_lines, layout
+from peerpressure.plotting.style import BLUE, GOLD, GREY, INK, ONE_COLUMN, RED, TEAL, TWO_COLUMNS, label, panel, styled
+
+# Differences in BIC beyond this are drawn as bars of the same length, with their number.
+_FAR = 30.0
+_COLOURS = {"none": GREY, "walk": GOLD}
+# Agents that are named on a network, and beside points.
+_MOST_NAMED = 40
+
+
+@styled
+def weights(table: pd.DataFrame) -> Figure:
+    """Show the difference in BIC of every rival from the best one, with weights."""
+    figure = Figure(figsize=(ONE_COLUMN, 0.7 + 0.19 * len(table)))
+    _weights(figure.add_subplot(), table)
+    return figure
+
+
+def _weights(axes: Axes, table: pd.DataFrame) -> None:
+    place = np.arange(len(table))
+    off = table["bic_difference"].to_numpy()
+    # The best bar has no length of its own, and a dot marks it.
+    axes.barh(place, np.minimum(off, _FAR), color=[BLUE if k == 0 else GREY for k in place], height=0.62)
+    axes.plot(0, 0, "o", color=BLUE, markersize=5, clip_on=False, zorder=3)
+    for k, (distance, weight) in enumerate(zip(off, table["weight"], strict=True)):
+        text = f"weight {weight:.2f}" if weight >= 0.005 else f"+{distance:,.0f}"
+        axes.annotate(text, (min(distance, _FAR), k), (5, 0), textcoords="offset points", va="center", fontsize=7)
+    axes.set_yticks(place, list(table["model"]))
+    axes.invert_yaxis()
+    axes.set_xlim(0, 1.32 * _FAR)
+    axes.set_xticks([0, 10, 20, _FAR], ["0", "10", "20", f"≥ {_FAR:g}"])
+    axes.set_xlabel("BIC above the best model")
+
+
+@styled
+def pressure(course: pd.DataFrame, best: str) -> Figure:
+    """Show the pressure of the best model over time, and free levels on pieces of time with 95 % intervals."""
+    figure = Figure(figsize=(ONE_COLUMN, 2.5))
+    _pressure(figure.add_subplot(), course, best)
+    return figure
+
+
+def _pressure(axes: Axes, course: pd.DataFrame, best: str) -> None:
+    step, value = course["step"].to_numpy(), course["value"].to_numpy()
+    if np.isfinite(value).any():
+        starts = np.flatnonzero(np.r_[True, np.diff(value) != 0])
+        ends = np.r_[starts[1:], step.size]
+        for first, last in zip(starts, ends, strict=True):
+            _piece(axes, course, step, first, last)
+    drawn = course["best"].to_numpy()
+    if np.isfinite(drawn).any():
+        axes.plot(step, drawn, color=BLUE, zorder=3)
+        label(axes, best, (float(step[-1]), float(drawn[-1])), xytext=(-2, 6), ha="right", color=BLUE)
+    # An interval without an upper end must not squeeze everything else.
+    top = np.nanmax(np.r_[drawn, value, 1e-12])
+    axes.set_ylim(0, 1.8 * float(top) if np.isfinite(top) and top > 1e-9 else 1.0)
+    axes.set_xlabel("step $t$")
+    axes.set_ylabel(r"peer pressure $\rho_t$")
+
+
+def _piece(axes: Axes, course: pd.DataFrame, step: NDArray[np.int64], first: int, last: int) -> None:
+    row = course.iloc[first]
+    edges = [step[first] - 0.5, step[last - 1] + 0.5]
+    high = row["high"] if np.isfinite(row["high"]) else 1e9
+    axes.fill_between(edges, row["low"], high, color=GREY, alpha=0.22, linewidth=0)
+    axes.plot(edges, [row["value"]] * 2, color=GREY, linewidth=1.2)
+
+
+@styled
+def opinions(agents: pd.DataFrame) -> Figure:
+    """Show the hidden opinion of each agent against the last answer, with 95 % intervals."""
+    figure = Figure(figsize=(ONE_COLUMN, 3.2))
+    axes = figure.add_subplot()
+    count = _opinions(axes, agents)
+    if count:
+        axes.set_title(f"{count} of {len(agents)} think otherwise than they said last", color=RED)
+    return figure
+
+
+def _opinions(axes: Axes, agents: pd.DataFrame) -> int:
+    """Draw opinions, and return the number of agents whose interval does not contain the last answer."""
+    last, value = agents["last_answer"].to_numpy(), agents["value"].to_numpy()
+    low, high = agents["low"].to_numpy(), agents["high"].to_numpy()
+    apart = (last < low) | (last > high)
+    for group, colour in ((~apart, BLUE), (apart, RED)):
+        if group.any():
+            bars = np.array([value - low, high - value])[:, group]
+            axes.errorbar(
+                last[group], value[group], bars, fmt="o", color=colour, markersize=3, linewidth=0.7, capsize=0
+            )
+    ends = [float(np.nanmin(last)), float(np.nanmax(last))]
+    axes.plot(ends, ends, color=INK, linewidth=0.7, linestyle=":", zorder=1)
+    axes.set_xlabel("last answer")
+    axes.set_ylabel("hidden opinion")
+    return int(apart.sum())
+
+
+@styled
+def errors(table: pd.DataFrame) -> Figure:
+    """Show the typical error of predictions one step ahead, by step."""
+    figure = Figure(figsize=(ONE_COLUMN, 2.5))
+    _errors(figure.add_subplot(), table)
+    return figure
+
+
+def _errors(axes: Axes, table: pd.DataFrame) -> None:
+    names = list(dict.fromkeys(table["model"]))
+    # The best model, which comes first, is drawn over the others.
+    for order, name in enumerate(names):
+        own = table[table["model"] == name]
+        colour = BLUE if order == 0 else _COLOURS.get(name, TEAL)
+        marker = "o" if len(own) <= 12 else None
+        axes.plot(own["step"], own["error"], color=colour, marker=marker, markersize=3, label=name, zorder=9 - order)
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("step $t$")
+    axes.set_ylabel("typical error of the next answer")
+    axes.legend(frameon=False, fontsize=7)
+
+
+@styled
+def missed(agents: Sequence[str], edges: pd.DataFrame, found: pd.DataFrame) -> Figure:
+    """Draw the network with what the best model misses: agents, ties with another sign, and missing ties.
+
+    ``edges`` has positions ``source`` and ``target``; ``found`` has ``kind``, and positions ``first`` and ``second``,
+    −1 for none.
+    """
+    ends = edges[["source", "target"]].to_numpy()
+    places = layout(len(agents), ends)
+    width, height = np.maximum(np.ptp(places, axis=0), 0.1)
+    figure = Figure(figsize=(ONE_COLUMN, 0.4 + ONE_COLUMN * min(max(height / width, 0.35), 1.1)))
+    axes = figure.add_subplot()
+    points = 72 * ONE_COLUMN / (1.1 * width)
+    size = 30.0 if len(agents) <= 60 else 1800 / len(agents)
+    for lines in edge_lines(places, ends, np.full(len(agents), np.sqrt(size) / 2 / points), points, 0.4):
+        axes.add_collection(lines)
+    marked = np.zeros(len(agents), dtype=bool)
+    for row in found.itertuples():
+        marked[row.first] |= row.kind == "stubbornness"
+        if row.second >= 0:
+            pair = places[[row.first, row.second]]
+            style = "--" if row.kind == "sign" else "-"
+            axes.plot(*pair.T, color=RED, linewidth=1.6, linestyle=style, zorder=2)
+    axes.scatter(*places.T, s=size, c=np.where(marked, RED, BLUE), edgecolors="white", linewidths=0.4, zorder=3)
+    named = range(len(agents)) if len(agents) <= _MOST_NAMED else np.flatnonzero(marked)
+    for k in named:
+        label(
+            axes, str(agents[k])[:12], (float(places[k, 0]), float(places[k, 1])), xytext=(4, 4), fontsize=6, color=INK
+        )
+    axes.set_aspect("equal")
+    axes.margins(0.12)
+    axes.axis("off")
+    axes.set_title("red: another stubbornness; red line: missing tie; dashed: other sign" if len(found) else "nothing")
+    return figure
+
+
+@styled
+def overview(table: pd.DataFrame, course: pd.DataFrame, agents: pd.DataFrame, misses: pd.DataFrame) -> Figure:
+    """Show weights, pressure, hidden opinions and errors of prediction in four panels."""
+    figure = Figure(figsize=(TWO_COLUMNS, 6.2))
+    (one, two), (three, four) = figure.subplots(2, 2)
+    _weights(one, table)
+    _pressure(two, course, str(table["model"].iloc[0]))
+    _opinions(three, agents)
+    _errors(four, misses)
+    for letter, axes, title in zip("abcd", (one, two, three, four), _TITLES, strict=True):
+        panel(axes, letter, title)
+    return figure
+
+
+_TITLES = ("which model", "pressure over time", "what people think", "error of the next answer")

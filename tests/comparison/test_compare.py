@@ -1,0 +1,271 @@
+"""Comparisons of rival models: the truth wins, chance is not called pressure, and every rival has the same answers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import peerpressure as pp
+from peerpressure.errors import InvalidInputError
+from peerpressure.recovery.panel import panel
+from peerpressure.recovery.rivals import AverageFit, FamilyFit, fit_average
+from tests.comparison.records import graph, record, walk
+
+FEW = ["none", "constant", "linear", "constant+adaptation", "degroot", "walk"]
+
+
+def test_pressure_that_grows_is_found_among_all_rivals() -> None:
+    network = graph(20)
+    found = pp.compare(record(network, 40, 1, lambda t: 0.2 * t), network)
+    assert found.best == "linear"
+    assert found.sentences[0] == "People respond to their neighbours."
+    assert found.sentences[1].startswith("Pressure grows with time")
+    assert found.weights["linear"] > 0.5
+    assert sum(found.weights.values()) == pytest.approx(1)
+    assert {"none", "power", "pieces", "degroot", "walk", "var", "linear+adaptation"} <= set(found.fits)
+
+
+@pytest.mark.parametrize(
+    ("truth", "pressure", "adaptation"),
+    [("none", 0.0, 0.0), ("constant", 0.5, 0.0), ("constant+adaptation", 0.5, 0.1)],
+)
+def test_the_truth_wins(truth: str, pressure: float, adaptation: float) -> None:
+    network = graph(20)
+    rows = record(network, 60, 3, lambda t: pressure, adaptation=adaptation)
+    assert pp.compare(rows, network, FEW).best == truth
+
+
+def test_walks_and_averages_win_where_they_are_true() -> None:
+    network, rng = graph(20), np.random.default_rng(1)
+    assert pp.compare(walk(20, 40, 1), network, FEW).best == "walk"
+    W = network.adjacency.toarray() / network.degrees[:, None]
+    y, rows = rng.random(20), []
+    for _ in range(40):
+        y = 0.6 * y + 0.4 * (W @ y) + 0.1 * rng.standard_normal(20)
+        rows.append(y)
+    found = pp.compare(np.array(rows), network, FEW)
+    assert found.best == "degroot"
+    fit = found.fit
+    assert isinstance(fit, AverageFit)
+    assert fit.weight == pytest.approx(0.4, abs=0.05)
+
+
+def test_a_walk_is_not_explained_by_the_network() -> None:
+    network = graph(15)
+    found = pp.compare(walk(15, 40, 2), network, FEW)
+    assert found.sentences[0] == "This network does not explain these data."
+    assert not found.caveat
+
+
+def test_no_pressure_is_rarely_called_pressure() -> None:
+    """Friends who think alike to begin with, in three waves: likeness is not influence."""
+    network = graph(60)
+    D = np.diag(network.degrees)
+    A = network.adjacency.toarray()
+    smooth = np.linalg.inv(np.eye(60) + 3 * (np.eye(60) - np.linalg.inv(D) @ A))
+    called = 0
+    for seed in range(20):
+        hidden = smooth @ np.random.default_rng(100 + seed).standard_normal(60)
+        called += pp.compare(record(network, 3, seed, hidden=hidden), network).fit.uses_network
+    # At a size of 7 %, more than 5 of 20 has a probability of 0.002.
+    assert called <= 5
+
+
+def test_estimates_of_three_waves_are_not_drawn_to_zero() -> None:
+    """Opinions of a large spread under pressure, for which a linear law of x given the first row is badly wrong."""
+    network, values = graph(100), []
+    for seed in range(12):
+        hidden = np.random.default_rng(seed).standard_normal(100)
+        found = pp.compare(record(network, 3, seed, lambda t: 0.3, hidden=hidden), network, ["none", "constant"])
+        fit = found.fits["constant"]
+        assert isinstance(fit, FamilyFit)
+        values.append(fit.parameters.value[0])
+    assert 0.2 < np.median(values) < 0.45
+
+
+def test_every_rival_explains_the_same_answers() -> None:
+    network = graph(12)
+    rows = record(network, 20, 5, lambda t: 0.4)
+    rows[3, 4] = rows[7, 2] = np.nan
+    found = pp.compare(rows, network, ["none", "constant", "degroot", "walk"])
+    assert found.scored == 19 * 12 - 2
+    for fit in found.fits.values():
+        off = np.where(found.panel.scored, found.panel.rows[1:] - fit.predictions(found.panel), 0.0)
+        assert np.isfinite(off).all()
+    assert set(found.fits) == {"none", "constant", "degroot", "walk"}
+
+
+def test_gaps_change_little() -> None:
+    network = graph(10)
+    rows = record(network, 25, 5, lambda t: 0.5)
+    holes = rows.copy()
+    holes[4, 1] = np.nan
+    names = ["none", "constant", "degroot", "walk"]
+    whole, partly = (pp.compare(each, network, names).fits for each in (rows, holes))
+    for name in names:
+        # Two of 240 answers more or less: the one that is missing, and what it says of the next.
+        assert partly[name].log_likelihood == pytest.approx(whole[name].log_likelihood, abs=12)
+    one, other = whole["constant"], partly["constant"]
+    assert isinstance(one, FamilyFit)
+    assert isinstance(other, FamilyFit)
+    assert other.parameters.value == pytest.approx(one.parameters.value, rel=0.2)
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_averages_have_one_likelihood_with_and_without_the_filter(alone: bool) -> None:
+    """A record whose only gap is the last row of one agent: the density of the rest has a closed form."""
+    network = graph(8)
+    rows = record(network, 12, 5, lambda t: 0.5)
+    holes = rows.copy()
+    holes[-1, 0] = np.nan
+    data = panel(network, np.arange(1, 13), holes, np.ones(8))
+    fit = fit_average(data, alone=alone)
+    off = np.where(data.scored, rows[1:] - fit.predictions(replace(data, rows=rows)), 0.0)
+    count = data.count
+    height = -0.5 * count * np.log(2 * np.pi * fit.std**2) - 0.5 * float((off**2).sum()) / fit.std**2
+    assert fit.log_likelihood == pytest.approx(height, rel=1e-6)
+
+
+def test_the_fitted_model_is_ready_for_use() -> None:
+    network = graph(15)
+    rows = record(network, 40, 1, lambda t: 0.2 * t)
+    found = pp.compare(rows, network, FEW)
+    assert found.model is not None
+    assert pp.simulate(found.model, 5).final.public.shape == (1, 15)
+    assert pp.recover(rows, found.model).value.shape == (1, 15)
+    assert np.isfinite(pp.privacy.exposure(found.model, steps=5).table["bits"]).all()
+
+
+@pytest.mark.parametrize("best", ["walk", "degroot"])
+def test_walks_and_averages_are_models_too(best: str) -> None:
+    """One step of the model from the first row has the mean that the rival predicts."""
+    network = graph(10)
+    found = pp.compare(record(network, 20, 1, lambda t: 0.5), network, [best])
+    assert found.model is not None
+    assert found.model.update(1)(found.panel.rows[0]) == pytest.approx(found.fit.predictions(found.panel)[0])
+
+
+def test_opinions_and_parameters_are_averaged_with_intervals() -> None:
+    network, hidden = graph(20), np.linspace(0, 1, 20)
+    found = pp.compare(record(network, 60, 2, lambda t: 0.4, hidden=hidden), network, FEW)
+    opinions = found.opinions
+    inside = (opinions["low"] <= hidden) & (hidden <= opinions["high"])
+    assert inside.mean() > 0.7
+    parameters = found.parameters.set_index("parameter")
+    low, high = parameters.loc["pressure, mean", ["low", "high"]]
+    assert low < 0.4 < high
+    assert low < parameters.loc["pressure, mean", "value"] < high
+    assert parameters.loc["noise std", "low"] < 0.3 < parameters.loc["noise std", "high"]
+
+
+def test_the_best_of_bad_rivals_is_said_to_be_bad() -> None:
+    network = graph(15)
+    rows = record(network, 60, 1, lambda t: 0.4)
+    # One agent whose noise is ten times that of the others.
+    rows[:, 3] += 3 * np.random.default_rng(1).standard_normal(60)
+    found = pp.compare(rows, network, ["none", "constant"])
+    assert found.p_value is not None
+    assert found.p_value < 1e-4
+    assert any("fits badly" in sentence for sentence in found.sentences)
+
+
+def test_limits_are_stated_where_influence_is_claimed() -> None:
+    network = graph(15)
+    found = pp.compare(record(network, 30, 1, lambda t: 0.5), network, FEW)
+    assert "friendships that form because people agree" in found.sentences[-1]
+    assert found.caveat in str(found)
+
+
+def test_models_of_the_user_are_rivals() -> None:
+    network = graph(12)
+    rows = record(network, 40, 1, lambda t: 0.5)
+    right = pp.Model(network, np.zeros(12), pressure=0.5, noise=pp.Gaussian(1.0))
+    found = pp.compare(rows, network, ["none", "constant", right, replace(right, pressure=5.0)])
+    assert list(found.fits) == ["none", "constant", "model 1", "model 2"]
+    assert found.weights["model 1"] > found.weights["model 2"]
+    # No parameter of its own is fitted.
+    assert found.fits["model 1"].k == found.fits["none"].k
+    assert found.fits["model 1"].log_likelihood <= found.fits["constant"].log_likelihood + 1e-6
+    named = pp.compare(rows, network, {"mine": right})
+    assert "mine" in named.fits
+    assert "walk" in named.fits
+
+
+def test_a_public_start_is_step_zero() -> None:
+    network = graph(12)
+    model = pp.Model(network, np.linspace(0, 1, 12), pressure=pp.Linear(0.3), noise=pp.Gaussian(0.2), start=0.5)
+    run = pp.simulate(model, 40, seed=2)
+    found = pp.compare(run, network, ["none", "constant", "linear"], start="public")
+    assert found.scored == 40 * 12
+    assert found.best == "linear"
+    assert found.model is not None
+    assert np.array_equal(found.model.start_state, np.full(12, 0.5))
+    hidden = pp.compare(run, network, ["none", "constant", "linear"])
+    assert hidden.scored == 39 * 12
+    assert any("Step 0 was not used" in note for note in hidden.notes)
+
+
+def test_without_a_network_only_rivals_without_neighbours_are_compared() -> None:
+    frame = pd.DataFrame(walk(6, 30, 1), columns=list("abcdef")).assign(time=np.arange(1, 31))
+    found = pp.compare(frame, None)
+    assert set(found.fits) == {"none", "none+adaptation", "walk", "var"}
+    assert found.best == "walk"
+    assert "infer_network" in found.sentences[-1]
+
+
+def test_frames_tidy_and_wide_and_files_give_the_same(tmp_path: Path) -> None:
+    network = graph(8)
+    rows = record(network, 15, 1, lambda t: 0.5)
+    wide = pd.DataFrame(rows, columns=range(8)).assign(time=np.arange(1, 16))
+    tidy = wide.melt("time", var_name="agent", value_name="public")
+    wide.to_csv(tmp_path / "answers.csv", index=False)
+    pp.networks.write_network(network, tmp_path / "edges.csv")
+    forms = [(rows, network), (wide, network), (tidy, network)]
+    heights = [pp.compare(data, graph, ["constant"]).fit.log_likelihood for data, graph in forms]
+    heights.append(pp.compare(tmp_path / "answers.csv", tmp_path / "edges.csv", ["constant"]).fit.log_likelihood)
+    assert heights == pytest.approx([heights[0]] * 4)
+
+
+def test_texts_have_the_answer_first() -> None:
+    network = graph(10)
+    found = pp.compare(record(network, 20, 1, lambda t: 0.5), network, FEW)
+    assert str(found).startswith(found.sentences[0])
+    assert "<table>" in found._repr_html_()
+    assert list(found.table.columns) == ["model", "log_likelihood", "k", "bic_difference", "weight"]
+    assert found.table["bic_difference"].iloc[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("rows", "match"),
+    [
+        (np.ones((2, 6)), "needs 3 rows or more"),
+        (np.ones((5, 6)), "answers must change over time"),
+        (np.full((5, 6), np.inf), "answers must be finite"),
+    ],
+)
+def test_bad_records_are_one_clear_line(rows: np.ndarray, match: str) -> None:
+    with pytest.raises(InvalidInputError, match=match) as error:
+        pp.compare(rows, graph(6))
+    assert "\n" not in str(error.value)
+
+
+def test_bad_arguments_are_one_clear_line() -> None:
+    network = graph(6)
+    rows = record(network, 10, 1)
+    with pytest.raises(InvalidInputError, match="rivals of this record are"):
+        pp.compare(rows, network, ["konstant"])
+    with pytest.raises(InvalidInputError, match="start must be"):
+        pp.compare(rows, network, start="open")  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match="the network must be"):
+        pp.compare(rows, 5)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match="data come first"):
+        pp.compare(network, rows)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match="one record"):
+        pp.compare(np.stack([rows, rows]), network)
+    other = pp.Model(network, np.zeros(6), noise=pp.Laplace(1.0))
+    with pytest.raises(InvalidInputError, match="white Gaussian noise"):
+        pp.compare(rows, network, [other])
