@@ -13,6 +13,7 @@ from rich.console import Console
 
 from . import (
     accelerator,
+    answers,
     attacks,
     bound,
     coverage,
@@ -57,6 +58,7 @@ MEASUREMENTS: Mapping[str, Callable[[Settings], Section]] = {
     "filtering": filtering.measure,
     "coverage": coverage.measure,
     "fit": fit_coverage.measure,
+    "answers": answers.measure,
     "diagnostics": goodness_of_fit.measure,
     "packages": cross_check.measure,
     "attacks": attacks.measure,

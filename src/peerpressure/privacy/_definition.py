@@ -177,7 +177,7 @@ class Definition:
         object.__setattr__(self, "runs", step_count(self.runs, "runs"))
         object.__setattr__(self, "insiders", inside)
         # Rounding is left out: it can only hide more, and is no noise on which a guarantee could rest.
-        object.__setattr__(self, "observed", () if look is None else replace(look, rounding=0.0))
+        object.__setattr__(self, "observed", () if look is None else replace(look, rounding=0.0, scale=None))
         object.__setattr__(self, "sees_start", bool(self.sees_start) or (look is not None and look.sees_start))
         self._check_insiders(look)
 

@@ -28,6 +28,9 @@ _COARSER = 1000
 _FEW, _FIRST = 6, 1000
 # Rounding to less than this part of the noise of an output, given the earlier ones, does no harm.
 HARMLESS = 0.1
+# Rounding whose variance, w²/12, is more than this part of the variance of the noise spoils estimates of parameters:
+# from about here on, intervals that take outputs as exact miss the truth noticeably more often than they should.
+_SPOILT = 0.01
 
 
 def spacing_of(data: Outputs, agents: NDArray[np.bool_] | None = None, *, repeats: bool = True) -> float | None:
@@ -117,11 +120,26 @@ def grid_note(spacing: float) -> str:
     )
 
 
-def fit_note(spacing: float) -> str:
-    """Return the remark of a fit, or an inference, for which rounding cannot be declared."""
+def spoils(spacing: float, noise: Array) -> bool:
+    """Return whether rounding to a spacing spoils estimates from outputs with noise of these standard deviations."""
+    return bool(spacing**2 / 12 * np.mean(1 / np.square(noise)) > _SPOILT)
+
+
+def fit_note(spacing: float, *, spoilt: bool) -> str:
+    """Return the remark of a fit whose outputs are on a grid that was not declared."""
+    result = "so nothing is identified" if spoilt else "which moves estimates a little"
     return (
-        f"{_grid(spacing)}, fewer digits than the model computes, and are taken as exact: estimates and intervals may "
-        f"be wrong; where parameters and network are known, recover takes {_declared(spacing)}"
+        f"{_grid(spacing)}, fewer digits than the model computes, and are taken as exact, {result}: declare "
+        f"{_declared(spacing)}, or Observation(scale=(first, last)) for answers on a scale, or add 'measurement_noise' "
+        "to what is unknown"
+    )
+
+
+def inference_note(spacing: float) -> str:
+    """Return the remark of an inferred network, for which rounding cannot be declared."""
+    return (
+        f"{_grid(spacing)}, fewer digits than the model computes, and are taken as exact: weights and intervals may be "
+        f"wrong; where the network is known, fit and recover take {_declared(spacing)}"
     )
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias, final
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +16,9 @@ from peerpressure.errors import InvalidInputError, TooLargeError, message
 from peerpressure.model import Model, require_synchronous
 from peerpressure.noise import Gaussian, Noise, Rademacher, StudentT, Uniform
 from peerpressure.progress import ShouldStop, cancellable, check_cancelled
+from peerpressure.recovery._answer_fit import answer_problems, fit_answers, is_measured
 from peerpressure.recovery._data import refuse_model
-from peerpressure.recovery._digits import fit_note, undeclared_rounding
+from peerpressure.recovery._digits import HARMLESS, fit_note, spacing_of, spoils
 from peerpressure.recovery._estimate import Estimate, estimate_from
 from peerpressure.recovery._innovations import ObservedSteps, innovations, observed_steps, own_series
 from peerpressure.recovery._joint_fit import FitDesign, ProfileLikelihood, Sample
@@ -373,13 +375,13 @@ def fit(
         # The names are checked before the outputs are read.
         unknowns(model, unknown, np.zeros(0, dtype=np.int64))
         outputs = outputs_of(data, model, observation)
-        what, design, samples = _prepared(model, outputs, unknown, pieces)
+        what, replicates = _replicates(model, outputs, unknown, pieces, level)
         found: list[Found | None] = []
         reasons: list[str | None] = []
         # Replicate by replicate: each has its own maximum, and one without must not lose the others.
-        for sample in samples:
+        for fitted in replicates:
             try:
-                found.append(fit_replicate(ProfileLikelihood(what, design, sample), level))
+                found.append(fitted())
                 reasons.append(None)
             except (InvalidInputError, np.linalg.LinAlgError) as error:
                 found.append(None)
@@ -389,11 +391,24 @@ def fit(
     return _gathered(what, outputs, found, tuple(reasons), level)
 
 
+def _replicates(
+    model: Model, data: Outputs, unknown: Sequence[str], pieces: Sequence[int] | None, level: float
+) -> tuple[Unknowns, list[Callable[[], Found]]]:
+    """Return the unknowns, and a function for each replicate that fits it."""
+    require_synchronous(model, "the likelihood of unknown parameters", "recover x₀ with parameters that are known")
+    if is_measured(data, unknown):
+        problems = answer_problems(model, data, unknown, pieces)
+        what = problems[0].unknown
+        what = replace(what, names=tuple(name for name in what.names if name != "spread"))
+        return what, [partial(fit_answers, problem, level) for problem in problems]
+    what, design, samples = _prepared(model, data, unknown, pieces)
+    return what, [partial(fit_replicate, ProfileLikelihood(what, design, sample), level) for sample in samples]
+
+
 def _prepared(
     model: Model, data: Outputs, unknown: Sequence[str], pieces: Sequence[int] | None
 ) -> tuple[Unknowns, FitDesign, list[Sample]]:
     """Return the unknowns, what replicates share, and the replicates."""
-    require_synchronous(model, "the likelihood of unknown parameters", "recover x₀ with parameters that are known")
     if not (unknown or data.seen.free.size):
         remedy = "name a parameter, for instance unknown=('std',)"
         raise InvalidInputError(message("something must be unknown", got="a start that shows all", remedy=remedy))
@@ -483,12 +498,33 @@ def _gathered(
         many = name in ("agent_std", "stubbornness", "pressure") or (name == "std" and np.ndim(model.noise.std))
         parameters[name] = p if many else UnknownParameter(*(part[:, 0] for part in vars(p).values()))
     heights = np.array([np.nan if each is None else each.log_likelihood for each in found])
-    spacing = undeclared_rounding(model, data)
-    notes = notes_on(parameters, reasons) + (() if spacing is None else (fit_note(spacing),))
+    remark = _grid_remark(what, data, parameters)
+    if remark is not None:
+        parameters = {name: replace(p, identified=p.identified & ~remark.spoilt) for name, p in parameters.items()}
+    notes = (() if remark is None else (remark.text,)) + notes_on(parameters, reasons)
     together = f"found together with {', '.join(what.names)}" if what.names else ""
     note = "; ".join(filter(None, (together, *notes)))
     estimate = estimate_from(model, data, NAME, value, covariance, identified=identified, rank=rank, note=note)
     return LikelihoodFit(estimate, parameters, hidden, heights, level, reasons, what.pieces, notes)
+
+
+class _Remark(NamedTuple):
+    """What a fit says of outputs on a grid that was not declared, and whether that spoils it."""
+
+    text: str
+    spoilt: bool
+
+
+def _grid_remark(what: Unknowns, data: Outputs, parameters: Mapping[str, UnknownParameter]) -> _Remark | None:
+    """Return the remark on an undeclared grid, beside the noise that the fit itself has found."""
+    if is_measured(data, what.names) or (spacing := spacing_of(data)) is None:
+        return None
+    noise = what.noise_of_outputs({name: np.nanmedian(p.value, axis=0) for name, p in parameters.items()})
+    noise = noise[np.isfinite(noise) & (noise > 0)]
+    if not noise.size or spacing <= HARMLESS * noise.min():
+        return None
+    spoilt = spoils(spacing, noise)
+    return _Remark(fit_note(spacing, spoilt=spoilt), spoilt)
 
 
 def _stacked(found: Sequence[UnknownParameter | None]) -> UnknownParameter:

@@ -18,7 +18,7 @@ from peerpressure.networks import Network
 from peerpressure.noise import Gaussian, Noise
 from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.recovery._data import observations_of
-from peerpressure.recovery._digits import HARMLESS, fit_note, has_density, spacing_of
+from peerpressure.recovery._digits import HARMLESS, has_density, inference_note, spacing_of
 from peerpressure.recovery._network_fit import (
     AgentProblem,
     Penalty,
@@ -245,7 +245,7 @@ class NetworkEstimate:
         if self.unobserved:
             yield f"{self.unobserved:,} agents are not observed: weights are biased"
         if self.spacing:
-            yield fit_note(self.spacing)
+            yield inference_note(self.spacing)
 
     def average_precision(self, network: Network) -> float:
         """Return the average precision of the ranking of ordered pairs against the edges of a network.

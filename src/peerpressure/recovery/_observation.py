@@ -55,12 +55,18 @@ class Observation:
         even, unless they are all on a grid of that spacing already, as data that came rounded are. The loss is treated
         as independent noise of variance rounding²/12 on each output, which is good while the noise of a step is wider
         than the spacing; the note of an estimate says where it is not.
+    scale : (float, float), optional
+        First and last point of the scale on which people answer, ``(1, 5)`` for five points. Neighbouring points are 1
+        apart, or ``rounding`` if that is given. Answers mean opinions nearest to them, and the end points everything
+        beyond. `fit` takes such answers as ordered categories, other methods as rounded numbers. Outputs off the points
+        are moved to the nearest one; answers beyond the ends are an error, since they stand for something else as a
+        rule.
 
     Raises
     ------
     InvalidInputError
-        If a step is not a whole number of at least 0, ``rounding`` is negative or not finite, or step 0 is among the
-        times and ``sees_start`` is False.
+        If a step is not a whole number of at least 0, ``rounding`` is negative or not finite, ``scale`` has fewer than
+        three points, or step 0 is among the times and ``sees_start`` is False.
 
     See Also
     --------
@@ -71,7 +77,9 @@ class Observation:
     --------
     >>> from peerpressure import Observation
     >>> Observation(agents=["ann"], times=[1, 2, 5])
-    Observation(agents=('ann',), times=(1, 2, 5), first_step=0, sees_start=False, rounding=0.0)
+    Observation(agents=('ann',), times=(1, 2, 5), first_step=0, sees_start=False, rounding=0.0, scale=None)
+    >>> Observation(scale=(1, 5)).rounding
+    1.0
     """
 
     agents: Sequence[Hashable] | None = None
@@ -79,6 +87,7 @@ class Observation:
     first_step: int = 0
     sees_start: bool = False
     rounding: float = 0.0
+    scale: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         if self.agents is not None:
@@ -92,6 +101,9 @@ class Observation:
             remedy = "use 0 for outputs that are seen as they are"
             rule = "rounding must be a finite spacing, not negative"
             raise InvalidInputError(message(rule, got=repr(self.rounding), remedy=remedy))
+        if self.scale is not None:
+            object.__setattr__(self, "rounding", float(self.rounding) or 1.0)
+            object.__setattr__(self, "scale", _ends(self.scale, self.rounding))
         if self.times is not None and 0 in self.times and not self.sees_start:
             remedy = "set sees_start=True, or leave 0 out of times"
             raise InvalidInputError(
@@ -132,7 +144,7 @@ class Observation:
             got = f"{'only step 0' if steps.size else 'no step'} of the recorded {_span(recorded)}"
             remedy = "look at recorded steps from 1 on"
             raise InvalidInputError(message("an observer must see something of x₀", got=got, remedy=remedy))
-        return ResolvedObservation(model.n, agents, rows, free, bool(start_seen), float(self.rounding))
+        return ResolvedObservation(model.n, agents, rows, free, bool(start_seen), float(self.rounding), self.scale)
 
     def _positions(self, model: Model) -> Positions:
         if self.agents is None:
@@ -177,6 +189,8 @@ class ResolvedObservation:
         Whether y₀ is observed.
     rounding : float
         Spacing of the observed values, in units of opinion.
+    scale : (float, float) or None
+        First and last point of the scale of answers.
 
     See Also
     --------
@@ -197,6 +211,7 @@ class ResolvedObservation:
     free: Positions
     sees_start: bool
     rounding: float
+    scale: tuple[float, float] | None = None
 
     @property
     def last(self) -> int:
@@ -225,6 +240,21 @@ def _whole(value: object, name: str) -> int:
         rule = f"{name} must be a whole number, 0 or more"
         raise InvalidInputError(message(rule, got=repr(value), remedy="count steps from 0, the start"))
     return int(value)
+
+
+def _ends(scale: object, spacing: float) -> tuple[float, float]:
+    """Return the ends of a scale of answers, after checking that there are points between them."""
+    try:
+        low, high = (float(end) for end in scale)  # type: ignore[attr-defined]  # checked here
+    except (TypeError, ValueError):
+        low = high = np.nan
+    points = (high - low) / spacing + 1
+    # Two points have one cut point, which leaves the unit of opinions open.
+    if not (np.isfinite(points) and points > 2.5 and abs(points - np.rint(points)) < 1e-6):
+        rule = f"a scale must be its first and last point, with others between them that are {spacing:g} apart"
+        remedy = "use scale=(1, 5) for five points, and rounding for the distance between them"
+        raise InvalidInputError(message(rule, got=repr(scale), remedy=remedy))
+    return low, high
 
 
 def _refuse_text(agents: object) -> None:
@@ -363,7 +393,7 @@ def outputs_of(data: Data, model: System, observation: Observation | None = None
         look = replace(look, agents=trajectory.labels)
     seen = look.resolve(model, trajectory.times)
     columns = _columns(model, trajectory, seen.agents)
-    values = _rounded(_part(states, np.searchsorted(trajectory.times, seen.times), columns), seen.rounding)
+    values = _answered(_part(states, np.searchsorted(trajectory.times, seen.times), columns), seen)
     present = _present(values, seen.times)
     known = _known(model, seen, states, columns) if seen.sees_start else np.full((states.shape[0], model.n), np.nan)
     # Not ``seen.free``: an observed y₀ may be missing (NaN) for some agents, which are then to be estimated.
@@ -448,6 +478,25 @@ def _part(states: NDArray[Any], rows: Positions, columns: Positions) -> NDArray[
     """Return states[:, rows, columns] as a view where that is possible: outputs can fill the memory."""
     picked = states[:, _stretch(rows, states.shape[1])]
     return picked[:, :, _stretch(columns, states.shape[2])]
+
+
+def _answered(values: NDArray[Any], seen: ResolvedObservation) -> NDArray[Any]:
+    """Return the outputs as the observer sees them: as they are, rounded, or as points of a scale."""
+    if seen.scale is None:
+        return _rounded(values, seen.rounding)
+    (low, high), spacing = seen.scale, seen.rounding
+    if not _is_on_grid(values, spacing, low):
+        # Opinions that were simulated: beyond the ends people answer with the ends.
+        answers = low + spacing * np.rint((np.asarray(values, dtype=np.float64) - low) / spacing)
+        return np.clip(answers, low, high)
+    beyond = np.argwhere(np.isfinite(values) & ((values < low - spacing / 2) | (values > high + spacing / 2)))
+    if beyond.size:
+        replicate, row, column = beyond[0]
+        rule = f"answers must lie on the scale from {low:g} to {high:g}"
+        got = f"{values[replicate, row, column]:g} at step {seen.times[row]}, and {len(beyond) - 1} more"
+        remedy = "check the scale, and leave codes of missing answers empty"
+        raise InvalidInputError(message(rule, got=got, remedy=remedy))
+    return values
 
 
 def _rounded(values: NDArray[Any], spacing: float) -> NDArray[Any]:

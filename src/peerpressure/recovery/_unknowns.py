@@ -24,9 +24,20 @@ if TYPE_CHECKING:
     import pandas
 
 
-UNKNOWNS = ("std", "agent_std", "stubbornness", "slope", "exponent", "pressure", "adaptation", "autocorrelation")
-# In their order in the vector of shared coordinates. "std" is last, because it is often maximised in closed form.
-SHARED = ("slope", "exponent", "pressure", "adaptation", "autocorrelation", "std")
+UNKNOWNS = (
+    "std",
+    "agent_std",
+    "stubbornness",
+    "slope",
+    "exponent",
+    "pressure",
+    "adaptation",
+    "autocorrelation",
+    "measurement_noise",
+)
+# In their order in the vector of shared coordinates. "spread" is that of hidden opinions where these are random. "std"
+# is last, because it is often maximised in closed form.
+SHARED = ("slope", "exponent", "pressure", "adaptation", "autocorrelation", "measurement_noise", "spread", "std")
 
 
 @final
@@ -157,6 +168,10 @@ def _described(name: str, p: UnknownParameter) -> str:
     return f"{name} {value:.4g} ({low:.4g} to {high:.4g}{note})" + " (median)" * (p.value.ndim == 2)
 
 
+# Coordinates whose start follows from the others.
+_SCALES = ("measurement_noise", "spread", "std")
+
+
 class Coordinate(NamedTuple):
     """A scale on which a parameter is unbounded, the search range on it, and the ends of the legal range."""
 
@@ -168,8 +183,11 @@ class Coordinate(NamedTuple):
 
 
 _POSITIVE = Coordinate(np.log, np.exp, np.log(1e-6), np.log(1e6), (0.0, np.inf))
+_SCALE = Coordinate(np.log, np.exp, -80.0, 80.0, (0.0, np.inf))
 COORDINATES: Mapping[str, Coordinate] = {
-    "std": Coordinate(np.log, np.exp, -80.0, 80.0, (0.0, np.inf)),
+    "std": _SCALE,
+    "measurement_noise": _SCALE,
+    "spread": _SCALE,
     "slope": _POSITIVE,
     "pressure": _POSITIVE,
     # Beyond ±4, ρ_t vanishes or dominates after a few steps, and data cannot resolve the exponent.
@@ -228,6 +246,19 @@ class Unknowns:
             log_std = float(np.log(self.model.noise.deviations(self.model.n).mean()))
         return Shared(self._rho(values), self._rate(values), phi, log_std)
 
+    def noise_of_outputs(self, values: Mapping[str, Array]) -> Array:
+        """Return the standard deviation of fresh noise in each output, (T, n), at values of the unknowns by name."""
+        model, n = self.model, self.model.n
+        # Stds of agents in given proportions have one coordinate, their mean.
+        means = {name: np.atleast_1d(np.mean(v) if name == "std" else v) for name, v in values.items()}
+        z = [COORDINATES[name].to(v) for name in dict.fromkeys(self.coordinates) for v in means[name]]
+        shared = self.shared(np.array(z))
+        pull = shared.rho / np.asarray(values.get("stubbornness", model.s))
+        degrees = np.array([model.degrees_at(int(t)) for t in self.times]).reshape(-1, n)
+        std = values.get("agent_std", values.get("std", model.noise.deviations(n)))
+        fresh = np.sqrt(1 - shared.phi**2) * model.noise.scale(self.times)[:, None] * std
+        return np.asarray(fresh / (1 + pull * degrees))
+
     def _rho(self, values: Mapping[str, list[float]]) -> Array:
         t = self.times.astype(np.float64)[:, None]
         schedule = self.model.pressure
@@ -255,13 +286,13 @@ class Unknowns:
         """Return points that span the plausible range, (points, coordinates), from which a search begins."""
         names = self.coordinates
         # A quarter of a decade, or of an exponent, per step where this is the only unknown; coarser along with others.
-        fine = 1 if len([name for name in names if name != "std"]) == 1 else 3
+        fine = 1 if len([name for name in names if name not in _SCALES]) == 1 else 3
         ranges: dict[str, Array] = {
             "slope": np.log(10.0) * np.linspace(-4, 4, 33)[::fine],
             "exponent": np.linspace(-4, 4, 33)[::fine],
             "adaptation": np.array([COORDINATES["adaptation"].to(v) for v in (0.003, 0.01, 0.03, 0.1, 0.3, 0.8)]),
             "autocorrelation": np.arctanh([-0.7, -0.4, 0.0, 0.4, 0.7, 0.9]),
-            "std": np.array([np.nan]),
+            **dict.fromkeys(("measurement_noise", "spread", "std"), np.array([np.nan])),
         }
         grids = [ranges[name] for name in names if name != "pressure"]
         # Without shared unknowns there is one point, of no coordinates.

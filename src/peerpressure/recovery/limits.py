@@ -61,6 +61,10 @@ FIT_NUMBERS = 10_000_000
 FIT_RESPONSES = 1_000_000
 # … and pieces of an unknown course of peer pressure, each with a profile of its own.
 FIT_PIECES = 32
+# Agents whose answers are fitted together, with a dense filter …
+ANSWER_LIMIT = 200
+# … and bytes that it takes for the points that it follows side by side.
+ANSWER_BYTES = 2**28
 # Edges of a symmetric network that are fitted together; the dense matrix of their errors takes 130 MB.
 JOINT_PAIRS = 4_000
 # Unknowns that may meet in one step of the sparse elimination, which takes about ten seconds on two cores.

@@ -1,0 +1,450 @@
+"""The fit of unknown parameters to answers: rounded, on an ordered scale, or with measurement noise of unknown size.
+
+Hidden opinions cannot be read off such outputs, and a parameter for each of them would be fitted to errors. They are
+therefore integrated out as draws from N(μ, τ²): τ is one more shared coordinate, and μ has a wide prior. Of a few
+agents the likelihood may be highest at τ = 0, where everybody would think alike with certainty; the factor τ keeps the
+estimate away from there [1]_. Intervals are those of the likelihood ratio in each coordinate, the others maximised.
+Those of x₀ come from its posteriors at several points around the maximum, weighted by their likelihood.
+
+References
+----------
+.. [1] Chung, Y., Rabe-Hesketh, S., Dorie, V., Gelman, A. & Liu, J. (2013), A nondegenerate penalized likelihood
+   estimator for variance parameters in multilevel models. Psychometrika 78.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+
+from peerpressure.errors import InvalidInputError, TooLargeError, message
+from peerpressure.model import Model
+from peerpressure.progress import check_cancelled
+from peerpressure.recovery._answers import Answers, Sites
+from peerpressure.recovery._joint_fit import zero_between
+from peerpressure.recovery._latent_path import LatentPath, log_density, smoothed
+from peerpressure.recovery._limits import ANSWER_BYTES, ANSWER_LIMIT
+from peerpressure.recovery._observation import Outputs
+from peerpressure.recovery._profile_intervals import Found, allowance
+from peerpressure.recovery._unknowns import COORDINATES, UnknownParameter, Unknowns, unknowns
+from peerpressure.statespace import initial_state
+from peerpressure.step import Array
+
+# Unknowns that every agent has for itself, for which outputs with errors say too little.
+_OWN = ("agent_std", "stubbornness")
+# How far coordinates whose start follows from the others may go from it; further below, nothing changes any more.
+_REACH = {"measurement_noise": (5.0, 4.0), "spread": (6.0, 4.0), "std": (6.0, 6.0)}
+# How far another coordinate is moved along before a search, at most.
+_DRIFT = 1.0
+# Shares of the variance of outputs that are tried as measurement noise.
+_SHARES = (0.1, 0.5, 0.9)
+# Best starts from which a search continues.
+_STARTS = 2
+# Step of numerical derivatives of heights at fixed Gaussians, and of second derivatives in standard errors.
+_STEP, _BEND = 1e-3, 0.5
+# Rough standard error of coordinates before it is known.
+_FIRST = 0.3
+# What a search takes for the height of points that have none.
+_IMPOSSIBLE = 1e100
+# Standard deviation of a weak prior of coordinates in directions without curvature.
+_WEAK = 3.0
+# Most by which the logarithm of the likelihood may exceed that of a normal law at a point beside the maximum.
+_RATIO = 1.0
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class AnswerDesign:
+    """What replicates share: adjacency (1 or T, n, n), degrees and the scale of noise (T, n), and the start."""
+
+    adjacency: Array
+    degrees: Array
+    scale: Array
+    start: Array | None
+
+
+def is_measured(data: Outputs, unknown: Sequence[str]) -> bool:
+    """Return whether outputs are seen through errors, known or unknown."""
+    return bool(data.seen.noise_variance) or "measurement_noise" in unknown
+
+
+def answer_problems(
+    model: Model, data: Outputs, unknown: Sequence[str], pieces: Sequence[int] | None
+) -> list[AnswerLikelihood]:
+    """Return the likelihood of each replicate."""
+    own = [name for name in unknown if name in _OWN]
+    if own:
+        rule = "parameters of single agents need outputs without rounding and measurement noise"
+        remedy = f"leave {', '.join(own)} out of unknown, or fit exact outputs"
+        raise InvalidInputError(message(rule, got=", ".join(own), remedy=remedy))
+    if data.seen.free.size < model.n:
+        rule = "a start that shows hidden opinions exactly has no measurement noise"
+        raise InvalidInputError(message(rule, got="sees_start", remedy="do not look at step 0, or declare rounding"))
+    if model.n > ANSWER_LIMIT:
+        rule = f"outputs with rounding or measurement noise are fitted for up to {ANSWER_LIMIT} agents"
+        remedy = "fit a part of the network, or recover with known parameters"
+        raise TooLargeError(message(rule, got=f"{model.n:,}", remedy=remedy))
+    what = unknowns(model, unknown, data.seen.times[data.seen.times > 0], pieces)
+    # Every step has a state, observed or not.
+    what = replace(what, names=(*what.names, "spread"), times=np.arange(1, data.seen.last + 1))
+    design, seen = _design(what), data.seen
+    values = np.full((len(data.values), seen.last + 1, model.n), np.nan)
+    for row, t in enumerate(seen.times):
+        values[:, t, seen.agents] = data.at(row)
+    return [AnswerLikelihood(what, design, Answers(path, seen.rounding, seen.scale)) for path in values]
+
+
+def _design(what: Unknowns) -> AnswerDesign:
+    model = what.model
+    start = initial_state(model)
+    updates = [model.update(int(t)) for t in what.times]
+    degrees = np.array([model.degrees_at(int(t)) for t in what.times])
+    changes = any(update.adjacency is not updates[0].adjacency for update in updates)
+    adjacency = np.array([update.adjacency.toarray() for update in (updates if changes else updates[:1])])
+    std = model.noise.deviations(model.n)
+    scale = model.noise.scale(what.times)[:, None] * std / std.mean()
+    return AnswerDesign(adjacency, degrees, scale, None if start.starts_from_hidden else model.start_state)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class AnswerLikelihood:
+    """The likelihood of one replicate's answers as a function of points of shared coordinates, (B, d)."""
+
+    unknown: Unknowns
+    design: AnswerDesign
+    answers: Answers
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The name of each coordinate."""
+        return self.unknown.coordinates
+
+    def evidence(self, points: Array, near: Sites | None = None) -> tuple[Array, Sites]:
+        """Return heights (B,), and the Gaussians in place of answers."""
+        height, sites = self.answers.evidence(self.path(points), self._noise(points), near)
+        return height + self._log_spread(points), sites
+
+    def posteriors(self, points: Array, near: Sites) -> tuple[Array, Array, Array]:
+        """Return heights (B,), and means (B, n) and covariances (B, n, n) of x₀."""
+        parts = []
+        for some in self._blocks(points):
+            height, sites = self.evidence(some, near)
+            posterior = smoothed(self.path(some), sites.seen)[1]
+            parts.append((height, posterior.opinions, posterior.covariance))
+        heights, means, covariances = (np.concatenate(of) for of in zip(*parts, strict=True))
+        return heights, means, covariances
+
+    def heights(self, points: Array, near: Sites) -> Array:
+        """Return heights (B,)."""
+        return np.concatenate([self.evidence(some, near)[0] for some in self._blocks(points)])
+
+    def nearby(self, points: Array, sites: Sites) -> Array:
+        """Return heights (B,), right to first order around the point of the Gaussians."""
+        blocks = self._blocks(points)
+        heights = [self.answers.at(self.path(some), self._noise(some), sites) for some in blocks]
+        return np.asarray(np.concatenate(heights) + self._log_spread(points))
+
+    def rough(self, points: Array) -> Array:
+        """Return heights (B,) with answers taken as numbers with errors, -∞ where there is none."""
+        with np.errstate(all="ignore"):
+            heights = [log_density(self.path(p), self.answers.as_numbers(self._noise(p))) for p in self._blocks(points)]
+        return np.nan_to_num(np.concatenate(heights), nan=-np.inf)
+
+    def _blocks(self, points: Array) -> Iterator[Array]:
+        """Yield as many points at once as memory takes."""
+        many = max(1, int(ANSWER_BYTES / (32 * self.answers.values.shape[0] * self.states**2)))
+        return (points[k : k + many] for k in range(0, len(points), many))
+
+    @cached_property
+    def states(self) -> int:
+        """Numbers in the state: public and hidden opinions, and the memory of noise."""
+        has_memory = "autocorrelation" in self.unknown or self.unknown.model.noise.autocorrelation
+        return (3 if has_memory else 2) * self.unknown.model.n
+
+    def _log_spread(self, points: Array) -> Array:
+        return np.asarray(points[:, self.names.index("spread")])
+
+    def _noise(self, points: Array) -> Array:
+        if "measurement_noise" not in self.names:
+            return np.zeros(len(points))
+        return np.exp(2 * points[:, self.names.index("measurement_noise")])
+
+    @cached_property
+    def centre(self) -> tuple[float, float]:
+        """Mean and standard deviation of the prior of μ: that of all answers, and their range."""
+        values = self.answers.values[self.answers.present]
+        ends = self.answers.scale or (values.min(), values.max())
+        return float(values.mean()), float(ends[1] - ends[0]) or 1.0
+
+    def path(self, points: Array) -> LatentPath:
+        """Return the law of the path at points of the shared coordinates."""
+        what, design, n = self.unknown, self.design, self.unknown.model.n
+        shared = [what.shared(z) for z in points]
+        inverse = 1 / what.model.s
+        rho, std = np.array([each.rho for each in shared]), np.exp([float(each.log_std or 0.0) for each in shared])
+        gain = 1 / (1 + rho * inverse * design.degrees)
+        noise = gain * std[:, None, None] * design.scale
+        B, T = gain.shape[:2]
+        F, G = np.zeros((B, T, self.states, self.states)), np.zeros((B, T, self.states, n))
+        public, hidden, memory = slice(0, n), slice(n, 2 * n), slice(2 * n, None)
+        agents = np.arange(n)
+        F[:, :, public, public] = (gain * rho * inverse)[..., None] * design.adjacency
+        F[:, :, agents, n + agents] = gain
+        G[:, :, agents, agents] = noise
+        if self.states > 2 * n:
+            phi = np.array([each.phi for each in shared])[:, None, None]
+            F[:, :, agents, 2 * n + agents] = noise * phi
+            F[:, :, 2 * n + agents, 2 * n + agents] = phi
+            G[:, :, agents, agents] = noise * np.sqrt(1 - phi**2)
+            G[:, :, 2 * n + agents, agents] = np.sqrt(1 - phi**2)
+        F[:, :, n + agents, n + agents] = 1.0
+        if any(each.rate is not None for each in shared):
+            rate = np.array([np.zeros((T, n)) if each.rate is None else each.rate for each in shared])[..., None]
+            F[:, :, hidden] = (1 - rate) * F[:, :, hidden] + rate * F[:, :, public]
+            G[:, :, hidden] = rate * G[:, :, public]
+        mean, covariance = self._start(points, memory)
+        return LatentPath(mean, covariance, F, G @ G.swapaxes(-1, -2))
+
+    def _start(self, points: Array, memory: slice) -> tuple[Array, Array]:
+        n, (middle, reach) = self.unknown.model.n, self.centre
+        spread = np.exp(self._log_spread(points))
+        opinions = spread[:, None, None] ** 2 * np.eye(n) + reach**2
+        mean, covariance = np.zeros((len(points), self.states)), np.zeros((len(points), self.states, self.states))
+        mean[:, : 2 * n] = middle
+        covariance[:, n : 2 * n, n : 2 * n] = opinions
+        if self.design.start is None:
+            covariance[:, :n, :n] = covariance[:, :n, n : 2 * n] = covariance[:, n : 2 * n, :n] = opinions
+        else:
+            mean[:, :n] = self.design.start
+        covariance[:, memory, memory] = np.eye(self.states - 2 * n)
+        return mean, covariance
+
+    def starts(self) -> Array:
+        """Return points from which a search begins, (points, d), with scales that suit the other coordinates."""
+        n = self.unknown.model.n
+        grid = self.unknown.starts()
+        shares = _SHARES if "measurement_noise" in self.names else (0.0,)
+        return np.array([self._completed(z, share) for z in grid[:: 1 + n // 30] for share in shares])
+
+    def _completed(self, z: Array, share: float) -> Array:
+        """Return a start with its scales: those of what is left of answers taken as exact, split by the share."""
+        y, there = self.answers.values[1:], self.answers.present[1:]
+        middle, reach = self.centre
+        # An answer that is missing is taken to be the agent's usual one.
+        own = np.where(there, y, 0.0).sum(axis=0) + middle
+        own /= there.sum(axis=0) + 1
+        y = np.where(there, y, own)
+        before = np.concatenate([own[None], y[:-1]])
+        around = np.einsum(
+            "tij,tj->ti", np.broadcast_to(self.design.adjacency, (len(y), *self.design.adjacency.shape[1:])), before
+        )
+        pull = self.unknown.shared(z).rho / self.unknown.model.s
+        left = y + pull * (self.design.degrees * y - around)
+        opinions = left.mean(axis=0)
+        error = (left - opinions) / self.design.scale
+        std = float(np.sqrt(np.square(error).mean())) + 1e-3 * reach
+        shown = float(np.sqrt(np.square(error / (1 + pull * self.design.degrees)).mean())) + 1e-4 * reach
+        rough = {
+            "std": np.log(std * np.sqrt(1 - share)),
+            "measurement_noise": np.log(shown * np.sqrt(share)) if share else np.nan,
+            "spread": np.log(max(float(opinions.std()), 0.1 * shown)),
+        }
+        return np.array([rough.get(name, value) for name, value in zip(self.names, z, strict=True)])
+
+    def bounds(self, start: Array) -> list[tuple[float, float]]:
+        """Return the range of each coordinate: that of the parameter, or some way on both sides of a scale's start."""
+        ranges = []
+        for name, value in zip(self.names, start, strict=True):
+            below, above = _REACH.get(name, (np.inf, np.inf))
+            ranges.append((max(value - below, COORDINATES[name].low), min(value + above, COORDINATES[name].high)))
+        return ranges
+
+
+def fit_answers(problem: AnswerLikelihood, level: float) -> Found:
+    """Return the estimate of one replicate, with intervals of the given level."""
+    if problem.answers.present.sum() <= len(problem.names) or np.nanstd(problem.answers.values) == 0:
+        rule = "answers must differ, and be more than the unknown parameters"
+        got = f"{int(problem.answers.present.sum())} of them"
+        raise InvalidInputError(message(rule, got=got, remedy="observe longer, or take less as unknown"))
+    starts = problem.starts()
+    best = starts[np.argsort(-problem.rough(starts), kind="stable")[:_STARTS]]
+    top = max((_Climb.from_start(problem, z) for z in best), key=lambda climb: climb.height)
+    return _Intervals(top, level).found()
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Climb:
+    """A maximum: its point, its height, and the Gaussians in place of answers there.
+
+    ``root`` (d, d) is a root of a rough covariance of the coordinates, in units of which a search goes.
+    """
+
+    problem: AnswerLikelihood
+    bounds: tuple[Array, Array]
+    root: Array
+    point: Array
+    height: float
+    sites: Sites
+
+    @classmethod
+    def from_start(cls, problem: AnswerLikelihood, start: Array) -> _Climb:
+        """Return the maximum that a search from a start leads to."""
+        low, high = np.array(problem.bounds(start)).T
+        height, sites = problem.evidence(start[None])
+        first = cls(problem, (low, high), _FIRST * np.eye(start.size), start, float(height[0]), sites)
+        return first.onwards(start)
+
+    def onwards(self, start: Array, fixed: int | None = None, tolerance: float = 1e-4) -> _Climb:
+        """Return the maximum that a search from another point leads to, perhaps with one coordinate fixed."""
+        from scipy import optimize
+
+        root = self.root
+        if fixed is not None:
+            # The covariance of the others given this one.
+            others = np.delete(np.eye(start.size), fixed, axis=0)
+            precision = others @ np.linalg.inv(root @ root.T) @ others.T
+            root = others.T @ np.linalg.cholesky(np.linalg.inv(precision))
+        last, best = [self.sites], [self]
+
+        def minus(u: Array) -> tuple[float, Array]:
+            check_cancelled()
+            z = np.clip(start + root @ u, *self.bounds)
+            with np.errstate(all="ignore"):
+                there = self._at(z, last[0])
+            if there is None:
+                return _IMPOSSIBLE, np.zeros(u.size)
+            last[0] = there.sites
+            if best[0] is self or there.height > best[0].height:
+                best[0] = there
+            return -there.height, -(there.gradient * ((z > self.bounds[0]) & (z < self.bounds[1]))) @ root
+
+        options = {"ftol": tolerance / (1 + abs(self.height)), "gtol": 1e-2}
+        optimize.minimize(minus, np.zeros(root.shape[1]), jac=True, method="L-BFGS-B", options=options)
+        return best[0]
+
+    def _at(self, z: Array, near: Sites) -> _Climb | None:
+        """Return this point of the likelihood, None if it has no height there."""
+        try:
+            height, sites = self.problem.evidence(z[None], near)
+        except (InvalidInputError, np.linalg.LinAlgError):
+            return None
+        return replace(self, point=z, height=float(height[0]), sites=sites) if np.isfinite(height[0]) else None
+
+    @property
+    def gradient(self) -> Array:
+        """The derivative of the height by the coordinates."""
+        moves = _STEP * np.eye(self.point.size)
+        up, down = np.split(
+            self.problem.nearby(np.concatenate([self.point + moves, self.point - moves]), self.sites), 2
+        )
+        return np.asarray((up - down) / (2 * _STEP))
+
+
+class _Intervals:
+    """Intervals around one maximum."""
+
+    def __init__(self, top: _Climb, level: float) -> None:
+        self.top, self.problem, self.names = top, top.problem, top.problem.names
+        self.drop = float(allowance(level, np.inf))
+        self.covariance = self._curvature()
+        # In units of standard errors a few steps of a search suffice.
+        top = replace(top, root=np.linalg.cholesky(self.covariance))
+        self.top = top.onwards(top.point, tolerance=1e-6)
+
+    def found(self) -> Found:
+        """Return all intervals."""
+        shared = {}
+        for name in dict.fromkeys(self.names):
+            if name != "spread":
+                shared[name] = self._shared(name, [k for k, other in enumerate(self.names) if other == name])
+        value, covariance = self._opinions()
+        std = np.sqrt(np.diagonal(covariance))
+        half = np.sqrt(2 * self.drop) * std
+        hidden = UnknownParameter(value, std, value - half, value + half, np.isfinite(std))
+        log_likelihood = self.top.height - self.top.point[self.names.index("spread")]
+        return Found(shared, hidden, covariance, float(log_likelihood))
+
+    def _curvature(self) -> Array:
+        """Return the covariance of the coordinates, that of a weak prior in directions without curvature."""
+        z, size = self.top.point, self.top.point.size
+        steps = np.full(size, 0.1)
+        # The second pass takes steps of a standard error's size.
+        for _ in range(2):
+            moves = np.diag(steps)
+            heights = self.problem.heights(np.concatenate([[z], z + moves, z - moves]), self.top.sites)
+            bend = 2 * heights[0] - heights[1 : size + 1] - heights[size + 1 :]
+            steps = _BEND * steps / np.sqrt(np.maximum(bend, np.square(steps / _WEAK)))
+        pairs = [(i, j) for i in range(size) for j in range(i)]
+        both = np.array([np.where(np.isin(np.arange(size), pair), steps, 0.0) for pair in pairs]).reshape(-1, size)
+        moves = np.concatenate([np.diag(steps), both])
+        heights = self.problem.heights(np.concatenate([[z], z + moves, z - moves]), self.top.sites)
+        rises = (heights[1:] - heights[0]).reshape(2, -1).sum(axis=0)
+        hessian = np.diag(rises[:size])
+        for (i, j), rise in zip(pairs, rises[size:], strict=True):
+            hessian[i, j] = hessian[j, i] = 0.5 * (rise - rises[i] - rises[j])
+        values, vectors = np.linalg.eigh(-hessian / np.outer(steps, steps))
+        return np.asarray((vectors / np.maximum(values, 1 / _WEAK**2)) @ vectors.T)
+
+    def _opinions(self) -> tuple[Array, Array]:
+        """Return mean and covariance of x₀ over the shared coordinates, from points on a sphere and its centre."""
+        z, size = self.top.point, self.top.point.size
+        moves = np.sqrt(size + 1) * self.top.root.T
+        points = np.clip(np.concatenate([[z], z + moves, z - moves]), *self.top.bounds)
+        heights, means, covariances = self.problem.posteriors(points, self.top.sites)
+        # Of a normal law of z these points have the moments; the likelihood is another by the ratio of densities.
+        away = np.where(np.arange(2 * size + 1) > 0, 0.5 * (size + 1), 0.0)
+        weights = np.where(away > 0, 0.5, 1.0) * np.exp(np.clip(heights - heights[0] + away, -50.0, _RATIO))
+        weights /= weights.sum()
+        mean = weights @ means
+        off = means - mean
+        return mean, np.einsum("k,kij->ij", weights, covariances) + np.einsum("k,ki,kj->ij", weights, off, off)
+
+    def _shared(self, name: str, at: list[int]) -> UnknownParameter:
+        scale = COORDINATES[name]
+        z, ends = self.top.point, np.array([[self._end(k, side) for side in (-1, 1)] for k in at])
+        value = np.array([scale.back(z[k]) for k in at])
+        # The derivative of the parameter by its coordinate carries the standard error over.
+        slope = np.array([(scale.back(z[k] + 1e-6) - scale.back(z[k] - 1e-6)) / 2e-6 for k in at])
+        low = np.array([scale.limits[0] if np.isinf(a) else scale.back(a) for a in ends[:, 0]])
+        high = np.array([scale.limits[1] if np.isinf(b) else scale.back(b) for b in ends[:, 1]])
+        bounded = ((low > scale.limits[0]) | (low == 0)) & (high < scale.limits[1])
+        std = np.where(bounded, np.abs(slope) * np.sqrt(self.covariance[at, at]), np.inf)
+        factor = _proportions(self.problem.unknown.model) if name == "std" else 1.0
+        return UnknownParameter(value * factor, std * factor, low * factor, high * factor, bounded)
+
+    def _end(self, k: int, side: int) -> float:
+        """Return where the profile of a coordinate has fallen by the drop; ∓∞ if it does not within its range."""
+        drift, (low, high) = self.covariance[:, k] / self.covariance[k, k], (float(end[k]) for end in self.top.bounds)
+        near = self.top
+
+        def excess(value: float) -> float:
+            nonlocal near
+            move = value - near.point[k]
+            start = near.point + np.clip(move * drift, -_DRIFT, _DRIFT)
+            start[k] = value
+            near = near.onwards(start, k)
+            # The root of the likelihood ratio is almost linear in the coordinate, which makes its zero easy to find.
+            return float(np.sqrt(max(2 * (self.top.height - near.height), 0.0)) - np.sqrt(2 * self.drop))
+
+        step = side * float(np.clip(np.sqrt(2 * self.drop * self.covariance[k, k]), 1e-6, 2.0))
+        inner, below = float(self.top.point[k]), -float(np.sqrt(2 * self.drop))
+        while True:
+            outer = float(np.clip(inner + step, low, high))
+            above = excess(outer)
+            if above > 0:
+                return zero_between(excess, (inner, below), (outer, above))
+            if outer in (low, high):
+                return side * np.inf
+            inner, below = outer, above
+
+
+def _proportions(model: Model) -> Any:
+    """Return the std of agents relative to their mean, 1 where all have the same."""
+    std = model.noise.deviations(model.n)
+    return std / std.mean() if np.ndim(model.noise.std) else 1.0
