@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from peerpressure import Model, diagnose
-from peerpressure.explorer.sentences import summary
 from peerpressure.measures import Experiment
 from peerpressure.networks import k2, read_network
 from peerpressure.report.run import model_rows
@@ -118,9 +118,10 @@ def test_given_opinions_are_not_called_random(capfd: Captured, folder: Path) -> 
             assert "at random" not in answer.out
 
 
-def test_the_explorers_sentence_says_so() -> None:
-    model = Model(k2(), hidden=[0, 1])
-    verdict = diagnose(model)
-    assert summary(verdict, model) == "All agents come to agree on 0.50, the weighted mean of their hidden opinions."
-    told = summary(verdict, model, drawn=True)
-    assert told == f"{summary(verdict, model)[:-1]}, which are drawn at random."
+def test_the_sentence_says_so() -> None:
+    verdict = diagnose(Model(k2(), hidden=[0, 1]))
+    given = "All agents come to agree on 0.50, the mean of hidden opinions weighted by stubbornness."
+    assert verdict.summary == given
+    drawn = replace(verdict, drawn="drawn at random, uniformly from 0 to 1, seed 3")
+    assert drawn.summary == given.replace("opinions", "opinions drawn at random,")
+    assert "uniformly from 0 to 1, seed 3" in str(drawn)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import peerpressure as pp
-from peerpressure.explorer.sentences import outlook, summary
 from peerpressure.scenario import Scenario
 from peerpressure.scenario.loading import scenario_from
 from tests.explorer.driving import STEPS, WIDE, Driver, Layout, fragment_of, layouts
@@ -68,9 +68,9 @@ def test_the_verdict_is_the_librarys(driver: Driver) -> None:
     assert verdict.forecast is not None
     panel = driver.page.locator("#verdict")
     assert panel.get_attribute("data-outcome") == verdict.outcome.name.lower()
-    in_words = summary(verdict, scenario.model(), drawn=scenario.drawn_hidden is not None)
-    assert panel.locator("#verdict-summary").inner_text() == in_words
-    assert panel.locator("#verdict-outlook").inner_text() == outlook(verdict)
+    told = replace(verdict, drawn=scenario.drawn_hidden)
+    assert panel.locator("#verdict-summary").inner_text() == told.summary
+    assert panel.locator("#verdict-outlook").inner_text() == told.outlook
     # The mathematics is shown to those who ask for it.
     assert panel.locator("#verdict-reason").is_hidden()
     panel.get_by_text("Why?").click()

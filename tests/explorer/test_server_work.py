@@ -31,7 +31,6 @@ from peerpressure.explorer.protocol import (
     error_answer,
     json_bytes,
 )
-from peerpressure.explorer.sentences import outlook, summary
 from peerpressure.progress import cancellable, check_cancelled
 from peerpressure.scenario import Scenario, scenario_from
 from tests.explorer.asking import SMALL, Asker, in_a_loop, served, unpack
@@ -222,8 +221,7 @@ def test_a_job_diagnoses_the_librarys_own_model(pressure: dict[str, Any]) -> Non
     facts = unpack(run_answer(ModelCache(Limits()).build({"scenario": scenario}), Limits())).facts
     model = scenario_from(scenario).model()
     verdict = pp.diagnose(model)
-    sentences = {"summary": summary(verdict, model), "outlook": outlook(verdict)}
-    assert facts["verdict"] == json.loads(json_bytes(verdict.to_dict() | {"text": str(verdict)} | sentences))
+    assert facts["verdict"] == json.loads(json_bytes(verdict.to_dict() | {"text": str(verdict)}))
 
 
 def test_the_diagnosis_has_a_time_limit_of_its_own_and_is_cancelled_with_the_job() -> None:

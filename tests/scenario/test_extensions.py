@@ -106,6 +106,10 @@ def test_an_adaptation_that_cannot_be_is_told_at_its_place(adaptation: Any, path
     [
         (
             {"kind": "failing_edges", "probability": 0.2},
+            lambda base, seed: failing_edges(base, 0.2, 30, seed=seed),
+        ),
+        (
+            {"kind": "failing_edges", "probability": 0.2, "repeat": True},
             lambda base, seed: failing_edges(base, 0.2, 30, seed=seed, repeat=True),
         ),
         (
@@ -143,7 +147,7 @@ def test_a_network_with_a_seed_of_its_own_keeps_its_changes_too() -> None:
     [
         (
             {"temporal": "activity_driven", "n": 30, "floor": 0.3, "contacts": 2},
-            lambda: activity_driven(30, 30, seed=6, contacts=2, floor=0.3, repeat=True),
+            lambda: activity_driven(30, 30, seed=6, contacts=2, floor=0.3),
         ),
         ({"temporal": "growing", "n": 30, "m": 2, "seed": 4}, lambda: growing(30, 2, 30, seed=4)),
         (

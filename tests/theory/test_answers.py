@@ -9,6 +9,7 @@ import pytest
 
 import peerpressure as pp
 from peerpressure.networks import Network, cycle, k2, star
+from peerpressure.scenario import scenario_from
 from peerpressure.schedules import Constant, StretchedExponential
 from peerpressure.theory import Outcome
 
@@ -84,3 +85,28 @@ def test_numbers_that_read_the_same_are_not_set_against_each_other() -> None:
         model = pp.Model(network, hidden, temporal_network=failing)
         found = numbers(pp.diagnose(model).summary)
         assert len(found) == len(set(found))
+
+
+def test_a_record_of_a_random_process_is_no_cycle() -> None:
+    parts = {
+        "network": {"generator": "cycle", "n": 6, "dynamics": {"kind": "failing_edges", "probability": 0.5}},
+        "run": {"steps": 30},
+    }
+    process = pp.diagnose(scenario_from(parts).system())
+    assert process.outcome is Outcome.DISAGREEMENT
+    assert "cycle" not in process.summary
+    assert "keep moving at random" in process.summary
+    # Steps that are asked to start again do repeat.
+    parts["network"]["dynamics"]["steps"] = 8  # type: ignore[index]
+    again = pp.diagnose(scenario_from(parts).system())
+    assert again.outcome is Outcome.PERIODIC
+    assert "a cycle of 8 steps" in again.summary
+    # The run itself is the same, whether or not its steps start again after the last.
+    for kind in ("failing_edges", "edge_markovian"):
+        chances = {"probability": 0.5} if kind == "failing_edges" else {"birth": 0.2, "death": 0.3}
+        runs = []
+        for repeat in (None, True):
+            dynamics = {"kind": kind, **chances} | ({} if repeat is None else {"repeat": repeat})
+            network = {"generator": "cycle", "n": 6, "dynamics": dynamics}
+            runs.append(pp.simulate(scenario_from({"network": network, "run": {"steps": 30}}).system(), 30).states)
+        np.testing.assert_array_equal(*runs)

@@ -41,9 +41,11 @@ from peerpressure.scenario.section import (
 )
 
 Length: TypeAlias = Annotated[Count | None, Field(description="the length of the run if left out")]
-Repeat: TypeAlias = Annotated[bool, Field(description="start again after these steps, or stay constant")]
+Repeat: TypeAlias = Annotated[
+    bool | None, Field(description="start again after these steps, or stay constant; only with steps if left out")
+]
 # Keys of a random generator that the run has defaults for.
-_FROM_RUN: dict[str, Any] = {"steps": (Length, None), "repeat": (Repeat, True), "seed": (OwnSeed, None)}
+_FROM_RUN: dict[str, Any] = {"steps": (Length, None), "repeat": (Repeat, None), "seed": (OwnSeed, None)}
 
 
 class Size(NamedTuple):
@@ -71,6 +73,13 @@ def _section(base: type[Declared], key: str, name: str, one: Generator[Any]) -> 
     return derived(base, name, one.build, one.parameters, key=key, description=one.help, more=more)
 
 
+def _over(values: dict[str, Any], steps: int) -> dict[str, Any]:
+    """Return the values of a section with its steps: by default the network changes during the whole run."""
+    # A process that was drawn for the length of the run goes on after it at random, and does not start again.
+    again = {"repeat": values["steps"] is not None} if values.get("repeat", True) is None else {}
+    return values | again | {"steps": values["steps"] or steps}
+
+
 class EdgeDynamicsSection(Section):
     """Changes of a given network; ``kind`` names the generator, and the other keys are its parameters."""
 
@@ -78,9 +87,7 @@ class EdgeDynamicsSection(Section):
 
     def temporal_network(self, network: Network, steps: int, seed: int) -> TemporalNetwork:
         """Return the changing network, over its own steps and from its own seed if it has them."""
-        values = self.model_dump(exclude={"kind"})
-        # By default the network changes during the whole run.
-        values["steps"] = values["steps"] or steps
+        values = _over(self.model_dump(exclude={"kind"}), steps)
         values["seed"] = own_seed(seed) if values["seed"] is None else values["seed"]
         return DYNAMICS[self.kind].build(network, **values)
 
@@ -255,8 +262,7 @@ class GeneratedTemporalSection(TemporalNetworkSection):
         """Return the largest component of agents who meet over time."""
         # The first argument is positional: a number of agents where other generators take a network.
         n, *_ = TEMPORAL[self.temporal].parameters
-        values = self.model_dump(exclude={"temporal"})
-        values["steps"] = values["steps"] or steps
+        values = _over(self.model_dump(exclude={"temporal"}), steps)
         values["seed"] = seed if values["seed"] is None else values["seed"]
         # Agents who never meet anyone could only be isolated; the model needs a connected aggregate.
         return TEMPORAL[self.temporal].build(values.pop(n.name), **values).largest_component()
