@@ -27,10 +27,10 @@ from peerpressure.progress import check_cancelled
 from peerpressure.recovery._answers import Answers, Sites
 from peerpressure.recovery._joint_fit import zero_between
 from peerpressure.recovery._latent_path import LatentPath, log_density, smoothed
-from peerpressure.recovery._limits import ANSWER_BYTES, ANSWER_LIMIT
 from peerpressure.recovery._observation import Outputs
 from peerpressure.recovery._profile_intervals import Found, allowance
 from peerpressure.recovery._unknowns import COORDINATES, UnknownParameter, Unknowns, unknowns
+from peerpressure.recovery.limits import ANSWER_BYTES, ANSWER_LIMIT
 from peerpressure.statespace import initial_state
 from peerpressure.step import Array
 
