@@ -14,10 +14,7 @@ from . import (
     theory as theory,
 )
 from .adaptation import Adaptation as Adaptation
-from .comparison import (
-    Comparison as Comparison,
-    compare as compare,
-)
+from .comparison import compare as compare
 from .errors import PeerPressureError as PeerPressureError
 from .model import Model as Model
 from .networks import (

@@ -122,7 +122,7 @@ def test_averages_have_one_likelihood_with_and_without_the_filter(alone: bool) -
     rows = record(network, 12, 5, lambda t: 0.5)
     holes = rows.copy()
     holes[-1, 0] = np.nan
-    data = panel(network, np.arange(1, 13), holes, np.ones(8))
+    data = panel(pp.Model(network, np.zeros(8)), np.arange(1, 13), holes)
     fit = fit_average(data, alone=alone)
     off = np.where(data.scored, rows[1:] - fit.predictions(replace(data, rows=rows)), 0.0)
     count = data.count
@@ -171,6 +171,17 @@ def test_the_best_of_bad_rivals_is_said_to_be_bad() -> None:
     assert found.p_value is not None
     assert found.p_value < 1e-4
     assert any("fits badly" in sentence for sentence in found.sentences)
+
+
+def test_what_the_best_model_misses_is_named() -> None:
+    network, stubbornness = graph(15), np.ones(15)
+    stubbornness[7] = 4.0
+    rows = record(network, 80, 2, lambda t: 0.3 * t, stubbornness=stubbornness)
+    found = pp.compare(rows, network, ["none", "constant", "linear"])
+    assert found.misses is not None
+    assert found.misses.missed[0].agents == (7,)
+    assert "Agent 7 is more stubborn than the model says." in found.sentences
+    assert found.missed.iloc[0].tolist() == ["stubbornness", 7, -1]
 
 
 def test_limits_are_stated_where_influence_is_claimed() -> None:

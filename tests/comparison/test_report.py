@@ -18,12 +18,12 @@ NAMES = ["none", "constant", "linear", "pieces", "walk"]
 
 
 @pytest.fixture(scope="module")
-def found() -> pp.Comparison:
+def found() -> pp.comparison.Comparison:
     network = graph(12)
     return pp.compare(record(network, 30, 1, lambda t: 0.3 * t), network, NAMES)
 
 
-def test_the_report_has_the_answer_first_and_all_figures(found: pp.Comparison, tmp_path: Path) -> None:
+def test_the_report_has_the_answer_first_and_all_figures(found: pp.comparison.Comparison, tmp_path: Path) -> None:
     file = found.report(tmp_path / "report.html")
     text = file.read_text(encoding="utf-8")
     assert text.index("People respond to their neighbours.") < text.index("<img")
@@ -37,12 +37,12 @@ def test_the_report_has_the_answer_first_and_all_figures(found: pp.Comparison, t
     assert not re.findall(r'(?:src|href)="(?!data:)', text)
 
 
-def test_a_report_that_cannot_be_written_leaves_the_old_one(found: pp.Comparison, tmp_path: Path) -> None:
+def test_a_report_that_cannot_be_written_leaves_the_old_one(found: pp.comparison.Comparison, tmp_path: Path) -> None:
     with pytest.raises(pp.errors.FileFormatError):
         found.report(tmp_path / "missing" / "report.html")
 
 
-def test_figures_show_what_the_tables_have(found: pp.Comparison) -> None:
+def test_figures_show_what_the_tables_have(found: pp.comparison.Comparison) -> None:
     figure = found.plot()
     first, second, third, fourth = figure.axes
     assert [tick.get_text() for tick in first.get_yticklabels()] == list(found.table["model"])
@@ -52,12 +52,12 @@ def test_figures_show_what_the_tables_have(found: pp.Comparison) -> None:
     assert [text.get_text() for text in fourth.get_legend().get_texts()] == ["linear", "none", "walk"]  # type: ignore[union-attr]
 
 
-def test_errors_of_the_best_model_are_the_smallest(found: pp.Comparison) -> None:
+def test_errors_of_the_best_model_are_the_smallest(found: pp.comparison.Comparison) -> None:
     means = found.errors.groupby("model")["error"].mean()
     assert means.idxmin() == "linear"
 
 
-def test_faults_are_drawn_on_the_network(found: pp.Comparison) -> None:
+def test_faults_are_drawn_on_the_network(found: pp.comparison.Comparison) -> None:
     rows = [("stubbornness", 3, -1), ("tie", 4, 9), ("sign", 0, 1)]
     faults = pd.DataFrame(rows, columns=["kind", "first", "second"])
     figure = draw.missed([str(label) for label in found.network.labels], found.edges, faults)
@@ -106,7 +106,7 @@ def test_the_command_prints_the_answer_first(files: Path, capfd: pytest.CaptureF
     assert "all models explain the same 240 answers" in answer.out
     assert (files / "report.html").read_text(encoding="utf-8").startswith("<!doctype html>")
     opinions = pd.read_csv(files / "opinions.csv")
-    assert list(opinions["agent"]) == [f"p{k}" for k in range(10)]
+    assert set(opinions["agent"]) == {f"p{k}" for k in range(10)}
     assert (opinions["low"] < opinions["high"]).all()
 
 

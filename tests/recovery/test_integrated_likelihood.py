@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from peerpressure.errors import InvalidInputError
+from peerpressure.model import Model
 from peerpressure.networks import Network
 from peerpressure.recovery.integrated_likelihood import (
     Dynamics,
@@ -27,7 +28,7 @@ SPREAD = np.array([0.0, 3.0, -2.0, 1.0, 4.0, -3.0, 2.0])
 
 
 def _panel(rows: Array, network: Network) -> Panel:
-    return panel(network, np.arange(1, len(rows) + 1), rows, np.ones(network.n))
+    return panel(Model(network, np.zeros(network.n)), np.arange(1, len(rows) + 1), rows)
 
 
 def _dynamics(length: int, n: int, eta: float) -> Dynamics:
@@ -38,7 +39,7 @@ def _dynamics(length: int, n: int, eta: float) -> Dynamics:
 def _dense(data: Panel, dynamics: Dynamics, mean: Array, spread: float, variance: float) -> float:
     """Return the log-density of the scored answers: y = M x + N ε + constant, by matrices of all of them."""
     n, T = data.n, data.length
-    A, d = data.network.adjacency.toarray(), data.network.degrees  # type: ignore[union-attr]
+    A, d = data.network.adjacency.toarray(), data.network.degrees
     # Rows of (public, hidden) as affine functions of x and of all draws.
     public = np.zeros((n, 1 + n + n * T))
     public[:, 0] = data.rows[0]

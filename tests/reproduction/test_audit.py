@@ -12,8 +12,8 @@ import pytest
 from peerpressure import Constant, Gaussian, Linear, Model, NoNoise, StudentT
 from peerpressure.networks import cycle, failing_edges, k2
 from peerpressure.reproduction import (
-    Comparison,
     Evidence,
+    SweepComparison,
     audit,
     convergence,
     noise_levels,
@@ -77,7 +77,7 @@ def evidence() -> Evidence:
         protection=protection(SMALL, TIMES),
         partial=partial_observers(SMALL, [0.5, 1.0], steps=20),
         residuals=residuals(3, 20, agents=40, steps=40),
-        sweeps=Comparison(two, one),
+        sweeps=SweepComparison(two, one),
         sizes=size_effect(3, 300),
         noise=noise_levels(3, 10, steps=600, levels=[0.5, 5.0], model=MANY),
     )
@@ -205,7 +205,7 @@ def _sweeps(change: Callable[[pd.DataFrame], pd.DataFrame], families: tuple[int,
             replace(part, rows=change(part.rows)) if part.edges in families else part
             for part in (e.sweeps.two, e.sweeps.one)
         )
-        return replace(e, sweeps=Comparison(two, one))
+        return replace(e, sweeps=SweepComparison(two, one))
 
     return turn
 
@@ -217,7 +217,7 @@ def _larger(rows: pd.DataFrame) -> pd.DataFrame:
 def _same_family(e: Evidence) -> Evidence:
     two = e.sizes[e.sizes["edges"] == 2]
     sizes = pd.concat([two, two.assign(edges=1)], ignore_index=True)
-    return replace(e, sweeps=Comparison(e.sweeps.two, replace(e.sweeps.two, edges=1)), sizes=sizes)
+    return replace(e, sweeps=SweepComparison(e.sweeps.two, replace(e.sweeps.two, edges=1)), sizes=sizes)
 
 
 def _law(**changes: object) -> Turn:
@@ -410,7 +410,7 @@ def test_verdicts_depend_neither_on_the_replications_nor_on_the_seed(evidence: E
     for seed in range(10):
         generator = np.random.default_rng([seed, replications])
         two, one = (_drawn(sweep, replications, generator) for sweep in (evidence.sweeps.two, evidence.sweeps.one))
-        findings = {check: check(replace(evidence, sweeps=Comparison(two, one))) for check in SWEEP_CHECKS}
+        findings = {check: check(replace(evidence, sweeps=SweepComparison(two, one))) for check in SWEEP_CHECKS}
         assert {check: one.verdict for check, one in findings.items()} == SWEEP_CHECKS, seed
         scaled = f"⟨σ²⟩ of {replications} replications times {replications}/20"
         assert (scaled in findings[_empirical.response].found) == (replications != 20)

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from pandas.testing import assert_frame_equal
 
-from peerpressure.reproduction import Comparison, SweepResult, printed, size_effect, sweep_ba
+from peerpressure.reproduction import SweepComparison, SweepResult, printed, size_effect, sweep_ba
 from peerpressure.reproduction._sweep import (
     against_print,
     differences,
@@ -27,14 +27,14 @@ SIZES, NOISES = (20, 30, 50), (5.5, 7.0, 8.5, 10.0)
 
 
 @pytest.fixture(scope="module")
-def sweeps() -> Comparison:
+def sweeps() -> SweepComparison:
     """Ten times the printed number of replications."""
     two, one = (sweep_ba(1, 200, edges=edges, sizes=SIZES, noises=NOISES) for edges in (2, 1))
-    return Comparison(two, one)
+    return SweepComparison(two, one)
 
 
 @pytest.fixture(scope="module")
-def tables(sweeps: Comparison) -> dict[str, pd.DataFrame]:
+def tables(sweeps: SweepComparison) -> dict[str, pd.DataFrame]:
     return sweeps.tables()
 
 
@@ -96,7 +96,7 @@ def test_mean_residuals_have_the_variance_of_their_cell(tables: dict[str, pd.Dat
     np.testing.assert_allclose(found, cells.loc[found.index])
 
 
-def test_a_line_is_fitted_as_by_the_textbook(sweeps: Comparison) -> None:
+def test_a_line_is_fitted_as_by_the_textbook(sweeps: SweepComparison) -> None:
     cells = sweeps.two.cells
     found = fit("exact", cells, "noise")
     design = np.column_stack([np.ones(len(cells)), cells["agents"], cells["noise"]])
@@ -116,7 +116,7 @@ def test_printed_estimates_carry_their_rounding() -> None:
     assert error == pytest.approx(0.0012, rel=0.02)
 
 
-def test_families_are_compared_with_the_print_and_with_each_other(sweeps: Comparison) -> None:
+def test_families_are_compared_with_the_print_and_with_each_other(sweeps: SweepComparison) -> None:
     compared = against_print(sweeps.regression).set_index(["edges", "regressor", "term"])
     row = compared.loc[(2, "noise", "noise")]
     z = (row["measured"] - row["printed"]) / np.hypot(row["measured_error"], row["printed_error"])
@@ -134,12 +134,12 @@ def test_size_effect_is_exact_and_adds_graphs_to_those_it_had() -> None:
     assert abs(few["variance"][0] - more["variance"][0]) < 5 * few["standard_error"][0] + 5 * more["standard_error"][0]
 
 
-def test_the_result_is_a_sweep(sweeps: Comparison) -> None:
+def test_the_result_is_a_sweep(sweeps: SweepComparison) -> None:
     assert isinstance(sweeps.two, SweepResult)
     assert (sweeps.two.edges, sweeps.one.edges) == printed.SWEEP_EDGES
 
 
-def test_the_fit_is_that_of_longhand_least_squares(sweeps: Comparison) -> None:
+def test_the_fit_is_that_of_longhand_least_squares(sweeps: SweepComparison) -> None:
     cells = sweeps.two.cells
     found = fit("mean_residual_variance", cells, "noise").set_index("term")
     X = np.column_stack([np.ones(len(cells)), cells["agents"], cells["noise"]])
@@ -174,7 +174,7 @@ def test_robust_errors_are_the_usual_ones_on_average_where_variances_are_equal()
     assert np.mean(ratios) == pytest.approx(1.0, abs=0.12)
 
 
-def test_the_joint_test_is_zero_for_a_print_of_the_exact_coefficients(sweeps: Comparison) -> None:
+def test_the_joint_test_is_zero_for_a_print_of_the_exact_coefficients(sweeps: SweepComparison) -> None:
     exact = fit("exact", sweeps.two.comparable_cells, "noise").set_index("term")
     terms = {
         name: replace(
@@ -188,7 +188,7 @@ def test_the_joint_test_is_zero_for_a_print_of_the_exact_coefficients(sweeps: Co
     assert joint_test(sweeps.two, far).p < 1e-6
 
 
-def test_a_variance_from_five_to_ten_would_have_no_intercept(sweeps: Comparison) -> None:
+def test_a_variance_from_five_to_ten_would_have_no_intercept(sweeps: SweepComparison) -> None:
     for sweep in (sweeps.two, sweeps.one):
         scores = rival_scores(sweep, printed.REGRESSIONS[sweep.edges])
         assert scores["intercept"] > 4

@@ -261,7 +261,7 @@ class Comparison:
     @cached_property
     def diagnostics(self) -> FitDiagnostics | None:
         """Tests of the best model on the same answers; None where it has none."""
-        if isinstance(self.fit, AutoregressionFit) or isinstance(self.panel.network, TemporalNetwork):
+        if isinstance(self.fit, AutoregressionFit) or not self.panel.model.is_constant:
             return None
         model = self.fit.conditional
         return diagnose_fit(conditional_run(self.fit.panel, model), model)
@@ -341,8 +341,7 @@ class Comparison:
     @property
     def network(self) -> Network:
         """The network, or the aggregate of a temporal one."""
-        network = self.panel.network
-        return network.aggregate if isinstance(network, TemporalNetwork) else network
+        return self.panel.network
 
     @property
     def edges(self) -> pd.DataFrame:
@@ -356,7 +355,7 @@ class Comparison:
     @cached_property
     def misses(self) -> ScoreTests | None:
         """What the best model misses: agents, signs and ties, ranked, and in words; None where it is not tested."""
-        return getattr(self.diagnostics, "misses", None) if self.fit.uses_network else None
+        return self.diagnostics.misses if self.diagnostics is not None and self.fit.uses_network else None
 
     @property
     def missed(self) -> pd.DataFrame:

@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from peerpressure.report.html import Column, Form, HtmlTable, Image, table, templates
+from peerpressure.comparison._compared import Compared
+from peerpressure.report.html import Column, Form, HtmlTable, table, templates
+from peerpressure.report.run import Picture
 from peerpressure.version import __version__
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from peerpressure.comparison._comparison import Comparison
-
 # Agents whose layout takes a second or two, and those that are listed on the page.
 _MOST_PLACED, _LISTED = 120, 60
 
 
-class Picture(NamedTuple):
-    """A figure on the page with its heading and its caption."""
-
-    heading: str
-    caption: str
-    image: Image
-
-
-def page(found: Comparison) -> str:
+def page(found: Compared) -> str:
     """Return the page as HTML that needs nothing but a browser."""
     return (
         templates()
@@ -47,7 +39,7 @@ def page(found: Comparison) -> str:
     )
 
 
-def _record(found: Comparison) -> str:
+def _record(found: Compared) -> str:
     first, last = int(found.panel.steps[0]), int(found.panel.steps[-1])
     return f"{found.panel.n:,} agents, steps {first} to {last}; all models explain the same {found.scored:,} answers."
 
@@ -75,7 +67,7 @@ def _opinions(frame: pd.DataFrame) -> HtmlTable:
     return table(frame.assign(agent=frame["agent"].map(str)), columns, most=_LISTED)
 
 
-def _pictures(found: Comparison) -> list[Picture]:
+def _pictures(found: Compared) -> list[Picture]:
     from peerpressure.plotting import comparison as draw
 
     pictures = [
@@ -114,7 +106,7 @@ def _pictures(found: Comparison) -> list[Picture]:
     ]
 
 
-def _missed(found: Comparison) -> list[Picture]:
+def _missed(found: Compared) -> list[Picture]:
     from peerpressure.plotting import comparison as draw
 
     graph, misses = found.network, found.misses

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,12 +16,13 @@ from peerpressure.model import Model
 from peerpressure.networks import Network, TemporalNetwork, read_network
 from peerpressure.parameters import composed
 from peerpressure.recovery import observations_of
-from peerpressure.recovery.panel import Graph, Panel, panel
+from peerpressure.recovery.panel import Panel, panel
 from peerpressure.step import Array
 from peerpressure.storage import KEYS
 from peerpressure.tables import places_in, read_table
 from peerpressure.trajectory import Trajectory
 
+Graph: TypeAlias = Network | TemporalNetwork
 _STEP_ZERO = (
     "Step 0 was not used: under a hidden start it shows the hidden opinions themselves. Where it is an answer like the "
     "others, use start='public'."
@@ -29,14 +31,14 @@ _STEP_ZERO = (
 
 def refuse_swapped(data: object) -> None:
     """Raise an error for a network in the place of the data."""
-    if isinstance(data, (Network, TemporalNetwork, Model)):
+    if isinstance(data, Graph | Model):
         rule, remedy = "data come first, and the network after them", "call compare(data, network)"
         raise InvalidInputError(message(rule, got=f"a {type(data).__name__} first", remedy=remedy))
 
 
 def network_of(network: object) -> Graph | None:
     """Return the network itself, or the one in a file."""
-    if network is None or isinstance(network, (Network, TemporalNetwork)):
+    if network is None or isinstance(network, Graph):
         return network
     if isinstance(network, (str, os.PathLike)):
         return read_network(network)
@@ -56,11 +58,11 @@ def panel_of(
 ) -> tuple[Panel, tuple[str, ...]]:
     """Return the record of data on a network, and remarks on how it was read."""
     graph = Network(np.zeros((len(labels := _labels(data)),) * 2), labels) if network is None else network
-    if isinstance(graph, TemporalNetwork) and graph.isolated == "keep":
+    model = Model(graph, np.zeros(graph.n), _per_agent(stubbornness))
+    if model.keeps:
         rule = "isolated agents of a temporal network must show their own opinions in a comparison"
         remedy = "pass network.aggregate, or a temporal network with isolated='own'"
         raise InvalidInputError(message(rule, got="isolated='keep'", remedy=remedy))
-    model = Model(graph, np.zeros(graph.aggregate.n if isinstance(graph, TemporalNetwork) else graph.n), stubbornness)
     run = _run(data, model, step, origin)
     times, states = _rows(run, model)
     notes: tuple[str, ...] = ()
@@ -70,7 +72,11 @@ def panel_of(
     if unsplit:
         rule, remedy = "a comparison is about one topic", "compare each topic on its own, with a network without topics"
         raise InvalidInputError(message(rule, got=f"{len(unsplit)} topics", remedy=remedy))
-    return panel(graph, times, states, model.s, public_start=public_start), notes
+    return panel(model, times, states, public_start=public_start), notes
+
+
+def _per_agent(stubbornness: float | ArrayLike) -> Any:
+    return stubbornness if isinstance(stubbornness, Mapping) or np.ndim(stubbornness) == 0 else np.asarray(stubbornness)
 
 
 def _run(data: Any, model: Model, step: str | None, origin: object) -> Trajectory:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from peerpressure.comparison._compared import Compared
 from peerpressure.recovery.rivals import ADAPTING, AverageFit, FamilyFit
-
-if TYPE_CHECKING:
-    from peerpressure.comparison._comparison import Comparison
 
 COMMON_CAUSES = (
     "No such record tells influence from shocks that neighbours share, or from friendships that form because people "
@@ -20,12 +17,12 @@ COMMON_CAUSES = (
 _CLEAR, _DOUBTFUL = 0.9, 0.01
 
 
-def sentences_on(c: Comparison) -> tuple[str, ...]:
+def sentences_on(c: Compared) -> tuple[str, ...]:
     """Return the answer: response to neighbours, course of pressure, adaptation, fit, what is missed, and limits."""
     return (*_response(c), *_course(c), *_adaptation(c), *_doubt(c), *_fit(c), *_missed(c), *_limits(c))
 
 
-def _response(c: Comparison) -> Iterator[str]:
+def _response(c: Compared) -> Iterator[str]:
     fit = c.fit
     if isinstance(fit, AverageFit) and fit.uses_network:
         yield "People respond to their neighbours."
@@ -50,7 +47,7 @@ _ALONE = {
 }
 
 
-def _course(c: Comparison) -> Iterator[str]:
+def _course(c: Compared) -> Iterator[str]:
     fit = c.fit
     if not isinstance(fit, FamilyFit) or not fit.uses_network or fit.given is not None:
         return
@@ -74,7 +71,7 @@ def _interval(value: float, low: float, high: float) -> str:
     return f"{value:.3g} ({ends})"
 
 
-def _adaptation(c: Comparison) -> Iterator[str]:
+def _adaptation(c: Compared) -> Iterator[str]:
     fit = c.fit
     if not isinstance(fit, FamilyFit) or fit.given is not None or not fit.uses_network:
         return
@@ -86,14 +83,14 @@ def _adaptation(c: Comparison) -> Iterator[str]:
         yield "Opinions stay as they are: adaptation is not distinguishable from none."
 
 
-def _doubt(c: Comparison) -> Iterator[str]:
+def _doubt(c: Compared) -> Iterator[str]:
     names = list(c.weights)
     if c.weights[c.best] < _CLEAR and len(names) > 1:
         share, other = c.weights[names[1]], names[1]
         yield f"The choice is not clear: {c.best} has a weight of {c.weights[c.best]:.2f}, {other} one of {share:.2f}."
 
 
-def _fit(c: Comparison) -> Iterator[str]:
+def _fit(c: Compared) -> Iterator[str]:
     p = c.p_value
     if p is None:
         return
@@ -105,12 +102,12 @@ def _fit(c: Comparison) -> Iterator[str]:
         yield from (f"{finding[0].upper()}{finding[1:]}." for finding in c.diagnostics.findings.values())
 
 
-def _missed(c: Comparison) -> Iterator[str]:
+def _missed(c: Compared) -> Iterator[str]:
     if c.misses is not None:
         yield from c.misses.sentences
 
 
-def _limits(c: Comparison) -> Iterator[str]:
+def _limits(c: Compared) -> Iterator[str]:
     if c.caveat:
         yield c.caveat
     if not c.has_network:

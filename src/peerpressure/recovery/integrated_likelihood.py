@@ -34,7 +34,7 @@ References
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, final
 
@@ -44,7 +44,6 @@ from scipy import linalg, optimize, special
 from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
-from peerpressure.networks import Network
 from peerpressure.noise import Gaussian
 from peerpressure.progress import check_cancelled
 from peerpressure.recovery._kalman import run_filter
@@ -79,7 +78,7 @@ class Dynamics(NamedTuple):
 
 @final
 @dataclass(frozen=True, eq=False)
-class Sums:
+class RecordSums:
     """What a record says of x and σ at given shared parameters.
 
     These are x̂ = ``opinions`` (n,), their ``information`` at σ = 1, (n,) or (n, n), the sum of squares ``rss`` about
@@ -112,7 +111,7 @@ class Sums:
         return float(self.log_scale + deviations - 0.5 * self.log_det)
 
 
-def sums_of(panel: Panel, dynamics: Dynamics) -> Sums:
+def sums_of(panel: Panel, dynamics: Dynamics) -> RecordSums:
     """Return the sums of a record: in closed form where it is complete, and by the Kalman filter elsewhere."""
     check_cancelled()
     if not panel.is_complete:
@@ -123,7 +122,7 @@ def sums_of(panel: Panel, dynamics: Dynamics) -> Sums:
     rss = float(np.square(u - share * opinions).sum())
     _refuse_noiseless(rss, float(np.square(panel.rows[1:]).sum()))
     log_scale = float(np.log1p(dynamics.rho[:, None] * panel.slope).sum())
-    return Sums(opinions, information, rss, log_scale, panel.count, panel.n, float(np.log(information).sum()))
+    return RecordSums(opinions, information, rss, log_scale, panel.count, panel.n, float(np.log(information).sum()))
 
 
 def own_series(panel: Panel, dynamics: Dynamics) -> tuple[Array, Array]:
@@ -154,19 +153,18 @@ def conditional_model(panel: Panel, dynamics: Dynamics, std: float = 1.0) -> Mod
 
     Hidden opinions are 0: they are what a filter estimates.
     """
-    if not isinstance(panel.network, Network):
+    if not panel.model.is_constant:
         rule = "a record with gaps needs a network that does not change"
-        remedy = "pass network.aggregate(), or a record without gaps"
-        raise InvalidInputError(message(rule, got=repr(panel.network)[:80], remedy=remedy))
+        remedy = "pass network.aggregate, or a record without gaps"
+        raise InvalidInputError(message(rule, got="a temporal network", remedy=remedy))
     adaptation = None
     if dynamics.rate is not None and dynamics.rate.any():
         pace = dynamics.rate.max(axis=1)
         weight = dynamics.rate[int(np.argmax(pace))] / pace.max()
         adaptation = Adaptation(Table(pace), weight)
-    return Model(
-        panel.network,
+    return replace(
+        panel.model,
         hidden=np.zeros(panel.n),
-        stubbornness=panel.stubbornness,
         pressure=Table(dynamics.rho),
         noise=Gaussian(std),
         start=panel.filled[0],
@@ -196,7 +194,7 @@ def conditional_run(panel: Panel, model: Model) -> Trajectory:
     )
 
 
-def _filtered(panel: Panel, dynamics: Dynamics) -> Sums:
+def _filtered(panel: Panel, dynamics: Dynamics) -> RecordSums:
     model = conditional_model(panel, dynamics)
     information, weighted = np.zeros((panel.n, panel.n)), np.zeros(panel.n)
     squares = log_scale = 0.0
@@ -216,7 +214,7 @@ def _filtered(panel: Panel, dynamics: Dynamics) -> Sums:
     rss = max(squares - float(weighted @ opinions), 0.0)
     _refuse_noiseless(rss, squares)
     rank, log_det = int(known.sum()), float(np.log(eigenvalues[known]).sum())
-    return Sums(opinions, information, rss, log_scale, panel.count, rank, log_det)
+    return RecordSums(opinions, information, rss, log_scale, panel.count, rank, log_det)
 
 
 # The bias of the score, and its integral.
@@ -297,7 +295,7 @@ class Level:
         return int(self.coefficients.size) + 2
 
 
-def level_of(sums: Sums, regressors: Array) -> Level:
+def level_of(sums: RecordSums, regressors: Array) -> Level:
     """Return the law of hidden opinions given regressors (n, k), by maximum likelihood."""
     at, J = _level(sums, regressors), sums.information
     if J.ndim == 1 and np.ptp(J) <= 1e-12 * J[0]:
@@ -309,7 +307,7 @@ def level_of(sums: Sums, regressors: Array) -> Level:
     return max((at(float(np.exp(best.x))), at(0.0)), key=lambda level: level.height)
 
 
-def _level(sums: Sums, regressors: Array) -> Callable[[float], Level]:
+def _level(sums: RecordSums, regressors: Array) -> Callable[[float], Level]:
     """Return the law of hidden opinions as a function of λ, with the best coefficients and σ for each."""
     # In the eigenvectors of the information opinions are estimated independently of one another.
     J, x, H = sums.information, sums.opinions, regressors
@@ -328,7 +326,7 @@ def _level(sums: Sums, regressors: Array) -> Callable[[float], Level]:
     return at
 
 
-def posterior(sums: Sums, regressors: Array) -> tuple[Array, Array]:
+def posterior(sums: RecordSums, regressors: Array) -> tuple[Array, Array]:
     """Return the mean and the standard deviation of each x, (n,), given the record.
 
     λ is integrated out as well: its maximum likelihood may be 0, which would leave no uncertainty at all. The share
@@ -352,7 +350,7 @@ def posterior(sums: Sums, regressors: Array) -> tuple[Array, Array]:
     return centre, np.sqrt(np.maximum(spread_of, 0.0))
 
 
-def _given_spread(sums: Sums, level: Level) -> tuple[Array, Array]:
+def _given_spread(sums: RecordSums, level: Level) -> tuple[Array, Array]:
     """Return the mean and the variance of each x, (n,), at a given λ."""
     prior, n = 1 / level.spread, level.mean.size
     if sums.information.ndim == 1:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias, final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.networks import Network, TemporalNetwork
+from peerpressure.model import Model
+from peerpressure.networks import Network
 from peerpressure.step import Array
 
 # Rows with which hidden opinions, noise and one parameter can be told apart: the given one and two more.
 LEAST_ROWS = 3
-Graph: TypeAlias = Network | TemporalNetwork
 
 
 @final
@@ -28,23 +28,30 @@ class Panel:
 
     Attributes
     ----------
-    network : Network or TemporalNetwork
-        Who listens to whom.
+    model : Model
+        Network and stubbornness; its other parts are not used.
     steps : array of int, (T + 1,)
         The steps of the rows, each one more than the last.
     rows : array, (T + 1, n)
         Public opinions, NaN where an answer is missing.
-    stubbornness : array, (n,)
-        Weight of an agent's own opinion.
     public_start : bool
         Whether the first row is the start of the model, rather than an answer to a start that was not observed.
     """
 
-    network: Graph
+    model: Model
     steps: NDArray[np.int64]
     rows: Array
-    stubbornness: Array
     public_start: bool = False
+
+    @property
+    def network(self) -> Network:
+        """Who listens to whom, or ever does."""
+        return self.model.network
+
+    @property
+    def stubbornness(self) -> Array:
+        """Weight of an agent's own opinion, (n,)."""
+        return self.model.s
 
     @property
     def n(self) -> int:
@@ -98,17 +105,12 @@ class Panel:
 
     def adjacency(self, row: int) -> sparse.csr_array:
         """Return the weights with which agents listen to one another at a row after the first, counted from 1."""
-        step = int(self.steps[row])
-        A: Any = self.network.at(step) if isinstance(self.network, TemporalNetwork) else self.network.adjacency
-        return A
+        return self.model.adjacency_at(int(self.steps[row]))
 
     @cached_property
     def slope(self) -> Array:
         """The degrees of the agents over their stubbornness at each row after the first, (T, n)."""
-        if isinstance(self.network, TemporalNetwork):
-            degrees = np.array([self.network.degrees_at(int(step)) for step in self.steps[1:]])
-        else:
-            degrees = np.broadcast_to(self.network.degrees, (self.length, self.n))
+        degrees = np.array([self.model.degrees_at(int(step)) for step in self.steps[1:]])
         return np.asarray(degrees / self.stubbornness)
 
     @cached_property
@@ -133,21 +135,17 @@ class Panel:
         return np.column_stack(columns)
 
 
-def panel(
-    network: Graph, times: NDArray[Any], states: Array, stubbornness: Array, *, public_start: bool = False
-) -> Panel:
+def panel(model: Model, times: NDArray[Any], states: Array, *, public_start: bool = False) -> Panel:
     """Return a record as a panel, with empty rows for steps that were not recorded.
 
     Parameters
     ----------
-    network : Network or TemporalNetwork
-        Who listens to whom.
+    model : Model
+        Network and stubbornness.
     times : array of int, (T,)
         Recorded steps in increasing order.
     states : array, (T, n)
         Public opinions, NaN where an answer is missing.
-    stubbornness : array, (n,)
-        Weight of an agent's own opinion.
     public_start : bool
         Whether the first row is the start of the model; it is step 0 then.
 
@@ -160,7 +158,7 @@ def panel(
     steps = np.arange(int(times[0]), int(times[-1]) + 1)
     rows = np.full((steps.size, states.shape[1]), np.nan)
     rows[np.asarray(times, dtype=np.int64) - steps[0]] = states
-    made = Panel(network, steps - steps[0] * public_start, rows, stubbornness, public_start)
+    made = Panel(model, steps - steps[0] * public_start, rows, public_start)
     answering = made.scored.sum(axis=0)
     if made.count < made.n + int((answering > 0).sum()) or answering.max() < 2:
         rule = f"a comparison of models needs {LEAST_ROWS} rows or more in which most agents answer"

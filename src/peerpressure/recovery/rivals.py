@@ -7,7 +7,7 @@ models of the same family as well: with adaptation 1, the hidden opinion is the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple, Protocol, TypeAlias, final
@@ -20,13 +20,12 @@ from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.immutable import read_only
 from peerpressure.model import Model
-from peerpressure.networks import Network
 from peerpressure.noise import Gaussian
 from peerpressure.recovery._lasso import Autoregression, fit_autoregression
 from peerpressure.recovery.integrated_likelihood import (
     Criterion,
     Dynamics,
-    Sums,
+    RecordSums,
     conditional_model,
     level_of,
     own_series,
@@ -254,7 +253,7 @@ class FamilyFit:
         return Dynamics(self.course.rho(z, t), rate)
 
     @cached_property
-    def sums(self) -> Sums:
+    def sums(self) -> RecordSums:
         """What the record says of hidden opinions and noise."""
         return sums_of(self.panel, self.dynamics)
 
@@ -396,10 +395,9 @@ class FamilyFit:
         if rate and not self.panel.public_start:
             # Opinions before the first row, which moved them once already.
             x = (x - rate * first) / (1 - rate)
-        return Model(
-            self.panel.network,
+        return replace(
+            self.panel.model,
             hidden=x,
-            stubbornness=self.panel.stubbornness,
             pressure=self.course.schedule(self.reported.z[: len(self.course.names)]),
             noise=Gaussian(self.noise_std),
             start=first if self.panel.public_start else "hidden",
@@ -494,9 +492,8 @@ def given_dynamics(panel: Panel, model: Model) -> Dynamics:
     """Return ρ and η of a model at the scored rows."""
     t = panel.steps[1:]
     rho = np.asarray(model.pressure(t), dtype=np.float64).reshape(-1)
-    if model.adaptation is None:
-        return Dynamics(rho)
-    return Dynamics(rho, np.array([model.adaptation.at(int(step), panel.n) for step in t]))
+    rates = [model.update(int(step)).adaptation_rate for step in t]
+    return Dynamics(rho, None if rates[0] is None else np.array(rates))
 
 
 def fit_given(panel: Panel, name: str, model: Model) -> FamilyFit:
@@ -506,8 +503,7 @@ def fit_given(panel: Panel, name: str, model: Model) -> FamilyFit:
         rule = "a rival must be a Model of these agents, all of whom update, with white Gaussian noise of one size"
         remedy = "compare other models by the log-likelihoods of diagnose_fit"
         raise InvalidInputError(message(rule, got=repr(model)[:120], remedy=remedy))
-    network = model.network if model.temporal_network is None else model.temporal_network
-    own = replace(panel, network=network, stubbornness=model.s)
+    own = replace(panel, model=model)
     draft = FamilyFit(name, own, _none(), Criterion(own), False, np.zeros(0), 0.0, common_parameters(panel), model)
     return replace(draft, log_likelihood=draft.likelihood(draft.z))
 
@@ -547,8 +543,8 @@ class AverageFit:
         """The fitted model: hidden opinions are the last answers, and stubbornness is the degree."""
         # ρ/(1 + ρ) = b, and the noise is shown in proportion to 1 − b.
         pressure = self.weight / (1 - self.weight)
-        return Model(
-            self.panel.network,
+        return replace(
+            self.panel.model,
             hidden=self.panel.filled[0],
             stubbornness=_degree_stubbornness(self.panel),
             pressure=Constant(pressure),
@@ -598,7 +594,7 @@ def fit_average(panel: Panel, *, alone: bool) -> AverageFit:
 
 def _gap_average(panel: Panel, weight: float) -> tuple[float, float]:
     """Return the log-likelihood of DeGroot's model on a record with gaps, and its variance."""
-    own = replace(panel, stubbornness=_degree_stubbornness(panel))
+    own = replace(panel, model=replace(panel.model, stubbornness=_degree_stubbornness(panel)))
     rho = np.full(panel.length, weight / (1 - weight))
     # After the first step, whatever was hidden is replaced by the answer, and the first step starts from the first row.
     sums = sums_of(own, Dynamics(rho, np.ones((panel.length, panel.n))))
@@ -648,7 +644,6 @@ class AutoregressionFit:
 
 
 Fitted: TypeAlias = FamilyFit | AverageFit | AutoregressionFit
-ALONE: tuple[str, ...] = ("none", "none" + ADAPTING, "walk", "var")
 
 
 def rival_names(panel: Panel) -> tuple[str, ...]:
@@ -686,8 +681,3 @@ def weights_of(fits: Mapping[str, Fitted]) -> dict[str, float]:
     criteria = np.array([one.bic for one in fits.values()])
     weights = np.exp(-0.5 * (criteria - criteria.min()))
     return dict(zip(fits, (weights / weights.sum()).tolist(), strict=True))
-
-
-def empty_network(labels: Sequence[object]) -> Network:
-    """Return a network without edges, on which nobody has neighbours."""
-    return Network(np.zeros((len(labels), len(labels))), labels=list(labels))

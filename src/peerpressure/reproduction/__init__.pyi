@@ -25,7 +25,7 @@ from ._regression import (
     two_agents_recovery as two_agents_recovery,
 )
 from ._sweep import (
-    Comparison as Comparison,
+    SweepComparison as SweepComparison,
     SweepResult as SweepResult,
     size_effect as size_effect,
     sweep_ba as sweep_ba,

@@ -39,7 +39,7 @@ from peerpressure.reproduction._convergence import (
     tuning,
 )
 from peerpressure.reproduction._regression import residuals, two_agents_recovery
-from peerpressure.reproduction._sweep import Comparison, shared_graph_sweep, size_effect, sweep_ba
+from peerpressure.reproduction._sweep import SweepComparison, shared_graph_sweep, size_effect, sweep_ba
 from peerpressure.reproduction._temporal import temporal_networks
 from peerpressure.reproduction.claims import Evidence, audit, protection, verdicts, with_fast_pressure
 from peerpressure.reproduction.design import SEED, scale_free_model
@@ -157,18 +157,20 @@ def _agreement(seed: int, steps: int, progress: Progress) -> Tables:
     return tables | biased_consensus(model, seed=seed)
 
 
-def _sweeps(seed: int, replications: int, sizes: Sequence[int], folder: Path | None, workers: int | None) -> Comparison:
+def _sweeps(
+    seed: int, replications: int, sizes: Sequence[int], folder: Path | None, workers: int | None
+) -> SweepComparison:
     """Return the sweeps over both graph families, each in its own folder."""
     two, one = (
         # ``folder and`` passes None on; separate folders, because a folder stores the plan of one sweep.
         sweep_ba(seed, replications, edges=edges, sizes=sizes, folder=folder and folder / f"ba{edges}", workers=workers)
         for edges in printed.SWEEP_EDGES
     )
-    return Comparison(two, one)
+    return SweepComparison(two, one)
 
 
 def _recovery(
-    seed: int, steps: int, tables: Tables, sweeps: Comparison, effect: pd.DataFrame, progress: Progress
+    seed: int, steps: int, tables: Tables, sweeps: SweepComparison, effect: pd.DataFrame, progress: Progress
 ) -> tuple[Evidence, Tables, BeyondResult]:
     """Return the results on recovery, as evidence for the audit and as tables."""
     progress("regression on two agents, and on a hundred")
@@ -285,7 +287,7 @@ def small_evidence(seed: int) -> Evidence:
         protection=protection(hundred.law.model),
         partial=partial_observers(both["scale_free"], [0.5], seed=seed),
         residuals=hundred,
-        sweeps=Comparison(two, one),
+        sweeps=SweepComparison(two, one),
         sizes=size_effect(seed, sizes=SEED_SIZES),
         noise=noise_levels(seed, 2, steps=SEED_STEPS, levels=SEED_NOISES),
     )

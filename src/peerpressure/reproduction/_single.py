@@ -35,7 +35,7 @@ from peerpressure.reproduction._convergence import (
     tuning,
 )
 from peerpressure.reproduction._regression import residuals, two_agents_recovery
-from peerpressure.reproduction._sweep import Comparison, size_effect, sweep_ba
+from peerpressure.reproduction._sweep import SweepComparison, size_effect, sweep_ba
 from peerpressure.reproduction._temporal import temporal_networks
 from peerpressure.reproduction.design import AGENTS, NOISE, scale_free_model
 
@@ -95,7 +95,7 @@ def _residuals(
 
 def _sweep(seed: int, *, steps: int = printed.STEPS, replications: int = printed.SWEEP_REPLICATIONS) -> Tables:
     two, one = (sweep_ba(seed, replications, edges=edges, steps=steps) for edges in printed.SWEEP_EDGES)
-    return Comparison(two, one).tables()
+    return SweepComparison(two, one).tables()
 
 
 def _sizes(seed: int, *, steps: int = printed.STEPS) -> Tables:

@@ -195,7 +195,7 @@ def sweep_ba(
     See Also
     --------
     size_effect : The exact effect of graph size, without sampling noise.
-    Comparison : Two sweeps beside the printed regressions.
+    SweepComparison : Two sweeps beside the printed regressions.
 
     Examples
     --------
@@ -499,7 +499,7 @@ def error_ratio(cells: pd.DataFrame, regressor: str) -> float:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class SweepComparison:
     """Sweeps on graphs with two edges per round and with one, side by side."""
 
     two: SweepResult

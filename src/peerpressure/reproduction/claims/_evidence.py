@@ -18,7 +18,7 @@ from peerpressure.schedules import StretchedExponential
 if TYPE_CHECKING:
     from peerpressure.reproduction._convergence import NoiseLevelsResult
     from peerpressure.reproduction._regression import ResidualsResult, TwoAgentsResult
-    from peerpressure.reproduction._sweep import Comparison
+    from peerpressure.reproduction._sweep import SweepComparison
 
 
 # Two decades, from which an exponent can be estimated, around the printed 100 steps.
@@ -45,7 +45,7 @@ class Evidence:
     protection: pd.DataFrame
     partial: pd.DataFrame
     residuals: ResidualsResult
-    sweeps: Comparison
+    sweeps: SweepComparison
     sizes: pd.DataFrame
     noise: NoiseLevelsResult
     # A field, so that a test can present other printed numbers and check that the verdict changes.
