@@ -15,7 +15,9 @@ import numpy as np
 import pytest
 
 import peerpressure as pp
+from peerpressure.errors import InvalidInputError
 from peerpressure.files import replacing
+from peerpressure.trajectory import State, replicate_numbers
 from tests import general_networks
 from tests.builders import NOISES, SCHEDULES, random_model
 
@@ -193,3 +195,19 @@ def test_distances_are_to_the_limits_of_the_agents(kind: str) -> None:
     near = np.abs(limits[members][:, None] - model.class_values)
     assert near.min(axis=1).max() < 0.02
     assert near.min(axis=0).max() < 0.02
+
+
+@pytest.mark.parametrize("values", [[], [[0]], [-1], [2**32], [0, 0], [2, 1, 2], [0.5], ["a"], [[1], [2, 3]]], ids=str)
+def test_numbers_of_replicates_are_distinct_and_from_0_on(values: Any) -> None:
+    with pytest.raises(InvalidInputError, match="replicates must be a count, or distinct numbers from 0 on"):
+        replicate_numbers(values)
+    assert replicate_numbers([3, 1, 2**32 - 1]).tolist() == [3, 1, 2**32 - 1]
+
+
+@pytest.mark.parametrize("public", [[], ["a"], 1.0, [[[1.0]]], [1j], [[1.0], [2.0, 3.0]]], ids=str)
+def test_opinions_of_a_state_are_numbers_of_its_shape(public: Any) -> None:
+    with pytest.raises(InvalidInputError, match="public opinions of a state must be real numbers of shape"):
+        State(1, public)
+    with pytest.raises(InvalidInputError, match=r"hidden opinions .* of shape \(2,\), that of the public ones"):
+        State(1, np.zeros(2), hidden=public)
+    assert State(1, np.array([0, 1])).public.dtype == np.float64
