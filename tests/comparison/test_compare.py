@@ -220,6 +220,18 @@ def test_a_public_start_is_step_zero() -> None:
     assert any("Step 0 was not used" in note for note in hidden.notes)
 
 
+def test_answers_on_a_scale_are_said_to_be_taken_as_exact() -> None:
+    network = graph(12)
+    rows = 1 + 4 * record(network, 30, 1, lambda t: 0.5)
+    rivals = ["none", "constant"]
+    note = pp.compare(np.clip(np.rint(rows), 1, 5), network, rivals).notes[0]
+    assert note.startswith("All outputs lie on a grid of spacing 1 and are taken as exact")
+    assert "Observation(scale=(first, last))" in note
+    assert pp.compare(rows, network, rivals).notes == ()
+    # Digits that do no harm are no news.
+    assert pp.compare(np.round(rows, 2), network, rivals).notes == ()
+
+
 def test_without_a_network_only_rivals_without_neighbours_are_compared() -> None:
     frame = pd.DataFrame(walk(6, 30, 1), columns=list("abcdef")).assign(time=np.arange(1, 31))
     found = pp.compare(frame, None)

@@ -132,7 +132,7 @@ def compare(
     with cancellable(should_stop):
         panel, notes = panel_of(data, graph, stubbornness, public_start=start == "public", step=step, origin=origin)
         fits, left_out = _fitted(panel, rivals)
-    return Comparison(panel, fits, graph is not None, (*notes, *left_out))
+    return Comparison(panel, fits, graph is not None, (*panel.remarks, *notes, *left_out))
 
 
 def _check_start(start: object) -> None:

@@ -6,7 +6,8 @@ never lie on a grid, so a grid is evidence of rounding that was not declared. Wi
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,26 +42,35 @@ def spacing_of(data: Outputs, agents: NDArray[np.bool_] | None = None, *, repeat
     """
     columns = np.arange(data.seen.agents.size) if agents is None else np.flatnonzero(agents[data.seen.agents])
     own = data.values.shape[0] - data.copies
-    first = np.empty(0)
-    for row in range(data.values.shape[1]):
-        first = np.append(first, _finite(data, own, row, columns))
+    return _spacing(lambda row: data.values[:own, row][:, columns], data.values, repeats=repeats)
+
+
+def spacing_of_rows(rows: Array) -> float | None:
+    """Return the spacing of a grid on which a table of answers, (T, n), lies, as `spacing_of` does."""
+    return _spacing(lambda row: rows[row], rows[None], repeats=True)
+
+
+def _spacing(values_at: Callable[[int], NDArray[Any]], values: NDArray[Any], *, repeats: bool) -> float | None:
+    """Return the spacing of the values at all steps, which are read one step at a time, since they may be many."""
+
+    def finite(row: int) -> Array:
+        there = np.asarray(values_at(row), dtype=np.float64)
+        return there[np.isfinite(there)]
+
+    rows, first = range(values.shape[1]), np.empty(0)
+    for row in rows:
+        first = np.append(first, finite(row))
         if first.size >= _FIRST:
             break
     if first.size < _FEW:
         return None
-    least = _COARSER * float(np.finfo(data.values.dtype).eps) * float(np.abs(first).max())
+    least = _COARSER * float(np.finfo(values.dtype).eps) * float(np.abs(first).max())
     spacing = next((10.0**-k for k in range(_DECIMALS + 1) if 10.0**-k > least and _is_decimal(first, k, least)), None)
     wider = _repeated(first, least) if repeats else None
     if spacing is None or (wider is not None and wider > spacing):
         return wider
     decimals = round(-np.log10(spacing))
-    rows = range(data.values.shape[1])
-    return spacing if all(_is_decimal(_finite(data, own, row, columns), decimals, least) for row in rows) else None
-
-
-def _finite(data: Outputs, own: int, row: int, columns: NDArray[np.int64]) -> Array:
-    values = np.asarray(data.values[:own, row][:, columns], dtype=np.float64)
-    return values[np.isfinite(values)]
+    return spacing if all(_is_decimal(finite(row), decimals, least) for row in rows) else None
 
 
 def _is_decimal(values: Array, decimals: int, least: float) -> bool:
@@ -140,6 +150,15 @@ def inference_note(spacing: float) -> str:
     return (
         f"{_grid(spacing)}, fewer digits than the model computes, and are taken as exact: weights and intervals may be "
         f"wrong; where the network is known, fit and recover take {_declared(spacing)}"
+    )
+
+
+def comparison_note(spacing: float) -> str:
+    """Return the remark of a comparison of models that take answers on a grid as exact."""
+    return (
+        f"A{_grid(spacing)[1:]} and are taken as exact, which makes peer pressure look weaker than it is: weights and "
+        "intervals may be wrong. recovery.fit takes them as they are, with Observation(scale=(first, last)), "
+        f"{_declared(spacing)} or measurement_noise among the unknowns."
     )
 
 

@@ -323,9 +323,11 @@ def fit(
         Names among "std" (of noise; proportions between agents are those of the model), "agent_std" (of every agent's
         noise), "stubbornness" (of every agent), "slope" (of Linear) or "exponent" (of Power peer pressure), "pressure"
         (constant on pieces of time, of any course), "adaptation" (a constant rate; weights of agents are those of the
-        model) and "autocorrelation" (of AR(1) noise).
+        model), "autocorrelation" (of AR(1) noise) and "measurement_noise" (the standard deviation of errors in what is
+        observed, to which nobody responds).
     observation : Observation, optional
-        Which agents are observed and when; by default all that is recorded from step 1 on.
+        Which agents are observed and when; by default all that is recorded from step 1 on. With ``rounding``, a
+        ``scale`` or unknown measurement noise, hidden opinions are integrated out as draws from a normal law.
     level : float, default 0.95
         Confidence level of the intervals.
     pieces : sequence of int, optional
@@ -344,7 +346,7 @@ def fit(
         If the noise is not Gaussian or is frozen, if the outputs cannot determine the unknowns, or if no replicate can
         be fitted.
     TooLargeError
-        If a replicate has more than 10⁷ outputs.
+        If a replicate has more than 10⁷ outputs, or 200 agents whose outputs have errors.
 
     See Also
     --------

@@ -13,6 +13,7 @@ from scipy import sparse
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
 from peerpressure.networks import Network
+from peerpressure.recovery._digits import comparison_note, spacing_of_rows, spoils
 from peerpressure.step import Array
 
 # Rows with which hidden opinions, noise and one parameter can be told apart: the given one and two more.
@@ -79,6 +80,17 @@ class Panel:
     def is_complete(self) -> bool:
         """Whether no answer is missing."""
         return bool(np.isfinite(self.rows).all())
+
+    @cached_property
+    def remarks(self) -> tuple[str, ...]:
+        """What a reader must know of the answers: that they lie on a grid which is coarse beside their noise."""
+        spacing, changes = spacing_of_rows(self.rows), np.diff(self.rows, axis=0)
+        changes = changes[np.isfinite(changes)]
+        # Changes have at least the noise of one answer, and twice its variance where answers are independent.
+        noise = np.sqrt(np.square(changes).mean() / 2) if changes.size else 0.0
+        if spacing is None or not noise or not spoils(spacing, np.array([noise])):
+            return ()
+        return (comparison_note(spacing),)
 
     @cached_property
     def first(self) -> Array:
