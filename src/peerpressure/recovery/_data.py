@@ -94,6 +94,22 @@ def observations_of(data: Record, model: System | Network | TemporalNetwork | No
     raise InvalidInputError(message("data must be " + FORMS, got=type(given).__name__, remedy="convert them first"))
 
 
+def single(run: Trajectory, row: int) -> Trajectory:
+    """Return one replicate of a run with states, by its position."""
+    assert run.states is not None, "states were recorded"
+    final = State(run.final.step, run.final.public[row : row + 1])
+    return replace(
+        run,
+        replicates=run.replicates[row : row + 1],
+        states=run.states[row : row + 1],
+        minimum=None,
+        maximum=None,
+        mean=None,
+        hidden=None if run.hidden is None or run.hidden.ndim == 3 else run.hidden,
+        final=final,
+    )
+
+
 def refuse_model(data: object) -> None:
     """Raise an error for a model or a network in the place of the data."""
     if is_system(data) or _network_of(data) is not None:
@@ -228,7 +244,7 @@ def _from_array(values: NDArray[Any], system: System) -> Trajectory:
         model=model,
         seed=-1,
         replicates=np.arange(states.shape[0]),
-        times=steps * system.step if system.is_continuous else steps,
+        times=steps * system.step,
         agents=np.arange(model.n),
         states=states,
         minimum=None,

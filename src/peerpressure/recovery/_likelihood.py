@@ -17,7 +17,7 @@ from peerpressure.model import Model, require_synchronous
 from peerpressure.noise import Gaussian, Noise, Rademacher, StudentT, Uniform
 from peerpressure.progress import ShouldStop, cancellable, check_cancelled
 from peerpressure.recovery._answer_fit import answer_problems, fit_answers, is_measured
-from peerpressure.recovery._data import refuse_model
+from peerpressure.recovery._data import observations_of, refuse_model, single
 from peerpressure.recovery._digits import HARMLESS, fit_note, spacing_of, spoils
 from peerpressure.recovery._estimate import Estimate, estimate_from
 from peerpressure.recovery._innovations import ObservedSteps, innovations, observed_steps, own_series
@@ -26,7 +26,17 @@ from peerpressure.recovery._kalman import kalman
 from peerpressure.recovery._observation import Observation, Outputs, outputs_of
 from peerpressure.recovery._prior import Prior, update
 from peerpressure.recovery._profile_intervals import Found, fit_replicate
-from peerpressure.recovery._unknowns import LikelihoodFit, UnknownParameter, Unknowns, adaptation_of, notes_on, unknowns
+from peerpressure.recovery._series import conditional_tests
+from peerpressure.recovery._unknowns import (
+    PRESSURES,
+    LikelihoodFit,
+    UnknownParameter,
+    Unknowns,
+    adaptation_of,
+    doubling_pieces,
+    notes_on,
+    unknowns,
+)
 from peerpressure.recovery.limits import FIT_NUMBERS
 from peerpressure.resources import few_threads
 from peerpressure.schedules import Constant
@@ -321,10 +331,10 @@ def fit(
         The model; the values of unknown parameters in it are not used.
     unknown : sequence of str
         Names among "std" (of noise; proportions between agents are those of the model), "agent_std" (of every agent's
-        noise), "stubbornness" (of every agent), "slope" (of Linear) or "exponent" (of Power peer pressure), "pressure"
-        (constant on pieces of time, of any course), "adaptation" (a constant rate; weights of agents are those of the
-        model), "autocorrelation" (of AR(1) noise) and "measurement_noise" (the standard deviation of errors in what is
-        observed, to which nobody responds).
+        noise), "stubbornness" (of every agent), "constant" (peer pressure that is the same at all steps), "slope" (of
+        Linear) or "exponent" (of Power peer pressure), "pressure" (constant on pieces of time, of any course),
+        "adaptation" (a constant rate; weights of agents are those of the model), "autocorrelation" (of AR(1) noise) and
+        "measurement_noise" (the standard deviation of errors in what is observed, to which nobody responds).
     observation : Observation, optional
         Which agents are observed and when; by default all that is recorded from step 1 on. With ``rounding``, a
         ``scale`` or unknown measurement noise, hidden opinions are integrated out as draws from a normal law.
@@ -376,35 +386,102 @@ def fit(
     with cancellable(should_stop), few_threads(model.n):
         # The names are checked before the outputs are read.
         unknowns(model, unknown, np.zeros(0, dtype=np.int64))
-        outputs = outputs_of(data, model, observation)
-        what, replicates = _replicates(model, outputs, unknown, pieces, level)
-        found: list[Found | None] = []
-        reasons: list[str | None] = []
-        # Replicate by replicate: each has its own maximum, and one without must not lose the others.
-        for fitted in replicates:
-            try:
-                found.append(fitted())
-                reasons.append(None)
-            except (InvalidInputError, np.linalg.LinAlgError) as error:
-                found.append(None)
-                reasons.append(str(error))
-    if all(each is None for each in found):
+        parts = _parts(data, model, observation)
+        pieces = pieces or _common_pieces(parts, unknown)
+        fits = [_fit_part(model, part, unknown, pieces, level, alone=len(parts) == 1) for part in parts]
+    found = [each for part in fits for each in part.found]
+    reasons = tuple(reason for part in fits for reason in part.reasons)
+    fitted = next((part for part in fits if part.what is not None), None)
+    if fitted is None or fitted.what is None or all(each is None for each in found):
         raise InvalidInputError(reasons[0] or "nothing to fit")
-    return _gathered(what, outputs, found, tuple(reasons), level)
+    return _gathered(fitted.what, _stacked_outputs(parts), fitted.rows, found, reasons, level)
+
+
+class _FittedPart(NamedTuple):
+    """The fits of the replicates with the same gaps; without ``what`` none was possible."""
+
+    what: Unknowns | None
+    rows: Present | None
+    found: list[Found | None]
+    reasons: list[str | None]
+
+
+def _fit_part(
+    model: Model, data: Outputs, unknown: Sequence[str], pieces: Sequence[int] | None, level: float, *, alone: bool
+) -> _FittedPart:
+    """Return the fits of replicates that have the same gaps; of several parts, one without enough steps only fails."""
+    try:
+        what, rows, replicates = _replicates(model, data, unknown, pieces, level)
+    except InvalidInputError as error:
+        if alone:
+            raise
+        count = data.values.shape[0]
+        return _FittedPart(None, None, [None] * count, [str(error)] * count)
+    found: list[Found | None] = []
+    reasons: list[str | None] = []
+    # Replicate by replicate: each has its own maximum, and one without must not lose the others.
+    for fitted in replicates:
+        try:
+            found.append(fitted())
+            reasons.append(None)
+        except (InvalidInputError, np.linalg.LinAlgError) as error:
+            found.append(None)
+            reasons.append(str(error))
+    return _FittedPart(what, rows, found, reasons)
+
+
+def _parts(data: Data, model: Model, observation: Observation | None) -> list[Outputs]:
+    """Return what is observed, replicate by replicate where their gaps differ."""
+    if isinstance(data, Outputs):
+        return [outputs_of(data, model, observation)]
+    run = observations_of(data, model)
+    if run.states is None or not _gaps_differ(run.states):
+        return [outputs_of(run, model, observation)]
+    return [outputs_of(single(run, row), model, observation) for row in range(len(run.states))]
+
+
+def _gaps_differ(states: NDArray[Any]) -> bool:
+    # One step at a time, since states may fill the memory.
+    return len(states) > 1 and any(
+        bool((missing != missing[0]).any()) for missing in (np.isnan(states[:, t]) for t in range(states.shape[1]))
+    )
+
+
+def _common_pieces(parts: list[Outputs], unknown: Sequence[str]) -> Sequence[int] | None:
+    """Return the pieces of an unknown pressure that all parts share; None where one part decides for itself."""
+    if len(parts) == 1 or "pressure" not in unknown:
+        return None
+    times = np.unique(np.concatenate([part.seen.times for part in parts]))
+    return [int(t) for t in doubling_pieces(times[times > 0])]
+
+
+def _stacked_outputs(parts: list[Outputs]) -> Outputs:
+    """Return the outputs of all parts as one, with the gaps of the first."""
+    if len(parts) == 1:
+        return parts[0]
+    return replace(
+        parts[0],
+        known=np.concatenate([part.known for part in parts]),
+        replicates=np.concatenate([part.replicates for part in parts]),
+    )
 
 
 def _replicates(
     model: Model, data: Outputs, unknown: Sequence[str], pieces: Sequence[int] | None, level: float
-) -> tuple[Unknowns, list[Callable[[], Found]]]:
-    """Return the unknowns, and a function for each replicate that fits it."""
+) -> tuple[Unknowns, Present | None, list[Callable[[], Found]]]:
+    """Return the unknowns, the rows that are scored given all others, and a function for each replicate that fits it.
+
+    Answers that are measured are scored all, and have no such rows.
+    """
     require_synchronous(model, "the likelihood of unknown parameters", "recover x₀ with parameters that are known")
     if is_measured(data, unknown):
         problems = answer_problems(model, data, unknown, pieces)
         what = problems[0].unknown
         what = replace(what, names=tuple(name for name in what.names if name != "spread"))
-        return what, [partial(fit_answers, problem, level) for problem in problems]
+        return what, None, [partial(fit_answers, problem, level) for problem in problems]
     what, design, samples = _prepared(model, data, unknown, pieces)
-    return what, [partial(fit_replicate, ProfileLikelihood(what, design, sample), level) for sample in samples]
+    fits = [partial(fit_replicate, ProfileLikelihood(what, design, sample), level) for sample in samples]
+    return what, design.used, fits
 
 
 def _prepared(
@@ -432,7 +509,7 @@ def _prepared(
 
 def _neutral(model: Model, unknown: Sequence[str]) -> Model:
     """Return the model with harmless values for unknown parameters: only which steps are observed depends on it."""
-    if {"slope", "exponent", "pressure"} & set(unknown):
+    if set(PRESSURES) & set(unknown):
         model = replace(model, pressure=Constant(1.0))
     if "adaptation" in unknown:
         # So small that no step counts as one in which x₀ is forgotten.
@@ -477,7 +554,12 @@ def _settled(what: Unknowns, used: Present, known: Present, pull: Array) -> Pres
 
 
 def _gathered(
-    what: Unknowns, data: Outputs, found: list[Found | None], reasons: tuple[str | None, ...], level: float
+    what: Unknowns,
+    data: Outputs,
+    rows: Present | None,
+    found: list[Found | None],
+    reasons: tuple[str | None, ...],
+    level: float,
 ) -> LikelihoodFit:
     model, free = what.model, data.seen.free
     fitted = [each for each in found if each is not None]
@@ -507,7 +589,8 @@ def _gathered(
     together = f"found together with {', '.join(what.names)}" if what.names else ""
     note = "; ".join(filter(None, (together, *notes)))
     estimate = estimate_from(model, data, NAME, value, covariance, identified=identified, rank=rank, note=note)
-    return LikelihoodFit(estimate, parameters, hidden, heights, level, reasons, what.pieces, notes)
+    facts = (level, reasons, what.pieces, notes, data, rows, conditional_tests)
+    return LikelihoodFit(estimate, parameters, hidden, heights, *facts)
 
 
 class _Remark(NamedTuple):

@@ -29,32 +29,32 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 
-from peerpressure.errors import TooLargeError
+from peerpressure.errors import InvalidInputError, TooLargeError, message
 from peerpressure.model import Model
 from peerpressure.noise import Custom, Gaussian, Noise, NoNoise, Rademacher, Uniform
 from peerpressure.progress import ShouldStop, cancellable, check_cancelled
 from peerpressure.recovery._diagnostics import FitDiagnostics, Likelihood, Residuals
 from peerpressure.recovery._information_state import InformationState, RecursiveRows
-from peerpressure.recovery._innovations import observed_steps, own_series, start_row
+from peerpressure.recovery._innovations import start_row
 from peerpressure.recovery._kalman import run_filter
 from peerpressure.recovery._likelihood import likelihood
 from peerpressure.recovery._observation import Observation, Outputs, observed
 from peerpressure.recovery._regression import stacked
 from peerpressure.recovery._score_tests import is_quick, score_tests
+from peerpressure.recovery._series import Whitened, conditional_tests, noise_deviations, recursive, whitened
 from peerpressure.recovery._sparse_kalman import SparseStates, eliminate, sparse_estimate
 from peerpressure.recovery.least_squares import conjugate_gradients, innovation_std
 from peerpressure.recovery.limits import (
     CONTRADICTION,
     DENSE_LIMIT,
     FILTER_LIMIT,
-    INVERTED_DIGITS,
     LAW_NUMBERS,
     MIN_SIGNIFICANT,
     NEGLIGIBLE,
     PATH_BYTES,
     RESIDUAL_NUMBERS,
 )
-from peerpressure.statespace import System, initial_state, retained
+from peerpressure.statespace import System, discrete_model, initial_state, retained
 from peerpressure.step import Array
 
 if TYPE_CHECKING:
@@ -68,8 +68,6 @@ if TYPE_CHECKING:
 # are exactly independent and uniform.
 
 Function: TypeAlias = Callable[[Array], Array]
-# Rounding errors of a residual above this part of its noise would be tested instead of the noise.
-_LOST = 0.1
 # Points of the grid: the density of x₀ soon becomes narrow beside that of the noise, so that fewer are enough later.
 _POINTS, _LATER_POINTS, _LATER = 129, 33, 8
 # Probability left out on either side of the first grid, and of those that follow.
@@ -91,35 +89,15 @@ def has_density(model: Model) -> bool:
     return isinstance(noise, Uniform) or (hasattr(law, "logpdf") and bool(np.isinf(law.support()).all()))
 
 
-def noise_deviations(model: Model, data: Outputs) -> Array:
-    """Return σ_t of the steps up to the last, (T, n)."""
-    return model.noise.scale(np.arange(1, data.seen.last + 1))[:, None] * model.noise.deviations(model.n)
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Whitened:
-    """Whitened series b = a x₀ + e with unit noise e: b (replicates, T, n), a and ``present`` (T, n).
-
-    ``std`` (T, n) is what an output's standard deviation was given x₀ and the output before.
-    """
-
-    times: NDArray[np.int64]
-    values: Array
-    slope: Array
-    present: NDArray[np.bool_]
-    std: Array
-
-
 def series_residuals(model: Model, data: Outputs) -> Residuals | None:
     part = _first_steps(data)
     if part is None:
         return None
-    series, everyone = _whitened(model, part), np.arange(model.n)
+    series, everyone = whitened(model, part), np.arange(model.n)
     if not isinstance(model.noise, Gaussian):
         values = law_scores(series.values, series.slope, series.present, data.known, model.noise)
         return _with_law(model, data, Residuals(series.times, everyone, values))
-    values, information, mean = _recursive(series, data.known)
+    values, information, mean = recursive(series, data.known)
     from_hidden = initial_state(model).starts_from_hidden and data.seen.free.size == model.n
     # From a hidden start, step 1 contains the x₀ of neighbours: its residuals are found last, given all later steps.
     first = int(from_hidden)
@@ -178,85 +156,6 @@ def _first_steps(data: Outputs) -> Outputs | None:
 def first_outputs(data: Outputs, steps: int) -> Outputs:
     seen = replace(data.seen, times=data.seen.times[:steps])
     return replace(data, seen=seen, values=data.values[:, :steps], present=data.present[:steps])
-
-
-def _whitened(model: Model, data: Outputs) -> Whitened:
-    """Return the agents' own series with the correlation in time removed; gaps are bridged by φ to their length."""
-    seen, phi, n = observed_steps(model, data), model.noise.autocorrelation, model.n
-    r = own_series(model, seen)
-    sigma = model.noise.scale(seen.times)[:, None] * model.noise.deviations(n)
-    gains = np.array([model.update(int(t)).gain for t in seen.times]).reshape(sigma.shape)
-    lost = INVERTED_DIGITS * float(np.finfo(data.values.dtype).eps) * (1 + np.abs(seen.public).max(initial=0.0))
-    lost = np.divide(lost, gains, out=np.full(gains.shape, np.inf), where=gains > 0)
-    present = seen.present & (sigma > 0) & (lost <= _LOST * sigma)
-    sigma = np.where(present, sigma, 1.0)
-    b, a = r / sigma, np.where(present, seen.share, 0.0) / sigma
-    std = gains * sigma
-    if phi:
-        gaussian = isinstance(model.noise, Gaussian)
-        present, b, a, std = _unlinked(seen.times, phi, present, b, a, std, across_gaps=gaussian)
-    return Whitened(seen.times, b, a, present, std)
-
-
-def _unlinked(
-    times: NDArray[np.int64],
-    phi: float,
-    present: NDArray[np.bool_],
-    b: Array,
-    a: Array,
-    std: Array,
-    *,
-    across_gaps: bool,
-) -> tuple[NDArray[np.bool_], Array, Array, Array]:
-    """Return (v_t − link v_{t−1})/√(1 − link²) of series and slopes, with what is present and the standard deviations.
-
-    Draws add up across a gap and before the first step, and are normal only if each of them is.
-    """
-    present, new_b, new_a, std = present.copy(), b.copy(), a.copy(), std.copy()
-    last = np.full(present.shape[1], -1)
-    for row in range(times.size):
-        # A copy, as an output without a residual of its own still links the next one.
-        here = present[row].copy()
-        link = np.where(last >= 0, phi ** (times[row] - times[last]).astype(np.float64), 0.0)
-        fresh = innovation_std(link)
-        columns = np.arange(last.size)
-        new_b[:, row] = (b[:, row] - link * b[:, last, columns]) / fresh
-        new_a[row] = (a[row] - link * a[last, columns]) / fresh
-        std[row] *= fresh
-        if not across_gaps:
-            present[row] &= (last >= 0) & (times[row] - times[last] == 1)
-        last[here] = row
-    return present, new_b, new_a, std
-
-
-def _recursive(series: Whitened, known: Array) -> tuple[Array, Array, Array]:
-    """Return residuals (replicates, T, n), and information (n,) and estimate (replicates, n) of each x₀ in the end."""
-    replicates, n = known.shape
-    # The estimates are kept as differences from a first one: a large x₀ with small noise would cancel all digits.
-    given = ~np.isnan(known[0])
-    shift = np.where(given, np.nan_to_num(known), _first_estimate(series))
-    # Infinite information: no output moves an opinion that is known.
-    information, total = np.where(given, np.inf, 0.0), np.zeros((replicates, n))
-    out = np.full(series.values.shape, np.nan)
-    for row, here in enumerate(series.present):
-        check_cancelled()
-        a = series.slope[row]
-        b = series.values[:, row] - a * shift
-        sum_of = np.where(information > 0, information, 1.0)
-        predicted = np.where(given, 0.0, total / sum_of)
-        ready = here & (information > 0)
-        out[:, row] = np.where(ready, (b - a * predicted) / np.sqrt(1 + a**2 / sum_of), np.nan)
-        information = information + np.where(here, a**2, 0.0)
-        total += np.where(here, a * b, 0.0)
-    mean = np.where(given, 0.0, total / np.where(information > 0, information, 1.0))
-    return out, information, shift + mean
-
-
-def _first_estimate(series: Whitened) -> Array:
-    usable = series.present & (np.abs(series.slope) > NEGLIGIBLE)
-    first, columns = np.argmax(usable, axis=0), np.arange(usable.shape[1])
-    slope = np.where(usable[first, columns], series.slope[first, columns], 1.0)
-    return np.asarray(np.where(usable.any(axis=0), series.values[:, first, columns] / slope, 0.0))
 
 
 def _first_step(
@@ -664,6 +563,7 @@ def diagnose_fit(
     model: System,
     observation: Observation | None = None,
     *,
+    given_first: bool = False,
     should_stop: ShouldStop | None = None,
 ) -> FitDiagnostics:
     """Test whether a model made the outputs that are observed of a run, whatever x₀ is.
@@ -676,6 +576,11 @@ def diagnose_fit(
         The model under test; its hidden opinions are not used.
     observation : Observation, optional
         Which agents are observed and when; by default all that is recorded from step 1 on.
+    given_first : bool, default False
+        Whether to take the first output of each agent as given, and test the steps in which an agent is observed
+        together with all of its neighbours of the step before: the rows that `fit` scores. The likelihood then says
+        nothing about how the record began, which a model that starts from x₀ otherwise explains as well. Discrete time
+        and Gaussian noise only.
     should_stop : callable, optional
         Called at every step that is followed; the work is cancelled with `CancelledError` if it returns True.
 
@@ -707,7 +612,12 @@ def diagnose_fit(
     True
     """
     with cancellable(should_stop):
-        found = diagnostics_of(*observed(data, model, observation))
+        system, outputs = observed(data, model, observation)
+        law = discrete_model(system).noise if given_first else None
+        if law is not None and (not isinstance(law, Gaussian) or law.is_frozen):
+            rule, remedy = "a first row is given under fresh Gaussian noise", "leave out given_first"
+            raise InvalidInputError(message(rule, got=str(law), remedy=remedy))
+        found = (conditional_tests if given_first else diagnostics_of)(system, outputs)
         # At once, since the callback holds in this block only.
         found.p_value  # noqa: B018
         if is_quick(found.outputs):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import TYPE_CHECKING, NamedTuple, final
+from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +14,12 @@ from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.immutable import read_only
 from peerpressure.model import Model
-from peerpressure.noise import Gaussian
+from peerpressure.noise import AR1, Gaussian
+from peerpressure.recovery._diagnostics import FitDiagnostics
 from peerpressure.recovery._estimate import Estimate
+from peerpressure.recovery._observation import Outputs
 from peerpressure.recovery.limits import FIT_PIECES
-from peerpressure.schedules import Constant, Linear, Power
+from peerpressure.schedules import Constant, Linear, Power, Table
 from peerpressure.step import Array
 
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ UNKNOWNS = (
     "std",
     "agent_std",
     "stubbornness",
+    "constant",
     "slope",
     "exponent",
     "pressure",
@@ -35,9 +38,11 @@ UNKNOWNS = (
     "autocorrelation",
     "measurement_noise",
 )
+# Of which at most one can be unknown.
+PRESSURES = ("constant", "slope", "exponent", "pressure")
 # In their order in the vector of shared coordinates. "spread" is that of hidden opinions where these are random. "std"
 # is last, because it is often maximised in closed form.
-SHARED = ("slope", "exponent", "pressure", "adaptation", "autocorrelation", "measurement_noise", "spread", "std")
+SHARED = (*PRESSURES, "adaptation", "autocorrelation", "measurement_noise", "spread", "std")
 
 
 @final
@@ -93,6 +98,14 @@ class LikelihoodFit:
         First steps of the pieces on which an unknown "pressure" is constant.
     notes : tuple of str
         What a reader must know of the result: parameters that are not identified, and doubts about the outputs.
+    data : Outputs or None
+        The outputs.
+    rows : array of bool, (steps, agents), or None
+        The outputs that the likelihood scores: those of an agent who is observed together with all of its neighbours of
+        the step before. All others are given. None where all outputs are scored, seen through rounding or measurement
+        noise.
+    tests : callable or None
+        Function that tests a model on these rows.
     """
 
     estimate: Estimate
@@ -103,6 +116,137 @@ class LikelihoodFit:
     failures: tuple[str | None, ...] = ()
     pieces: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     notes: tuple[str, ...] = ()
+    data: Outputs | None = None
+    rows: NDArray[np.bool_] | None = None
+    tests: Callable[[Model, Outputs, NDArray[np.bool_]], FitDiagnostics] | None = None
+
+    @property
+    def number_of_parameters(self) -> int:
+        """How many numbers are fitted in a replicate: the unknown parameters, and each hidden opinion that is free.
+
+        Hidden opinions behind rounded or measured answers are random, and count as two, their mean and spread.
+        """
+        own = sum(1 if p.value.ndim == 1 else p.value.shape[1] for p in self.parameters.values())
+        return own + (2 if self.rows is None else self.estimate.rank - self._known)
+
+    @property
+    def number_of_outputs(self) -> int:
+        """How many outputs of a replicate the likelihood scores, given all others."""
+        if self.rows is not None:
+            return int(self.rows.sum())
+        return 0 if self.data is None else int(self.data.present.sum())
+
+    @property
+    def _known(self) -> int:
+        """How many hidden opinions are read off the start."""
+        return 0 if self.data is None else self.estimate.model.n - self.data.seen.free.size
+
+    @property
+    def aic(self) -> Array:
+        """Akaike's criterion 2k − 2 log L with k the number of parameters, (replicates,)."""
+        return 2 * self.number_of_parameters - 2 * self.log_likelihood
+
+    @property
+    def bic(self) -> Array:
+        """Schwarz's criterion k log N − 2 log L with N the number of outputs, (replicates,)."""
+        return self.number_of_parameters * float(np.log(max(self.number_of_outputs, 1))) - 2 * self.log_likelihood
+
+    @property
+    def value(self) -> dict[str, Array]:
+        """The estimates by name, hidden opinions included."""
+        return {name: p.value for name, p in self._all.items()}
+
+    @property
+    def std(self) -> dict[str, Array]:
+        """The standard errors by name, those of hidden opinions included."""
+        return {name: p.std for name, p in self._all.items()}
+
+    @property
+    def _all(self) -> dict[str, UnknownParameter]:
+        return {**self.parameters, "hidden": self.hidden}
+
+    def interval(self, level: float | None = None) -> dict[str, tuple[Array, Array]]:
+        """Return the ends of the intervals by name, those of hidden opinions included.
+
+        Parameters
+        ----------
+        level : float, optional
+            The level of the fit, which is the default.
+
+        Returns
+        -------
+        dict of str to tuple of arrays
+            Lower and upper ends.
+
+        Raises
+        ------
+        InvalidInputError
+            If the fit has another level: each end is a search of its own.
+        """
+        if level is not None and level != self.level:
+            rule = f"intervals of this fit have the level {self.level:g}"
+            raise InvalidInputError(message(rule, got=level, remedy=f"fit again with level={level}"))
+        return {name: (p.low, p.high) for name, p in self._all.items()}
+
+    @property
+    def model(self) -> Model:
+        """The model with the estimates of the first replicate, as ``model_of`` returns it."""
+        return self.model_of(0)
+
+    def model_of(self, replicate: int = 0) -> Model:
+        """Return the model with the estimates of one replicate, ready for runs, estimates and budgets.
+
+        Hidden opinions are left out where some agent has too few steps for one. A pressure in pieces becomes a table
+        that ends with the record.
+
+        Parameters
+        ----------
+        replicate : int, default 0
+            Position of the replicate.
+
+        Returns
+        -------
+        Model
+            The fitted model.
+
+        Raises
+        ------
+        InvalidInputError
+            If the replicate could not be fitted.
+        """
+        if not 0 <= replicate < len(self.failures) or self.failures[replicate] is not None:
+            rule = f"a fitted model is that of one of the {len(self.failures)} replicates, and one that could be fitted"
+            why = self.failures[replicate] if 0 <= replicate < len(self.failures) else "no such replicate"
+            raise InvalidInputError(message(rule, got=f"{replicate} ({why})", remedy="choose another"))
+        at = {name: p.value[replicate] for name, p in self.parameters.items()}
+        last = 0 if self.data is None else self.data.seen.last
+        hidden = self.hidden.value[replicate]
+        known = hidden if np.isfinite(hidden).all() else None
+        return replace(with_values(self.estimate.model, at, self.pieces, last), hidden=known)
+
+    @property
+    def diagnostics(self) -> FitDiagnostics | None:
+        """Tests of the fitted model of the first replicate on the rows that the fit scored, given all others.
+
+        Its log-likelihood is comparable with that of the fit: the same outputs at the estimates, which differ a little
+        from the maximum of the likelihood. None for outputs with rounding or measurement noise.
+        """
+        if self.tests is None or self.data is None or self.rows is None:
+            return None
+        first = replace(
+            self.data, values=self.data.values[:1], known=self.data.known[:1], replicates=self.data.replicates[:1]
+        )
+        return self.tests(self.model, first, self.rows)
+
+    def summary(self) -> str:
+        """Return the parameters with their intervals, the likelihood, and what a reader must know, line by line.
+
+        Returns
+        -------
+        str
+            The text that ``print`` shows.
+        """
+        return str(self)
 
     @property
     def identifiable(self) -> NDArray[np.bool_]:
@@ -138,7 +282,50 @@ class LikelihoodFit:
         return f"LikelihoodFit({', '.join(parts)})"
 
     def __str__(self) -> str:
-        return "\n".join([repr(self), *(f"  note  {note}" for note in self.notes)])
+        lines = [f"Fit of {', '.join(self.parameters) or 'hidden opinions'} to {self._size()}"]
+        lines += [f"  {_described(name, p)}" for name, p in self.parameters.items()]
+        several = " (means over replicates)" if self.log_likelihood.size > 1 else ""
+        numbers = (float(np.nanmean(part)) for part in (self.log_likelihood, self.aic, self.bic))
+        lines.append("  log-likelihood {:.6g}, AIC {:.6g}, BIC {:.6g}".format(*numbers) + several)
+        lines += [f"  note  {note}" for note in self.notes]
+        return "\n".join(lines)
+
+    def _size(self) -> str:
+        failed = sum(reason is not None for reason in self.failures)
+        count = f" in each of {len(self.failures)} replicates" * (len(self.failures) > 1)
+        lost = f", {failed} of which failed" * bool(failed)
+        return f"{self.number_of_outputs:,} outputs, {self.number_of_parameters:,} numbers{count}{lost}"
+
+
+def with_values(model: Model, values: Mapping[str, Any], pieces: NDArray[np.int64], last: int) -> Model:
+    """Return the model with values of its unknowns; a pressure in pieces is a table up to the last step."""
+    noise, changes = model.noise, dict[str, Any]()
+    for name in ("std", "agent_std"):
+        if name in values:
+            noise = replace(noise, std=_plain(values[name]))
+    if "autocorrelation" in values:
+        noise = replace(noise, temporal=AR1(float(values["autocorrelation"])))
+    if "constant" in values:
+        changes["pressure"] = Constant(float(values["constant"]))
+    if "slope" in values:
+        assert isinstance(model.pressure, Linear)
+        changes["pressure"] = replace(model.pressure, slope=float(values["slope"]))
+    if "exponent" in values:
+        assert isinstance(model.pressure, Power)
+        changes["pressure"] = replace(model.pressure, exponent=float(values["exponent"]))
+    if "pressure" in values:
+        piece = np.searchsorted(pieces, np.arange(1, last + 1), side="right") - 1
+        changes["pressure"] = Table(np.asarray(values["pressure"])[np.maximum(piece, 0)])
+    if "adaptation" in values:
+        weight = adaptation_of(model, 1.0).adaptation_weight
+        changes["adaptation"] = Adaptation(float(values["adaptation"]), weight)
+    if "stubbornness" in values:
+        changes["stubbornness"] = np.asarray(values["stubbornness"])
+    return replace(model, noise=noise, **changes)
+
+
+def _plain(value: Any) -> Any:
+    return float(value) if np.ndim(value) == 0 else np.asarray(value)
 
 
 def notes_on(parameters: Mapping[str, UnknownParameter], failures: Sequence[str | None]) -> tuple[str, ...]:
@@ -188,6 +375,7 @@ COORDINATES: Mapping[str, Coordinate] = {
     "std": _SCALE,
     "measurement_noise": _SCALE,
     "spread": _SCALE,
+    "constant": _POSITIVE,
     "slope": _POSITIVE,
     "pressure": _POSITIVE,
     # Beyond ±4, ρ_t vanishes or dominates after a few steps, and data cannot resolve the exponent.
@@ -262,6 +450,8 @@ class Unknowns:
     def _rho(self, values: Mapping[str, list[float]]) -> Array:
         t = self.times.astype(np.float64)[:, None]
         schedule = self.model.pressure
+        if "constant" in values:
+            return np.full(t.shape, values["constant"][0])
         if "slope" in values:
             assert isinstance(schedule, Linear)
             # A negative offset leaves ρ = 0 until the line is above 0, as the schedule itself does.
@@ -288,6 +478,7 @@ class Unknowns:
         # A quarter of a decade, or of an exponent, per step where this is the only unknown; coarser along with others.
         fine = 1 if len([name for name in names if name not in _SCALES]) == 1 else 3
         ranges: dict[str, Array] = {
+            "constant": np.log(10.0) * np.linspace(-4, 4, 33)[::fine],
             "slope": np.log(10.0) * np.linspace(-4, 4, 33)[::fine],
             "exponent": np.linspace(-4, 4, 33)[::fine],
             "adaptation": np.array([COORDINATES["adaptation"].to(v) for v in (0.003, 0.01, 0.03, 0.1, 0.3, 0.8)]),
@@ -328,14 +519,19 @@ def adaptation_of(model: Model, otherwise: float) -> Adaptation:
     return model.adaptation or Adaptation(otherwise)
 
 
+def doubling_pieces(times: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return first steps 1, 2, 4, … of the pieces that have observed steps."""
+    powers = 2 ** np.arange(int(np.log2(times[-1])) + 1)
+    # A piece without an observed step has no data.
+    return np.array([t for t in powers if ((times >= t) & (times < 2 * t)).any()], dtype=np.int64)
+
+
 def _pieces(times: NDArray[np.int64], pieces: Sequence[int] | None) -> NDArray[np.int64]:
     """Return the first steps of the pieces: given, or doubling, since schedules change ever more slowly."""
     if not times.size:
         return times
     if pieces is None:
-        powers = 2 ** np.arange(int(np.log2(times[-1])) + 1)
-        # A piece without an observed step has no data.
-        return np.array([t for t in powers if ((times >= t) & (times < 2 * t)).any()], dtype=np.int64)
+        return doubling_pieces(times)
     first = np.array(pieces, dtype=np.int64)
     ends = np.append(first[1:], times[-1] + 1)
     seen = [((times >= a) & (times < b)).any() for a, b in zip(first, ends, strict=True)]
@@ -371,8 +567,8 @@ def _check_kinds(model: Model, names: Sequence[str]) -> None:
     if "adaptation" in names and not isinstance(how.rate, Constant):
         rule = "an unknown adaptation is one constant rate"
         raise InvalidInputError(message(rule, got=str(how), remedy="use a constant rate in the model"))
-    if len({"slope", "exponent", "pressure"} & set(names)) > 1:
-        rule = "at most one of slope, exponent and pressure can be unknown"
+    if len(set(PRESSURES) & set(names)) > 1:
+        rule = f"at most one of {', '.join(PRESSURES)} can be unknown"
         raise InvalidInputError(message(rule, got=", ".join(names), remedy="'pressure' contains the others"))
 
 
@@ -380,7 +576,7 @@ def _check_scales(model: Model, names: set[str]) -> None:
     """Raise an error where a common factor of several unknowns changes nothing, or hardly anything."""
     # With an offset the factor is fixed by ρ_t − slope·t, and both can be identified.
     free_slope = "slope" in names and isinstance(model.pressure, Linear) and not model.pressure.offset
-    if "stubbornness" in names and (free_slope or "pressure" in names):
+    if "stubbornness" in names and (free_slope or names & {"pressure", "constant"}):
         rule = "stubbornness and the size of peer pressure cannot both be unknown: a common factor changes nothing"
         remedy = "fix the pressure, which sets the unit of stubbornness, or fix the stubbornness"
         raise InvalidInputError(message(rule, got="both", remedy=remedy))
