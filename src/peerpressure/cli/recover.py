@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias
@@ -38,7 +41,10 @@ def recover(
     origin: Annotated[str | None, typer.Option(help="Date of step 0; by default the first date is step 1.")] = None,
     method: Annotated[
         list[str] | None,
-        typer.Option(help="innovations, ols, wls and others, also several; those of [observe] if left out."),
+        typer.Option(
+            help="auto, innovations, kalman, ols and others, also several; if left out, those of [observe], or auto, "
+            "which takes the one that can read the table."
+        ),
     ] = None,
     target: Annotated[
         Target | None,
@@ -102,8 +108,10 @@ def recover(
                 continue
             look, prior = scenario.observation(), scenario.prior()
             # Options override [observe], which overrides the defaults.
-            methods, wanted = method or asked.methods, target or asked.target
-            found = [recover_opinions(run, system, name, look, prior, wanted) for name in methods]
+            chosen = asked.methods if "methods" in asked.model_fields_set else ["auto"]
+            methods, wanted = method or chosen, target or asked.target
+            with _naming_options():
+                found = [recover_opinions(run, system, name, look, prior, wanted) for name in methods]
             show_stage("testing the fit")
             # The fit is that of the model and not of a method, and so it is tested once.
             found = [replace(one, diagnostics=found[0].diagnostics) for one in found]
@@ -127,6 +135,16 @@ def recover(
         show(*answer.parts)
     if out is not None:
         show(f"written to {out}")
+
+
+@contextmanager
+def _naming_options() -> Iterator[None]:
+    """Let errors name options of the command in place of arguments in Python."""
+    try:
+        yield
+    except InvalidInputError as error:
+        words = re.sub(r"method='(\w+)'(, '(\w+)')?( or '(\w+)')?", r"--method \1", str(error))
+        raise type(error)(words) from error
 
 
 def _check_names(out: Path | None, figure: Path | None) -> None:

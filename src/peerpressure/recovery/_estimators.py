@@ -13,13 +13,14 @@ import numpy as np
 from scipy import sparse
 
 from peerpressure.errors import InvalidInputError, TooLargeError, did_you_mean, message
+from peerpressure.noise import Gaussian
 from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.recovery._data import refuse_model
 from peerpressure.recovery._digits import grid_note, spacing_of, undeclared_rounding
 from peerpressure.recovery._estimate import Covariance, Estimate, Target, known_estimate, with_rounding_error
 from peerpressure.recovery._innovations import adopted_part, check_complete, innovations, invert
 from peerpressure.recovery._kalman import kalman, last_step
-from peerpressure.recovery._likelihood import likelihood
+from peerpressure.recovery._likelihood import fit, likelihood
 from peerpressure.recovery._observation import Observation, Outputs, observed
 from peerpressure.recovery._prior import Prior
 from peerpressure.recovery._regression import gls, ols, snapshot, wls
@@ -27,7 +28,7 @@ from peerpressure.recovery._residuals import diagnostics_of
 from peerpressure.recovery.least_squares import SymmetricOperator
 from peerpressure.recovery.limits import PARTIAL_LIMIT, SHARE_TOLERANCE
 from peerpressure.resources import few_threads
-from peerpressure.statespace import System, checked_system, retained, transitions
+from peerpressure.statespace import System, checked_system, discrete_model, retained, transitions
 from peerpressure.statespace.systems import is_invertible
 from peerpressure.step import Array
 
@@ -89,6 +90,7 @@ METHODS: Mapping[str, Estimator] = {
     "snapshot": Estimator(snapshot, "Last step only", "Uses the public opinions of the last observed step alone."),
 }
 
+AUTO = "auto"
 CONTINUOUS = ("innovations", "kalman")
 UNUSED_START = "step 0 shows x₀ itself and is not used unless sees_start is true"
 COARSE_ROUNDING = "rounding exceeds the noise of outputs: errors are approximate"
@@ -99,7 +101,7 @@ REGRESSIONS = ("ols", "wls", "gls", "snapshot")
 def recover(
     data: Data,
     model: System,
-    method: str = "innovations",
+    method: str = AUTO,
     observation: Observation | None = None,
     prior: Prior | None = None,
     target: Target = "initial",
@@ -119,11 +121,13 @@ def recover(
         A run with recorded states, or observed outputs in any form that `recovery.observations_of` takes.
     model : Model or SDE
         The model that the observer assumes. Steps of an SDE are those of its grid.
-    method : str, default "innovations"
-        "innovations" inverts the update and averages, the best linear method for complete outputs; "kalman" gives the
-        best linear estimate from any outputs; "gls" does so in one dense model; "ols" and "wls" are regressions with
-        exact sandwich covariances; "likelihood" uses the law of the noise; "snapshot" uses only the last step. In
-        continuous time, "innovations" or "kalman".
+    method : str, default "auto"
+        "auto" takes "innovations" for complete outputs and "kalman" for all others, and ``Estimate.method`` says which.
+        Where the model has neither hidden opinions nor noise, it also estimates the size of Gaussian noise, and the
+        note says so. "innovations" inverts the update and averages, the best linear method for complete outputs;
+        "kalman" gives the best linear estimate from any outputs; "gls" does so in one dense model; "ols" and "wls" are
+        regressions with exact sandwich covariances; "likelihood" uses the law of the noise; "snapshot" uses only the
+        last step. In continuous time, "innovations" or "kalman".
     observation : Observation, optional
         Which agents are observed and when; by default all that is recorded from step 1 on. Where the record has
         y₀ = x₀, the note of the estimate says that it was left out.
@@ -178,6 +182,7 @@ def _recover(
     which = _checked_target(target)
     prior = None if prior is None else prior.in_order(model.network.labels)
     model, data = observed(data, model, observation)
+    method, model, why = (method, model, "") if method != AUTO else _automatic(model, data)
     # Where opinions are constant, the current ones are x₀, and every method estimates them.
     follows = which == "current" and model.layout.has_hidden
     if not data.seen.free.size and not follows:
@@ -193,9 +198,60 @@ def _recover(
     if method in REGRESSIONS and data.complete and not model.is_continuous and is_invertible(model.model):
         # A regression fits any outputs; inverting the update raises an error where the noise cannot have made them.
         invert(model.model, data)
-    note = "; ".join(filter(None, (found.note, *_remarks(model, data))))
+    note = "; ".join(filter(None, (why, found.note, *_remarks(model, data))))
     facts: dict[str, Any] = {"target": which, "note": note, "replicates": data.replicates}
     return replace(found, diagnostics=diagnostics_of(model, data), **facts)
+
+
+class _Choice(NamedTuple):
+    """A method that can read the outputs, the system that it assumes, and why, in words."""
+
+    method: str
+    system: System
+    why: str
+
+
+def _automatic(system: System, data: Outputs) -> _Choice:
+    """Return the best linear method for these outputs, and the noise where it is unknown."""
+    method = "innovations" if data.complete else "kalman"
+    why = "" if data.complete else f"kalman was chosen: {_what_is_missing(data)}"
+    model = system.model
+    if model.hidden is not None or not model.noise.is_zero or not data.seen.free.size:
+        return _Choice(method, system, why)
+    std = _noise_size(system, data)
+    words = f"noise of unknown size was estimated as Gaussian, standard deviation {std:.4g}"
+    return _Choice(method, _with_noise(system, std), "; ".join(filter(None, (why, words))))
+
+
+def _what_is_missing(data: Outputs) -> str:
+    seen = data.seen
+    if not seen.everyone:
+        return f"{seen.agents.size:,} of {seen.n:,} agents are observed"
+    if not seen.uninterrupted:
+        return "steps are missing"
+    return f"outputs are rounded to {seen.rounding:g}" if seen.rounding else "outputs are missing"
+
+
+def _with_noise(system: System, std: float) -> System:
+    return system.with_model(replace(system.model, noise=Gaussian(std)))
+
+
+def _noise_size(system: System, data: Outputs) -> float:
+    """Return the standard deviation of white Gaussian noise that the outputs show, by restricted likelihood.
+
+    Standardised residuals under unit noise are those of any size but for their scale. Rounding adds an error of a known
+    size, and the likelihood is maximised.
+    """
+    unit = _with_noise(system, 1.0)
+    if data.seen.noise_variance:
+        return float(fit(data, discrete_model(unit), ("std",)).parameters["std"].value.mean())
+    residuals = diagnostics_of(unit, data).residuals
+    squares = np.array([]) if residuals is None else np.square(residuals[np.isfinite(residuals)])
+    if not squares.size or not squares.any():
+        rule = "noise of unknown size is estimated from outputs that are left over once x₀ is determined"
+        remedy = "observe longer, or give the model its noise, for instance Gaussian(0.1)"
+        raise InvalidInputError(message(rule, got="none", remedy=remedy))
+    return float(np.sqrt(squares.mean()))
 
 
 def _remarks(system: System, data: Outputs) -> Iterator[str]:
@@ -227,8 +283,10 @@ def _contradictory_grid(system: System, data: Outputs) -> float | None:
 
 
 def _check_method(system: System, method: str) -> None:
+    if method == AUTO:
+        return
     if method not in METHODS:
-        rule = f"the method must be one of {', '.join(METHODS)}"
+        rule = f"the method must be one of {', '.join((AUTO, *METHODS))}"
         remedy = f"name one of these{did_you_mean(method, METHODS)}"
         raise InvalidInputError(message(rule, got=repr(method), remedy=remedy))
     if system.is_continuous and method not in CONTINUOUS:
