@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from peerpressure.errors import AdaptationError, ScheduleError, message
+from peerpressure.immutable import one_line
 from peerpressure.parameters import refuse_labels
 from peerpressure.schedules import Constant, Schedule, as_schedule, schedule_from_dict
 from peerpressure.step import Array
@@ -18,6 +19,7 @@ Weights: TypeAlias = float | Sequence[float] | NDArray[np.float64]
 
 
 @final
+@one_line
 @dataclass(frozen=True, eq=False, init=False)
 class Adaptation:
     """Adaptation of hidden opinions to public ones, x_{t+1} = x_t + η_t (y_t − x_t) from x_1 = x₀ on.

@@ -1,9 +1,13 @@
-"""Results that cannot be changed: the arrays of a frozen dataclass are read-only, and its tables are copies."""
+"""Results that cannot be changed, and say in one line what they are.
+
+The arrays of a frozen dataclass are read-only, and its tables are copies.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from enum import Enum
 from functools import cached_property, wraps
 from typing import Any, TypeVar
 
@@ -15,7 +19,8 @@ Result = TypeVar("Result")
 def read_only(result: type[Result]) -> type[Result]:
     """Make the arrays that a frozen dataclass holds, in fields and cached properties, read-only, without copies.
 
-    A table of pandas has no such flag, so every access to a field that is one gives a copy.
+    A table of pandas has no such flag, so every access to a field that is one gives a copy. Unless the class has a
+    ``repr`` of its own, it is the line of ``one_line``.
     """
     init: Callable[..., None] = result.__init__
 
@@ -31,6 +36,8 @@ def read_only(result: type[Result]) -> type[Result]:
     # By name, because mypy does not let the attributes of a class be replaced.
     for name, method in (("__init__", frozen_init), ("__setstate__", set_state)):
         setattr(result, name, method)
+    if _has_made_repr(result):
+        one_line(result)
     for member in vars(result).values():
         if isinstance(member, cached_property):
             member.func = _freezing(member.func)
@@ -38,6 +45,63 @@ def read_only(result: type[Result]) -> type[Result]:
         if str(field.type) in ("pd.DataFrame", "pandas.DataFrame"):
             setattr(result, field.name, _Table(field.name))
     return result
+
+
+# Characters of a line that says what a result is, and of one of its parts.
+LINE, PART = 120, 32
+# Numbers of an array that are named one by one.
+FEW = 3
+
+
+def one_line(result: type[Result]) -> type[Result]:
+    """Give a dataclass a ``repr`` of one line: short parts as they are, and the sizes of arrays and tables.
+
+    >>> @one_line
+    ... @dataclasses.dataclass
+    ... class Law:
+    ...     name: str
+    ...     mean: Any
+    ...     note: str | None = None
+    >>> Law("gaussian", np.zeros((34, 2)))
+    Law(name='gaussian', mean=34×2 numbers)
+    """
+
+    def told(self: Any) -> str:
+        parts = ((field, self.__dict__.get(field.name)) for field in dataclasses.fields(self) if field.repr)
+        # What was not given or computed is left out.
+        text = ", ".join(f"{field.name}={_brief(value)}" for field, value in parts if value is not None)
+        line = f"{type(self).__name__}({text})"
+        return line if len(line) <= LINE else f"{line[: LINE - 2]}…)"
+
+    # By name, because mypy does not let the attributes of a class be replaced.
+    setattr(result, "__repr__", told)  # noqa: B010
+    return result
+
+
+def _has_made_repr(result: type) -> bool:
+    """Whether ``repr`` is what ``dataclass`` makes, which wraps it against recursion, or what every object has."""
+    return "__repr__" not in vars(result) or hasattr(vars(result)["__repr__"], "__wrapped__")
+
+
+def _number(value: float) -> str:
+    """Return a number with all of its digits if they are few, else six."""
+    return text if len(text := repr(float(value))) <= 8 else f"{value:.6g}"
+
+
+def _brief(value: Any) -> str:
+    """Return a part in a few characters."""
+    sizes = {np.ndarray: lambda a: f"{'×'.join(map(str, a.shape))} numbers"}
+    sizes |= {Enum: lambda e: e.name, float: _number, str | int: repr}
+    if isinstance(value, np.ndarray | list | tuple) and np.ndim(value) == 1 and len(value) <= FEW:
+        return f"[{', '.join(map(_brief, np.asarray(value, object).tolist()))}]"
+    if dataclasses.is_dataclass(value):
+        return text if len(text := repr(value)) <= PART else f"{type(value).__name__}(…)"
+    if hasattr(value, "columns"):
+        return f"table of {len(value):,} rows"
+    known = (size(value) for kind, size in sizes.items() if isinstance(value, kind))
+    entries = f"{len(value):,} entries" if isinstance(value, Collection) else f"<{type(value).__name__}>"
+    text = next(known, entries)
+    return text if len(text) <= PART else f"{text[:PART]}…"
 
 
 def frozen(value: Any) -> Any:

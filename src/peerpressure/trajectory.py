@@ -14,6 +14,7 @@ from peerpressure.errors import InvalidInputError, message
 from peerpressure.files import naming
 from peerpressure.immutable import read_only
 from peerpressure.model import Model
+from peerpressure.rendering import html_table
 from peerpressure.version import __version__
 
 if TYPE_CHECKING:
@@ -530,6 +531,18 @@ class Trajectory:
             f"kept: {', '.join([what[name] for name in kept] + ['final state'])}"
             f"{'' if self.equation is None else '; ' + self.equation})"
         )
+
+    def _repr_html_(self) -> str:
+        final = self.final.public
+        rows = [
+            ("replicates", f"{self.replicates.size:,}, seed {self.seed}"),
+            ("agents", f"{self.model.n:,}"),
+            ("time", f"{self.times[0]:g} to {self.times[-1]:g}, {self.times.size:,} recorded"),
+            ("mean of final public opinions", f"{np.nanmean(final):.4g}"),
+            ("spread, max − min, over replicates", f"{np.nanmean(np.ptp(final, axis=1)):.3g}"),
+        ]
+        equation = [] if self.equation is None else [("equation", self.equation)]
+        return f"<div>{html_table([*rows, *equation], 'Trajectory')}</div>"
 
 
 def _coordinate(labels: list[Any]) -> list[Any]:

@@ -52,7 +52,7 @@ def test_a_start_made_of_hidden_opinions_is_not_public(ask: Callable[..., Any], 
         ask(leaking)
     assert pp.simulate(leaking, 3).final.step == 3
     # Nothing but the start is at fault.
-    assert repr(ask(replace(model, start=np.full(N, 0.5))))
+    assert str(ask(replace(model, start=np.full(N, 0.5))))
 
 
 @pytest.mark.parametrize("start", [[0.3, 0.9], [0.4, 1.0], [0.6, 1.8]], ids=["equal", "shifted", "scaled"])
@@ -76,7 +76,7 @@ def test_other_starts_are_public_where_they_are_declared(hidden: list[float], st
     model = pp.Model(network, hidden, noise=pp.Gaussian(1.0), start=start)
     told = budget(model, T, public_start=True)
     assert told.information == pytest.approx(T)
-    assert "declared to be public" in repr(told)
+    assert "declared to be public" in str(told)
 
 
 FUNCTIONS: dict[str, Callable[[Any, pp.Model], Any]] = {
@@ -96,12 +96,12 @@ def test_a_start_that_differs_between_agents_has_to_be_declared_public(
     started = replace(model, start=function(model.x0, model))
     with pytest.raises(InvalidInputError, match="not declared to be public; pass public_start=True"):
         ask(started)
-    assert repr(ask(started, public_start=True))
+    assert str(ask(started, public_start=True))
 
 
 @pytest.mark.parametrize("ask", QUESTIONS.values(), ids=QUESTIONS)
 def test_one_number_is_a_declaration(ask: Callable[..., Any]) -> None:
-    assert repr(ask(random_model(N, noise=pp.Gaussian(5.0), start=0.25)))
+    assert str(ask(random_model(N, noise=pp.Gaussian(5.0), start=0.25)))
 
 
 @pytest.mark.parametrize("start", DEPENDENT.values(), ids=DEPENDENT)
@@ -113,7 +113,7 @@ def test_no_declaration_covers_a_start_that_is_the_opinions(start: Callable[[Any
 
 def test_a_hidden_start_is_no_assumption() -> None:
     told = budget(random_model(N, noise=pp.Gaussian(5.0)), T)
-    assert "declared" not in repr(told)
+    assert "declared" not in str(told)
     assert not any("start" in sentence for sentence in told.definition.warnings)
 
 
@@ -129,13 +129,13 @@ def on_topics(count: int = 3) -> pp.Model:
 
 @pytest.mark.parametrize("ask", list(QUESTIONS)[:1] + list(QUESTIONS)[2:])
 def test_every_account_says_what_it_does_not_cover(ask: str) -> None:
-    words = " ".join(repr(QUESTIONS[ask](random_model(N, noise=pp.Gaussian(5.0), start=np.zeros(N)))).split())
+    words = " ".join(str(QUESTIONS[ask](random_model(N, noise=pp.Gaussian(5.0), start=np.zeros(N)))).split())
     assert all(words.count(limit) == 1 for limit in LIMITS)
 
 
 def test_with_topics_an_account_is_of_a_person() -> None:
     told = budget(on_topics(), T)
-    words = " ".join(repr(told).split())
+    words = " ".join(str(told).split())
     assert (
         "The hidden opinions of one agent on all 3 topics change each" in told.definition.terms["neighbouring inputs"]
     )
@@ -143,7 +143,7 @@ def test_with_topics_an_account_is_of_a_person() -> None:
     assert f"for agent 0 with 3 topics, the most exposed of {N} persons" in words
     assert list(told.table.index) == list(range(N))
     one = budget(on_topics(), T, unit="topic")
-    words = " ".join(repr(one).split())
+    words = " ".join(str(one).split())
     assert "The hidden opinion of one agent on one topic changes" in one.definition.terms["neighbouring inputs"]
     assert "The privacy unit is one topic of a person." in one.definition.terms["person"]
     assert "all 3 topics has up to 3 times" in words
@@ -152,7 +152,7 @@ def test_with_topics_an_account_is_of_a_person() -> None:
     assert told.mu == pytest.approx(math.sqrt(3) * one.mu)
     plain = budget(random_model(N, noise=pp.Gaussian(5.0)), T)
     assert "topic" not in plain.definition.terms["neighbouring inputs"]
-    assert f"the most exposed of {N}:" in repr(plain)
+    assert f"the most exposed of {N}:" in str(plain)
 
 
 def test_a_unit_is_a_person_or_a_topic() -> None:
@@ -304,7 +304,7 @@ def test_a_budget_says_what_it_assumes() -> None:
     assert "not observed" in terms["start"]
     (warning,) = told.definition.warnings
     assert "range over 100" in warning
-    words = " ".join(repr(told).split())
+    words = " ".join(str(told).split())
     assert all(sentence in words for sentence in [*terms.values(), warning])
     assert not budget(model, 12, sensitivity=100.0).definition.warnings
     assert "steps 0 to 12" in budget(model, 12, sees_start=True).definition.terms["observer"]

@@ -32,8 +32,8 @@ def test_every_noise_has_a_budget_that_prints(noise: pp.noise.Noise, start: obje
     assert len(told.table) == N
     assert (told.table["information"] >= told.table["own_information"] * (1 - 1e-12)).all()
     assert math.isnan(told.epsilon) == isinstance(noise, pp.noise.Custom)
-    assert told.promise.split()[0] in repr(told)
-    assert "4 steps" in repr(told)
+    assert told.promise.split()[0] in str(told)
+    assert "4 steps" in str(told)
 
 
 def test_every_law_has_a_promise() -> None:
@@ -157,14 +157,14 @@ def test_custom_noise_gets_information_and_no_promise() -> None:
     assert told.information == pytest.approx(8 * math.pi**2 / 9 / 4, rel=1e-3)
     assert math.isnan(told.epsilon)
     assert math.isnan(told.mu)
-    assert "Nothing is promised" in repr(told)
+    assert "Nothing is promised" in str(told)
 
 
 def test_labels_name_the_rows() -> None:
     network = pp.Network.from_edges([("ann", "bob"), ("bob", "cat")])
     told = budget(pp.Model(network, [1.0, 2.0, 3.0], noise=pp.Gaussian(1.0)), 3)
     assert list(told.table.index) == ["ann", "bob", "cat"]
-    assert "agent bob" in repr(told)
+    assert "agent bob" in str(told)
 
 
 def test_a_law_without_a_promise_is_refused() -> None:

@@ -57,14 +57,14 @@ def test_a_silent_model_gets_white_gaussian_noise() -> None:
     assert found.std == pytest.approx(10.0)
     assert isinstance(found.model.noise, pp.Gaussian)
     assert found.rms_error == mode_error(found.model, 25)
-    assert repr(found).startswith("noise of standard deviation 10 leaves the consensus mode")
+    assert str(found).startswith("noise of standard deviation 10 leaves the consensus mode")
 
 
 def test_a_mask_costs_the_same_at_every_horizon() -> None:
     model = random_model(N, noise=pp.Gaussian(temporal="frozen"), start=np.zeros(N))
     assert [calibrate(model, steps, mu=2.0).std for steps in (1, 10, 100)] == [0.5] * 3
     by_agent = replace(model, noise=pp.Gaussian(np.linspace(1, 2, N), temporal="frozen"))
-    assert "by agent" in repr(calibrate(by_agent, 5, information=3.0))
+    assert "by agent" in str(calibrate(by_agent, 5, information=3.0))
 
 
 def test_information_is_a_budget_for_any_smooth_law() -> None:

@@ -139,7 +139,7 @@ def test_the_bound_is_that_of_the_law(noise: pp.noise.Noise, bound: float) -> No
     found = exposure(model, 20)
     np.testing.assert_allclose(found.table["cramer_rao"], bound, rtol=1e-9)
     np.testing.assert_allclose(found.table["cramer_rao"], 0.05 / noise.fisher_information(), rtol=1e-9)
-    labelled = ["bits ≥" in repr(found), "≤" in repr(found), "others may learn more" in found.note, not found.is_exact]
+    labelled = ["bits ≥" in str(found), "≤" in str(found), "others may learn more" in found.note, not found.is_exact]
     assert all(labelled) == (not isinstance(noise, pp.Gaussian))
     assert any(labelled) == all(labelled)
     # An agent that nothing observed depends on stays open under every law.
@@ -192,7 +192,7 @@ def test_default_prior_is_the_spread_of_opinions() -> None:
 
 def test_it_prints_for_a_person() -> None:
     found = exposure(random_model(20, noise=pp.Gaussian(1.0)), T, observed=[0, 1, 2])
-    text = repr(found)
+    text = str(found)
     assert text.startswith("Exposure after 5 steps to an observer of 3 of 20 agents")
     assert "and 12 more" in text
     assert set(found.edges().columns) == {"source", "target", "one_way", "negative"}

@@ -212,7 +212,7 @@ def test_best_says_which_design_at_a_horizon() -> None:
     # At a generous budget only bias is left, which an untuned schedule keeps and plain averaging sheds.
     untuned = pp.Model(tuned().network, tuned().x0, tuned().s, pressure=pp.Linear(5.0))
     assert frontier(untuned, 200, [1e6]).best(200)["design"].tolist() == ["one shot"]
-    assert "after 200 steps" in repr(result)
+    assert "after 200 steps" in str(result)
     with pytest.raises(InvalidInputError, match="the horizon must be one of 10, 200, got 50"):
         result.best(50)
 

@@ -133,7 +133,7 @@ def test_the_frontier_follows_the_observer() -> None:
     assert math.isnan(found.limit)
     assert frontier(model, T, [0.5], runs=4).limit == pytest.approx(2 * frontier(model, T, [0.5]).limit)
     assert (frontier(model, T, [0.5], runs=4).table["rms_error"] > frontier(model, T, [0.5]).table["rms_error"]).all()
-    assert all(sentence in " ".join(repr(found).split()) for sentence in found.definition.terms.values())
+    assert all(sentence in " ".join(str(found).split()) for sentence in found.definition.terms.values())
     with pytest.raises(InvalidInputError, match="no noise hides"):
         frontier(small(), T, [0.5], sees_start=True)
 
@@ -190,7 +190,7 @@ def test_a_finer_observer_learns_more_up_to_the_limit(agents: list[int]) -> None
         np.testing.assert_allclose(account.table["information_limit"], 8 * (model.s / model.noise.std) ** 2)
         assert (account.table["epsilon"] <= account.table["epsilon_limit"]).all()
         assert "finer observer learns more" in account.definition.terms["grid"]
-        assert "ε, all times" in repr(account)
+        assert "ε, all times" in str(account)
     assert told[0].epsilon < told[1].epsilon < told[2].epsilon
     fine = budget(pp.SDE(model, step=0.02), 400)
     assert fine.epsilon == pytest.approx(fine.epsilon_limit, rel=1e-3)
@@ -228,7 +228,7 @@ def test_a_limit_that_is_not_known_is_no_number() -> None:
 
 def test_exposure_in_continuous_time_says_so() -> None:
     model = random_model(3, noise=pp.Gaussian(1.0), start=np.zeros(3))
-    assert "finer observer" in repr(exposure(pp.SDE(model, step=0.5), 4))
+    assert "finer observer" in str(exposure(pp.SDE(model, step=0.5), 4))
 
 
 def test_a_definition_is_data() -> None:

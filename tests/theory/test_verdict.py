@@ -248,9 +248,9 @@ SHOWN = [
 @pytest.mark.parametrize(("model", "steps"), SHOWN)
 def test_every_verdict_can_be_printed_and_stored(model: Model, steps: int | None) -> None:
     verdict = diagnose(model, steps)
-    lines = verdict.explain().splitlines()
-    assert len(lines) <= 20
-    assert max(len(line) for line in lines) <= 110
+    for text, most in ((str(verdict), 16), (verdict.explain(), 40)):
+        assert len(text.splitlines()) <= most
+        assert max(len(line) for line in text.splitlines()) <= 110
     plain = json.loads(json.dumps(verdict.to_dict(), allow_nan=False))
     assert plain["words"] == verdict.outcome.value
     assert [reason["code"] for reason in plain["reasons"]] == [reason.code for reason in verdict.reasons]

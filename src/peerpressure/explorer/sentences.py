@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from peerpressure.privacy import Budget, Exposure
-from peerpressure.rounding import significant
+from peerpressure.rendering import significant
 
 STRONG = 5  # ε beyond which a promise of privacy is weak
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.errors import NoiseError, message
+from peerpressure.immutable import one_line
 from peerpressure.noise._base import Deviation, Noise, Temporal
 from peerpressure.parameters import Parameter, Slider
 from peerpressure.schedules import Constant, Schedule
@@ -33,6 +34,7 @@ DF = Parameter(
 
 
 @final
+@one_line
 @dataclass(frozen=True, eq=False, init=False)
 class Gaussian(Noise):
     """Normal noise, as in the paper.
@@ -74,6 +76,7 @@ class Gaussian(Noise):
 
 
 @final
+@one_line
 @dataclass(frozen=True, eq=False, init=False)
 class Laplace(Noise):
     """Double-exponential noise, the standard mechanism of differential privacy.
@@ -123,6 +126,7 @@ class Laplace(Noise):
 
 
 @final
+@one_line
 @dataclass(frozen=True, eq=False, init=False)
 class Uniform(Noise):
     """Bounded noise, uniform within √3 standard deviations: it excludes opinions for certain.
@@ -161,6 +165,7 @@ class Uniform(Noise):
 
 
 @final
+@one_line
 @dataclass(frozen=True, eq=False, init=False)
 class StudentT(Noise):
     """Heavy-tailed noise: Student's t, scaled to the standard deviation.
@@ -228,6 +233,7 @@ class StudentT(Noise):
 
 
 @final
+@one_line
 @dataclass(frozen=True, eq=False, init=False)
 class Rademacher(Noise):
     """Random sign: one standard deviation up or down with equal probability.
@@ -297,6 +303,7 @@ class NoNoise(Noise):
 
 
 @final
+@one_line
 @dataclass(frozen=True, eq=False, init=False)
 class Custom(Noise):
     """Noise of any SciPy distribution with a finite standard deviation.

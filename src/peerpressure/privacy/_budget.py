@@ -41,6 +41,7 @@ from peerpressure.privacy._shifts import (
 from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.recovery import Information, information
 from peerpressure.recovery.least_squares import divide
+from peerpressure.rendering import html_table
 from peerpressure.schedules import Constant, Table
 from peerpressure.sde import SDE
 from peerpressure.sde.equation import FIRST_TIME
@@ -153,8 +154,13 @@ class Budget:
         # all.
         return float(self.table[column].max(skipna=False)) if column in self.table else float("nan")
 
-    def __repr__(self) -> str:
+    def __str__(self) -> str:
         return budget_text(self)
+
+    def _repr_html_(self) -> str:
+        rows = [(_NAMES[name], f"{self._worst(name):.6g}") for name in self.table.columns if name in _NAMES]
+        rows += [("promise", self.promise), *self.definition.terms.items()]
+        return f"<div>{html_table(rows, 'Privacy of the most exposed agent')}</div>"
 
 
 def budget(
@@ -474,13 +480,13 @@ class Calibration:
     rms_error: float
     optimum: OptimalSchedule | None = None
 
-    def __repr__(self) -> str:
+    def __str__(self) -> str:
         std = np.asarray(self.std)
         size = f"{std:.6g}" if std.ndim == 0 else f"{std.min():.6g}–{std.max():.6g} by agent"
-        best = "" if self.optimum is None else f"{self.optimum!r}\n"
+        best = "" if self.optimum is None else f"{self.optimum}\n"
         return (
             f"noise of standard deviation {size} leaves the consensus mode {self.rms_error:.4g} away from v (root mean "
-            f"square)\n{best}{self.budget!r}"
+            f"square)\n{best}{self.budget}"
         )
 
 

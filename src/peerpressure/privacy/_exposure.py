@@ -104,7 +104,7 @@ class Exposure:
         source, target, one_way, negative = self.model.network.pairs()
         return pd.DataFrame({"source": source, "target": target, "one_way": one_way, "negative": negative})
 
-    def __repr__(self) -> str:
+    def __str__(self) -> str:
         return exposure_text(self)
 
 

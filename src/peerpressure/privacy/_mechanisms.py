@@ -469,7 +469,7 @@ class Frontier:
         rows = [group.index[np.argmin(_comparable(group["rms_error"]))] for _, group in at.groupby("mu")]
         return at.loc[rows].reset_index(drop=True)
 
-    def __repr__(self) -> str:
+    def __str__(self) -> str:
         lines = []
         for horizon in self.table["horizon"].unique():
             best = self.best(int(horizon))

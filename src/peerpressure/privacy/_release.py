@@ -149,7 +149,7 @@ class Release:
             write_events(self.network, folder / "network.csv")
         return sorted(path.name for path in folder.iterdir())
 
-    def __repr__(self) -> str:
+    def __str__(self) -> str:
         lines = (f"{name.capitalize()}: {sentence}" for name, sentence in self.statement.items())
         return "\n".join(line for one in lines for line in textwrap.wrap(one, _WIDTH, subsequent_indent="  "))
 

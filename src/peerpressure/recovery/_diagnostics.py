@@ -567,7 +567,7 @@ class FitDiagnostics:
             table.append(("log-likelihood", text + average))
         return table
 
-    def __repr__(self) -> str:
+    def __str__(self) -> str:
         return "\n".join(f"{name:<22}{text}" for name, text in (*self.summary(), *(("note", x) for x in self.notes)))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from html import escape
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, final
 
 import numpy as np
@@ -17,6 +16,7 @@ from peerpressure.immutable import read_only
 from peerpressure.model import Model
 from peerpressure.recovery.least_squares import SymmetricOperator
 from peerpressure.recovery.limits import COPIED_AGENTS, COPIED_NUMBERS, DENSE_LIMIT, NEGLIGIBLE_ERROR, WRONG_DIGITS
+from peerpressure.rendering import html_table
 from peerpressure.step import Array
 
 if TYPE_CHECKING:
@@ -276,7 +276,8 @@ class Estimate:
     def __str__(self) -> str:
         return as_text(self)
 
-    __repr__ = __str__
+    def __repr__(self) -> str:
+        return f"Estimate({heading(self)[0].lower()}{heading(self)[1:]})"
 
     def _repr_html_(self) -> str:
         return as_html(self)
@@ -421,11 +422,7 @@ def as_text(estimate: Estimate) -> str:
 
 def as_html(estimate: Estimate) -> str:
     """Return the same as HTML, with every text escaped."""
-    body = "".join(
-        f"<tr><th style='text-align:left'>{escape(name)}</th><td style='text-align:left'>{escape(value)}</td></tr>"
-        for name, value in rows(estimate)
-    )
-    return f"<div><strong>{escape(heading(estimate))}</strong><table>{body}</table></div>"
+    return f"<div>{html_table(rows(estimate), heading(estimate))}</div>"
 
 
 def heading(estimate: Estimate) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.immutable import read_only
+from peerpressure.immutable import one_line, read_only
 from peerpressure.model import Model
 from peerpressure.recovery._data import observations_of, refuse_model
 from peerpressure.statespace import System, checked_system, discrete_model
@@ -31,6 +31,7 @@ _GRID_DIGITS = 4.0
 
 
 @final
+@one_line
 @dataclass(frozen=True)
 class Observation:
     """Which agents are observed and when; by default all agents at every recorded step from 1 on.

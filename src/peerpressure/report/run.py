@@ -20,10 +20,10 @@ from peerpressure.files import declare_output, relative_path, umask
 from peerpressure.measures import Experiment, no_place, states
 from peerpressure.measures.experiment import tables_of
 from peerpressure.privacy import Budget
+from peerpressure.rendering import with_deviation
 from peerpressure.report.drawing import Drawing, Order, Submit, here
 from peerpressure.report.html import Column, HtmlTable, Image, number, table, templates
 from peerpressure.report.store import PART, Content, publish, to_csv, write_csv
-from peerpressure.rounding import with_deviation
 from peerpressure.scenario.scenario import FORMATS
 from peerpressure.trajectory import contents
 from peerpressure.version import __version__

@@ -295,6 +295,13 @@ class Scenario(Section):
     output: Output = Output()
 
     # Cached: sections are immutable, and drawing a network is expensive.
+    def __repr__(self) -> str:
+        run = f"{self.run.steps:,} steps, {self.run.replicates:,} replicates, seed {self.run.seed}"
+        sections = [name for name in type(self).model_fields if getattr(self, name) is not None]
+        return f"Scenario({run}; {', '.join(sections)})"
+
+    __str__ = __repr__
+
     @cached_property
     def temporal_network(self) -> TemporalNetwork | None:
         """Temporal network, drawn from its own seed or from that of the run; None if the network is constant."""

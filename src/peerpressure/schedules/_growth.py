@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.formula import Expression
+from peerpressure.immutable import one_line
 from peerpressure.schedules._envelopes import Envelope, Sum, decided, envelope_of
 
 Array = NDArray[np.float64]
@@ -32,6 +33,7 @@ NOISE = 1e-8
 STEPS_PER_HALVING = 16
 
 
+@one_line
 @dataclass(frozen=True)
 class Growth:
     """Growth of ρ_t as t → ∞; None where it is not known.

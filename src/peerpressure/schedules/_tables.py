@@ -12,12 +12,14 @@ from numpy.typing import ArrayLike
 from peerpressure.dates import whole_steps
 from peerpressure.errors import ScheduleError, message
 from peerpressure.formula import Expression, parse
+from peerpressure.immutable import one_line
 from peerpressure.parameters import Parameter
 from peerpressure.schedules._base import Array, Schedule
 from peerpressure.schedules._growth import Growth, growth_of
 
 
 @final
+@one_line
 @dataclass(frozen=True, eq=False)
 class Table(Schedule):
     """Pressures ρ_1, ρ_2, …, ρ_T given one by one; there are none before or after.

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.errors import InvalidInputError, message
+from peerpressure.immutable import one_line
 from peerpressure.model import Model, require_synchronous
 from peerpressure.noise import NoNoise
 from peerpressure.parameters import Parameter
@@ -56,6 +57,7 @@ Name: TypeAlias = Literal["optimal", "averaging", "line", "tuned"]
 
 
 @final
+@one_line
 @dataclass(frozen=True)
 class Suggestion:
     """A better schedule, and where it leads.
@@ -96,6 +98,7 @@ class Suggestion:
 
 
 @final
+@one_line
 @dataclass(frozen=True)
 class Advice:
     """What would bring the agents closer to v at the horizon.

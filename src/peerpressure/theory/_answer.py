@@ -13,7 +13,7 @@ from typing import final
 
 import numpy as np
 
-from peerpressure.rounding import digits_of, fixed, significant
+from peerpressure.rendering import digits_of, fixed, significant
 from peerpressure.theory._classification import Outcome
 from peerpressure.theory._forecast import Forecast
 from peerpressure.theory._limit_law import Kind, LimitLaw

@@ -12,7 +12,7 @@ import numpy as np
 from peerpressure.networks import NetworkLaw, TemporalNetwork, joint_connectivity, shortest_window
 from peerpressure.progress import ShouldStop, cancellable, check_cancelled
 from peerpressure.propagation import step_count
-from peerpressure.rounding import shown_digit
+from peerpressure.rendering import shown_digit
 from peerpressure.schedules import Formula, Table
 from peerpressure.sde import SDE
 from peerpressure.statespace import System, checked_system

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 import textwrap
-from html import escape
 from typing import TypeAlias
 
-from peerpressure.rounding import rounded, shown_digit, with_deviation
+from peerpressure.rendering import rounded, shown_digit, with_deviation
 from peerpressure.schedules import Table
 from peerpressure.theory._advice import Advice, Suggestion
 from peerpressure.theory._departure import Departure
@@ -30,13 +29,6 @@ def table(rows: Rows, width: int = WIDTH) -> list[str]:
         first, *more = textwrap.wrap(value, max(width - column, 24), break_long_words=False) or [""]
         lines += [f"  {name}".ljust(column) + first, *(" " * column + part for part in more)]
     return lines
-
-
-def html_table(rows: Rows) -> str:
-    """Return a table of names and values as HTML, with every text escaped."""
-    left = "style='text-align:left'"
-    body = (f"<tr><th {left}>{escape(name)}</th><td {left}>{escape(value)}</td></tr>" for name, value in rows)
-    return f"<table>{''.join(body)}</table>"
 
 
 def law_text(law: Law) -> str:

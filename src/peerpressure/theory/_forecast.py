@@ -9,7 +9,7 @@ from typing import final
 
 import numpy as np
 
-from peerpressure.immutable import read_only
+from peerpressure.immutable import one_line, read_only
 from peerpressure.parameters import Parameter
 from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.propagation import LARGEST_COVARIANCE, consensus_mode, forward_moments, moments, step_count
@@ -28,6 +28,7 @@ SHARE = 0.05
 
 
 @final
+@one_line
 @dataclass(frozen=True)
 class Settling:
     """Steps from which on agents are within a tolerance of each other, and of v, up to the last step.

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.immutable import read_only
+from peerpressure.immutable import one_line, read_only
 from peerpressure.model import Model
 from peerpressure.noise import NoNoise
 from peerpressure.progress import check_cancelled
@@ -121,6 +121,7 @@ class Phases:
 
 
 @final
+@one_line
 @dataclass(frozen=True)
 class ConsensusLimit:
     """Limit of the common value: its mean and standard deviation over the noise.

@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.errors import ModelError, message
+from peerpressure.immutable import one_line
 from peerpressure.model import Model, require_synchronous
 from peerpressure.networks import Network
 from peerpressure.noise import NoNoise
@@ -437,6 +438,7 @@ def lag(model: Model) -> float:
 
 
 @final
+@one_line
 @dataclass(frozen=True)
 class Rate:
     """Dependence on t, as t → ∞, of bias and variance of the consensus mode and of the agents' disagreement.

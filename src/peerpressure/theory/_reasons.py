@@ -9,7 +9,8 @@ from enum import StrEnum
 from string import Formatter
 from typing import Any, TypeAlias, final
 
-from peerpressure.rounding import rounded
+from peerpressure.immutable import one_line
+from peerpressure.rendering import rounded
 
 
 class ReasonCode(StrEnum):
@@ -167,6 +168,7 @@ Value: TypeAlias = float | int | str
 
 
 @final
+@one_line
 @dataclass(frozen=True)
 class Reason:
     """One fact that an outcome rests on: a code, and the numbers behind it by name.

@@ -11,8 +11,9 @@ from typing import Any, final
 import numpy as np
 
 from peerpressure.errors import first_few
-from peerpressure.immutable import read_only
+from peerpressure.immutable import one_line, read_only
 from peerpressure.propagation import LARGEST_COVARIANCE
+from peerpressure.rendering import html_table
 from peerpressure.step import Array
 from peerpressure.theory._advice import Advice
 from peerpressure.theory._answer import ESTIMATED, Findings, outlook, sentence
@@ -24,7 +25,6 @@ from peerpressure.theory._explanation import (
     advice_rows,
     departure_text,
     forecast_rows,
-    html_table,
     law_text,
     legend,
     limit_text,
@@ -46,6 +46,7 @@ _ONE_LINE = 64
 
 
 @final
+@one_line
 @dataclass(frozen=True)
 class Connectivity:
     """Joint connectivity of a temporal network.
@@ -380,7 +381,7 @@ class Verdict:
         """
         lines = [self.heading, *textwrap.wrap(self.reason, width or WIDTH), "", *table(self.facts, width or UNWRAPPED)]
         text = "\n".join(lines)
-        return f"{text}\n\n{legend(text, width or UNWRAPPED)}".rstrip()
+        return f"{text}\n\n{legend(text, width or WIDTH)}".rstrip()
 
     def __str__(self) -> str:
         return self.answer()

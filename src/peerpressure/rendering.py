@@ -1,9 +1,10 @@
-"""Numbers as text, with the digits that count."""
+"""Results as text: numbers with the digits that count, and small tables as HTML."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from html import escape
 
 LEAST_DISTANCE = 0.0001  # smaller ones are not told apart in words
 
@@ -69,3 +70,14 @@ def significant(value: float) -> str:
     if value < LEAST_DISTANCE:
         return f"less than {LEAST_DISTANCE:g}"
     return f"{value:,.{max(0, digits_of(value) - 1 - math.floor(math.log10(value)))}f}"
+
+
+def html_table(rows: Iterable[tuple[str, str]], heading: str = "") -> str:
+    """Return a table of names and values as HTML, with every text escaped, below a heading if one is given.
+
+    >>> html_table([("steps", "<5")], "Run").count("&lt;5")
+    1
+    """
+    left = "style='text-align:left'"
+    body = (f"<tr><th {left}>{escape(name)}</th><td {left}>{escape(value)}</td></tr>" for name, value in rows)
+    return f"{f'<strong>{escape(heading)}</strong>' if heading else ''}<table>{''.join(body)}</table>"
