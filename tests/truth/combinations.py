@@ -22,6 +22,15 @@ UPDATES, ADAPTATION, TIME = (None, 0.5), (None, 0.2), (False, True)
 # Slow enough for starts to be forgotten within 10^10 steps, fast, and bounded.
 PRESSURES = ("0.2*t", "t^2", "2")
 NOISES = ("none", "white", "frozen")
+# Pressure that rises and falls, also with the parity of t; for steps only.
+OSCILLATING = ("0.2*t*(2 + sin(t))", "0.2*t*(1 + t - 2*floor(t/2))", "t^2*(1 + t - 2*floor(t/2))")
+# Shares of other topics in what is said on a topic, with signs that balance and that do not.
+TOPICS = {
+    "topics": np.array([[0.7, 0.3], [0.4, 0.6]]),
+    "separate topics": np.eye(2),
+    "balanced topics": np.array([[0.7, -0.3], [-0.4, 0.6]]),
+    "unbalanced topics": np.array([[0.7, -0.3], [0.4, 0.6]]),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +40,7 @@ class Combination:
     ``phases`` has the networks of each step of a period, each as (probability, adjacency). ``updates`` is the
     probability with which each agent updates, ``rate`` that of adaptation with a weight for each agent, and ``phi`` the
     autocorrelation of the noise. ``keeps``: agents who hear nobody keep their public opinion. ``listens`` is false for
-    zealots.
+    zealots. With ``topics`` each pair of an agent and a topic counts as one agent here.
     """
 
     name: str
@@ -49,6 +58,7 @@ class Combination:
     keeps: bool = False
     continuous: bool = False
     network: Any = None
+    topics: int = 1
 
     @property
     def n(self) -> int:
@@ -75,13 +85,22 @@ class Combination:
         if self.updates is not None:
             parts["activation"] = self.updates
         if self.rate:
-            parts["adaptation"] = pp.Adaptation(self.rate, self.weights if self.weights.size else 1.0)
+            weights = self.weights[:: self.topics] if self.weights.size else 1.0
+            parts["adaptation"] = pp.Adaptation(self.rate, weights)
         if self.keeps:
             parts["isolated"] = "keep"
         if not np.array_equal(self.start, self.hidden):
-            parts["start"] = self.start
-        model = pp.Model(self.network, self.hidden, self.stubbornness, **parts)
+            parts["start"] = self._by_topic(self.start)
+        model = pp.Model(self.network, self._by_topic(self.hidden), self.stubbornness[:: self.topics], **parts)
         return pp.SDE(model, step=0.5, scaling="model") if self.continuous else model
+
+    def _by_topic(self, values: Array) -> Array:
+        return values.reshape(-1, self.topics) if self.topics > 1 else values
+
+    @property
+    def cycle(self) -> int:
+        """Steps after which network and pressure have the same phase."""
+        return len(self.phases) * (2 if "t/2" in self.pressure and len(self.phases) % 2 else 1)
 
 
 def symmetric(rng: np.random.Generator, n: int, edges: list[tuple[int, int]]) -> Array:
@@ -109,8 +128,8 @@ def network_of(kind: str, rng: np.random.Generator) -> dict[str, Any]:
         graphs = [symmetric(rng, 4, [(0, 1), (1, 2), (2, 3)]), symmetric(rng, 4, [(0, 2), (1, 3), (0, 1)])]
         phases = tuple(((1.0, graph),) for graph in graphs)
         return {"network": pp.TemporalNetwork.from_snapshots(graphs, period=2), "phases": phases}
-    if kind in ("random", "gossip"):
-        return _drawn(kind, rng)
+    if kind in ("random", "gossip", *TOPICS):
+        return _of_topics(TOPICS[kind], rng) if kind in TOPICS else _drawn(kind, rng)
     A = symmetric(rng, 4, [(0, 1), (1, 2), (2, 3)] + [(0, 2)] * (kind != "bipartite"))
     if kind in ("balanced", "unbalanced"):
         signs = np.outer([1, -1, 1, -1], [1, -1, 1, -1]).astype(float)
@@ -125,6 +144,12 @@ def network_of(kind: str, rng: np.random.Generator) -> dict[str, Any]:
 
 def _one(network: Any, A: Array) -> dict[str, Any]:
     return {"network": network, "phases": (((1.0, A),),)}
+
+
+def _of_topics(T: Array, rng: np.random.Generator) -> dict[str, Any]:
+    A = symmetric(rng, 3, [(0, 1), (1, 2), (0, 2)])
+    network = pp.Network(A).with_topics(("tax", "rent"), T)
+    return _one(network, np.kron(A, T)) | {"topics": len(T)}
 
 
 def _drawn(kind: str, rng: np.random.Generator) -> dict[str, Any]:
@@ -151,7 +176,8 @@ def build(name: str, kind: str, rng: np.random.Generator, **parts: Any) -> Combi
     zealots = networks.pop("zealots", None)
     n = len(networks["phases"][0][0][1])
     hidden = rng.normal(size=n).round(3)
-    stubbornness = rng.uniform(0.5, 2.0, n).round(3)
+    topics = networks.get("topics", 1)
+    stubbornness = np.repeat(rng.uniform(0.5, 2.0, n).round(3)[::topics], topics)
     if zealots is not None:
         stubbornness[zealots] = np.inf
     start = parts.pop("start", None)
@@ -174,7 +200,8 @@ def table_of_combinations() -> Iterator[tuple[tuple[str, float | None, float | N
         yield key, models
 
 
-KINDS = (*NETWORKS, "bipartite", "rotating", "zealots", "gossip")
+KINDS = (*NETWORKS, "bipartite", "rotating", "zealots", "gossip", *TOPICS)
+PERIODIC = ("bipartite", "rotating", "repeating", "undirected")
 
 
 def random_combination(number: int, seed: int = 0) -> Combination:
@@ -182,10 +209,12 @@ def random_combination(number: int, seed: int = 0) -> Combination:
     rng = np.random.default_rng([11, seed, number])
     kind = str(rng.choice(KINDS))
     continuous = bool(rng.random() < 0.25)
-    updates = None if continuous or rng.random() < 0.5 else float(rng.choice([0.3, 0.7]))
+    everybody = continuous or kind in TOPICS or rng.random() < 0.5
+    updates = None if everybody else float(rng.choice([0.3, 0.7]))
     rate = float(rng.choice([0.0, 0.1, 0.5]))
-    n = 5 if kind == "several classes" else 3 if kind in ("random", "gossip") else 4
-    weights = np.ones(n) if rng.random() < 0.7 else (np.arange(n) != 1).astype(float)
+    n = {"several classes": 5, "random": 3, "gossip": 3}.get(kind, 6 if kind in TOPICS else 4)
+    # With topics the first two pairs are those of one agent.
+    weights = np.ones(n) if rng.random() < 0.7 else (np.arange(n) // (n // 3 if kind in TOPICS else 1) != 1) * 1.0
     phi = float(rng.choice([0.0, 0.0, 1.0, 0.6]))
     parts: dict[str, Any] = {"updates": updates, "rate": rate, "weights": weights, "continuous": continuous}
     parts |= {
@@ -196,6 +225,8 @@ def random_combination(number: int, seed: int = 0) -> Combination:
         "std": float(rng.choice([0.0, 0.4, 0.4])),
         "scale": str(rng.choice(["1", "1", "1", "1/(1 + t)", "(1 + t)^0.2"])),
     }
+    if not continuous and kind in PERIODIC and rng.random() < 0.4:
+        parts["pressure"] = str(rng.choice(OSCILLATING))
     if rng.random() < 0.3:
         parts["start"] = rng.normal(size=n).round(3)
     return build(f"{kind}, number {number}, seed {seed}", kind, rng, **parts)

@@ -165,10 +165,9 @@ def late_laws(model: Combination) -> list[Reading]:
 
     for t in range(1, EXACT + 1):
         mean, S = _after(steps.step(t), mean, S)
-    t, found, period = EXACT, [], len(model.phases)
+    t, found, period = EXACT, [], model.cycle
     for octave in range(OCTAVES):
-        # The midpoints of equal parts of the octave.
-        K, W = _round(steps, coefficients(model, t + 0.5 + t * (np.arange(1024) + 0.5) / 1024))
+        K, W = _round(steps, [coefficients(model, times) for times in _octave(model, t)])
         # Squarings: t is a power of two times the period of the networks.
         for _ in range(round(np.log2(t // period))):
             K, W = K @ K, W @ W
@@ -180,10 +179,19 @@ def late_laws(model: Combination) -> list[Reading]:
     return found
 
 
-def _round(steps: Recursion, part: tuple[float, float, float]) -> tuple[Array, Array]:
+def _octave(model: Combination, t: int) -> list[Array]:
+    """Return times of the octave after t for each phase; whole ones where pressure depends on the parity of t."""
+    if model.cycle == len(model.phases) and "t/2" not in model.pressure:
+        # The midpoints of equal parts of the octave.
+        return [t + 0.5 + t * (np.arange(1024) + 0.5) / 1024] * model.cycle
+    rounds = np.unique(np.linspace(0, t // model.cycle - 1, 1024).round())
+    return [t + 1 + phase + model.cycle * rounds for phase in range(model.cycle)]
+
+
+def _round(steps: Recursion, parts: list[tuple[float, float, float]]) -> tuple[Array, Array]:
     K, W = np.eye(steps.d), np.eye(steps.d**2 + 1)
-    for phase in range(len(steps.model.phases)):
-        one, both = _as_matrix(steps.law(phase, [part]))
+    for phase, part in enumerate(parts):
+        one, both = _as_matrix(steps.law(phase % len(steps.model.phases), [part]))
         K, W = one @ K, both @ W
     return K, W
 

@@ -18,13 +18,13 @@ from peerpressure.schedules import Constant
 from peerpressure.statespace import System
 from peerpressure.step import Array
 from peerpressure.theory._class_limits import by_class
-from peerpressure.theory._classification import LongRun, classify
+from peerpressure.theory._classification import LongRun, classify, shares_of_even_times
 from peerpressure.theory._departure import Departure, decide
 from peerpressure.theory._limit_law import Kind, LimitLaw, common_law, separate_law
 from peerpressure.theory._limit_operator import by_operator, operator_law
 from peerpressure.theory._limits import ConsensusLimit, with_component_values
 from peerpressure.theory._recurrence import periodic_fixed_point, periodic_limit
-from peerpressure.theory._regime import LATE, Regime
+from peerpressure.theory._regime import LATE, NoiseEffect, Regime
 from peerpressure.theory._stationary import fixed_point, fluctuation, stationary_mean
 from peerpressure.theory._structure import EQUAL_RTOL, NoiselessLimit, has_single_closed_class
 
@@ -147,11 +147,32 @@ def _in_order(long_run: LongRun, states: Array) -> Array:
 def _cycle(long_run: LongRun, law: LimitLaw) -> LimitLaw:
     """Return the law of agents who repeat a cycle, with its means where constant opinions determine them."""
     structure, networks = long_run.structure, long_run.structure.networks
+    if long_run.two_sided and long_run.regime.reaches_value and long_run.model.is_plain:
+        return _swapped(long_run, law)
     forgets = long_run.regime.reaches_value or structure.components[0].sources is not None
     if networks is None or networks.count == 1 or not (structure.constant_opinions and forgets):
         return law
     found = periodic_limit(long_run.model, networks)
     return law if found is None else replace(law, mean=_in_order(long_run, found))
+
+
+def _swapped(long_run: LongRun, law: LimitLaw) -> LimitLaw:
+    """Return the law of two sides that pressure weighs differently at even and at odd times.
+
+    The public opinions that one side has at even times are those of the other at odd ones. They are drawn to the
+    opinions of the two sides in proportion to their stubbornness, and to Σ 1/ρ_t over these times.
+    """
+    model, sides, shares = long_run.model, long_run.model.network.sides, shares_of_even_times(long_run.model.pressure)
+    driven = long_run.structure.limit is not NoiselessLimit.PERIODIC
+    if sides is None or driven or abs(shares[0] - shares[1]) > TOLERANCE:
+        return law
+    even = shares[-1]
+    # Those of side 0 at even times, and those of side 1.
+    weights = [model.s * np.where(sides == side, even, 1 - even) for side in (0, 1)]
+    first, second = (float(np.average(model.x0, weights=each)) for each in weights)
+    rows = [np.where(sides == 0, first, second), np.where(sides == 0, second, first)]
+    quiet = long_run.noise in (NoiseEffect.NONE, NoiseEffect.VANISHES)
+    return replace(law, mean=np.stack(rows), std=np.zeros(model.n) if quiet else law.std)
 
 
 def _filled(long_run: LongRun, law: LimitLaw) -> LimitLaw:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from peerpressure.chain import phases
 from peerpressure.model import Model
 from peerpressure.networks import Network
-from peerpressure.schedules import Constant, Formula, Growth, Table
+from peerpressure.schedules import Constant, Formula, Growth, Schedule, Table
 from peerpressure.sde import SDE
 from peerpressure.statespace import System, checked_system
 from peerpressure.step import Array
@@ -287,7 +287,7 @@ class LongRun:
             repeats = self.phi == 1 and self.regime is not Regime.BOUNDED and not self.noise_grows
             if quiet is None:
                 return LimitLaw.unknown(n)
-            return separate_law(Kind.PERIODIC if repeats else Kind.FLUCTUATES, n)
+            return self._moving_apart(separate_law(Kind.PERIODIC if repeats else Kind.FLUCTUATES, n))
         if structure.limit is NoiselessLimit.CLUSTERS and not self._same_values:
             return self._by_component
         value = structure.components[0].value
@@ -300,6 +300,16 @@ class LongRun:
         chance = Kind.RANDOM_LIMIT if by_chance else Kind.CONVERGES
         kind = kinds.get(noise, chance)
         return common_law(n, kind, mean, 0.0 if kind is Kind.CONVERGES else math.nan)
+
+    def _moving_apart(self, law: LimitLaw) -> LimitLaw:
+        """Return the law of agents who show their own noise, where nothing holds the values of some components."""
+        if self.noise is not NoiseEffect.WANDERS or not self.structure.opinions.random_walk:
+            return law
+        kind, std = law.kind.copy(), law.std.copy()
+        for part in self.structure.components:
+            if not part.anchored:
+                kind[part.agents], std[part.agents] = Kind.DRIFTS if self.phi == 1 else Kind.WALKS, math.inf
+        return replace(law, kind=kind, std=std)
 
     @property
     def _by_component(self) -> LimitLaw:
@@ -556,6 +566,12 @@ WINDOW = 20_000
 WINDOWS = (10**5, 10**6)
 
 
+def shares_of_even_times(pressure: Schedule) -> list[float]:
+    """Return the shares that even times have in Σ 1/ρ_t, over windows of late times."""
+    sums = [pressure.reciprocal(np.arange(start, start + WINDOW)).reshape(-1, 2).sum(axis=0) for start in WINDOWS]
+    return [float(even / (even + odd)) for even, odd in sums]
+
+
 def _even_odd_weights_equal(model: Model, regime: Regime, structure: Structure) -> bool | None:
     """Whether Σ 1/ρ_t over even and over odd times grow alike, where that matters; None if it is not clear.
 
@@ -577,10 +593,7 @@ def _even_odd_weights_equal(model: Model, regime: Regime, structure: Structure) 
     rounding = 1e-13 * float(np.abs(model.x0).max())
     if abs(means[0] - means[1]) <= EQUAL_RTOL * float(np.ptp(model.x0)) + rounding and not shifted:
         return True
-    shares = [
-        model.pressure.reciprocal(np.arange(start, start + WINDOW)).reshape(-1, 2).sum(axis=0) for start in WINDOWS
-    ]
-    off = [abs(even / odd - 1) for even, odd in shares]
+    off = [abs(even / (1 - even) - 1) for even in shares_of_even_times(model.pressure)]
     return True if max(off) < 1e-3 else False if min(off) > 1e-2 else None
 
 
