@@ -68,7 +68,7 @@ def test_a_run_is_the_librarys_run(asker: Asker, scenario: dict[str, Any]) -> No
     assert np.allclose(arrays["spread_mean"], np.asarray(run.spread).mean(axis=0), rtol=1e-6)
     assert np.allclose(arrays["max_distance_mean"], np.asarray(run.max_distance).mean(axis=0), rtol=1e-6)
     assert facts["consensus_value"] == run.model.consensus_value
-    verdict = pp.diagnose(read.system())
+    verdict = replace(pp.diagnose(read.system()), drawn=read.drawn_hidden)
     assert (facts["verdict"]["words"], facts["verdict"]["text"]) == (verdict.outcome.value, str(verdict))
 
 
@@ -77,7 +77,8 @@ def test_the_verdict_is_the_librarys_word_for_word(asker: Asker, pressure: dict[
     scenario = SMALL | {"pressure": pressure}
     for question, steps in (("run", None), ("exact", 40)):
         told = asker.packed(question, scenario).facts["verdict"]["text"]
-        assert told == str(pp.diagnose(scenario_from(scenario).model(), steps))
+        read = scenario_from(scenario)
+        assert told == str(replace(pp.diagnose(read.model(), steps), drawn=read.drawn_hidden))
 
 
 # Where agents are left alone in some steps, the common value is found by following it back over many of them.
@@ -137,7 +138,8 @@ def test_a_long_run_is_thinned_and_never_changed(asker: Asker, scenario: dict[st
 @pytest.mark.parametrize("scenario", [SMALL, FLOWING, TEMPORAL], ids=["plain", "flowing", "temporal"])
 def test_exact_laws_are_the_librarys(asker: Asker, scenario: dict[str, Any]) -> None:
     facts, arrays = asker.packed("exact", scenario, agents=[3, 7])
-    system = scenario_from(scenario).system()
+    read = scenario_from(scenario)
+    system = read.system()
     of = [mean(system), agent(system, 3), agent(system, 7)]
     exact = pp.moments(system, 40, of=of, times=arrays["times"])
     assert facts["names"] == ["network mean", 3, 7]
@@ -145,7 +147,7 @@ def test_exact_laws_are_the_librarys(asker: Asker, scenario: dict[str, Any]) -> 
     assert np.allclose(arrays["mean"], exact.mean.T, rtol=1e-12, atol=0)
     assert np.allclose(arrays["std"], exact.std.T, rtol=1e-12, atol=0)
     assert facts["verdict"]["forecast"]["steps"] == 40
-    assert facts["verdict"]["text"] == str(pp.diagnose(system, 40))
+    assert facts["verdict"]["text"] == str(replace(pp.diagnose(system, 40), drawn=read.drawn_hidden))
 
 
 def test_the_network_is_drawn_within_its_frame(asker: Asker) -> None:
