@@ -112,6 +112,14 @@ def test_graph_sizes_dots_by_degree_and_colours_them_by_opinion(tables: dict[str
     assert "agent 1" in words(axes)
 
 
+def test_boxes_lie_within_their_axes() -> None:
+    for axes in sample_figure("replication_boxes").axes:
+        low, high = axes.get_xlim()
+        boxes = [patch.get_path().get_extents() for patch in axes.patches]
+        assert len(boxes) > 1
+        assert all(low < box.x0 < box.x1 < high for box in boxes)
+
+
 def test_layout_is_the_same_each_time_and_lies_wide() -> None:
     ends = np.array([[0, 1], [1, 2], [2, 3], [1, 4]])
     places = network.layout(5, ends)
