@@ -13,6 +13,8 @@ from peerpressure.noise import AR1, Gaussian, Noise, NoNoise
 from peerpressure.schedules import Constant, Linear, Power, Schedule, Table
 from peerpressure.sde import SDE
 from peerpressure.theory import Advice, Outcome, ReasonCode, diagnose, optimal_schedule
+from peerpressure.theory._advice import Suggestion
+from peerpressure.theory._explanation import schedule_text
 
 from .exact import rms_distance
 
@@ -126,3 +128,17 @@ def test_where_no_optimum_is_computed_the_reason_is_given() -> None:
     (first, *_) = advised(small, 10).suggestions
     assert isinstance(first.schedule, Table)
     assert f"ρ_10 = {first.schedule.values[-1]:.3g}" in diagnose(small, 10).explain()
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        ([1.0], "ρ_1 = 1"),
+        ([1.0, 2.0], "ρ_1 = 1, ρ_2 = 2"),
+        ([1.0, 2.0, 4.5], "ρ_1 = 1, ρ_2 = 2, ρ_3 = 4.5"),
+        ([1.0, 2.0, 4.5, 6.0], "ρ_1 = 1, ρ_2 = 2, ρ_4 = 6"),
+    ],
+)
+def test_a_table_is_told_by_its_first_its_middle_and_its_last_pressure(values: list[float], text: str) -> None:
+    assert schedule_text(Suggestion("optimal", Table(values), 0.1, 2.0, None)) == text
+    assert schedule_text(Suggestion("line", Linear(2.0), 0.1, 2.0, None)) == "ρ_t = 2 t"
