@@ -24,6 +24,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from tests import durations
+
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = Path("src/peerpressure")
 COMPARED: Mapping[type[ast.cmpop], str] = {
@@ -167,7 +169,7 @@ def drawn(count: int, seed: int) -> list[Mutation]:
 
 
 def near_tests(file: str, root: Path) -> list[str]:
-    """Return the files of tests nearest to a module, nearest first."""
+    """Return the files of tests nearest to a module, and the module itself with its examples."""
     path = Path(file)
     stem = path.parent.name if path.stem == "__init__" else path.stem.strip("_")
     dotted = ".".join(path.with_suffix("").parts[1:])
@@ -185,7 +187,9 @@ def near_tests(file: str, root: Path) -> list[str]:
     texts = {path.relative_to(root).as_posix(): path.read_text("utf-8") for path in (root / "tests").rglob("test_*.py")}
     scores = {test: score(test, text) for test, text in sorted(texts.items()) if not test.startswith(TOO_FAR)}
     best = sorted(filter(scores.__getitem__, scores), key=lambda test: -scores[test])
-    return [file, *best[:NEAR]]
+    # The quickest first: most mistakes are noticed by any of them.
+    known = durations.recorded()
+    return [file, *sorted(best[:NEAR], key=lambda test: durations.seconds_of(test, known))]
 
 
 def copy_tree(place: Path) -> None:
@@ -207,7 +211,7 @@ def run_tests(tree: Path, tests: list[str], cache: Path, limit: int) -> str:
     if ended.returncode in (0, -signal.SIGXCPU, -signal.SIGKILL):
         return "survived" if ended.returncode == 0 else f"no end within {limit} s"
     failed = re.search(r"^(?:FAILED|ERROR) (\S+)", ended.stdout, re.MULTILINE)
-    return f"killed by {failed[1] if failed else ended.stdout.strip().splitlines()[-1]}"
+    return f"killed by {failed[1]}" if failed else f"no test could be run: {ended.stdout[-300:]}{ended.stderr[-300:]}"
 
 
 def judge(mutation: Mutation, tree: Path, cache: Path, limit: int) -> str:
