@@ -132,6 +132,10 @@ def test_a_density_comes_back_from_its_tables(tables: dict[str, pd.DataFrame]) -
     shown = np.asarray(mesh.get_array())
     # Rows of the picture are the second agent.
     assert np.unravel_index(shown.argmax(), shown.shape) == np.unravel_index(path.density[0].T.argmax(), shown.shape)
+    # All panels show three and a half deviations around every mean, of which the first are the widest.
+    reach = 3.5 * 0.3
+    for axes in panels[:3]:
+        assert axes.get_xlim() == axes.get_ylim() == pytest.approx((0 - reach, 1 + reach))
 
 
 def test_the_animation_has_a_frame_for_each_time_and_is_the_same_each_time(tables: dict[str, pd.DataFrame]) -> None:
