@@ -58,7 +58,7 @@ def _pressure(axes: Axes, course: pd.DataFrame, best: str) -> None:
         starts = np.flatnonzero(np.r_[True, np.diff(value) != 0])
         ends = np.r_[starts[1:], step.size]
         for first, last in zip(starts, ends, strict=True):
-            _piece(axes, course, step, first, last)
+            _piece(axes, course, step, int(first), int(last))
     drawn = course["best"].to_numpy()
     if np.isfinite(drawn).any():
         axes.plot(step, drawn, color=BLUE, zorder=3)
@@ -152,8 +152,9 @@ def missed(agents: Sequence[str], edges: pd.DataFrame, found: pd.DataFrame) -> F
             pair = places[[row.first, row.second]]
             style = "--" if row.kind == "sign" else "-"
             axes.plot(*pair.T, color=RED, linewidth=1.6, linestyle=style, zorder=2)
-    axes.scatter(*places.T, s=size, c=np.where(marked, RED, BLUE), edgecolors="white", linewidths=0.4, zorder=3)
-    named = range(len(agents)) if len(agents) <= _MOST_NAMED else np.flatnonzero(marked)
+    colours = np.where(marked, RED, BLUE)
+    axes.scatter(places[:, 0], places[:, 1], s=size, c=colours, edgecolors="white", linewidths=0.4, zorder=3)
+    named = range(len(agents)) if len(agents) <= _MOST_NAMED else np.flatnonzero(marked).tolist()
     for k in named:
         label(
             axes, str(agents[k])[:12], (float(places[k, 0]), float(places[k, 1])), xytext=(4, 4), fontsize=6, color=INK

@@ -97,7 +97,7 @@ class Panel:
         """The first answer of each agent, (n,); the mean of all for one who never answered."""
         present = np.isfinite(self.rows)
         answers = self.rows[np.argmax(present, axis=0), np.arange(self.n)]
-        return np.where(present.any(axis=0), answers, np.nanmean(answers))
+        return np.asarray(np.where(present.any(axis=0), answers, np.nanmean(answers)))
 
     @cached_property
     def last(self) -> Array:
