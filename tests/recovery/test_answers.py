@@ -193,6 +193,26 @@ def test_ordered_answers_have_the_law_of_numerical_integration(answers: list[lis
     assert problem.posteriors(point, sites)[1][0] == pytest.approx(opinions, abs=0.02)
 
 
+@pytest.mark.parametrize("std", [0.05, 0.2])
+def test_many_answers_that_say_the_same_settle(std: float) -> None:
+    model = pp.Model(pp.networks.k2(), [1.8, 4.4], noise=pp.Gaussian(std), pressure=0.5)
+    run = pp.simulate(model, 15, seed=1)
+    states = np.array(run.states)
+    states[0, 1:] = [3, 4]
+    problem = problem_of(model, replace(run, states=states), Observation(scale=(1, 5)), ("std",))
+    height, _ = problem.evidence(np.log([[1.0, std]]))
+    # The share of draws from the model that give these answers, and its standard error.
+    rng, (middle, reach), (low, high) = np.random.default_rng(1), problem.centre, problem.answers.cuts
+    x = middle + reach * rng.normal(size=(100_000, 1)) + rng.normal(size=(100_000, 2))
+    y, same = x, np.ones(len(x), dtype=bool)
+    for t in range(1, 16):
+        y = (x + std * rng.normal(size=x.shape) + 0.5 * y[:, ::-1]) / 1.5
+        same &= ((y > low[t]) & (y < high[t])).all(axis=1)
+    share = same.mean()
+    # Expectation propagation is off by half a unit here, where noise hardly moves answers.
+    assert height[0] == pytest.approx(np.log(share), abs=0.6 + 4 / np.sqrt(share * len(x)))
+
+
 def test_the_derivative_at_fixed_gaussians_is_the_whole_one() -> None:
     model = panel(n=5)
     problem = problem_of(model, answered(model, 5, 12, 1), Observation(scale=(1, 5)), (*CONSTANT, "measurement_noise"))

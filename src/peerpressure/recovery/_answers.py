@@ -27,7 +27,9 @@ from peerpressure.recovery._latent_path import LatentPath, Measurement, PathPost
 from peerpressure.step import Array
 
 # Change of the log density at which expectation propagation stops, and the most rounds until then; a few suffice.
-_SETTLED, _ROUNDS = 1e-9, 100
+_SETTLED, _ROUNDS = 1e-9, 200
+# Rounds after which Gaussians move by a part of the way only: many answers that say the same make them oscillate.
+_DAMPED = ((0, 1.0), (10, 0.5), (40, 0.2))
 # Least precision of a Gaussian in place of an interval, beside that of what the other answers say, and the reverse.
 _LEAST = 1e-8
 
@@ -83,15 +85,22 @@ class Answers:
             return log_density(path, seen), Sites(seen, seen.value, seen.variance)
         seen = self.as_numbers(noise) if near is None else _for_points(near.seen, len(noise))
         before = np.full(len(noise), np.inf)
-        for _ in range(_ROUNDS):
-            height, posterior = smoothed(path, seen)
-            sites = Sites(seen, *_without(posterior, seen))
-            height = height + self._corrections(sites, noise)
+        for count in range(_ROUNDS):
+            # Where nothing is left of a density, heights are not finite, which is all that matters.
+            with np.errstate(all="ignore"):
+                height, posterior = smoothed(path, seen)
+                sites = Sites(seen, *_without(posterior, seen))
+                height = height + self._corrections(sites, noise)
+                moved = self._matched(sites, noise)
+            if not np.isfinite(height).all():
+                break
             if (np.abs(height - before) < _SETTLED * (1 + np.abs(height))).all():
                 return height, sites
-            before, seen = height, self._matched(sites, noise)
-        rule = "expectation propagation must settle"
-        raise InvalidInputError(message(rule, got=f"no rest after {_ROUNDS} rounds", remedy="use a longer record"))
+            part = next(part for first, part in reversed(_DAMPED) if count >= first)
+            before, seen = height, _mixed(seen, moved, part)
+        rule = "answers on a scale must change often enough for the Gaussians in their place to settle"
+        remedy = "check the scale, or take parameters as known and recover with this observation"
+        raise InvalidInputError(message(rule, got=f"none after {count + 1} rounds", remedy=remedy))
 
     def at(self, path: LatentPath, noise: Array, sites: Sites) -> Array:
         """Return the log density, (B,), to first order in how far the points are from that of the Gaussians."""
@@ -121,6 +130,15 @@ class Answers:
 def _for_points(seen: Measurement, points: int) -> Measurement:
     shape = (points, *seen.present.shape)
     return Measurement(np.broadcast_to(seen.value, shape), np.broadcast_to(seen.variance, shape), seen.present)
+
+
+def _mixed(old: Measurement, new: Measurement, part: float) -> Measurement:
+    """Return Gaussians that have moved a part of the way, in precision and precision times mean."""
+    if part == 1:
+        return new
+    precision = (1 - part) / old.variance + part / new.variance
+    weighted = (1 - part) * old.value / old.variance + part * new.value / new.variance
+    return Measurement(weighted / precision, 1 / precision, new.present)
 
 
 def _without(posterior: PathPosterior, seen: Measurement) -> tuple[Array, Array]:
