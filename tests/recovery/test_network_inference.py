@@ -198,9 +198,9 @@ def test_tests_of_edges_and_intervals_have_their_levels() -> None:
         absent = ~truth & ~np.eye(8, dtype=bool)
         false.append(found.confidence[absent])
         sizes.append(found.confidence[truth] > 0.95)
-        low, high = found.interval("weights")
+        low, high = found.interval()
         covered.append(((low <= 1) & (high >= 1))[truth])
-        low, high = found.interval("hidden")
+        low, high = found.interval(of="hidden")
         hidden.append((low <= model.x0) & (model.x0 <= high))
     p = np.concatenate(false)
     # Three standard errors of a share of 640 pairs, more for those of one run, which are correlated.
@@ -262,7 +262,7 @@ def test_the_scale_is_identified_by_a_common_noise_or_by_low_pressure() -> None:
     low, run = small(8, 300, pressure=Constant(0.3))
     own = infer_network(run, low.pressure, std="agent")
     assert own.scale_identified.all()
-    lower, upper = own.interval("noise_std", 0.999)
+    lower, upper = own.interval(0.999, "noise_std")
     assert ((lower < 0.5) & (upper > 0.5)).all()
     common = infer_network(run, low.pressure)
     assert common.scale_std.max() < own.scale_std.min()
@@ -407,9 +407,13 @@ def test_tables_and_summaries_name_agents() -> None:
     assert "directed" in str(found)
     assert "3 agents" in repr(found)
     with pytest.raises(InvalidInputError):
-        found.interval("hidden", 1.5)
+        found.interval(1.5, "hidden")
     with pytest.raises(InvalidInputError, match="'weight'; check the spelling"):
-        found.interval("weight")  # type: ignore[arg-type]
+        found.interval(of="weight")  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match="a level must be between 0 and 1"):
+        found.interval("weights")  # type: ignore[arg-type]
+    assert found.value is found.weights
+    assert found.summary() == str(found)
 
 
 def test_a_network_with_distrust_is_refused() -> None:

@@ -13,7 +13,21 @@ from typing import Annotated
 
 import typer
 
-from peerpressure.cli import check, compare, diagnose, explore, new, paper, recover, release, run, sweep, warmup
+from peerpressure.cli import (
+    check,
+    compare,
+    diagnose,
+    explore,
+    fit,
+    infer,
+    new,
+    paper,
+    recover,
+    release,
+    run,
+    sweep,
+    warmup,
+)
 from peerpressure.cli.terminal import (
     FAILURE,
     INTERRUPTED,
@@ -70,6 +84,8 @@ COMMANDS: Mapping[str, Callable[..., None]] = {
     "diagnose": diagnose.diagnose,
     "recover": recover.recover,
     "compare": compare.compare,
+    "fit": fit.fit,
+    "infer": infer.infer,
     "release": release.release,
     "explore": explore.explore,
     "paper": paper.paper,

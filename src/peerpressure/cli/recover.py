@@ -101,10 +101,10 @@ def recover(
             rule, got = "a figure shows the fit to one topic", ", ".join(map(repr, seen.runs))
             raise InvalidInputError(message(rule, got=got, remedy="leave out --figure, or pass a table of one topic"))
         show_stage("estimating")
-        answers: list[_Answer] = []
+        answers: list[TopicAnswer] = []
         for topic, run in seen.runs.items():
             if unknown_network:
-                answers.append(_inferred(topic, scenario.infer_network(run)))
+                answers.append(inferred(topic, scenario.infer_network(run)))
                 continue
             look, prior = scenario.observation(), scenario.prior()
             # Options override [observe], which overrides the defaults.
@@ -121,7 +121,7 @@ def recover(
             answers.append(_estimated(topic, found))
         # Written before anything is printed, so that a closed pipe does not lose the file.
         if out is not None:
-            _write(answers, out)
+            write_answers(answers, out)
     if as_json:
         alone = {"note": ALONE} if unknown_network and len(answers) > 1 else {}
         print_json({"outputs": f"{outputs}, {seen.description}"} | alone | _joined(answers))
@@ -157,7 +157,7 @@ def _check_names(out: Path | None, figure: Path | None) -> None:
             table_format(out)
 
 
-class _Answer(NamedTuple):
+class TopicAnswer(NamedTuple):
     """The answer on one topic: its table, what is printed, and its facts as JSON."""
 
     topic: str
@@ -166,14 +166,14 @@ class _Answer(NamedTuple):
     facts: dict[str, Any]
 
 
-def _joined(answers: list[_Answer]) -> dict[str, Any]:
+def _joined(answers: list[TopicAnswer]) -> dict[str, Any]:
     """Return the facts of the only topic, or those of all topics by name."""
     if [answer.topic for answer in answers] == [""]:
         return answers[0].facts
     return {"topics": {answer.topic: answer.facts for answer in answers}}
 
 
-def _estimated(topic: str, found: list[Estimate]) -> _Answer:
+def _estimated(topic: str, found: list[Estimate]) -> TopicAnswer:
     import pandas as pd
 
     parts = [one.to_dataframe().assign(method=one.method) for one in found]
@@ -181,7 +181,7 @@ def _estimated(topic: str, found: list[Estimate]) -> _Answer:
     names = [*found[0].model.network.name_columns([])]
     table = pd.concat(parts, ignore_index=True)[["method", "replicate", *names, "value", "std", "identified"]]
     facts = {"methods": [_facts(one) for one in found], "agents": table.to_dict(orient="records")}
-    return _Answer(topic, table, _shown(found, table), facts)
+    return TopicAnswer(topic, table, _shown(found, table), facts)
 
 
 def _facts(one: Estimate) -> dict[str, object]:
@@ -207,7 +207,8 @@ def _numbers(values: Array | None) -> list[float] | None:
     return None if values is None else values.tolist()
 
 
-def _write(answers: list[_Answer], out: Path) -> None:
+def write_answers(answers: list[TopicAnswer], out: Path) -> None:
+    """Write the tables of all topics to one file."""
     import pandas as pd
 
     from peerpressure.sweep import write_table
@@ -260,7 +261,8 @@ def _number(value: Any) -> str:
     return f"{value:.4f}" if math.isfinite(value) else "-"
 
 
-def _inferred(topic: str, found: NetworkEstimate) -> _Answer:
+def inferred(topic: str, found: NetworkEstimate) -> TopicAnswer:
+    """Return the answer on an inferred network."""
     edges = found.to_dataframe().sort_values("weight", ascending=False, ignore_index=True)
     agents = {
         "agent": list(found.labels),
@@ -279,7 +281,7 @@ def _inferred(topic: str, found: NetworkEstimate) -> _Answer:
         "distrust_p_value": found.distrust_p_value,
         "notes": list(found.notes),
     }
-    return _Answer(
+    return TopicAnswer(
         topic, edges, _shown_network(found, edges), facts | {"edges": edges.to_dict(orient="records"), "agents": rows}
     )
 

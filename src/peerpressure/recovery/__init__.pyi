@@ -27,3 +27,4 @@ from ._observation import (
 from ._prior import Prior as Prior
 from ._residuals import diagnose_fit as diagnose_fit
 from ._score_tests import Score as Score, ScoreTests as ScoreTests
+from ._unknowns import LikelihoodFit as LikelihoodFit

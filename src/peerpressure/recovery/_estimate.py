@@ -273,6 +273,16 @@ class Estimate:
             }
         )
 
+    def summary(self) -> str:
+        """Return the method, what is identified, the fit of the model, and the first agents, line by line.
+
+        Returns
+        -------
+        str
+            The text that ``print`` shows.
+        """
+        return as_text(self)
+
     def __str__(self) -> str:
         return as_text(self)
 

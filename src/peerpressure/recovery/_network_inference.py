@@ -150,15 +150,17 @@ class NetworkEstimate:
         total = self.weights.sum(axis=1, keepdims=True)
         return self.weights / np.where(total > 0, total, 1.0)
 
-    def interval(self, of: Literal["weights", "hidden", "noise_std"], level: float = 0.95) -> tuple[Array, Array]:
+    def interval(
+        self, level: float = 0.95, of: Literal["weights", "hidden", "noise_std"] = "weights"
+    ) -> tuple[Array, Array]:
         """Return the lower and upper ends of confidence intervals; those of weights and σ are never negative.
 
         Parameters
         ----------
-        of : {"weights", "hidden", "noise_std"}
-            Which estimate.
         level : float, default 0.95
             Confidence level, strictly between 0 and 1.
+        of : {"weights", "hidden", "noise_std"}, default "weights"
+            Which estimate.
 
         Returns
         -------
@@ -172,7 +174,7 @@ class NetworkEstimate:
         InvalidInputError
             If the level is not strictly between 0 and 1, or there is no such estimate.
         """
-        if not 0 < level < 1:
+        if isinstance(level, str) or not 0 < level < 1:
             raise InvalidInputError(message("a level must be between 0 and 1", got=level, remedy="for instance 0.95"))
         if of not in ("weights", "hidden", "noise_std"):
             rule = "intervals are of weights, hidden or noise_std"
@@ -184,6 +186,21 @@ class NetworkEstimate:
         value, error = (self.weights, self.std) if of == "weights" else (self.hidden, self.hidden_std)
         low = value - z * error
         return np.maximum(low, 0.0) if of == "weights" else low, value + z * error
+
+    @property
+    def value(self) -> Array:
+        """The estimated weights, as every estimate has its numbers; (n, n)."""
+        return self.weights
+
+    def summary(self) -> str:
+        """Return the size of the network, its noise, and what a reader must know, line by line.
+
+        Returns
+        -------
+        str
+            The text that ``print`` shows.
+        """
+        return str(self)
 
     @property
     def ranking(self) -> Array:

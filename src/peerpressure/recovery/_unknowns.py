@@ -106,6 +106,24 @@ class LikelihoodFit:
         noise.
     tests : callable or None
         Function that tests a model on these rows.
+
+    See Also
+    --------
+    fit : Returns fits.
+
+    Examples
+    --------
+    >>> from peerpressure import Gaussian, Model, simulate
+    >>> from peerpressure.networks import cycle
+    >>> from peerpressure.recovery import fit
+    >>> truth = Model(cycle(6), hidden=range(6), pressure=0.5, noise=Gaussian(0.5))
+    >>> unknown = Model(cycle(6), noise=Gaussian(1.0))
+    >>> found = fit(simulate(truth, 100, seed=1), unknown, ("std", "constant"))
+    >>> low, high = found.interval()["constant"]
+    >>> bool(low[0] < 0.5 < high[0])
+    True
+    >>> found.number_of_parameters
+    8
     """
 
     estimate: Estimate
@@ -257,15 +275,19 @@ class LikelihoodFit:
         return settled
 
     def to_dataframe(self) -> pandas.DataFrame:
-        """Return tidy rows: parameter, agent (or first step of a piece), replicate, value, std, low, high, identified.
+        """Return tidy rows of the parameters, and of the hidden opinions after them.
 
-        The agent is None for a parameter that all share.
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``parameter``, ``agent`` (the first step of a piece of pressure; None for a parameter that all
+            share), ``replicate``, ``value``, ``std``, ``low``, ``high`` and ``identified``.
         """
         import pandas
 
         agents = self.estimate.model.network.labels
         rows = []
-        for name, p in self.parameters.items():
+        for name, p in self._all.items():
             labels = list(self.pieces) if name == "pressure" else agents
             columns = [np.atleast_2d(a.T).T for a in (p.value, p.std, p.low, p.high, p.identified)]
             for replicate, of in enumerate(zip(*columns, strict=True)):

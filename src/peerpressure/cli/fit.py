@@ -1,0 +1,127 @@
+"""``peerpressure fit``: unknown parameters of a model from a table of observed public opinions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from peerpressure.cli.terminal import AsJson, columns, listing_problems, print_json, progress_line, show
+from peerpressure.files import declare_output, table_format
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from peerpressure.model import Model
+    from peerpressure.networks import Network
+    from peerpressure.recovery import LikelihoodFit
+
+SHOWN = 30  # rows in the terminal; --out and --json have all of them
+
+
+def fit(
+    answers: Annotated[
+        Path, typer.Argument(help="Table with columns time, agent, public; or time and one column for each agent.")
+    ],
+    network: Annotated[Path, typer.Option(help="File of edges or a graph.")],
+    unknown: Annotated[
+        list[str] | None,
+        typer.Option(help="std, constant, slope, exponent, pressure, adaptation and others; std and constant if none."),
+    ] = None,
+    pressure: Annotated[
+        str | None, typer.Option(help="Peer pressure where it is known, a number or a formula in t: 1.5, 0.5*t.")
+    ] = None,
+    directed: Annotated[
+        bool, typer.Option("--directed", help="Edges go from an agent to those that it listens to.")
+    ] = False,
+    rounding: Annotated[float, typer.Option(help="Spacing of rounded answers; 0 for exact ones.")] = 0.0,
+    level: Annotated[float, typer.Option(help="Confidence level of the intervals.")] = 0.95,
+    step: Annotated[str | None, typer.Option(help="Length of a step, such as '1 day', if times are dates.")] = None,
+    origin: Annotated[str | None, typer.Option(help="Date of step 0; by default the first date is step 1.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Also write parameters and hidden opinions to this .csv or .parquet file.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Estimate unknown parameters together with hidden opinions.
+
+    Every estimate has an interval; one that the answers do not bound says so. Answers of the first step are taken as
+    given. Missing answers are left empty. Times count steps; dates become steps with --step.
+
+    Example: peerpressure fit answers.csv --network friends.csv --unknown std --unknown slope
+    """
+    with progress_line() as show_stage, listing_problems():
+        from peerpressure.networks import read_network
+        from peerpressure.recovery import Observation, fit as fit_model
+        from peerpressure.trajectory import Trajectory
+
+        if out is not None:
+            table_format(out)
+            declare_output(out)
+        names = unknown or ["std", "constant"]
+        show_stage("reading")
+        model = _model(read_network(network, directed=directed or None), pressure, names)
+        run = Trajectory.from_csv(answers, model, step, origin)
+        show_stage("fitting")
+        found = fit_model(run, model, names, observation=Observation(rounding=rounding), level=level)
+        table = found.to_dataframe()
+        # Written before anything is printed: a closed pipe does not lose the file.
+        if out is not None:
+            from peerpressure.sweep import write_table
+
+            write_table(table, out)
+    if as_json:
+        print_json(_facts(found, table))
+        return
+    _print(found, table)
+    if out is not None:
+        show(f"written to {out}")
+
+
+def _model(network: Network, pressure: str | None, unknown: list[str]) -> Model:
+    """Return the model whose unknown parameters are fitted; its own values of these are not used."""
+    from peerpressure.model import Model
+    from peerpressure.noise import Gaussian
+    from peerpressure.schedules import Linear, Power
+
+    course = Power(1.0, 1.0) if "exponent" in unknown else Linear()
+    return Model(network, pressure=course if pressure is None else pressure, noise=Gaussian(1.0))
+
+
+def _facts(found: LikelihoodFit, table: pd.DataFrame) -> dict[str, Any]:
+    tests = found.diagnostics
+    return {
+        "estimates": table.to_dict(orient="records"),
+        "level": found.level,
+        "log_likelihood": found.log_likelihood.tolist(),
+        "aic": found.aic.tolist(),
+        "bic": found.bic.tolist(),
+        "number_of_parameters": found.number_of_parameters,
+        "number_of_outputs": found.number_of_outputs,
+        "p_value": None if tests is None or tests.p_value is None else tests.p_value.tolist(),
+        "findings": {} if tests is None else dict(tests.findings),
+        "failures": list(found.failures),
+        "notes": list(found.notes),
+    }
+
+
+def _print(found: LikelihoodFit, table: pd.DataFrame) -> None:
+    first = table[table["replicate"] == table["replicate"].min()]
+    rows = [
+        (
+            str(row.parameter),
+            "" if row.agent is None else str(row.agent),
+            f"{row.value:.4g}",
+            f"{row.std:.4g}",
+            f"{row.low:.4g} to {row.high:.4g}",
+        )
+        for row in first.head(SHOWN).itertuples()
+    ]
+    show(found.summary())
+    if found.diagnostics is not None:
+        show(*(f"  {name}: {text}" for name, text in found.diagnostics.summary() if name != "log-likelihood"))
+    names = ("parameter", "agent", "estimate", "standard error", f"{found.level:.0%} interval")
+    show(columns(None, names, rows, text=2))
+    if len(first) > SHOWN:
+        show(f"and {len(first) - SHOWN:,} more rows; --out FILE or --json has all of them")

@@ -1,0 +1,54 @@
+"""``peerpressure infer``: who listens to whom, from a table of observed public opinions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal, TypeAlias
+
+import typer
+
+from peerpressure.cli.recover import inferred, write_answers
+from peerpressure.cli.terminal import AsJson, listing_problems, print_json, progress_line, show
+from peerpressure.files import declare_output, table_format
+
+Deviations: TypeAlias = Literal["common", "agent"]
+
+
+def infer(
+    answers: Annotated[
+        Path, typer.Argument(help="Table with columns time, agent, public; or time and one column for each agent.")
+    ],
+    pressure: Annotated[str, typer.Option(help="Peer pressure, a number or a formula in t: 1.5, 0.5*t.")],
+    std: Annotated[
+        Deviations, typer.Option(help="Whether agents have noise of one common size, or each of its own.")
+    ] = "common",
+    symmetric: Annotated[
+        bool, typer.Option("--symmetric", help="Two agents listen to each other with equal weights.")
+    ] = False,
+    out: Annotated[Path | None, typer.Option(help="Also write the edges to this .csv or .parquet file.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Infer who listens to whom from public opinions alone.
+
+    Peer pressure must be known; network, stubbornness, hidden opinions and the size of the noise need not be. Missing
+    answers are left empty. Weights have standard errors and confidences, and the notes say what to doubt.
+
+    Example: peerpressure infer answers.csv --pressure 1.5 --out edges.csv
+    """
+    with progress_line() as show_stage, listing_problems():
+        from peerpressure.recovery import infer_network
+
+        if out is not None:
+            table_format(out)
+            declare_output(out)
+        show_stage("inferring")
+        answer = inferred("", infer_network(answers, pressure, std=std, symmetric=symmetric))
+        # Written before anything is printed: a closed pipe does not lose the file.
+        if out is not None:
+            write_answers([answer], out)
+    if as_json:
+        print_json(answer.facts)
+        return
+    show(*answer.parts)
+    if out is not None:
+        show(f"written to {out}")

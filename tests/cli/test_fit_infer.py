@@ -1,0 +1,82 @@
+"""``peerpressure fit`` and ``peerpressure infer``: from a table to parameters, and to a network."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import peerpressure as pp
+from tests.cli.calling import run
+
+NETWORK = pp.networks.cycle(8)
+MODEL = pp.Model(NETWORK, np.linspace(0, 1, 8), pressure=1.5, noise=pp.Gaussian(0.2))
+
+
+@pytest.fixture
+def tables(tmp_path: Path) -> tuple[Path, Path]:
+    """Return the files of answers and of edges."""
+    pp.simulate(MODEL, 120, seed=1).to_dataframe().query("time > 0").to_csv(tmp_path / "answers.csv", index=False)
+    edges = [f"{a},{b}" for a in range(8) for b in [(a + 1) % 8]]
+    (tmp_path / "edges.csv").write_text("source,target\n" + "\n".join(edges) + "\n")
+    return tmp_path / "answers.csv", tmp_path / "edges.csv"
+
+
+def test_fit_estimates_noise_and_constant_pressure(
+    capfd: pytest.CaptureFixture[str], tables: tuple[Path, Path], tmp_path: Path
+) -> None:
+    answers, edges = map(str, tables)
+    told = run(capfd, "fit", answers, "--network", edges, "--out", str(tmp_path / "fit.csv"))
+    assert told.status == 0
+    assert "constant" in told.out
+    assert "BIC" in told.out
+    table = pd.read_csv(tmp_path / "fit.csv").set_index("parameter")
+    for name, truth in (("std", 0.2), ("constant", 1.5)):
+        assert table.loc[name, "low"] < truth < table.loc[name, "high"]
+    assert len(table) == 2 + 8
+    facts = json.loads(run(capfd, "fit", answers, "--network", edges, "--json").out)
+    assert facts["number_of_parameters"] == 10
+    assert facts["p_value"][0] > 0.001
+
+
+def test_fit_names_its_options_in_errors(capfd: pytest.CaptureFixture[str], tables: tuple[Path, Path]) -> None:
+    answers, edges = map(str, tables)
+    refused = run(capfd, "fit", answers, "--network", edges, "--unknown", "slop")
+    assert refused.status != 0
+    assert "unknowns must be among std" in refused.err
+    assert run(capfd, "fit", "missing.csv", "--network", edges).status != 0
+    assert run(capfd, "fit", answers, "--network", edges, "--out", "table.txt").status != 0
+
+
+def test_infer_finds_who_listens_to_whom(
+    capfd: pytest.CaptureFixture[str], tables: tuple[Path, Path], tmp_path: Path
+) -> None:
+    told = run(capfd, "infer", str(tables[0]), "--pressure", "1.5", "--out", str(tmp_path / "found.csv"))
+    assert told.status == 0
+    found = pd.read_csv(tmp_path / "found.csv").query("confidence > 0.99")
+    assert {tuple(pair) for pair in found[["agent", "neighbour"]].to_numpy().tolist()} <= {
+        (a, b) for a in range(8) for b in ((a + 1) % 8, (a - 1) % 8)
+    }
+    assert len(found) > 8
+    facts = json.loads(run(capfd, "infer", str(tables[0]), "--pressure", "1.5", "--symmetric", "--json").out)
+    assert facts["symmetric"] is True
+    assert run(capfd, "infer", str(tables[0]), "--pressure", "nonsense").status != 0
+
+
+def test_recover_takes_the_method_that_can_read_the_table(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    scenario = "[network]\ngenerator='cycle'\nn=8\n[pressure]\nkind='constant'\nvalue=1.5\n"
+    scenario += "[noise]\nlaw='gaussian'\nstd=0.2\n"
+    (tmp_path / "study.toml").write_text(scenario)
+    rows = pp.simulate(MODEL, 20, seed=1).to_dataframe().query("time > 0")
+    rows.drop(rows.index[30]).to_csv(tmp_path / "gaps.csv", index=False)
+    study, gaps = str(tmp_path / "study.toml"), str(tmp_path / "gaps.csv")
+    told = run(capfd, "recover", study, "--outputs", gaps)
+    assert told.status == 0
+    assert "by kalman" in told.out
+    assert "kalman was chosen: outputs are missing" in " ".join(told.out.split())
+    refused = run(capfd, "recover", study, "--outputs", gaps, "--method", "innovations")
+    assert refused.status != 0
+    assert "--method kalman" in refused.err
