@@ -11,6 +11,14 @@ other parameters ψ. The modified profile likelihood (Barndorff-Nielsen 1983; Se
 ½ log det j(ψ) + log det ∂x̂₀(ψ)/∂x₀, where j is the information about x₀ and x̂₀(ψ) the estimate at ψ. With σ alone
 unknown this is the restricted likelihood of N − n degrees of freedom. Without the second term it would increase without
 bound in the other parameters, since opinions, pressure and noise have an almost common scale.
+
+The modification compares with one point and is local. As adaptation tends to 1, outputs lose all memory of x₀, and it
+grows by a term for each agent that weak data do not outweigh. There x₀ is integrated out instead (Wooldridge 2005):
+with x₀ | y_1 ~ N(α + βy_1, λσ²) for each agent, and x̂₀ and its information I at σ = 1 as before,
+
+    ℓ = Σ log m_t − N log σ − [RSS + Σ I (x̂₀ − α − βy_1)²/(1 + λI)]/(2σ²) − ½ Σ log(1 + λI) + constant.
+
+α, β and σ have closed forms. Where y_1 counts as an output, as with a public start, β is 0.
 """
 
 from __future__ import annotations
@@ -31,6 +39,8 @@ from peerpressure.step import Array
 
 # Newton's method for 1/s approaches the maximum from one side and needs far fewer.
 _ITERATIONS = 100
+# The range of log λ that is searched, the points of a grid of it, and how often a finer grid follows.
+_LOG_SPREAD, _SPREADS, _REFINEMENTS = 14.0, 29, 3
 # Residuals below this part of the outputs are rounding errors.
 _NOISELESS = 1e-12
 
@@ -71,6 +81,8 @@ class Sample:
     path: Array
     coupling: Array
     known: Array
+    # What the mean of x₀ may depend on, (n, k): a constant, and the first output where that is only conditioned on.
+    given: Array | None = None
     # The last fixed part of a regression of this sample.
     kept: dict[Any, Any] = field(default_factory=dict)
 
@@ -179,6 +191,58 @@ class ProfilePoint:
     of: Regression
 
 
+@final
+@dataclass(frozen=True, eq=False)
+class OpinionIntegral:
+    """The integral over x₀ ~ N(Zγ, λσ²), where x̂₀ has ``information`` at σ = 1 and Z = ``given``; (k,) and (k, ·)."""
+
+    information: Array
+    opinions: Array
+    given: Array
+    squares: float
+
+    def least(self, count: int, log_std: float | None) -> tuple[float, float]:
+        """Return the least of N log σ + S/(2σ²) + ½ Σ log(1 + λI) over γ, λ and, where it is None, log σ; and that."""
+        if not self.information.size:
+            grid = np.array([-np.inf])
+            return float(self._below(grid, count, log_std)[0]), self._scale(grid, count, log_std)
+        centre, width = 0.0, _LOG_SPREAD
+        for _ in range(_REFINEMENTS):
+            grid = centre + np.linspace(-width, width, _SPREADS)
+            below = self._below(grid, count, log_std)
+            at = int(np.clip(np.argmin(below), 1, _SPREADS - 2))
+            centre, width = float(grid[at]), 2 * width / (_SPREADS - 1)
+        # A parabola through the last three points; their error is far below that of a numerical derivative then.
+        left, middle, right = below[at - 1 : at + 2]
+        bend = left - 2 * middle + right
+        shift = np.clip(0.5 * (left - right) / bend, -1, 1) if bend > 0 else 0.0
+        best = np.array([centre + shift * width])
+        return float(self._below(best, count, log_std)[0]), self._scale(best, count, log_std)
+
+    def _scale(self, log_spread: Array, count: int, log_std: float | None) -> float:
+        return log_std if log_std is not None else 0.5 * float(np.log(self._squares(log_spread)[0] / count))
+
+    def _below(self, log_spread: Array, count: int, log_std: float | None) -> Array:
+        """Return the sum for some log λ, (g,)."""
+        S = self._squares(log_spread)
+        logs = 0.5 * np.log1p(np.exp(log_spread)[:, None] * self.information).sum(axis=1)
+        if log_std is None:
+            return np.asarray(logs + 0.5 * count * (np.log(S / count) + 1))
+        return np.asarray(logs + count * log_std + 0.5 * S * np.exp(-2 * log_std))
+
+    def _squares(self, log_spread: Array) -> Array:
+        """Return S = RSS + Σ I(x̂₀ − Zγ)²/(1 + λI) at the best γ, (g,)."""
+        if not self.information.size:
+            return np.full(log_spread.shape, self.squares)
+        weight = self.information / (1 + np.exp(log_spread)[:, None] * self.information)
+        Z, x = self.given, self.opinions
+        normal = np.einsum("gi,ia,ib->gab", weight, Z, Z)
+        right = np.einsum("gi,ia,i->ga", weight, Z, x)
+        # The pseudo-inverse, for outputs that are all alike have no slope of their own.
+        gamma = np.einsum("gab,gb->ga", np.linalg.pinv(normal, hermitian=True), right)
+        return np.asarray(self.squares + (weight * np.square(x - gamma @ Z.T)).sum(axis=1))
+
+
 class Reference(NamedTuple):
     """The estimate at which the modification compares: responses of outputs to opinions there, and its state."""
 
@@ -189,12 +253,16 @@ class Reference(NamedTuple):
 @final
 @dataclass(frozen=True, eq=False)
 class ProfileLikelihood:
-    """The likelihood of one replicate as a function of shared coordinates: modified if it has a ``reference``."""
+    """The likelihood of one replicate as a function of shared coordinates.
+
+    Modified if it has a ``reference``; with x₀ integrated out, and not maximised over, if it is ``integrated``.
+    """
 
     unknown: Unknowns
     design: FitDesign
     sample: Sample
     reference: Reference | None = None
+    integrated: bool = False
 
     def height(self, z: Array) -> float:
         """Return the profile over everything that agents have for themselves."""
@@ -214,11 +282,26 @@ class ProfileLikelihood:
             w = self.inverse_stubbornness(of, np.exp(-2 * shared.log_std))
         # Not from the forms, in which small residuals cancel.
         squares = np.square(of.rest + w * of.lean).sum(axis=0)
+        if self.integrated:
+            return self._integrated(shared, of, w, squares)
         log_std = self._log_std(shared, squares, left)
         height = np.log1p(of.slope * w).sum() - (left * log_std).sum() - 0.5 * (squares * np.exp(-2 * log_std)).sum()
         height -= of.log_det
         found = ProfilePoint(float(height), log_std, w, of.base + of.pull * w, squares, left, of)
         return replace(found, height=found.height - self._modification(shared, found)) if restricted else found
+
+    def _integrated(self, shared: Shared, of: Regression, w: Array, squares: Array) -> ProfilePoint:
+        """Return the point with x₀ integrated out."""
+        assert self.sample.given is not None
+        free, opinions = of.information > 0, of.base + of.pull * w
+        integral = OpinionIntegral(of.information[free], opinions[free], self.sample.given[free], float(squares.sum()))
+        count = int(self.design.used.sum())
+        if shared.log_std is None:
+            _refuse_noiseless(squares.sum() <= _NOISELESS**2 * self._size.sum())
+        below, log_std = integral.least(count, shared.log_std)
+        height = float(np.log1p(of.slope * w).sum()) - of.log_det - below
+        left = self.design.used.sum(axis=0) - free.astype(np.float64)
+        return ProfilePoint(height, np.full(w.size, log_std), w, opinions, squares, left, of)
 
     def _log_std(self, shared: Shared, squares: Array, left: Array) -> Array:
         n = squares.size

@@ -503,8 +503,19 @@ def _prepared(
         if t > 0:
             path[:, t - 1, data.seen.agents] = np.nan_to_num(data.at(row))
     coupling = seen.degrees * seen.public - seen.around
-    samples = [Sample(y, q, known) for y, q, known in zip(path, coupling, data.known, strict=True)]
+    samples = [
+        Sample(y, q, known, _given(design, data, y)) for y, q, known in zip(path, coupling, data.known, strict=True)
+    ]
     return what, design, samples
+
+
+def _given(design: FitDesign, data: Outputs, path: Array) -> Array:
+    """Return what hidden opinions may depend on: a constant, and the first outputs if these are conditioned on."""
+    first = int(data.seen.times[0])
+    counts = bool(design.used[design.rows == first - 1].any())
+    shown = first > 0 and data.seen.everyone and bool(data.present[0].all()) and not counts
+    columns = [np.ones(path.shape[1]), path[first - 1]] if shown else [np.ones(path.shape[1])]
+    return np.stack(columns, axis=1)
 
 
 def _neutral(model: Model, unknown: Sequence[str]) -> Model:

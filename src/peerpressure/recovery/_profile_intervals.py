@@ -6,15 +6,16 @@ shared coordinates ψ of its sets at ψ, with what the height of ψ leaves of ½
 much, the end of the interval is the end of the legal range.
 
 The modification compares with the estimate and holds near it. As adaptation η tends to 1, outputs lose all memory of
-x₀, and the modification grows by a term for each agent that weak data do not outweigh. A maximum at an end of the range
-of η, or far from that of the likelihood without the modification, is therefore no estimate, and its interval is the
-legal range.
+x₀, and the modification grows by a term for each agent that weak data do not outweigh. The likelihood with x₀
+integrated out does not, and is used for an unknown η. Where every agent also has a stubbornness or noise of its own,
+there is none: a maximum at an end of the range of η, or far from that of the likelihood without the modification, is
+then no estimate, and its interval is the legal range.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
@@ -80,6 +81,9 @@ def fit_replicate(problem: ProfileLikelihood, level: float) -> Found:
     """Return the estimate of one replicate, with intervals of the given level."""
     plain = searched(problem)
     log_likelihood = problem.height(plain) + _constant(problem)
+    if _loses_memory(problem):
+        problem = replace(problem, integrated=True)
+        return _Profile(problem, searched(problem), level, frozenset()).found(log_likelihood)
     # The modification compares with the estimate, so it is repeated once with the estimate that it leads to.
     modified = problem.modified(plain)
     best = searched(modified)
@@ -87,6 +91,15 @@ def fit_replicate(problem: ProfileLikelihood, level: float) -> Found:
     best = searched(modified, best)
     doubtful = [k for k in _local(problem) if _is_doubtful(problem, plain, modified, best, k)]
     return _Profile(modified, best, level, frozenset(doubtful)).found(log_likelihood)
+
+
+def _loses_memory(problem: ProfileLikelihood) -> bool:
+    """Return whether some value of the shared parameters makes outputs forget x₀, which then is integrated out.
+
+    Not with a stubbornness or noise of each agent: these have no law here, and keep the modified profile.
+    """
+    names = set(problem.unknown.names)
+    return bool(names & set(_LOCAL)) and not names & {"stubbornness", "agent_std"}
 
 
 def _local(problem: ProfileLikelihood) -> list[int]:

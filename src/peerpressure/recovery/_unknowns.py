@@ -62,9 +62,9 @@ class UnknownParameter:
         not bound the parameter on that side.
     identified : array of bool
         Where the curvature is positive and the interval is bounded on both sides; a lower end of 0 is a bound, of a
-        parameter that may be absent. An adaptation is also not identified where its likelihood is highest at an end of
-        the range, or where the modified and the plain likelihood have different maxima; its standard error is then ∞
-        and its interval the legal range.
+        parameter that may be absent. Along with a stubbornness or noise of every agent, an adaptation is also not
+        identified where its likelihood is highest at an end of the range, or where the modified and the plain
+        likelihood have different maxima; its standard error is then ∞ and its interval the legal range.
     """
 
     value: Array
@@ -351,21 +351,41 @@ def _plain(value: Any) -> Any:
 
 
 def notes_on(parameters: Mapping[str, UnknownParameter], failures: Sequence[str | None]) -> tuple[str, ...]:
-    """Return a sentence for each parameter that some fitted replicate does not identify."""
+    """Return a sentence for each parameter that some replicate does not identify, or not distinguish from a limit."""
     fitted = np.array([reason is None for reason in failures], dtype=bool)
     notes = []
     for name, p in parameters.items():
-        lost = int((~p.identified.reshape(fitted.size, -1).all(axis=1) & fitted).sum())
-        if lost:
-            where = "" if fitted.sum() == 1 else f" in {lost} of {int(fitted.sum())} replicates"
-            notes.append(f"{name} is not identified{where}{_WHY.get(name, '')}")
+        lost = _in_some(~p.identified, fitted)
+        if lost.any():
+            notes.append(f"{name} is not identified{_where(lost, fitted)}{_WHY.get(name, '')}")
+        low, high = COORDINATES[name].limits if name in COORDINATES else (-np.inf, np.inf)
+        ends = _in_some(p.low <= low, fitted), _in_some(p.high >= high, fitted)
+        for reached, other, limit in zip(ends, ends[::-1], _LIMITS.get(name, ()), strict=False):
+            # An interval that reaches from limit to limit says nothing at all, which is said above.
+            only = reached & ~other
+            if only.any():
+                notes.append(f"{name} is not distinguishable from {limit}{_where(only, fitted)}")
     return tuple(notes)
 
 
+def _in_some(where: NDArray[np.bool_], fitted: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return in which of the fitted replicates something holds of an agent or a piece."""
+    return np.asarray(where.reshape(fitted.size, -1).any(axis=1) & fitted)
+
+
+def _where(replicates: NDArray[np.bool_], fitted: NDArray[np.bool_]) -> str:
+    return "" if fitted.sum() == 1 else f" in {int(replicates.sum())} of {int(fitted.sum())} replicates"
+
+
+# What the ends of legal ranges are, in words: the lower one, and the upper one where there is any.
+_LIMITS: Mapping[str, tuple[str, ...]] = {
+    "adaptation": ("no adaptation", "complete adaptation"),
+    "slope": ("no peer pressure",),
+    "pressure": ("no peer pressure on a piece of time",),
+}
 # What makes a parameter hard to identify, and what helps.
 _WHY: Mapping[str, str] = {
-    "adaptation": ": its likelihood is not bounded within the range, or has a maximum that depends on how the unknown "
-    "hidden opinions are treated; a longer record with less noise may identify it",
+    "adaptation": ": its likelihood is not bounded within the range; a longer record with less noise may identify it",
 }
 
 
