@@ -48,6 +48,10 @@ class ModelError(InvalidInputError):
     """The parts of a model do not fit together."""
 
 
+class ContradictionError(InvalidInputError):
+    """Outputs are ones that the model cannot have made: they contradict it where it leaves no room for noise."""
+
+
 class TooLargeError(PeerPressureError, MemoryError):
     """A run would need more memory, or its results more room on the disk, than is free; it was not started."""
 

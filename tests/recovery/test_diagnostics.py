@@ -291,6 +291,17 @@ def test_outputs_that_contradict_exact_facts_have_a_p_value_of_0() -> None:
     assert "no room for noise" in str(estimate)
 
 
+def test_an_error_of_another_kind_is_no_contradiction() -> None:
+    model = random_model(5, noise=pp.Gaussian(1.0))
+    found = diagnostics_of(model, outputs_of(pp.simulate(model, 12, seed=1), model))
+
+    def refuse(*_: object) -> None:
+        raise pp.errors.InvalidInputError("the table has a hole")
+
+    with pytest.raises(pp.errors.InvalidInputError, match="hole"):
+        _ = replace(found, residuals_of=refuse).p_value
+
+
 @pytest.mark.parametrize("start", ["hidden", "given"])
 @pytest.mark.parametrize("law", [pp.Laplace(0.7), pp.noise.Custom(stats.logistic(scale=0.3))])
 def test_other_laws_have_the_likelihood_of_their_own_density(law: pp.noise.Noise, start: str) -> None:

@@ -162,3 +162,10 @@ def test_parameters_need_gaussian_noise_that_changes(noise: pp.noise.Noise) -> N
     model = six(pp.Linear(), noise=noise)
     with pytest.raises(pp.errors.InvalidInputError, match="Gaussian noise that every agent has"):
         fit(outputs_of(pp.simulate(model, 20), model), model, ("std",))
+
+
+def test_outputs_without_two_steps_in_a_row_are_refused_in_words() -> None:
+    model = pp.Model(pp.networks.cycle(5), hidden=range(5), noise=pp.Gaussian(1.0))
+    run = pp.simulate(model, 10, seed=1)
+    with pytest.raises(pp.errors.InvalidInputError, match="observed from beginning to end"):
+        fit(run, model, ("std",), observation=pp.Observation(times=[2, 4, 6]))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from peerpressure.errors import InvalidInputError
+from peerpressure.errors import ContradictionError
 from peerpressure.immutable import read_only
 from peerpressure.recovery._digits import grid_note, undeclared_rounding
 from peerpressure.resources import few_threads
@@ -365,7 +365,7 @@ class FitDiagnostics:
         try:
             with few_threads(self.outputs.seen.n):
                 return self.residuals_of(self.system, self.outputs)
-        except InvalidInputError:
+        except ContradictionError:
             # Exact facts that contradict one another are no error here but the clearest answer that a test can give.
             values = np.full((self.outputs.known.shape[0], 1, 1), np.inf)
             return Residuals(self.outputs.seen.times[:1], np.arange(1), values)

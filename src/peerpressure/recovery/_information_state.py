@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from peerpressure.errors import InvalidInputError, message
+from peerpressure.errors import ContradictionError, message
 from peerpressure.model import Model
 from peerpressure.recovery._estimate import Estimate, estimate_from
 from peerpressure.recovery._prior import Prior
@@ -291,7 +291,7 @@ def _check_consistent(residual: Array, size: float, rounding: Array) -> None:
         rule = "outputs must follow the model where it leaves no room for noise"
         remedy = "check that model, start and outputs belong together, or declare Observation(rounding=…)"
         got = f"a mismatch of {np.abs(residual[excess.argmax()]).max():.3g}"
-        raise InvalidInputError(message(rule, got=got, remedy=remedy))
+        raise ContradictionError(message(rule, got=got, remedy=remedy))
 
 
 def frozen_draw_count(system: System) -> int:

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from peerpressure.errors import InvalidInputError, TooLargeError, message
+from peerpressure.errors import ContradictionError, InvalidInputError, TooLargeError, message
 from peerpressure.model import Model
 from peerpressure.noise import Custom, Gaussian, Noise
 from peerpressure.recovery._digits import rounding_remedy
@@ -161,7 +161,7 @@ def _check_kept(model: Model, update: Update, t: int, before: Array, public: Arr
         rule = "agents without neighbours must show what they showed before, as isolated='keep' says"
         got = f"another value of agent {model.network.labels[bad[0]]!r} at step {t}"
         remedy = "use isolated='own' if they express their own opinions, or check the network against the run"
-        raise InvalidInputError(message(rule, got=got, remedy=remedy))
+        raise ContradictionError(message(rule, got=got, remedy=remedy))
 
 
 def adopted_part(model: Model, data: Outputs) -> Array:
@@ -233,7 +233,7 @@ class Bounds:
             rule = f"outputs must be ones that the model can show ({noise})"
             got = f"values of agent {agent!r} up to step {step} that no hidden opinion explains"
             remedy = "check network, stubbornness, peer pressure and noise of the model against the run"
-            raise InvalidInputError(message(rule, got=got, remedy=rounding_remedy(self._data, remedy)))
+            raise ContradictionError(message(rule, got=got, remedy=rounding_remedy(self._data, remedy)))
 
 
 def support(noise: Noise) -> tuple[float, float]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from peerpressure.adaptation import Adaptation
-from peerpressure.errors import InvalidInputError, TooLargeError, message
+from peerpressure.errors import ContradictionError, InvalidInputError, TooLargeError, message
 from peerpressure.model import Model, require_synchronous
 from peerpressure.noise import Gaussian, Noise, Rademacher, StudentT, Uniform
 from peerpressure.progress import ShouldStop, cancellable, check_cancelled
@@ -193,7 +193,7 @@ def _refuse_impossible(law: str, agent: int) -> None:
     rule = f"outputs must be ones that {law} noise can make"
     got = f"steps of agent number {agent} that no hidden opinion explains"
     remedy = "check network, stubbornness, peer pressure and noise of the model against the run"
-    raise InvalidInputError(message(rule, got=got, remedy=remedy))
+    raise ContradictionError(message(rule, got=got, remedy=remedy))
 
 
 LOCATIONS: Mapping[str, Callable[[Array, Array, Present, Noise], Location]] = {
