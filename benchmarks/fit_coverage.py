@@ -18,6 +18,7 @@ from .settings import QUICK, Settings
 REPLICATES = 1_000
 STD = 0.7
 SLOPE = 0.4
+HIDDEN: Mapping[str, Any] = {"start": "hidden"}
 
 TEXT = f"""\
 Share of 95 % intervals that contain the truth, over {REPLICATES:,} simulated runs, on BA(n, 2) networks with s uniform
@@ -45,12 +46,22 @@ CASES = (
     Case(("std", "slope"), 6, 10),
     Case(("std", "slope"), 6, 40),
     Case(("std", "slope"), 6, 120),
-    Case(("std", "slope"), 6, 40, {"start": "hidden"}),
+    Case(("std", "slope"), 6, 40, HIDDEN),
     Case(("std", "slope"), 30, 10),
     Case(("std", "exponent"), 6, 40, {"pressure": Power(0.7, SLOPE)}),
     Case(("std", "adaptation"), 6, 40, {"adaptation": 0.05}),
     Case(("std", "autocorrelation"), 6, 40, {"noise": Gaussian(STD, temporal=AR1(0.5))}),
     Case(("std", "stubbornness"), 6, 40),
+    # Every fit again from a hidden start, of which the first outputs are conditioned on.
+    Case(("std",), 6, 10, HIDDEN),
+    Case(("agent_std",), 6, 10, HIDDEN),
+    Case(("slope",), 6, 10, HIDDEN),
+    Case(("stubbornness",), 6, 20, HIDDEN),
+    Case(("std", "exponent"), 6, 40, {"pressure": Power(0.7, SLOPE), **HIDDEN}),
+    Case(("std", "adaptation"), 6, 40, {"adaptation": 0.05, **HIDDEN}),
+    Case(("std", "adaptation"), 10, 40, {"adaptation": 0.05, **HIDDEN}),
+    Case(("std", "autocorrelation"), 6, 40, {"noise": Gaussian(STD, temporal=AR1(0.5)), **HIDDEN}),
+    Case(("std", "stubbornness"), 6, 40, HIDDEN),
 )
 
 

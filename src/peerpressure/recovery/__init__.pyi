@@ -12,6 +12,7 @@ from ._estimators import (
 from ._information import Information as Information, information as information
 from ._kalman import kalman_filter as kalman_filter, kalman_smoother as kalman_smoother
 from ._likelihood import fit as fit
+from ._misses import Score as Score, ScoreTests as ScoreTests
 from ._network_inference import (
     NetworkEstimate as NetworkEstimate,
     average_precision as average_precision,
@@ -26,5 +27,4 @@ from ._observation import (
 )
 from ._prior import Prior as Prior
 from ._residuals import diagnose_fit as diagnose_fit
-from ._score_tests import Score as Score, ScoreTests as ScoreTests
 from ._unknowns import LikelihoodFit as LikelihoodFit
