@@ -6,7 +6,7 @@ The arrays of a frozen dataclass are read-only, and its tables are copies.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from enum import Enum
 from functools import cached_property, wraps
 from typing import Any, TypeVar
@@ -88,19 +88,26 @@ def _number(value: float) -> str:
     return text if len(text := repr(float(value))) <= 8 else f"{value:.6g}"
 
 
+# In this order: text and numbers are collections of characters to nobody.
+_SIZES: Mapping[Any, Callable[[Any], str]] = {
+    np.ndarray: lambda array: f"{'×'.join(map(str, array.shape))} numbers",
+    Enum: lambda member: str(member.name),
+    float: _number,
+    str: repr,
+    int: repr,
+    Collection: lambda entries: f"{len(entries):,} entries",
+}
+
+
 def _brief(value: Any) -> str:
     """Return a part in a few characters."""
-    sizes = {np.ndarray: lambda a: f"{'×'.join(map(str, a.shape))} numbers"}
-    sizes |= {Enum: lambda e: e.name, float: _number, str | int: repr}
     if isinstance(value, np.ndarray | list | tuple) and np.ndim(value) == 1 and len(value) <= FEW:
         return f"[{', '.join(map(_brief, np.asarray(value, object).tolist()))}]"
     if dataclasses.is_dataclass(value):
         return text if len(text := repr(value)) <= PART else f"{type(value).__name__}(…)"
     if hasattr(value, "columns"):
         return f"table of {len(value):,} rows"
-    known = (size(value) for kind, size in sizes.items() if isinstance(value, kind))
-    entries = f"{len(value):,} entries" if isinstance(value, Collection) else f"<{type(value).__name__}>"
-    text = next(known, entries)
+    text = next((size(value) for kind, size in _SIZES.items() if isinstance(value, kind)), f"<{type(value).__name__}>")
     return text if len(text) <= PART else f"{text[:PART]}…"
 
 

@@ -56,7 +56,7 @@ def fixed(value: float, decimals: int) -> str:
     return f"{round(value, decimals) + 0.0:,.{decimals}f}".replace("-", "−")
 
 
-def digits_of(value: float) -> int:
+def _digits(value: float) -> int:
     """Return how many digits of a deviation count: one, or two if the first is a 1, whose rounding is coarse."""
     return 2 if f"{value:.1e}".startswith("1") else 1
 
@@ -69,7 +69,7 @@ def significant(value: float) -> str:
     """
     if value < LEAST_DISTANCE:
         return f"less than {LEAST_DISTANCE:g}"
-    return f"{value:,.{max(0, digits_of(value) - 1 - math.floor(math.log10(value)))}f}"
+    return f"{value:,.{max(0, _digits(value) - 1 - math.floor(math.log10(value)))}f}"
 
 
 def html_table(rows: Iterable[tuple[str, str]], heading: str = "") -> str:

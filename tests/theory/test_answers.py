@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -110,3 +111,49 @@ def test_a_record_of_a_random_process_is_no_cycle() -> None:
             network = {"generator": "cycle", "n": 6, "dynamics": dynamics}
             runs.append(pp.simulate(scenario_from({"network": network, "run": {"steps": 30}}).system(), 30).states)
         np.testing.assert_array_equal(*runs)
+
+
+ODD = cycle(3)
+NOISY = pp.Model(ODD, THIRDS, pressure=FAST, noise=pp.Gaussian(0.4))
+RANDOM = {
+    "noise": NOISY,
+    "frozen": replace(NOISY, pressure=pp.Linear(1.0), noise=pp.Gaussian(0.4, temporal="frozen")),
+    "updates": pp.Model(ODD, THIRDS, pressure=FAST, activation=0.5),
+    "both": replace(NOISY, activation=0.5),
+}
+
+
+@pytest.mark.parametrize("kind", RANDOM)
+def test_a_random_limit_is_said_to_depend_on_what_it_depends_on(kind: str) -> None:
+    model = RANDOM[kind]
+    verdict = pp.diagnose(model)
+    assert verdict.outcome is Outcome.BIASED_CONSENSUS
+    final = pp.simulate(model, 300, 4_000, seed=1, record="final").final.public[:, 0]
+    mean, std = numbers(verdict.summary)
+    assert mean == pytest.approx(final.mean(), abs=4 * final.std() / 60 + 0.01)
+    assert std == pytest.approx(final.std(), rel=0.15)
+    assert "a value that depends on" in verdict.summary
+    # What is named is what scatters runs: without it, and with nothing else, they agree.
+    quiet = replace(model, noise=pp.noise.NoNoise())
+    chosen = pp.simulate(quiet, 300, 50, seed=1, record="final").final.public[:, 0]
+    assert ("who updates when" in verdict.summary) == (chosen.std() > 1e-6)
+    assert ("the noise" in verdict.summary) == (not model.noise.is_zero)
+    assert all("depends on" in str(reason) for reason in verdict.reasons if "±" in str(reason)) or kind == "frozen"
+
+
+def test_a_bias_that_rounding_hides_is_told_by_its_size() -> None:
+    network = pp.networks.named("karate")
+    verdict = pp.diagnose(pp.Model(network, np.linspace(0, 1, 34) ** 2, pressure="t^1.04"))
+    assert verdict.outcome is Outcome.BIASED_CONSENSUS
+    assert "nearly" not in str(verdict)
+    assert "not on" in verdict.summary or "differs by" in verdict.summary
+
+
+def test_the_command_line_prints_what_python_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    model = pp.Model(pp.networks.named("karate"), np.linspace(0.0, 1.0, 34))
+    answer, mathematics = str(pp.diagnose(model, 50)), pp.diagnose(model, 50).explain()
+    assert answer.splitlines()[1].startswith("All agents come to agree on 0.5")
+    assert "κ" not in answer
+    assert "κ  " in mathematics.split("\n\n")[-1]
+    print(pp.diagnose(model, 50))
+    assert capsys.readouterr().out == f"{answer}\n"

@@ -13,7 +13,7 @@ from typing import final
 
 import numpy as np
 
-from peerpressure.rendering import digits_of, fixed, significant
+from peerpressure.rendering import fixed, significant
 from peerpressure.theory._classification import Outcome
 from peerpressure.theory._forecast import Forecast
 from peerpressure.theory._limit_law import Kind, LimitLaw
@@ -22,6 +22,15 @@ MOST_DECIMALS = 6
 # What random values depend on, in words.
 CHANCES = {"noise": "the noise", "updates": "who updates when", "network": "which edges are present"}
 ESTIMATED = "This is estimated from values at large t, not proved."
+
+
+def chance_words(chance: tuple[str, ...]) -> str:
+    """Return what random values depend on, in words.
+
+    >>> chance_words(("noise", "updates"))
+    'the noise and on who updates when'
+    """
+    return " and on ".join(CHANCES[name] for name in chance) or "chance"
 
 
 @final
@@ -49,7 +58,7 @@ class Findings:
     @property
     def random(self) -> str:
         """What random values depend on, in words."""
-        return " and on ".join(CHANCES[name] for name in self.chance) or "chance"
+        return chance_words(self.chance)
 
     @property
     def std(self) -> float:
@@ -57,10 +66,10 @@ class Findings:
         return float(self.law.std.max())
 
     def number(self, value: float, std: float = 0.0) -> str:
-        """Return a number rounded to the range of opinions, or to its deviation where that is given."""
+        """Return a number rounded to the range of opinions, or to two digits of its deviation if that is smaller."""
         if not 0 < std < math.inf:
             return fixed(value, self.decimals)
-        places = max(0, digits_of(std) - 1 - math.floor(math.log10(std)))
+        places = min(MOST_DECIMALS, max(self.decimals, 1 - math.floor(math.log10(std))))
         return f"{fixed(value, places)} ± {fixed(std, places)}"
 
     def ends(self, values: Sequence[float], between: str) -> str | None:

@@ -18,6 +18,7 @@ from peerpressure.sde import SDE
 from peerpressure.statespace import System, checked_system
 from peerpressure.theory._advice import advice
 from peerpressure.theory._analysis import NAMED, Analysis, Source, analyse, stationary_states
+from peerpressure.theory._answer import CHANCES, chance_words
 from peerpressure.theory._class_limits import too_many_classes
 from peerpressure.theory._classification import LongRun, Outcome
 from peerpressure.theory._conserved import late_scale
@@ -334,7 +335,13 @@ def _named(classes: tuple[RecurrentClass, ...]) -> Reasons:
             code = ReasonCode.CLASS_LIMIT if np.all(part.camp == 1) else ReasonCode.CLASS_CAMPS
             code = ReasonCode.CLASS_UNBOUNDED if math.isinf(part.std) else code
             camps = "" if np.all(part.camp == 1) else ", with the opposite sign in the second of two camps"
-            values |= {"mean": part.value, "opposite": -part.value, "std": part.std, "camps": camps}
+            values |= {
+                "mean": part.value,
+                "opposite": -part.value,
+                "std": part.std,
+                "camps": camps,
+                "which": _which(part.std),
+            }
             reasons.append(Reason(code, values))
     return reasons
 
@@ -349,7 +356,7 @@ def _of_law(long_run: LongRun) -> Reasons:
     if long_run.outcome in (Outcome.CONSENSUS, Outcome.BIASED_CONSENSUS, Outcome.BIPARTITE):
         mean, std = float(law.mean[0, 0] * law.camp[0]), float(law.std[0])
         digit = shown_digit([mean, v], 1e-4 * max(abs(mean), abs(v), 1e-300))
-        return [_reason(ReasonCode.LIMIT, mean=mean, std=std, v=v, error=0.0, digit=digit)]
+        return [_limit_reason(long_run, {"mean": mean, "std": std, "v": v, "error": 0.0, "digit": digit})]
     if len(law.mean) > 1:
         reasons = [_reason(ReasonCode.PERIODIC_LAW, period=len(law.mean), **span)]
     else:
@@ -530,8 +537,8 @@ def _limit(long_run: LongRun, limit: ConsensusLimit | None) -> Reason:
     v = long_run.model.consensus_value
     if limit is not None:
         digit = shown_digit([limit.mean, v], limit.residual)
-        code = ReasonCode.RANDOM_LIMIT if long_run.lazy and limit.std > 0 else ReasonCode.LIMIT
-        return _reason(code, mean=limit.mean, std=limit.std, v=v, error=limit.residual, digit=digit)
+        values = {"mean": limit.mean, "std": limit.std, "v": v, "error": limit.residual, "digit": digit}
+        return _limit_reason(long_run, values)
     if long_run.lazy and long_run.noise is not NoiseEffect.WANDERS:
         return _reason(ReasonCode.LIMIT_DEPENDS_ON_UPDATES, v=v)
     # Frozen noise whose shares Σ σ_t/ρ_t diverge moves the value without bound, too.
@@ -542,6 +549,20 @@ def _limit(long_run: LongRun, limit: ConsensusLimit | None) -> Reason:
     if long_run.structure.law is not None:
         return _reason(ReasonCode.LIMIT_DEPENDS_ON_NETWORK, v=v)
     return _reason(ReasonCode.LIMIT_DEPENDS_ON_NOISE, v=v)
+
+
+def _which(std: float) -> str:
+    """Return what the limit of a class or component depends on, in words, where it differs between runs."""
+    return f"a value that depends on {CHANCES['noise']}: " if std else ""
+
+
+def _limit_reason(long_run: LongRun, values: dict[str, Value]) -> Reason:
+    """Return the common limit, and what it depends on where it differs between runs."""
+    chance = chance_words(_chance(long_run))
+    if long_run.lazy and values["std"] != 0:
+        return Reason(ReasonCode.RANDOM_LIMIT, values | {"chance": chance})
+    which = "" if values["std"] == 0 else f"a value that depends on {chance}: "
+    return Reason(ReasonCode.LIMIT, values | {"which": which})
 
 
 def _moved_opinions(long_run: LongRun) -> Reasons:
@@ -673,7 +694,7 @@ def _component(long_run: LongRun, part: Component) -> Reason:
     mean, std = math.nan if part.value is None else part.value, _component_deviation(long_run, part)
     if std is None:
         return _reason(ReasonCode.COMPONENT_MEAN, agents=part.agents.size, mean=mean)
-    return _reason(ReasonCode.COMPONENT_LIMIT, agents=part.agents.size, mean=mean, std=std)
+    return _reason(ReasonCode.COMPONENT_LIMIT, agents=part.agents.size, mean=mean, std=std, which=_which(std))
 
 
 def _component_deviation(long_run: LongRun, part: Component) -> float | None:

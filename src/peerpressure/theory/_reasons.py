@@ -302,7 +302,7 @@ SENTENCES: Mapping[ReasonCode, str] = {
         "Pressure makes all other agents follow these."
     ),
     ReasonCode.SINGLE_CLASSES: "{agents:,} of these are single agents, who listen to nobody and keep their opinions.",
-    ReasonCode.CLASS_LIMIT: "A class of {agents:agents} converges to {mean:.4g}{std:±.2g}.",
+    ReasonCode.CLASS_LIMIT: "A class of {agents:agents} converges to {which}{mean:.4g}{std:±.2g}.",
     ReasonCode.CLASS_CAMPS: (
         "A class of {agents:agents} has two camps, which converge to {mean:.4g} and {opposite:.4g}{std:±.2g}."
     ),
@@ -331,9 +331,9 @@ SENTENCES: Mapping[ReasonCode, str] = {
     ReasonCode.CONTINUOUS_DAMPING: (
         "In continuous time the swing between the two sides of the network fades like e^(−2t)."
     ),
-    ReasonCode.LIMIT: "All agents converge to {mean:to {digit}}{std:±.2g}, while v = {v:to {digit}}.",
+    ReasonCode.LIMIT: "All agents converge to {which}{mean:to {digit}}{std:±.2g}, while v = {v:to {digit}}.",
     ReasonCode.RANDOM_LIMIT: (
-        "In each run all agents come to one value, which depends on who updates when: {mean:to {digit}}{std:±.2g} over "
+        "In each run all agents come to one value, which depends on {chance}: {mean:to {digit}}{std:±.2g} over "
         "the runs, while v = {v:to {digit}}."
     ),
     ReasonCode.LIMIT_IS_V: (
@@ -441,7 +441,7 @@ SENTENCES: Mapping[ReasonCode, str] = {
         "Frozen noise shifts them once and for all, and the consensus mode, their mean weighted by {weights}, by a "
         "standard deviation of {std:.3g}."
     ),
-    ReasonCode.COMPONENT_LIMIT: "A component of {agents:agents} converges to {mean:.4g}{std:±.2g}.",
+    ReasonCode.COMPONENT_LIMIT: "A component of {agents:agents} converges to {which}{mean:.4g}{std:±.2g}.",
     ReasonCode.COMPONENT_MEAN: (
         "In a component of {agents:agents} opinions have the mean limit {mean:.4g}, from which noise moves them."
     ),
