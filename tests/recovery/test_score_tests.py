@@ -325,5 +325,5 @@ def test_temporal_networks_have_no_signs() -> None:
 def test_diagnostics_show_what_is_missed() -> None:
     made = setting(stubbornness=np.where(np.arange(20) == 7, 2.0, 1.0))
     found = diagnose_fit(pp.simulate(made, 50, seed=1), setting())
-    assert "Agent 7 is more stubborn than the model says." in repr(found)
+    assert "Agent 7 is more stubborn than the model says." in str(found)
     assert str(misses(setting(), setting(), seed=4)) == "nothing is missed at 5 %"
