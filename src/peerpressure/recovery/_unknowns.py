@@ -15,15 +15,16 @@ from peerpressure.errors import InvalidInputError, message
 from peerpressure.immutable import read_only
 from peerpressure.model import Model
 from peerpressure.noise import AR1, Gaussian
-from peerpressure.recovery._diagnostics import FitDiagnostics
 from peerpressure.recovery._estimate import Estimate
-from peerpressure.recovery._observation import Outputs
 from peerpressure.recovery.limits import FIT_PIECES
 from peerpressure.schedules import Constant, Linear, Power, Table
 from peerpressure.step import Array
 
 if TYPE_CHECKING:
     import pandas
+
+    from peerpressure.recovery._diagnostics import FitDiagnostics
+    from peerpressure.recovery._observation import Outputs
 
 
 UNKNOWNS = (
