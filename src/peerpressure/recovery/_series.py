@@ -18,7 +18,6 @@ from peerpressure.progress import check_cancelled
 from peerpressure.recovery._diagnostics import FitDiagnostics, Likelihood, Residuals
 from peerpressure.recovery._innovations import observed_steps, own_series
 from peerpressure.recovery._observation import Outputs
-from peerpressure.recovery._score_tests import score_tests
 from peerpressure.recovery.least_squares import innovation_std
 from peerpressure.recovery.limits import INVERTED_DIGITS, NEGLIGIBLE
 from peerpressure.statespace import System, discrete_model
@@ -147,6 +146,8 @@ def given_others(system: System, data: Outputs, rows: NDArray[np.bool_] | None =
 
 def conditional_tests(model: System, data: Outputs, rows: NDArray[np.bool_] | None = None) -> FitDiagnostics:
     """Return tests of a model on the steps that count, given all other outputs; nothing is computed yet."""
+    # A fit needs the series, and only tests of it the scores.
+    from peerpressure.recovery._score_tests import score_tests
 
     def residuals(system: System, seen: Outputs) -> Residuals:
         return given_others(system, seen, rows)
