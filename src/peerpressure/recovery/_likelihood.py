@@ -480,7 +480,9 @@ def _replicates(
         what = replace(what, names=tuple(name for name in what.names if name != "spread"))
         return what, None, [partial(fit_answers, problem, level) for problem in problems]
     what, design, samples = _prepared(model, data, unknown, pieces)
-    fits = [partial(fit_replicate, ProfileLikelihood(what, design, sample), level) for sample in samples]
+    fits: list[Callable[[], Found]] = [
+        partial(fit_replicate, ProfileLikelihood(what, design, sample), level) for sample in samples
+    ]
     return what, design.used, fits
 
 
