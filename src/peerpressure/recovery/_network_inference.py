@@ -174,7 +174,8 @@ class NetworkEstimate:
         InvalidInputError
             If the level is not strictly between 0 and 1, or there is no such estimate.
         """
-        if isinstance(level, str) or not 0 < level < 1:
+        given: object = level
+        if isinstance(given, str) or not 0 < level < 1:
             raise InvalidInputError(message("a level must be between 0 and 1", got=level, remedy="for instance 0.95"))
         if of not in ("weights", "hidden", "noise_std"):
             rule = "intervals are of weights, hidden or noise_std"
