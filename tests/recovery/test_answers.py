@@ -275,6 +275,18 @@ def test_without_measurement_noise_its_interval_begins_at_zero() -> None:
     assert noise.identified.all()
 
 
+def test_the_search_for_an_end_forgets_points_far_outside() -> None:
+    # The likelihood is flat in log r below the estimate, so the first step beyond the end is far out.
+    rng = np.random.default_rng([6, 34])
+    model = replace(panel(2), hidden=rng.uniform(0.2, 0.8, 10))
+    run = pp.simulate(model, 50, seed=6)
+    states = np.asarray(run.states)
+    run = replace(run, states=states + 0.05 * rng.normal(size=states.shape))
+    found = fit(run, model, (*CONSTANT, "measurement_noise"), pieces=(1,)).parameters["measurement_noise"]
+    assert found.low[0] == 0
+    assert found.high[0] == pytest.approx(0.0625, rel=0.05)
+
+
 def test_declared_rounding_enters_the_likelihood() -> None:
     model = panel(5)
     run = answered(panel(5, noise=pp.Gaussian(1.2)), 9, 50, 3)

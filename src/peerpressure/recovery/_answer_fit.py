@@ -428,9 +428,12 @@ class _Intervals:
             move = value - near.point[k]
             start = near.point + np.clip(move * drift, -_DRIFT, _DRIFT)
             start[k] = value
-            near = near.onwards(start, k)
+            there = near.onwards(start, k)
             # The root of the likelihood ratio is almost linear in the coordinate, which makes its zero easy to find.
-            return float(np.sqrt(max(2 * (self.top.height - near.height), 0.0)) - np.sqrt(2 * self.drop))
+            over = float(np.sqrt(max(2 * (self.top.height - there.height), 0.0)) - np.sqrt(2 * self.drop))
+            # Far outside a search may end anywhere, and nothing must begin there.
+            near = there if over <= 0 else near
+            return over
 
         step = side * float(np.clip(np.sqrt(2 * self.drop * self.covariance[k, k]), 1e-6, 2.0))
         inner, below = float(self.top.point[k]), -float(np.sqrt(2 * self.drop))
