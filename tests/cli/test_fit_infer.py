@@ -51,6 +51,27 @@ def test_fit_names_its_options_in_errors(capfd: pytest.CaptureFixture[str], tabl
     assert run(capfd, "fit", answers, "--network", edges, "--out", "table.txt").status != 0
 
 
+def test_fit_takes_answers_on_a_scale(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    model = pp.Model(pp.networks.cycle(4), [2.0, 2.5, 3.5, 4.0], pressure=0.5, noise=pp.Gaussian(1.0))
+    rows = np.clip(np.rint(np.asarray(pp.simulate(model, 15, seed=1).states)[0, 1:]), 1, 5)
+    pd.DataFrame(rows, columns=list("abcd")).assign(time=np.arange(1, 16)).to_csv(tmp_path / "a.csv", index=False)
+    (tmp_path / "e.csv").write_text("source,target\na,b\nb,c\nc,d\nd,a\n")
+    given = ("fit", str(tmp_path / "a.csv"), "--network", str(tmp_path / "e.csv"), "--unknown", "std")
+    known = json.loads(run(capfd, *given, "--scale", "1:5", "--json").out)
+    assert known["estimates"][0]["parameter"] == "std"
+    assert known["estimates"][0]["identified"]
+    assert not any("grid" in note for note in known["notes"])
+    ignored = json.loads(run(capfd, *given, "--json").out)
+    assert "declare Observation(rounding=1)" in ignored["notes"][0]
+    assert not ignored["estimates"][0]["identified"]
+    noisy = json.loads(run(capfd, *given, "--measurement-noise", "--json").out)
+    assert {"std", "measurement_noise"} <= {row["parameter"] for row in noisy["estimates"]}
+    for wrong in ("5", "1:2", "a:b"):
+        refused = run(capfd, *given, "--scale", wrong)
+        assert refused.status == 2
+        assert "a scale must be" in refused.err
+
+
 def test_infer_finds_who_listens_to_whom(
     capfd: pytest.CaptureFixture[str], tables: tuple[Path, Path], tmp_path: Path
 ) -> None:

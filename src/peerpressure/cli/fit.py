@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from peerpressure.cli.terminal import AsJson, columns, listing_problems, print_json, progress_line, show
+from peerpressure.errors import InvalidInputError, message
 from peerpressure.files import declare_output, table_format
 
 if TYPE_CHECKING:
@@ -36,6 +37,12 @@ def fit(
         bool, typer.Option("--directed", help="Edges go from an agent to those that it listens to.")
     ] = False,
     rounding: Annotated[float, typer.Option(help="Spacing of rounded answers; 0 for exact ones.")] = 0.0,
+    scale: Annotated[
+        str | None, typer.Option(help="First and last point of the scale of answers, such as 1:5 for five points.")
+    ] = None,
+    measurement_noise: Annotated[
+        bool, typer.Option("--measurement-noise", help="Answers have errors of unknown size, to which nobody responds.")
+    ] = False,
     level: Annotated[float, typer.Option(help="Confidence level of the intervals.")] = 0.95,
     step: Annotated[str | None, typer.Option(help="Length of a step, such as '1 day', if times are dates.")] = None,
     origin: Annotated[str | None, typer.Option(help="Date of step 0; by default the first date is step 1.")] = None,
@@ -49,6 +56,9 @@ def fit(
     Every estimate has an interval; one that the answers do not bound says so. Answers of the first step are taken as
     given. Missing answers are left empty. Times count steps; dates become steps with --step.
 
+    Answers on a scale, rounded answers and answers with errors of measurement need --scale, --rounding or
+    --measurement-noise: taken as exact, they make peer pressure look weaker than it is.
+
     Example: peerpressure fit answers.csv --network friends.csv --unknown std --unknown slope
     """
     with progress_line() as show_stage, listing_problems():
@@ -59,12 +69,13 @@ def fit(
         if out is not None:
             table_format(out)
             declare_output(out)
-        names = unknown or ["std", "constant"]
+        names = (unknown or ["std", "constant"]) + ["measurement_noise"] * measurement_noise
+        look = Observation(rounding=rounding, scale=None if scale is None else _ends(scale))
         show_stage("reading")
         model = _model(read_network(network, directed=directed or None), pressure, names)
         run = Trajectory.from_csv(answers, model, step, origin)
         show_stage("fitting")
-        found = fit_model(run, model, names, observation=Observation(rounding=rounding), level=level)
+        found = fit_model(run, model, names, observation=look, level=level)
         table = found.to_dataframe()
         # Written before anything is printed: a closed pipe does not lose the file.
         if out is not None:
@@ -77,6 +88,16 @@ def fit(
     _print(found, table)
     if out is not None:
         show(f"written to {out}")
+
+
+def _ends(scale: str) -> tuple[float, float]:
+    """Return the ends of a scale that is written as 1:5."""
+    try:
+        low, high = map(float, scale.split(":"))
+    except ValueError:
+        rule, remedy = "a scale must be two numbers with a colon between them", "use 1:5 for five points"
+        raise InvalidInputError(message(rule, got=repr(scale), remedy=remedy)) from None
+    return low, high
 
 
 def _model(network: Network, pressure: str | None, unknown: list[str]) -> Model:
