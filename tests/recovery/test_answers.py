@@ -58,6 +58,7 @@ def test_decimals_that_hardly_matter_are_mentioned_and_identified() -> None:
     run = pp.simulate(model, 50, seed=1)
     found = fit(replace(run, states=np.round(np.asarray(run.states), 2)), model, CONSTANT, pieces=(1,))
     assert found.identifiable.all()
+    assert all(p.identified.dtype == bool for p in found.parameters.values())
     assert "grid of spacing 0.01" in found.notes[0]
     assert "a little" in found.notes[0]
 

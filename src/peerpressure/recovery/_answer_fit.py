@@ -354,7 +354,7 @@ class _Intervals:
         self.drop = float(allowance(level, np.inf))
         self.covariance = self._curvature()
         # In units of standard errors a few steps of a search suffice.
-        top = replace(top, root=np.linalg.cholesky(self.covariance))
+        top = replace(top, root=np.asarray(np.linalg.cholesky(self.covariance), dtype=np.float64))
         self.top = top.onwards(top.point, tolerance=1e-6)
 
     def found(self) -> Found:

@@ -468,7 +468,7 @@ def _stacked_outputs(parts: list[Outputs]) -> Outputs:
 
 def _replicates(
     model: Model, data: Outputs, unknown: Sequence[str], pieces: Sequence[int] | None, level: float
-) -> tuple[Unknowns, Present | None, list[Callable[[], Found]]]:
+) -> tuple[Unknowns, Present | None, Sequence[Callable[[], Found]]]:
     """Return the unknowns, the rows that are scored given all others, and a function for each replicate that fits it.
 
     Answers that are measured are scored all, and have no such rows.
@@ -597,7 +597,7 @@ def _gathered(
     heights = np.array([np.nan if each is None else each.log_likelihood for each in found])
     remark = _grid_remark(what, data, parameters)
     if remark is not None:
-        parameters = {name: replace(p, identified=p.identified & ~remark.spoilt) for name, p in parameters.items()}
+        parameters = {name: replace(p, identified=p.identified & (not remark.spoilt)) for name, p in parameters.items()}
     notes = (() if remark is None else (remark.text,)) + notes_on(parameters, reasons)
     together = f"found together with {', '.join(what.names)}" if what.names else ""
     note = "; ".join(filter(None, (together, *notes)))
