@@ -281,18 +281,17 @@ def _probes(panel: Panel) -> Array:
 @final
 @dataclass(frozen=True, eq=False)
 class Level:
-    """Hidden opinions given first answers: N(H c, λσ²), with the log-likelihood at the maximum of c, λ and σ."""
+    """Hidden opinions given first answers: N(H c, λσ²), with the log-likelihood at the maximum of c and σ.
+
+    ``errors`` is the covariance of c at σ = 1.
+    """
 
     height: float
     coefficients: Array
+    errors: Array
     spread: float
     variance: float
     mean: Array
-
-    @property
-    def parameters(self) -> int:
-        """The number of shared parameters of this law: coefficients, λ and σ."""
-        return int(self.coefficients.size) + 2
 
 
 def level_of(sums: RecordSums, regressors: Array) -> Level:
@@ -321,7 +320,8 @@ def _level(sums: RecordSums, regressors: Array) -> Callable[[float], Level]:
         c = np.linalg.lstsq(root[:, None] * H, root * x, rcond=None)[0]
         variance = (sums.rss + float(np.square(root * (x - H @ c)).sum())) / sums.count
         height = sums.log_scale - 0.5 * sums.count * (_LOG_TWO_PI + np.log(variance) + 1)
-        return Level(float(height - 0.5 * np.log1p(spread * J).sum()), c, spread, variance, regressors @ c)
+        errors = np.linalg.pinv((H * (root**2)[:, None]).T @ H)
+        return Level(float(height - 0.5 * np.log1p(spread * J).sum()), c, errors, spread, variance, regressors @ c)
 
     return at
 
@@ -339,7 +339,7 @@ def posterior(sums: RecordSums, regressors: Array) -> tuple[Array, Array]:
     at = _level(sums, regressors)
     for spread in spreads:
         level = at(float(spread))
-        mean, variance = _given_spread(sums, level)
+        mean, variance = _given_spread(sums, level, regressors)
         heights.append(level.height)
         means.append(mean)
         squares.append(variance + mean**2)
@@ -350,15 +350,18 @@ def posterior(sums: RecordSums, regressors: Array) -> tuple[Array, Array]:
     return centre, np.sqrt(np.maximum(spread_of, 0.0))
 
 
-def _given_spread(sums: RecordSums, level: Level) -> tuple[Array, Array]:
-    """Return the mean and the variance of each x, (n,), at a given λ."""
+def _given_spread(sums: RecordSums, level: Level, regressors: Array) -> tuple[Array, Array]:
+    """Return the mean and the variance of each x, (n,), at a given λ, with the errors of the coefficients."""
     prior, n = 1 / level.spread, level.mean.size
     if sums.information.ndim == 1:
         precision = sums.information + prior
-        return (sums.information * sums.opinions + prior * level.mean) / precision, sums.variance / precision
-    covariance = linalg.inv(sums.information + prior * np.eye(n))
-    mean = covariance @ (sums.information @ sums.opinions + prior * level.mean)
-    return mean, sums.variance * np.diagonal(covariance)
+        mean = (sums.information * sums.opinions + prior * level.mean) / precision
+        variance, reach = 1 / precision, (prior / precision)[:, None] * regressors
+    else:
+        covariance = linalg.inv(sums.information + prior * np.eye(n))
+        mean = covariance @ (sums.information @ sums.opinions + prior * level.mean)
+        variance, reach = np.diagonal(covariance), prior * covariance @ regressors
+    return mean, sums.variance * (variance + np.einsum("ik,kl,il->i", reach, level.errors, reach))
 
 
 def integrated_height(panel: Panel, dynamics: Dynamics) -> float:

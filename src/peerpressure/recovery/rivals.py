@@ -300,11 +300,28 @@ class FamilyFit:
         value, std = posterior(self.sums, self.regressors)
         left = 1.0 if self.dynamics.rate is None else np.prod(1 - self.dynamics.rate, axis=0)
         variance = np.square(left * std)
-        if self.reported.z.size:
-            slopes = _slopes(self._opinions_at, self.reported.z)
-            spread = np.where(np.isfinite(self.covariance), self.covariance, 0.0)
-            variance = variance + np.einsum("ki,kl,li->i", slopes, spread, slopes)
-        return self._current(self.dynamics, value), np.sqrt(np.maximum(variance, 0.0))
+        now = self._current(self.dynamics, value)
+        return now, np.sqrt(np.maximum(variance + self._parameter_variance(now), 0.0))
+
+    def _parameter_variance(self, now: Array) -> Array:
+        """Return by how much opinions vary with the parameters, (n,)."""
+        z = self.reported.z
+        if not z.size:
+            return np.zeros(self.panel.n)
+        if z.size == 1 and self._ends[0, 1] < self.bounds[0][1]:
+            # The likelihood of one parameter may be skew, or have no maximum above 0: the ends of its interval tell
+            # more than its curvature.
+            moved = [np.square(self._opinions_at(end[None]) - now) for end in self._ends[0]]
+            return np.asarray((moved[0] + moved[1]) / (2 * special.chdtri(1, 0.05)))
+        slopes = _slopes(self._opinions_at, z)
+        spread = np.where(np.isfinite(self.covariance), self.covariance, 0.0)
+        return np.asarray(np.einsum("ki,kl,li->i", slopes, spread, slopes))
+
+    @cached_property
+    def _ends(self) -> Array:
+        """Ends of the intervals of the coordinates, (k, 2)."""
+        std = np.sqrt(np.maximum(np.diagonal(self.covariance), 0.0))
+        return np.array([self._interval(place, float(std[place])) for place in range(self.reported.z.size)])
 
     @property
     def parameter_names(self) -> tuple[str, ...]:
@@ -319,8 +336,7 @@ class FamilyFit:
             nothing = np.zeros(0)
             return ParameterTable((), nothing, nothing, nothing, nothing)
         std = np.sqrt(np.maximum(np.diagonal(self.covariance), 0.0))
-        ends = np.array([self._interval(place, float(std[place])) for place in range(z.size)])
-        low, high = (self._legal(side, ends[:, side]) for side in (0, 1))
+        low, high = (self._legal(side, self._ends[:, side]) for side in (0, 1))
         value, slopes = self._values(z), np.diagonal(_slopes(self._values, z))
         return ParameterTable(self.parameter_names, value, np.abs(slopes) * std, low, high)
 
