@@ -22,7 +22,7 @@ ROOT = Path(peerpressure.__file__).parent
 LAYERS = (
     ("version", "errors"),
     ("resources",),
-    ("affine", "dates", "files", "formula", "immutable", "parameters", "progress", "rendering", "tables"),
+    ("affine", "dates", "files", "formula", "immutable", "parameters", "progress", "provenance", "rendering", "tables"),
     ("chain",),
     ("networks", "schedules"),
     ("noise", "adaptation", "activation", "step"),

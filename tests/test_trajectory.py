@@ -211,3 +211,34 @@ def test_opinions_of_a_state_are_numbers_of_its_shape(public: Any) -> None:
     with pytest.raises(InvalidInputError, match=r"hidden opinions .* of shape \(2,\), that of the public ones"):
         State(1, np.zeros(2), hidden=public)
     assert State(1, np.array([0, 1])).public.dtype == np.float64
+
+
+@pytest.mark.parametrize("record", ["all", "summaries", "final", pp.Record(agents=[1, 3])])
+@pytest.mark.parametrize("adaptation", [None, 0.1])
+def test_a_run_reads_back_from_netcdf(tmp_path: Path, record: Any, adaptation: float | None) -> None:
+    model = pp.Model(pp.networks.path(4), [0.0, 1.0, 2.0, 3.0], noise=pp.Gaussian(1.0), adaptation=adaptation)
+    run = pp.simulate(model, 5, 3, seed=2, record=record)
+    with (tmp_path / "run.nc").open("w+b") as file:
+        run.write_netcdf(file, {"scenario": "text"})
+    read = pp.Trajectory.from_netcdf(tmp_path / "run.nc", model)
+    assert (read.seed, read.version, repr(read)) == (2, run.version, repr(run))
+    for name in ("replicates", "times", "agents", "states", "minimum", "maximum", "mean", "hidden", "max_distance"):
+        one, other = getattr(run, name), getattr(read, name)
+        assert (one is None) == (other is None)
+        assert one is None or np.array_equal(one, other)
+    assert np.array_equal(run.final.public, read.final.public)
+    assert (run.final.hidden is None) == (read.final.hidden is None)
+    if run.final.hidden is not None:
+        assert np.array_equal(run.final.hidden, np.asarray(read.final.hidden))
+    with pytest.raises(pp.errors.FileFormatError, match="run of the model"):
+        pp.Trajectory.from_netcdf(tmp_path / "run.nc", pp.Model(pp.networks.path(5), [0.0] * 5))
+
+
+def test_topics_read_back_from_netcdf(tmp_path: Path) -> None:
+    model = pp.Model(pp.networks.path(3).with_topics(["tax", "rent"]), np.arange(6.0), noise=pp.Gaussian(1.0))
+    run = pp.simulate(model, 4, 2)
+    with (tmp_path / "run.nc").open("w+b") as file:
+        run.write_netcdf(file)
+    read = pp.Trajectory.from_netcdf(tmp_path / "run.nc", model)
+    assert np.array_equal(np.asarray(run.states), np.asarray(read.states))
+    assert np.array_equal(np.asarray(run.hidden), np.asarray(read.hidden))

@@ -82,9 +82,9 @@ class _Guard:
     def check(self, output: Path, source: Path) -> None:
         """Raise if an input is the output, or lies in it."""
         real = source.resolve()
-        if _is_same(source, output):
+        if same_file(source, output):
             what = "the same file as the input"
-        elif any(_is_same(folder, output) for folder in (*source.parents, *real.parents)):
+        elif any(same_file(folder, output) for folder in (*source.parents, *real.parents)):
             what = "the folder of the input"
         else:
             return
@@ -121,6 +121,12 @@ def declare_input(path: str | os.PathLike[str]) -> None:
             guard.check(output, source)
 
 
+def declared_inputs() -> list[Path]:
+    """Return the files that have been declared as inputs so far, by their absolute paths, in that order."""
+    guard = _GUARD.get()
+    return [] if guard is None else list(guard.inputs)
+
+
 def declare_output(path: str | os.PathLike[str]) -> None:
     """Declare a file that is written, or a folder that is replaced; raise InvalidInputError if an input would be."""
     guard = _GUARD.get()
@@ -144,7 +150,8 @@ def require_new_folder(folder: Path, what: str) -> None:
         raise InvalidInputError(message(rule, got=f"{folder}, which is not empty", remedy="name a new folder"))
 
 
-def _is_same(one: Path, other: Path) -> bool:
+def same_file(one: Path, other: Path) -> bool:
+    """Return whether two paths lead to one file or folder that exists."""
     try:
         # The system compares them, because links, spellings and, on some systems, cases differ.
         return os.path.samefile(one, other)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,36 +70,96 @@ def reading_archive(path: str | Path) -> Iterator[tuple[dict[str, Any], dict[str
         raise FileFormatError(message("a saved run must be readable", got=got, remedy=remedy)) from error
 
 
+# Dimensions, values and attributes, as xarray takes them.
+Variable: TypeAlias = "tuple[tuple[str, ...], Any, Mapping[str, str]]"
+CONVENTIONS = "CF-1.11"
+# What each variable of a run is: long_name and description. All of them are numbers or labels without a unit, which the
+# CF conventions write as "1"; a time counts steps, and is no date.
+DESCRIPTIONS: Mapping[str, tuple[str, str]] = {
+    "replicate": ("replicate", "number of the independent run, which selects its noise"),
+    "time": ("time", "number of steps, or the time of the stochastic differential equation"),
+    "agent": ("agent", "label of the agent in the network"),
+    "topic": ("topic", "what the opinion is about"),
+    "member": ("agent", "label of the agent in the network, of all agents whether they are recorded or not"),
+    "minimum": ("lowest public opinion", "minimum over all agents of the public opinion y_t"),
+    "maximum": ("highest public opinion", "maximum over all agents of the public opinion y_t"),
+    "mean": ("mean public opinion", "mean over all agents of the public opinion y_t"),
+    "spread": ("spread of public opinions", "maximum minus minimum over all agents of the public opinion y_t"),
+    "max_distance": (
+        "largest distance from the consensus value",
+        "maximum over all agents of |y_t - v|, where v is the consensus value or the agent's own limit",
+    ),
+    "public": ("public opinion", "public opinion y_t that the agent expresses at this time"),
+    "hidden": ("hidden opinion", "hidden opinion of the agent; over time where hidden opinions adapt"),
+    "initial_hidden": ("initial hidden opinion", "hidden opinion x_0 of the agent before the first step"),
+    "final_public": ("final public opinion", "public opinion of the agent after the last step"),
+    "final_hidden": ("final hidden opinion", "hidden opinion of the agent after the last step, where it adapts"),
+}
+
+
+def described(name: str) -> dict[str, str]:
+    """Return the attributes of a variable: what it is, in short and in a sentence, and its unit.
+
+    >>> described("spread")["long_name"]
+    'spread of public opinions'
+    """
+    long_name, description = DESCRIPTIONS[name]
+    return {"long_name": long_name, "units": "1", "description": description}
+
+
 def write_netcdf(
     file: IO[bytes],
-    variables: Mapping[str, tuple[tuple[str, ...], Any]],
-    coordinates: Mapping[str, Any],
+    variables: Mapping[str, Variable],
+    coordinates: Mapping[str, Variable],
     facts: Mapping[str, Any],
 ) -> None:
-    """Write variables with their dimensions as netCDF-4, which stores variables of any size, to an open file.
+    """Write variables with their dimensions and attributes as netCDF-4 to an open file.
 
-    The classic format ends at 2 GiB for a variable, and at 2³¹ for whole numbers such as labels.
+    netCDF-4 stores variables of any size; the classic format ends at 2 GiB for a variable, and at 2³¹ for whole numbers
+    such as labels.
     """
     # Without xarray, which loads Dask where that is installed and takes longer for it than for the data.
     import h5netcdf
     import h5py
 
     sink = _Sink(file)
-    arrays = {name: (dimensions, np.asarray(values)) for name, (dimensions, values) in variables.items()}
-    arrays |= {name: ((name,), np.asarray(values)) for name, values in coordinates.items()}
     with h5netcdf.File(sink, "w") as stored:
-        stored.dimensions = {name: arrays[name][1].size for name in coordinates}
-        for name, (dimensions, values) in arrays.items():
+        stored.dimensions = {name: len(values) for name, (_, values, _) in coordinates.items()}
+        for name, (dimensions, given, attributes) in {**variables, **coordinates}.items():
+            values = np.asarray(given)
             # Text has no fixed length in netCDF.
             kind = h5py.string_dtype() if values.dtype.kind == "U" else values.dtype
             # Missing numbers are NaN, as xarray declares it too.
             missing = np.nan if name in variables and values.dtype.kind == "f" else None
             variable = stored.create_variable(name, dimensions, kind, fillvalue=missing)
             variable[...] = values.astype(object) if values.dtype.kind == "U" else values
+            variable.attrs.update(attributes)
         stored.attrs.update(facts)
     # Raised only after HDF5 has closed its handles.
     if sink.error is not None:
         raise sink.error
+
+
+def read_netcdf(path: str | Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """Return the variables and attributes of a file that ``write_netcdf`` wrote.
+
+    Raises
+    ------
+    FileFormatError
+        If the file is missing or damaged.
+    """
+    import h5netcdf
+
+    try:
+        # Opened here, because HDF5 has no clear message for a missing file.
+        with open(path, "rb") as file, h5netcdf.File(file, "r") as stored:
+            return {name: variable[...] for name, variable in stored.variables.items()}, dict(stored.attrs)
+    except FileNotFoundError:
+        raise FileFormatError(message("a run must exist", got=path, remedy="check the path")) from None
+    # h5py raises any of them for content that is not HDF5, or is cut short.
+    except (OSError, ValueError, KeyError, RuntimeError, TypeError) as error:
+        got, remedy = f"{path} ({error})", "take a run.nc that peerpressure has written"
+        raise FileFormatError(message("a run must be readable as netCDF-4", got=got, remedy=remedy)) from error
 
 
 class _Sink(io.RawIOBase):
@@ -131,9 +191,9 @@ class _Sink(io.RawIOBase):
         return len(data)
 
     def write(self, data: Any) -> int:
-        # Flushed at once, so that a full disk is noticed here and not in a destructor.
+        # Flushed at once, so a full disk is noticed here and not in a destructor.
         self._try(lambda: (self._file.write(data), self._file.flush()))
-        # A success is reported even after an error, so that HDF5 continues to its regular end.
+        # A success is reported even after an error, so HDF5 continues to its regular end.
         return len(data)
 
     def truncate(self, size: int | None = None) -> int:
@@ -277,7 +337,7 @@ def on_steps(frame: pandas.DataFrame, step: str | None, origin: object = None) -
         raise InvalidInputError(message("an origin must come with the length of a step", got=repr(origin), remedy=STEP))
     if "time" not in frame.columns or frame.empty:
         return frame, None  # reported with the other columns
-    # Each distinct time is converted once. Sorted by first appearance, so that an error names the first row.
+    # Each distinct time is converted once. Sorted by first appearance, so an error names the first row.
     codes, times = pandas.factorize(frame["time"].astype(object), use_na_sentinel=False)
     if step is None:
         dated = np.array([isinstance(time, date) or (isinstance(time, str) and is_date(time)) for time in times])
@@ -313,7 +373,7 @@ def by_topic(frame: pandas.DataFrame) -> dict[str, pandas.DataFrame]:
         return {"": frame}
     missing = frame["topic"].isna() | (frame["topic"].astype(str).str.strip() == "")
     _check_rows(frame, missing.to_numpy(), "each output must have a topic if one has", "topic", "name them all")
-    # By text, so that 1 and "1" are one topic.
+    # By text, so 1 and "1" are one topic.
     topics = frame.groupby(frame["topic"].astype(str).map(composed), sort=False)
     return {str(topic): part.drop(columns="topic") for topic, part in topics}
 
@@ -333,7 +393,7 @@ def _tidy(frame: pandas.DataFrame) -> pandas.DataFrame:
 
 
 def outputs_from_frame(frame: pandas.DataFrame, model: Model) -> dict[str, Any]:
-    """Return replicates, times, agents, states and the final state in a data frame; rows without sense are an error."""
+    """Return replicates, times, agents, states and the final state in a data frame; inconsistent rows raise."""
     own = model.network.topics
     if own and "topic" not in frame.columns:
         got, remedy = f"columns {', '.join(map(repr, list(frame.columns)[:6]))}", "add a column 'topic'"

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from peerpressure.dates import DateError, as_seconds, is_date
 from peerpressure.errors import FileFormatError, InvalidInputError, message
-from peerpressure.files import decode_text, read_bytes, require_pyarrow
+from peerpressure.files import decode_text, expanded, read_bytes, require_pyarrow
 from peerpressure.parameters import composed, merged_forms
 from peerpressure.resources import require_memory
 
@@ -226,7 +226,7 @@ class TextTable:
 
 def read_table(path: str | Path, what: str = "a row") -> TextTable:
     """Return the table in a file of text, which may be compressed with gzip, or in a Parquet file."""
-    file = Path(path)
+    file = expanded(path)
     if file.suffix.lower() == PARQUET:
         return _parquet_table(file, what)
     text, encoding = decode_text(read_bytes(file))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeAlias, final
 
@@ -10,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure import storage
-from peerpressure.errors import InvalidInputError, message
-from peerpressure.files import naming
+from peerpressure.errors import FileFormatError, InvalidInputError, message
+from peerpressure.files import expanded, naming
 from peerpressure.immutable import read_only
 from peerpressure.model import Model
 from peerpressure.rendering import html_table
@@ -314,22 +316,30 @@ class Trajectory:
         variables, coordinates, facts = self._arrays()
         return xarray.Dataset(variables, coords=coordinates, attrs=facts)
 
-    def write_netcdf(self, file: IO[bytes]) -> None:
+    def write_netcdf(self, file: IO[bytes], facts: Mapping[str, str] | None = None) -> None:
         """Write the data set that ``to_xarray`` returns to an open file, as netCDF-4.
 
         Parameters
         ----------
         file : binary file object
-            A file that is open for writing.
+            A file that is open for writing and reading, such as mode "w+b" gives.
+        facts : mapping of str to str, optional
+            Further attributes.
         """
-        storage.write_netcdf(file, *self._arrays())
+        variables, coordinates, attributes = self._arrays()
+        storage.write_netcdf(file, variables, coordinates, attributes | dict(facts or {}))
 
     def _arrays(self) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-        """Return variables with their dimensions, coordinates, and the provenance."""
+        """Return variables and coordinates with their dimensions and attributes, and the provenance."""
         variables: dict[str, Any] = {
             name: (("replicate", "time"), values) for name in SUMMARIES if (values := getattr(self, name)) is not None
         }
         coordinates: dict[str, Any] = {"replicate": self.replicates, "time": self.times}
+        if self.states is None or self.agents.size < self.model.n:
+            # The recorded states have no final one of all agents.
+            coordinates["member"] = _coordinate([*self.model.network.labels])
+            final = {"final_public": self.final.public, "final_hidden": self.final.hidden}
+            variables |= {name: (("replicate", "member"), v) for name, v in final.items() if v is not None}
         if self.states is not None:
             # Only with states, since summaries have no agent axis.
             axes = self._agent_axes()
@@ -344,9 +354,12 @@ class Trajectory:
                     variables[name] = ((*over, *axes), values.reshape(shape))
         shown = self.states is not None and self.model.hidden is not None
         facts = self.provenance() | {"contents": contents(hidden=shown)}
+        facts |= {"Conventions": storage.CONVENTIONS, "title": "public and hidden opinions of agents in a network"}
         if self.seed >= 2**31:
             facts["seed"] = str(self.seed)  # netCDF 3 has no larger numbers
-        return variables, coordinates, facts
+        known = storage.described
+        variables = {name: (*variable, known(name)) for name, variable in variables.items()}
+        return variables, {name: ((name,), v, known(name)) for name, v in coordinates.items()}, facts
 
     def _agent_axes(self) -> dict[str, list[Any]]:
         """Return the coordinates of the recorded agents: one axis, or two where they are some agents on some topics."""
@@ -371,7 +384,8 @@ class Trajectory:
             Columns ``replicate``, ``time``, ``agent`` and ``public``, with ``topic`` on a network with topics and
             ``hidden`` where it changes; without states ``replicate``, ``time``, ``minimum``, ``maximum`` and ``mean``.
         """
-        data = self.to_xarray()
+        # Final states have no axis of time and would be repeated for every step.
+        data = self.to_xarray().drop_dims("member", errors="ignore")
         if self.states is not None:
             # Summaries have no agent axis and would be repeated for every agent.
             data = data[["public"] if self.hidden_path is None else ["public", "hidden"]]
@@ -415,7 +429,7 @@ class Trajectory:
         FileFormatError
             If the file is missing, damaged or of another format.
         """
-        with storage.reading_archive(path) as (facts, arrays):
+        with storage.reading_archive(expanded(path)) as (facts, arrays):
             # Outputs that were not simulated here have no noise to go on with.
             simulated = facts["seed"] >= 0
             return cls(
@@ -438,6 +452,47 @@ class Trajectory:
                 step_error=facts["step_error"],
                 **{name: arrays.get(name) for name in _RECORDED},
             )
+
+    @classmethod
+    def from_netcdf(cls, path: str | Path, model: Model) -> Trajectory:
+        """Read a run.nc as a run of its model, which the scenario beside it describes.
+
+        Parameters
+        ----------
+        path : str or Path
+            A file that ``write_netcdf`` wrote, such as the run.nc of a results folder.
+        model : Model
+            The model that was run.
+
+        Returns
+        -------
+        Trajectory
+            The run as it was recorded. The noise memory of its final state is not stored: to resume a run, use
+            ``save`` and ``load``.
+
+        Raises
+        ------
+        FileFormatError
+            If the file is missing, damaged, or the run of another model.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from peerpressure import Model, Trajectory, simulate
+        >>> from peerpressure.networks import k2
+        >>> model = Model(k2(), hidden=[0.0, 1.0])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with open(f"{folder}/run.nc", "w+b") as file:
+        ...         simulate(model, steps=3).write_netcdf(file)
+        ...     print(Trajectory.from_netcdf(f"{folder}/run.nc", model))
+        Trajectory(replicates 1, steps 0–3, agents 2, seed 0, kept: states, summaries, final state)
+        """
+        arrays, facts = storage.read_netcdf(expanded(path))
+        try:
+            return cls(**_stored_parts(arrays, facts, model))
+        except (KeyError, ValueError, TypeError) as error:
+            rule, remedy = f"{path} must be a run of the model", "take the scenario.toml of the same folder"
+            raise FileFormatError(message(rule, got=error, remedy=remedy)) from error
 
     @classmethod
     def from_dataframe(
@@ -543,6 +598,58 @@ class Trajectory:
         ]
         equation = [] if self.equation is None else [("equation", self.equation)]
         return f"<div>{html_table([*rows, *equation], 'Trajectory')}</div>"
+
+
+def _stored_parts(arrays: Mapping[str, Array], facts: Mapping[str, Any], model: Model) -> dict[str, Any]:
+    """Return the fields of a run from the variables and attributes of a netCDF file."""
+    times, replicates, states = arrays["time"], arrays["replicate"], arrays.get("public")
+    count, n = replicates.size, model.n
+    recorded = np.arange(n)
+    if states is not None:
+        states = states.reshape(count, times.size, -1)
+        recorded = _recorded_agents(arrays, model)
+    hidden = arrays.get("hidden") if states is not None else None
+    # Constant ones have the axes of agents and topics only.
+    adapting = hidden is not None and hidden.ndim > 1 + ("topic" in arrays)
+    if hidden is not None:
+        hidden = hidden.reshape(count, times.size, -1) if adapting else hidden.ravel()
+    public = arrays["final_public"] if states is None or recorded.size < n else states[:, -1]
+    last = arrays.get("final_hidden")
+    if last is None and hidden is not None and adapting:
+        last = hidden[:, -1]
+    if public.shape != (count, n):
+        raise ValueError(f"{public.shape[-1]} agents, not {n}")
+    # A continuous time is the number of the step times its length, which the final state does not need.
+    final = State(round(float(times[-1])), public, hidden=last)
+    return {
+        "model": model,
+        "seed": int(facts["seed"]),
+        "replicates": replicates,
+        "times": times,
+        "agents": recorded,
+        "states": states,
+        **{name: arrays.get(name) for name in ("minimum", "maximum", "mean")},
+        "final": final,
+        "version": str(facts["software"]).partition(" ")[2],
+        "hidden": hidden,
+        "equation": facts.get("equation"),
+        "step_error": facts.get("step_error"),
+    }
+
+
+def _recorded_agents(arrays: Mapping[str, Array], model: Model) -> NDArray[np.int64]:
+    """Return the positions of the agents whose states a file has."""
+    axes = [[_text(label) for label in arrays[axis].tolist()] for axis in ("agent", "topic") if axis in arrays]
+    names = [
+        tuple(map(str, label)) if isinstance(label, tuple) and len(axes) == 2 else (str(label),)
+        for label in model.network.labels
+    ]
+    places = {name: k for k, name in enumerate(names)}
+    return np.array([places[name] for name in product(*axes)], dtype=np.int64)
+
+
+def _text(label: object) -> str:
+    return label.decode() if isinstance(label, bytes) else str(label)
 
 
 def _coordinate(labels: list[Any]) -> list[Any]:

@@ -313,6 +313,10 @@ CASES: Mapping[str, list[Case]] = {
     ],
     "Options": [
         option("fly"),
+        option("digagnose"),
+        option("sweep statsu x"),
+        option("simulate"),
+        option("simulate --graph k2 --replicates 0"),
         option("diagnose"),
         option("diagnose --grpah ba:9:2"),
         option("diagnose --graph ba:9"),

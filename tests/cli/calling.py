@@ -6,6 +6,8 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Container
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -59,3 +61,9 @@ def process(*arguments: object, **environment: str) -> Answer:
         env={**os.environ, "PYTHONIOENCODING": "utf-8", **environment},
     )
     return Answer(done.returncode, done.stdout, done.stderr)
+
+
+def files_in(folder: Path, *, leave_out: Container[str] = ("provenance.json",)) -> dict[str, bytes]:
+    """Return the content of all files below a folder by name; that with dates and times differs between two runs."""
+    paths = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
+    return {name: path.read_bytes() for name, path in paths.items() if name not in leave_out}

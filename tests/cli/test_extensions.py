@@ -52,7 +52,8 @@ def test_check_says_what_will_be_run(file: Path, kind: str, capfd: Captured) -> 
 
 
 WORDS = {"adapting": "spread of hidden opinions", "failing": "repeated", "flowing": "continuous time"}
-ALWAYS = {"run.nc", "verdict.json", "scenario.toml", "report.html", "agents.csv", "summaries.csv"}
+ALWAYS = {"run.nc", "verdict.json", "scenario.toml", "report.html", "agents.csv", "summaries.csv", "edges.csv"}
+ALWAYS |= {"provenance.json", "README.txt", "inputs"}
 TABLES = {"adapting": {"estimates", "budget"}, "failing": {"network"}, "flowing": {"estimates"}}
 
 

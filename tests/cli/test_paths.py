@@ -12,9 +12,10 @@ import pandas as pd
 import pytest
 import typer
 
-from peerpressure import cli
+from peerpressure import Model, TemporalNetwork, Trajectory, cli, read_network, simulate
 from peerpressure.cli.terminal import OUTPUTS
-from tests.cli.calling import run
+from peerpressure.networks import path as path_graph, read_events, write_events, write_network
+from tests.cli.calling import files_in, run
 
 SCENARIO = """[network]
 file = "friends.csv"
@@ -113,7 +114,7 @@ def test_a_figure_never_replaces_an_input(capfd: pytest.CaptureFixture[str], stu
 def test_results_never_go_to_a_folder_with_inputs(capfd: pytest.CaptureFixture[str], study: Path) -> None:
     assert run(capfd, "run", "study.toml").status == 0
     results = study / "study-results"
-    before = {path.name: path.read_bytes() for path in results.iterdir()}
+    before = files_in(results, leave_out=())
     # The scenario in a folder of results, and a table of results as the input of the run that would write it again.
     again = run(capfd, "run", results / "scenario.toml", "--out", results)
     text = SCENARIO.replace('"people.csv", column = "opinion"', '"study-results/agents.csv", column = "hidden"')
@@ -122,7 +123,7 @@ def test_results_never_go_to_a_folder_with_inputs(capfd: pytest.CaptureFixture[s
     for refused in (again, own):
         assert (refused.status, refused.out) == (2, "")
         assert RULE in refused.err
-    assert {path.name: path.read_bytes() for path in results.iterdir()} == before
+    assert files_in(results, leave_out=()) == before
 
 
 def test_results_of_another_scenario_are_not_replaced(capfd: pytest.CaptureFixture[str], study: Path) -> None:
@@ -221,6 +222,12 @@ def test_every_path_is_an_input_or_a_declared_output() -> None:
         ("paper", "out"),
         ("release", "file"),
         ("release", "out"),
+        ("info", "place"),
+        ("simulate", "out"),
+        ("rerun", "folder"),
+        ("rerun", "out"),
+        ("report", "folder"),
+        ("report", "out"),
         ("sweep run", "file"),
         ("sweep run", "out"),
         ("sweep status", "place"),
@@ -323,3 +330,17 @@ def test_a_folder_that_cannot_be_made_is_blamed_on_its_argument(capfd: pytest.Ca
     assert "named.toml" in file.err
     assert "output.folder" in file.err
     assert "--out" not in file.err
+
+
+def test_the_home_folder_is_meant_in_python_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(name, str(tmp_path))
+    model = Model(path_graph(3), hidden=[0.0, 1.0, 2.0])
+    write_network(model.network, "~/friends.csv")
+    assert read_network("~/friends.csv").n == 3
+    simulate(model, 3).save("~/run.npz")
+    assert Trajectory.load("~/run.npz").times.size == 4
+    (tmp_path / "seen.csv").write_text("time,agent,public\n1,0,0.5\n")
+    assert Trajectory.from_csv("~/seen.csv", model).times.tolist() == [1]
+    write_events(TemporalNetwork.from_snapshots([path_graph(3)]), "~/events.npz")
+    assert read_events("~/events.npz").n == 3

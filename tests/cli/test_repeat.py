@@ -10,7 +10,7 @@ import pytest
 from peerpressure.cli.new import _examples, _scenario_of
 from peerpressure.scenario import load_scenario
 from peerpressure.sweep import collect
-from tests.cli.calling import run
+from tests.cli.calling import files_in, run
 
 FEW = {"steps": 40, "replicates": 3}
 QUICK = "\n[output]\nfigures = false\nreport = false\nstates = true\n"
@@ -31,7 +31,7 @@ def written(capfd: pytest.CaptureFixture[str], folder: Path, name: str) -> Path:
 
 def numbers(folder: Path) -> dict[str, bytes]:
     """Return the content of the files of a run that hold its numbers."""
-    return {path.name: path.read_bytes() for path in folder.iterdir() if path.suffix in (".nc", ".csv", ".json")}
+    return {name: data for name, data in files_in(folder).items() if name.endswith((".nc", ".csv", ".json"))}
 
 
 def settings_of(file: Path) -> str:
@@ -68,7 +68,7 @@ def test_the_scenario_among_the_results_repeats_the_run(
     assert numbers(Path("third")) == first
 
 
-def test_the_copy_names_no_folder_and_relative_paths(
+def test_the_copy_names_no_folder_and_copies_of_inputs(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -77,9 +77,9 @@ def test_the_copy_names_no_folder_and_relative_paths(
     assert run(capfd, "run", file).status == 0
     results = tmp_path / "q" / "out" / "results"
     text = (results / "scenario.toml").read_text()
-    assert text.startswith('# peerpressure run scenario.toml repeats this run of "../../study.toml"\n')
-    assert 'file = "../../friends.csv"' in text
-    assert 'file = "../../people.csv"' in text
+    assert text.startswith("# peerpressure run scenario.toml repeats this run.\n")
+    assert 'file = "inputs/friends.csv"' in text
+    assert 'file = "inputs/people.csv"' in text
     assert "folder =" not in text
     # A run of the copy does not replace it.
     assert run(capfd, "run", results / "scenario.toml").status == 0

@@ -15,7 +15,7 @@ from peerpressure import cli
 from peerpressure.measures import Experiment, results
 from peerpressure.report.store import from_csv
 from peerpressure.scenario import load_scenario
-from tests.cli.calling import SMALL, process, run
+from tests.cli.calling import SMALL, files_in, process, run
 
 Captured = pytest.CaptureFixture[str]
 
@@ -127,8 +127,10 @@ def test_run_writes_everything_the_file_asks_for(file: Path, capfd: Captured, tm
     tables = {"agents.csv", "summaries.csv", "estimates.csv", "budget.csv", "frontier.csv"}
     drawn = ("opinions", "estimates", "exposure", "exposure_map", "budget", "frontier")
     figures = {f"{name}.{kind}" for name in drawn for kind in ("pdf", "svg")}
-    assert names == tables | figures | {"run.nc", "verdict.json", "scenario.toml", "report.html"}
-    assert {Path(name).name for name in answer.json["files"]} == names
+    proof = {"provenance.json", "README.txt", "edges.csv", "inputs"}
+    assert names == tables | figures | proof | {"run.nc", "verdict.json", "scenario.toml", "report.html"}
+    listed = {Path(name).relative_to(out).as_posix() for name in answer.json["files"]}
+    assert listed == names - {"inputs"} | {"inputs/small.toml"}
     assert answer.json["verdict"]["outcome"] == "consensus"
     # Nothing is left of the folder in which the results were made.
     assert [path.name for path in out.parent.iterdir()] == ["out"]
@@ -165,13 +167,13 @@ def test_a_second_run_replaces_its_own_files_and_leaves_others(file: Path, capfd
     file.write_text(quick)
     out = file.parent / "here"
     assert run(capfd, "run", file).status == 0
-    first = {path.name: path.read_bytes() for path in out.iterdir()}
+    first = files_in(out)
     (out / "notes.txt").write_text("mine")
     (out / "agents.csv").write_text("damaged")
     answer = run(capfd, "run", file)
     assert answer.status == 0
     assert "files in" in answer.out
-    assert {path.name: path.read_bytes() for path in out.iterdir()} == first | {"notes.txt": b"mine"}
+    assert files_in(out) == first | {"notes.txt": b"mine"}
 
 
 def test_results_never_mix_with_those_of_another_run_or_with_a_users_files(file: Path, capfd: Captured) -> None:

@@ -68,10 +68,9 @@ def started(*arguments: object) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
-    """Return the content of all files, except for netCDF, whose bytes contain addresses."""
-    return (
-        {path.name: path.read_bytes() for path in folder.iterdir() if path.suffix != ".nc"} if folder.exists() else {}
-    )
+    """Return the content of all files, except for netCDF, whose bytes contain addresses, and for dates and times."""
+    paths = [path for path in folder.rglob("*") if path.is_file() and path.name != "provenance.json"]
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths if path.suffix != ".nc"}
 
 
 def kill_sweeps(folder: Path, kills: int, moments: random.Random) -> Counter[str]:

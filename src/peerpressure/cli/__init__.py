@@ -1,6 +1,6 @@
 """The command line: it parses arguments, calls the library and prints the result.
 
-Each command has a module of its name. Heavy imports stand inside the commands, so that ``--help`` is fast.
+Each command has a module of its name. Heavy imports stand inside the commands, so ``--help`` is fast.
 """
 
 from __future__ import annotations
@@ -20,11 +20,15 @@ from peerpressure.cli import (
     explore,
     fit,
     infer,
+    info,
     new,
     paper,
     recover,
     release,
+    report,
+    rerun,
     run,
+    simulate,
     sweep,
     warmup,
 )
@@ -33,14 +37,18 @@ from peerpressure.cli.terminal import (
     INTERRUPTED,
     SETTINGS,
     USAGE,
+    AsJson,
     Command,
     InvalidFileError,
     explain_usage,
+    in_words_of,
     open_closed_streams,
     print_error,
+    print_json,
     transliterate_output,
 )
 from peerpressure.errors import InvalidInputError, PeerPressureError
+from peerpressure.provenance import invoked, machine, versions
 from peerpressure.version import __version__
 
 __all__ = ["app", "invoke", "main"]
@@ -72,21 +80,31 @@ def root(
         print(context.get_help())
 
 
-def version() -> None:
-    """Print the version."""
-    print(f"peerpressure {__version__}")
+def version(as_json: AsJson = False) -> None:
+    """Print the version; with --json also those of Python and of all libraries, and the machine.
+
+    Example: peerpressure version --json
+    """
+    if as_json:
+        print_json({"version": __version__, "versions": versions(), "machine": machine()})
+    else:
+        print(f"peerpressure {__version__}")
 
 
 COMMANDS: Mapping[str, Callable[..., None]] = {
     "new": new.new,
     "check": check.check,
     "run": run.run,
+    "simulate": simulate.simulate,
     "diagnose": diagnose.diagnose,
     "recover": recover.recover,
     "compare": compare.compare,
     "fit": fit.fit,
     "infer": infer.infer,
     "release": release.release,
+    "info": info.info,
+    "rerun": rerun.rerun,
+    "report": report.report,
     "explore": explore.explore,
     "paper": paper.paper,
     "warmup": warmup.warmup,
@@ -102,8 +120,9 @@ def invoke(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit status; errors become single lines on the error stream."""
     transliterate_output()
     try:
-        # standalone_mode=False: Typer would otherwise print errors in its own format and end the process.
-        status = app(args=list(arguments), prog_name="peerpressure", standalone_mode=False)
+        with invoked(arguments):
+            # standalone_mode=False: Typer would otherwise print errors in its own format and end the process.
+            status = app(args=list(arguments), prog_name="peerpressure", standalone_mode=False)
         # Flushed here, where a closed pipe can still be handled; at the end of the process it would print a traceback.
         sys.stdout.flush()
     except BrokenPipeError:
@@ -126,10 +145,8 @@ def _explain(error: Exception, arguments: Sequence[str]) -> tuple[str, int]:
     match error:
         case typer.TyperException():
             return explain_usage(error, arguments), error.exit_code
-        case InvalidInputError():
-            return str(error), USAGE
         case PeerPressureError():
-            return str(error), FAILURE
+            return in_words_of(str(error), arguments), USAGE if isinstance(error, InvalidInputError) else FAILURE
         case OSError():
             # A message without the name of the file would not help.
             return f"{error.strerror or error}: {error.filename or 'a file could not be written'}", FAILURE

@@ -36,7 +36,7 @@ def check(
         problems = [Problem("", str(error))]
     except TooLargeError as error:
         problems = [Problem("run.record", str(error))]
-    # The same keys in both cases, so that a program need not distinguish them.
+    # The same keys in both cases, so a program need not distinguish them.
     if as_json:
         listed = [problem.to_dict() for problem in problems]
         print_json({"file": file, "valid": not problems, "problems": listed, "found": found})
@@ -63,6 +63,6 @@ def _summary(file: Path) -> tuple[str, dict[str, str]]:
         return f"a sweep of {len(plan):,} units over {', '.join(plan.axes) or 'no axis'}", {}
     scenario = load_scenario(file)
     length = f"{scenario.run.steps:,} steps, {scenario.run.replicates:,} replicates"
-    # The model is built, not run, so that the size and all values are those of the run.
+    # The model is built, not run, so the size and all values are those of the run.
     room = check_room(scenario, results_folder(scenario, file))
     return f"{scenario.system()!r}, {length}, {room}", findings(scenario)

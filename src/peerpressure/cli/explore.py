@@ -38,7 +38,7 @@ def explore(
     _limit_blas_threads()
     from peerpressure.explorer.server import address_of, is_loopback, names_for, open_socket, serve
 
-    # Validated before a port is opened, so that errors are reported like those of other commands.
+    # Validated before a port is opened, so errors are reported like those of other commands.
     default = None if start is None else _state(start)
     with open_socket(host, port) as listening:
         # The port is read from the socket, since 0 stands for any free one.

@@ -35,7 +35,7 @@ def new(
         return
     check_folder(folder, "'FOLDER'")
     contents = _starter() if example is None else _example(example)
-    # The first file is the one to run. Asked before the folder is created, so that an error leaves nothing behind.
+    # The first file is the one to run. Asked before the folder is created, so an error leaves nothing behind.
     first = folder / next(iter(contents))
     for name in contents:
         if name != SCHEMA and (folder / name).exists():
@@ -102,6 +102,6 @@ def _write_new(path: Path, text: str) -> None:
         with path.open("x", encoding="utf-8", newline="\n") as file:
             file.write(text)
     except FileExistsError:
-        # The schema is the same for all scenarios, so that an existing one is kept.
+        # The schema is the same for all scenarios, so an existing one is kept.
         if path.name != SCHEMA:
             raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -102,22 +103,34 @@ def paper(
             text = f"{folder} has a report.html of something else; name another folder"
             raise typer.BadParameter(text, param_hint="'--out'")
 
+        request = Request(
+            seed,
+            replications or (QUICK_REPLICATIONS if quick else REPLICATIONS),
+            steps or (QUICK_STEPS if quick else STEPS),
+            quick,
+        )
         made = reproduce(
             folder,
-            Request(
-                seed,
-                replications or (QUICK_REPLICATIONS if quick else REPLICATIONS),
-                steps or (QUICK_STEPS if quick else STEPS),
-                quick,
-            ),
+            request,
             workers=workers or available_cores(),
             fresh=fresh,
             progress=show_stage,
         )
+        # Without the name of the program.
+        _seal(folder, made.files, request.command.split()[1:], seed)
     if as_json:
         _print_json(made, seed)
     else:
         _print_summary(made)
+
+
+def _seal(folder: Path, files: Sequence[Path], again: Sequence[str], seed: int) -> None:
+    """Add provenance and a README to the files."""
+    from peerpressure.report.folder import Study, seal
+
+    contents = "holds no data of persons: each experiment draws its networks and opinions from the seed"
+    study = Study(command="paper", name="paper", repeat=again, seed=seed, contents=contents)
+    seal(folder, study, [path.relative_to(folder).as_posix() for path in files])
 
 
 def _one(folder: Path, figure: str, settings: str, seed: int, also: dict[str, int | None], *, as_json: bool) -> None:
@@ -130,7 +143,10 @@ def _one(folder: Path, figure: str, settings: str, seed: int, also: dict[str, in
             text = f"{folder} has the whole report, whose files these would replace; name another folder"
             raise typer.BadParameter(text, param_hint="'--out'")
         given = [settings, *(f"{name}={value}" for name, value in also.items() if value is not None)]
-        written = reproduce_one(folder, figure, ",".join(given), seed=seed, progress=show_stage)
+        chosen = ",".join(filter(None, given))
+        written = reproduce_one(folder, figure, chosen, seed=seed, progress=show_stage)
+        again = ["paper", "--only", figure, "--seed", str(seed), *(["--set", chosen] if chosen else [])]
+        _seal(folder, written, again, seed)
     if as_json:
         print_json({"figure": figure, "seed": seed, "files": list(written)})
     else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias
 
 import typer
 
-from peerpressure.cli.terminal import AsJson, columns, listing_problems, open_scenario, print_json, progress_line, show
+from peerpressure.cli.terminal import (
+    AsJson,
+    check_folder,
+    columns,
+    listing_problems,
+    open_scenario,
+    print_json,
+    progress_line,
+    show,
+)
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.files import declare_output, replacing, table_format
 
@@ -21,6 +30,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from peerpressure.recovery import Estimate, NetworkEstimate
+    from peerpressure.scenario import Scenario
     from peerpressure.step import Array
 
 
@@ -54,7 +64,12 @@ def recover(
         bool,
         typer.Option("--unknown-network", help="Infer the network as well; that of the file is not used."),
     ] = False,
-    out: Annotated[Path | None, typer.Option(help="Also write the table to this .csv or .parquet file.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Also write the table to this .csv or .parquet file; a name without suffix is a results folder."
+        ),
+    ] = None,
     figure: Annotated[
         Path | None,
         typer.Option(help="Also draw residuals (of the first replicate and topic) to this PNG, PDF or SVG file."),
@@ -64,7 +79,8 @@ def recover(
     """Estimate hidden opinions from observed public ones.
 
     The scenario gives the network, stubbornness, peer pressure and noise; its hidden opinions are not used. The
-    observed agents and times and the observer's prior come from [observe]. Missing outputs are left empty. Where
+    observed agents and times and the observer's prior come from [observe]. Missing outputs are left empty; without a
+    method of your own, kalman is then used, which can do without them. Where
     hidden opinions adapt, --target chooses between the initial and the current ones. In continuous time, times are
     real multiples of the step in [time]. Standard errors are exact under the model; agents whose opinion the data do
     not identify have none. The outputs are tested against the model, and tests that fail are explained.
@@ -102,11 +118,11 @@ def recover(
             raise InvalidInputError(message(rule, got=got, remedy="leave out --figure, or pass a table of one topic"))
         show_stage("estimating")
         answers: list[TopicAnswer] = []
+        look, prior = scenario.observation(), scenario.prior()
         for topic, run in seen.runs.items():
             if unknown_network:
                 answers.append(inferred(topic, scenario.infer_network(run)))
                 continue
-            look, prior = scenario.observation(), scenario.prior()
             # Options override [observe], which overrides the defaults.
             chosen = asked.methods if "methods" in asked.model_fields_set else ["auto"]
             methods, wanted = method or chosen, target or asked.target
@@ -119,16 +135,20 @@ def recover(
             if figure is not None:
                 _draw(found[0], figure)
             answers.append(_estimated(topic, found))
-        # Written before anything is printed, so that a closed pipe does not lose the file.
+        # Written before anything is printed, so a closed pipe does not lose the file.
         if out is not None:
-            write_answers(answers, out)
+            options = _words({"--step": step, "--origin": origin, "--target": target}, method or ())
+            options += ["--unknown-network"] * unknown_network
+            _write(answers, out, scenario, {"file": file, "outputs": outputs}, options)
+    note = ALONE if unknown_network and len(answers) > 1 else ""
     if as_json:
-        alone = {"note": ALONE} if unknown_network and len(answers) > 1 else {}
-        print_json({"outputs": f"{outputs}, {seen.description}"} | alone | _joined(answers))
+        print_json({"outputs": f"{outputs}, {seen.description}"} | ({"note": note} if note else {}) | _joined(answers))
         return
-    show(f"{outputs}: {seen.description}")
-    if unknown_network and len(answers) > 1:
-        show(ALONE)
+    show(f"{outputs}: {seen.description}", *([note] if note else []))
+    _show(answers, out)
+
+
+def _show(answers: Sequence[TopicAnswer], out: Path | None) -> None:
     for answer in answers:
         if answer.topic:
             show(f"\ntopic {answer.topic}")
@@ -147,14 +167,31 @@ def _naming_options() -> Iterator[None]:
         raise type(error)(words) from error
 
 
+def _words(options: Mapping[str, str | None], methods: Sequence[str]) -> list[str]:
+    """Return options that are given as words of a command line."""
+    given = [(name, value) for name, value in options.items() if value is not None]
+    return [word for pair in (*given, *(("--method", name) for name in methods)) for word in pair]
+
+
 def _check_names(out: Path | None, figure: Path | None) -> None:
     """Raise if results cannot be written in the formats that their names ask for."""
     if figure is not None:
         _kind(figure)
-    if out is not None:
+    if out is not None and _is_folder(out):
+        check_folder(out)
+        from peerpressure.report.folder import has_results_of
+
+        if not has_results_of("recover", out):
+            text = f"{out} holds other files than those of recover; name a new folder"
+            raise typer.BadParameter(text, param_hint="'--out'")
+    elif out is not None:
         # A wrong suffix is a wrong argument.
         with listing_problems():
             table_format(out)
+
+
+def _is_folder(out: Path) -> bool:
+    return not out.suffix or out.is_dir()
 
 
 class TopicAnswer(NamedTuple):
@@ -209,12 +246,50 @@ def _numbers(values: Array | None) -> list[float] | None:
 
 def write_answers(answers: list[TopicAnswer], out: Path) -> None:
     """Write the tables of all topics to one file."""
-    import pandas as pd
-
     from peerpressure.sweep import write_table
 
+    write_table(_table(answers), out)
+
+
+def _write(
+    answers: list[TopicAnswer], out: Path, scenario: Scenario, files: Mapping[str, Path], options: Sequence[str]
+) -> None:
+    """Write the table to a file, or to a folder with all that it was made from."""
+    if _is_folder(out):
+        _write_folder(answers, out, scenario, files, options)
+    else:
+        write_answers(answers, out)
+
+
+def _table(answers: list[TopicAnswer]) -> pd.DataFrame:
+    import pandas as pd
+
     parts = [one.table.assign(topic=one.topic) if one.topic else one.table for one in answers]
-    write_table(pd.concat(parts, ignore_index=True), out)
+    return pd.concat(parts, ignore_index=True)
+
+
+def _write_folder(
+    answers: list[TopicAnswer], out: Path, scenario: Scenario, given: Mapping[str, Path], options: Sequence[str]
+) -> None:
+    from peerpressure.cli.terminal import plain
+    from peerpressure.provenance import json_text
+    from peerpressure.report.folder import SCENARIO, write_folder
+    from peerpressure.report.run import edge_file, scenario_file, study_of
+    from peerpressure.report.store import to_csv
+
+    observed = given["outputs"].absolute()
+    study = study_of(scenario, given["file"], "recover", lambda kept: ["--outputs", kept[observed], *options])
+    files = {
+        SCENARIO: scenario_file(scenario, study.inputs, _HEADING),
+        "estimates.csv": to_csv(_table(answers)),
+        "estimates.json": json_text(plain(_joined(answers))).encode(),
+        **edge_file(scenario),
+    }
+    meanings = {SCENARIO: "the scenario that the estimates assume, with every default written out"}
+    write_folder(files, out, replace(study, meanings=meanings))
+
+
+_HEADING = "# The scenario that the estimates assume; its hidden opinions and its run are not used.\n"
 
 
 def _kind(figure: Path) -> str:

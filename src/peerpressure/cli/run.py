@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from peerpressure.measures import Experiment
+    from peerpressure.scenario import Scenario
 
 
 def run(
@@ -50,24 +51,32 @@ def run(
     # All that can fail because of arguments fails before the simulation, which may take hours.
     named_by = f"output.folder of {file}" if out is None and scenario.output.folder else "'--out'"
     check_folder(folder, named_by)
+    carry_out(scenario, folder, file, named_by, as_json=as_json)
+
+
+def carry_out(scenario: Scenario, folder: Path, file: Path | None, named_by: str, *, as_json: bool) -> None:
+    """Run a scenario, write its results to a folder and print them.
+
+    ``file`` has the scenario, unless it was given by options; ``named_by`` is what names the folder.
+    """
     from peerpressure.measures import Experiment, check_room
     from peerpressure.report.drawing import elsewhere
-    from peerpressure.report.run import Place, may_be_written, order_figures, run_files, write_run
+    from peerpressure.report.folder import write_folder
+    from peerpressure.report.run import OWN, may_be_written, order_figures, other_source, run_files, study_of
     from peerpressure.resources import available_cores, few_threads
 
-    # A folder of results is replaced as a whole, so that files of other origin in it would be lost.
+    # A folder of results is replaced as a whole, and files of other origin in it would be lost.
     if not may_be_written(folder):
         raise typer.BadParameter(f"{folder} holds other files than a run's; name a new folder", param_hint=named_by)
     declare_output(folder)
-    place = Place(folder, file)
-    if (other := place.other_source) is not None:
+    if (other := other_source(folder, file)) is not None:
         text = f"{folder} holds the results of {other}; name another folder with --out, or delete this one"
         raise typer.BadParameter(text, param_hint=named_by)
     check_room(scenario, folder)
     experiment = Experiment(scenario, progress=True)
     drawn = scenario.output.figures or scenario.output.report
     with elsewhere(available_cores() if drawn else 1) as submit:
-        # Simulated here, so that its progress bar and the line of stages do not overlap on the terminal.
+        # Simulated here, or its progress bar and the line of stages would overlap on the terminal.
         _ = experiment.run
         # Few agents: further threads of linear algebra would take the cores on which figures are drawn.
         with progress_line() as show_stage, few_threads(experiment.model.n):
@@ -79,8 +88,9 @@ def run(
             show(*summary)
             sys.stdout.flush()
         with progress_line() as show_stage:
-            files = run_files(experiment, study_name(file), ordered, show_stage, place)
-            written = write_run(files, folder)
+            study = study_of(scenario, file or folder)
+            files = run_files(experiment, study.name, ordered, show_stage, study.inputs)
+            written = write_folder(files, folder, study, OWN)
     if as_json:
         print_json(_answer(experiment, folder, written))
         return
@@ -88,15 +98,6 @@ def run(
     from peerpressure.trajectory import contents
 
     show("".join([f"{len(written)} files in {folder}", *pages]), f"the folder {contents(hidden=True)}")
-
-
-def study_name(file: Path) -> str:
-    """Return the name of the study that a scenario file describes: that of its folder, if the file is "scenario".
-
-    >>> study_name(Path("studies/rivals.toml")), study_name(Path("studies/polarised/scenario.toml"))
-    ('rivals', 'polarised')
-    """
-    return file.stem if file.stem != "scenario" else file.resolve().parent.name or file.stem
 
 
 def _answer(experiment: Experiment, folder: Path, written: list[Path]) -> dict[str, object]:
@@ -147,17 +148,16 @@ def _privacy(experiment: Experiment) -> dict[str, object]:
 
 def _summary(experiment: Experiment) -> tuple[str, Table]:
     """Return the verdict as a heading, and what became of the run as a table."""
-    from peerpressure.report.run import observer_rows, outcome_rows, privacy_rows
-    from peerpressure.theory._explanation import progress_rows
+    from peerpressure.report.run import observer_rows, outcome_rows, privacy_numbers, settling_facts
 
-    verdict = experiment.verdict
-    rows = [] if verdict.forecast is None else progress_rows(verdict.forecast)
-    drawn = experiment.scenario.drawn_hidden
-    rows += [] if drawn is None else [("hidden opinions", drawn)]
-    rows += outcome_rows(experiment)
+    scenario, verdict = experiment.scenario, experiment.verdict
+    rows = [*outcome_rows(experiment), *settling_facts(experiment)]
+    rows += [] if scenario.drawn_hidden is None else [("hidden opinions", scenario.drawn_hidden)]
     rows += [
         (f"hidden opinions by {method}", f"{identified} identified, standard error {claimed}, error made {made}")
         for method, identified, claimed, made in observer_rows(experiment)
     ]
-    rows += privacy_rows(experiment)
+    if numbers := privacy_numbers(experiment):
+        place = "report.html" if scenario.output.report else "--json"
+        rows += [*numbers, ("meaning of ε", f"for study, because the seed is known; all terms are in {place}")]
     return f"{verdict.heading}\n{verdict.summary}", facts(rows)

@@ -24,10 +24,11 @@ from peerpressure.cli.terminal import (
     progress_line,
     show,
 )
+from peerpressure.errors import did_you_mean
 from peerpressure.files import declare_output, table_format
 
 if TYPE_CHECKING:
-    from peerpressure.sweep import SweepStatus
+    from peerpressure.sweep import Plan, SweepStatus
 
 
 Place: TypeAlias = Annotated[Path, typer.Argument(help="The sweep file, or the folder that holds its results.")]
@@ -41,9 +42,13 @@ class FileFirst(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Put ``run`` before an argument that is no command."""
-        # ``peerpressure sweep sweep.toml`` is the short form; sweep files have a suffix, so that none is taken for a
+        # ``peerpressure sweep sweep.toml`` is the short form; sweep files have a suffix, so none is taken for a
         # command.
         if args and args[0] not in (*self.commands, *SETTINGS["help_option_names"]):
+            # A misspelt command is no file: it has no suffix, and there is none of that name.
+            near = "" if Path(args[0]).suffix or Path(args[0]).exists() else did_you_mean(args[0], self.commands)
+            if near:
+                raise typer.BadParameter(f"there is no command {args[0]!r}{near}", ctx=ctx, param_hint="'COMMAND'")
             args = ["run", *args]
         return super().parse_args(ctx, args)
 
@@ -91,6 +96,7 @@ def run_file(
     found = run_sweep(
         loaded.plan, folder, workers=workers, dask=dask, retry_failed=retry_failed, fresh=fresh, progress=True
     )
+    _seal(loaded.plan, file, folder)
     _print_status(found, folder, as_json=as_json)
     if found.failed:
         # The table of failures comes first; the error line and the exit status are for scripts.
@@ -192,6 +198,39 @@ def measures(as_json: AsJson = False) -> None:
         print_json({name: one.help for name, one in MEASURES.items()})
     else:
         show(facts([(name, one.help) for name, one in MEASURES.items()]))
+
+
+def _seal(plan: Plan, file: Path, folder: Path) -> None:
+    """Add inputs, provenance and the network to the results of a sweep, if all units have the same one."""
+    from peerpressure.files import declared_inputs
+    from peerpressure.measures import network_table
+    from peerpressure.report.folder import FOLDER, MEANINGS, Study, keep_as, seal
+    from peerpressure.report.run import edge_file
+    from peerpressure.report.store import publish, to_csv
+    from peerpressure.scenario import scenario_from
+    from peerpressure.trajectory import contents
+
+    # Relative paths between the files are preserved: they are parameters of the units, on which seeds depend.
+    kept, source = keep_as(declared_inputs()), Path(file).absolute()
+    scenario = scenario_from(plan.base["scenario"], folder=plan.local["folder"])
+    files = {}
+    if (agents := network_table(scenario, plan.axes)) is not None:
+        files = {**edge_file(scenario), "agents.csv": to_csv(agents)}
+        publish(folder, files)
+    study = Study(
+        command="sweep",
+        name=file.stem,
+        repeat=("sweep", "run", f"{FOLDER}/{kept[source]}"),
+        seed=plan.seed,
+        source=file,
+        original=source,
+        inputs={name: path for path, name in kept.items()},
+        meanings={"ledger.sqlite": MEANINGS["ledger.sqlite"], "agents.csv": "the agents of all units"}
+        if files
+        else {"ledger.sqlite": MEANINGS["ledger.sqlite"]},
+        contents=contents(hidden=True),
+    )
+    seal(folder, study, [*files, "units/"])
 
 
 def _axes(parameters: str) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from typer.core import TyperCommand, TyperOption
 from peerpressure.errors import FileFormatError, PeerPressureError
 from peerpressure.files import declare_input, expanded, guarding_inputs
 from peerpressure.progress import announcing
+from peerpressure.provenance import SCHEMA_VERSION
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -84,6 +85,34 @@ def explain_usage(error: typer.TyperException, arguments: Sequence[str]) -> str:
         if (found := pattern.fullmatch(error.message.rstrip("."))) and (given := _given(error, arguments)):
             text = f"{given[0]} {found.expand(rule)}, got {given[1]}"
     return f"{text}; {more}"
+
+
+# Arguments of Python functions that messages of the library name, as a scenario has them, and as recover does.
+_IN_FILES: Final = (
+    (re.compile(r"\bmethod='(exact|taylor|euler)'"), r"method = '\1' in [time]"),
+    (re.compile(r"\bmethod='(\w+)'"), r"methods = ['\1'] in [observe]"),
+    (re.compile(r"\btarget='(\w+)'"), r"target = '\1' in [observe]"),
+    (re.compile(r"\brecord='(\w+)'"), r"record = '\1' in [run]"),
+    (re.compile(r"\bRecord\(agents=\[...\]\)"), "record = { agents = [...] } in [run]"),
+    (re.compile(r"\bRecord\(every=(.+?)\)"), r"record = { every = \1 } in [run]"),
+)
+_IN_OPTIONS: Final = (
+    (re.compile(r"\bmethod='(?!exact|taylor|euler)(\w+)'"), r"--method \1"),
+    (re.compile(r"\btarget='(\w+)'"), r"--target \1"),
+)
+
+
+def in_words_of(text: str, arguments: Sequence[str]) -> str:
+    """Return a message of the library in the words of a command: options or keys of a file, not Python's arguments.
+
+    >>> in_words_of("use method='kalman'", ["recover", "study.toml"])
+    'use --method kalman'
+    >>> in_words_of("use method='kalman'", ["run", "study.toml"])
+    "use methods = ['kalman'] in [observe]"
+    """
+    for pattern, words in (*(_IN_OPTIONS if [*arguments[:1]] == ["recover"] else ()), *_IN_FILES):
+        text = pattern.sub(words, text)
+    return text
 
 
 def _given(error: typer.TyperException, arguments: Sequence[str]) -> tuple[str, str] | None:
@@ -194,7 +223,7 @@ def has_unicode() -> bool:
 
 
 def as_printed(text: str) -> str:
-    """Return a text as it will be printed, so that the columns of a table are wide enough."""
+    """Return a text as it will be printed, so the columns of a table are wide enough."""
     encoding = sys.stdout.encoding or "ascii"
     return text.encode(encoding, TRANSLITERATE).decode(encoding, "surrogateescape")
 
@@ -212,7 +241,7 @@ class InvalidFileError(PeerPressureError):
 
 def print_error(message: str, status: int) -> int:
     """Print a message as one line on the error stream, and return the exit status."""
-    # One line, so that scripts and logs can take it as one record.
+    # One line, so scripts and logs can take it as one record.
     print(f"peerpressure: {' '.join(message.split())}", file=sys.stderr)
     return status
 
@@ -265,7 +294,7 @@ def listing_problems() -> Iterator[None]:
 def open_scenario(path: Path, *, needs_run: bool = True) -> Scenario:
     """Return the scenario in a file, or raise an error that lists all its problems."""
     with listing_problems():
-        # Imported here, so that ``--help`` does not load the validation.
+        # Imported here, so ``--help`` does not load the validation.
         from peerpressure.scenario import load_scenario
 
         return load_scenario(path, needs_run=needs_run)
@@ -277,9 +306,10 @@ def results_folder(scenario: Scenario, file: Path) -> Path:
 
 
 def print_json(answer: Mapping[str, Any]) -> None:
-    """Print plain values as JSON; numbers that JSON lacks become null."""
+    """Print plain values as JSON, with the version of its schema; numbers that JSON lacks become null."""
     # JSON's own escapes keep every name, where transliteration would change it.
-    print(json.dumps(plain(answer), indent=2, ensure_ascii=not has_unicode(), allow_nan=False))
+    versioned = {"schema_version": SCHEMA_VERSION, **plain(answer)}
+    print(json.dumps(versioned, indent=2, ensure_ascii=not has_unicode(), allow_nan=False))
 
 
 def plain(value: Any) -> Any:
@@ -312,7 +342,7 @@ def show(*parts: Table | str) -> None:
     console = Console()
     for part in parts:
         if isinstance(part, str):
-            # Unwrapped, so that a path in it can be copied.
+            # Unwrapped, so a path in it can be copied.
             # markup=False: square brackets in a label or path are no styles.
             console.print(part, highlight=False, soft_wrap=True, markup=False)
         else:

@@ -1,4 +1,4 @@
-"""``peerpressure warmup``: compile all kernels now, so that no later run has to."""
+"""``peerpressure warmup``: compile all kernels now, so no later run has to."""
 
 from __future__ import annotations
 

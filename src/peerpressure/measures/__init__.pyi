@@ -15,6 +15,7 @@ from ._sweep_file import Sweep as Sweep, load_sweep as load_sweep
 from .experiment import (
     Experiment as Experiment,
     estimates as estimates,
+    network_table as network_table,
     results as results,
     states as states,
     summaries as summaries,

@@ -13,7 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from peerpressure.errors import FileFormatError, first_few, message
-from peerpressure.files import naming
+from peerpressure.files import declared_inputs, naming
+from peerpressure.provenance import MAX_COPY
 from peerpressure.recording import SCENARIO_WORDS, Record, as_record, in_toml, require_run_memory
 from peerpressure.resources import Memory, amount, require_memory
 from peerpressure.scenario import Scenario
@@ -178,6 +179,11 @@ def disk_needed(scenario: Scenario, keep: Record | None = None, replicates: int 
     if scenario.observe is not None and scenario.observe.unknown_network is not None:
         total += n * n * (2 * label + 3 * NUMBER)
     total += scenario.run.steps * 32 * (scenario.temporal_network is not None)
+    total += scenario.agent_network.edge_rows * (2 * label + 2 * NUMBER)
+    # The final state of all agents, and copies of the inputs.
+    total += replicates * n * 8 * opinions * (not keep.states or agents < n)
+    sizes = [path.stat().st_size for path in declared_inputs() if path.is_file()]
+    total += sum(size for size in sizes if size <= MAX_COPY)
     return total + PAGES * (output.figures or output.report) + 50_000
 
 

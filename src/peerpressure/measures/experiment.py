@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, final
@@ -52,6 +52,8 @@ class Experiment:
         Threads of the simulation.
     progress : bool, default False
         Whether the simulation reports its progress.
+    stored : Trajectory, optional
+        The run, if it was simulated before.
 
     See Also
     --------
@@ -73,6 +75,7 @@ class Experiment:
     threshold: float = 0.01
     threads: int | None = None
     progress: bool = False
+    stored: Trajectory | None = None
 
     @cached_property
     def system(self) -> System:
@@ -93,6 +96,8 @@ class Experiment:
     @cached_property
     def run(self) -> Trajectory:
         """The simulated run."""
+        if self.stored is not None:
+            return self.stored
         asked = self.scenario.run
         return simulate(
             self.system,
@@ -112,7 +117,7 @@ class Experiment:
     @cached_property
     def long_run(self) -> Verdict:
         """The long-run verdict."""
-        # Without a number of steps nothing is simulated, so that this is cheap also for long runs.
+        # Without a number of steps nothing is simulated, so this is cheap also for long runs.
         return replace(diagnose(self.system), drawn=self.scenario.drawn_hidden)
 
     @cached_property
@@ -296,7 +301,7 @@ def states(run: Trajectory, most: int) -> Iterator[pd.DataFrame]:
     >>> [len(table) for table in states(simulate(Model(k2(), hidden=[0.0, 1.0]), steps=4), most=4)]
     [4, 4, 2]
     """
-    # Tables are cut between times, so that each table has all agents of the times in it.
+    # Tables are cut between times, so each table has all agents of the times in it.
     assert run.states is not None
     stride = max(1, most // run.agents.size)
     for k in range(run.replicates.size):
@@ -363,6 +368,62 @@ def summaries(experiment: Experiment) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
+def edges(scenario: Scenario) -> pd.DataFrame:
+    """Return the network of a scenario as it is used: source, target and weight of each edge.
+
+    The source of a directed edge listens to its target. A temporal network has its events: from step ``time`` on, an
+    edge has this weight, and 0 ends it.
+    """
+    import pandas as pd
+
+    return pd.DataFrame(scenario.agent_network.edge_columns())
+
+
+def network_table(scenario: Scenario, axes: Iterable[str]) -> pd.DataFrame | None:
+    """Return the agents of a network that is the same in all units of a sweep, with hidden opinions that are too.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario of the sweep.
+    axes : iterable of str
+        The fields that vary.
+
+    Returns
+    -------
+    pandas.DataFrame or None
+        Columns ``agent``, ``degree`` and ``hidden``; None if networks are drawn for each unit, or vary.
+
+    See Also
+    --------
+    Experiment : One unit carried out.
+
+    Examples
+    --------
+    >>> from peerpressure.measures import network_table
+    >>> from peerpressure.scenario import scenario_from
+    >>> scenario = scenario_from({"network": {"generator": "k2"}, "run": {"steps": 3}})
+    >>> network_table(scenario, ["noise.std"])["degree"].tolist()
+    [1, 1]
+    """
+    import pandas as pd
+
+    sections = {axis.partition(".")[0] for axis in axes}
+    parts = [scenario.network, getattr(scenario.network, "dynamics", None)]
+    # A seed that is left out is that of the unit; what has no seed is the same for all.
+    drawn = any(getattr(part, "seed", 0) is None for part in parts)
+    if drawn or sections & {"network", "topics"}:
+        return None
+    graph = scenario.graph
+    columns: dict[str, Any] = {
+        **graph.name_columns(),
+        "degree": graph.degrees if graph.is_weighted else graph.degrees.astype(int),
+    }
+    if scenario.drawn_hidden is None and "agents" not in sections:
+        columns["hidden"] = scenario.model().x0
+    return pd.DataFrame(columns)
+
+
 def network(experiment: Experiment) -> pd.DataFrame:
     """Return the number of edges and of isolated agents in each step of a temporal network."""
     import pandas as pd
@@ -413,7 +474,7 @@ def spent(experiment: Experiment) -> pd.DataFrame:
     """
     import pandas as pd
 
-    # Each budget is a computation of its own, so that few times, evenly spaced on a logarithmic axis, are used.
+    # Each budget is a computation of its own, so few times, evenly spaced on a logarithmic axis, are used.
     times = np.unique(np.geomspace(1, experiment.steps, MOST_BUDGETS).round().astype(int))
     budgets = [experiment.budget_after(int(t)) for t in times]
     columns = {name: [getattr(one, name) for one in budgets] for name in ("information", "epsilon")}
@@ -489,7 +550,7 @@ def network_counts(network: TemporalNetwork, times: ArrayLike) -> NetworkCounts:
 def _with_neighbours(network: TemporalNetwork, begun: Counts, steps: Counts) -> Counts:
     """Return the number of agents with a neighbour at each of the steps, from the edges that begin (1) or end (−1)."""
     ends, when = np.concatenate([network.sources, network.targets]), np.tile(network.event_times, 2)
-    # Sorted by agent and then by time, so that one running sum counts the neighbours of all agents.
+    # Sorted by agent and then by time, so one running sum counts the neighbours of all agents.
     order = np.lexsort((when, ends))
     agents, when, total = ends[order], when[order], np.cumsum(np.tile(begun, 2)[order])
     # The count after the last event of a step is the count of the step; appending −1 closes the last group.

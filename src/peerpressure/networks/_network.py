@@ -36,6 +36,7 @@ from peerpressure.networks.validation import (
     Label,
     PairLabels,
     canonical_adjacency,
+    chosen_labels,
     labelled_square,
     network_error,
     position_in_range,
@@ -561,6 +562,28 @@ class Network:
         rows = np.repeat(np.arange(self.n, dtype=self.adjacency.indices.dtype), np.diff(self.adjacency.indptr))
         once = np.ones(rows.size, dtype=np.bool_) if self.directed else rows < self.adjacency.indices
         return rows[once], self.adjacency.indices[once], self.adjacency.data[once]
+
+    @property
+    def edge_rows(self) -> int:
+        """The number of rows of ``edge_columns``."""
+        return self.edge_count
+
+    def edge_columns(self) -> dict[str, Any]:
+        """Return every edge once, as the columns of a table.
+
+        Returns
+        -------
+        dict of str to list or array
+            ``source`` and ``target`` with labels, and ``weight``; the source of a directed edge listens to its target.
+
+        Examples
+        --------
+        >>> from peerpressure import Network
+        >>> Network([[0, 1], [1, 0]], labels=["ann", "bob"]).edge_columns()["target"]
+        ['bob']
+        """
+        i, j, weights = self.edges()
+        return {"source": chosen_labels(self.labels, i), "target": chosen_labels(self.labels, j), "weight": weights}
 
     def pairs(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_], NDArray[np.bool_]]:
         """Return the pairs of linked agents as drawings show them: mutual edges once, others from the listener.

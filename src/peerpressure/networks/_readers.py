@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 
 from peerpressure.errors import FileFormatError, NetworkError, did_you_mean, message
-from peerpressure.files import naming, read_bytes
+from peerpressure.files import expanded, naming, read_bytes
 from peerpressure.networks._adjacency import labels_from_json, reverses
 from peerpressure.networks._edge_lists import Lines, parse_edges, parse_lines
 from peerpressure.networks._network import Network
@@ -124,7 +124,7 @@ def read_network(
     ...     read_network(file)
     Network(3 agents, 2 weighted edges, bipartite, degrees 0.5–2.5)
     """
-    file = Path(path)
+    file = expanded(path)
     reader = READERS[file_suffix(file, READERS, compressed=True)]
     # The parsers of other packages raise all kinds of exceptions on damaged files.
     with naming(file, "a network file", damage=Exception):
@@ -173,7 +173,7 @@ def describe_network_file(
     ...     describe_network_file(file)
     "separated by semicolons, decimal commas, source from 'from', target from 'to', weight from 'weight'"
     """
-    file = Path(path)
+    file = expanded(path)
     suffix = file_suffix(file, READERS, compressed=True)
     with naming(file, "a network file", damage=Exception):
         if suffix in GRAPHS:
@@ -430,7 +430,7 @@ def read_events(
     ...     read_events(file)
     TemporalNetwork(2 agents, 1 pair, 1 change over 1…3, on average 0.6667 edges)
     """
-    file = Path(path)
+    file = expanded(path)
     suffix = file_suffix(file, {**LISTS, ARCHIVE: None}, compressed=True)
     with naming(file, "a network file"):
         # An archive stores labels and period itself.
@@ -518,7 +518,7 @@ def read_contacts(
     ...     read_contacts(file, resolution=60)
     TemporalNetwork(3 agents, 2 pairs, 3 changes over 1…3, on average 0.6667 edges)
     """
-    file = Path(path)
+    file = expanded(path)
     file_suffix(file, LISTS, compressed=True)
     with naming(file, "a network file"):
         lines = _confirmed(file, read_lines(file, columns))
@@ -585,7 +585,7 @@ def describe_events_file(path: str | PathLike[str], columns: Sequence[str] | Non
     ...     describe_events_file(file)
     "separated by commas, time from 'time', source from 'source', target from 'target'"
     """
-    file = Path(path)
+    file = expanded(path)
     suffix = file_suffix(file, {**LISTS, ARCHIVE: None}, compressed=True)
     with naming(file, "a network file"):
         return None if suffix == ARCHIVE else read_lines(file, columns).description

@@ -31,7 +31,7 @@ from peerpressure.networks._events import (
 from peerpressure.networks._network import Network, check_undirected
 from peerpressure.networks._network_law import NetworkLaw
 from peerpressure.networks.classes import components
-from peerpressure.networks.validation import Isolated, Label, check_integer, checked_isolated
+from peerpressure.networks.validation import Isolated, Label, check_integer, checked_isolated, chosen_labels
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 
@@ -304,6 +304,29 @@ class TemporalNetwork:
         events, n, labels, period = events_from_arrays(arrays)
         rule = checked_isolated(str(np.asarray(arrays.get("isolated", "own"))))
         return cls(*events, n=n, labels=labels, period=period, law=NetworkLaw.from_arrays(arrays, n), isolated=rule)
+
+    @property
+    def edge_rows(self) -> int:
+        """The number of rows of ``edge_columns``."""
+        return int(self.event_times.size)
+
+    def edge_columns(self) -> dict[str, Any]:
+        """Return the edge events as the columns of a table.
+
+        Returns
+        -------
+        dict of str to list or array
+            ``time``, ``source``, ``target`` and ``weight``: from this step on the edge has this weight, and 0 ends it.
+
+        Examples
+        --------
+        >>> from peerpressure import TemporalNetwork
+        >>> TemporalNetwork([1, 4], [0, 0], [1, 1], [1, 0]).edge_columns()["time"].tolist()
+        [1, 4]
+        """
+        ends = {"source": self.sources, "target": self.targets}
+        names = {end: chosen_labels(self.labels, places) for end, places in ends.items()}
+        return {"time": self.event_times, **names, "weight": self.weights}
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the network as plain arrays that ``np.savez`` stores without pickle.

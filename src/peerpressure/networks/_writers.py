@@ -13,7 +13,7 @@ from types import MappingProxyType
 import numpy as np
 
 from peerpressure.errors import NetworkError, first_few
-from peerpressure.files import replacing
+from peerpressure.files import expanded, replacing
 from peerpressure.networks._adjacency import labels_to_json
 from peerpressure.networks._edge_lists import EVENT_ROLES, INTEGER
 from peerpressure.networks._network import Network
@@ -63,7 +63,7 @@ def write_network(network: Network, path: str | PathLike[str]) -> None:
     ...     read_network(Path(folder, "path.csv"))
     Network(4 agents, 3 edges, bipartite, degrees 1–2)
     """
-    file = Path(path)
+    file = expanded(path)
     writer = WRITERS[file_suffix(file, WRITERS)]
     _write(file, lambda: writer(network))
 
@@ -102,7 +102,7 @@ def write_events(temporal: TemporalNetwork, path: str | PathLike[str]) -> None:
     ...     read_events(Path(folder, "events.csv"))
     TemporalNetwork(2 agents, 1 pair, 1 change over 1…3, on average 0.6667 edges)
     """
-    file = Path(path)
+    file = expanded(path)
     suffix = file_suffix(file, FORMATS)
     _write(file, lambda: _event_archive(temporal) if suffix == ARCHIVE else _event_list(temporal, SEPARATORS[suffix]))
 

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from peerpressure.errors import FileFormatError, InvalidInputError, did_you_mean, first_few, message
-from peerpressure.files import decode_text, naming, read_bytes
+from peerpressure.files import decode_text, expanded, naming, read_bytes
 from peerpressure.networks._edge_lists import parse_labels
 from peerpressure.networks.validation import Label, check_attribute, described_repeats, network_error
 from peerpressure.parameters import composed
@@ -131,7 +131,7 @@ def read_attribute(path: str | PathLike[str], name: str) -> dict[Label, float]:
     ...     read_attribute(Path(folder, "friends.gexf"), "opinion")
     {'ann': 0.2, 'bob': 0.7}
     """
-    file = Path(path)
+    file = expanded(path)
     with naming(file, "a network file", damage=Exception):
         table, labels = attribute_table(file, name)
         return dict(zip(labels, table.numbers(table.find(name), name).tolist(), strict=True))

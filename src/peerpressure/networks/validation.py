@@ -482,3 +482,9 @@ def checked_isolated(value: object, error: type[Exception] = NetworkError) -> Is
             return cast(Isolated, rule)
     remedy = "'own' for their own preferred opinions, 'keep' for their last public ones"
     raise error(message("the rule for isolated agents must be 'own' or 'keep'", got=repr(value), remedy=remedy))
+
+
+def chosen_labels(labels: Sequence[Label], positions: NDArray[Any]) -> Sequence[Label]:
+    """Return the labels at some positions, as a column of a table."""
+    # Positions are their own labels; a list of millions of Python integers would take long.
+    return positions if isinstance(labels, range) else [labels[k] for k in positions.tolist()]  # type: ignore[return-value]

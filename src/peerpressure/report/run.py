@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
+import contextlib
 import math
 import os
-import shutil
-import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
@@ -16,16 +15,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.errors import FileFormatError, InvalidInputError, TooLargeError, message
-from peerpressure.files import declare_output, relative_path, umask
-from peerpressure.measures import Experiment, no_place, states
-from peerpressure.measures.experiment import tables_of
+from peerpressure.files import declared_inputs, same_file
+from peerpressure.measures import Experiment, states
+from peerpressure.measures.experiment import edges, tables_of
 from peerpressure.privacy import Budget
+from peerpressure.provenance import json_text, sha256_of
 from peerpressure.rendering import with_deviation
 from peerpressure.report.drawing import Drawing, Order, Submit, here
+from peerpressure.report.folder import FOLDER, SCENARIO, FolderProvenance, Study, keep_as, read_provenance
 from peerpressure.report.html import Column, HtmlTable, Image, number, table, templates
-from peerpressure.report.store import PART, Content, publish, to_csv, write_csv
+from peerpressure.report.store import PART, Content, to_csv, write_csv
+from peerpressure.scenario import Scenario, load_scenario
 from peerpressure.scenario.scenario import FORMATS
-from peerpressure.trajectory import contents
+from peerpressure.theory._explanation import progress_rows
+from peerpressure.trajectory import Trajectory, contents
 from peerpressure.version import __version__
 
 if TYPE_CHECKING:
@@ -34,16 +37,16 @@ if TYPE_CHECKING:
 
 MOST_PLACED = 120  # agents whose layout takes a second or two
 MOST_JOINED = 8  # edges per agent above which a drawing is unreadable
+MAX_CSV_EDGES = 1_000_000  # above which edges are written as Parquet
 LISTED = 12  # agents on the page; the table beside it has all of them
 
 # Both must be there before a folder counts as results and may be overwritten.
 MARKS = ("run.nc", "verdict.json")
-SCENARIO = "scenario.toml"
 TABLES = ("agents", "summaries", "network", "estimates", "inferred_network", "budget", "frontier", "states")
 FIGURES = ("opinions", "hidden", "network", "estimates", "exposure", "exposure_map", "budget", "frontier")
 # All names that a run can write but need not; those of an earlier run are removed.
 OWN = frozenset([*(f"{name}.csv" for name in TABLES), *(f"{name}.{kind}" for name in FIGURES for kind in FORMATS)]) | {
-    "report.html"
+    *("report.html", "edges.csv", "edges.parquet")
 }
 
 
@@ -54,8 +57,6 @@ def model_rows(experiment: Experiment) -> list[tuple[str, str]]:
     """Return the parameters of the run in words."""
     model, asked = experiment.model, experiment.scenario.run
     s, x = model.s, model.x0
-    # The text inside the brackets of the representation, without the name of the class.
-    graph = repr(model.network if model.temporal_network is None else model.temporal_network)
     words = model.description()
     drawn = experiment.scenario.drawn_hidden
     chance = "" if drawn is None else f", {drawn}"
@@ -65,7 +66,8 @@ def model_rows(experiment: Experiment) -> list[tuple[str, str]]:
     updates = [("updates", words["activation"])] if "activation" in words else []
     flow = [] if experiment.run.equation is None else [("time", experiment.run.equation)]
     return [
-        ("network", graph.partition("(")[2].removesuffix(")")),
+        # The text inside the brackets of the representation, without the name of the class.
+        ("network", words["network"].partition("(")[2].removesuffix(")")),
         *silent,
         ("hidden opinions", f"{number(x.min())} to {number(x.max())}, mean {number(x.mean())}{chance}{adapting}"),
         ("stubbornness", number(s[0]) if np.ptp(s) == 0 else f"{number(s.min())} to {number(s.max())}"),
@@ -99,6 +101,12 @@ def _with_scatter(values: NDArray[np.float64]) -> str:
     return with_deviation(mean, scatter).replace("-", "\N{MINUS SIGN}") if scatter else number(mean)
 
 
+def settling_facts(experiment: Experiment) -> list[tuple[str, str]]:
+    """Return from which step on agents are close to each other and to v."""
+    forecast = experiment.verdict.forecast
+    return [] if forecast is None else progress_rows(forecast)
+
+
 def observer_rows(experiment: Experiment) -> list[tuple[str, str, str, str]]:
     """Return, for each method, the number of identified agents, the standard error and the actual RMS error."""
     if experiment.scenario.observe is None:
@@ -115,6 +123,11 @@ def observer_rows(experiment: Experiment) -> list[tuple[str, str, str, str]]:
 
 def privacy_rows(experiment: Experiment) -> list[tuple[str, str]]:
     """Return the exposure of agents, the ε of one run and of the recorded data, and the definition."""
+    return [*privacy_numbers(experiment), *privacy_definition(experiment)]
+
+
+def privacy_numbers(experiment: Experiment) -> list[tuple[str, str]]:
+    """Return the exposure of agents, and the ε of one run and of the recorded data; nothing without [privacy]."""
     if experiment.scenario.privacy is None:
         return []
     found, one, recorded = experiment.exposure, experiment.budget, experiment.recorded_budget
@@ -128,9 +141,16 @@ def privacy_rows(experiment: Experiment) -> list[tuple[str, str]]:
     ]
     if not math.isnan(one.epsilon_limit):
         rows.append(("ε of one run, all times", number(one.epsilon_limit)))
-    rows += one.definition.terms.items()
-    rows += [("warning", sentence) for sentence in one.definition.warnings]
-    return [*rows, ("results folder", CONTENTS), *([("exposure", found.note)] if found.note else [])]
+    return [*rows, *(("warning", sentence) for sentence in one.definition.warnings)]
+
+
+def privacy_definition(experiment: Experiment) -> list[tuple[str, str]]:
+    """Return the sentences that define ε, and what exposure means; nothing without [privacy]."""
+    if experiment.scenario.privacy is None:
+        return []
+    note = experiment.exposure.note
+    terms = experiment.budget.definition.terms.items()
+    return [*terms, ("results folder", CONTENTS), *([("exposure", note)] if note else [])]
 
 
 def _observer_epsilon(experiment: Experiment) -> list[tuple[str, str]]:
@@ -250,13 +270,18 @@ def run_page(
             title=title,
             version=__version__,
             verdict=experiment.verdict,
+            answer=[*outcome_rows(experiment), *settling_facts(experiment)],
             model=model_rows(experiment),
-            outcome=outcome_rows(experiment),
             observer=observer_rows(experiment),
-            privacy=privacy_rows(experiment),
+            privacy=privacy_numbers(experiment),
+            definition=privacy_definition(experiment),
             agents=_agents(tables["agents"], exact=experiment.scenario.privacy is None or experiment.exposure.is_exact),
             pictures=[Picture(name, CAPTIONS[name], picture) for name, picture in pictures.items()],
-            files=[f"{name}.csv" for name in (*tables, *(["states"] if experiment.lists_states else []))],
+            files=[
+                *edge_file(experiment.scenario),
+                *(f"{name}.csv" for name in tables),
+                *(["states.csv"] * experiment.lists_states),
+            ],
             scenario=scenario.strip(),
         )
     )
@@ -285,19 +310,23 @@ def run_files(
     title: str,
     ordered: Ordered | None = None,
     progress: Callable[[str], None] = lambda stage: None,
-    place: Place | None = None,
+    inputs: Mapping[str, Path] | None = None,
 ) -> dict[str, Content]:
-    """Return the files of a run by name; files that grow with the run are produced while they are written."""
+    """Return the files of a run by name; files that grow with the run are produced while they are written.
+
+    ``inputs`` are the input files by their names in the folder.
+    """
     ordered = ordered or order_figures(experiment)
     tables, drawings = ordered.tables, ordered.drawings
-    scenario = experiment.scenario.to_toml(None if place is None else place.folder)
+    stored = scenario_file(experiment.scenario, inputs or {}, _HEADING)
+    scenario = stored.decode().removeprefix(_HEADING)
     files: dict[str, Content] = {
-        SCENARIO: f"{'' if place is None else place.heading}{scenario}".encode(),
-        "verdict.json": _verdict(experiment),
+        SCENARIO: stored,
+        "verdict.json": json_text(experiment.verdict.to_dict()).encode(),
     }
-    files |= {f"{name}.csv": to_csv(table) for name, table in tables.items()}
-    # As functions, called while the file is written, so that no second copy of the states is in memory.
-    files["run.nc"] = experiment.run.write_netcdf
+    files |= {f"{name}.csv": to_csv(table) for name, table in tables.items()} | edge_file(experiment.scenario)
+    # As functions, called while the file is written, so no second copy of the states is in memory.
+    files["run.nc"] = lambda file: experiment.run.write_netcdf(file, _origin(experiment, scenario, inputs or {}))
     if experiment.lists_states:
         files["states.csv"] = lambda file: write_csv(states(experiment.run, PART), file)
     if drawings:
@@ -311,42 +340,99 @@ def run_files(
     return files
 
 
-def _verdict(experiment: Experiment) -> bytes:
-    return (json.dumps(experiment.verdict.to_dict(), indent=2, ensure_ascii=False) + "\n").encode()
+def _origin(experiment: Experiment, scenario: str, inputs: Mapping[str, Path]) -> dict[str, str]:
+    """Return the attributes of a run that is separated from its folder: its scenario, and hashes of its inputs.
+
+    Dates and versions of libraries are in the provenance of the folder; here they would change the bits of each run.
+    """
+    hashes = {name: sha256_of(path) for name, path in inputs.items()}
+    made = {"software": f"peerpressure {experiment.run.version}", "seed": experiment.run.seed, "inputs": hashes}
+    return {"scenario": scenario, "provenance": json_text(made)}
 
 
-@final
-@dataclass(frozen=True)
-class Place:
-    """The folder of the results, and the scenario file that they come from."""
-
-    folder: Path
-    source: Path
-
-    @property
-    def heading(self) -> str:
-        """First lines of the scenario among the results: the file that they come from, and what they contain."""
-        # From the folder, as other paths in the file; quoted, because a path may contain anything.
-        return (
-            f"{_HEADING}{json.dumps(relative_path(self.source, self.folder))}\n# This folder {contents(hidden=True)}.\n"
-        )
-
-    @property
-    def other_source(self) -> Path | None:
-        """The scenario file whose results the folder contains, if that is another one or is not known to exist."""
-        try:
-            with (self.folder / SCENARIO).open(encoding="utf-8") as file:
-                line = file.readline()
-            named = self.folder / json.loads(line.removeprefix(_HEADING)) if line.startswith(_HEADING) else None
-        except (OSError, ValueError):
-            # No such file, or one that was edited, which tells nothing.
-            return None
-        if named is None or (named.exists() and named.samefile(self.source)):
-            return None
-        return Path(os.path.normpath(named))
+def edge_file(scenario: Scenario) -> dict[str, Content]:
+    """Return the network as it was used: its edges, or the events of a temporal network, by the name of the file."""
+    table = edges(scenario)
+    if len(table) <= MAX_CSV_EDGES or find_spec("pyarrow") is None:
+        return {"edges.csv": lambda file: write_csv([table], file)}
+    # Texts, because a column of Parquet has one type and labels may have several.
+    texts = {name: table[name].map(str) for name in ("source", "target") if table[name].dtype == object}
+    return {"edges.parquet": lambda file: table.assign(**texts).to_parquet(file, index=False, engine="pyarrow")}
 
 
-_HEADING = "# peerpressure run scenario.toml repeats this run of "
+def study_of(
+    scenario: Scenario,
+    file: Path,
+    command: str = "run",
+    options: Callable[[Mapping[Path, str]], Sequence[str]] = lambda kept: (),
+) -> Study:
+    """Return the study of a command that takes a scenario: its name, its inputs, and how to repeat it.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        The scenario, which is written to the folder with the names of `Study.inputs`.
+    file : Path
+        File of the scenario; a folder of results stands for a scenario that no file has. A scenario among the results
+        of the same command is the study of those.
+    command : str, default "run"
+        Name of the command.
+    options : callable, optional
+        Further words of the command line that repeats it, from the names of inputs in the folder by their paths.
+    """
+    earlier = _earlier(file, command)
+    # A scenario that was given by options has no source, neither at first nor when it is run again.
+    source = earlier.kept_source if earlier is not None else file if file.is_file() else None
+    given = [path for path in declared_inputs() if not same_file(path, file)]
+    kept = keep_as([*filter(None, [source]), *given])
+    return Study(
+        command=command,
+        name=_study_name(file) if earlier is None else earlier.name,
+        repeat=(command, f"{FOLDER}/{SCENARIO}", *options({path: f"{FOLDER}/{name}" for path, name in kept.items()})),
+        seed=scenario.run.seed,
+        source=None if source is None else file,
+        original=None if source is None else Path(os.path.abspath(source)),
+        inputs={name: path for path, name in kept.items()},
+        contents=contents(hidden=True),
+    )
+
+
+def scenario_file(scenario: Scenario, inputs: Mapping[str, Path], heading: str = "") -> bytes:
+    """Return a scenario as a file of a results folder, with every default written out and copies as its inputs."""
+    names = {Path(os.path.abspath(path)): name for name, path in inputs.items()}
+    return f"{heading}{scenario.to_toml('', names)}".encode()
+
+
+def _earlier(file: Path, command: str) -> FolderProvenance | None:
+    """Return the provenance of the results whose scenario this file is; None if it is another file."""
+    if file.name != SCENARIO:
+        return None
+    with contextlib.suppress(FileFormatError):
+        found = read_provenance(file.parent)
+        return found if found.command == command else None
+    return None
+
+
+def _study_name(file: Path) -> str:
+    """Return the name of the study that a scenario file describes: that of its folder, if the file is "scenario".
+
+    >>> _study_name(Path("studies/rivals.toml")), _study_name(Path("studies/polarised/scenario.toml"))
+    ('rivals', 'polarised')
+    """
+    return file.stem if file.stem != "scenario" else file.resolve().parent.name or file.stem
+
+
+def other_source(folder: Path, file: Path | None) -> Path | None:
+    """Return the scenario file whose results a folder contains, if that is another one or is not known to exist."""
+    try:
+        named = read_provenance(folder).source
+    except FileFormatError:
+        # No such file, or one that was edited, which tells nothing.
+        return None
+    return None if named is None or (file is not None and same_file(named, file)) else named
+
+
+_HEADING = f"# peerpressure run {SCENARIO} repeats this run.\n# This folder {contents(hidden=True)}.\n"
 
 
 def may_be_written(out: Path) -> bool:
@@ -354,63 +440,19 @@ def may_be_written(out: Path) -> bool:
     return not out.exists() or not any(out.iterdir()) or all((out / name).is_file() for name in MARKS)
 
 
-def write_run(files: Mapping[str, Content], out: Path) -> list[Path]:
-    """Write the files, all or none: the folder appears or changes once everything is on the disk.
-
-    If that fails, the results go to a temporary folder, which the error names.
-    """
-    declare_output(out)
-    try:
-        return _write_all(files, out)
-    except OSError as error:
-        kept = _rescued(files, out.name)
-        remedy = (
-            f"all of it is kept in {kept}, move it from there"
-            if kept
-            else "nothing could be kept; make room or name another folder with --out, and run it again: its seed gives "
-            "the same numbers"
-        )
-        rule = "the results must be written"
-        raise FileFormatError(message(rule, got=f"{error.strerror or error} for {out}", remedy=remedy)) from error
-
-
-def _write_all(files: Mapping[str, Content], out: Path) -> list[Path]:
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        # Beside the target, hence on the same file system, where a rename is atomic.
-        part = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}.", suffix=".part"))
-    except OSError as error:
-        raise no_place(out, error) from error
-    try:
-        publish(part, files)
-        if out.exists():
-            # An existing folder may contain files of the user, so that it is updated file by file and not replaced.
-            for name in files:
-                (part / name).replace(out / name)
-            # Files of an earlier run would be mistaken for results of this one.
-            for name in OWN - files.keys():
-                (out / name).unlink(missing_ok=True)
-            part.rmdir()
-        else:
-            # A temporary folder is private; results get the usual permissions.
-            part.chmod(0o777 & ~umask())
-            part.rename(out)
-    # Also on Ctrl-C: a partial folder must not remain.
-    except BaseException:
-        shutil.rmtree(part, ignore_errors=True)
-        raise
-    return [out / name for name in files]
-
-
-def _rescued(files: Mapping[str, Content], name: str) -> Path | None:
-    """Write the files to a temporary folder; None if that fails too."""
-    place = None
-    try:
-        # The system's temporary folder is often on another disk, which may have room.
-        place = Path(tempfile.mkdtemp(prefix="peerpressure-"))
-        publish(place / name, files)
-    except OSError:
-        if place is not None:
-            shutil.rmtree(place, ignore_errors=True)
-        return None
-    return place / name
+def report_again(folder: Path, progress: Callable[[str], None] = lambda stage: None) -> bytes:
+    """Return the report of a run from the stored results in its folder, without simulation."""
+    found = read_provenance(folder)
+    if found.command != "run":
+        rule, remedy = "a report is made from the results of a run", "name the folder of a run"
+        raise InvalidInputError(message(rule, got=f"{folder}, results of {found.command}", remedy=remedy))
+    scenario = load_scenario(folder / SCENARIO)
+    # The page and its figures are made, whatever the scenario asks for beside them.
+    asked = scenario.model_copy(update={"output": scenario.output.model_copy(update={"report": True})})
+    experiment = Experiment(asked, stored=Trajectory.from_netcdf(folder / "run.nc", asked.model()))
+    progress("drawing")
+    ordered = order_figures(experiment)
+    pictures = {name: one.picture for name, wait in ordered.drawings.items() if (one := wait()).picture is not None}
+    # The text that the folder has, without its heading.
+    text = (folder / SCENARIO).read_text(encoding="utf-8").removeprefix(_HEADING)
+    return run_page(experiment, ordered.tables, pictures, found.name, text).encode()

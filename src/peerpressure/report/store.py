@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, TypeAlias
 
 from peerpressure.files import replacing
+from peerpressure.provenance import json_text, source_hash
 from peerpressure.version import __version__
 
 if TYPE_CHECKING:
@@ -62,26 +63,13 @@ def _typed(texts: Sequence[str]) -> list[Any]:
 
 def request_key(request: Mapping[str, Any]) -> dict[str, Any]:
     """Return what results depend on: the request, the version, and a hash of the sources, which change in between."""
-    return {"version": __version__, "sources": _sources(), **request}
-
-
-def _sources() -> str:
-    package = Path(__file__).parents[1]
-    digest = hashlib.sha256()
-    # Sorted, because the order of a directory differs between file systems. Zero bytes separate names from
-    # contents, so that moving text from one to the other changes the hash.
-    # Templates, tables and style sheets make the page as much as modules do; compiled files differ between machines.
-    paths = [path for kind in ("*.py", "*.html", "*.css", "*.csv", "*.svg", "*.woff2") for path in package.rglob(kind)]
-    for path in sorted(paths):
-        digest.update(path.relative_to(package).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
-    # 64 bits: enough to detect a change, and short enough to read in the manifest.
-    return digest.hexdigest()[:16]
+    return {"version": __version__, "sources": source_hash(), **request}
 
 
 def manifest(key: Mapping[str, Any], files: Files) -> bytes:
     """Return the manifest: what made the files, and a hash of each."""
-    content = {"made_with": dict(key), "files": {name: _hash(data) for name, data in sorted(files.items())}}
-    return (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode()
+    hashes = {name: _hash(data) for name, data in sorted(files.items())}
+    return json_text({"made_with": dict(key), "files": hashes}).encode()
 
 
 def stored(folder: Path, key: Mapping[str, Any]) -> tuple[dict[str, bytes], frozenset[str]]:

@@ -299,7 +299,7 @@ class TwoCamps(Section):
         """Return n values."""
         # A permutation gives exactly the rounded share, where independent draws would only on average.
         above = rng.permutation(n) < round(self.share * n)
-        # Drawn after the groups, so that std does not change their members.
+        # Drawn after the groups, so std does not change their members.
         return np.where(above, self.high, self.low) + rng.normal(0.0, self.std, n)
 
 
@@ -327,7 +327,7 @@ def choose_draw(value: Any) -> str | None:
     return tag(str(word)) if word in ("uniform", "normal", "two_camps") else None
 
 
-# Each part draws from a stream of its own, so that changing the law of one does not change the others.
+# Each part draws from a stream of its own, so changing the law of one does not change the others.
 STREAMS = {"hidden": 1, "stubbornness": 2, "start": 3, "adaptation_weight": 4, "susceptibility": 5, "activation": 6}
 # The parts with one value for each agent that a model takes under the same names.
 PARTS = ("hidden", "stubbornness", "susceptibility", "start")

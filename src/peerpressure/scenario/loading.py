@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 KeyPath: TypeAlias = tuple[str | int, ...]
 
-# tomllib does not report the lines of keys, so that they are found by a scan of the text.
+# tomllib does not report the lines of keys, so they are found by a scan of the text.
 _TABLE = re.compile(r"\s*\[(\[?)([^\[\]]+)\]")
 _PART = r"""(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')"""
 _ENTRY = re.compile(rf"\s*({_PART}(?:\s*\.\s*{_PART})*)\s*=")
@@ -56,7 +56,7 @@ def lines_of(text: str) -> dict[KeyPath, int]:
         if not depth and not quoted:
             if header := _TABLE.match(line):
                 table = _entered(_parts(header[2]), repeated=bool(header[1]), counts=counts)
-                # A repeated key is an error of TOML itself, so that the first occurrence is as good as any.
+                # A repeated key is an error of TOML itself, so the first occurrence is as good as any.
                 found.setdefault(table, number)
             elif entry := _ENTRY.match(line):
                 found.setdefault((*table, *_parts(entry[1])), number)
@@ -163,7 +163,7 @@ class ScenarioError(InvalidInputError):
     def __init__(self, problems: Sequence[Problem], source: str = "") -> None:
         self.problems = tuple(problems)
         self.source = source
-        # Every line names the file, so that editors and terminals can jump to it.
+        # Every line names the file, so editors and terminals can jump to it.
         super().__init__("\n".join(f"{source}: {problem}" if source else str(problem) for problem in problems))
 
 
@@ -203,7 +203,7 @@ def explain(error: ValidationError, root: type[Section], lines: dict[tuple[str |
         # The path already names what the rule is about.
         text = text.removeprefix(f"{path[-1]} ") if path else text
         found.append(Problem(path=dotted(path), message=text, line=line_of(path, lines)))
-    # Problems without a line come first; sorted is stable, so that those of one line keep their order.
+    # Problems without a line come first; sorted is stable, so those of one line keep their order.
     return sorted(found, key=lambda problem: problem.line or 0)
 
 
@@ -325,7 +325,7 @@ def inconsistencies(scenario: Scenario, invalid: Collection[str] = ()) -> Iterat
 
 
 def _model_with(scenario: Scenario, **part: Any) -> Model:
-    """Return a model in which all other parts are trivial, so that only this part can raise."""
+    """Return a model in which all other parts are trivial, so only this part can raise."""
     # Zero opinions and no noise are valid on every network.
     return Model(scenario.graph, **({"hidden": np.zeros(scenario.graph.n)} | part))
 
@@ -617,7 +617,7 @@ def scenario_from(
         invalid |= {str(detail["loc"][0]) for detail in error.errors()}
         # A network that changes over a run of unknown length cannot be judged.
         invalid |= {"network"} if "run" in invalid and _has_a_length(data) else set()
-        # The valid sections are completed by stand-ins, so that parts that do not fit together are reported, too.
+        # The valid sections are completed by stand-ins, so parts that do not fit together are reported, too.
         valid = {name: data[name] for name in Scenario.model_fields if name in data and name not in invalid}
         scenario = Scenario.model_validate({**_STAND_INS, **valid}, context=context)
     problems += [

@@ -351,7 +351,7 @@ _BY_KEY: dict[str, type[Section]] = {
 
 
 def _choose_network(value: Any) -> str | None:
-    # `contacts` is a parameter of a generator, too, so that generators are recognised first.
+    # `contacts` is a parameter of a generator, too, so generators are recognised first.
     key, word = key_of(value, "generator", "temporal", *_BY_KEY) or (None, None)
     if key == "generator":
         return tag(str(word)) if word in tuple(GENERATED) else None

@@ -50,7 +50,7 @@ from peerpressure.schedules import SCHEDULES, Linear, Schedule
 from peerpressure.statespace import System
 from peerpressure.trajectory import Trajectory
 
-# The schema is generated from the sections and shipped as a file, so that editors need not run Python.
+# The schema is generated from the sections and shipped as a file, so editors need not run Python.
 FILE = "scenario.schema.json"
 
 
@@ -150,7 +150,7 @@ class UniformPrior(Section):
 
 
 def _choose_prior(value: Any) -> str | None:
-    # One key of a pair suffices to choose the alternative, so that the missing one is reported by name.
+    # One key of a pair suffices to choose the alternative, so the missing one is reported by name.
     key, _ = key_of(value, "low", "high", "mean", "variance") or (None, None)
     return None if key is None else tag("uniform" if key in ("low", "high") else "gaussian")
 
@@ -208,7 +208,7 @@ class Observe(Section):
             seconds_in(self.step)
         if self.origin is not None:
             origin_seconds(self.origin)
-        # Results are stored by method, so that a repeated one would overwrite itself.
+        # Results are stored by method, so a repeated one would overwrite itself.
         if len(set(self.methods)) < len(self.methods):
             got = ", ".join(self.methods)
             raise InvalidInputError(message("methods must differ", got=got, remedy="name each once"))
@@ -324,7 +324,7 @@ class Scenario(Section):
             if self.topics is not None:
                 rule, remedy = "several topics need a network that does not change", "remove [topics], or its changes"
                 raise InvalidInputError(message(rule, got=repr(self.temporal_network), remedy=remedy))
-            # A static section with dynamics is temporal as well, so that this case comes first.
+            # A static section with dynamics is temporal as well, so this case comes first.
             return self.temporal_network.aggregate
         return self.static_network if self.topics is None else self.topics.lifted(self.static_network)
 
@@ -333,6 +333,11 @@ class Scenario(Section):
         """The network of the agents as its section builds it, whether it changes afterwards or has topics."""
         assert isinstance(self.network, StaticNetworkSection), "a network that does not change can be built"
         return self.network.build(self.run.seed)
+
+    @property
+    def agent_network(self) -> Network | TemporalNetwork:
+        """The network of the agents as it is used, without topics."""
+        return self.static_network if self.temporal_network is None else self.temporal_network
 
     @property
     def network_file(self) -> str | None:
@@ -445,7 +450,7 @@ class Scenario(Section):
         """
         return None if self.observe is None or self.observe.prior is None else self.observe.prior.prior()
 
-    def to_toml(self, folder: str | Path | None = None) -> str:
+    def to_toml(self, folder: str | Path | None = None, inputs: Mapping[Path, str] | None = None) -> str:
         """Return the scenario as the text of a file, with every default written out.
 
         Parameters
@@ -453,6 +458,8 @@ class Scenario(Section):
         folder : str or Path, optional
             Folder of the file, from which paths in it start; by default the current one. A file in the folder of its
             results names no folder for them, because a run of it would replace the file.
+        inputs : mapping of Path to str, optional
+            Names of copies in the folder, by the absolute paths of the input files.
 
         Returns
         -------
@@ -461,7 +468,7 @@ class Scenario(Section):
         """
         # None has no form in TOML, and a key that is left out has the same meaning.
         left_out = None if folder is None else {"output": {"folder"}}
-        context = None if folder is None else {"folder": folder}
+        context = None if folder is None else {"folder": folder, "inputs": inputs}
         return toml_text(self.model_dump(exclude_none=True, exclude=left_out, context=context))
 
 
@@ -563,7 +570,7 @@ def toml_text(tables: Mapping[str, Any]) -> str:
 
 
 def _table(name: str, values: Mapping[str, Any]) -> str:
-    # Nested tables last, so that plain keys are not hidden behind them.
+    # Nested tables last, so plain keys are not hidden behind them.
     ordered = sorted(values.items(), key=lambda item: isinstance(item[1], Mapping))
     lines = [f"{_key(key)} = {_value(value)}" for key, value in ordered]
     return "\n".join([f"[{_key(name)}]", *lines, ""])

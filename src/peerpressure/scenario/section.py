@@ -10,6 +10,7 @@ import difflib
 import functools
 import inspect
 import operator
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar, cast
@@ -69,7 +70,7 @@ class _Names(dict[str, Any]):
 def alternatives(choose: Callable[[Any], str | None], rule: str, remedy: str, **names: Iterable[str]) -> Discriminator:
     """Return the discriminator between alternatives; a value that is none of them breaks the rule.
 
-    ``names`` are the legal values of the keys that choose, so that an unknown one is reported as such.
+    ``names`` are the legal values of the keys that choose, so an unknown one is reported as such.
     """
     # The context of an error holds plain values only.
     known = _Names({key: ", ".join(values) for key, values in names.items()})
@@ -124,7 +125,7 @@ def _located(path: str, info: ValidationInfo) -> str:
     With ``files: False`` in the context, as for scenarios from the network, no file may be named at all.
     """
     context = info.context or {}
-    # A request over HTTP must not learn which files exist on this machine, so that even the existence is not tested.
+    # A request over HTTP must not learn which files exist on this machine, so even the existence is not tested.
     if context.get("files") is False:
         remedy = "write the values themselves"
         raise ValueError(message("this scenario must not name files", got=repr(path), remedy=remedy))
@@ -143,9 +144,14 @@ def _existing(path: str, info: ValidationInfo) -> str:
 
 
 def _written(path: str, info: SerializationInfo) -> str:
-    """Return a path as it is written in a file of the folder in the context, if there is one."""
-    folder = (info.context or {}).get("folder")
-    return path if folder is None else relative_path(path, folder)
+    """Return a path as it is written in a file of the folder in the context, if there is one.
+
+    Files that the context has under ``inputs`` are copied to that folder, and are named as they are there.
+    """
+    context = info.context or {}
+    folder, copies = context.get("folder"), context.get("inputs") or {}
+    kept = copies.get(Path(os.path.abspath(path)))
+    return kept or (path if folder is None else relative_path(path, folder))
 
 
 def _word_or_number(value: Any) -> str:
@@ -249,7 +255,7 @@ def derived(
     """
     # The literal type lets the JSON schema identify the alternative, and the default lets code leave the key out.
     fields: dict[str, Any] = {key: (cast(Any, Literal)[name], name)}
-    # Types, ranges and defaults come from the declarations, so that the file format cannot differ from the
+    # Types, ranges and defaults come from the declarations, so the file format cannot differ from the
     # constructors.
     fields |= {one.name: (_annotation(one), one.default) for one in with_defaults(member, parameters)}
     fields |= more or {}

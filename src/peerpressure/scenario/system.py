@@ -18,7 +18,7 @@ from peerpressure.theory.tuning import tuned_line
 
 
 class ScheduleSection(Section):
-    """A schedule by its kind; the schedule is built on validation, so that its own rules apply at once."""
+    """A schedule by its kind; the schedule is built on validation, so its own rules apply at once."""
 
     kind: str
 
@@ -46,7 +46,7 @@ class OptimalSection(Section):
     kind: Literal["optimal"] = "optimal"
 
 
-# Schedules that depend on the model, so that the section itself has none.
+# Schedules that depend on the model, so the section itself has none.
 DERIVED: dict[str, type[Section]] = {"tuned": TunedSection, "optimal": OptimalSection}
 
 
@@ -75,7 +75,7 @@ def _as_table(value: Any) -> Any:
 
 _KINDS = ", ".join(SCHEDULE_SECTIONS)
 _EXAMPLE = "for instance kind = 'linear', or formula = 't*log(1 + t)'"
-# Type checkers cannot evaluate unions that are computed at run time, so that they get the common base class.
+# Type checkers cannot evaluate unions that are computed at run time, so they get the common base class.
 if TYPE_CHECKING:
     AnySchedule: TypeAlias = ScheduleSection
     PressureSection: TypeAlias = ScheduleSection | TunedSection | OptimalSection
@@ -125,7 +125,7 @@ TemporalSection: TypeAlias = Annotated[
 
 
 class LawSection(Section):
-    """Noise of a law; it is built on validation, so that its own rules apply at once."""
+    """Noise of a law; it is built on validation, so its own rules apply at once."""
 
     law: str
 

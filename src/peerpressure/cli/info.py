@@ -1,0 +1,205 @@
+"""``peerpressure info``: what a results folder or a file has in it, in about ten lines."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+
+import typer
+
+from peerpressure.cli.terminal import FAILURE, AsJson, facts, listing_problems, print_json, show
+from peerpressure.errors import FileFormatError, InvalidInputError, PeerPressureError, first_few, message
+from peerpressure.resources import amount
+
+if TYPE_CHECKING:
+    from peerpressure.report.folder import Change
+    from peerpressure.tables import TextTable
+
+Facts: TypeAlias = dict[str, str]
+TABLES = (".csv", ".tsv", ".parquet", ".gz")
+
+
+def info(
+    place: Annotated[Path, typer.Argument(metavar="FOLDER|FILE", help="A results folder, or one of its files.")],
+    as_json: AsJson = False,
+) -> None:
+    """Say what a results folder or a file has in it.
+
+    Of a folder: which command made it, when, from what and with which versions, its answer, its files, and whether all
+    of them are as they were written; the exit status is 1 if they are not. Of a file: a run (.nc, .npz), a scenario or
+    sweep (.toml), a network, a table or a JSON file.
+
+    Example: peerpressure info study-results
+    """
+    if not place.exists():
+        rule = "a results folder or a file must exist"
+        raise InvalidInputError(message(rule, got=place, remedy="check the path"))
+    wrong: list[Change] = []
+    with listing_problems():
+        if place.is_dir():
+            found, wrong = _folder(place)
+        else:
+            found = _file(place)
+    if as_json:
+        print_json({"place": place, **found, "changed": {one.name: one.what for one in wrong}})
+    else:
+        title = found.pop("study", None)
+        show(f"{place}: {title}" if title else str(place), facts(list(found.items())))
+    if wrong:
+        raise typer.Exit(FAILURE)
+
+
+def _folder(folder: Path) -> tuple[Facts, list[Change]]:
+    """Return the facts of a results folder, and its files that are not as they were written."""
+    from peerpressure.provenance import version_changes, versions
+    from peerpressure.report.folder import changes, read_provenance
+
+    if not (folder / "provenance.json").exists():
+        names = sorted(path.name for path in folder.iterdir())
+        rule, remedy = "a results folder has a provenance.json", "name such a folder, or one of its files"
+        got = f"{folder} with {first_few(names, len(names)) or 'no files'}"
+        raise FileFormatError(message(rule, got=got, remedy=remedy))
+    found = read_provenance(folder)
+    wrong, facts = changes(found), found.facts
+    outputs = found.outputs
+    updates = version_changes(found.versions, versions())
+    size = sum(int(one.get("bytes", 0)) for one in outputs.values())
+    return {
+        "study": f"{found.name}, results of peerpressure {found.command}",
+        "made": f"{facts.get('date', 'unknown')} in {facts.get('wall_seconds', 0):.3g} s "
+        f"({facts.get('processor_seconds', 0):.3g} s of processor time)",
+        "by": " ".join(map(str, facts.get("command_line", []))),
+        "with": f"peerpressure {found.versions.get('peerpressure')}, Python {found.versions.get('python')}"
+        + (f"; {len(updates)} other versions here: {first_few(updates, len(updates))}" if updates else ""),
+        **_run_of(folder, facts.get("seed")),
+        "inputs": first_few((name.removeprefix("inputs/") for name in found.inputs), len(found.inputs)) or "none",
+        "files": f"{len(outputs)}, {amount(size)}: {first_few(outputs, len(outputs))}; README.txt explains them",
+        "state": "all files are as they were written" if not wrong else _words(wrong),
+    }, wrong
+
+
+def _words(wrong: list[Change]) -> str:
+    return first_few((f"{one.name} {one.what}" for one in wrong), len(wrong))
+
+
+def _run_of(folder: Path, seed: object) -> Facts:
+    """Return the seed, and the network, the answer and the size of a run, if the folder has one."""
+    found: Facts = {} if seed is None else {"size": f"seed {seed}"}
+    try:
+        verdict = json.loads((folder / "verdict.json").read_bytes())
+        found["answer"] = str(verdict["words"])
+        run = _netcdf(folder / "run.nc")
+        found |= {**run, "size": f"{run['size']}, seed {seed}"}
+    # A damaged file is told as such with the others.
+    except (OSError, ValueError, KeyError, TypeError, PeerPressureError):
+        pass
+    return {name: found[name] for name in ("answer", "network", "noise", "size") if name in found}
+
+
+def _file(file: Path) -> Facts:
+    """Return the facts of a file, by its suffix."""
+    match file.suffix.lower():
+        case ".nc":
+            return _netcdf(file)
+        case ".toml":
+            return _scenario(file)
+        case ".json":
+            return _json(file)
+        case ".npz":
+            return _archive(file)
+        case _:
+            return _network_or_table(file)
+
+
+def _netcdf(file: Path) -> Facts:
+    from peerpressure.storage import read_netcdf
+
+    arrays, attributes = read_netcdf(file)
+    sizes = {name: arrays[name].size for name in ("replicate", "time", "agent", "topic", "member") if name in arrays}
+    words = ", ".join(
+        f"{size:,} {'agent' if name == 'member' else name}{'s' * (size != 1)}" for name, size in sizes.items()
+    )
+    known = ("network", "pressure", "noise", "adaptation", "equation", "seed", "software", "contents")
+    variables = ", ".join(name for name in arrays if name not in sizes)
+    return {
+        "size": words,
+        "variables": variables,
+        **{name: str(attributes[name]) for name in known if name in attributes},
+    }
+
+
+def _scenario(file: Path) -> Facts:
+    from peerpressure.measures import load_sweep
+    from peerpressure.scenario import load_scenario
+    from peerpressure.scenario.loading import parse_toml
+    from peerpressure.scenario.section import read_text
+
+    if isinstance(parse_toml(read_text(file, "a scenario"), str(file)).get("scenario"), str):
+        plan = load_sweep(file).plan
+        return {"sweep": f"{len(plan):,} units", "axes": ", ".join(plan.axes) or "none", "seed": str(plan.seed)}
+    scenario = load_scenario(file, needs_run=False)
+    asked = scenario.run
+    return {
+        "scenario": repr(scenario.system()),
+        "run": f"{asked.steps:,} steps, {asked.replicates:,} replicates, seed {asked.seed}",
+        **({} if scenario.observe is None else {"observer": ", ".join(scenario.observe.methods)}),
+    }
+
+
+def _json(file: Path) -> Facts:
+    try:
+        found: Any = json.loads(file.read_bytes())
+    except (OSError, ValueError) as error:
+        raise FileFormatError(
+            message(f"{file} must be readable as JSON", got=error, remedy="check its content")
+        ) from None
+    keys = list(found) if isinstance(found, dict) else []
+    version = found.get("schema_version") if isinstance(found, dict) else None
+    return {
+        "JSON": f"{len(keys)} keys: {first_few(keys, len(keys))}" if keys else f"a {type(found).__name__}",
+        **({} if version is None else {"schema version": str(version)}),
+        **({"answer": str(found["words"])} if "words" in keys else {}),
+    }
+
+
+def _archive(file: Path) -> Facts:
+    from peerpressure.trajectory import Trajectory
+
+    try:
+        run = Trajectory.load(file)
+    except FileFormatError:
+        return _network_or_table(file)
+    return {"run": repr(run), **{name: str(value) for name, value in run.provenance().items()}}
+
+
+def _network_or_table(file: Path) -> Facts:
+    from peerpressure.networks import describe_network_file, read_network
+
+    table = _table(file) if file.suffix.lower() in TABLES else None
+    if table is not None and not _has_edges(table):
+        columns = list(table.heading or ())
+        return {"table": f"{len(table.rows):,} rows", "columns": ", ".join(columns)}
+    network, how = read_network(file), describe_network_file(file)
+    return {"network": repr(network), **({} if how is None else {"read as": how})}
+
+
+def _table(file: Path) -> TextTable | None:
+    """Return a table with its heading; None if the file is no table."""
+    from peerpressure.tables import read_table
+
+    try:
+        return read_table(file).headed()
+    except (PeerPressureError, OSError):
+        # The reader of networks says what is wrong with it.
+        return None
+
+
+def _has_edges(table: TextTable) -> bool:
+    """Return whether a table is one of edges: by its heading, or because it has two or three columns without one."""
+    from peerpressure.tables import is_number
+
+    names = table.heading or ()
+    return table.places(("source", "target")).keys() == {"source", "target"} or (
+        table.width <= 3 and any(map(is_number, names))
+    )

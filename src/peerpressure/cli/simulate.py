@@ -1,0 +1,64 @@
+"""``peerpressure simulate``: a run that options describe, without a scenario file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from peerpressure.cli.options import (
+    Activation,
+    Adaptation,
+    Continuous,
+    Dynamics,
+    EdgeDirection,
+    Graph,
+    Hidden,
+    Isolated,
+    NoiseLaw,
+    Pressure,
+    Signed,
+    Zealots,
+    scenario_of,
+)
+from peerpressure.cli.run import carry_out
+from peerpressure.cli.terminal import AsJson, check_folder, listing_problems
+
+
+def simulate(
+    graph: Graph = None,
+    direction: EdgeDirection = None,
+    signed: Signed = False,
+    hidden: Hidden = None,
+    zealots: Zealots = None,
+    pressure: Pressure = None,
+    noise: NoiseLaw = None,
+    adaptation: Adaptation = None,
+    dynamics: Dynamics = None,
+    activation: Activation = None,
+    isolated: Isolated = None,
+    continuous: Continuous = False,
+    steps: Annotated[int, typer.Option(min=1, help="Number of steps; of 0.1 each in continuous time.")] = 1000,
+    replicates: Annotated[int, typer.Option(min=1, help="Number of independent runs.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
+    out: Annotated[Path, typer.Option(help="Folder for results.")] = Path("simulation"),
+    as_json: AsJson = False,
+) -> None:
+    """Simulate a model that options describe, and write the same results as run.
+
+    The options are those of diagnose. The folder has them as scenario.toml, which run takes and which may be edited:
+    an observer, a privacy budget and everything else that has no option is set there.
+
+    Example: peerpressure simulate --graph ba:100:2 --noise gaussian:1 --steps 500 --replicates 10 --out first
+    """
+    if graph is None:
+        raise typer.BadParameter("give --graph; to run a scenario file, use peerpressure run", param_hint="'--graph'")
+    check_folder(out)
+    given = {"graph": graph, "pressure": pressure, "noise": noise, "seed": seed, "steps": steps, "hidden": hidden}
+    given |= {"adaptation": adaptation, "dynamics": dynamics, "isolated": isolated, "continuous": continuous or None}
+    given |= {"direction": direction, "signed": signed or None, "zealots": zealots, "activation": activation}
+    given |= {"replicates": replicates}
+    with listing_problems():
+        scenario, _ = scenario_of(None, {name: value for name, value in given.items() if value is not None})
+    carry_out(scenario, out, None, "'--out'", as_json=as_json)
