@@ -357,9 +357,9 @@ class Trajectory:
         facts |= {"Conventions": storage.CONVENTIONS, "title": "public and hidden opinions of agents in a network"}
         if self.seed >= 2**31:
             facts["seed"] = str(self.seed)  # netCDF 3 has no larger numbers
-        known = storage.described
-        variables = {name: (*variable, known(name)) for name, variable in variables.items()}
-        return variables, {name: ((name,), v, known(name)) for name, v in coordinates.items()}, facts
+        describe = storage.described
+        variables = {name: (*variable, describe(name)) for name, variable in variables.items()}
+        return variables, {name: ((name,), v, describe(name)) for name, v in coordinates.items()}, facts
 
     def _agent_axes(self) -> dict[str, list[Any]]:
         """Return the coordinates of the recorded agents: one axis, or two where they are some agents on some topics."""
