@@ -378,7 +378,7 @@ class Scenario(Section):
         adaptation = adaptation_of(self.agents.adaptation, network, seed, self.network_file)
         return Model(
             # The model takes the temporal network itself; its aggregate serves for labels.
-            network if self.temporal_network is None else self.temporal_network,
+            self.agent_network if self.topics is None else network,
             pressure=pressure,
             noise=self.noise.noise(),
             adaptation=adaptation,
