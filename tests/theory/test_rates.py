@@ -26,7 +26,6 @@ from peerpressure.theory import (
     regime_of,
 )
 from peerpressure.theory._rates import lag, mode_noise, start_weight
-from peerpressure.theory._verdict import rows
 
 NETWORKS: Mapping[str, Network] = {
     "path": path(5),
@@ -354,7 +353,7 @@ def test_a_regular_network_starts_at_its_value_up_to_rounding(seed: int) -> None
     bias = consensus_rate(model).bias
     assert bias is not None
     assert bias.constant == 0
-    assert ("decays like", "bias 0, ") in [(name, text[:8]) for name, text in rows(diagnose(model))]
+    assert ("decays like", "bias 0, ") in [(name, text[:8]) for name, text in diagnose(model).facts]
 
 
 @pytest.mark.parametrize("count", [1, 2, 37, 5_000])
