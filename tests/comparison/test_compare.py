@@ -195,7 +195,7 @@ def test_models_of_the_user_are_rivals() -> None:
     network = graph(12)
     rows = record(network, 40, 1, lambda t: 0.5)
     right = pp.Model(network, np.zeros(12), pressure=0.5, noise=pp.Gaussian(1.0))
-    found = pp.compare(rows, network, ["none", "constant", right, replace(right, pressure=5.0)])
+    found = pp.compare(rows, network, ["none", "constant", right, replace(right, pressure=pp.Constant(5.0))])
     assert list(found.fits) == ["none", "constant", "model 1", "model 2"]
     assert found.weights["model 1"] > found.weights["model 2"]
     # No parameter of its own is fitted.

@@ -32,7 +32,7 @@ def _panel(rows: Array, network: Network) -> Panel:
 
 
 def _dynamics(length: int, n: int, eta: float) -> Dynamics:
-    rho = 0.2 + 0.1 * np.arange(length)
+    rho = np.linspace(0.2, 0.1 + 0.1 * length, length)
     return Dynamics(rho, np.full((length, n), eta) if eta else None)
 
 

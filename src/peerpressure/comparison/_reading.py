@@ -114,8 +114,8 @@ def _labels(data: Any) -> list[Any]:
     if isinstance(data, np.ndarray) and data.ndim in (2, 3):
         return list(range(data.shape[-1]))
     if isinstance(data, (str, os.PathLike)) and Path(data).suffix.lower() not in (".nc", ".npz"):
-        with naming(data, "a file of outputs"):
-            table = read_table(data).headed()
+        with naming(Path(data), "a file of outputs"):
+            table = read_table(Path(data)).headed()
             table.check_rows()
         return _named(list(table.heading or ()), lambda k: list(table.column(k)))
     columns = getattr(data, "columns", None)

@@ -272,7 +272,7 @@ def _probes(panel: Panel) -> Array:
     if count >= panel.n:
         return np.eye(panel.n)
     signs = np.random.default_rng(panel.n).integers(0, 2, size=(panel.n, count))
-    return (2.0 * signs - 1.0) / np.sqrt(count)
+    return np.asarray((2.0 * signs - 1.0) / np.sqrt(count))
 
 
 # The level of agents, given their first answers.
@@ -320,7 +320,7 @@ def _level(sums: RecordSums, regressors: Array) -> Callable[[float], Level]:
         c = np.linalg.lstsq(root[:, None] * H, root * x, rcond=None)[0]
         variance = (sums.rss + float(np.square(root * (x - H @ c)).sum())) / sums.count
         height = sums.log_scale - 0.5 * sums.count * (_LOG_TWO_PI + np.log(variance) + 1)
-        errors = np.linalg.pinv((H * (root**2)[:, None]).T @ H)
+        errors = np.asarray(np.linalg.pinv((H * (root**2)[:, None]).T @ H), dtype=np.float64)
         return Level(float(height - 0.5 * np.log1p(spread * J).sum()), c, errors, spread, variance, regressors @ c)
 
     return at

@@ -208,8 +208,9 @@ class FamilyFit:
 
     @property
     def bic(self) -> float:
-        """Schwarz's criterion on the scored answers."""
-        return self.k * float(np.log(self.panel.count)) - 2 * self.log_likelihood
+        """Schwarz's criterion on the scored answers, with the charge for the choice among courses of pressure."""
+        charge = search_charge(self.panel) if self.course.names else 0.0
+        return self.k * float(np.log(self.panel.count)) + charge - 2 * self.log_likelihood
 
     @property
     def uses_network(self) -> bool:
@@ -417,7 +418,7 @@ class FamilyFit:
             pressure=self.course.schedule(self.reported.z[: len(self.course.names)]),
             noise=Gaussian(self.noise_std),
             start=first if self.panel.public_start else "hidden",
-            adaptation=rate or None,
+            adaptation=Adaptation(rate) if rate else None,
         )
 
     @property
@@ -541,8 +542,9 @@ class AverageFit:
 
     @property
     def bic(self) -> float:
-        """Schwarz's criterion on the scored answers."""
-        return self.k * float(np.log(self.panel.count)) - 2 * self.log_likelihood
+        """Schwarz's criterion on the scored answers; an average of neighbours is one of the ways to respond to them."""
+        charge = 0.0 if self.name == "walk" else search_charge(self.panel)
+        return self.k * float(np.log(self.panel.count)) + charge - 2 * self.log_likelihood
 
     @property
     def uses_network(self) -> bool:
@@ -584,7 +586,8 @@ def _pull(panel: Panel, rows: Array) -> Array:
     """Return the mean of the neighbours minus the own answer before each row, (T, n); 0 without neighbours."""
     degrees = panel.slope * panel.stubbornness
     around = np.array([panel.adjacency(row) @ rows[row - 1] for row in range(1, panel.length + 1)])
-    return np.divide(around - degrees * rows[:-1], degrees, out=np.zeros_like(around), where=degrees > 0)
+    pull = np.divide(around - degrees * rows[:-1], degrees, out=np.zeros_like(around), where=degrees > 0)
+    return np.asarray(pull)
 
 
 def fit_average(panel: Panel, *, alone: bool) -> AverageFit:
@@ -674,6 +677,15 @@ def rival_names(panel: Panel) -> tuple[str, ...]:
 
 def _allows_autoregression(panel: Panel) -> bool:
     return panel.is_complete and panel.length >= 10
+
+
+def search_charge(panel: Panel) -> float:
+    """Return the charge for the choice among the ways to respond to neighbours, on the scale of −2 log likelihood.
+
+    With so many ways, one of them explains chance more often than a single one would.
+    """
+    # Courses with pressure, and DeGroot's average; "none" is no way to respond.
+    return 2 * float(np.log(len(courses(panel))))
 
 
 def common_parameters(panel: Panel) -> int:
