@@ -317,7 +317,7 @@ def _level(sums: RecordSums, regressors: Array) -> Callable[[float], Level]:
 
     def at(spread: float) -> Level:
         root = np.sqrt(J / (1 + spread * J))
-        c = np.linalg.lstsq(root[:, None] * H, root * x, rcond=None)[0]
+        c = np.asarray(np.linalg.lstsq(root[:, None] * H, root * x, rcond=None)[0], dtype=np.float64)
         variance = (sums.rss + float(np.square(root * (x - H @ c)).sum())) / sums.count
         height = sums.log_scale - 0.5 * sums.count * (_LOG_TWO_PI + np.log(variance) + 1)
         errors = np.asarray(np.linalg.pinv((H * (root**2)[:, None]).T @ H), dtype=np.float64)
