@@ -136,7 +136,7 @@ def short(n: int, waves: int, kind: str, data_sets: int) -> list[Cell]:
     called = found = covered = 0
     inside, values = [], []
     for seed in range(data_sets):
-        network, rng = barabasi_albert(n, 3, seed=seed), np.random.default_rng(50_000 + seed)
+        network, rng = barabasi_albert(n, 3, seed=seed), np.random.default_rng(950_000 + seed)
         A, x = network.adjacency.toarray(), opinions(kind, network, rng)
         called += compare(family(A, x, waves, Truth(), rng), network).fit.uses_network
         answer = compare(family(A, x, waves, Truth(lambda t, last: WEAK), rng), network)
