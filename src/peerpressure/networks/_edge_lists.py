@@ -65,9 +65,18 @@ class EdgeList:
             self.table.description(self.places),
             *_without_weights(self.table, self.places),
             *described_repeats([pair for pair, count in counts.items() if count > 1]),
-            *([f"{both:,} edge{'s' * (both != 1)} given in both directions, counted once"] if both else []),
+            *merged_directions(both),
         ]
         return "; ".join(notes)
+
+
+def merged_directions(count: int) -> list[str]:
+    """Describe undirected edges that were given in both directions, if there are any.
+
+    >>> merged_directions(1)
+    ['1 edge given in both directions, counted once']
+    """
+    return [f"{count:,} edge{'s' * (count != 1)} given in both directions, counted once"] if count else []
 
 
 def _without_weights(table: TextTable, places: Mapping[str, int]) -> list[str]:
@@ -80,11 +89,11 @@ def parse_edges(table: TextTable, weight: str | None = "weight") -> EdgeList:
 
     ``weight`` names the column of weights, where "weight" stands for all usual names; None leaves weights out.
     """
-    table = _with_heading(table)
+    table = with_heading(table)
     if not table.rows:
         remedy = "write one edge per line: source, target and, if any, weight"
         raise _format_error("an edge list must hold edges", "none", remedy)
-    places = _places(table, weight)
+    places = edge_places(table, weight)
     _check_fields(table, places)
     ends = [table.column(places[role]) for role in ENDS]
     if table.heading is None:
@@ -117,7 +126,7 @@ def edges_from_frame(frame: Any, *, directed: bool) -> tuple[list[Label], list[L
     if not rows:
         raise NetworkError(message("a data frame of edges must hold some", got="no rows", remedy=REMEDY))
     try:
-        places = _places(table, remedy="rename it weight, or drop it")
+        places = edge_places(table, remedy="rename it weight, or drop it")
     except FileFormatError as error:
         raise NetworkError(str(error)) from None
     ends = [frame.iloc[:, places[role]] for role in ENDS]
@@ -155,7 +164,7 @@ def parse_labels(texts: Iterable[str]) -> dict[str, Label]:
     return {text: int(text) if numbers else text for text in distinct}
 
 
-def _with_heading(table: TextTable) -> TextTable:
+def with_heading(table: TextTable) -> TextTable:
     """Return the table with its heading, if the comment above it or its first line is one."""
     if not table.rows or table.heading is not None:
         return table
@@ -164,6 +173,16 @@ def _with_heading(table: TextTable) -> TextTable:
     if len(table.note) == table.width and _names_ends(table.note):
         return replace(table, heading=table.note)
     return table.headed() if _is_heading(table) else table
+
+
+def has_end_names(names: Sequence[str]) -> bool:
+    """Return whether a heading names the source and the target, if only by single letters."""
+    return _names_ends(names, letters=True)
+
+
+def is_end_name(text: str) -> bool:
+    """Return whether a text is a usual name of the column of sources or of targets."""
+    return any(text.casefold() in NAMES[role] for role in ENDS)
 
 
 def _names_ends(names: Sequence[str], *, letters: bool = False) -> bool:
@@ -199,7 +218,7 @@ def _check_numbered(names: Sequence[str], ends: Collection[str]) -> None:
         raise _format_error(rule, got, "name the columns source and target, in a line of their own")
 
 
-def _places(table: TextTable, weight: str | None = "weight", remedy: str | None = None) -> dict[str, int]:
+def edge_places(table: TextTable, weight: str | None = "weight", remedy: str | None = None) -> dict[str, int]:
     """Return the columns; ``remedy`` replaces that for a column of numbers that may be a weight or not."""
     if table.heading is None:
         return _places_without_names(table, weight)

@@ -22,6 +22,7 @@ from peerpressure.files import expanded, naming, read_bytes
 from peerpressure.networks._adjacency import labels_from_json, reverses
 from peerpressure.networks._edge_lists import Lines, parse_edges, parse_lines
 from peerpressure.networks._network import Network
+from peerpressure.networks._plain_lists import PLAIN_BYTES, PlainEdges, read_plain
 from peerpressure.networks._temporal import TemporalNetwork
 from peerpressure.networks.graph_files import GRAPHS, read_graph
 from peerpressure.networks.validation import Direction, Label, network_error, unknown_labels, validate_square
@@ -55,6 +56,17 @@ class Reading(NamedTuple):
         return Network.from_edges(
             ends,
             None if self.weight is None else weights,
+            directed=bool(self.directed),
+            signed=self.signed,
+            direction=self.direction,
+        )
+
+    def positions(self, edges: PlainEdges) -> Network:
+        """Return the network of edges by position, which is directed only if that is asked for."""
+        return Network.from_edges(
+            (edges.sources, edges.targets),
+            edges.weights,
+            labels=None if isinstance(edges.labels, range) else edges.labels,
             directed=bool(self.directed),
             signed=self.signed,
             direction=self.direction,
@@ -180,7 +192,8 @@ def describe_network_file(
             return read_graph(file, weight).description
         # Columns alone are described: whether these weights and directions are allowed is for those who read the file.
         if READERS[suffix] is _read_edge_list:
-            return parse_edges(read_table(file, "an edge"), weight).description(directed=bool(directed))
+            edges = _plain_edges(file, weight) or parse_edges(read_table(file, "an edge"), weight)
+            return edges.description(directed=bool(directed))
         return _matrix_description(file, suffix, Reading(weight, True, True, "listens"))
 
 
@@ -222,9 +235,20 @@ def _format_error(rule: str, got: object, remedy: str) -> FileFormatError:
 
 
 def _read_edge_list(file: Path, how: Reading) -> Network:
+    plain = _plain_edges(file, how.weight)
+    if plain is not None:
+        try:
+            return how.positions(plain)
+        except NetworkError:
+            # The reader of tables names the line.
+            pass
     edges = parse_edges(read_table(file, "an edge"), how.weight)
     edges.check(directed=bool(how.directed), signed=how.signed)
     return how.edges((edges.sources, edges.targets), edges.weights)
+
+
+def _plain_edges(file: Path, weight: str | None) -> PlainEdges | None:
+    return read_plain(file, weight) if file.stat().st_size >= PLAIN_BYTES else None
 
 
 # Graphs of other programs

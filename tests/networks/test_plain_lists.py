@@ -1,0 +1,208 @@
+"""Long lists are read column by column; whatever is unusual goes to the reader of tables, and both agree."""
+
+from __future__ import annotations
+
+import gzip
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings, strategies as st
+
+from peerpressure.errors import FileFormatError, NetworkError, PeerPressureError
+from peerpressure.networks import Network, _readers, describe_network_file, read_network
+from peerpressure.networks._plain_lists import read_plain
+
+LABELS = {
+    "whole": st.integers(0, 12).map(str),
+    "sparse": st.sampled_from(["-3", "0", "7", "123456789012", "999999999999999999"]),
+    "odd": st.sampled_from(["0", "-0", "007", "7", "+7", "1000000000000000000", "1.0", "2.5", "1"]),
+    "text": st.sampled_from(
+        ["ann", "bob", "cat", "x y", "Zoë", "source", "to", "agent1", "i", "dora", "NA", "nan", ""]
+    ),
+}
+HEADINGS = [
+    None,
+    "source{s}target",
+    "From{s}To",
+    "i{s}j",
+    "a{s}b",
+    "person{s}friend",
+    "agent1{s}agent2",
+    "# source target",
+]
+WEIGHTS = st.sampled_from(["1", "0.5", "1e-05", "2.", ".5", "0.1234567890123456789", "-1", "nan", "1,5", "0", "x", ""])
+
+
+@st.composite
+def lists(draw: st.DrawFn) -> str:
+    """Return the text of an edge list that may be odd in any way."""
+    separator = draw(st.sampled_from([",", "\t", ";", " "]))
+    label = LABELS[draw(st.sampled_from(sorted(LABELS)))]
+    rows = draw(st.lists(st.tuples(label, label), min_size=1, max_size=12))
+    usual = draw(st.booleans())
+    weighted = draw(st.booleans())
+    weight = st.sampled_from(["1", "0.5", "0.1"]) if usual else WEIGHTS
+    lines = [separator.join([*row, *([draw(weight)] if weighted else [])]) for row in rows]
+    heading = draw(st.sampled_from(HEADINGS))
+    if heading is not None:
+        more = separator + "weight" if weighted and not heading.startswith("#") else ""
+        lines.insert(0, heading.format(s=separator) + more)
+    if draw(st.integers(0, 4)) == 0:
+        odd = [
+            "",
+            "# note",
+            "% 5",
+            '"a","b"',
+            "1,2,3,4",
+            "source,target",
+            "   ",
+            "1 2 ",
+            " 3,4",
+            "1;2",
+            "2024-01-01 10:00",
+        ]
+        lines.insert(draw(st.integers(0, len(lines))), draw(st.sampled_from(odd)))
+    return draw(st.sampled_from(["\n", "\r\n", "\r"])).join([*lines, *([""] if draw(st.booleans()) else [])])
+
+
+def outcome(file: Path, monkeypatch: pytest.MonkeyPatch, least: float, **options: Any) -> Any:
+    """Return the network with its warnings and description, or the error; ``least`` decides between the readers."""
+    monkeypatch.setattr(_readers, "PLAIN_BYTES", least)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            found = read_network(file, **options)
+            said = describe_network_file(file, directed=options.get("directed"))
+        except PeerPressureError as error:
+            return type(error), str(error)
+    return bits(found), said, sorted({str(one.message) for one in caught})
+
+
+def bits(network: Network) -> Any:
+    A = network.adjacency
+    parts = [A.indptr.tolist(), A.indices.tolist(), A.data.tobytes(), A.indices.dtype]
+    return (
+        parts,
+        type(network.labels),
+        list(network.labels),
+        [type(label) for label in network.labels],
+        network.directed,
+    )
+
+
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(text=lists(), directed=st.booleans(), signed=st.booleans())
+def test_both_readers_agree_on_every_list(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, directed: bool, signed: bool
+) -> None:
+    file = tmp_path / "edges.csv"
+    file.write_bytes(text.encode())
+    options = {"directed": directed, "signed": signed}
+    assert outcome(file, monkeypatch, 0, **options) == outcome(file, monkeypatch, np.inf, **options)
+
+
+PLAIN = {
+    "numbers": "0,1\n1,2\n2,0\n",
+    "numbers with gaps": "5,1\n1,2000000000\n2000000000,5\n",
+    "a heading": "source,target,weight\n0,1,0.25\n1,2,3\n",
+    "a quoted heading": '"from","to"\n0,1\n1,2\n',
+    "spaces": "0 1 0.5\n1  2 1\n",
+    "a comment as the heading": "# written by hand\n# source target weight\n0 1 0.5\n1 2 1\n",
+    "tabs and carriage returns": "0\t1\r\n1\t2\r\n",
+    "both directions": "0,1\n1,0\n1,2\n2,1\n",
+    "repeats": "0,1\n0,1\n1,2\n",
+    "leading zeros": "source,target\n007,7\n7,8\n",
+    "names": "source,target\nann,bob\nbob,Zoë\n",
+    "columns the other way": "weight,to,from\n2,b,a\n3,c,b\n",
+}
+
+
+@pytest.mark.parametrize("name", PLAIN)
+@pytest.mark.parametrize("packed", [False, True])
+def test_usual_lists_are_read_by_columns(
+    name: str, packed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / ("edges.csv.gz" if packed else "edges.csv")
+    data = PLAIN[name].encode()
+    file.write_bytes(gzip.compress(data) if packed else data)
+    assert read_plain(file, "weight") is not None
+    assert outcome(file, monkeypatch, 0) == outcome(file, monkeypatch, np.inf)
+
+
+FRAMES = {
+    "numbers": {"source": [3, 1, 2], "target": [1, 2, 3]},
+    "small types": {"from": np.array([0, 1], np.uint8), "to": np.array([1, 2], np.int16), "weight": [1, 2]},
+    "single precision": {"source": [0, 1], "target": [1, 2], "weight": np.array([0.1, 0.2], np.float32)},
+    "names": {"source": ["ann", "bob"], "target": ["bob", "cat"], "weight": [0.1, 2.5]},
+}
+
+
+@pytest.mark.parametrize("name", FRAMES)
+def test_parquet_is_read_by_columns(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "edges.parquet"
+    pd.DataFrame(FRAMES[name]).to_parquet(file)
+    assert read_plain(file, "weight") is not None
+    assert outcome(file, monkeypatch, 0) == outcome(file, monkeypatch, np.inf)
+
+
+ODD_FRAMES = {
+    "huge numbers": {"source": np.array([2**63, 1], np.uint64), "target": [1, 2]},
+    "missing ends": {"source": ["ann", None], "target": ["bob", "cat"]},
+    "missing weights": {"source": [0, 1], "target": [1, 2], "weight": [1.0, None]},
+    "an index": {"source": [0, 1], "target": [1, 2], "note": ["a", "b"], "more": ["c", "d"]},
+    "spaces": {"source": [" ann", "bob"], "target": ["bob", "ann "]},
+    "true and false": {"source": [0, 1], "target": [1, 2], "weight": [True, False]},
+}
+
+
+@pytest.mark.parametrize("name", ODD_FRAMES)
+def test_odd_parquet_goes_to_the_reader_of_tables(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "edges.parquet"
+    pd.DataFrame(ODD_FRAMES[name]).to_parquet(file)
+    assert read_plain(file, "weight") is None
+    assert outcome(file, monkeypatch, 0) == outcome(file, monkeypatch, np.inf)
+
+
+def many(count: int, label: str = "{}") -> list[str]:
+    return [f"{label.format(k)},{label.format(k + 1)}" for k in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("line", "error", "place"),
+    [
+        ("7,7", NetworkError, "line 40002: an agent must not be its own neighbour"),
+        ("7,", FileFormatError, "line 40002 must be an edge"),
+        ("source,target", FileFormatError, "line 40002 must be an edge"),
+        ("7,8,9", FileFormatError, "line 40002 must be an edge"),
+    ],
+)
+def test_errors_deep_in_a_long_list_name_the_line(
+    line: str, error: type[Exception], place: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "edges.csv"
+    file.write_text("\n".join(["source,target", *many(40_000), line, *many(10)]), encoding="utf-8")
+    with pytest.raises(error, match=place):
+        read_network(file)
+
+
+def test_a_late_text_turns_all_labels_into_texts(tmp_path: Path) -> None:
+    file = tmp_path / "edges.csv"
+    file.write_text("\n".join(["source,target", *many(40_000), "7,ann"]), encoding="utf-8")
+    assert read_network(file).labels[:2] == ("0", "1")
+
+
+@pytest.mark.parametrize("label", ["{}", "agent {}"])
+def test_a_long_list_is_not_read_line_by_line(label: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "edges.csv"
+    file.write_text("\n".join(["source,target", *many(40_000, label)]), encoding="utf-8")
+
+    def refuse(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(_readers, "read_table", refuse)
+    assert read_network(file).n == 40_001
+    assert describe_network_file(file) == "separated by commas, source from 'source', target from 'target'"
