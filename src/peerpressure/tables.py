@@ -75,7 +75,8 @@ class TextTable:
 
     ``heading`` has the names of the columns, if they are known, and ``note`` the words of the comment right above the
     first record, which may be such names. ``encoding`` is that of the text, where it is a conclusion, ``unit`` what the
-    numbers of the records count, and ``forms`` describes names that came in several forms of Unicode.
+    numbers of the records count, and ``forms`` describes names that came in several forms of Unicode. ``form`` names a
+    format in which the separator says nothing.
     """
 
     rows: list[Row]
@@ -86,6 +87,7 @@ class TextTable:
     encoding: str | None = None
     unit: str = "line"
     forms: str | None = None
+    form: str = ""
 
     @cached_property
     def width(self) -> int:
@@ -201,7 +203,7 @@ class TextTable:
 
     def description(self, places: Mapping[str, int], rest: str | None = None) -> str:
         """Describe how the table was read: separator, decimal sign, the roles of the columns, and what the rest is."""
-        parts = [f"separated by {SEPARATORS[self.separator]}"] if self.separator else ["Parquet"]
+        parts = [self.form or (f"separated by {SEPARATORS[self.separator]}" if self.separator else "Parquet")]
         if self.encoding is not None:
             parts.append(f"encoded in {self.encoding}")
         # Most tables have no commas at all, which is found fast. Columns of the rest are numbers with gaps.
@@ -218,7 +220,10 @@ class TextTable:
             parts += [f"{role} from {self.heading[k]!r}" for role, k in places.items()]
         if rest is not None:
             parts.append(rest)
-        names = [f"column {k + 1}" for k in range(self.width)] if self.heading is None else map(repr, self.heading)
+        names = [
+            f"column {k + 1}" if not self.heading else repr(self.heading[k]) if self.heading[k] else "the index"
+            for k in range(self.width)
+        ]
         unused = [name for k, name in enumerate(names) if k not in places.values()] if rest is None else []
         notes = [f"not used: {', '.join(unused)}"] if unused else []
         return "; ".join([", ".join(parts), *notes, *([self.forms] if self.forms else [])])

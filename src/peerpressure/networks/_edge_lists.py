@@ -20,6 +20,10 @@ ENDS = ("source", "target")
 ROLES = (*ENDS, "weight")
 # Integers as Python writes them: "007" stays text, so that reading changes no label.
 INTEGER = re.compile(r"-?[1-9][0-9]{0,17}|0")
+# As pandas writes whole numbers in a column that had a gap: 1.0 means 1.
+FLOATING = re.compile(r"(-?[1-9][0-9]{0,14}|0)\.0*")
+# Columns that number the rows of a data frame: without a name in its file, and as pandas names it later.
+INDEX = ("", "unnamed: 0", "__index_level_0__")
 SAMPLE = 1000  # rows of a data frame from which its columns are identified
 REMEDY = "write source, target and, if any, weight, or a heading that names them"
 NUMBERED = re.compile(r"(?:node|id|name|person|agent)[12ab]")  # names of columns that agents often have as well
@@ -59,15 +63,22 @@ class EdgeList:
 
     def description(self, *, directed: bool) -> str:
         """Describe how the table was read, and what was merged."""
+        ends = [self.places[role] for role in ENDS]
         counts = Counter(zip(self.sources, self.targets, strict=True))
         both = 0 if directed else sum(pair[::-1] in counts for pair in counts) // 2
         notes = [
             self.table.description(self.places),
             *_without_weights(self.table, self.places),
+            *_described_floats((row.fields[k] for row in self.table.rows for k in ends), self.sources[0]),
             *described_repeats([pair for pair, count in counts.items() if count > 1]),
             *merged_directions(both),
         ]
         return "; ".join(notes)
+
+
+def _described_floats(texts: Iterable[str], label: Label) -> list[str]:
+    first = next(filter(FLOATING.fullmatch, texts), None) if isinstance(label, int) else None
+    return [f"labels such as {first!r} are whole numbers"] if first is not None else []
 
 
 def merged_directions(count: int) -> list[str]:
@@ -84,19 +95,20 @@ def _without_weights(table: TextTable, places: Mapping[str, int]) -> list[str]:
     return [f"weight 1 on the {count:,} line{'s' * (count != 1)} without one"] if count else []
 
 
-def parse_edges(table: TextTable, weight: str | None = "weight") -> EdgeList:
+def parse_edges(table: TextTable, weight: str | None = "weight", *, headed: bool = True) -> EdgeList:
     """Return the edges in a table, with columns by the names in its heading or in the order of ``ROLES``.
 
-    ``weight`` names the column of weights, where "weight" stands for all usual names; None leaves weights out.
+    ``headed`` is whether the format allows a heading. ``weight`` names the column of weights, where "weight" stands for
+    all usual names; None leaves weights out.
     """
-    table = with_heading(table)
+    table = with_heading(table) if headed else table
     if not table.rows:
         remedy = "write one edge per line: source, target and, if any, weight"
         raise _format_error("an edge list must hold edges", "none", remedy)
     places = edge_places(table, weight)
     _check_fields(table, places)
     ends = [table.column(places[role]) for role in ENDS]
-    if table.heading is None:
+    if table.heading is None and headed:
         _check_first_line(ends)
     label = parse_labels(text for side in ends for text in side)
     sources, targets = ([label[text] for text in side] for side in ends)
@@ -153,15 +165,15 @@ def _check_frame_headings(frame: Any, sources: Sequence[Label], table: TextTable
 
 
 def parse_labels(texts: Iterable[str]) -> dict[str, Label]:
-    """Return the label of each text: an integer if all texts are integers, else the text.
+    """Return the label of each text: an integer if all texts are integers, also as floats, else the text.
 
-    >>> parse_labels(["1", "2"]), parse_labels(["1", "b"])
-    ({'1': 1, '2': 2}, {'1': '1', 'b': 'b'})
+    >>> parse_labels(["1", "2"]), parse_labels(["1", "b"]), parse_labels(["1.0", "2"])
+    ({'1': 1, '2': 2}, {'1': '1', 'b': 'b'}, {'1.0': 1, '2': 2})
     """
     # Each distinct text is converted once, in the order of first appearance.
     distinct = dict.fromkeys(texts)
-    numbers = all(INTEGER.fullmatch(text) for text in distinct)
-    return {text: int(text) if numbers else text for text in distinct}
+    numbers = all(INTEGER.fullmatch(text) or FLOATING.fullmatch(text) for text in distinct)
+    return {text: int(text.partition(".")[0]) if numbers else text for text in distinct}
 
 
 def with_heading(table: TextTable) -> TextTable:
@@ -235,7 +247,9 @@ def edge_places(table: TextTable, weight: str | None = "weight", remedy: str | N
     if not {*ENDS} <= places.keys():
         places = _places_in_order(table, places, weight)
     # Gephi adds an id to every edge, which is not a weight.
-    unknown = [k for k in range(table.width) if k not in places.values() and table.heading[k].casefold() != "id"]
+    unknown = [
+        k for k in range(table.width) if k not in places.values() and table.heading[k].casefold() not in ("id", *INDEX)
+    ]
     doubtful = [table.heading[k] for k in unknown if table.is_numeric(k)]
     if weight == "weight" and "weight" not in places and doubtful:
         rule = "a column of numbers in an edge list must be called weight if it is one"

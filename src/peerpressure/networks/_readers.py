@@ -20,17 +20,35 @@ from scipy.sparse import coo_array
 from peerpressure.errors import FileFormatError, NetworkError, did_you_mean, message
 from peerpressure.files import expanded, naming, read_bytes
 from peerpressure.networks._adjacency import labels_from_json, reverses
-from peerpressure.networks._edge_lists import Lines, parse_edges, parse_lines
+from peerpressure.networks._edge_lists import EdgeList, Lines, parse_edges, parse_lines
 from peerpressure.networks._network import Network
+from peerpressure.networks._other_tables import (
+    AdjacencyList,
+    AdjacencyTable,
+    adjacency_table,
+    edge_table,
+    read_adjacency_list,
+)
 from peerpressure.networks._plain_lists import PLAIN_BYTES, PlainEdges, read_plain
 from peerpressure.networks._temporal import TemporalNetwork
+from peerpressure.networks._unread_formats import check_other_format
 from peerpressure.networks.graph_files import GRAPHS, read_graph
 from peerpressure.networks.validation import Direction, Label, network_error, unknown_labels, validate_square
 from peerpressure.parameters import composed
 from peerpressure.resources import require_memory
 from peerpressure.tables import PARQUET, read_table
 
-TABLES = (".txt", ".edges", ".edgelist", ".csv", ".tsv", ".dat")  # suffixes to which .gz may be added
+TABLES = (
+    ".txt",
+    ".edges",
+    ".edgelist",
+    ".csv",
+    ".tsv",
+    ".dat",
+    ".ncol",
+    ".adjlist",
+)  # suffixes to which .gz may be added
+NCOL, ADJACENCY = ".ncol", ".adjlist"
 MATRIX_BANNER = "%%matrixmarket"
 
 
@@ -58,6 +76,15 @@ class Reading(NamedTuple):
             None if self.weight is None else weights,
             directed=bool(self.directed),
             signed=self.signed,
+            direction=self.direction,
+        )
+
+    def agents(self, edges: AdjacencyList) -> Network:
+        """Return the network of an adjacency list, which has agents without edges, too."""
+        return Network.from_edges(
+            (edges.sources, edges.targets),
+            labels=edges.labels,
+            directed=bool(self.directed),
             direction=self.direction,
         )
 
@@ -89,10 +116,11 @@ def read_network(
     Parameters
     ----------
     path : str or path-like
-        An edge list (``.txt``, ``.edges``, ``.edgelist``, ``.csv``, ``.tsv``, each also with ``.gz``, or ``.parquet``),
-        GraphML (``.graphml``), GEXF (``.gexf``), GML (``.gml``), Pajek (``.net``), Matrix Market (``.mtx``), each also
-        with ``.gz``, a NumPy array (``.npy``: an adjacency matrix, or edges in two or three columns) or a SciPy sparse
-        matrix (``.npz``).
+        An edge list or an adjacency matrix (``.txt``, ``.edges``, ``.edgelist``, ``.csv``, ``.tsv``, or ``.parquet``),
+        an edge list of igraph (``.ncol``), an adjacency list (``.adjlist``), GraphML (``.graphml``), GEXF (``.gexf``),
+        GML (``.gml``), Pajek (``.net``), node-link JSON (``.json``), Matrix Market (``.mtx``), each also with ``.gz``
+        unless Parquet, a NumPy array (``.npy``: an adjacency matrix, or edges in two or three columns) or a SciPy
+        sparse matrix (``.npz``). Edge lists may have the attributes that NetworkX writes, or the index of a data frame.
     weight : str or None, default "weight"
         Name of the column or edge attribute that holds the weights. By default other usual names are accepted as well,
         and a column of numbers that has none of them is refused. None sets all weights to 1, in every format.
@@ -137,6 +165,7 @@ def read_network(
     Network(3 agents, 2 weighted edges, bipartite, degrees 0.5–2.5)
     """
     file = expanded(path)
+    check_other_format(file)
     reader = READERS[file_suffix(file, READERS, compressed=True)]
     # The parsers of other packages raise all kinds of exceptions on damaged files.
     with naming(file, "a network file", damage=Exception):
@@ -186,13 +215,14 @@ def describe_network_file(
     "separated by semicolons, decimal commas, source from 'from', target from 'to', weight from 'weight'"
     """
     file = expanded(path)
+    check_other_format(file)
     suffix = file_suffix(file, READERS, compressed=True)
     with naming(file, "a network file", damage=Exception):
         if suffix in GRAPHS:
             return read_graph(file, weight).description
         # Columns alone are described: whether these weights and directions are allowed is for those who read the file.
         if READERS[suffix] is _read_edge_list:
-            edges = _plain_edges(file, weight) or parse_edges(read_table(file, "an edge"), weight)
+            edges = _plain_edges(file, weight) or _parsed_list(file, weight)
             return edges.description(directed=bool(directed))
         return _matrix_description(file, suffix, Reading(weight, True, True, "listens"))
 
@@ -242,13 +272,30 @@ def _read_edge_list(file: Path, how: Reading) -> Network:
         except NetworkError:
             # The reader of tables names the line.
             pass
-    edges = parse_edges(read_table(file, "an edge"), how.weight)
+    edges = _parsed_list(file, how.weight)
+    if isinstance(edges, AdjacencyTable):
+        return how.network(edges.matrix, edges.labels)
+    if isinstance(edges, AdjacencyList):
+        return how.agents(edges)
     edges.check(directed=bool(how.directed), signed=how.signed)
     return how.edges((edges.sources, edges.targets), edges.weights)
 
 
 def _plain_edges(file: Path, weight: str | None) -> PlainEdges | None:
-    return read_plain(file, weight) if file.stat().st_size >= PLAIN_BYTES else None
+    # The other lists have rules of their own.
+    plain = file_suffix(file, READERS, compressed=True) not in (NCOL, ADJACENCY)
+    return read_plain(file, weight) if plain and file.stat().st_size >= PLAIN_BYTES else None
+
+
+def _parsed_list(file: Path, weight: str | None) -> EdgeList | AdjacencyTable | AdjacencyList:
+    suffix = file_suffix(file, READERS, compressed=True)
+    if suffix == ADJACENCY:
+        return read_adjacency_list(file)
+    if suffix == NCOL:
+        # This format of igraph has no heading: its first line is an edge.
+        return parse_edges(read_table(file, "an edge"), weight, headed=False)
+    table = edge_table(file)
+    return adjacency_table(table) or parse_edges(table, weight)
 
 
 # Graphs of other programs
@@ -383,6 +430,8 @@ READERS: Mapping[str, Reader] = MappingProxyType(
         ".csv": _read_edge_list,
         ".tsv": _read_edge_list,
         ".parquet": _read_edge_list,
+        NCOL: _read_edge_list,
+        ADJACENCY: _read_edge_list,
         **dict.fromkeys(GRAPHS, _read_graph),
         ".mtx": _read_matrix_market,
         ".mtx.gz": _read_matrix_market,

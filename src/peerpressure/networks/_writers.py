@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from io import BytesIO, StringIO
 from os import PathLike
@@ -13,7 +14,7 @@ from types import MappingProxyType
 import numpy as np
 
 from peerpressure.errors import NetworkError, first_few
-from peerpressure.files import expanded, replacing
+from peerpressure.files import expanded, replacing, require_pyarrow
 from peerpressure.networks._adjacency import labels_to_json
 from peerpressure.networks._edge_lists import EVENT_ROLES, INTEGER
 from peerpressure.networks._network import Network
@@ -35,10 +36,10 @@ def write_network(network: Network, path: str | PathLike[str]) -> None:
     network : Network
         The network.
     path : str or path-like
-        The suffix selects the format: ``.txt``, ``.edges``, ``.edgelist``, ``.csv``, ``.tsv``, ``.graphml``, ``.mtx``,
-        ``.mtx.gz``, ``.npy`` or ``.npz``.  Edge lists do not keep the order of the agents; only ``.npz`` keeps labels
-        of every kind. In lists and matrices the source, or row, of a directed edge is the agent who listens; reading
-        them back takes ``directed=True``, and negative weights ``signed=True``.
+        The suffix selects the format, which is any that `read_network` reads; text may end in ``.gz``, too. Lists of
+        edges are written as such, and matrices to ``.mtx``, ``.npy`` and ``.npz``. Edge lists do not keep the order of
+        the agents; only ``.npz`` keeps labels of every kind. In lists and matrices the source, or row, of a directed
+        edge is the agent who listens; reading them back takes ``directed=True``, and negative weights ``signed=True``.
 
     Raises
     ------
@@ -64,8 +65,11 @@ def write_network(network: Network, path: str | PathLike[str]) -> None:
     Network(4 agents, 3 edges, bipartite, degrees 1–2)
     """
     file = expanded(path)
-    writer = WRITERS[file_suffix(file, WRITERS)]
-    _write(file, lambda: writer(network))
+    suffix = file_suffix(file, WRITERS, compressed=True)
+    writer = WRITERS[suffix]
+    packed = file.suffix.lower() == ".gz" and not suffix.endswith(".gz")
+    # Without the time of writing, so that the same network gives the same bytes.
+    _write(file, lambda: gzip.compress(writer(network), mtime=0) if packed else writer(network))
 
 
 def write_events(temporal: TemporalNetwork, path: str | PathLike[str]) -> None:
@@ -120,23 +124,52 @@ def _write(file: Path, build: Callable[[], bytes]) -> None:
 # Formats of static networks
 
 
-def _edge_list(separator: str) -> Writer:
+def _edge_list(separator: str, *, headed: bool = True) -> Writer:
     """Return the writer of edge lists with this separator."""
 
     def write(network: Network) -> bytes:
-        alone = (network.degrees == 0) & (np.diff(network.transposed.indptr) == 0)
-        isolated = np.flatnonzero(alone).tolist()
-        _check_isolated(isolated, network.labels, "an edge list holds only agents with neighbours")
         # The label is the first field, so one that starts like a comment would be skipped on reading.
         _check_labels(network.labels, lambda text: not text.startswith(COMMENTS) and _fits(text, separator), RENAME)
-        columns = ["source", "target", "weight"] if network.is_weighted else ["source", "target"]
-        i, j, weights = network.edges()
-        ends = ([network.labels[k] for k in side.tolist()] for side in (i, j))
-        rows = list(zip(*ends, *([weights.tolist()] if network.is_weighted else []), strict=True))
-        _check_no_heading(columns, rows)
-        return _table(columns, rows, separator)
+        columns, rows = _edge_rows(network)
+        content = _table(columns, rows, separator)
+        return content if headed else content.partition(b"\n")[2]
 
     return write
+
+
+def _edge_rows(network: Network) -> tuple[list[str], list[tuple[object, ...]]]:
+    """Return the names of the columns and the rows of a list of edges."""
+    alone = (network.degrees == 0) & (np.diff(network.transposed.indptr) == 0)
+    _check_isolated(np.flatnonzero(alone).tolist(), network.labels, "an edge list holds only agents with neighbours")
+    columns = ["source", "target", "weight"] if network.is_weighted else ["source", "target"]
+    i, j, weights = network.edges()
+    ends = ([network.labels[k] for k in side.tolist()] for side in (i, j))
+    rows = list(zip(*ends, *([weights.tolist()] if network.is_weighted else []), strict=True))
+    _check_no_heading(columns, rows)
+    return columns, rows
+
+
+def _parquet(network: Network) -> bytes:
+    import pandas as pd
+
+    require_pyarrow("a network in .parquet")
+    _check_labels(network.labels, lambda _: True, RENAME)
+    columns, rows = _edge_rows(network)
+    content = BytesIO()
+    pd.DataFrame(rows, columns=columns).to_parquet(content, index=False)
+    return content.getvalue()
+
+
+def _adjacency_list(network: Network) -> bytes:
+    if network.is_weighted:
+        got, remedy = "weights other than 1", "write .csv, which does"
+        raise network_error("an adjacency list holds no weights", got=got, remedy=remedy)
+    _check_labels(network.labels, lambda text: not text.startswith(COMMENTS) and _fits(text, " "), RENAME)
+    names = [str(label) for label in network.labels]
+    others: list[list[str]] = [[name] for name in names]
+    for i, j in zip(*(side.tolist() for side in network.edges()[:2]), strict=True):
+        others[i].append(names[j])
+    return "".join(" ".join(line) + "\n" for line in others).encode()
 
 
 def _graphml(network: Network) -> bytes:
@@ -146,6 +179,38 @@ def _graphml(network: Network) -> bytes:
     content = BytesIO()
     nx.write_graphml_xml(network.to_networkx(), content)
     return content.getvalue()
+
+
+def _gexf(network: Network) -> bytes:
+    import networkx as nx
+
+    _check_labels(network.labels, lambda _: True, RENAME)
+    content = BytesIO()
+    nx.write_gexf(network.to_networkx(), content)
+    return content.getvalue()
+
+
+def _gml(network: Network) -> bytes:
+    import networkx as nx
+
+    _check_labels(network.labels, lambda _: True, RENAME)
+    return "".join(f"{line}\n" for line in nx.generate_gml(network.to_networkx())).encode()
+
+
+def _pajek(network: Network) -> bytes:
+    _check_labels(network.labels, lambda text: '"' not in text, RENAME)
+    vertices = [f'{k} "{label}"' for k, label in enumerate(network.labels, start=1)]
+    ends = zip(*(part.tolist() for part in network.edges()), strict=True)
+    links = [f"{i + 1} {j + 1} {weight!r}" for i, j, weight in ends]
+    parts = [f"*Vertices {network.n}", *vertices, "*Arcs" if network.directed else "*Edges", *links]
+    return "".join(f"{line}\n" for line in parts).encode()
+
+
+def _node_link(network: Network) -> bytes:
+    import networkx as nx
+
+    _check_labels(network.labels, lambda _: True, RENAME)
+    return json.dumps(nx.node_link_data(network.to_networkx(), edges="edges"), ensure_ascii=False).encode()
 
 
 def _matrix_market(network: Network) -> bytes:
@@ -273,7 +338,14 @@ WRITERS: Mapping[str, Writer] = MappingProxyType(
         ".edgelist": _edge_list(" "),
         ".csv": _edge_list(","),
         ".tsv": _edge_list("\t"),
+        ".parquet": _parquet,
+        ".ncol": _edge_list(" ", headed=False),
+        ".adjlist": _adjacency_list,
         ".graphml": _graphml,
+        ".gexf": _gexf,
+        ".gml": _gml,
+        ".net": _pajek,
+        ".json": _node_link,
         ".mtx": _matrix_market,
         ".mtx.gz": _matrix_market_gz,
         ".npy": _array,

@@ -1,10 +1,11 @@
-"""Files of graphs from other programs: GraphML, GEXF, GML and Pajek, with the attributes of their nodes.
+"""Files of graphs from other programs: GraphML, GEXF, GML, Pajek and JSON, with the attributes of their nodes.
 
 Agents are named by the labels of the nodes if every node has one of its own, else by their names or identifiers.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -211,6 +212,55 @@ def _gml(data: bytes) -> Any:
     return nx.parse_gml(decode_text(data)[0], label="id")
 
 
+# Node-link JSON of NetworkX and D3, parsed here: NetworkX makes nodes of ends that are none
+
+
+def _node_link(data: bytes) -> Any:
+    import networkx as nx
+
+    plain = json.loads(decode_text(data)[0])
+    links = next((name for name in ("edges", "links") if isinstance(plain, dict) and name in plain), None)
+    if links is None or not all(_are_objects(plain.get(part)) for part in ("nodes", links)):
+        got = ", ".join(map(repr, list(plain)[:6])) if isinstance(plain, dict) else type(plain).__name__
+        remedy = (
+            "write json.dump(networkx.node_link_data(graph), file), or another format with\n"
+            "    networkx.write_graphml(graph, 'network.graphml')"
+        )
+        raise FileFormatError(message("a JSON file must have nodes, and edges or links", got=got, remedy=remedy))
+    graph = nx.MultiDiGraph() if plain.get("directed") else nx.MultiGraph()
+    names = [_hashable(node.get("id", k)) for k, node in enumerate(plain["nodes"])]
+    if len(set(names)) < len(names):
+        twice = next(name for name, count in Counter(names).items() if count > 1)
+        raise network_error("nodes must have different identifiers", got=f"{twice!r} twice", remedy="rename one")
+    for name, node in zip(names, plain["nodes"], strict=True):
+        graph.add_node(name, **{str(key): value for key, value in node.items() if key != "id"})
+    for number, link in enumerate(plain[links], start=1):
+        graph.add_edge(*_link_ends(link, number, graph), **_link_facts(link))
+    return graph
+
+
+def _are_objects(values: Any) -> bool:
+    return isinstance(values, list) and all(isinstance(value, dict) for value in values)
+
+
+def _hashable(value: Any) -> Any:
+    # JSON has no tuples, which NetworkX writes as lists.
+    return tuple(map(_hashable, value)) if isinstance(value, list) else value
+
+
+def _link_ends(link: Mapping[str, Any], number: int, graph: Any) -> list[Any]:
+    ends = [_hashable(link.get(role)) for role in ("source", "target")]
+    unknown = [end for end in ends if isinstance(end, dict) or end not in graph]
+    if unknown:
+        rule, got = f"edge {number} must link two nodes of the file", f"{unknown[0]!r}, which is none"
+        raise FileFormatError(message(rule, got=got, remedy="list it among the nodes"))
+    return ends
+
+
+def _link_facts(link: Mapping[str, Any]) -> dict[str, Any]:
+    return {str(name): value for name, value in link.items() if name not in ("source", "target", "key")}
+
+
 # Pajek, parsed here: NetworkX merges vertices with equal labels, and edges and arcs of one file
 
 
@@ -292,5 +342,5 @@ def _pajek_error(number: int, wanted: str, got: str) -> FileFormatError:
 
 
 GRAPHS: Mapping[str, Callable[[bytes], Any]] = MappingProxyType(
-    {".graphml": _graphml, ".gexf": _gexf, ".gml": _gml, ".net": _pajek}
+    {".graphml": _graphml, ".gexf": _gexf, ".gml": _gml, ".net": _pajek, ".json": _node_link}
 )

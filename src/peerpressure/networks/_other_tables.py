@@ -1,0 +1,169 @@
+"""Tables of text that are no plain lists of edges: adjacency matrices, adjacency lists and the lists of NetworkX."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peerpressure.errors import FileFormatError, message
+from peerpressure.files import decode_text, read_bytes
+from peerpressure.networks._edge_lists import has_end_names, parse_labels
+from peerpressure.networks.validation import Label
+from peerpressure.tables import COMMENTS, PARQUET, SEPARATORS, Row, TextTable, cell_text, is_number, read_table
+
+LEAST_UNLABELLED = 4  # agents of a matrix without labels: fewer columns may be those of a list of edges
+LONGEST = 10_000  # characters of the attributes of one edge
+_GAP = r"(?:\s*[,;]\s*|\s+)"
+_ATTRIBUTED = re.compile(rf"\s*([^\s,;{{]+){_GAP}([^\s,;{{]+){_GAP}(\{{.*\}})\s*")
+
+
+def edge_table(file: Path) -> TextTable:
+    """Return the table of a list of edges; attributes that NetworkX wrote as a dictionary are its columns."""
+    if file.suffix.lower() != PARQUET:
+        found = networkx_table(decode_text(read_bytes(file))[0])
+        if found is not None:
+            return found
+    return read_table(file, "an edge")
+
+
+# Lists that networkx.write_edgelist writes by default
+
+
+def networkx_table(text: str) -> TextTable | None:
+    r"""Return the table of a list in which each line ends with a dictionary of attributes, or None.
+
+    >>> networkx_table("0 1 {'weight': 4}\n").rows
+    [Row(line=1, fields=['0', '1', '4'])]
+    """
+    lines = _records(text)
+    if not lines or not _ATTRIBUTED.fullmatch(lines[0][1]):
+        return None
+    edges = [(number, *_attributed(number, line)) for number, line in lines]
+    names = list(dict.fromkeys(name for *_, facts in edges for name in facts))
+    # To NetworkX an edge without a weight has the weight 1.
+    rows = [
+        Row(number, [*ends, *(cell_text(facts.get(name, 1 if name == "weight" else None)) for name in names)])
+        for number, ends, facts in edges
+    ]
+    return TextTable(rows, " ", "an edge", heading=("source", "target", *names), form="list of NetworkX")
+
+
+def _records(text: str) -> list[tuple[int, str]]:
+    lines = enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), start=1)
+    return [(number, line) for number, line in lines if line.strip() and not line.lstrip().startswith(COMMENTS)]
+
+
+def _attributed(number: int, line: str) -> tuple[tuple[str, str], dict[str, Any]]:
+    found = _ATTRIBUTED.fullmatch(line)
+    facts = None if found is None else _literal(found[3])
+    if found is None or facts is None:
+        rule, remedy = f"line {number} must be two agents and a dictionary of attributes", "write the list again"
+        raise FileFormatError(message(rule, got=repr(line[:80]), remedy=remedy))
+    return (found[1], found[2]), facts
+
+
+def _literal(text: str) -> dict[str, Any] | None:
+    """Return a dictionary of plain values, or None; it is parsed and never evaluated."""
+    try:
+        facts = ast.literal_eval(text) if len(text) <= LONGEST else None
+    # Whatever is wrong with a literal.
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return None
+    plain = isinstance(facts, dict) and all(isinstance(name, str) for name in facts)
+    return facts if plain else None
+
+
+# Adjacency matrices
+
+
+class AdjacencyTable(NamedTuple):
+    """An adjacency matrix from a table, and the labels of its agents, if it has any."""
+
+    matrix: NDArray[np.float64]
+    labels: Sequence[Label] | None
+    read_as: str
+
+    def description(self, *, directed: bool) -> str:
+        """Describe how the table was read."""
+        side = "; row i holds whom agent i listens to" if directed else ""
+        return f"adjacency matrix of {len(self.matrix):,} agents, {self.read_as}{side}"
+
+
+def adjacency_table(table: TextTable) -> AdjacencyTable | None:
+    """Return the adjacency matrix in a table, or None if the table is none."""
+    heading = [] if table.heading is None else [Row(0, list(table.heading))]
+    rows = [*heading, *table.rows]
+    widths = {len(row.fields) for row in rows[1:]}
+    if len(rows) < 3 or table.form or len(widths) != 1:
+        return None
+    names, (width,) = rows[0].fields, widths
+    # A corner that is a number belongs to a matrix without labels. R leaves the corner out.
+    if len(rows) == width and not is_number(names[0]) and len(names) in (width, width - 1):
+        return _labelled(table, rows[1:], names[-(width - 1) :], "labels in the first row and the first column")
+    return _half_labelled(table, rows) if len(names) == width >= LEAST_UNLABELLED else None
+
+
+def _half_labelled(table: TextTable, rows: list[Row]) -> AdjacencyTable | None:
+    """Return the matrix of rows without labels beside them."""
+    names = rows[0].fields
+    if len(rows) == len(names):
+        return _matrix(table, rows, 0, None, "without labels")
+    named = not any(map(is_number, names)) and not has_end_names(names)
+    square = len(rows) == len(names) + 1
+    return _matrix(table, rows[1:], 0, names, "labels in the first row") if named and square else None
+
+
+def _labelled(table: TextTable, rows: list[Row], names: Sequence[str], read_as: str) -> AdjacencyTable | None:
+    beside = [row.fields[0] for row in rows]
+    if set(beside) != set(names) or len(set(names)) != len(names):
+        return None
+    found = _matrix(table, rows, 1, names, read_as)
+    if found is None or beside == list(names):
+        return found
+    # The rows in the order of the columns.
+    return found._replace(matrix=found.matrix[[beside.index(name) for name in names]])
+
+
+def _matrix(
+    table: TextTable, rows: list[Row], first: int, names: Sequence[str] | None, read_as: str
+) -> AdjacencyTable | None:
+    cells = TextTable([Row(row.line, row.fields[first:]) for row in rows], table.separator, "a row of a matrix")
+    if not all(is_number(text) for row in cells.rows for text in row.fields):
+        return None
+    matrix = np.column_stack([cells.numbers(k, "weight") for k in range(len(rows))])
+    label = None if names is None else parse_labels(names)
+    where = f"separated by {SEPARATORS[table.separator]}" if table.separator else "Parquet"
+    return AdjacencyTable(
+        matrix, None if label is None else [label[name] for name in names or ()], f"{where}, {read_as}"
+    )
+
+
+# Adjacency lists
+
+
+class AdjacencyList(NamedTuple):
+    """Edges of an adjacency list, and all its agents, of whom some may have no edge."""
+
+    sources: list[Label]
+    targets: list[Label]
+    labels: list[Label]
+
+    def description(self, *, directed: bool) -> str:
+        """Describe how the list was read."""
+        return f"adjacency list, the first agent of a line {'listens' if directed else 'is linked'} to the others"
+
+
+def read_adjacency_list(file: Path) -> AdjacencyList:
+    """Return the list in a file: an agent, and its neighbours after it on the same line."""
+    lines = [line.split() for _, line in _records(decode_text(read_bytes(file))[0])]
+    label = parse_labels(word for line in lines for word in line)
+    pairs = [(label[line[0]], label[word]) for line in lines for word in line[1:]]
+    agents: list[Any] = list(dict.fromkeys(label.values()))
+    labels = sorted(agents) if all(isinstance(agent, int) for agent in agents) else agents
+    return AdjacencyList([source for source, _ in pairs], [target for _, target in pairs], labels)
