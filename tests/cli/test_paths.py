@@ -219,6 +219,8 @@ def test_every_path_is_an_input_or_a_declared_output() -> None:
         ("fit", "out"),
         ("infer", "answers"),
         ("infer", "out"),
+        ("convert", "source"),
+        ("convert", "out"),
         ("paper", "out"),
         ("release", "file"),
         ("release", "out"),

@@ -16,6 +16,7 @@ import typer
 from peerpressure.cli import (
     check,
     compare,
+    convert,
     diagnose,
     explore,
     fit,
@@ -105,6 +106,7 @@ COMMANDS: Mapping[str, Callable[..., None]] = {
     "info": info.info,
     "rerun": rerun.rerun,
     "report": report.report,
+    "convert": convert.convert,
     "explore": explore.explore,
     "paper": paper.paper,
     "warmup": warmup.warmup,
