@@ -72,6 +72,9 @@ def run_file(
     out: Annotated[Path | None, typer.Option(help="Folder for results; the one in the file, or one beside it.")] = None,
     workers: Annotated[int | None, typer.Option(min=1, help="Processes; one per core if left out.")] = None,
     dask: Annotated[str | None, typer.Option(help="Address of a Dask scheduler, such as tcp://host:8786.")] = None,
+    shard: Annotated[
+        str | None, typer.Option(metavar="I/N", help="Compute part I of N only, for array jobs on a cluster.")
+    ] = None,
     retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Compute failed units again.")] = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="Delete earlier results in the folder first.")] = False,
     as_json: AsJson = False,
@@ -82,25 +85,36 @@ def run_file(
     is 1 if units failed; --retry-failed computes them again. Result files that are missing or damaged are found by
     their checksums, and their units are computed again.
 
+    Parts of a sweep (--shard 1/4 to --shard 4/4) may run at the same time, on machines that share the folder. When
+    they have ended, the command without --shard merges them and computes what they have left.
+
     Example: peerpressure sweep sweep.toml --workers 4
     """
     with listing_problems():
         from peerpressure.measures import load_sweep
 
         loaded = load_sweep(file)
+    plan = loaded.plan if shard is None else loaded.plan.part(*_shard(shard))
     folder = out or loaded.folder or _beside(file)
     # Checked here for a message that names the option; the sweep itself would report a failed mkdir.
     check_folder(folder, f"output.folder of {file}" if out is None and loaded.folder else "'--out'")
     from peerpressure.sweep import run_sweep
 
-    found = run_sweep(
-        loaded.plan, folder, workers=workers, dask=dask, retry_failed=retry_failed, fresh=fresh, progress=True
-    )
-    _seal(loaded.plan, file, folder)
+    found = run_sweep(plan, folder, workers=workers, dask=dask, retry_failed=retry_failed, fresh=fresh, progress=True)
+    # Parts that run at the same time must not write to one file; the run that merges them describes the folder.
+    if shard is None:
+        _seal(plan, file, folder)
     _print_status(found, folder, as_json=as_json)
     if found.failed:
         # The table of failures comes first; the error line and the exit status are for scripts.
         raise typer.Exit(print_error(f"{found.failed} of {found.total} units failed; see sweep status", FAILURE))
+
+
+def _shard(text: str) -> tuple[int, int]:
+    number, slash, of = text.partition("/")
+    if not (slash and number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
+        raise typer.BadParameter(f"must be a part such as 1/4, got {text!r}; count from 1", param_hint="'--shard'")
+    return int(number), int(of)
 
 
 @app.command(cls=Command)

@@ -57,6 +57,7 @@ def no_room(got: str) -> SweepError:
 
 
 LOCK = "lock"
+SHARDS = "shards"  # the folder of the ledgers of parts
 _TRIES = 5  # a status command holds the lock for an instant
 _PLACE = 2**30  # the byte that Windows locks: a locked byte cannot be read, so it lies beyond the text
 
@@ -68,17 +69,7 @@ def holding(folder: Path) -> Iterator[None]:
     The operating system releases the lock when the process ends in whatever way, so that a lock is never stale; the
     file only names its holder.
     """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        # Append mode creates the file but does not truncate it: until the lock is acquired the text names another
-        # process.
-        file = open(folder / LOCK, "ab+", buffering=0)  # noqa: SIM115 — closed below, after the block
-    except OSError as error:
-        got = f"{folder} ({error.strerror})"
-        raise SweepError(
-            message("a sweep needs a folder to write to", got=got, remedy="choose another folder")
-        ) from error
-    with file:
+    with _lock_file(folder) as file:
         _acquire(file, folder)
         # Only the holder of the lock writes, so the name in the file is that of the process that runs the sweep.
         try:
@@ -91,6 +82,27 @@ def holding(folder: Path) -> Iterator[None]:
         finally:
             # The file stays: if it were removed, two processes could each lock a file of this name.
             file.truncate(0)
+
+
+@contextlib.contextmanager
+def sharing(folder: Path) -> Iterator[None]:
+    """Lock the sweep in ``folder`` against processes that run all of it; others may compute parts of it."""
+    with _lock_file(folder) as file:
+        _acquire(file, folder, shared=True)
+        yield
+
+
+def _lock_file(folder: Path) -> IO[bytes]:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        # Append mode creates the file but does not truncate it: until the lock is acquired the text names another
+        # process.
+        return open(folder / LOCK, "ab+", buffering=0)
+    except OSError as error:
+        got = f"{folder} ({error.strerror})"
+        raise SweepError(
+            message("a sweep needs a folder to write to", got=got, remedy="choose another folder")
+        ) from error
 
 
 def is_held(folder: Path) -> bool:
@@ -106,10 +118,10 @@ def is_held(folder: Path) -> bool:
     return False
 
 
-def _acquire(file: IO[bytes], folder: Path) -> None:
+def _acquire(file: IO[bytes], folder: Path, *, shared: bool = False) -> None:
     for _ in range(_TRIES):
         try:
-            _lock(file)
+            _lock(file, shared=shared)
             return
         except BlockingIOError:
             # Together a quarter of a second, much longer than a status command takes the lock.
@@ -181,6 +193,9 @@ def open_ledger(folder: Path, *, create: bool = False) -> Iterator[Ledger]:
     path = folder / LEDGER
     if not create and not path.is_file():
         rule, remedy = "the folder must hold a sweep", "run the sweep, or name its folder"
+        if (folder / SHARDS).is_dir():
+            rule = "the parts of a sweep must be merged"
+            remedy = "when all have ended, run it without a part: what they have finished is kept"
         raise MissingSweepError(message(rule, got=folder, remedy=remedy))
     try:
         # Autocommit: transactions are explicit, in _transaction, and sqlite3 opens none implicitly.
@@ -206,6 +221,28 @@ def set_aside(folder: Path) -> None:
         path.with_name(LEDGER + end).unlink(missing_ok=True)
     if path.exists():
         path.replace(path.with_name(LEDGER + ".damaged"))
+
+
+def shard_folder(folder: Path, number: int, of: int) -> Path:
+    """Return where the ledger of a part is: each has its own, since SQLite cannot share one between machines."""
+    return folder / SHARDS / f"{number}-of-{of}"
+
+
+def shard_folders(folder: Path) -> list[Path]:
+    """Return the folders of all parts that have been run and not merged yet."""
+    return sorted((folder / SHARDS).glob("*-of-*"))
+
+
+def remove_shards(folder: Path) -> None:
+    """Delete the ledgers of parts, under the lock of the whole sweep: no part is running."""
+    for place in shard_folders(folder):
+        remove_ledger(place)
+        for name in (LOCK, LEDGER + ".damaged"):
+            (place / name).unlink(missing_ok=True)
+    # Files of others in these folders stay.
+    for place in (*shard_folders(folder), folder / SHARDS):
+        with contextlib.suppress(OSError):
+            place.rmdir()
 
 
 def remove_ledger(folder: Path) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeAlias
 
@@ -16,10 +17,16 @@ from peerpressure.sweep._ledger import (
     DamagedSweepError,
     Ledger,
     OtherSweepError,
+    SweepError,
+    UnitOutcome,
     holding,
     open_ledger,
     remove_ledger,
+    remove_shards,
     set_aside,
+    shard_folder,
+    shard_folders,
+    sharing,
 )
 from peerpressure.sweep._results import (
     UNITS,
@@ -54,7 +61,8 @@ def run_sweep(
     Parameters
     ----------
     plan : Plan
-        The units.
+        The units. Parts of one plan may run at the same time in one folder, also on several machines that share it;
+        when they have ended, a run of the whole plan merges them and computes what is left.
     folder : path-like
         Folder of the ledger and the result files.
     workers : int, optional
@@ -95,30 +103,50 @@ def run_sweep(
         print(run_sweep(plan, "results", workers=4))
     """
     where = expanded(folder)
+    home = where if plan.shard is None else shard_folder(where, *plan.shard)
+    if fresh and plan.shard is not None:
+        rule, remedy = "a part of a sweep must leave the results of others", "delete them before the parts are started"
+        raise InvalidInputError(message(rule, got="a fresh start", remedy=remedy))
     # Other files in the folder are never touched.
-    for name in (LOCK, LEDGER, UNITS):
-        declare_output(where / name)
+    for name in (home / LOCK, home / LEDGER, where / UNITS):
+        declare_output(name)
     # Imported here to report a wrong path before any folder is made or worker started.
     load_task(plan.task)
     lanes = _checked_workers(workers, dask)
-    with holding(where):
-        # Safe under the lock only: another run's temporary files look the same.
-        remove_leftovers(where)
+
+    def run() -> SweepStatus:
+        return _run(plan, home, where, lanes, dask, retry_failed, progress)
+
+    with _locked(where, home):
+        # Safe under the lock of the whole sweep only: another run's temporary files look the same.
+        if plan.shard is None:
+            remove_leftovers(where)
         if fresh:
             remove_ledger(where)
+            remove_shards(where)
             remove_results(where)
         try:
-            return _run(plan, where, lanes, dask, retry_failed, progress)
+            return run()
         except DamagedSweepError:
             # Plan and result files determine what is left: a new ledger loses nothing but the failures.
-            set_aside(where)
-            return _run(plan, where, lanes, dask, retry_failed, progress)
+            set_aside(home)
+            return run()
+
+
+@contextlib.contextmanager
+def _locked(folder: Path, home: Path) -> Iterator[None]:
+    """Lock a sweep, or one of its parts, which lets other parts run at the same time."""
+    with contextlib.ExitStack() as locks:
+        if home != folder:
+            locks.enter_context(sharing(folder))
+        locks.enter_context(holding(home))
+        yield
 
 
 def _run(
-    plan: Plan, folder: Path, workers: int, dask: str | None, retry_failed: bool, progress: Progress
+    plan: Plan, home: Path, folder: Path, workers: int, dask: str | None, retry_failed: bool, progress: Progress
 ) -> SweepStatus:
-    with open_ledger(folder, create=True) as ledger:
+    with open_ledger(home, create=True) as ledger:
         ledger.check()
         _check_same(ledger.fingerprint(), plan.fingerprint, folder)
         # The files are read before the plan is registered, so that an error leaves the ledger as it was.
@@ -127,6 +155,8 @@ def _run(
         # Register first, then settle: the plan may contain units that the ledger did not know, which have files
         # already.
         _settle(ledger, intact, retry_failed)
+        if plan.shard is None:
+            _merge(ledger, plan, folder, retry_failed)
         states = ledger.states()
         units = [unit for unit in plan.units if states[unit.key] == "planned"]
         done = sum(state == "done" for state in states.values())
@@ -139,6 +169,19 @@ def _run(
             # Also after an exception: the workers are dead, so nothing is running, and the status must not claim it.
             ledger.mark("planned", [key for key, state in ledger.states().items() if state == "running"])
         return read_status(ledger, active=False, recomputed=lost)
+
+
+def _merge(ledger: Ledger, plan: Plan, folder: Path, retry_failed: bool) -> None:
+    """Take over the failures of parts, whose results are in the folder already, and delete their ledgers."""
+    for place in shard_folders(folder):
+        # The ledger of a part that cannot be read costs only its failures, which are computed again.
+        with contextlib.suppress(SweepError), open_ledger(place) as part:
+            if part.fingerprint() == plan.fingerprint and not retry_failed:
+                states = ledger.states()
+                found = [(key, report) for key, *_, report in part.failures(len(states))]
+                open_units = [UnitOutcome(key, None, report) for key, report in found if states.get(key) == "planned"]
+                ledger.finish(open_units)
+    remove_shards(folder)
 
 
 def _compute(work: Work, plan: Plan, folder: Path, workers: int, dask: str | None) -> None:

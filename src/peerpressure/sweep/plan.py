@@ -12,7 +12,7 @@ import json
 import math
 import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, TypeAlias, final
 
@@ -304,6 +304,8 @@ class Plan:
         Root seed.
     local : mapping, optional
         Parameters that tell tasks where files are. Results do not depend on them: neither do keys and seeds.
+    shard : tuple of int, optional
+        Number of this part, from 1, and the number of parts; `part` sets it.
 
     Raises
     ------
@@ -329,6 +331,7 @@ class Plan:
     replications: int = 1
     seed: int = 0
     local: Mapping[str, str] = field(default_factory=dict)
+    shard: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
         if not _TASK.fullmatch(self.task):
@@ -336,6 +339,7 @@ class Plan:
             raise InvalidInputError(message(rule, got=repr(self.task), remedy="for instance 'package.module:unit'"))
         _whole(self.replications, "replications", least=1)
         _whole(self.seed, "the seed", least=0)
+        _check_shard(self.shard)
         _check_names({**self.base, **self.local}, self.axes)
         # A round trip through JSON freezes a deep copy, and turns NumPy scalars and tuples into the values that tasks
         # receive.
@@ -348,7 +352,31 @@ class Plan:
             raise TooLargeError(message(rule, got=len(self), remedy="take fewer values on an axis"))
 
     def __len__(self) -> int:
-        return math.prod(len(values) for values in self.values.values()) * self.replications
+        count = math.prod(len(values) for values in self.values.values()) * self.replications
+        return count if self.shard is None else len(range(self.shard[0] - 1, count, self.shard[1]))
+
+    def part(self, number: int, of: int) -> Plan:
+        """Return one of several parts of this plan, which together have all its units.
+
+        Parameters
+        ----------
+        number : int
+            Number of the part, from 1.
+        of : int
+            Number of parts.
+
+        Returns
+        -------
+        Plan
+            Every ``of``-th unit, with the keys and seeds that it has in the whole plan.
+
+        Examples
+        --------
+        >>> plan = Plan("mymodule:task", axes={"noise": [0.1, 0.2, 0.3]})
+        >>> [unit.parameters for unit in plan.part(1, 2).units]
+        ['{"noise":0.1}', '{"noise":0.3}']
+        """
+        return replace(self, shard=(number, of))
 
     @property
     def values(self) -> Mapping[str, Sequence[Any]]:
@@ -370,10 +398,12 @@ class Plan:
             canonical(dict(self.base) | dict(zip(names, point, strict=True)))
             for point in itertools.product(*self.values.values())
         )
+        calls = ((text, number) for text in points for number in range(self.replications))
+        # Neighbouring units take similar times, so that every n-th one gives parts that take about as long.
+        first, step = (0, 1) if self.shard is None else (self.shard[0] - 1, self.shard[1])
         return tuple(
             Unit(unit_key(self.task, text, number), text, number, _unit_seed(self.seed, text, number))
-            for text in points
-            for number in range(self.replications)
+            for text, number in itertools.islice(calls, first, None, step)
         )
 
     @cached_property
@@ -484,6 +514,17 @@ def _check_names(base: Mapping[str, Any], axes: Mapping[str, Any]) -> None:
     if both := [name for name in axes if name in base]:
         rule = "a parameter is either fixed or an axis"
         raise InvalidInputError(message(rule, got=f"{both[0]!r} as both", remedy="leave it out of the base"))
+
+
+def _check_shard(shard: tuple[int, int] | None) -> None:
+    if shard is None:
+        return
+    number, of = shard
+    _whole(of, "the number of parts", least=1)
+    _whole(number, "the number of a part", least=1)
+    if number > of:
+        remedy = "count parts from 1, as in 1/4 to 4/4"
+        raise InvalidInputError(message("a part must be one of all", got=f"part {number} of {of}", remedy=remedy))
 
 
 def _whole(value: object, name: str, *, least: int) -> None:
