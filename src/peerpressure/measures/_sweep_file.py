@@ -67,10 +67,14 @@ class RandomDraws(Section):
 
 
 class Axis(Section):
-    """A field of the scenario, by its dotted path, and its values: a list, an even range or random draws."""
+    """A field of the scenario, by its dotted path, and its values: a list, an even range or random draws.
+
+    A list may have ``labels``, which the table shows in place of the values.
+    """
 
     field: Annotated[str, Field(pattern=r"^[a-z_0-9]+(\.[a-z_0-9]+)*$")]
     values: Annotated[list[Any], Field(min_length=1)] | None = None
+    labels: list[str] | None = None
     range: EvenRange | None = None
     random: RandomDraws | None = None
 
@@ -81,6 +85,10 @@ class Axis(Section):
             rule = "an axis must have one of values, range and random"
             remedy = "for instance values = [0.5, 1.0, 2.0]"
             raise InvalidInputError(message(rule, got=" and ".join(given) or "none of them", remedy=remedy))
+        if self.labels is not None and (self.values is None or len(self.labels) != len(self.values)):
+            count = "no list of values" if self.values is None else f"{len(self.labels)} for {len(self.values)} values"
+            rule, remedy = "an axis must have a label for each value of its list", "list them in the same order"
+            raise InvalidInputError(message(rule, got=count, remedy=remedy))
         # Ranges and draws check themselves when they are built; here the error still belongs to the axis and its line.
         self.along()
         return self
@@ -197,7 +205,9 @@ def load_sweep(path: str | Path) -> Sweep:
         # A dict keeps only the last of two axes with one field, and the grid would silently be smaller.
         if len(axes) < len(asked.axis):
             raise InvalidInputError(message("axes must differ", got="a field twice", remedy="join their values"))
-        plan = Plan(TASK, base=fixed, axes=axes, replications=asked.replications, seed=asked.seed, local=local)
+        labels = {axis.field: axis.labels for axis in asked.axis if axis.labels is not None}
+        number, seed = asked.replications, asked.seed
+        plan = Plan(TASK, base=fixed, axes=axes, replications=number, seed=seed, local=local, labels=labels)
     except InvalidInputError as error:
         raise ScenarioError([Problem("axis", str(error), line_of(("axis", 0), lines_of(text)))], str(path)) from None
     # One wrong value of an axis is wrong at every point that contains it, and is reported once.

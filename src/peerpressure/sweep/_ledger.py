@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, NamedTuple, final
 
 from peerpressure.errors import InvalidInputError, PeerPressureError, message
-from peerpressure.sweep.plan import Fingerprint, Plan, order_digest
+from peerpressure.sweep.plan import Fingerprint, Plan, canonical, hash_text, order_digest
 
 
 class SweepError(PeerPressureError):
@@ -155,6 +155,7 @@ else:
 
 STATES = ("planned", "running", "done", "failed")
 LEDGER = "ledger.sqlite"
+_SEAL = 32  # digits of a hash before a text
 _PATIENCE = 30.0  # seconds to wait for another process's write
 # The parameters are stored as text, so that failures can be listed without the plan.
 _SCHEMA = """
@@ -284,6 +285,7 @@ class Ledger:
         """Replace the units of the ledger by those of a plan; known states are kept."""
         facts = {name: str(value) for name, value in plan.fingerprint._asdict().items()}
         facts |= {"fingerprint": plan.fingerprint.digest, "axes": json.dumps(list(plan.axes)), "digest": plan.digest}
+        facts["labels"] = _sealed(json.dumps(_label_of_value(plan)))
         keys = [unit.key for unit in plan.units]
         # Registering millions of units takes long; a repeated run of the same plan skips it.
         if facts.items() <= self._facts().items() and self._order() == keys:
@@ -315,6 +317,15 @@ class Ledger:
         if order_digest(axes, keys) != facts.get("digest"):
             raise damaged("units other than were planned")
         return axes, keys
+
+    def labels(self) -> dict[str, dict[str, str]]:
+        """Return the labels of the values of axes that have some, by the canonical texts of the values."""
+        # Ledgers of earlier versions have none.
+        text = self._facts().get("labels", _sealed("{}"))
+        if _sealed(text[_SEAL:]) != text:
+            raise damaged("labels other than were written")
+        found: dict[str, dict[str, str]] = json.loads(text[_SEAL:])
+        return found
 
     def begin(self, keys: Iterable[str], worker: str) -> None:
         """Mark units as running on a worker."""
@@ -391,6 +402,17 @@ class Ledger:
             self._connection.rollback()
             raise
         self._connection.commit()
+
+
+def _label_of_value(plan: Plan) -> dict[str, dict[str, str]]:
+    return {
+        name: dict(zip(map(canonical, plan.values[name]), texts, strict=True)) for name, texts in plan.labels.items()
+    }
+
+
+def _sealed(text: str) -> str:
+    """Return a text with its hash before it, which detects a change by single bits."""
+    return hash_text(text) + text
 
 
 def _translated(error: Exception, path: Path) -> SweepError:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, final
@@ -184,6 +184,7 @@ def collect(folder: str | os.PathLike[str], *, partial: bool = False) -> pd.Data
         # Read in one go: a running sweep may change the ledger while the result files are read below.
         fingerprint, states = ledger.fingerprint(), ledger.states()
         axes, keys = ledger.table_order()
+        labels = ledger.labels()
     if fingerprint is None:
         raise damaged("no plan")
     done = [key for key in keys if states.get(key) == "done"]
@@ -192,7 +193,7 @@ def collect(folder: str | os.PathLike[str], *, partial: bool = False) -> pd.Data
         got = f"{len(done)} of {len(keys)} done, {failed} failed"
         remedy = "run it again (with failed units retried), or ask for the partial table"
         raise UnfinishedSweepError(message("a sweep must be finished to be collected", got=got, remedy=remedy))
-    return _frame(axes, list(_records(where, axes, done, fingerprint)))
+    return _frame(axes, list(_records(where, axes, done, fingerprint, labels)))
 
 
 def write_table(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:
@@ -245,20 +246,25 @@ def _write_parquet(table: pd.DataFrame, file: IO[bytes]) -> None:
         raise FileFormatError(message(rule, got=error, remedy=remedy)) from error
 
 
-def _records(folder: Path, axes: Sequence[str], keys: Sequence[str], held: Fingerprint) -> Iterator[dict[str, Any]]:
+def _records(
+    folder: Path, axes: Sequence[str], keys: Sequence[str], held: Fingerprint, labels: Mapping[str, Mapping[str, str]]
+) -> Iterator[dict[str, Any]]:
     digest = held.digest
     for key in keys:
         result = read_result(folder, key, held)
         if result.fingerprint != digest:
             rule = f"all results in {folder} must be of one task, version and seed"
             raise OtherSweepError(message(rule, got=f"another at unit {key}", remedy=_AGAIN))
-        point = {name: _scalar(result.parameters[name]) for name in axes} | {REPLICATION: result.replication}
+        cells = {name: _cell(result.parameters[name], labels.get(name, {})) for name in axes}
+        point = cells | {REPLICATION: result.replication}
         # Tasks are not allowed to repeat parameter names, so no column overwrites another.
         yield from (point | row for row in result.rows)
 
 
-def _scalar(value: object) -> object:
-    """Return a parameter as a cell; a list or table becomes JSON."""
+def _cell(value: object, labels: Mapping[str, str]) -> object:
+    """Return a parameter as a cell: its label, if it has one; another list or table becomes JSON."""
+    if labels:
+        return labels.get(canonical(value), value)
     return json.dumps(value, sort_keys=True) if isinstance(value, (list, dict)) else value
 
 

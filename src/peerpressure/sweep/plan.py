@@ -304,6 +304,9 @@ class Plan:
         Root seed.
     local : mapping, optional
         Parameters that tell tasks where files are. Results do not depend on them: neither do keys and seeds.
+    labels : mapping, optional
+        Names of the values of axes, in their order, which the table has in place of the values. Keys and seeds do not
+        depend on them.
     shard : tuple of int, optional
         Number of this part, from 1, and the number of parts; `part` sets it.
 
@@ -331,6 +334,7 @@ class Plan:
     replications: int = 1
     seed: int = 0
     local: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
     shard: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
@@ -347,6 +351,7 @@ class Plan:
         axes = {name: resolve(axis, root=self.seed, name=name) for name, axis in self.axes.items()}
         # Ranges and draws are resolved once, because keys, order and table must see the same values.
         object.__setattr__(self, "axes", {name: _distinct(name, values) for name, values in axes.items()})
+        object.__setattr__(self, "labels", _checked_labels(self.labels, self.values))
         if len(self) > _MOST_UNITS:
             rule = f"a plan may have {_MOST_UNITS} units"
             raise TooLargeError(message(rule, got=len(self), remedy="take fewer values on an axis"))
@@ -514,6 +519,18 @@ def _check_names(base: Mapping[str, Any], axes: Mapping[str, Any]) -> None:
     if both := [name for name in axes if name in base]:
         rule = "a parameter is either fixed or an axis"
         raise InvalidInputError(message(rule, got=f"{both[0]!r} as both", remedy="leave it out of the base"))
+
+
+def _checked_labels(labels: Mapping[str, Sequence[str]], axes: Mapping[str, Sequence[Any]]) -> dict[str, list[str]]:
+    for name, texts in labels.items():
+        if name not in axes:
+            rule, remedy = "labels must be those of an axis", f"name one of {', '.join(axes)}"
+            raise InvalidInputError(message(rule, got=repr(name), remedy=remedy))
+        distinct = all(isinstance(text, str) and text.strip() for text in texts) and len(set(texts)) == len(texts)
+        if isinstance(texts, str) or not distinct or len(texts) != len(axes[name]):
+            rule = f"the axis {name!r} must have one distinct label for each of its {len(axes[name])} values"
+            raise InvalidInputError(message(rule, got=f"{texts!r:.80}", remedy="list them in the order of the values"))
+    return {name: list(texts) for name, texts in labels.items()}
 
 
 def _check_shard(shard: tuple[int, int] | None) -> None:
