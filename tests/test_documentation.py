@@ -44,7 +44,6 @@ NOT_RUN = {
     "peerpressure paper": "takes minutes; tests/cli/test_paper.py runs a short one",
     "export ": "sets a variable of the shell",
     "peerpressure warmup": "takes minutes; tests/cli/test_first_use.py looks at what it compiles",
-    "from dask_jobqueue import": "needs a cluster",
     "from dask_kubernetes.operator import": "needs a cluster",
 }
 # Fewer steps, runs and figures show as well that a block runs.

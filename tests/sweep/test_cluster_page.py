@@ -1,0 +1,111 @@
+"""The recipes of the page on clusters run as they stand, with stand-ins for the commands of SLURM."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from .running import ROOT, environment
+
+PAGE = ROOT / "docs" / "howto" / "cluster.md"
+SCENARIO = '[network]\ngenerator = "cycle"\nn = 8\n[noise]\nlaw = "gaussian"\nstd = 0.5\n[run]\nsteps = 20\n'
+SWEEP = """scenario = "scenario.toml"
+replications = 3
+[[axis]]
+field = "noise.std"
+values = [0.1, 0.2]
+[measure]
+names = ["spread"]
+"""
+# Runs a script at once, an array as processes at the same time, and returns when all have ended.
+SBATCH = """#!{python}
+import os, re, subprocess, sys
+*options, script = sys.argv[1:]
+given = dict(re.findall(r"^#SBATCH --([a-z-]+)=(.*)$", open(script).read(), flags=re.MULTILINE))
+first, last = map(int, given.get("array", "1-1").split("-"))
+after = [option.rpartition(":")[2] for option in options if option.startswith("--dependency=")]
+assert all(os.path.exists("ended-" + job) for job in after), "it depends on a job that has not ended"
+common = {{"SLURM_SUBMIT_DIR": os.getcwd(), "SLURM_JOB_ID": "7", "SLURM_CPUS_PER_TASK": given["cpus-per-task"],
+          "SLURM_NTASKS": given.get("ntasks", "1"), "SLURM_ARRAY_TASK_COUNT": str(last - first + 1)}}
+tasks = [
+    subprocess.Popen(["bash", os.path.abspath(script)], stdout=sys.stderr, cwd="/",
+                     env=os.environ | common | {{"SLURM_ARRAY_TASK_ID": str(number)}})
+    for number in range(first, last + 1)
+]
+ended = [task.wait() for task in tasks]
+open("ended-41", "w").close()
+print("41" if "--parsable" in options else "Submitted batch job 41")
+sys.exit(max(ended))
+"""
+# Runs a command once for each task, and ends these with itself.
+SRUN = """#!{python}
+import os, signal, subprocess, sys
+tasks = [subprocess.Popen(sys.argv[1:]) for _ in range(int(os.environ["SLURM_NTASKS"]))]
+signal.signal(signal.SIGTERM, lambda *_: [task.kill() for task in tasks])
+sys.exit(max(task.wait() for task in tasks))
+"""
+
+
+def recipes() -> dict[str, str]:
+    """Return the scripts on the page by the name of their jobs, and the lines that submit them, smaller."""
+    found = re.findall(r"^```bash\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    named = {(re.findall(r"--job-name=(\w+)", text) or ["submit"])[0]: text for text in found}
+    smaller = {"--array=1-20": "--array=1-3", "--cpus-per-task=4": "--cpus-per-task=1", "--ntasks=32": "--ntasks=2"}
+    for long, short in smaller.items():
+        assert any(long in text for text in named.values())
+        named = {name: text.replace(long, short) for name, text in named.items()}
+    return named
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Path:
+    """Return a folder with a sweep, the scripts of the page, and stand-ins for SLURM and the command."""
+    for name, text in recipes().items():
+        (tmp_path / f"{name}.sh").write_text(text, encoding="utf-8")
+    (tmp_path / "scenario.toml").write_text(SCENARIO, encoding="utf-8")
+    (tmp_path / "sweep.toml").write_text(SWEEP, encoding="utf-8")
+    programs = {
+        "sbatch": SBATCH.format(python=sys.executable),
+        "srun": SRUN.format(python=sys.executable),
+        "python": f'#!/bin/sh\nexec "{sys.executable}" "$@"\n',
+        "peerpressure": f'#!/bin/sh\nexec "{sys.executable}" -m peerpressure "$@"\n',
+    }
+    (tmp_path / "bin").mkdir()
+    for name, text in programs.items():
+        (tmp_path / "bin" / name).write_text(text, encoding="utf-8")
+        (tmp_path / "bin" / name).chmod(0o755)
+    return tmp_path
+
+
+def shell(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    path = os.pathsep.join([str(folder / "bin"), os.environ["PATH"]])
+    place = environment() | {"PATH": path}
+    return subprocess.run(command, cwd=folder, env=place, capture_output=True, text=True, timeout=300, check=False)
+
+
+def alone(folder: Path) -> bytes:
+    """Return the table of the same sweep on one machine."""
+    assert shell(folder, "peerpressure", "sweep", "sweep.toml", "--workers", "1", "--out", "alone").returncode == 0
+    assert shell(folder, "peerpressure", "sweep", "collect", "alone").returncode == 0
+    return (folder / "alone" / "table.csv").read_bytes()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SLURM runs on Linux, and its scripts are those of bash")
+def test_the_array_of_jobs_gives_the_table_of_one_machine(study: Path) -> None:
+    done = shell(study, "bash", "submit.sh")
+    assert done.returncode == 0, done.stderr
+    assert (study / "table.csv").read_bytes() == alone(study)
+    assert not list(study.rglob("shards"))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SLURM runs on Linux, and its scripts are those of bash")
+def test_the_job_with_dask_lives_until_the_work_is_done(study: Path) -> None:
+    done = shell(study, "sbatch", "dask.sh")
+    assert done.returncode == 0, done.stderr
+    assert (study / "table.csv").read_bytes() == alone(study)
+    assert not list(study.glob("scheduler-*"))
