@@ -1,7 +1,8 @@
 """Kills of sweeps and runs at random moments: ``python -m tests.sweep.kill_matrix [KILLS] [SEED]``, some minutes.
 
 A sweep of 320 units is killed again and again by each signal and resumed; its table must have the bytes of one that was
-left alone. A run that replaces the results of another is killed as well; its folder must hold all files of one of them.
+left alone. So must the table of one whose parts run at the same time. A run that replaces the results of another is
+killed as well; its folder must hold all files of one of them.
 """
 
 from __future__ import annotations
@@ -101,6 +102,29 @@ def kill_sweeps(folder: Path, kills: int, moments: random.Random) -> Counter[str
     return found
 
 
+def kill_parts(folder: Path, kills: int, moments: random.Random) -> Counter[str]:
+    """Kill parts of a sweep that run at the same time, and compare what they merge into with a sweep left alone."""
+    file, out, found = folder / "sweep.toml", folder / "parts", Counter[str]()
+    targets = sorted(moments.choices(range(UNITS), k=kills))
+    for k, target in enumerate(targets):
+        parts = [("sweep", file, "--workers", 1, "--out", out, "--shard", f"{part}/2") for part in (1, 2)]
+        with started(*parts[0]) as one, started(*parts[1]) as other:
+            both = (one, other)
+            wait_until(lambda: results(out) >= target or all(each.poll() is not None for each in both), 300)  # noqa: B023
+            time.sleep(moments.uniform(0, 0.5 if target == 0 else 0.05))
+            number = SIGNALS[k % len(SIGNALS)]
+            for process in moments.sample(both, k=moments.choice((1, 2))):
+                found[f"{number.name} of a part"] += process.poll() is None
+                process.send_signal(number)
+                process.wait()
+    complete("sweep", file, "--workers", 2, "--out", out)
+    complete("sweep", "collect", out)
+    found["sweeps with other bytes"] += (out / "table.csv").read_bytes() != (folder / "alone/table.csv").read_bytes()
+    found["files left behind"] += len([*out.rglob("*.part"), *out.rglob("shards")])
+    print(dict(found), flush=True)
+    return found
+
+
 def kill_runs(folder: Path, kills: int, moments: random.Random) -> Counter[str]:
     """Kill runs that replace the results of another one: the folder has all files of the one or of the other."""
     places = []
@@ -139,6 +163,7 @@ def main() -> None:
     moments = random.Random(seed)
     with tempfile.TemporaryDirectory() as place:
         found = kill_sweeps(Path(place), -(-kills // len(SIGNALS)), moments)
+        found += kill_parts(Path(place), -(-kills // len(SIGNALS)), moments)
         found += kill_runs(Path(place), max(kills // 4, 3), moments)
     wrong = [name for name in ("sweeps with other bytes", "folders of neither run", "files left behind") if found[name]]
     sys.exit(f"wrong: {wrong}" if wrong else 0)

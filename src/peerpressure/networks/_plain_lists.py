@@ -28,10 +28,12 @@ from peerpressure.networks._edge_lists import (
 )
 from peerpressure.networks.validation import Label, described_repeats
 from peerpressure.parameters import composed
+from peerpressure.resources import require_memory
 from peerpressure.tables import PARQUET, SAMPLE, Row, TextTable, cell_text, is_number, parse_table
 
 PLAIN_BYTES = 200_000  # from which importing pandas pays
 SAMPLE_ROWS = 1000
+BYTES_PER_CELL = 60  # at the peak of reading a list
 CHUNK = 1 << 20  # bytes of a text that are examined at once
 LARGEST = 10**18  # below which a whole number is a label, as in tables
 # Quotes, comments and characters that tables treat in a way of their own.
@@ -74,7 +76,7 @@ def read_plain(file: Path, weight: str | None) -> PlainEdges | None:
     try:
         return (_parquet if file.suffix.lower() == PARQUET else _text)(file, weight)
     # Whatever is wrong, the reader of tables says it better.
-    except (PeerPressureError, ValueError, TypeError, OverflowError, ArithmeticError):
+    except (PeerPressureError, ValueError, TypeError, ArithmeticError, NotImplementedError):
         return None
 
 
@@ -211,6 +213,9 @@ def _parquet(file: Path, weight: str | None) -> PlainEdges | None:
     with parquet.ParquetFile(file) as source:
         if not 2 <= source.metadata.num_columns <= 3 or not source.metadata.num_rows:
             return None
+        # Repeated values take next to no room in the file.
+        need = source.metadata.num_rows * source.metadata.num_columns * BYTES_PER_CELL
+        require_memory(need, what="a table", remedy="split the file, or use a larger machine")
         data = source.read()
     heading = tuple(composed(name.strip()) for name in data.column_names)
     cells = [[cell_text(value) for value in column.to_pylist()] for column in data.slice(0, SAMPLE_ROWS).columns]
@@ -232,7 +237,7 @@ def _parquet_columns(data: Any, places: Mapping[str, int]) -> Columns | None:
     numbers = None if weights is None else weights.to_numpy().astype(np.float64, copy=False)
     if all(types.is_integer(side.type) for side in (sources, targets)):
         # An unsigned number above the largest signed one is not safely cast.
-        return _checked_whole(*(side.cast("int64").to_numpy() for side in (sources, targets)), numbers)
+        return _checked_whole(sources.cast("int64").to_numpy(), targets.cast("int64").to_numpy(), numbers)
     if not all(types.is_string(side.type) or types.is_large_string(side.type) for side in (sources, targets)):
         return None
     coded = [side.combine_chunks().dictionary_encode() for side in (sources, targets)]
