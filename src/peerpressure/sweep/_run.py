@@ -89,6 +89,8 @@ def run_sweep(
         If the folder contains results of another task, version or seed.
     SweepError
         If the sweep cannot start or continue.
+    InvalidInputError
+        If an option does not fit, such as a fresh start of one part.
 
     See Also
     --------

@@ -377,6 +377,7 @@ class Plan:
 
         Examples
         --------
+        >>> from peerpressure.sweep import Plan
         >>> plan = Plan("mymodule:task", axes={"noise": [0.1, 0.2, 0.3]})
         >>> [unit.parameters for unit in plan.part(1, 2).units]
         ['{"noise":0.1}', '{"noise":0.3}']
