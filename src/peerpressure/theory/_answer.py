@@ -202,8 +202,8 @@ def _bipartite(found: Findings) -> str:
     if Kind.RANDOM_LIMIT in law.kinds:
         ends = f": {found.number(-size, std)} and {found.number(size, std)}" if math.isfinite(size) else ""
         return f"{camps} that depend on {found.random}{ends}."
-    ends = found.ends([-size, size], " and ")
-    return f"{camps}." if ends is None else f"{camps}: {ends}."
+    both = found.ends([-size, size], " and ")
+    return f"{camps}." if both is None else f"{camps}: {both}."
 
 
 def _neutral(found: Findings) -> str:

@@ -556,13 +556,13 @@ def _which(std: float) -> str:
     return f"a value that depends on {CHANCES['noise']}: " if std else ""
 
 
-def _limit_reason(long_run: LongRun, values: dict[str, Value]) -> Reason:
+def _limit_reason(long_run: LongRun, values: Mapping[str, Value]) -> Reason:
     """Return the common limit, and what it depends on where it differs between runs."""
     chance = chance_words(_chance(long_run))
     if long_run.lazy and values["std"] != 0:
-        return Reason(ReasonCode.RANDOM_LIMIT, values | {"chance": chance})
+        return Reason(ReasonCode.RANDOM_LIMIT, {**values, "chance": chance})
     which = "" if values["std"] == 0 else f"a value that depends on {chance}: "
-    return Reason(ReasonCode.LIMIT, values | {"which": which})
+    return Reason(ReasonCode.LIMIT, {**values, "which": which})
 
 
 def _moved_opinions(long_run: LongRun) -> Reasons:
