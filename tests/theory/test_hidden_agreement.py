@@ -14,7 +14,7 @@ from peerpressure.schedules import Constant, Linear, Power, Schedule
 from peerpressure.theory import Outcome, ReasonCode as Code, diagnose
 from peerpressure.theory._analysis import Analysis, Source
 from peerpressure.theory._classification import classify
-from peerpressure.theory._diagnosis import explain
+from peerpressure.theory._outcome_reasons import explain
 
 from .changing import CHANGING as C, in_rounds
 from .reasons import codes

@@ -1,0 +1,854 @@
+"""What each sentence of a verdict claims, as a check against recursions, and models that show it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+from peerpressure import SDE, Gaussian, Model, Network, diagnose
+from peerpressure.networks import cycle, failing_edges
+from peerpressure.noise import Laplace
+from peerpressure.theory import ReasonCode, consensus_mode, moments
+from tests.theory.changing import mean_path
+from tests.theory.exact import exact_law
+from tests.theory.recursions import (
+    classes_of,
+    expected_means,
+    flow,
+    groups_of,
+    late,
+    limit,
+    mode_std,
+    paths,
+    recurrences,
+    rounds_of,
+    second_moments,
+    spread,
+    state,
+    unlike,
+)
+
+Check = Callable[[Any, Mapping[str, Any]], None]
+FROZEN = Gaussian(0.3, temporal="frozen")
+PAIRS = Network([[0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]])
+HERALDS = Network([[0, 1, 1], [0, 0, 0], [0, 0, 0]], directed=True)
+CIRCLE = Network([[0, 1, 0], [0, 0, 1], [1, 0, 0]], directed=True)
+TURNS = Network([[0, 1, 1], [0, 0, 1], [1, 0, 0]], directed=True)
+TWO_CIRCLES = Network(np.kron(np.eye(2), CIRCLE.adjacency.toarray()), directed=True)
+DIVIDED = Network([[0, -1, 0, 0], [-1, 0, 0, 0], [1, 1, 0, 1], [0, 1, 1, 0]], signed=True, directed=True)
+MIXED = Network([[0, 1, 0, 0, 0], [2, 0, 0, 0, 0], [0, 0, 0, 1, 0], [0, 0, 1, 0, 0], [1, 0, 2, 0, 0]], directed=True)
+MIXED_HIDDEN = [0.0, 1.0, 5.0, 3.0, 9.0]
+ENEMIES = Network([[0, -1], [-1, 0]], signed=True)
+RIVALS = Network([[0, 1, -1], [1, 0, -2], [-1, -2, 0]], signed=True)
+QUARREL = Network([[0, -1, 1], [-1, 0, 1], [1, 1, 0]], signed=True)
+SIX = [0.0, 1.0, 2.0, 3.0, 4.0, 10.0]
+TRIANGLES = [(0, 1), (1, 2), (0, 2), (3, 4), (4, 5), (3, 5)]
+LINE = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)]
+RISING = Gaussian(0.3, temporal="frozen", time_scale="1 + log(t)")
+ODD: dict[str, Any] = {"hidden": [0.0, 1.0, 2.0, 6.0], "stubbornness": [1.0, 2.0, 3.0, 4.0]}
+# Three digits, as most numbers are printed.
+DIGITS = 5e-3
+
+
+def cycling(model: Model, found: Mapping[str, Any]) -> None:
+    cycle = mean_path(model, 600)[0][-found["period"] :]
+    assert [cycle.min(), cycle.max()] == pytest.approx([found["low"], found["high"]], rel=DIGITS)
+    assert np.ptp(cycle, axis=0).max() > 0.01
+
+
+def spanning(model: Model, found: Mapping[str, Any]) -> None:
+    late = mean_path(model, 4_000)[0][-1]
+    assert [late.min(), late.max()] == pytest.approx([found["low"], found["high"]], rel=DIGITS)
+
+
+def settling_at_random(model: Model, found: Mapping[str, Any]) -> None:
+    early, late = moments(model, 2_000, times=[1_000, 2_000]).std
+    assert late.max() == pytest.approx(found["high"], rel=DIGITS)
+    np.testing.assert_allclose(early, late, atol=1e-3)
+    assert np.count_nonzero(late > 1e-3) == found["agents"]
+
+
+def moving(model: Model, found: Mapping[str, Any]) -> None:
+    late = moments(model, 800).std[-1]
+    assert late.max() == pytest.approx(found["high"], rel=DIGITS)
+    assert np.count_nonzero(late > 0.05) == found["agents"]
+
+
+def unbounded_by(power: float) -> Check:
+    """Return the check that variances of the agents who are counted grow like a power of t."""
+
+    def check(model: Model, found: Mapping[str, Any]) -> None:
+        early, late = moments(model, 4_000, times=[2_000, 4_000]).variance
+        grows = late > 1.5 * early
+        assert np.count_nonzero(grows) == found["agents"]
+        np.testing.assert_allclose((late / early)[grows], 2**power, rtol=0.03)
+
+    return check
+
+
+def all_on_v(model: Model, found: Mapping[str, Any]) -> None:
+    early, late = (np.abs(state(model, T) - found["v"]).max() for T in (100, 4_000))
+    assert late < 0.1 * early < 0.1
+
+
+def start_kept(model: Model, found: Mapping[str, Any]) -> None:
+    other = Model(model.network, model.x0, model.s, model.pressure, start=model.start_state + 1)
+    assert np.abs(state(other, 4_000) - state(model, 4_000)).min() > 0.01
+
+
+def all_on_mean(model: Model, found: Mapping[str, Any]) -> None:
+    np.testing.assert_allclose(limit(model), found["mean"], atol=found.get("error", 0.0) + 1e-5)
+    assert model.consensus_value == pytest.approx(found["v"])
+
+
+def odd_cycle(model: Model, found: Mapping[str, Any]) -> None:
+    assert np.ptp(state(model, 4_000)) < 1e-3
+
+
+def rotating(model: Model, found: Mapping[str, Any]) -> None:
+    path = [state(model, 3_000 + k) for k in range(found["period"] + 1)]
+    np.testing.assert_allclose(path[0], path[-1], atol=1e-6)
+    assert all(np.abs(path[0] - other).max() > 0.01 for other in path[1:-1])
+
+
+def two_phases(model: Model, found: Mapping[str, Any]) -> None:
+    # Steps of equal parity, as the phases alternate.
+    even, odd = (2 * state(model, 4_000 + k) - state(model, 2_000 + k) for k in (0, 1))
+    sides = model.network.sides
+    assert sides is not None
+    for now, then in ((even, odd), (odd, even)):
+        assert np.ptp(now[sides]) < 1e-3
+        np.testing.assert_allclose(now[sides], then[~sides][0], atol=1e-3)
+    np.testing.assert_allclose(
+        sorted([even[0], odd[0]]), sorted([found["first"], found["second"]]), atol=1e-5 + found["error"]
+    )
+
+
+def phases_of_camps(model: Model, found: Mapping[str, Any]) -> None:
+    path = np.stack([state(model, 4_000), state(model, 4_001)])
+    first, second = (np.sort(path[:, model.network.camps == camp], axis=0) for camp in (1, -1))
+    np.testing.assert_allclose(first.T, [sorted([found["first"], found["second"]])], atol=1e-3)
+    np.testing.assert_allclose(second.T, [sorted([found["opposite_first"], found["opposite_second"]])], atol=1e-3)
+
+
+def opposite_camps(model: Model, found: Mapping[str, Any]) -> None:
+    late = model.network.camps * state(model, 4_000)
+    assert np.ptp(late) < 0.01 * np.abs(late).max()
+    assert (found["first"], found["second"]) == tuple(np.count_nonzero(model.network.camps == c) for c in (1, -1))
+
+
+def class_values(model: Model, found: Mapping[str, Any]) -> None:
+    (agents, *_) = model.network.closed_classes
+    np.testing.assert_allclose(np.abs(limit(model)[agents]), abs(found["mean"]), atol=5e-4 * abs(found["mean"]) + 1e-5)
+    assert found["agents"] == agents.size
+    if found["std"]:
+        np.testing.assert_allclose(spread(model, 2_000)[agents], found["std"], rtol=2e-2)
+
+
+def class_unbounded(model: Model, found: Mapping[str, Any]) -> None:
+    (agents, *_) = model.network.closed_classes
+    stds = [spread(model, steps)[agents] for steps in (20, 200, 2_000)]
+    # 1 + log t grows by log 10 in a decade, and the deviation with it.
+    assert np.all(np.diff(stds, axis=0) > 0.4 * 0.3 / math.sqrt(agents.size))
+    np.testing.assert_allclose(np.abs(limit(model)[agents]), abs(found["mean"]), atol=1e-4)
+    # Camps are spoken of where there are any.
+    assert bool(found["camps"]) == model.network.signed
+
+
+def on_zero(model: Model, found: Mapping[str, Any]) -> None:
+    assert np.abs(state(model, 100)).max() > 0.01
+    np.testing.assert_allclose(limit(model), 0.0, atol=1e-5)
+
+
+def others_follow(model: Model, found: Mapping[str, Any]) -> None:
+    outside = np.setdiff1d(np.arange(model.n), np.concatenate(model.network.closed_classes))
+    late = limit(model)[outside]
+    np.testing.assert_allclose([late.min(), late.max()], [found["low"], found["high"]], rtol=5e-5)
+    moved = Model(model.network, model.x0 + np.isin(np.arange(model.n), outside), model.s, model.pressure)
+    np.testing.assert_allclose(limit(moved)[outside], late, atol=1e-4)
+    assert found["agents"] == outside.size
+
+
+def silent_noise(model: Model, found: Mapping[str, Any]) -> None:
+    silent = model.network.degrees == 0
+    np.testing.assert_allclose(spread(model, 500)[silent], model.noise.deviations(model.n)[silent])
+    assert found["agents"] == np.count_nonzero(silent)
+
+
+def averages(model: Model, found: Mapping[str, Any]) -> None:
+    times = np.array([800, 3_200])
+    early, late = (mode_std(model, T) for T in times.tolist())
+    # The variance falls like σ_t²/ρ_t.
+    share = model.noise.scale(times.astype(float)) ** 2 / model.pressure(times.astype(float))
+    assert late / early == pytest.approx(float(np.sqrt(share[1] / share[0])), rel=0.02)
+    assert bool(found["scale"]) == bool(np.ptp(model.noise.scale(np.arange(1.0, 9.0))))
+    weights = model.s / model.s.sum()
+    assert found["sigma"] == pytest.approx(np.linalg.norm(weights * model.noise.deviations(model.n)), rel=DIGITS)
+
+
+def averages_slowly(model: Model, found: Mapping[str, Any]) -> None:
+    averages(model, found)
+    # The next order is smaller by 1/ρ_t, which two horizons remove.
+    shares = []
+    for T in (800, 3_200):
+        sigma = found["sigma"] * float(model.noise.scale(T))
+        shares.append(mode_std(model, T) ** 2 / (model.kappa * sigma**2 / (2 * float(model.pressure(T)))))
+    assert 2 * shares[1] - shares[0] == pytest.approx(1.0, abs=1e-2)
+
+
+def noise_fades(model: Model, found: Mapping[str, Any]) -> None:
+    stds = [mode_std(model, T) for T in (100, 1_000, 10_000)]
+    assert stds[2] < 0.5 * stds[1] < 0.25 * stds[0]
+    # It follows its own scale and not the root of the number of draws.
+    assert stds[2] / stds[1] == pytest.approx(float(model.noise.scale(10_000) / model.noise.scale(1_000)), rel=0.15)
+
+
+def memory(model: Model, found: Mapping[str, Any]) -> None:
+    white = Model(model.network, model.x0, model.s, model.pressure, Gaussian(0.3))
+    ratio = (mode_std(model, 4_000) / mode_std(white, 4_000)) ** 2
+    assert found["factor"] == pytest.approx(ratio, rel=DIGITS)
+
+
+def frozen_limit(model: Model, found: Mapping[str, Any]) -> None:
+    all_on_mean(model, found)
+    np.testing.assert_allclose(2 * spread(model, 2_000) - spread(model, 1_000), found["std"], rtol=DIGITS)
+
+
+def frozen_growth(model: Model, found: Mapping[str, Any]) -> None:
+    # The deviation follows 1 + log t: it grows by equal amounts in each doubling, and so without bound.
+    at = [mode_std(model, T) for T in (2_000, 4_000, 8_000)]
+    sigma = float(np.linalg.norm(model.s / model.s.sum() * model.noise.deviations(model.n)))
+    np.testing.assert_allclose(np.diff(at), sigma * math.log(2), rtol=0.02)
+    np.testing.assert_allclose(limit(model, 8_000), found["mean"], atol=1e-5)
+
+
+def stationary(model: Model, found: Mapping[str, Any]) -> None:
+    late = state(model, 2_000)
+    assert [late.min(), late.max()] == pytest.approx([found["low"], found["high"]], rel=5e-4, abs=1e-4)
+
+
+def unmoved(model: Model, found: Mapping[str, Any]) -> None:
+    np.testing.assert_array_equal(spread(model, 50), 0.0)
+    np.testing.assert_allclose(state(model, 2_000), state(model, 2_001), atol=1e-12)
+
+
+def deviations(model: Model, found: Mapping[str, Any]) -> None:
+    std = spread(model, 400)
+    assert [std.min(), std.max()] == pytest.approx([found["low"], found["high"]], rel=DIGITS)
+    mode_deviation(model, found)
+
+
+def mode_deviation(model: Model, found: Mapping[str, Any]) -> None:
+    assert found["std"] == pytest.approx(mode_std(model, 200), rel=DIGITS)
+    if np.ptp(model.network.degrees) == 0:
+        return
+    # The plain average has another one, which the sentence does not speak of.
+    plain = float(moments(model, 200, of=np.full(model.n, 1 / model.n)).std[-1, 0])
+    assert abs(found["std"] - mode_std(model, 200)) < 0.1 * abs(found["std"] - plain)
+    assert found["weights"] == "degree"
+
+
+def fluctuation_fades(model: Model, found: Mapping[str, Any]) -> None:
+    assert spread(model, 1_000).max() < 0.2 * spread(model, 10).max()
+
+
+def fluctuation_grows(model: Model, found: Mapping[str, Any]) -> None:
+    assert spread(model, 1_000).min() > 2 * spread(model, 10).min()
+
+
+def scatter(model: Model, found: Mapping[str, Any]) -> None:
+    P = exact_law(model, 2_000)[1]
+    assert P[0, 0] + P[1, 1] - 2 * P[0, 1] > 1e-3
+
+
+def balanced(model: Model, found: Mapping[str, Any]) -> None:
+    d = model.network.degrees
+    for T in (1, 10, 1_000):
+        assert float(d @ state(model, T) / d.sum()) == pytest.approx(found["v"])
+
+
+def settled(model: Model, found: Mapping[str, Any]) -> None:
+    np.testing.assert_allclose(state(model, 500), model.x0[0])
+
+
+def walk(model: Model, found: Mapping[str, Any]) -> None:
+    w = consensus_mode(model).weights
+    before, after = (float(moments(model, T, of=w).variance[-1, 0]) for T in (2_000, 4_000))
+    assert (after - before) / 2_000 == pytest.approx(found["rate"], rel=0.02)
+    assert float(mean_path(model, 2_000)[0][-1] @ w) == pytest.approx(found["mean"], rel=1e-3)
+
+
+def unbounded_walk(model: Model, found: Mapping[str, Any]) -> None:
+    w = consensus_mode(model).weights
+    kept = w @ np.stack([mean_path(model, 2_000)[0][-1]]).T
+    assert float(kept[0]) == pytest.approx(found["mean"], rel=1e-3)
+    early, mid, late = (float(moments(model, T, of=w).variance[-1, 0]) for T in (4_000, 8_000, 16_000))
+    # It grows like log t: by equal amounts in each doubling, and so by no constant amount per step.
+    assert late > mid > early
+    assert (late - mid) / (mid - early) == pytest.approx(1.0, abs=0.2)
+
+
+def drift(model: Model, found: Mapping[str, Any]) -> None:
+    stds = [mode_std(model, T) for T in (500, 1_000, 2_000)]
+    assert stds[2] - stds[1] == pytest.approx(2 * (stds[1] - stds[0]), rel=0.1)
+
+
+def damped_start(model: Model, found: Mapping[str, Any]) -> None:
+    assert np.ptp(state(model, 4_000)) < 0.05
+
+
+def unknown_phases(model: Model, found: Mapping[str, Any]) -> None:
+    # Three turns that never mix: an opinion reaches an agent at every third step only.
+    P = model.network.adjacency.toarray()
+    np.testing.assert_array_equal(np.linalg.matrix_power(P, 3), np.eye(3))
+    rho = model.pressure(np.arange(1.0, 3_001.0))
+    assert not model.pressure.growth.is_regular
+    assert np.any(np.diff(rho) < 0)
+    assert np.any(np.diff(rho) > 0)
+
+
+def follows(model: Model, found: Mapping[str, Any]) -> None:
+    T, d = 4_000, model.network.degrees
+    rho, laplacian = float(model.pressure(T)), model.network.laplacian.toarray()
+    fixed = np.linalg.solve(np.diag(model.s) + rho * laplacian, model.s * model.x0)
+    bias, lag = (float(d @ (y - model.consensus_value) / d.sum()) for y in (state(model, T), fixed))
+    assert bias == pytest.approx(lag, rel=0.05)
+    early = float(d @ (state(model, 1_000) - model.consensus_value) / d.sum())
+    assert early / bias == pytest.approx(float(model.pressure(T) / model.pressure(1_000)), rel=0.05)
+
+
+def counted_classes(model: Model, found: Mapping[str, Any]) -> None:
+    reached = np.linalg.matrix_power(np.eye(model.n) + model.network.adjacency.toarray(), model.n) > 0
+    assert found["classes"] == len({tuple(row) for row in reached})
+
+
+def single_classes(model: Model, found: Mapping[str, Any]) -> None:
+    silent = model.network.degrees == 0
+    assert found["agents"] == np.count_nonzero(silent)
+    np.testing.assert_allclose(state(model, 500)[silent], model.x0[silent])
+
+
+def on_the_anchor(model: Model, found: Mapping[str, Any]) -> None:
+    assert model.adaptation is not None
+    fixed = model.adaptation.adaptation_weights(model.n) == 0
+    early, late = (np.abs(mean_path(model, T)[0][-1] - model.x0[fixed]).max() for T in (100, 10_000))
+    assert late < 0.3 * early
+
+
+def forgotten(model: Model, found: Mapping[str, Any]) -> None:
+    assert np.ptp(mean_path(model, 2_000)[1][-1]) < 1e-6
+
+
+def kept_in_part(model: Model, found: Mapping[str, Any]) -> None:
+    assert model.adaptation is not None
+    left = np.prod(1 - model.adaptation.pace(np.arange(1.0, 1e5)))
+    assert left > 0.1
+    hidden = mean_path(model, 4_000)[1]
+    np.testing.assert_allclose(hidden[-1], hidden[2_000], atol=1e-3)
+    assert np.ptp(hidden[-1]) > 0.1
+
+
+def wanders(model: Model, found: Mapping[str, Any]) -> None:
+    stds, P = [mode_std(model, T) for T in (400, 800)], exact_law(model, 800)[1]
+    assert stds[1] > 0.95 * stds[0] > 0.01
+    assert P[0, 0] + P[1, 1] - 2 * P[0, 1] < 0.1 * P[0, 0]
+    assert found["mean"] == pytest.approx(float(state(model, 100_000).mean()), abs=0.02)
+
+
+def slower(model: Model, found: Mapping[str, Any]) -> None:
+    """Confirm both rates by what is left of the start between two steps: exp(−κ Σ 1/ρ)."""
+    assert model.activation is not None
+    together = Model(model.network, model.x0, model.s, model.pressure)
+    lost = float((1 / model.pressure(np.arange(501, 2_001))).sum())
+    for rate, after in (("kappa", lambda m, T: second_moments(m, T)[0]), ("synchronous", state)):
+        kept = []
+        for T in (500, 2_000):
+            one, other = (
+                Model(model.network, model.x0, model.s, model.pressure, start=start)
+                for start in (together.start_state, together.start_state + 1)
+            )
+            kept.append(float((after(other, T) - after(one, T)).mean()))
+        assert math.log(kept[0] / kept[1]) / lost == pytest.approx(found[rate], rel=5e-3)
+    # The two sides of an even cycle come together.
+    if model.network.sides is not None:
+        np.testing.assert_allclose(second_moments(model, 500)[0], second_moments(model, 501)[0], atol=2e-3)
+
+
+def random_limit(model: Model, found: Mapping[str, Any]) -> None:
+    mean, P = second_moments(model, 2_000)
+    np.testing.assert_allclose(mean, found["mean"], atol=2e-3)
+    np.testing.assert_allclose(np.sqrt(np.diag(P)), found["std"], rtol=0.02)
+
+
+def counted_components(model: Model, found: Mapping[str, Any]) -> None:
+    groups = groups_of(rounds_of(model)[0][-1])
+    assert (found["components"], found["single"]) == (len(groups), sum(group.size == 1 for group in groups))
+
+
+def nobody_heard(model: Model, found: Mapping[str, Any]) -> None:
+    assert not rounds_of(model)[0][-1].any()
+
+
+def isolated_share(model: Model, found: Mapping[str, Any], keeps: bool) -> None:
+    temporal = model.temporal_network
+    assert temporal is not None
+    silent = np.stack([A.sum(axis=1) == 0 for A in rounds_of(model)[0]])
+    if temporal.law is None:
+        who = silent.any(axis=0)
+        assert (found["agents"], found["share"]) == (np.count_nonzero(who), silent[:, who].mean())
+    public, _ = paths(model, 40)
+    for t in range(1, 41):
+        quiet = silent[(t - 1) % len(silent)]
+        if temporal.law is None or t <= temporal.last_change:
+            np.testing.assert_array_equal(public[t][quiet], (public[t - 1] if keeps else model.x0)[quiet])
+
+
+def isolated_at_times(model: Model, found: Mapping[str, Any]) -> None:
+    isolated_share(model, found, keeps=False)
+
+
+def silent_at_times(model: Model, found: Mapping[str, Any]) -> None:
+    isolated_share(model, found, keeps=True)
+
+
+def both_edges_fail(model: Model, found: Mapping[str, Any]) -> None:
+    # Each agent of a cycle has two edges, each of which fails with probability 0.4.
+    assert (found["agents"], found["share"]) == (5, pytest.approx(0.4**2))
+    isolated_share(model, found, keeps=False)
+
+
+def not_in_the_pair(model: Model, found: Mapping[str, Any]) -> None:
+    # One of five edges at a step, two of which are an agent's own.
+    assert (found["agents"], found["share"]) == (5, pytest.approx(1 - 2 / 5))
+    isolated_share(model, found, keeps=True)
+
+
+def detached(model: Model, found: Mapping[str, Any]) -> None:
+    public, hidden = paths(model, 4_000)
+    np.testing.assert_allclose(hidden[-1], hidden[2_000], atol=1e-3)
+    np.testing.assert_allclose(public[-1], hidden[-1], atol=1e-3)
+    assert np.ptp(hidden[-1]) > 0.1
+    # The agents' own rate would never come to rest.
+    assert model.adaptation is not None
+    assert np.prod(1 - model.adaptation.pace(np.arange(1.0, 4_001.0))) < 1e-9
+
+
+def anchored(model: Model, found: Mapping[str, Any]) -> None:
+    hidden = paths(model, 400)[1]
+    still = np.ptp(hidden, axis=0) == 0
+    assert found["agents"] == np.count_nonzero(still)
+    assert np.all(np.abs(np.diff(hidden[:, ~still], axis=0)).max(axis=1) > 0)
+
+
+def fades_marginally(model: Model, found: Mapping[str, Any]) -> None:
+    other = Model(model.network, model.x0, model.s, model.pressure, start=model.start_state + 1)
+    d, kept, added = model.network.degrees, [], []
+    for T in (1_000, 16_000):
+        kept.append(float(d @ (state(other, T) - state(model, T)) / d.sum()))
+        added.append(float((1 / model.pressure(np.arange(1, T + 1))).sum()))
+    assert math.log(kept[0] / kept[1]) == pytest.approx(model.kappa * (added[1] - added[0]), rel=1e-2)
+    # A power of t would lose as much in each doubling.
+    halves = [float((1 / model.pressure(np.arange(T, 2 * T))).sum()) for T in (1_000, 100_000)]
+    assert halves[1] < 0.7 * halves[0]
+
+
+def chance_averages(model: Model, found: Mapping[str, Any]) -> None:
+    w = np.full(model.n, 1 / model.n)
+    variances = [float(w @ second_moments(model, T)[1] @ w) for T in (250, 1_000, 4_000)]
+    # It falls like t^(−2κ), here t^(−1/2), as the start does.
+    np.testing.assert_allclose(np.diff(np.log(variances)) / math.log(4), -0.5, rtol=0.01)
+
+
+def almost_surely(model: Model, found: Mapping[str, Any]) -> None:
+    first, second, third = recurrences(model, 0.25, (100, 800, 3_200))
+    assert third < 0.5 * second < 0.25 * first
+
+
+def not_almost_surely(model: Model, found: Mapping[str, Any]) -> None:
+    first, second, third = recurrences(model, 0.25, (100, 800, 3_200))
+    assert third > 1.5 * second > 2 * first
+    assert mode_std(model, 8_000) < mode_std(model, 100)
+
+
+def perhaps_almost_surely(model: Model, found: Mapping[str, Any]) -> None:
+    stds = [mode_std(model, T) for T in (100, 1_000, 8_000)]
+    assert stds[2] < stds[1] < stds[0]
+    # A draw moves an agent by ε with probability t^(−c ε): ρ_t/(σ_t log t) has a limit, and so it depends on ε.
+    t = np.array([1e20, 1e40, 1e80])
+    ratio = model.pressure.pressure(t) / (model.noise.time_scale.pressure(t) * np.log(t))
+    np.testing.assert_allclose(ratio, 1.0, rtol=0.02)
+    assert isinstance(model.noise, Laplace)
+
+
+def damped(system: SDE, found: Mapping[str, Any]) -> None:
+    model = system.model
+    # The flow of one unit of time, late: one factor for the common value and one for the swing.
+    zero, begin = flow(model, np.zeros(2), 400.0, 401.0), 400.0
+    columns = [flow(model, unit, begin, begin + 1) - zero for unit in np.eye(2)]
+    swing, common = np.sort(np.linalg.eigvals(np.stack(columns, axis=1)).real)
+    assert swing == pytest.approx(math.exp(-2), rel=1e-2)
+    assert common == pytest.approx(1.0, rel=1e-2)
+    assert np.ptp(flow(model, model.start_state, 0.0, 20.0)) < 0.05
+
+
+def keeps_nothing(model: Model, found: Mapping[str, Any]) -> None:
+    """Continue the recursion of the common value, m ← m + κ(v − m)/ρ_t, from a late step on."""
+    T, d = 4_000, model.network.degrees
+    m = float(d @ state(model, T) / d.sum())
+    exponent = model.pressure.growth.exponent
+    assert exponent is not None
+    later = T / (exponent - 1) / float(model.pressure(T))
+    assert abs(m - found["v"]) * math.exp(-model.kappa * later) <= found["bound"]
+    assert found["v"] == pytest.approx(float(model.s @ model.x0 / model.s.sum()))
+
+
+def mirrored(model: Model, found: Mapping[str, Any]) -> None:
+    # Opinions are the opposite of those of the mirror image, and v = 0 is the only value that is.
+    np.testing.assert_allclose(late(model), -late(model)[::-1], atol=1e-12)
+    assert abs(found["v"]) <= found["bound"] < 1e-6
+
+
+def not_resolved(model: Model, found: Mapping[str, Any]) -> None:
+    assert max(found["bias"], found["swing"]) <= found["resolution"]
+    # It is not v, as a long recursion shows, but within the error that is stated.
+    off = np.abs(late(model, 2_000) - found["v"]).max()
+    assert off <= found["bias"] + found["resolution"]
+
+
+def sides_agree(model: Model, found: Mapping[str, Any]) -> None:
+    assert model.network.sides is not None
+    assert np.ptp(state(model, 4_000)) < 1e-3
+    np.testing.assert_allclose(state(model, 4_000), state(model, 4_001), atol=1e-3)
+
+
+def noise_in_the_limit(model: Model, found: Mapping[str, Any]) -> None:
+    stds = [spread(model, T).min() for T in (100, 400)]
+    assert min(stds) > 0.05
+    assert model.adaptation is not None
+    other = Model(
+        model.network, model.x0, model.s, model.pressure, start=model.start_state + 1, adaptation=model.adaptation
+    )
+    assert np.abs(late(other) - late(model)).min() > 0.01
+
+
+def other_records(model: Model, found: Mapping[str, Any]) -> None:
+    law = model.temporal_network
+    assert law is not None
+    ends = []
+    for seed in (11, 12):
+        record = failing_edges(cycle(5), 0.4, 400, seed=seed)
+        ends.append(late(Model(record, model.x0, model.s, model.pressure, adaptation=model.adaptation), 400))
+    assert max(map(np.ptp, ends)) < 0.01
+    assert abs(ends[0].mean() - ends[1].mean()) > 0.02
+    assert min(abs(end.mean() - found["v"]) for end in ends) > 0.01
+
+
+def other_updates(model: Model, found: Mapping[str, Any]) -> None:
+    A, d, ends = model.network.adjacency, model.network.degrees, []
+    for seed in (1, 2):
+        rng, y = np.random.default_rng(seed), model.start_state.copy()
+        for rho in model.pressure(np.arange(1, 401)):
+            shown = (model.s * model.x0 + rho * (A @ y)) / (model.s + rho * d)
+            y = np.where(rng.random(model.n) < 0.5, shown, y)
+        ends.append(y)
+    assert max(map(np.ptp, ends)) < 0.1 * abs(ends[0].mean() - ends[1].mean())
+    assert min(abs(end.mean() - found["v"]) for end in ends) > 10 * max(map(np.ptp, ends))
+
+
+def variance_unbounded(model: Model, found: Mapping[str, Any]) -> None:
+    # Σ t^(−0.4) for noise that is drawn anew, and (Σ t^(−1/2))² for noise that is drawn once.
+    stds = [mode_std(model, T) for T in (400, 6_400)]
+    power = 1.0 if model.noise.autocorrelation == 1 else 0.6
+    assert 2 * math.log(stds[1] / stds[0]) / math.log(16) == pytest.approx(power, abs=0.1)
+
+
+def one_source(model: Model, found: Mapping[str, Any]) -> None:
+    silent = np.stack([A.sum(axis=1) == 0 for A in rounds_of(model)[0]]).any(axis=0)
+    assert np.count_nonzero(silent) == 1
+    source = int(np.flatnonzero(silent)[0])
+    np.testing.assert_allclose(unlike(model, source), 1.0, atol=0.02)
+    for agent in set(range(model.n)) - {source}:
+        np.testing.assert_allclose(unlike(model, agent), 0.0, atol=0.02)
+
+
+def weights_of_degrees(model: Model, found: Mapping[str, Any]) -> None:
+    weights = np.array([unlike(model, agent).mean() for agent in range(model.n)])
+    assert weights.sum() == pytest.approx(1.0)
+    assert np.abs(weights - model.s / model.s.sum()).max() > 0.05
+    degrees = np.stack([A.sum(axis=1) for A in rounds_of(model)[0]])
+    assert np.any(np.ptp(degrees, axis=0))
+
+
+def early_noise(model: Model, found: Mapping[str, Any]) -> None:
+    quiet, moved = (paths(model, 2_000, shock)[0] for shock in (0.0, 1.0))
+    kept = moved - quiet
+    assert np.abs(kept[-1]).min() > 0.01
+    np.testing.assert_allclose(kept[-1], kept[1_000], rtol=0.02)
+
+
+def moved_first(model: Model, found: Mapping[str, Any]) -> None:
+    hidden = paths(model, 4_000)[1]
+    assert np.abs(hidden[-1] - model.x0).max() > 0.1
+    np.testing.assert_allclose(hidden[-1], hidden[2_000], atol=2e-3)
+
+
+def exchanging(model: Model, found: Mapping[str, Any]) -> None:
+    public, groups = paths(model, 4_002)[0], groups_of(rounds_of(model)[0][-1])
+    np.testing.assert_allclose(public[-1], public[-3], atol=1e-3)
+    moving = [group for group in groups if np.abs(public[-1] - public[-2])[group].max() > 0.01]
+    assert (found["periodic"], found["components"]) == (len(moving), len(groups))
+
+
+def parity(model: Model, found: Mapping[str, Any]) -> None:
+    rho = model.pressure(np.arange(1.0, 1_001.0))
+    assert rho[1::2].sum() > 1.5 * rho[::2].sum()
+    public = paths(model, 8_000)[0]
+    np.testing.assert_allclose(public[-1], public[-3], atol=1e-3)
+    assert np.abs(public[-1] - public[-2]).max() > 0.1
+    sides = model.network.sides
+    assert sides is not None
+    for side in (sides, ~sides):
+        assert np.ptp(public[-1][side]) < 0.01
+
+
+def driven_phases(model: Model, found: Mapping[str, Any]) -> None:
+    """Confirm that what the parts of the network differ by grows with the noise."""
+    agents = np.arange(model.n)
+    part = agents % 3 if model.network.directed else np.asarray(model.network.sides).astype(int)
+    w = consensus_mode(model).weights * np.where(part == 0, 1.0, 0.0)
+    w = w / w.sum() - (others := consensus_mode(model).weights * (part == 1)) / others.sum()
+    stds = [float(moments(model, T, of=w).std[-1, 0]) for T in (500, 4_000)]
+    scale, rho = model.noise.scale(np.array([500.0, 4_000.0])), model.pressure(np.array([500.0, 4_000.0]))
+    assert stds[1] / stds[0] == pytest.approx(float(np.sqrt((scale**2 / rho)[1] / (scale**2 / rho)[0])), rel=0.1)
+    np.testing.assert_allclose(state(model, 8_000), found["mean"], atol=5e-3)
+
+
+def driven_components(model: Model, found: Mapping[str, Any]) -> None:
+    # Components have values of their own, and no mean is named.
+    assert math.isnan(found["mean"])
+    assert np.ptp(late(model)) > 1
+
+
+def driven_classes(model: Model, found: Mapping[str, Any]) -> None:
+    draws = np.random.default_rng(3).normal(0, 0.3, (4, model.n))
+    assert model.temporal_network is not None
+    for draw in draws:
+        public = paths(Model(model.temporal_network, model.x0 + draw, model.s, model.pressure), 4_001)[0]
+        np.testing.assert_allclose(public[-1], public[-3], atol=1e-3)
+        assert np.abs(public[-1] - public[-2]).max() > 0.01
+    assert late(model) == pytest.approx(found["mean"])
+
+
+def own_opinions(model: Model, found: Mapping[str, Any]) -> None:
+    np.testing.assert_array_equal(late(model, 5), model.x0)
+    np.testing.assert_allclose(spread(model, 5), model.noise.deviations(model.n))
+    assert bool(found["noise"]) == (not model.noise.is_zero)
+
+
+def kept_opinions(model: Model, found: Mapping[str, Any]) -> None:
+    public = paths(model, 5)[0]
+    np.testing.assert_array_equal(public[-1], public[1])
+    assert np.abs(public[-1] - model.x0).max() > 0.1
+
+
+def hidden_agree(model: Model, found: Mapping[str, Any]) -> None:
+    n, apart, own = model.n, [], []
+    for T in (200, 3_200):
+        mean, P = exact_law(model, T)
+        hidden = P[n : 2 * n, n : 2 * n]
+        apart.append(float(np.ptp(mean[n : 2 * n])) + math.sqrt(hidden[0, 0] + hidden[1, 1] - 2 * hidden[0, 1]))
+        own.append(P[0, 0] + P[1, 1] - 2 * P[0, 1])
+    assert apart[1] < 0.5 * apart[0]
+    assert min(own) > 0.01
+    assert found["who"] == "all agents keep"
+    # Slow adaptation conserves the mean weighted by stubbornness, up to the rate.
+    w = model.s / model.s.sum()
+    assert float(w @ mean[n : 2 * n]) == pytest.approx(found["mean"], abs=2e-3)
+    # What later steps add to the variance falls like T^(1 − 2·0.8).
+    earlier = exact_law(model, 800)[1]
+    now, before = (float(w @ each[n : 2 * n, n : 2 * n] @ w) for each in (P, earlier))
+    share = 4.0 ** (1 - 2 * 0.8)
+    assert math.sqrt(now + (now - before) * share / (1 - share)) == pytest.approx(found["std"], abs=5e-3)
+
+
+def hidden_follow(model: Model, found: Mapping[str, Any]) -> None:
+    n = model.n
+    mean, P = exact_law(model, 2_000)
+    assert P[n, n] + P[n + 1, n + 1] - 2 * P[n, n + 1] > 1e-4
+    assert np.diag(P)[:n].min() > 1e-3
+    np.testing.assert_allclose(mean[:n], found["mean"], rtol=5e-4)
+
+
+def isolated_follow(model: Model, found: Mapping[str, Any]) -> None:
+    assert found["who"] == "agents who are isolated at times keep"
+    silent = np.stack([A.sum(axis=1) == 0 for A in rounds_of(model)[0]])
+    mean, before = exact_law(model, 1_601)[0], exact_law(model, 1_600)
+    A, rho = rounds_of(model)[0][0], float(model.pressure(1_601))
+    # What an agent shows of its own draw in a step: all of it if it is isolated, and a share of 1/ρ otherwise.
+    shown = 0.3 * model.s / (model.s + rho * A.sum(axis=1))
+    np.testing.assert_allclose(shown[silent[0]], 0.3)
+    assert np.all(shown[~silent[0]] < 1e-3)
+    # Its hidden opinion follows: it differs from those of the others by more than they do from each other.
+    n, P = model.n, before[1]
+    hidden, (alone,) = P[n : 2 * n, n : 2 * n], np.flatnonzero(silent.any(axis=0))
+    apart = np.add.outer(np.diag(hidden), np.diag(hidden)) - 2 * hidden
+    assert apart[alone].max() > 0.01
+    assert np.delete(np.delete(apart, alone, 0), alone, 1).max() < 0.1 * apart[alone].max()
+    assert float(np.delete(mean[:n], alone).mean()) == pytest.approx(found["mean"], rel=2e-3)
+
+
+def left_apart(model: Model, found: Mapping[str, Any]) -> None:
+    public = paths(model, 4_000)[0]
+    assert np.ptp(public[2_000:], axis=1).min() > 0.1
+
+
+def random_means(model: Model, found: Mapping[str, Any]) -> None:
+    growing = Model(cycle(5), model.x0, model.s)
+    mean = expected_means(growing, 1e9 if model.pressure.growth.bounded is False else float(model.pressure(1)))
+    assert [found["low"], found["high"]] == pytest.approx([mean.min(), mean.max()], rel=5e-4)
+
+
+def returning(model: Model, found: Mapping[str, Any]) -> None:
+    rounds, public = rounds_of(model)[0], paths(model, 400)[0]
+    seen = np.zeros((2, model.n), dtype=bool)
+    for t, A in enumerate(rounds[:400], start=1):
+        alone = A.sum(axis=1) == 0
+        np.testing.assert_array_equal(public[t][alone], model.x0[alone])
+        seen[int(t > 200)] |= alone
+    assert np.all(seen)
+
+
+def keeps_moving(model: Model, found: Mapping[str, Any]) -> None:
+    assert model.noise.autocorrelation == 0
+    stds = [spread(model, T) for T in (200, 400, 401)]
+    assert np.min(stds) > 0.01
+
+
+def shifted_once(model: Model, found: Mapping[str, Any]) -> None:
+    assert spread(model, 400).min() > 0.01
+    draw = np.random.default_rng(1).normal(0, 0.3, model.n)
+    moved = Model(model.network, model.x0 + draw, model.s, model.pressure)
+    shift = [paths(moved, T)[0][-1] - paths(model, T)[0][-1] for T in (400, 401)]
+    assert np.abs(shift[0]).max() > 0.01
+    if model.pressure.growth.limit is not None:
+        np.testing.assert_allclose(shift[0], shift[1], atol=1e-9)
+
+
+def component_values(model: Model, found: Mapping[str, Any]) -> None:
+    groups = groups_of(rounds_of(model)[0][-1])
+    told = [reason for reason in diagnose(model).reasons if reason.code is ReasonCode.COMPONENT_LIMIT]
+    ends, n = late(model, 8_000), model.n
+    std = np.sqrt(np.diag(exact_law(model, 1_000)[1]))[:n]
+    for reason in told:
+        fitting = [
+            group
+            for group in groups
+            if group.size == reason.values["agents"] and np.allclose(ends[group], reason.values["mean"], atol=2e-3)
+        ]
+        assert fitting, reason
+        if model.noise.autocorrelation == 1:
+            np.testing.assert_allclose(std[fitting[0]], float(reason.values["std"]), rtol=0.02)
+        else:
+            assert reason.values["std"] == 0
+            assert model.noise.is_zero or std[fitting[0]].max() < 0.02
+
+
+def component_means(model: Model, found: Mapping[str, Any]) -> None:
+    groups, n = groups_of(rounds_of(model)[0][-1]), model.n
+    told = [reason for reason in diagnose(model).reasons if reason.code is ReasonCode.COMPONENT_MEAN]
+    ends, std = late(model, 8_000), np.sqrt(np.diag(exact_law(model, 1_000)[1]))[:n]
+    for reason in told:
+        fitting = [
+            group
+            for group in groups
+            if group.size == reason.values["agents"] and np.allclose(ends[group], reason.values["mean"], atol=2e-3)
+        ]
+        assert fitting, reason
+        assert std[fitting[0]].min() > 0.05
+
+
+def values_differ(model: Model, found: Mapping[str, Any]) -> None:
+    ends = late(model)
+    means = [ends[group].mean() for group in groups_of(rounds_of(model)[0][-1])]
+    assert np.diff(np.sort(means)).min() > 0.1
+    assert found["v"] == pytest.approx(float(model.s @ model.x0 / model.s.sum()))
+
+
+def not_named(model: Model, found: Mapping[str, Any]) -> None:
+    told = sum(reason.code is ReasonCode.COMPONENT_LIMIT for reason in diagnose(model).reasons)
+    assert found["components"] + told == len(groups_of(rounds_of(model)[0][-1]))
+
+
+def alone_on_walks(model: Model, found: Mapping[str, Any]) -> None:
+    alone = rounds_of(model)[0][-1].sum(axis=1) == 0 if model.temporal_network else np.ones(model.n, dtype=bool)
+    variances = [np.diag(exact_law(model, T)[1])[model.n : 2 * model.n][alone] for T in (500, 1_000, 2_000)]
+    np.testing.assert_allclose(variances[2] - variances[1], 2 * (variances[1] - variances[0]), rtol=0.05)
+
+
+def components_wander(model: Model, found: Mapping[str, Any]) -> None:
+    stds = [np.diag(exact_law(model, T)[1])[: model.n] for T in (250, 500, 1_000)]
+    assert np.all(stds[2] > 1.05 * stds[1])
+    assert np.all(stds[1] > 1.05 * stds[0])
+
+
+def several_sources(model: Model, found: Mapping[str, Any]) -> None:
+    silent = np.stack([A.sum(axis=1) == 0 for A in rounds_of(model)[0]]).any(axis=0)
+    counts = np.array([np.abs(unlike(model, agent)).max() > 0.05 for agent in range(model.n)])
+    assert not np.any(counts & ~silent)
+    assert found["agents"] == np.count_nonzero(silent)
+    public = paths(model, 2_000)[0]
+    np.testing.assert_allclose(public[-1], public[-3], atol=0.01)
+    assert np.abs(public[-1] - public[-2]).max() > 0.1
+
+
+def never_mix(model: Model, found: Mapping[str, Any]) -> None:
+    assert len(classes_of(model)) > 1
+    assert np.ptp(late(model)) > 0.1
+
+
+def cycle_range(model: Model, found: Mapping[str, Any]) -> None:
+    # Opinions approach the cycle like 1/t, which two horizons extrapolate.
+    far = [np.array([f(paths(model, T)[0][-2:]) for f in (np.min, np.max)]) for T in (2_000, 4_000)]
+    np.testing.assert_allclose(2 * far[1] - far[0], [found["low"], found["high"]], rtol=5e-4, atol=5e-4)
+
+
+def start_share(model: Model, found: Mapping[str, Any]) -> None:
+    other = Model(model.network, model.x0, model.s, model.pressure, start=model.start_state + 1)
+    steps, d = found["steps"], model.network.degrees
+    kept = float(d @ (state(other, steps) - state(model, steps)) / d.sum())
+    assert kept == pytest.approx(found["weight"], rel=5e-3)
+    assert (found["first"], found["last"]) == tuple(model.pressure(np.array([1.0, steps])).tolist())
+
+
+def repeating(model: Model, found: Mapping[str, Any]) -> None:
+    assert model.temporal_network is not None
+    assert len(rounds_of(model)[0]) == model.temporal_network.period == 2
+    rho = model.pressure(np.arange(1.0, 2_001.0))
+    assert np.any(np.diff(rho) < 0)
+    assert np.any(np.diff(rho) > 0)
+    assert not model.pressure.growth.is_regular
+
+
+def weak_anchors(model: Model, found: Mapping[str, Any]) -> None:
+    # The agent who never adapts is outside of the class that public opinions end in: others hear it by way of its own
+    # public opinion only, in which its opinion has a share of order 1/ρ.
+    assert model.adaptation is not None
+    (still,) = np.flatnonzero(model.adaptation.adaptation_weights(model.n) == 0)
+    assert not any(still in agents for agents in classes_of(model))
+    rho = model.pressure(np.array([500.0, 4_000.0]))
+    degree = min(float(A[still].sum()) for A in rounds_of(model)[0])
+    shares = model.s[still] / (model.s[still] + rho * degree)
+    assert shares[1] < 0.5 * shares[0]
+    # What it has in the others so far is neither nothing nor all, and still changing.
+    gains = [np.delete(unlike(model, int(still), T), still).mean() for T in (250, 1_000)]
+    assert 0.001 < gains[0] < 0.99 * gains[1] < 0.99
+
+
+def uneven(**parts: Any) -> Model:
+    """Return a model on a star with a triangle, whose degree-weighted and plain averages differ."""
+    network = Network([[0, 1, 1, 1], [1, 0, 1, 0], [1, 1, 0, 0], [1, 0, 0, 0]])
+    return Model(network, **(ODD | parts))

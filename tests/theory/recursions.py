@@ -1,0 +1,163 @@
+"""Recursions that the sentences of a verdict are compared with."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from peerpressure import Model
+from peerpressure.theory import moments
+from tests.theory.exact import exact_law
+
+Array = NDArray[np.float64]
+
+
+def state(model: Model, steps: int) -> Array:
+    """Return the mean public opinions, by the affine recursion."""
+    y = model.start_state.copy()
+    A, weight = model.network.adjacency.toarray(), np.abs(model.network.adjacency.toarray()).sum(axis=1)
+    for rho in model.pressure(np.arange(1, steps + 1)):
+        y = (model.s * model.x0 + rho * (A @ y)) / (model.s + rho * weight)
+    return np.asarray(y)
+
+
+def limit(model: Model, steps: int = 2_000) -> Array:
+    """Return where a recursion ends that approaches its limit like 1/t, from two horizons of the same parity."""
+    return np.asarray(2 * state(model, 2 * steps) - state(model, steps))
+
+
+def spread(model: Model, steps: int) -> Array:
+    """Return the standard deviations of the public opinions."""
+    return np.sqrt(np.diag(exact_law(model, steps)[1]))[: model.n]
+
+
+def mode_std(model: Model, steps: int) -> float:
+    """Return the standard deviation of the consensus mode, whose weights are written out: d/Σd."""
+    d = model.network.degrees
+    return float(moments(model, steps, of=d / d.sum()).std[-1, 0])
+
+
+def second_moments(model: Model, steps: int) -> tuple[Array, Array]:
+    """Return mean and covariance over who updates, each agent with probability 1/2, by the exact recursion."""
+    n, A = model.n, model.network.adjacency.toarray()
+    mean, second = model.start_state.copy(), np.outer(model.start_state, model.start_state)
+    for rho in model.pressure(np.arange(1, steps + 1)):
+        total = model.s + rho * A.sum(axis=1)
+        C, g = rho * A / total[:, None], model.s * model.x0 / total
+        new = C @ mean + g
+        both = C @ second @ C.T + np.outer(C @ mean, g) + np.outer(g, C @ mean) + np.outer(g, g)
+        across = C @ second + np.outer(g, mean)
+        moved = 0.25 * (both + across + across.T + second)
+        # An agent who updates, or not, does so in both factors.
+        moved[np.diag_indices(n)] = 0.5 * (np.diag(both) + np.diag(second))
+        mean, second = 0.5 * (mean + new), moved
+    return mean, second - np.outer(mean, mean)
+
+
+def rounds_of(model: Model) -> tuple[list[Array], bool]:
+    """Return the adjacency matrices of a network step by step, and whether they repeat; the last one stays if not."""
+    temporal = model.temporal_network
+    if temporal is None:
+        return [model.network.adjacency.toarray()], True
+    return [model.adjacency_at(t).toarray() for t in range(1, temporal.span + 1)], temporal.period is not None
+
+
+def paths(model: Model, steps: int, shock: float = 0.0) -> tuple[Array, Array]:
+    """Return public and hidden opinions without noise, shapes (steps + 1, agents).
+
+    ``shock`` is the noise of agent 0 at t = 1.
+    """
+    rounds, repeats = rounds_of(model)
+    y, x, keeps = model.start_state.copy(), model.x0.copy(), model.isolated == "keep"
+    rates = np.zeros((steps, 1))
+    if model.adaptation is not None:
+        rates = np.stack([model.adaptation.at(t, model.n) for t in range(1, steps + 1)])
+    public, hidden = [y], [x]
+    for t, rho in enumerate(model.pressure(np.arange(1, steps + 1)), start=1):
+        A = rounds[(t - 1) % len(rounds)] if repeats else rounds[min(t, len(rounds)) - 1]
+        d, heard = np.abs(A).sum(axis=1), x.copy()
+        heard[0] += shock * (t == 1)
+        shown = (model.s * heard + rho * (A @ y)) / (model.s + rho * d)
+        y = np.where(d > 0, shown, y) if keeps else shown
+        x = x + rates[t - 1] * (y - x)
+        public.append(y)
+        hidden.append(x)
+    return np.stack(public), np.stack(hidden)
+
+
+def late(model: Model, steps: int = 4_000) -> Array:
+    return np.asarray(paths(model, steps)[0][-1])
+
+
+def unlike(model: Model, agent: int, steps: int = 2_000) -> Array:
+    """Return by how much public opinions end elsewhere if one agent has another opinion."""
+    other = Model(
+        model.temporal_network or model.network,
+        model.x0 + np.eye(model.n)[agent],
+        model.s,
+        model.pressure,
+        adaptation=model.adaptation,
+        isolated=model.isolated,
+    )
+    return np.asarray(paths(other, steps)[0][-1] - paths(model, steps)[0][-1])
+
+
+def groups_of(A: Array) -> list[NDArray[np.intp]]:
+    """Return the components of a matrix, by the powers of which agents reach which."""
+    reached = np.linalg.matrix_power(np.eye(len(A)) + A, len(A)) > 0
+    return [np.flatnonzero(row) for row in np.unique(reached, axis=0)]
+
+
+def recurrences(model: Model, share: float, windows: tuple[int, ...]) -> list[float]:
+    """Return how often the common value is off by more than ε, expected in (T, 2T]: exact deviations of Gaussian noise.
+
+    ε² is a share of κσ̄². The value forgets itself within ρ/κ steps, which are counted as one occasion.
+    """
+    sigma = float(np.linalg.norm(model.s / model.s.sum() * model.noise.deviations(model.n)))
+    epsilon = math.sqrt(share * model.kappa) * sigma
+    chances = []
+    for T in windows:
+        times = np.geomspace(T, 2 * T, 5).astype(int)
+        d = model.network.degrees
+        std = moments(model, 2 * T, of=d / d.sum(), times=times).std[:, 0]
+        rho = model.pressure(times.astype(float))
+        rare = np.array([math.erfc(epsilon / (math.sqrt(2) * each)) for each in std])
+        chances.append(float(np.trapezoid(model.kappa / rho * rare, times)))
+    return chances
+
+
+def flow(model: Model, y: Array, begin: float, end: float, step: float = 2e-3) -> Array:
+    """Return the solution of dy/dt = g x₀ + C y − y, by the midpoint rule."""
+    A, d = model.network.adjacency.toarray(), model.network.degrees
+
+    def slope(t: float, y: Array) -> Array:
+        rho = float(model.pressure.pressure(np.array([max(t, 1e-9)]))[0])
+        return np.asarray((model.s * model.x0 + rho * (A @ y)) / (model.s + rho * d) - y)
+
+    for t in np.arange(begin, end - step / 2, step):
+        y = y + step * slope(t + step / 2, y + step / 2 * slope(t, y))
+    return y
+
+
+def expected_means(model: Model, rho: float) -> Array:
+    """Return the stationary mean over all sets of edges of a cycle, each of which fails with probability 0.4."""
+    n, present, ring = model.n, 0.6, model.network.adjacency.toarray()
+    i, j = np.nonzero(np.triu(ring))
+    C, g = np.zeros((n, n)), np.zeros(n)
+    for edges in np.ndindex(*[2] * i.size):
+        A, there = np.zeros((n, n)), np.array(edges, dtype=bool)
+        A[i[there], j[there]] = A[j[there], i[there]] = 1.0
+        chance, total = present ** there.sum() * (1 - present) ** (~there).sum(), model.s + rho * A.sum(axis=1)
+        C += chance * rho * A / total[:, None]
+        g += chance * model.s * model.x0 / total
+    return np.asarray(np.linalg.solve(np.eye(n) - C, g), dtype=np.float64)
+
+
+def classes_of(model: Model) -> list[NDArray[np.intp]]:
+    """Return who hears nobody else over two steps at high pressure, class by class."""
+    first, second = (A / A.sum(axis=1)[:, None] for A in rounds_of(model)[0])
+    reached = np.linalg.matrix_power(np.eye(model.n) + second @ first, model.n) > 1e-12
+    closed = {tuple(row) for k, row in enumerate(reached) if all(reached[other][k] for other in np.flatnonzero(row))}
+    return [np.flatnonzero(row) for row in closed]
