@@ -37,7 +37,7 @@ def test_camps_are_named_only_where_there_are_camps() -> None:
 
 def test_frozen_noise_in_two_pairs_is_printed_with_its_deviation() -> None:
     verdict = diagnose(Model(PAIRS, [0, 1, 0, 1], noise=FROZEN))
-    assert verdict.reason.count("converges to 0.5 ± 0.21") == 2
+    assert verdict.reason.count("converges to a value that depends on the noise: 0.5 ± 0.21") == 2
 
 
 def test_phases_have_the_signs_of_camps() -> None:
