@@ -6,7 +6,7 @@ the hidden opinions of its agents. What is needed less often lives one namespace
 ``noise``, ``sde``, ``theory``, ``recovery``, ``privacy``, ``scenario``, ``measures``, ``sweep``, ``plotting`` and
 ``errors``.
 
-The names are listed in ``__init__.pyi`` and loaded when they are first used, so that importing the package is fast.
+The names are listed in ``__init__.pyi`` and loaded when they are first used, which keeps importing the package fast.
 """
 
 import lazy_loader

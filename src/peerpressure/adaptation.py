@@ -62,7 +62,7 @@ class Adaptation:
 
     @property
     def is_zero(self) -> bool:
-        """Whether η_t is 0 for every agent at all times, so that hidden opinions are constant."""
+        """Whether η_t is 0 for every agent at all times, which means constant hidden opinions."""
         return self.rate == Constant(0.0) or not np.any(self.adaptation_weight)
 
     def pace(self, times: ArrayLike) -> Array:
@@ -134,7 +134,7 @@ class Adaptation:
         AdaptationError
             If the rate at t is not a number from 0 to 1.
         """
-        # Both factors lie in [0, 1], so that η does as well.
+        # Both factors lie in [0, 1], and so does η.
         pace, weight = float(self.pace(t)), self.adaptation_weight
         return np.full(agents, weight * pace) if isinstance(weight, float) else self.adaptation_weights(agents) * pace
 

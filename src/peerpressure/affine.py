@@ -1,7 +1,7 @@
 """The equations of a step, written once: y_t = gain ∘ (x + ε_t) + coupling_scale ∘ (A y_{t−1}), and x adapts to y.
 
-Peer pressure enters in homogeneous coordinates, ρ_t = weight/relief with both in [0, 1], so that no pressure, however
-large, turns into ∞/∞. The same source serves NumPy arrays here and, compiled, single numbers in the engine.
+Peer pressure enters in homogeneous coordinates, ρ_t = weight/relief with both in [0, 1]: no pressure, however large,
+turns into ∞/∞. The same source serves NumPy arrays here and, compiled, single numbers in the engine.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ PRECISION = 1e-14
 
 def split_by_label(label: NDArray[np.integer[Any]], count: int) -> list[Positions]:
     """Return the positions that bear each label from 0 to count − 1."""
-    # Stable, so that the states of a part stay in increasing order.
+    # A stable sort keeps the states of a part in increasing order.
     order = np.argsort(label, kind="stable")
     return np.split(order, np.searchsorted(label[order], np.arange(1, count)))
 

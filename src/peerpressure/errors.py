@@ -18,8 +18,8 @@ class PeerPressureError(Exception):
     """Base class of all errors that this package raises on purpose."""
 
 
-# Also a ValueError, and others below a MemoryError or OSError, so that code that does not know this package catches
-# them as usual.
+# Also a ValueError, and others below a MemoryError or OSError: code that does not know this package catches them as
+# usual.
 class InvalidInputError(PeerPressureError, ValueError):
     """A value that enters the package breaks a rule."""
 

@@ -27,8 +27,8 @@ Array = NDArray[np.float64]
 
 # This also bounds the depth of every recursion below, since every node recurses once.
 MAX_NODES = 60
-# No node prints longer than 25 characters (a 23-character number and its comma), so that the canonical text of an
-# accepted formula is accepted, too.
+# No node prints longer than 25 characters (a 23-character number and its comma), so the canonical text of an accepted
+# formula is accepted, too.
 MAX_LENGTH = 25 * MAX_NODES
 # Far below the limits of Python's own parser, which depend on its version.
 MAX_NESTING = 50
@@ -369,7 +369,7 @@ class _Reader:
 
     def copy(self, source: ast.expr) -> tuple[Node, float | None]:
         """Return the copy of a node of Python's tree, and its value if it does not depend on t."""
-        # Counted during the copy, so that a deep tree is rejected before the recursion gets deep.
+        # Counting during the copy rejects a deep tree before the recursion gets deep.
         self.nodes += 1
         column = self.column(source.col_offset)
         if self.nodes > MAX_NODES:
@@ -397,7 +397,7 @@ class _Reader:
                 self.fail(f"the operator {symbol}", column, remedy)
             case _:
                 self.fail(_FOUND.get(type(source), f"a Python {type(source).__name__}"), column)
-        # Constant parts are evaluated here, so that 1/0 is an error of the formula and not of a later step.
+        # Constant parts are evaluated here to report 1/0 as an error of the formula and not of a later step.
         return node, self.constant(node, column) if all(value is not None for _, value in copies) else None
 
     def number(self, value: object, column: int) -> tuple[Node, float]:

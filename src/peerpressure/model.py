@@ -222,7 +222,7 @@ class Model:
         names = network.agents, network.topics, network.labels
         return per_agent(name, value, *names, one_for_all=one_for_all, infinite=infinite)
 
-    # What a model shares with an SDE, so that readers of either need not ask which one it is (statespace.System).
+    # What a model shares with an SDE. Code that reads either need not ask which one it is (statespace.System).
 
     is_continuous: ClassVar[bool] = False
     step: ClassVar[float] = 1
@@ -295,7 +295,7 @@ class Model:
     def opinion_weights(self) -> Array:
         """Weights ℓs of the opinions in the consensus value, up to their scale; s where the network is symmetric."""
         weights = self.network.left_null_vector * self.s if self.network.directed else self.s
-        # Scaled to at most 1, so that Σ s x₀ does not overflow where v itself is finite.
+        # Scaled to at most 1 to keep Σ s x₀ from overflowing when v itself is finite.
         return np.asarray(weights / weights.max())
 
     @cached_property
@@ -312,7 +312,7 @@ class Model:
         elif self._slowness is not None:
             weights = weights * self._slowness
         if self.network.signed:
-            # With the sign of the camp, so that the mode is that of opposite opinions; without balance nobody counts.
+            # The sign of the camp makes this the mode of opposite opinions; without balance nobody counts.
             weights = self.network.camps * weights
         return np.asarray(weights / (np.abs(weights).sum() or 1.0))
 
@@ -412,7 +412,7 @@ class Model:
             yield self._update(t, relief, weight, rate)
 
     def _update(self, t: int, relief: Array, weight: Array, adaptation_rate: Array | None) -> Update:
-        check_cancelled()  # every computation reads a model step by step, so that here each can be cancelled
+        check_cancelled()  # every computation reads a model step by step and can be cancelled here
         if self.has_silent_steps:
             # An agent may listen to nobody at this step, for which relief 0 would give 0/0.
             relief = np.maximum(relief, least_relief(np.float64))
@@ -523,7 +523,7 @@ class Model:
             Energy H_i of each agent, in squared units of opinion.
         """
         before, y, xi = (np.asarray(values, dtype=np.float64) for values in (public_before, public, preferred))
-        # Each term is positive, so that near consensus the energy keeps its relative precision; the square multiplied
+        # Each term is positive, which keeps the relative precision of the energy near consensus; the square multiplied
         # out would be a small difference of large terms there.
         edges = self.adjacency_at(t).tocoo()
         difference = np.sign(edges.data) * before[edges.col] - y[edges.row]
@@ -645,7 +645,7 @@ def _checked_temporal_network(temporal_network: object, network: Network) -> Tem
         rule = f"a temporal network must be a TemporalNetwork of the {network.n} agents"
         remedy = "pass the temporal network itself as the network"
         raise ModelError(message(rule, got=repr(temporal_network)[:120], remedy=remedy))
-    # One that never changes is its aggregate, so that no reader of the model has to look for this case.
+    # One that never changes is its aggregate. Dropping it here saves every reader of the model from checking for it.
     return None if temporal_network.is_constant else temporal_network
 
 

@@ -167,7 +167,7 @@ def with_defaults(member: Callable[..., Any], parameters: Iterable[Parameter]) -
     1.0
     """
     arguments = inspect.signature(member).parameters
-    # From the signature, so that a default is written in one place.
+    # Taken from the signature, the only place where a default is written.
     defaults = {name: one.default for name, one in arguments.items() if one.default is not one.empty}
     return tuple(replace(one, default=defaults.get(one.name, REQUIRED)) for one in parameters)
 

@@ -1,7 +1,7 @@
 """Progress and cancellation of long computations.
 
 The verbs of the library take a callback ``should_stop``. ``cancellable`` makes it the callback of everything that the
-verb calls, and ``check_cancelled`` calls it, so that the functions in between need no argument for it. A model calls
+verb calls, and ``check_cancelled`` calls it. The functions in between need no argument for it. A model calls
 ``check_cancelled`` at every step that is read from it, and an engine between two blocks of steps.
 """
 
@@ -39,7 +39,7 @@ def cancellable(should_stop: ShouldStop | None) -> Iterator[None]:
         raise InvalidInputError(message("should_stop must be a function", got=repr(given), remedy=remedy))
     token = _CALLBACKS.set(_CALLBACKS.get() if should_stop is None else (*_CALLBACKS.get(), should_stop))
     try:
-        # Asked at once, so that a job that was cancelled in the queue does no work at all.
+        # Asked at once: a job that was cancelled in the queue does no work at all.
         check_cancelled()
         yield
     finally:
@@ -133,7 +133,7 @@ def announce(text: str) -> None:
 def announce_compilation() -> None:
     """Announce what numba compiles from now on, which takes much longer than the first steps.
 
-    Modules that compile call this, so that a display need not load numba. Loading from disk is quick, and no event.
+    Modules that compile call this; a display need not load numba. Loading from disk is quick and is not reported.
     """
     from numba.core import event
 

@@ -73,7 +73,7 @@ class Record:
                 )
             )
         if self.agents is not None:
-            # A tuple, so that a record can be hashed and a generator is consumed once.
+            # A tuple makes the record hashable and consumes a generator only once.
             object.__setattr__(self, "agents", tuple(self.agents))
             self._check_distinct(self.agents)
 
@@ -100,7 +100,7 @@ def _steps_between(first: int, last: int, keep: Record) -> range:
     if not (keep.states or keep.summaries):
         # Nothing is kept between the start and the final state.
         return range(0)
-    # Multiples of ``every`` counted from step 0, so that a resumed run records the same steps as an uninterrupted one.
+    # Multiples of ``every`` counted from step 0: a resumed run records the same steps as an uninterrupted one.
     return range(first - first % keep.every + keep.every, last, keep.every)
 
 

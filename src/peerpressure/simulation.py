@@ -69,8 +69,8 @@ def simulate(
     record : Record or {"all", "summaries", "final"}, default "all"
         What is kept.
     start : State or Trajectory, optional
-        A run to resume, or its ``final`` state. It brings its seed, its replicate numbers and its length of a step, so
-        that the result is that of one longer run; other ones are an error. A new ``State`` without them branches off
+        A run to resume, or its ``final`` state. It brings its seed, its replicate numbers and its length of a step, and
+        the result is that of one longer run; other values raise an error. A new ``State`` without them branches off
         with fresh noise.
     start_step : int, default 0
         The step to which the model's own start belongs, where ``start`` is left out.
@@ -127,7 +127,7 @@ def simulate(
     plan = _plan(model, steps, chosen, number, *asked, method=method, device=device)
     if equation is None:
         return _execute(plan, begin, _engine(device), progress, should_stop)
-    # An Euler step is the discrete step with a pace, so that the same kernels serve both.
+    # An Euler step is the discrete step with a pace, so the same kernels serve both.
     # The kernels multiply noise by √h, which for correlated noise is h.
     pace, root = equation.step, np.sqrt(equation.step) if equation.noise.has_memory else 1.0
     plan = replace(plan, pace=pace, deviation=root * equation.deviations)
@@ -193,7 +193,7 @@ def _starting_state(model: Model, length: float, start: State | Trajectory | Non
     if step not in (0, state.step):
         rule = f"start_step must agree with the start, which is at step {state.step}"
         raise InvalidInputError(message(rule, got=step, remedy="leave start_step out"))
-    # Steps are counted from time 0, so that with another length the run would jump to another time.
+    # Steps are counted from time 0; with another length the run would jump to another time.
     if state.step and state.step_length is not None and state.step_length != length:
         own, other = contrast(state.step_length, length, digits=6)
         rule = f"a run is resumed with steps of its own length, {own}"
@@ -389,7 +389,7 @@ def _execute(
     memory = None if begin.memory is None else np.broadcast_to(begin.memory, rows)
     with cancellable(should_stop), reporter(progress, plan.steps) as report:
         result = run(plan, begin.public, memory, report, begin.hidden)
-    # A value that is not finite passes to the neighbours at each step, so that the final state reveals it.
+    # A value that is not finite spreads to the neighbours at each step, so the final state reveals it.
     if not _all_finite(result.final):
         bad = int(np.flatnonzero(~np.isfinite(result.final).all(axis=0))[0])
         raise PeerPressureError(

@@ -169,7 +169,7 @@ class TextTable:
     def find(self, name: str) -> int:
         """Return the column of this name; case is ignored if that is unambiguous."""
         names, name = self.heading or (), composed(name)
-        # Exact matches first, so that columns that differ in case only can be addressed.
+        # Exact matches come first because columns may differ only in case.
         same = [k for k, other in enumerate(names) if other == name]
         close = same or [k for k, other in enumerate(names) if other.casefold() == name.strip().casefold()]
         if len(close) != 1:
@@ -249,7 +249,7 @@ def parse_table(text: str, what: str = "a row") -> TextTable:
     >>> table.column(0), table.numbers(1, "opinion")
     (['Anna'], array([0.5]))
     """
-    # One kind of line end, so that line numbers in messages agree with editors.
+    # One kind of line end, to make line numbers in messages agree with editors.
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     separator = _separator(text)
     rows, forms = _composed(_without_empty_columns(list(_records(text, separator, what))))

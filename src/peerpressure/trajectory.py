@@ -243,8 +243,7 @@ class Trajectory:
             return np.array([np.abs(path - v[self.agents]).max(axis=1) for path in self.states])
         if self.minimum is None or self.maximum is None:
             return None
-        # The farthest agent is the lowest or the highest one, so that the extremes suffice and no state need be
-        # recorded.
+        # The farthest agent is the lowest or the highest one: the extremes suffice, and no state need be recorded.
         return np.maximum(self.maximum - v, v - self.minimum)
 
     @property

@@ -123,7 +123,7 @@ def hidden_spread(experiment: Experiment) -> Values:
 def isolated(experiment: Experiment) -> Values:
     """Share of isolated agents, on average over the steps and in the worst step."""
     network, steps = experiment.model.temporal_network, np.arange(1, experiment.steps + 1)
-    # A static network is connected, so that no agent is isolated.
+    # A static network is connected: no agent is isolated.
     share = np.zeros(1) if network is None else network_counts(network, steps).isolated / network.n
     yield "mean", None, float(share.mean())
     yield "worst", None, float(share.max())
@@ -306,7 +306,7 @@ def _record(scenario: Scenario, *, states: bool) -> Record:
 def measure_scenario(parameters: Mapping[str, Any], seed: int) -> list[dict[str, Any]]:
     """Return the measures of one point of a sweep.
 
-    Whatever the scenario gives no seed of its own is drawn from ``seed``, so that replications differ in all of it.
+    Everything without a seed of its own in the scenario is drawn from ``seed`` and differs between replications.
 
     Parameters
     ----------
@@ -339,5 +339,5 @@ def measure_scenario(parameters: Mapping[str, Any], seed: int) -> list[dict[str,
     point = with_fields(parameters["scenario"], {"run.seed": seed >> 1} | fields)
     scenario, names = scenario_from(point, folder=parameters.get("folder", ".")), parameters["measures"]
     keep = _record(scenario, states=any(MEASURES[name].needs_states for name in names))
-    # Workers of a sweep share the machine already, so that each computes in one thread.
+    # Workers of a sweep already share the machine, so each computes in one thread.
     return measure(Experiment(scenario, keep, parameters["threshold"], threads=1), names)

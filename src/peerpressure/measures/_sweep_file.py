@@ -195,7 +195,7 @@ def load_sweep(path: str | Path) -> Sweep:
         raise ScenarioError([Problem("", f"this is a scenario; use peerpressure run {path}")], str(path))
     asked = read_as(SweepFile, text, folder=file.parent, source=str(path))
     # Only what the file sets: defaults written out would conflict with an axis that replaces a section's kind.
-    # Paths start from the folder of the sweep, so that results do not depend on where it lies and is run.
+    # Paths start from the folder of the sweep: results do not depend on where it lies or is run.
     context = {"folder": file.parent}
     scenario = load_scenario(asked.scenario).model_dump(exclude_none=True, exclude_unset=True, context=context)
     fixed = {"scenario": scenario, "measures": asked.measure.names, "threshold": asked.measure.threshold}

@@ -245,7 +245,7 @@ def _sorted_if_integers(labels: Iterable[Label]) -> list[Any]:
 def adjacency_from_arrays(arrays: Mapping[str, Any]) -> tuple[csr_array, list[Label] | None]:
     """Return the adjacency and the labels from the arrays that ``Network.arrays`` returns."""
     try:
-        # Copies, so that the network does not share memory with arrays that the caller may change.
+        # Copies, because the caller may change the arrays later.
         weights, indices, indptr = (np.array(arrays[part]) for part in ("weights", "indices", "indptr"))
         matrix = csr_array((weights, indices, indptr), shape=(len(indptr) - 1,) * 2)
         # Compiled kernels do not check bounds, so damaged indices must not reach them.

@@ -18,7 +18,7 @@ from peerpressure.tables import ROLES as NAMES, Row, TextTable, cell_text, is_nu
 
 ENDS = ("source", "target")
 ROLES = (*ENDS, "weight")
-# Integers as Python writes them: "007" stays text, so that reading changes no label.
+# Integers as Python writes them: "007" stays text, because reading must not change a label.
 INTEGER = re.compile(r"-?[1-9][0-9]{0,17}|0")
 # As pandas writes whole numbers in a column that had a gap: 1.0 means 1.
 FLOATING = re.compile(r"(-?[1-9][0-9]{0,14}|0)\.0*")
@@ -317,7 +317,7 @@ def _weights(table: TextTable, column: int | None) -> NDArray[np.float64]:
 
 
 def _check_weights(table: TextTable, weights: NDArray[np.float64], *, signed: bool) -> None:
-    # Written as a negation, so that nan, for which every comparison is False, is bad as well.
+    # Written as a negation to catch nan as well, for which every comparison is False.
     bad = ~(np.isfinite(weights) & (signed | (weights >= 0)))
     if bad.any():
         k = int(np.argmax(bad))
@@ -525,7 +525,7 @@ def _likely_places(table: TextTable) -> tuple[Places, bool]:
     apart = [order for order in legal if _separates_times(table, order)]
     likely = apart or legal
     if own in likely:
-        # Our own order is documented, so that it needs less evidence than another one.
+        # Our own order is documented, so it needs less evidence than another one.
         passed = [order for order in likely if _is_sorted(table, order)] if len(likely) > 1 else likely
         if passed == [own]:
             return own, False

@@ -40,7 +40,7 @@ Positions = NDArray[np.integer[Any]]
 
 COLUMNS = ("event_times", "sources", "targets", "weights")  # names of the arrays in storage
 FOREVER = np.iinfo(np.int64).max
-KEPT = 32 * 2**20  # bytes of recent matrices that are cached, so that short periods and small networks are free
+KEPT = 32 * 2**20  # bytes of recent matrices that are cached, which makes short periods and small networks free
 OVERHEAD = 2_000  # bytes of a matrix object apart from its entries
 
 
@@ -271,14 +271,14 @@ class EdgeIntervals:
 
     @classmethod
     def of(cls, events: Events, n: int) -> EdgeIntervals:
-        """Return the intervals of canonical events; the last event of a pair applies for ever."""
-        # A stable sort by pair keeps the events of each pair in the order of time. Positions have 32 bits, so that the
+        """Return the intervals of canonical events; the last event of a pair applies forever."""
+        # A stable sort by pair keeps the events of each pair in the order of time. Positions have 32 bits, so the
         # codes fit into 64.
         order = np.argsort(events.sources.astype(np.int64) * n + events.targets, kind="stable")
         by_pair = events.taken(order)
         first = np.ones(order.size, dtype=bool)
         first[1:] = (by_pair.sources[1:] != by_pair.sources[:-1]) | (by_pair.targets[1:] != by_pair.targets[:-1])
-        # Defaults for the first event of a pair (weight 0 before it) and for the last one (it applies for ever).
+        # Defaults for the first event of a pair (weight 0 before it) and for the last one (it applies forever).
         pair, before, last = np.empty(order.size, np.int32), np.zeros(order.size), np.full(order.size, FOREVER)
         pair[order] = np.cumsum(first) - 1
         later = np.flatnonzero(~first)
@@ -648,7 +648,7 @@ def one_step_events(contacts: Events, weighted: bool) -> Events:
     # The contacts are sorted by pair and step, so repeats are neighbours in the arrays.
     same_pair = (np.diff(contacts.sources) == 0) & (np.diff(contacts.targets) == 0)
     first = np.flatnonzero(np.concatenate([np.ones(1, bool), ~same_pair | (next_step != 0)]))
-    # Groups of equal pair and step are contiguous, so that reduceat adds up each of them.
+    # Groups of equal pair and step are contiguous, so reduceat adds up each of them.
     weights = np.add.reduceat(contacts.weights, first) if weighted else np.ones(first.size)
     started = contacts.taken(first)._replace(weights=weights)
     # An edge ends after its step unless the same pair has a contact in the next step.

@@ -572,7 +572,7 @@ def rival_camps(n: int, degree: int, p: float = 0.0, *, seed: int) -> Network:
     """
     _check("rival_camps", n=n, degree=degree, p=p)
     sources, targets, _ = random_regular(n, degree, seed=seed).edges()
-    # A stream of its own, so that p does not change the edges.
+    # A separate stream: p must not change the edges.
     reversed_ = np.random.default_rng([seed, 1]).random(sources.size) < p
     rivals = (sources < n // 2) != (targets < n // 2)
     return Network.from_edges((sources, targets), np.where(rivals != reversed_, -1.0, 1.0), n=n, signed=True)
@@ -657,7 +657,7 @@ GENERATORS: Mapping[str, Generator[Network]] = MappingProxyType(
             # ``connected`` does not change the expected number of edges.
             lambda n, p, **_: p * n * (n - 1) / 2,
             (
-                # The number of edges grows with n², so that fewer agents are offered than for sparse generators.
+                # The number of edges grows with n², hence fewer agents than for sparse generators.
                 number_of_agents(up_to(5_000, 3)),
                 Parameter(
                     "p",

@@ -119,7 +119,7 @@ def joint_connectivity(temporal: TemporalNetwork, window: int, until: int | None
     """
     window = check_integer("window", window, least=1, remedy="a window of 1 asks for every step by itself")
     if until is None:
-        # Rounded up, so that the last window covers the rest.
+        # Rounded up: the last window covers the rest.
         windows = -(-temporal.span // window)
     else:
         remedy = "ask for at least one window"
@@ -238,7 +238,7 @@ def _intervals(temporal: TemporalNetwork, horizon: int) -> list[NDArray[np.int64
     """Return ends, first steps and last steps of all edge intervals up to the horizon, by decreasing last step."""
     present = np.flatnonzero(temporal.weights)
     times, i, j, _ = temporal.events.taken(present)
-    # A last event applies for ever; in a periodic network it applies until the next period sets all edges anew.
+    # A last event applies forever; in a periodic network it applies until the next period sets all edges anew.
     last = np.minimum(temporal.intervals.last[present], temporal.period or horizon)
     # The sequence is written out as often as the horizon asks, so its length is checked first.
     repeats = 1 if temporal.period is None else -(-horizon // temporal.period)

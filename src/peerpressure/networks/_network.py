@@ -855,7 +855,7 @@ class Network:
         networkx.Graph or networkx.DiGraph
             A directed network gives a ``DiGraph`` with edges from an agent to those it listens to.
         """
-        # Imported here, so that networks load fast.
+        # Imported here to keep the import of networks fast.
         import networkx as nx
 
         graph = nx.DiGraph() if self.directed else nx.Graph()

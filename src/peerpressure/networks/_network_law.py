@@ -126,7 +126,7 @@ class NetworkLaw:
     def of_moving_edges(cls, generator: str, n: int, edges: int, rate: float) -> Self | None:
         """Return the law of edges of which one end moves with a probability, or None where edges never move.
 
-        A move and its reverse have the same probability, so that in the long run all graphs with as many edges are
+        A move and its reverse have the same probability. In the long run all graphs with as many edges are therefore
         equally probable.
 
         Parameters

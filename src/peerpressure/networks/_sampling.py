@@ -35,7 +35,7 @@ def random_pairs(n: int, p: float, rng: np.random.Generator) -> Ends:
         # The number of chosen pairs is binomial with a variance of at most its mean: six standard deviations more than
         # the mean nearly always suffice in one block, and 16 covers small means.
         size = BLOCK if blocks else int(mean + 6 * np.sqrt(mean)) + 16
-        # Gaps beyond the last pair are cut there, so that their sum stays within 64 bits.
+        # Gaps beyond the last pair are cut there to keep their sum within 64 bits.
         gaps = np.minimum(rng.geometric(p, size), total + 1)
         blocks.append(reached + np.cumsum(gaps))
         reached = int(blocks[-1][-1])
@@ -165,7 +165,7 @@ def switches(
         # A process whose next event has probability 0 stays as it is; rng.geometric does not accept 0.
         going = p > 0
         who, now, p = who[going], now[going], p[going]
-        # Waiting times are cut so that sums stay within 64 bits; beyond the last step also from step 0.
+        # Waiting times are cut to keep sums within 64 bits, at a value that leads past the last step even from step 0.
         now = now + np.minimum(rng.geometric(p), steps + 1)
         inside = now <= steps
         who, now = who[inside], now[inside]

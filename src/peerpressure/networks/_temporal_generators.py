@@ -216,11 +216,11 @@ def activity_driven(
         raise network_error(f"contacts must be below n = {n}", got=contacts, remedy="they are distinct agents")
     # Activations of an agent are a renewal process with the same probability at every step.
     active = activities(exponent, floor, n, rng)
-    # Processes start at step 0, so that agents can be active at step 1 already.
+    # Processes start at step 0: agents can be active as early as step 1.
     who, times, _ = switches(np.zeros(n, np.int64), active, active, steps, rng)
     chosen = distinct_others(who, n, contacts, rng)
     ends = np.repeat(who, contacts), chosen.ravel()
-    # Ordered ends, so that two agents who choose each other have one edge.
+    # Ordering the ends gives two agents who choose each other a single edge.
     pairs = np.minimum(*ends), np.maximum(*ends)
     links = Events(np.repeat(times, contacts), *pairs, np.ones(chosen.size))
     # An agent is isolated if it is not active, and no active agent chooses it.
@@ -276,7 +276,7 @@ def rewiring(network: Network, rate: float, steps: int, *, seed: int) -> Tempora
     edges = _check_network(network).edge_count
     DYNAMICS["rewiring"].check(steps=steps, edges=edges, rate=rate)
     rates = np.full(edges, float(rate))
-    # Processes start at step 1, so that the first edges move at step 2.
+    # Processes start at step 1: the first edges move at step 2.
     who, times, _ = switches(np.ones(edges, np.int64), rates, rates, steps, rng)
     # Moves in one step depend on each other's results; ordering them by edge makes the network reproducible.
     order = np.lexsort((who, times))

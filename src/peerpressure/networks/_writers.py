@@ -235,7 +235,7 @@ def _array(network: Network) -> bytes:
 
 
 def _sparse_archive(network: Network) -> bytes:
-    # The layout of scipy.sparse.save_npz, so that SciPy reads it too, with the labels added.
+    # The layout of scipy.sparse.save_npz, which SciPy reads too, with the labels added.
     A = network.adjacency
     content = BytesIO()
     np.savez_compressed(
@@ -256,7 +256,7 @@ def _sparse_archive(network: Network) -> bytes:
 
 def _event_archive(temporal: TemporalNetwork) -> bytes:
     content = BytesIO()
-    # Labels are stored as JSON texts, so that no array needs pickle.
+    # Labels are stored as JSON texts because arrays of objects would need pickle.
     np.savez_compressed(content, allow_pickle=False, **temporal.arrays())
     return content.getvalue()
 

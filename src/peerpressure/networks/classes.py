@@ -1,7 +1,7 @@
 """Components, two-colouring, structural balance and the limit of slow pressure: the structure of a network.
 
-Row i of the adjacency A holds whom agent i listens to, so that D⁻¹|A| is a Markov chain (``chain``). A connected
-symmetric network is one closed class.
+Row i of the adjacency A holds whom agent i listens to, and D⁻¹|A| is a Markov chain (``chain``). A connected symmetric
+network is one closed class.
 
 References
 ----------

@@ -274,7 +274,7 @@ def _pajek(data: bytes) -> Any:
         if words[0].startswith("*"):
             section = words[0].lower().removeprefix("*")
             if section == "vertices":
-                # Every vertex of a connected graph is mentioned somewhere, so that more of them are a mistake.
+                # Every vertex of a connected graph is mentioned somewhere; a larger count is a mistake.
                 most = sum(len(words) for _, words in lines)
                 graph.add_nodes_from(range(1, 1 + _vertex(words[1] if len(words) > 1 else "", most, number)))
             elif section not in PAJEK and section != "network":

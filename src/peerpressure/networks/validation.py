@@ -21,7 +21,7 @@ from peerpressure.resources import require_memory
 Label = Hashable
 
 BYTES_PER_EDGE = 150  # at the peak of building an adjacency: both directions, sorted and mirrored
-UNCHECKED_EDGES = 1_000_000  # edges that fit into any memory, so that the free memory is not queried
+UNCHECKED_EDGES = 1_000_000  # edges that fit into any memory; up to here the free memory is not queried
 # One stray position, such as 10**12, must not reserve memory for all the agents below it.
 MOST_ISOLATED = 10_000_000
 ROUNDING = 64  # units in the last place by which the two weights of an edge may differ
@@ -110,7 +110,7 @@ def validate_labels(labels: Iterable[Label] | None, n: int) -> Sequence[Label]:
     if repeated:
         got = f"repeated {first_few(map(repr, repeated), len(repeated))}"
         raise network_error("labels must differ", got=got, remedy="give every agent a label of its own")
-    # Explicit default labels are the same as none, so that such networks are stored alike.
+    # Explicit default labels are stored as none.
     if all(type(label) is int and label == i for i, label in enumerate(names)):
         return range(n)
     return names
@@ -360,7 +360,7 @@ def _symmetric(adjacency: csr_array, labels: Sequence[Label], tolerance: float, 
             return adjacency
         # Relative to each weight: a weak edge may matter as much as a strong one.
         if np.all(np.abs(adjacency.data - mirror.data) <= tolerance * np.abs(adjacency.data)):
-            # Addition commutes, so that both directions get the same bits; halves first, or the sum may overflow.
+            # Addition commutes, so both directions get the same bits; halves first, or the sum may overflow.
             adjacency.data = adjacency.data / 2 + mirror.data / 2
             return adjacency
     if directed:

@@ -78,7 +78,7 @@ def noise_from_dict(values: Mapping[str, Any]) -> Noise:
         return NoNoise()
     kind = dict(rest.pop("temporal"))
     word = kind.pop("kind")
-    # The other kinds have no parameters, so that their word is enough.
+    # The other kinds have no parameters; their word is enough.
     rest["temporal"] = AR1(**kind) if word == "ar1" else word
     rest["time_scale"] = schedule_from_dict(rest["time_scale"])
     if name == "custom":

@@ -54,7 +54,7 @@ class White:
             Correlations between −1 and 1.
         """
         t = np.asarray(times)
-        # By times and not positions, so that a time that occurs twice correlates with itself.
+        # Compares times and not positions: a time that occurs twice correlates with itself.
         return np.asarray(t[:, None] == t[None, :], dtype=np.float64)
 
     def to_dict(self) -> dict[str, Any]:
@@ -296,7 +296,7 @@ class Noise(ABC):
         time_scale: Schedule | float | str = Constant(1.0),  # noqa: B008 — frozen, so sharing it is safe
         temporal: Temporal | str = "white",
     ) -> None:
-        # The dataclass is frozen, so that fields are set past its guard.
+        # The dataclass is frozen; this sets a field past its guard.
         object.__setattr__(self, "std", _as_deviation(std))
         object.__setattr__(self, "time_scale", as_schedule(time_scale))
         object.__setattr__(self, "temporal", as_temporal(temporal))
@@ -313,7 +313,7 @@ class Noise(ABC):
 
     @property
     def has_memory(self) -> bool:
-        """Whether u_t depends on earlier steps, so that a run must store it."""
+        """Whether u_t depends on earlier steps, in which case a run must store it."""
         return self.temporal.has_memory
 
     @property
@@ -397,7 +397,7 @@ class Noise(ABC):
             Covariance over time of noise of standard deviation 1.
         """
         scale = self.scale(times)
-        # Agents are independent and share the time course, so that one matrix over times serves all of them.
+        # Agents are independent and share the time course, so one matrix over times serves all of them.
         return self.temporal.correlation(times) * scale[:, None] * scale[None, :]
 
     @property
@@ -420,7 +420,7 @@ class Noise(ABC):
 
     def _parameters(self) -> dict[str, Any]:
         """Return plain values of the parameters that this law adds."""
-        # Derived from the fields, so that a new law needs no code of its own for files.
+        # Derived from the fields: a new law needs no code of its own for files.
         own = {f.name for f in fields(self)} - {"std", "time_scale", "temporal"}
         return {name: getattr(self, name) for name in sorted(own)}
 

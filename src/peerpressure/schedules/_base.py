@@ -160,7 +160,7 @@ class Schedule(ABC):
     def homogeneous(self, t: ArrayLike) -> tuple[Array, Array]:
         """Return (relief, weight) with ρ_t = weight/relief, both in [0, 1] and one of them 1.
 
-        relief = 1/max(1, ρ_t) and weight = min(1, ρ_t), so that ρ/(s + ρ d) = weight/(s relief + weight d)
+        relief = 1/max(1, ρ_t) and weight = min(1, ρ_t). Then ρ/(s + ρ d) = weight/(s relief + weight d)
         is a quotient of finite numbers for every ρ_t, 0 and overflow included.
 
         Parameters
@@ -182,7 +182,7 @@ class Schedule(ABC):
         """
         times = as_times(t)
         rho = self._checked(times)
-        # 1/ρ where ρ ≥ 1 and 1 elsewhere, so that relief is finite for ρ = 0 as well.
+        # 1/ρ where ρ ≥ 1 and 1 elsewhere, which keeps relief finite for ρ = 0 as well.
         return np.minimum(1.0, self._inverse(times, rho)), np.minimum(1.0, rho)
 
     def reading_times(self, t: Array) -> Array:

@@ -99,7 +99,7 @@ class Linear(Schedule):
     slope : float, default 1.0
         Growth per step, above 0.
     offset : float, default 0.0
-        Pressure at t = 0, at least −slope, so that ρ_1 ≥ 0.
+        Pressure at t = 0, at least −slope because ρ_1 ≥ 0.
 
     Raises
     ------
@@ -177,7 +177,7 @@ class Linear(Schedule):
         if not total_degree > 0:
             rule = "tuning needs a network with edges"
             raise ScheduleError(message(rule, got=f"total degree {total_degree:g}", remedy="add edges"))
-        # Written so that it is false for NaN.
+        # Written to be false for NaN.
         if not noise_exponent < 0.5:
             rule = "noise that a line averages away must grow more slowly than √t"
             raise ScheduleError(message(rule, got=f"t^{noise_exponent:g}", remedy="use optimal_schedule for a horizon"))

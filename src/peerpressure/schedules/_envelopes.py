@@ -4,7 +4,7 @@ Bounds are finite sums Σ c·m of Hardy's logarithmico-exponential monomials [1]
 
     m = t^p₀ (log t)^p₁ (log log t)^p₂ … · exp(E),
 
-where E is a sum of the same kind whose terms diverge. Monomials are totally ordered by growth, so that the sign of a
+where E is a sum of the same kind whose terms diverge. Monomials are totally ordered by growth, so the sign of a
 sum is eventually that of its leading coefficient. Functions that are not monotone enter with their range, as sin in
 [−1, 1] and floor(x) in [x − 1, x]; expansions end after the first term, whose coefficient becomes an interval.
 

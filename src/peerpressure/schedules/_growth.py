@@ -292,7 +292,7 @@ def _unknown(why: str) -> Growth:
 
 def _is_rough(pressure: Callable[[Array], Array]) -> bool:
     """Return whether ρ jumps between neighbouring integers t at the largest t where it is finite."""
-    # From the largest: second differences of a smooth log ρ fall with t, so that jumps stand out there.
+    # From the largest: second differences of a smooth log ρ fall with t, and jumps stand out there.
     for start in (1e8, 1e6, 1e4, 1e2):
         with np.errstate(all="ignore"):
             run = np.log(pressure(start + np.arange(64.0)))
@@ -325,7 +325,7 @@ def _find_tail(pressure: Callable[[Array], Array]) -> _Tail | None:
             return None if _breaks_off(pressure, tail) else tail
         if np.any(np.isinf(above)):
             nearest = NEAREST_OF_FAST
-        # In log t, so that a nearer horizon still spans the same two halvings.
+        # In log t a nearer horizon still spans the same two halvings.
         horizon /= math.sqrt(2.0)
     return None
 
@@ -358,7 +358,7 @@ def _is_bounded(tail: _Tail) -> bool | None:
 def _limit(tail: _Tail) -> float | None:
     bounded = _is_bounded(tail)
     if not bounded:
-        # Local exponents are monotone, so that what is unbounded diverges.
+        # Local exponents are monotone: what is unbounded diverges.
         return None if bounded is None else math.inf
     # A function tends to 0 if its reciprocal is unbounded.
     falls = _is_bounded(_Tail(tail.u, -tail.log_rho, -tail.exponents))

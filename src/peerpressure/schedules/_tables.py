@@ -53,7 +53,7 @@ class Table(Schedule):
 
     def __init__(self, values: ArrayLike) -> None:
         try:
-            # Without a dtype, so that text and booleans are recognised below instead of being converted.
+            # Without a dtype, because text and booleans must be recognised below instead of being converted.
             array = np.array(values)
         except ValueError:
             array = np.asarray(None)
@@ -171,7 +171,7 @@ class Formula(Schedule):
         """Parse the formula, and check its first value, which every use needs."""
         expression = parse(self.formula)
         object.__setattr__(self, "expression", expression)
-        # Canonical text, so that equal formulas in different spelling are equal schedules.
+        # Canonical text makes equal formulas in different spelling equal schedules.
         object.__setattr__(self, "formula", expression.text)
         self(1)
 

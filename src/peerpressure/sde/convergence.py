@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-# Powers of 2, so that multiples of the step are exact and end at whole times.
+# Powers of 2, whose multiples are exact and end at whole times.
 HALVINGS = tuple(2.0**-k for k in range(7))
 
 

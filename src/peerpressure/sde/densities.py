@@ -187,7 +187,7 @@ class GaussianDensity:
 
 
 def _is_regular(correlation: Array) -> bool:
-    # Of the correlation matrix, so that agents with noise of very different size do not pass for a degenerate law.
+    # Of the correlation matrix: agents with noise of very different size must not pass for a degenerate law.
     values = np.linalg.eigvalsh(correlation)
     return bool(values[0] > DEGENERATE * values[-1])
 
@@ -203,7 +203,7 @@ def independent_axes(correlation: Array) -> list[int]:
     triangle, order = qr(correlation, mode="r", pivoting=True)
     sizes = np.abs(np.diag(triangle))
     rank = int(np.count_nonzero(sizes > DEGENERATE * sizes[0])) if sizes[0] > 0 else 0
-    # Pivots bound the eigenvalues within a factor only, so that the last ones may have to go as well.
+    # Pivots bound the eigenvalues only within a factor, so the last ones may have to go as well.
     while rank and not _is_regular(correlation[np.ix_(order[:rank], order[:rank])]):
         rank -= 1
     return sorted(int(i) for i in order[:rank])
@@ -330,7 +330,7 @@ class Seen:
         W = np.zeros((len(self.rows), self.mean.size))
         W[:, self.sde.layout.public] = self.rows
         B, b = self.sde.drift(self.time)
-        # W P Wᵀ is symmetric, so that Γ from the right is a solve with the transpose; no inverse is formed.
+        # W P Wᵀ is symmetric, so Γ from the right is a solve with the transpose; no inverse is formed.
         slope = -np.linalg.solve(W @ self.cross, (W @ (B @ self.cross)).T).T
         noise = self.rows * self.sde.noise_size(self.time)
         return Drift(W @ (b - B @ self.mean), slope, W @ self.mean, 0.5 * np.sum(noise**2, axis=1))

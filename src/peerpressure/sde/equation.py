@@ -149,7 +149,7 @@ class SDE:
         The factor of the noise: (S + ρD)⁻¹ as in the paper's equation, or (S + ρD)⁻¹S as in the discrete model.
     method : {"auto", "exact", "taylor", "euler"}, default "auto"
         How paths are drawn. "exact" draws from the exact Gaussian law of a step, for as many agents as memory allows.
-        "taylor" sums the stochastic Taylor series over parts of a step, chosen so that mean and variance are right to
+        "taylor" sums the stochastic Taylor series over parts of a step, chosen to make mean and variance accurate to
         about 0.1 %; the run states its estimate of the error. "euler" is Euler–Maruyama with steps of at most 1, each
         with the coefficients of its end: an error of first order in the step, which is not estimated. "auto" is exact
         for up to 200 agents and beyond "taylor", or "euler" where opinions adapt, the network changes or noise is
@@ -194,7 +194,7 @@ class SDE:
         if self.method == "taylor" and not self.is_plain:
             rule = "Taylor steps are for constant hidden opinions, a network that does not change and white noise"
             raise ModelError(message(rule, got=repr(self.model), remedy="use method='exact' or 'euler'"))
-        # Eigenvalues of B lie in [0, 2], so that 1 − hλ leaves [−1, 1] for h > 1.
+        # Eigenvalues of B lie in [0, 2], so 1 − hλ leaves [−1, 1] for h > 1.
         if self.path_method == "euler" and self.step > 1:
             rule = "an Euler step must not be longer than 1, where the scheme becomes unstable"
             remedy = f"use method='{'taylor' if self.is_plain else 'exact'}', or a step of at most 1"
@@ -402,7 +402,7 @@ class SDE:
         Update
             Gain g and coupling C, with the rate of adaptation where hidden opinions adapt.
         """
-        # Solvers evaluate the equation here only, so that each of them can be cancelled.
+        # Every solver evaluates the equation here and can be cancelled here.
         check_cancelled()
         model, k, transposed, rate = self.model, 1, self.network.transposed, None
         if model.temporal_network is not None:
@@ -487,7 +487,7 @@ class SDE:
     def deviations(self) -> Array:
         """The deviation of each agent's noise before the gain: σ/s as printed, σ in the model."""
         std = self.noise.deviations(self.n)
-        # The gain multiplies by s/(s + ρd), so that dividing by s leaves the printed factor 1/(s + ρd).
+        # The gain multiplies by s/(s + ρd); dividing by s leaves the printed factor 1/(s + ρd).
         return std / self.s if self.scaling == "printed" else std
 
     def noise_size(self, t: float, update: Update | None = None) -> Array:

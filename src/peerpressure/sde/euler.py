@@ -84,7 +84,7 @@ def euler_map(sde: SDE, k: int, columns: Array, hidden: Array | None = None, noi
 def euler_moments(sde: SDE, steps: int) -> Iterator[tuple[Array, Array]]:
     """Yield mean (agents,) and covariance (agents, agents) of Euler's state after 1, 2, …, ``steps`` steps.
 
-    The scheme is linear with Gaussian noise, so that its own moments are exact: m ← m + h (b − B m) and
+    The scheme is linear with Gaussian noise, so its own moments are exact: m ← m + h (b − B m) and
     P ← M P Mᵀ + h GGᵀ with M = (1 − h) I + h C, and alike for the states of adaptation and correlated noise.
 
     Parameters

@@ -94,7 +94,7 @@ def grid_around(densities: Sequence[GaussianDensity], cells: int | None = None) 
     """
     low = np.min([density.mean - REACH * density.std for density in densities], axis=0)
     high = np.max([density.mean + REACH * density.std for density in densities], axis=0)
-    # In units of the grid, so that the axes are comparable and 1/narrowest is a number of cells.
+    # Units of the grid make the axes comparable and 1/narrowest a number of cells.
     narrowest = _narrowest(densities, high - low)
     least, most = LIMITS[low.size]
     count = max(least, min(most, int(np.ceil(FINE / narrowest)))) if cells is None else cells
@@ -176,7 +176,7 @@ class Chain:
         for axis, (up, down) in enumerate(rates):
             leaving[_before(axis)] += up
             leaving[_after(axis)] += down
-        # A hair more than the largest rate, so that rounding leaves no share below 0.
+        # Slightly more than the largest rate, to keep rounding from leaving a share below 0.
         self.rate = float(leaving.max()) * (1 + 1e-12) or 1.0
         self.shares = [(up / self.rate, down / self.rate) for up, down in rates]
         self.staying = 1.0 - leaving / self.rate
@@ -200,7 +200,7 @@ class Chain:
 
     def _mixture(self, density: Array, jumps: float) -> Array:
         weights = _poisson(jumps)
-        # Sums and products of non-negative numbers only: no cancellation, so that the density cannot become negative.
+        # Sums and products of non-negative numbers only: nothing cancels, and the density cannot become negative.
         total = np.asarray(weights[0] * density)
         for weight in weights[1:]:
             density = self.jump(density)
@@ -215,7 +215,7 @@ def _poisson(mean: float) -> Array:
     weights = np.exp(-mean) * np.cumprod(np.concatenate([[1.0], mean / np.arange(1, last + 1)]))
     # Summed from the end, since the small terms would be lost in a sum that starts with the large ones.
     needed = int(np.flatnonzero(np.cumsum(weights[::-1])[::-1] > TRUNCATION)[-1]) + 1
-    # Normalised, so that truncation and rounding do not lose mass step by step.
+    # Normalised, because truncation and rounding would lose mass step by step.
     return np.asarray(weights[:needed] / weights[:needed].sum())
 
 
@@ -404,7 +404,7 @@ def solve_density(
     names, rows = projection(sde, agents, weights)
     rows = np.eye(sde.n) if rows is None else rows
     require_independent_axes(rows)
-    # Cut where tables and networks jump, so that the middle of a step stands for all of it.
+    # Cut where tables and networks jump; the middle of a step can then stand for all of it.
     jumps = [b for _, b, _ in smooth_pieces(sde, when[0], when[-1])][:-1]
     steps = _steps(np.union1d(when, jumps), time_step)
     # Ends and middles of all steps, in turn.
@@ -445,7 +445,7 @@ def _steps(times: Array, time_step: float) -> Array:
     ends = [times[:1]]
     for a, b in itertools.pairwise(times):
         # Equal steps in ∫ dt/min(1, t), which is log t up to time 1 and t − 1 after it: the density widens from a point
-        # at first, so that early steps must be short relative to t.
+        # at first, so early steps must be short relative to t.
         count = math.ceil((_clock(b) - _clock(a)) / time_step)
         ends.append(np.array([*(_unclock(u) for u in np.linspace(_clock(a), _clock(b), count + 1)[1:-1]), b]))
     return np.concatenate(ends)

@@ -1,7 +1,7 @@
 """Exact moments of the SDE: ordinary differential equations of mean, covariance and transition matrix.
 
 The law is Gaussian: m′ = b − B m and P′ = −BP − PBᵀ + GGᵀ, for the state of public opinions, hidden ones that adapt and
-the memory of correlated noise (``LinearDrift``). Eigenvalues of B of public opinions lie in [0, 2], so that nothing
+the memory of correlated noise (``LinearDrift``). Eigenvalues of B of public opinions lie in [0, 2]: nothing
 here is stiff, and an explicit method of order 8 with error control is fast and precise.
 """
 
@@ -114,7 +114,7 @@ def solve_flow(sde: SDE, flow: Flow, begin: float, times: Array) -> Iterator[Flo
     if begin == 0 and (gathered := first_noise(sde)).any():
         if times[0] == 0:
             yield flow
-        # The integrand is infinite at 0, so that the solver starts a little later, from the exact integral up to there.
+        # The integrand is infinite at 0, so the solver starts a little later, from the exact integral up to there.
         # The columns change by O(FIRST_TIME) in that interval, which is within the tolerance.
         begin, times = FIRST_TIME, times[times > 0]
         flow = _after_first(sde.layout, flow, gathered)
@@ -176,7 +176,7 @@ def _rate(sde: SDE, shape: tuple[int, ...], *, carried: bool) -> Callable[[float
         moved[:n, -1] += drift.hidden_weight * centred
         if carried:
             covariance, spread = flat[size:].reshape(states, states), out[size:].reshape(states, states)
-            # P is symmetric, so that PBᵀ is the transpose of BP: one sparse product instead of two, and a derivative
+            # P is symmetric, so PBᵀ is the transpose of BP: one sparse product instead of two, and a derivative
             # that is symmetric to the bit, which keeps P so.
             half = drift.forward(covariance)
             np.add(half, half.T, out=spread)
@@ -188,7 +188,7 @@ def _rate(sde: SDE, shape: tuple[int, ...], *, carried: bool) -> Callable[[float
 
 def _tolerance(sde: SDE, flow: Flow, ends: tuple[float, float], *, carried: bool) -> Array:
     """Return the absolute tolerance of each number."""
-    # Opinions are centred on the consensus value, so that their scale is the range and not the magnitude: a common
+    # Opinions are centred on the consensus value, which makes their scale the range and not the magnitude: a common
     # offset of all opinions must not loosen the tolerance.
     opinions = float(np.ptp(np.concatenate([sde.x0, sde.start_state])))
     columns = np.full(flow.columns.shape, NEGLIGIBLE)
@@ -241,7 +241,7 @@ def _pieces_towards(sde: SDE, begin: float, end: float) -> Iterator[tuple[float,
     if end >= begin:
         yield from smooth_pieces(sde, begin, end)
         return
-    # Same pieces in both directions, so that jumps of tables are never crossed within a piece.
+    # The same pieces in both directions: no piece may cross a jump of a table.
     for a, b, piece in reversed(list(smooth_pieces(sde, end, begin))):
         yield b, a, piece
 
@@ -321,7 +321,7 @@ def _back_to(sde: SDE, state: Array, begin: float, end: float) -> Array:
     at = sde.layout
     n, opinions = at.states, float(np.ptp(np.concatenate([sde.x0, sde.start_state]))) or 1.0
     tolerance = np.full(state.shape, NEGLIGIBLE)
-    # The transition matrix is substochastic, so that |λ|₁ does not grow backwards in time: it bounds the means and,
+    # The transition matrix is substochastic, so |λ|₁ does not grow backwards in time: it bounds the means and,
     # squared, the covariances.
     size = np.abs(state[..., : at.memory.start]).sum(axis=2).max()
     noise = float(sde.noise_size(begin).max()) * (min(1.0, begin - end) if at.has_memory else 1.0) or 1.0
@@ -346,7 +346,7 @@ def _adjoint_rate(sde: SDE, t: float, state: Array) -> Array:
     rows = adjoint.reshape(-1, size)
     out = np.empty_like(state)
     out[..., :size] = -drift.adjoint(np.ascontiguousarray(rows.T)).T.reshape(adjoint.shape)
-    # The solver goes backwards in time, so that the integrals accumulate with a minus sign.
+    # The solver goes backwards in time, so the integrals accumulate with a minus sign.
     out[..., size] = -(adjoint[..., : sde.n] @ (drift.hidden_weight * (sde.x0 - sde.centre)))
     noisy = adjoint[..., drift.driven] * drift.diffusion
     out[..., size + 1 :] = -np.einsum("tan,tbn->tab", noisy, noisy)
@@ -622,7 +622,7 @@ def stationary(sde: SDE, t: float) -> tuple[Array, Array]:
         rule = f"a stationary covariance is worked out for up to {LARGEST_COVARIANCE * at.agents // at.states:,} agents"
         raise InvalidInputError(message(rule, got=f"{sde.n:,}", remedy="use moments_of at late times"))
     if at.has_hidden:
-        rule = "hidden opinions that adapt have no stationary law: noise moves what agents agree on for ever"
+        rule = "hidden opinions that adapt have no stationary law: noise keeps moving what agents agree on"
         raise InvalidInputError(message(rule, got=sde.model.adaptation, remedy="use moments_at at late times"))
     B, b = sde.drift(t)
     if sde.network.directed or at.has_memory:
@@ -630,7 +630,7 @@ def stationary(sde: SDE, t: float) -> tuple[Array, Array]:
     relief, weight = sde.homogeneous(t)
     # M in homogeneous coordinates; the common factor relief cancels in every product below.
     root = np.sqrt(relief * sde.s + weight * sde.model.degrees_at(sde.network_step(t)))
-    # Symmetric up to rounding; eigh reads one triangle only, so that both are averaged.
+    # Symmetric up to rounding; both triangles are averaged because eigh reads only one.
     values, vectors = np.linalg.eigh(_symmetric(B.toarray() * np.outer(root, 1 / root)))
     _require_stationary(sde, t, float(values[0]))
     v = sde.centre

@@ -2,7 +2,7 @@
 
 The noise of replicate r at step k for agent i depends only on (seed, r, k, i). Replicates are stepped in blocks of a
 fixed width in which each has its own column, and a matrix product of a fixed shape computes a column to the same bits
-whatever the other columns are, so that a path does not depend on which others are drawn with it.
+whatever the other columns are. A path therefore does not depend on which others are drawn with it.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ class _Blocks:
 
         self.sde, self.state = sde, np.empty((replicates.size, sde.layout.states))
         self.draw = draw_of(sde.noise, seed)
-        # By the replicate's number and not its position in this call, so that every call places it in the same column.
+        # By the replicate's number and not its position in this call: every call places it in the same column.
         numbers, members = np.unique(replicates // WIDTH, return_inverse=True)
         self.blocks = [(int(b), np.flatnonzero(members == i)) for i, b in enumerate(numbers)]
         self.lanes = replicates % WIDTH

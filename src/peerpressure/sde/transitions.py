@@ -3,7 +3,7 @@
 With Φ(s) the matrix that takes a state at time s to the end of the step, the law is F = Φ(begin), M = ∫ Φ diag(g) ds
 for the hidden opinions and Q = ∫ Φ G² Φᵀ ds for the noise. Over a piece of length h that ends at b, Φ = e^(−hu) Y with
 u = (b − s)/h and Y′ = h Y C(u). Where hidden opinions adapt or noise is correlated, C stands for the whole drift of the
-state plus the identity. A polynomial through its values at Gauss's nodes stands for C, so that the terms of
+state plus the identity. A polynomial through its values at Gauss's nodes stands for C, and the terms of
 Taylor's series of Y follow from one another by one sparse product each; the integrals are Gauss's. Pieces are halved
 until the polynomials of C, g and G² are right between the nodes.
 
@@ -200,7 +200,7 @@ def transition(sde: SDE, begin: float, end: float) -> StepLaw:
             later, driven, spread = _law(smooth, piece)
             F, M, Q = later @ F, later @ M + driven, later @ Q @ later.T + spread
     if sde.noise.is_frozen:
-        # Frozen draws stay as they are, to the bit, so that a run can be resumed.
+        # Frozen draws stay as they are, to the bit, because a run may be resumed.
         F[at.memory, at.memory] = np.eye(at.agents)
     # Centred on the consensus value, which has the weight that the start has lost: a common offset of all opinions must
     # not add rounding errors.
@@ -241,7 +241,7 @@ def _pieces(sde: SDE, begin: float, end: float) -> Iterator[_Piece]:
         a, b, depth = pending.pop()
         check_cancelled()
         piece = _sampled(sde, a, b)
-        # Compared with the integral over all pieces, so that a short one may be rough, as near time 0.
+        # Compared with the integral over all pieces: a short one may be rough, as near time 0.
         if depth == DEEPEST or (piece.errors <= ROUGHNESS * whole).all():
             yield piece
         else:

@@ -11,8 +11,8 @@ A step of the discrete `Model` with noise std σ_t and autocorrelation φ (0 if 
     y_t = C_t y_{t−1} + g_t ∘ x_t + g_t σ_t ∘ u_t,
     x_{t+1} = x_t + η_t ∘ (y_t − x_t),
 
-so that z_t has x_{t+1}, the hidden opinions after step t. Where opinions are constant, x_t = x₀ enters through B_t;
-where noise is white, u_t = w_t is no part of the state. A step of the `SDE` has dense F, B and G.
+where z_t contains x_{t+1}, the hidden opinions after step t. If opinions are constant, x_t = x₀ enters through B_t;
+if noise is white, u_t = w_t is not part of the state. A step of the `SDE` has dense F, B and G.
 
 `initial_state` gives z_0 and `transitions` the steps; readers of either need not ask which kind of model it is.
 """

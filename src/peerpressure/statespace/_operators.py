@@ -231,7 +231,7 @@ class ModelTransition(Transition):
 
     def adjoint(self, columns: Array) -> Array:
         """Return Fᵀ Z for Z (states, m)."""
-        # Public opinions are never overwritten, so that copies are made only of longer states.
+        # Public opinions are never overwritten; only longer states need a copy.
         return self.adjoint_inplace(columns if columns.shape[0] == self.layout.agents else columns.copy(order="K"))
 
     def adjoint_inplace(self, columns: Array) -> Array:
@@ -269,7 +269,7 @@ class ModelTransition(Transition):
         noise : array of shape (draws,) or (draws, m)
             The product Gᵀ Z.
         """
-        # Large arrays cost more to allocate than to fill, so that as few as possible are made.
+        # Large arrays cost more to allocate than to fill; make as few as possible.
         at, update, rate = self.layout, self.update, self.update.adaptation_rate
         public, hidden = columns[at.public], columns[at.hidden]
         # Transposes of the parts of a step, in reverse order: adaptation, then coupling and gain, then noise.
@@ -331,7 +331,7 @@ class ModelTransition(Transition):
 
     def spread_bound(self, bound: Array) -> Array:
         """Return a bound on the std of y and x after the step, from one before it; noise memory left out."""
-        # Every entry of |C|, g and η lies in [0, 1], so that the step itself bounds what it adds up.
+        # Every entry of |C|, g and η lies in [0, 1], so the step itself bounds what it adds up.
         n = self.layout.agents
         public = self.noise_std + self.update.absolute.couple(bound[:n])
         if not self.layout.has_hidden:
@@ -445,7 +445,7 @@ class DenseTransition(Transition):
 
     def spread_bound(self, bound: Array) -> Array:
         """Return a bound on the std of y and x after the step, from one before it; noise memory left out."""
-        # Standard deviations are subadditive whatever the correlations, so that this is a bound.
+        # Standard deviations are subadditive whatever the correlations, so this is a bound.
         return np.asarray(self._spread + np.abs(self._matrix(bound.size)) @ bound)
 
 
@@ -607,7 +607,7 @@ def _product(matrix: Any, columns: Array) -> Array:
     if columns.ndim == 2 and columns.shape[1] == 1:
         return np.asarray(matrix @ columns[:, 0])[:, None]
     if columns.ndim == 2 and columns.shape[1] <= FEW_COLUMNS and columns.strides[0] == columns.itemsize:
-        # Columns contiguous, as in the input, so that later steps take this branch again.
+        # Contiguous columns, as in the input, let later steps take this branch again.
         out = np.empty((matrix.shape[0], columns.shape[1]), order="F")
         for column in range(columns.shape[1]):
             out[:, column] = matrix @ columns[:, column]

@@ -498,8 +498,8 @@ def retained(model: Model, last: int) -> Array:
     return np.asarray(np.cumprod(staying, axis=0))
 
 
-# The steps 1, 2, … of the latest equation on each network. They do not depend on opinions, so that the equation may be
-# another object than before, as that of an observer who does not know them.
+# The steps 1, 2, … of the latest equation on each network. They do not depend on opinions, so the equation may be
+# another object than before, such as that of an observer who does not know them.
 _kept_steps: WeakKeyDictionary[Network, tuple[object, dict[int, DenseTransition]]] = WeakKeyDictionary()
 
 
@@ -507,7 +507,7 @@ def _kept(sde: SDE) -> dict[int, DenseTransition]:
     """Return the steps that are kept for an equation, by number, to which more may be added."""
     model = sde.model
     settings = (sde.step, sde.scaling, sde.path_method)
-    # A temporal network has an aggregate of its own, so that its steps need no further sign.
+    # A temporal network has an aggregate of its own, so its steps need nothing else to identify them.
     parts = (sde.s.tobytes(), sde.pressure.to_dict(), sde.noise, model.adaptation, model.temporal_network is None)
     likeness = (settings, parts)
     found = _kept_steps.get(sde.network)
