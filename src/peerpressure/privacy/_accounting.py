@@ -47,8 +47,7 @@ def log_delta(mu: ArrayLike, epsilon: ArrayLike) -> Array:
     some &= np.isfinite(m)
     m, e = m[some], e[some]
     a = m / 2 - e / m
-    # erfcx is e^(x²)·erfc(x): scaled, so that it neither underflows nor needs the factor e^ε, which overflows from 710
-    # on.
+    # erfcx is e^(x²)·erfc(x): scaled, it neither underflows nor needs the factor e^ε, which overflows from 710 on.
     second = 0.5 * erfcx((m - a) / np.sqrt(2))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         # For a < 0 both terms are tiny, and the common factor moves out as a logarithm. For a ≥ 0 erfcx(−a) would
@@ -245,7 +244,7 @@ def _not_negative(values: ArrayLike, name: str) -> Array:
         found = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
         found = np.array(np.nan)
-    # A comparison with NaN is False, so that NaN is refused, too.
+    # A comparison with NaN is False, so NaN is refused, too.
     if not np.all(found >= 0):
         rule = f"{name} must be a number of at least 0"
         remedy = "pass 0 for perfect privacy, and inf for none"
@@ -274,8 +273,8 @@ def _falling_root(function: Callable[[Array], Array], high: Array) -> Array:
 #
 #     δ(ε) = E (1 − e^(ε−ΣL))₊.
 #
-# Each law is put on a grid by splitting mass between the two nearest points so that its mean is kept. The errors made
-# are then independent, of mean zero and within one cell of width w each, so that by Hoeffding's inequality all T of
+# Each law is put on a grid by splitting mass between the two nearest points, which keeps its mean. The errors made are
+# then independent, of mean zero and within one cell of width w each. By Hoeffding's inequality all T of
 # them move the sum by more than r = w √(½T log(2/η)) with probability η at most (after Gopi, Lee and Wutschitz, NeurIPS
 # 2021).
 
@@ -341,9 +340,9 @@ def _summed(a: Array, counts: Array, doubt: float) -> tuple[Array, Array, float]
     half = min(tail, largest + abs(mean))
     # Hoeffding's bound in units of a cell, as in the comment above.
     cells = math.sqrt(total / 2 * math.log(2 / doubt))
-    # From the wanted error width·cells ≤ tolerance·spread; clipped, so that many releases take a bounded time.
+    # From the wanted error width·cells ≤ tolerance·spread; clipped, because many releases must take a bounded time.
     size = fft.next_fast_len(int(np.clip(2 * half * cells / (_TOLERANCE * spread), _SMALLEST, _LARGEST)), real=True)
-    # 1 % and a few cells of margin, so that mass split to neighbouring points does not wrap around to the other end.
+    # 1 % and a few cells of margin keep mass split to neighbouring points from wrapping around to the other end.
     width = 2.02 * half / (size - 4)
     transform = np.ones(size // 2 + 1, dtype=np.complex128)
     for step, count in zip(a, counts, strict=True):
@@ -360,7 +359,7 @@ def _on_grid(a: float, width: float, size: int) -> Array:
     """Return the masses of one release's loss on the grid 0, w, 2w, …, wrapped around, with its mean kept."""
     masses = np.zeros(size)
     inner = np.arange(math.ceil(-a / width), math.floor(a / width) + 1) * width
-    # Cut at the grid points, so that every piece lies in one cell and its mass goes to the two ends of that cell.
+    # Cut at the grid points: every piece lies in one cell, and its mass goes to the two ends of that cell.
     edges = np.concatenate([[-a], inner[(inner > -a) & (inner < a)], [a]])
     pieces = np.diff(edges)
     # expm1, since pieces are short and the difference of two exponentials would cancel.

@@ -253,9 +253,9 @@ def budget(
         I_i = k₁₁ Σ_{j≠i} (ρ₁A_ji/s_j)²/σ_j² + 1ᵀK⁻¹1/σ_i²,  k₁₁ = (K⁻¹)₁₁,   where y₀ = x₀ leaks at step 1.
 
     Frozen noise cancels in the second case: comparing the neighbours' first outputs with later ones leaves ρ₁S⁻¹Ax₀
-    without any noise, so that I = ∞. Where hidden opinions adapt, 1 becomes π = (1, 1 − η₁, (1 − η₁)(1 − η₂), …): what
-    is revealed about x₀ stays below Σ π²/σ² for ever if that sum is finite. But frozen noise then cancels in both
-    cases, for it stays while x₀ fades.
+    without any noise, and I = ∞. If hidden opinions adapt, 1 becomes π = (1, 1 − η₁, (1 − η₁)(1 − η₂), …): what is
+    revealed about x₀ never exceeds Σ π²/σ² if that sum is finite. But frozen noise then cancels in both cases,
+    because it stays while x₀ fades.
 
     For an observer of some agents, and in continuous time, I is the diagonal of the Fisher information of the
     state-space model; noise that insiders know has variance 0. An SDE on a finer grid reveals more. The limit for an
@@ -404,7 +404,7 @@ def _inverse_square(sde: SDE, end: float) -> float:
     value, error, *problem = integrate.quad(
         lambda t: float(divide(1.0, sde.noise_scale(t)) ** 2), 0.0, end, full_output=1, limit=200
     )
-    # From above, so that the guarantee holds; a third entry beyond the details is a message of failure.
+    # From above, as the guarantee requires; a third entry beyond the details is a message of failure.
     return math.nan if len(problem) > 1 else float(value + error)
 
 
@@ -541,8 +541,8 @@ def calibrate(
     public_start : bool, default False
         Declare that a start which differs between agents is public, and was not computed from hidden opinions.
     optimal_pressure : bool, default False
-        Replace the pressure by the optimal schedule under the calibrated noise. Where y₀ = x₀ it has ρ_1 = 0, so that
-        no neighbour responds to a hidden opinion, and the noise does not depend on the schedule.
+        Replace the pressure by the optimal schedule under the calibrated noise. If y₀ = x₀, it has ρ_1 = 0: no
+        neighbour responds to a hidden opinion, and the noise does not depend on the schedule.
 
     Returns
     -------
@@ -602,7 +602,7 @@ def calibrate(
     quiet = replace(base, noise=_louder(base.noise, factor))
     optimum = optimal_schedule(quiet, steps, delayed=isinstance(model.start, str)) if optimal_pressure else None
     quiet = quiet if optimum is None else replace(quiet, pressure=optimum.schedule)
-    # Accounted again from the scaled noise, so that the result states what was computed and not what was asked for.
+    # Accounted again from the scaled noise: the result states what was computed and not what was asked for.
     account = budget(quiet, steps, sensitivity, delta, **seen)
     return Calibration(quiet, quiet.noise.std, account, mode_error(quiet, account.definition.steps), optimum)
 
@@ -620,7 +620,7 @@ def _check_attainable(now: Budget) -> None:
     """Raise an error for noise that meets no budget however large it is."""
     if math.isfinite(now.information):
         return
-    # The cases go from the law itself to its combination with the model, so that the message names the actual reason.
+    # The cases go from the law itself to its combination with the model; the first that applies is the actual reason.
     if math.isinf(now.model.noise.fisher_information()):
         rule = "no amount of this noise meets a budget, for it is bounded or has jumps"
         raise InvalidInputError(message(rule, got=now.model.noise, remedy="use Gaussian or Laplace noise"))

@@ -204,7 +204,7 @@ def _exposure(model: System, steps: int, observed: Observed, prior: Prior | None
         **_mutual_information(ratio),
     }
     table = pd.DataFrame(columns, index=pd.Index(list(base.network.labels), name="agent", tupleize_cols=False))
-    # Rounded, so that agents that are equal by symmetry have the same rank.
+    # Rounding gives agents that are equal by symmetry the same rank.
     table["rank"] = table["ratio"].round(12).rank(method="min").astype(int)
     return Exposure(base, T, table, _note(model))
 
@@ -253,7 +253,7 @@ def _default_prior(model: Model) -> Prior:
 def _variances(system: System, steps: int, look: Observation | None, priors: Iterable[Prior | None]) -> list[Array]:
     """Return the error variance of the best linear estimate of each agent, under each of the priors.
 
-    It is the same for every run, so that the run without noise serves, and for every law of the noise.
+    It is the same for every run and every law of the noise, so the run without noise is enough.
     """
     model = system.model
     noise = Gaussian(model.noise.std, time_scale=model.noise.time_scale, temporal=model.noise.temporal)

@@ -3,7 +3,7 @@
 A design is data and one method, ``trades(definition, horizons)``: bias and variance of the consensus mode
 m = Σ d y/Σ d at each horizon, and the Fisher information that the observer of the definition has about one agent by
 then, all for noise of unit deviation. The bias does not depend on the deviation, the variance grows and the information
-falls with its square, so that these numbers give the error at every budget.
+falls with its square, so these numbers give the error at every budget.
 """
 
 from __future__ import annotations
@@ -165,8 +165,8 @@ class OneShot(Design):
     """Perturb once and average: x(0) = x₀ + η, x(t) = P x(t−1), with no noise after the start.
 
     This is the best case of [1]_, here with normal η. P = I − ½S⁻¹L′, where L′ is the Laplacian of Metropolis weights
-    A_ij·min(s_i/d_i, s_j/d_j), keeps Σ s x and so leads to v. All public opinions follow from x₀ + η, so that the
-    information is 1 for ever about everyone who is observed.
+    A_ij·min(s_i/d_i, s_j/d_j), keeps Σ s x and so leads to v. All public opinions follow from x₀ + η, so the
+    information about everyone who is observed stays 1.
 
     Parameters
     ----------
@@ -213,8 +213,8 @@ class OneShot(Design):
 class ZeroSum(Design):
     """Add decaying noise that sums to zero: agents send x⁺(k) = x(k) + w(k) and take x(k+1) = P x⁺(k).
 
-    As in [1]_, w(0) = v₀ and w(k) = φ^k v_k − φ^(k−1) v_{k−1} with independent normal v_k, so that consensus on v is
-    exact in the limit. An observer of every message knows x⁺(0) + w(1) + … + w(k) = x₀ + φ^k v_k for each k, so that
+    As in [1]_, w(0) = v₀ and w(k) = φ^k v_k − φ^(k−1) v_{k−1} with independent normal v_k, which makes consensus on
+    v exact in the limit. An observer of every message knows x⁺(0) + w(1) + … + w(k) = x₀ + φ^k v_k for each k, and
     the information Σ φ^(−2k) diverges: the design protects only against observers that miss a neighbour. An observer of
     some agents is accounted for exactly as far as double precision goes, for up to 1,000 agents, and beyond as one of
     all, which is safe.
@@ -383,7 +383,7 @@ def limit(model: Model) -> float:
     least cᵀJ⁻¹c with c = s/Σ s. This is Σ c²/J_ii where J is diagonal: where every agent adds noise of its own and no
     message depends on the hidden opinion of another. In general only cᵀJ⁻¹c ≥ max c²/J_ii holds.
     """
-    # Ratios only, so that squares of extreme stubbornness do not overflow.
+    # Ratios only, because squares of extreme stubbornness overflow.
     weights = model.s / model.s.max()
     return float(np.linalg.norm(weights) / weights.sum())
 
@@ -598,7 +598,7 @@ def _unit_row(design: str, T: int, trade: Trade) -> dict[str, object]:
 
 
 def _comparable(errors: pd.Series) -> Array:
-    """Return errors to 12 digits, so that rounding does not decide between equals."""
+    """Return errors to 12 digits, to keep rounding from deciding between equals."""
     return np.array([float(f"{error:.12g}") for error in errors])
 
 

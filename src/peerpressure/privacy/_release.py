@@ -175,7 +175,7 @@ def release(
     """Simulate a model with noise that nobody can repeat, and return only what may be published, with its guarantee.
 
     Noise comes from the operating system's cryptographic generator. Noise and hidden opinions are rounded to a grid on
-    which their sums are exact, so that (ε, δ) holds for the floating-point numbers that are returned.
+    which their sums are exact, so (ε, δ) holds for the floating-point numbers that are returned.
 
     Parameters
     ----------

@@ -6,7 +6,7 @@ and 1 while they are constant. Where y₀ = x₀ is not observed but enters the 
 
     F x₀ + ε₁,  F = I + ρ₁S⁻¹A,
 
-so that one agent's opinion also appears in the first outputs of its neighbours: the first-step leak. Whitening the
+where one agent's opinion also appears in the first outputs of its neighbours: the first-step leak. Whitening the
 noise turns all of it into independent draws of unit variance with means shifted by h_1, h_2, …; what can be inferred
 about the agent depends only on h.
 """
@@ -47,7 +47,7 @@ def require_public_start(system: System, *, declared: bool = False) -> None:
     """Raise an error unless a given start is declared to be public, or if it is an affine function of x₀ all the same.
 
     Privacy accounts take a given start to be public knowledge that does not depend on x₀. A start computed from x₀
-    reveals it before any noise is added, so that no finite ε holds, and numbers cannot prove that they were chosen
+    reveals it before any noise is added, and no finite ε holds; numbers cannot prove that they were chosen
     without looking at x₀. One number for all agents declares itself; numbers by agent have to be declared. An affine
     function is the mistake that can be told for sure, whatever is declared.
     """
@@ -73,7 +73,7 @@ def _is_affine(y: Array, x: Array) -> bool:
     # The second term covers a large offset b, whose rounding errors exceed any share of the range.
     close = max(_ROUNDING * np.ptp(y), 8 * np.finfo(np.float64).eps * np.abs(y).max())
     if x.size == 2:
-        # Any two points lie on a line, so that only y = x + b and y = a x are telling.
+        # Any two points lie on a line, so only y = x + b and y = a x are telling.
         shifted, scaled = np.ptp(y - x), abs(y[0] * x[1] - y[1] * x[0]) / np.abs(x).max()
         return bool(min(shifted, scaled) <= close)
     centred = x - x.mean()
@@ -93,7 +93,7 @@ def require_discrete(model: object, what: str) -> None:
 def delay_pressure(model: Model, steps: int) -> Model:
     """Return the model with its peer pressure delayed by one step: ρ′₁ = 0 and ρ′_t = ρ_{t−1} up to ``steps``.
 
-    At step 1 every public opinion is then x₀ + ε₁, so that no neighbour responds to a hidden opinion, whatever y₀ is. A
+    At step 1 every public opinion is then x₀ + ε₁: no neighbour responds to a hidden opinion, whatever y₀ is. A
     temporal network keeps its own times.
 
     Parameters
@@ -287,7 +287,7 @@ def mixes_draws(noise: Noise) -> bool:
 def safe_factor(noise: Noise) -> float:
     """Return the factor of the shifts of step 1 with which no guarantee is too good.
 
-    Where two draws mix, hiding under either alone is harder than under both, so that the shift is counted as under the
+    If two draws mix, hiding under either alone is harder than under both, so the shift is counted as under the
     wider one. A factor of 0 leaves step 1 out, for bounds from below.
     """
     phi = noise.autocorrelation

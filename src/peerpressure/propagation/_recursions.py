@@ -16,8 +16,8 @@ from peerpressure.step import Array
 
 # Moments by the adjoint: the mean and variance of weighted sums of the state.
 
-# Numbers per array, 64 MB, in one backward run. Every requested time adds rows to it, so that many times of a large
-# network are split over several runs.
+# Numbers per array, 64 MB, in one backward run. Every requested time adds rows to it, so many times of a large network
+# are split over several runs.
 BLOCK = 2**23
 # Up to so many rows einsum is used instead of BLAS, whose threads cost more than they save on a few rows: 7 ms against
 # 0.5 ms for 10⁶ agents.
@@ -87,7 +87,7 @@ def adjoint_moments(model: Model, weights: Array, times: Times, carry: Array | N
         if len(q) > k:
             variance[k : len(q)] += np.einsum("ij,ij->i", q[k:], q[k:])
 
-    # Later times come first, so that those still to come are appended.
+    # Later times come first; earlier ones are appended when the run reaches them.
     pending = {int(time) for time in times}
     last = int(times[-1])
     for t, step in zip(range(last, 0, -1), model_transitions(model, range(last, 0, -1), layout=at), strict=True):
@@ -119,7 +119,7 @@ def _gram(rows: Array) -> Array:
 
 
 def _blocks(size: int, times: Times) -> Iterator[Times]:
-    """Split the times so that a run carries at most BLOCK numbers, one time at least."""
+    """Split the times into runs of at most BLOCK numbers, each with at least one time."""
     length = max(1, BLOCK // size)
     # The last block is the full one, since its run is the longest and should serve as many times as possible; the first
     # has what is left over.
@@ -162,7 +162,7 @@ def forward_moments(
             taken = next(steps)
             step, by_chance = taken.averaged, taken.added_by_chance(mean, P, R, model.x0)
             mean = step.forward(mean, hidden=model.x0)
-            # P is symmetric, so that two products from the left are one from either side.
+            # P is symmetric, so two products from the left are one from either side.
             # Contiguous, because the sparse product would otherwise copy the transposed view anyway.
             P = step.forward(np.ascontiguousarray(step.forward(P).T))
             N = step.noise_weights

@@ -33,8 +33,7 @@ def whole_times(t: ArrayLike, *, least: int, most: int | None = None) -> Times:
     try:
         given = np.asarray(t)
     except ValueError:
-        # An object array fails the dtype check below, so that ragged input gets the same message as other invalid
-        # input.
+        # An object array fails the dtype check below: ragged input gets the same message as other invalid input.
         given = np.asarray(None)
     if given.size == 0 and given.ndim == 1:
         return np.zeros(0, dtype=np.int64)

@@ -120,7 +120,7 @@ def autocorrelations(w: Array) -> tuple[Array, Array]:
 def _autocorrelation_p(r: Array, N: int, pairs: int, triples: int) -> Array:
     """Return two-sided p-values of r = wᵀMw/wᵀw, from its exact variance and kurtosis.
 
-    Residuals divided by their root mean square are uniform on a sphere, so that moments of wᵀMw are divided by those of
+    Residuals divided by their root mean square are uniform on a sphere, so moments of wᵀMw are divided by those of
     wᵀw: E(wᵀMw)² = 2 tr M² and E(wᵀMw)⁴ = 12 (tr M²)² + 48 tr M⁴, of which the first is N_k.
     """
     variance = pairs / (N * (N + 2))
@@ -188,7 +188,7 @@ def _geary_moments(N: int) -> tuple[float, float, float]:
     if N > 1_000:
         # The differences below would cancel.
         return np.sqrt(2 / np.pi), (1 - 3 / np.pi) / N, -1.76 / np.sqrt(N)
-    # The ratio is independent of Σw², so that moments of Σ|w| are divided by those of √(N Σw²).
+    # The ratio is independent of Σw², so moments of Σ|w| are divided by those of √(N Σw²).
     first = np.sqrt(2 / np.pi)
     sums = (
         N * first,
@@ -373,7 +373,7 @@ class FitDiagnostics:
     @cached_property
     def _likelihood(self) -> Likelihood | None:
         found = self._found
-        # A large network's own likelihood takes as long as the estimate itself, so that it comes last.
+        # A large network's own likelihood takes as long as the estimate itself, so it comes last.
         known = None if found is None else found.likelihood
         return self.likelihood_of(self.system, self.outputs) if known is None else known
 

@@ -184,7 +184,7 @@ class Estimate:
             If the estimate is of current opinions that adapted, and no truth is given.
         """
         if truth is None and self.target == "current" and self.model.layout.has_hidden:
-            rule = "opinions that adapted differ from run to run, so that the truth must be given"
+            rule = "opinions that adapted differ from run to run, so the truth must be given"
             raise InvalidInputError(message(rule, got="none", remedy="pass the run's hidden state, run.final.hidden"))
         return self.value - (self.model.x0 if truth is None else np.asarray(truth, dtype=np.float64))
 
@@ -393,8 +393,7 @@ def _is_suspicious(found: Estimate, data: Outputs) -> bool:
 
 def with_copies(data: Outputs) -> Outputs:
     """Return the outputs with perturbed copies of the first replicate appended."""
-    # Fixed seed, so that a result is reproducible; random signs, because errors of one sign could cancel in
-    # differences.
+    # A fixed seed makes the result reproducible; random signs, because errors of one sign could cancel in differences.
     signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(_COPIES, *data.values.shape[1:]))
     digits = WRONG_DIGITS * np.finfo(data.values.dtype).eps
     # Relative perturbations: rounding errors are proportional to the value, and an exact 0 stays 0.
@@ -414,7 +413,7 @@ def without_copies(values: Array, variance: Array) -> tuple[Array, Array]:
     ``values`` are (replicates and copies, …, n) and ``variance`` (…, n); D is (copies, …, n), 0 where it is negligible.
     """
     own, copies = values[:-_COPIES], values[-_COPIES:]
-    # Divided by √copies, so that DᵀD is the mean over copies.
+    # Divided by √copies, which makes DᵀD the mean over copies.
     moved = _SAFETY / np.sqrt(_COPIES) * (copies - own[0])
     # Entries that rounding hardly moves keep their exact covariance.
     return own, np.where(np.square(moved).sum(axis=0) > NEGLIGIBLE_ERROR * variance, moved, 0.0)

@@ -111,7 +111,7 @@ def invert(model: Model, data: Outputs) -> Inverted:
         if following is None:
             following = series
             shift = np.divide(series, share, out=shift, where=share > NEGLIGIBLE)
-        # Averaged about the first r, so that a large x₀ does not cancel the digits of small noise.
+        # Averaged about the first r, because a large x₀ would cancel the digits of small noise.
         total += weights.weights[row][:, None] * (series - share * shift)
         bounds.update(t, series, error, share)
     invertible_first = initial_state(model).starts_from_hidden and 1 in steps
@@ -334,7 +334,7 @@ def lagged_outputs(model: Model, data: Outputs, times: NDArray[np.int64]) -> Arr
 
 def _known(model: Model, data: Outputs) -> dict[int, Array]:
     """Return the public opinions (n, replicates) of step 0 and of all observed steps."""
-    # NaN marks unknown entries throughout, so that arithmetic propagates what cannot be computed.
+    # NaN marks unknown entries throughout: arithmetic propagates what cannot be computed.
     return {0: _start(model, data)} | {int(t): _everyone(model, data, row) for row, t in enumerate(data.seen.times)}
 
 
@@ -546,7 +546,7 @@ def _agent_by_agent(problem: Complete, found: Inverted, data: Outputs, prior: Pr
     """Return the estimate where every agent stands for itself."""
     n, variance, value = problem.model.n, problem.variance, found.mean.T
     if prior is not None:
-        # Written so that variances 0 and ∞ of the data are as good as any.
+        # This form is valid for variances 0 and ∞ of the data as well.
         tau, m = prior.variances(n), prior.means(n)
         # The precision-weighted form 1/τ + 1/v would divide by 0.
         share = np.where(np.isinf(variance), 0.0, tau / (tau + np.where(np.isinf(variance), 0.0, variance)))
@@ -661,7 +661,7 @@ def gathered(system: System, data: Outputs, prior: Prior | None = None) -> Infor
 def step_by_step(system: System, data: Outputs, prior: Prior | None = None) -> InformationState:
     """Return what complete outputs tell where noise of one step is correlated between agents, as in continuous time.
 
-    y_k − F_k y_{k−1} = B_k x₀ + G_k w_k with independent w_k, so that J = Σ B_kᵀ (G_k G_kᵀ)⁻¹ B_k. If the start is
+    y_k − F_k y_{k−1} = B_k x₀ + G_k w_k with independent w_k, hence J = Σ B_kᵀ (G_k G_kᵀ)⁻¹ B_k. If the start is
     hidden and not observed, the first step enters as y_1 = (F_1 + B_1) x₀ + G_1 w_1.
     """
     start = initial_state(system)

@@ -6,7 +6,7 @@ likelihood is that of a regression, times the Jacobian Π m_t with m_t = 1 + w �
 
     ℓ = Σ log m_t − N log σ − RSS/(2σ²) − ½ log det corr(v) + constant.
 
-Every agent has its own x₀, so that the maximum of ℓ underestimates σ and its curvature overstates what is known of the
+Every agent has its own x₀, so the maximum of ℓ underestimates σ and its curvature overstates what is known of the
 other parameters ψ. The modified profile likelihood (Barndorff-Nielsen 1983; Severini 1998) removes this: it subtracts
 ½ log det j(ψ) + log det ∂x̂₀(ψ)/∂x₀, where j is the information about x₀ and x̂₀(ψ) the estimate at ψ. With σ alone
 unknown this is the restricted likelihood of N − n degrees of freedom. Without the second term it would increase without
@@ -130,7 +130,7 @@ def regression(design: FitDesign, sample: Sample, shared: Shared) -> Regression:
         sample.kept.clear()
         sample.kept[key] = _fixed(design, sample, shared)
     of = sample.kept[key]
-    # Steps have one ρ each, so that a whitened difference of two steps must be formed anew.
+    # Steps have one ρ each, so a whitened difference of two steps must be formed anew.
     P = design.whiten(shared.rho * of.coupling, shared.phi) if shared.phi else shared.rho * of.coupling
     pull = (of.X * P).sum(axis=-2) / of.norm
     predicted = int((design.used & design.follows).sum()) if shared.phi else 0
@@ -331,8 +331,8 @@ class ProfileLikelihood:
         _, B, C = of.forms
         C = np.maximum(C, 1e-300)
         total = weight.sum(axis=0)
-        # Σ weight·ρd/(1 + ρdw) ≤ Σ weight/w bounds the root from above. The derivative is convex and decreasing, so
-        # that one Newton step from there ends below the root, and further ones climb to it.
+        # Σ weight·ρd/(1 + ρdw) ≤ Σ weight/w bounds the root from above. The derivative is convex and decreasing:
+        # one Newton step from there ends below the root, and further ones climb to it.
         w = (-B + np.sqrt(B**2 + 4 * C * total / precision)) / (2 * C)
         for _ in range(_ITERATIONS):
             ratio = of.slope / (1 + of.slope * w)

@@ -217,7 +217,7 @@ def run_filter(system: System, data: Outputs, prior: Prior | None) -> Iterator[F
 
 def last_step(system: System, data: Outputs, prior: Prior | None) -> FilterStep:
     """Return the filter at the last observed step."""
-    # The deque drops earlier steps, so that memory does not grow with time.
+    # The deque drops earlier steps: memory does not grow with time.
     return deque(run_filter(system, data, prior), maxlen=1)[0]
 
 
@@ -235,7 +235,7 @@ def run_smoother(steps: Sequence[FilterStep], hidden: GaussianPosterior) -> Iter
 
     Given θ, E z_t = a + B θ + P r and Cov z_t = P − P N P, where r and N sum up the innovations of t and later:
     r ← h v/f + Lᵀr and N ← h hᵀ/f + LᵀNL with L = I − K hᵀ for each output, r ← Fᵀr and N ← FᵀNF for each step.
-    No covariance is inverted, so that states without noise are no special case.
+    No covariance is inverted, so states without noise are no special case.
     """
     states = steps[-1].predicted.slope.shape[0]
     # θ is unknown, so r is affine in it: one column of constants per replicate, then one of slopes per unknown.

@@ -1,7 +1,7 @@
 """Public opinions that are seen through errors: the Gaussian path behind them, filtered and smoothed.
 
-Hidden opinions are random here, x₀ ~ N(μ, τ²) for each agent and μ almost free, so that the density of what is seen
-does not depend on them. The state is z = (y, x), with the memory of AR(1) noise where there is one, and
+Hidden opinions are random here, x₀ ~ N(μ, τ²) for each agent and μ almost free, so the density of what is seen does
+not depend on them. The state is z = (y, x), with the memory of AR(1) noise if there is one, and
 
     z_t = F_t z_{t−1} + G_t w_t,    seen_t = y_t + N(0, variance_t).
 

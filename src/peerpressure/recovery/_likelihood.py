@@ -253,7 +253,7 @@ class LocationInterval:
             off = (np.abs(self.xi - value[:, None]) > _ROUNDING * self.sigma) & self.present
             either = ~off.any(axis=1)
             return value - either * reach, value + either * reach
-        # Replicates side by side, so that the law is evaluated for many series at once.
+        # Replicates side by side, to evaluate the law for many series at once.
         replicates, steps, n = self.xi.shape
         xi = np.moveaxis(self.xi, 1, 0).reshape(steps, -1)
         low, high = np.empty(replicates * n), np.empty(replicates * n)
@@ -645,7 +645,7 @@ def _of_law(model: Model, data: Outputs) -> Estimate:
     xi = own_series(model, seen)[:, :, free] / share
     identified = np.asarray(present.any(axis=0))
     std = model.noise.deviations(model.n)[free]
-    # An agent without noise has the same ξ at every step, so that any average is exact; σ = 1 only sets equal weights.
+    # An agent without noise has the same ξ at every step, so any average is exact; σ = 1 only sets equal weights.
     sigma = model.noise.scale(seen.times)[:, None] * np.where(std > 0, std, 1.0) / share
     value, variance = np.zeros((xi.shape[0], free.size)), np.zeros(free.size)
     if identified.any():

@@ -204,7 +204,7 @@ def solve(
     """Return the minimum over β ≥ 0, with variables that are not allowed kept as they are.
 
     Projected Newton steps on the variables that are positive or that the gradient pulls up, at most twice as many as
-    are positive, so that the work follows the number of edges and not that of pairs. It ends where no gradient exceeds
+    are positive: the work follows the number of edges and not that of pairs. It ends when no gradient exceeds
     ``tolerance`` standard errors of the score.
     """
     beta = beta.copy()

@@ -80,8 +80,8 @@ class NetworkEstimate:
         Standard errors of the positive weights, given that the others are 0; NaN elsewhere.
     confidence : array of shape (n, n)
         One minus the p-value of the one-sided test of w_ij = 0 against w_ij > 0: an absent edge exceeds 0.95 in 5 % of
-        all cases. The test is that of the likelihood without the bounds w ≥ 0 and without a penalty, so that neither
-        bound nor selection distorts it. NaN where it cannot be made: with fewer steps than agents, for instance.
+        all cases. The test is that of the likelihood without the bounds w ≥ 0 and without a penalty: neither bound
+        nor selection distorts it. NaN if it cannot be made: with fewer steps than agents, for instance.
     hidden, hidden_std : array of shape (n,)
         Hidden opinions x₀ and their standard errors.
     noise_std : array of shape (n,)
@@ -492,8 +492,8 @@ def _least_noise(task: _Task, found: NetworkEstimate) -> float:
 
 
 def _named(found: NetworkEstimate, labels: tuple[Hashable, ...], missing: int) -> NetworkEstimate:
-    # An agent that is not observed may act on all others: what it does is taken for edges between them, so that
-    # neither errors nor confidence mean anything.
+    # An agent that is not observed may act on all others: what it does is taken for edges between them, and neither
+    # errors nor confidence mean anything.
     if missing:
         nothing = np.full_like(found.weights, np.nan)
         hidden = np.full_like(found.hidden, np.nan)
@@ -658,7 +658,7 @@ def _check_steps(usable: Mask) -> None:
     if count.min() < 3:
         rule = "each agent needs 3 steps or more under peer pressure that are observed together with their predecessors"
         got = f"{int(count.min())} for agent number {int(count.argmin())}"
-        remedy = "check the pressure, record every step, or name candidates, so that gaps of others do not count"
+        remedy = "check the pressure, record every step, or name candidates to ignore the gaps of others"
         raise InvalidInputError(message(rule, got=got, remedy=remedy))
 
 
@@ -743,7 +743,7 @@ def _directed(task: _Task) -> NetworkEstimate:
         hidden[i] = _hidden(task, i, covariance, weights[i, own.support], own.support)
     value, error, spare = edge_tests(task.unbounded, tau, task.excess)
     if task.penalty is None:
-        # Weights that are 0 take part in the fit, so that errors given these would be too small.
+        # Weights that are 0 take part in the fit, so errors given these would be too small.
         sure = np.where(np.isinf(task.scale_std), 0.0, task.scale_std)
         std = np.where(weights > 0, np.hypot(error / tau[:, None], weights * sure[:, None]), np.nan)
     likelihood = -float(np.sum([objective(replace(own.problem, nu=np.ones(1)), own.beta) for own in found]))

@@ -168,7 +168,7 @@ def residual_tests(
     """
     g, total, begin = sums.agents.size, sums.rho.size, 0
     product, trend, square, pairs = np.zeros(g), np.zeros(g), np.zeros(g), 0
-    # The times of steps on a scale with mean 0, so that the mean square drops out of the trend.
+    # The times of steps on a scale with mean 0: the mean square drops out of the trend.
     scale = np.linspace(-1, 1, total)
     for d, e, b, u in steps.blocks(sums.at):
         unit = b[:, sums.agents] + d[:, sums.agents] * weights.sum(axis=1) - e @ weights.T - np.outer(u, hidden)
@@ -271,7 +271,7 @@ class Unbounded:
 class _Inverse:
     """G⁻¹ of an agent as A⁻¹ − VWVᵀ, where A⁻¹ is that of its neighbours; arrays over all agents, 0 for no neighbours.
 
-    ``shared`` if A is the matrix of all agents but one, so that its inverse follows from that of all.
+    ``shared`` if A is the matrix of all agents but one; its inverse then follows from that of all.
     """
 
     shared: bool

@@ -275,7 +275,7 @@ def _numbers(name: str, value: PerAgent, *, most: int) -> Array:
     try:
         array = np.array(value, dtype=np.float64)
     except (TypeError, ValueError):
-        # NaN fails the check below, so that all invalid input gets the same message.
+        # NaN fails the check below: all invalid input gets the same message.
         array = np.array(np.nan)
     if array.ndim > most or array.size == 0 or not np.isfinite(array).all():
         rule = f"the {name} of a prior must be finite: one number, or one for each agent"

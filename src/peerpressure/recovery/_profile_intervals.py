@@ -431,7 +431,7 @@ def _stubborn_ends(
 
     curvature = problem.curvature(state)
     nothing, outer = np.zeros_like(state.w), 2 * state.w + 1 / np.sqrt(np.where(curvature > 0, curvature, 1.0))
-    # The logarithm of the Jacobian grows more slowly than the squares, so that doubling ends.
+    # The logarithm of the Jacobian grows more slowly than the squares, so doubling ends.
     for _ in range(200):
         # Agents that are not fitted have a flat likelihood.
         short = (fallen(outer) < left) & (curvature > 0)

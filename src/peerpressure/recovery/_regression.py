@@ -1,6 +1,6 @@
 """Linear regression of outputs on the hidden opinions: ordinary, weighted and generalised least squares.
 
-The state z_t of ``statespace`` is linear in x₀, so that the outputs are y_t = Q_t x₀ + e_t plus a known part, where e_t
+The state z_t of ``statespace`` is linear in x₀, so the outputs are y_t = Q_t x₀ + e_t plus a known part, where e_t
 adds up past noise. `Design` applies all Q_t, or their transposes, by sweeps of the transitions over time, in
 O(steps · edges) for each column, and so never stores the stack of the Q_t.
 """
@@ -85,8 +85,8 @@ class RegressionDesign:
     def covary(self, r: Array) -> Array:
         """Return the rows Cov(e) r, where e stacks the errors of all that is observed.
 
-        e is linear in the draws behind the noise, e = L w + rounding, so that Cov(e) = L Lᵀ + noise variance is an
-        adjoint sweep followed by a forward sweep.
+        e is linear in the draws behind the noise, e = L w + rounding. Multiplying by Cov(e) = L Lᵀ + noise variance
+        is an adjoint sweep followed by a forward sweep.
         """
         # Cov(e) is (T·k)² and never formed.
         return self._sweep_noise(r, self._sweep_back(r, with_noise=True)[1])
@@ -302,8 +302,8 @@ def check_dense(model: Model, method: str, why: str) -> None:
 class NormalEquations:
     """The matrix H = Σ Q_tᵀQ_t of a large network as an operator, solved by nested conjugate gradients.
 
-    Later outputs hardly differ from the consensus, so that a few early steps have almost all that tells agents apart:
-    their H, solved roughly, is the preconditioner, for a small part of the products that H itself takes.
+    Later outputs hardly differ from the consensus; a few early steps have almost all that tells agents apart. Their H,
+    solved roughly, is the preconditioner, for a small part of the products that H itself takes.
     """
 
     design: RegressionDesign
@@ -486,7 +486,7 @@ def snapshot(model: Model, data: Outputs, prior: Prior | None = None) -> Estimat
     """Return the best linear unbiased estimate from only the last step with outputs: J = Q_Tᵀ Cov(e_T)⁻¹ Q_T."""
     check_dense(model, SNAPSHOT, "forms the covariance of the outputs and")
     row = int(np.flatnonzero(data.present.any(axis=1))[-1])
-    # Outputs missing in this step are dropped, so that the design has no gaps.
+    # Outputs missing in this step are dropped, which leaves the design without gaps.
     there = np.flatnonzero(data.present[row])
     seen = replace(data.seen, times=data.seen.times[row : row + 1], agents=data.seen.agents[there])
     values = data.values[:, row : row + 1, there]
@@ -549,13 +549,13 @@ def stacked(model: Model, data: Outputs) -> tuple[Array, Array, Array]:
             step = steps[t - 1]
             state = step.forward(state)
             state[:, :n] += step.hidden_input()
-            # Later columns are still 0, so that one matrix follows the response to all draws at once.
+            # Later columns are still 0, so one matrix follows the response to all draws at once.
             state[:, ends[t] : ends[t + 1]] += step.noise_input()
         for row in np.flatnonzero(data.seen.times == t):
             rows.append(state[data.seen.agents[data.present[row]]])
     Q, q, L = np.split(np.concatenate(rows), [n, n + 1], axis=1)
     if start.draws and steps and steps[0].draws:
-        # u_0 and w_1 matter only through u_1 = φ u_0 + √(1−φ²) w_1, so that one draw of variance 1 stands for both.
+        # u_0 and w_1 matter only through u_1 = φ u_0 + √(1−φ²) w_1, so one draw of variance 1 stands for both.
         phi, both = model.noise.autocorrelation, L[:, : 2 * n]
         L = np.concatenate([phi * both[:, :n] + np.sqrt(1 - phi**2) * both[:, n:], L[:, 2 * n :]], axis=1)
     if data.seen.noise_variance:

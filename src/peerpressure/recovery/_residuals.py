@@ -7,7 +7,7 @@ Each output is predicted from those before it, x₀ included: with white or AR(1
 where x̂ and P are estimate and covariance of x₀ given the earlier outputs. These recursive residuals [1]_ are exactly
 independent N(0, 1) under Gaussian noise, while those about the final x̂ are correlated. Outputs that are used up to
 determine x₀ have none. Under another law, w_t = Φ⁻¹(u_t), where u_t is the probability of a smaller output given the
-earlier ones if x₀ has a flat prior. That is the conditional law of what does not depend on x₀, so that the u_t are
+earlier ones if x₀ has a flat prior. That is the conditional law of what does not depend on x₀, so the u_t are
 exactly independent and uniform, too.
 
 The sum of squares and the variances that outputs have given x₀ give the log-likelihood at its maximum in x₀.
@@ -68,7 +68,7 @@ if TYPE_CHECKING:
 # are exactly independent and uniform.
 
 Function: TypeAlias = Callable[[Array], Array]
-# Points of the grid: the density of x₀ soon becomes narrow beside that of the noise, so that fewer are enough later.
+# Points of the grid: the density of x₀ soon becomes narrow beside that of the noise, and fewer are enough later.
 _POINTS, _LATER_POINTS, _LATER = 129, 33, 8
 # Probability left out on either side of the first grid, and of those that follow.
 _TAIL, _CUT = 1e-8, 1e-10
@@ -163,7 +163,7 @@ def _first_step(
 ) -> tuple[Array, Array, float]:
     """Return residuals (replicates, n), their sum of squares and Σ log variance of step 1 given all later steps.
 
-    From a hidden start, y_1/g_1 contains the x₀ of neighbours, so that its rows follow those of each agent alone.
+    From a hidden start, y_1/g_1 contains the x₀ of neighbours, so its rows follow those of each agent alone.
     """
     gain, std = model.update(1).gain, model.noise.deviations(model.n)
     follows = data.seen.last > 1
@@ -360,7 +360,7 @@ class _Density:
                 for at, old in ((before, low), (half, middle), (after, high))
             )
         bend = 1e-3 if seen.min() >= _BENT_UNTIL else _BEND
-        # Odd, so that the middle is one of the points.
+        # An odd number, because the middle must be one of the points.
         reach = np.sinh(bend * np.linspace(-1, 1, _POINTS if seen.min() < _LATER else _LATER_POINTS)) / np.sinh(bend)
         below, above = (middle - low)[:, None], (high - middle)[:, None]
         return np.asarray(middle[:, None] + np.where(reach < 0, below, above) * reach)
@@ -397,7 +397,7 @@ def residuals(system: System, data: Outputs) -> Residuals | None:
     if not isinstance(model.noise, Gaussian):
         return series_residuals(model, data) if inverts and has_density(model) else None
     # Inversion is fast and loses nothing from complete outputs; from others it leaves out agents with a neighbour that
-    # is not observed, so that it is used only where the filter takes too long.
+    # is not observed, so it is used only if the filter takes too long.
     whole = data.complete and data.seen.free.size in (0, model.n) and bool((noise_deviations(model, data) > 0).all())
     whole = whole and not model.keeps
     if inverts and (whole or model.n > FILTER_LIMIT):

@@ -5,8 +5,8 @@ independently in time: one row for each agent and step, in x₀ and in the state
 move to the right-hand side. x_t is x₀, or π_{t−1} x₀ + (1 − η_{t−1}) k_{t−2} + η_{t−1} y_{t−1} where opinions adapt,
 with the adopted part k_t = (1 − η_t) k_{t−1} + η_t y_t.
 
-The unobserved states of a step meet only those of the next one or two, so that a dense front of these, and of the x₀
-that they meet, passes through time; rows without an unobserved state stay sparse. A step costs the cube of the front.
+The unobserved states of a step meet only those of the next one or two. A dense front of these, and of the x₀ that
+they meet, passes through time; rows without an unobserved state stay sparse. A step costs the cube of the front.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class AdoptedPart:
         _, old, new = np.intersect1d(self.agents, unseen, assume_unique=True, return_indices=True)
         first = np.setdiff1d(np.arange(unseen.size), new)
         # k contains kept·v + added·y. Any rotation leaves the least-squares problem unchanged; this angle puts all of
-        # it on the new carrier, so that the orthogonal component occurs in no later row and can be eliminated now.
+        # it on the new carrier. The orthogonal component then occurs in no later row and can be eliminated now.
         kept, added = size[old], rate[unseen[new]]
         # hypot does not overflow or underflow where the sum of squares does: kept decays geometrically with time.
         length = np.hypot(kept, added)
@@ -101,7 +101,7 @@ class AdoptedPart:
         sine = np.divide(added, length, out=np.zeros_like(length), where=where)
         size[old] = length
         agents = np.concatenate([self.agents, unseen[first]])
-        # `Front.rotate` permutes its carriers by the same order, so that rows and front agree.
+        # `Front.rotate` permutes its carriers by the same order: rows and front agree.
         order = np.argsort(agents)
         sizes = np.concatenate([size, rate[unseen[first]]])
         return AdoptedPart(agents[order], sizes[order], seen), GivensRotation(old, new, cosine, sine, first, order)
@@ -257,7 +257,7 @@ class SparseStates:
     def _rounded(self, t: int) -> Rows:
         """Return y_t/s = output/s + unit noise, with s the std of the observation noise."""
         there = self.data.present[self._row_of[t]]
-        # Every row has unit noise, so that plain normal equations AᵀA are the information.
+        # Every row has unit noise, so plain normal equations AᵀA are the information.
         weight = 1 / np.sqrt(self.data.seen.noise_variance)
         each = sparse.csr_array(weight * sparse.eye_array(self.model.n, format="csr")[self.data.seen.agents[there]])
         values = weight * self.data.at(self._row_of[t])[:, there].T

@@ -373,8 +373,8 @@ def symmetric_inverse(
 ) -> tuple[Array, Array, float]:
     """Return the pseudo-inverse of a symmetric J, its null space (f, r), and the condition of J.
 
-    Unknowns are first divided by ``scale`` (f,), the root of the diagonal unless given, so that an agent with little
-    noise does not make one with much noise appear unidentified. Eigenvalues up to ``tolerance`` count as 0; by
+    Unknowns are first divided by ``scale`` (f,), the root of the diagonal unless given. Otherwise an agent with little
+    noise would make one with much noise appear unidentified. Eigenvalues up to ``tolerance`` count as 0; by
     default it is that of rounding.
     """
     f = J.shape[0]
@@ -409,7 +409,7 @@ def separate_noise(facts: Array, L: Array, n: int) -> tuple[Array, Array, Array]
     0 R₃], the first rows divided by R₁ᵀ have unit noise; what they explain of the others is all noise but for R₃, which
     may be a rounding error of 0, or be what it seems to be. Errors are no smaller than those of rounding.
     """
-    # Rows are scaled to unit noise first, so that pivoting compares correlations and not sizes.
+    # Rows are scaled to unit noise first: pivoting must compare correlations and not sizes.
     size = np.linalg.norm(L, axis=1)
     noisy = size > 0
     scaled = facts[noisy] / size[noisy, None]
@@ -424,8 +424,8 @@ def separate_noise(facts: Array, L: Array, n: int) -> tuple[Array, Array, Array]
     whitened = linalg.solve_triangular(triangle[:rank, :rank], scaled[order[:rank]], trans="T")
     # The noise of the remaining rows is a combination of that of the first ones, so subtracting these cancels it.
     exact = scaled[order[rank:]] - triangle[:rank, rank:].T @ whitened
-    # R₃ is below the tolerance but need not be 0. It is passed on as an error so that no exact row is overstated. What
-    # was subtracted may be much larger than what is left, and so may be its last digits.
+    # R₃ is below the tolerance but need not be 0. Passing it on as an error keeps exact rows from being overstated.
+    # What was subtracted may be much larger than what is left, and so may be its last digits.
     gross = np.abs(scaled[order[rank:]]) + np.abs(triangle[:rank, rank:]).T @ np.abs(whitened)
     left = np.maximum(np.linalg.norm(triangle[rank:, rank:], axis=0), _rounding(gross, facts, n))
     return *_informative(np.concatenate([facts[~noisy], exact]), np.concatenate([plain, left]), n), whitened

@@ -66,8 +66,8 @@ _PLACE = 2**30  # the byte that Windows locks: a locked byte cannot be read, so 
 def holding(folder: Path) -> Iterator[None]:
     """Lock the sweep in ``folder`` against other processes during the block.
 
-    The operating system releases the lock when the process ends in whatever way, so that a lock is never stale; the
-    file only names its holder.
+    The operating system releases the lock however the process ends, so a lock is never stale; the file only names
+    its holder.
     """
     with _lock_file(folder) as file:
         _acquire(file, folder)
@@ -109,7 +109,7 @@ def is_held(folder: Path) -> bool:
     """Return whether a process runs the sweep."""
     try:
         with open(folder / LOCK, "rb", buffering=0) as file:
-            # Shared, so that two status commands at the same time do not take each other for a running sweep.
+            # Shared: two simultaneous status commands must not take each other for a running sweep.
             _lock(file, shared=True)
     except FileNotFoundError:
         return False
@@ -157,7 +157,7 @@ STATES = ("planned", "running", "done", "failed")
 LEDGER = "ledger.sqlite"
 _SEAL = 32  # digits of a hash before a text
 _PATIENCE = 30.0  # seconds to wait for another process's write
-# The parameters are stored as text, so that failures can be listed without the plan.
+# The parameters are stored as text to list failures without the plan.
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS fact (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS unit (
@@ -215,7 +215,7 @@ def open_ledger(folder: Path, *, create: bool = False) -> Iterator[Ledger]:
 
 
 def set_aside(folder: Path) -> None:
-    """Rename a damaged ledger, so that a new one can be made from plan and result files."""
+    """Rename a damaged ledger, to make room for a new one from plan and result files."""
     path = folder / LEDGER
     # The log belongs to the damaged file; SQLite would replay it into the new ledger.
     for end in ("-wal", "-shm"):

@@ -37,8 +37,7 @@ _AGAIN = "run the sweep again, which computes this unit anew"
 _FILE = re.compile(r"([0-9a-f]{32})\.json")
 # The names that ``replacing`` gives to its temporary files.
 _LEFTOVER = re.compile(r"\.[0-9a-f]{32}\.json\..*\.part")
-# The checksum comes first and covers the exact text after it, so that verification does not depend on how JSON is
-# formatted.
+# The checksum comes first and covers the exact text after it: verification does not depend on how JSON is formatted.
 _HEAD = re.compile(rb'\{"checksum":"([0-9a-f]{32})","unit":(\{"fingerprint":"([0-9a-f]{32})","key":"([0-9a-f]{32})",)')
 
 
@@ -53,7 +52,7 @@ class UnitResult(NamedTuple):
 
 
 def result_path(folder: Path, key: str) -> Path:
-    """Return the file of a unit's result; 256 folders share them, so that none grows too large to list."""
+    """Return the file of a unit's result; 256 folders share them, to keep each small enough to list."""
     return folder / UNITS / key[:2] / f"{key}.json"
 
 
@@ -137,7 +136,7 @@ def remove_results(folder: Path) -> None:
 
 
 def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
-    # Only folders of this module's form; callers match the names, so that other files in the folder are never touched.
+    # Only folders of this module's form; callers match the names and never touch other files in the folder.
     for shard in sorted((folder / UNITS).glob("[0-9a-f][0-9a-f]")):
         with os.scandir(shard) as entries:
             yield from entries

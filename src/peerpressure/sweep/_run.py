@@ -151,7 +151,7 @@ def _run(
     with open_ledger(home, create=True) as ledger:
         ledger.check()
         _check_same(ledger.fingerprint(), plan.fingerprint, folder)
-        # The files are read before the plan is registered, so that an error leaves the ledger as it was.
+        # The files are read before the plan is registered: an error leaves the ledger as it was.
         intact, lost = _verify(ledger, plan, folder)
         ledger.register(plan)
         # Register first, then settle: the plan may contain units that the ledger did not know, which have files

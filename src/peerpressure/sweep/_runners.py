@@ -34,7 +34,7 @@ _MOST_FALSE_STARTS = 3
 _CONNECT_SECONDS = 10.0
 # A worker that restarts takes some seconds; after a minute without any, waiting longer is unlikely to help.
 _NO_WORKERS_SECONDS = 60.0
-_AHEAD = 2  # batches per thread of a cluster, so that none waits for a message
+_AHEAD = 2  # batches per thread of a cluster; with one, threads would wait for messages
 # One thread each: workers share the cores, and sums do not depend on the number of cores.
 _ONE_THREAD = dict.fromkeys(
     (
@@ -55,7 +55,7 @@ class Worker:
     """The parent's end of a worker process, and the batch that it works on.
 
     Messages are lines of JSON through the pipes of the process, which every system has. Not every system can wait for
-    several pipes, so that a thread puts the worker's messages into ``inbox``, and None after the last one.
+    several pipes, so a thread puts the worker's messages into ``inbox``, and None after the last one.
     """
 
     def __init__(self, setting: Mapping[str, Any], inbox: queue.SimpleQueue[Message]) -> None:
@@ -73,7 +73,7 @@ class Worker:
         self.ready = False
         self.announcement = ""
         self.batch: list[Unit] = []
-        # The thread starts before the first message is sent, so that a full pipe cannot block both sides.
+        # Started before the first message is sent, because a full pipe could otherwise block both sides.
         threading.Thread(target=self._listen, args=(inbox,), daemon=True).start()
         self._send(setting)
 

@@ -63,7 +63,7 @@ class Work:
 
     def take(self, worker: str) -> list[Unit]:
         """Return the next batch, marked as running; empty if all units are handed out."""
-        # Units of a dead worker are handed out one at a time, so that the next death identifies the cause.
+        # Units of a dead worker are handed out one at a time: the next death identifies the cause.
         if self._suspects:
             batch = [self._suspects.popleft()]
         else:
@@ -107,8 +107,7 @@ class Work:
         # The first unit measures how long a unit takes.
         if self._seconds is None:
             return 1
-        # At most half of a fair share, so that batches shrink towards the end and the workers finish at about the same
-        # time.
+        # At most half of a fair share: batches shrink towards the end, and the workers finish at about the same time.
         fair = math.ceil(len(self._waiting) / (2 * self._lanes))
         return max(1, min(math.ceil(BATCH_SECONDS / max(self._seconds, 1e-6)), fair, _LARGEST_BATCH))
 
@@ -124,7 +123,7 @@ class Computed(NamedTuple):
 def load_task(path: str) -> Task:
     """Return the function at ``module:function``."""
     module, _, name = path.partition(":")
-    # Imported by name in each process, so that the task itself need not be pickled.
+    # Imported by name in each process: the task itself need not be pickled.
     try:
         task: Task = getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError) as error:
@@ -153,7 +152,7 @@ def compute(task: str, unit: Unit, local: Mapping[str, str]) -> Computed:
 def _rows_text(given: Mapping[str, Any] | Iterable[Mapping[str, Any]], taken: set[str]) -> str:
     """Return tidy rows as JSON whose floats, infinities and NaN among them, read back to the last bit."""
     rows = [given] if isinstance(given, Mapping) else list(given)
-    # Unlike parameters, results may be nan or infinite, so that allow_nan keeps its default.
+    # Unlike parameters, results may be nan or infinite, so allow_nan keeps its default.
     return json.dumps([_plain_row(row, taken) for row in rows], separators=(",", ":"))
 
 

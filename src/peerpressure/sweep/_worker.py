@@ -1,7 +1,7 @@
 """A worker process: ``python -m peerpressure.sweep._worker`` reads batches from its input and writes answers.
 
-It is a separate program rather than a ``multiprocessing`` process, so that the caller's script is not imported again,
-and Ctrl-C at a terminal reaches only the parent.
+It is a separate program rather than a ``multiprocessing`` process: the caller's script is not imported again, and
+Ctrl-C at a terminal reaches only the parent.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from peerpressure.sweep.plan import Unit
 
 def main() -> None:
     """Compute batches for the parent at the other end of the pipes until it closes them."""
-    # Windows has no sessions, so that Ctrl-C reaches workers too; the parent decides when they end.
+    # Windows has no sessions, so Ctrl-C reaches workers too; the parent decides when they end.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # Output of the task must not mix with the answers, nor with the output of a command.
     answers = os.fdopen(os.dup(1), "wb")
-    # At the level of file descriptors, so that output of compiled libraries is redirected as well.
+    # At the level of file descriptors, which redirects output of compiled libraries as well.
     os.dup2(2, 1)
     batches: queue.SimpleQueue[list[Any]] = queue.SimpleQueue()
     # The first line is what all batches have in common.

@@ -181,7 +181,7 @@ def _shares(root: int, name: str) -> Iterator[float]:
         # enter the keys of units, so a change would invalidate finished results. ``person`` separates these hashes from
         # seeds and keys.
         digest = hashlib.blake2b(f"{root}\n{name}\n{i}".encode(), digest_size=8, person=b"draw").digest()
-        # The 53 leading bits fill the mantissa of a double exactly, so that no value is rounded up to 1.
+        # The 53 leading bits fill the mantissa of a double exactly, so no value is rounded up to 1.
         yield (int.from_bytes(digest) >> 11) * 2.0**-53
         i += 1
 
@@ -189,7 +189,7 @@ def _shares(root: int, name: str) -> Iterator[float]:
 def _place(share: float, low: float, high: float, spacing: Spacing, whole: bool) -> Value:
     # The geometric form is exact at share 0, and both ends are positive here (see _check).
     value = low * (high / low) ** share if spacing == "log" else low + (high - low) * share
-    # Twelve digits, so that the third value of 0.1, 0.2, … is exactly 0.3 on every machine.
+    # Twelve digits make the third value of 0.1, 0.2, … exactly 0.3 on every machine.
     return round(value) if whole else float(f"{value:.12g}")
 
 
@@ -216,7 +216,7 @@ def _check(low: float, high: float, count: int, spacing: str) -> None:
 REPLICATION = "replication"
 # All units of a plan are in memory at once, with a key, a text and a seed each: a few gigabytes at this number.
 _MOST_UNITS = 10_000_000
-# A syntactic check only. The task is imported when the sweep starts, so that a plan can be made and counted without it.
+# A syntactic check only. The task is imported when the sweep starts; a plan can be made and counted without it.
 _TASK = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 
 
@@ -431,7 +431,7 @@ def canonical(value: object) -> str:
 
 def unit_key(task: str, parameters: str, replication: int) -> str:
     """Return the key of a unit, which depends on the unit alone."""
-    # Neither the root seed nor the version is part of the key; the fingerprint in each result file covers them, so that
+    # Neither the root seed nor the version is part of the key; the fingerprint in each result file covers them, and
     # results of another seed are detected rather than overlooked. A parameter text has no newline, which makes the
     # joined text unambiguous.
     return hash_text(f"{task}\n{replication}\n{parameters}")
