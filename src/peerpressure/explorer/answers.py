@@ -193,7 +193,7 @@ def _affordable_times(built: BuiltScenario, functionals: int, limits: Limits) ->
     """Return as many times as can be afforded: the adjoint of each runs back through all steps before it."""
     # Per step of the adjoint: one sparse product, and some vector operations of about 10 numbers per agent.
     size = built.model.network.adjacency.nnz + 10 * built.model.n
-    # Times are spread over the run, so that the adjoints run through half of the steps on average, hence the factor 2.
+    # Times are spread over the run: the adjoints run through half of the steps on average, hence the factor 2.
     most = 2 * limits.exact // (functionals * built.steps * size)
     if most < MIN_TIMES:
         what = "steps × edges of exact moments"

@@ -50,7 +50,7 @@ from peerpressure.explorer.server import LOOPBACK, Guard
 
 Body: TypeAlias = Mapping[str, Any]
 _JSON = "application/json"
-# Sections that an answer does not depend on are left out, so that mistakes in them do not prevent it.
+# Sections that an answer does not depend on are left out: mistakes in them must not prevent it.
 _OBSERVER = ("observe", "privacy")
 _DYNAMICS = ("pressure", "noise", "time", *_OBSERVER)
 
@@ -152,7 +152,7 @@ API: Mapping[str, ApiRoute] = {
 STATIC = Path(__file__).parent / "static"
 # Python knows this type only on systems that list it.
 mimetypes.add_type("font/woff2", ".woff2")
-# Tab names become keys of a dictionary, so that their length is bounded.
+# Tab names become keys of a dictionary, so their length is bounded.
 _TAB = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
@@ -161,7 +161,7 @@ def create_app(
 ) -> Starlette:
     """Return the application; it answers to the host names ``hosts`` only, and its page opens in the ``default`` state.
 
-    ``app.state.queue`` is the job queue, so that a server can cancel all jobs before it waits for open requests.
+    ``app.state.queue`` is the job queue. A server uses it to cancel all jobs before it waits for open requests.
     """
     limits = limits or Limits()
     queue, cache = JobQueue(limits), ModelCache(limits)
@@ -175,7 +175,7 @@ def create_app(
         queue.close()
 
     async def page(request: Request) -> Response:
-        # The page is revalidated each time, so that an upgrade of the package shows at the next reload.
+        # The page is revalidated each time: an upgrade of the package shows at the next reload.
         return FileResponse(STATIC / "index.html", headers={"cache-control": "no-cache"})
 
     async def show_catalogue(request: Request) -> Response:
@@ -205,12 +205,12 @@ class PageFiles(StaticFiles):
 def _endpoint(path: str, route: ApiRoute, queue: JobQueue, cache: ModelCache) -> Route:
     async def handle(request: Request) -> Response:
         async def disconnected() -> None:
-            # The body has been read by now, so that any other message can be dropped.
+            # The body has been read by now, so any other message can be dropped.
             while (await request.receive())["type"] != "http.disconnect":
                 pass
 
         try:
-            # The route is part of the client, so that a run does not supersede the network beside it.
+            # The route is part of the client: a run must not supersede the network beside it.
             client = (_tab(request), path)
             body = await _body(request, route, queue.limits)
             answer = await queue.submit(client, partial(route.answer, cache, body), disconnected)
@@ -257,7 +257,7 @@ def _fault(error: Exception) -> tuple[int, dict[str, Any]]:
 
 
 def warm_up() -> None:
-    """Load libraries and compiled loops in a thread while the browser opens, so that the first request is fast."""
+    """Load libraries and compiled loops in a thread while the browser opens, to make the first request fast."""
     # A daemon thread does not delay the end of the server.
     threading.Thread(target=_load_everything, name="warm-up", daemon=True).start()
 

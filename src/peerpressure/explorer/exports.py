@@ -45,7 +45,7 @@ SUBJECTS = ("curves", "network", "observer")
 MIN_TIMES, MAX_TIMES = 8, 2_000
 MOST_RINGED = 400  # agents with rings around them
 RESOLUTION = 1e-5  # smallest range of colours, as a share of the largest
-# Matplotlib's settings are those of the whole process, so that one picture is drawn at a time.
+# Matplotlib's settings are those of the whole process, so only one picture is drawn at a time.
 _DRAWING = threading.Lock()
 
 
@@ -107,7 +107,7 @@ class Look:
 def picture(built: BuiltScenario, what: str, look: Look, kind: str, cache: ModelCache) -> bytes:
     """Return a picture of the curves, the network or the observer's estimates, as a file of this kind."""
     time = look.time
-    # All numbers are computed before the lock is taken, so that no picture waits for another one's computation.
+    # All numbers are computed before the lock is taken: no picture waits for another one's computation.
     match what:
         case "curves":
             draw = _curves(built, look, cache.limits)
@@ -145,8 +145,8 @@ def _curves(built: BuiltScenario, look: Look, limits: Limits) -> Callable[[], Fi
     limits.check("rows", replicates * MIN_TIMES, what="replicates × times of a picture", remedy=remedy, where="run")
     times = min(MAX_TIMES, limits.rows // replicates)
     every = -(-built.steps // times)
-    # An odd stride, so that an oscillation between two sides is seen.
-    # Distances to the agents' own limits need the states; where these are too many, the picture goes without.
+    # An odd stride shows an oscillation between two sides.
+    # Distances to the agents' own limits need the states; if these are too many, the picture goes without.
     states = not isinstance(built.model.target, float) and replicates * times * built.model.n <= limits.numbers
     experiment = experiment_of(built, Record(states=states, every=every | 1))
     table = summaries(experiment)
@@ -166,7 +166,7 @@ def _observer(built: BuiltScenario, limits: Limits) -> Callable[[], Figure]:
     last_observed(built, limits)
     tables, problem = [], None
     for method in observe.methods:
-        # One method at a time, so that the failure of one does not hide the estimates of the others.
+        # One method at a time: the failure of one must not hide the estimates of the others.
         one = built.with_scenario(observe=observe.model_copy(update={"methods": [method]}))
         try:
             tables.append(estimates(first_replicate(one)))

@@ -76,8 +76,7 @@ class JobQueue:
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
-        # NumPy and compiled loops release the global lock, so that threads suffice and models need not be copied to
-        # processes.
+        # NumPy and compiled loops release the global lock: threads suffice, and models need not be copied to processes.
         self._pool = ThreadPoolExecutor(limits.workers, thread_name_prefix="explorer")
         self._newest: dict[Client, _Job] = {}
         self._lock = threading.Lock()
@@ -103,7 +102,7 @@ class JobQueue:
         future = self._enqueue(token, work)
         self._newest[client] = job = _Job(token, future, superseded)
         answer = asyncio.wrap_future(future)
-        # An exception that nobody waits for any more is read, so that asyncio does not log it.
+        # Reading an exception that nobody waits for any more keeps asyncio from logging it.
         answer.add_done_callback(lambda done: done.cancelled() or done.exception())
         waiting = [superseded.wait()] + ([] if disconnected is None else [disconnected()])
         cancellations: list[asyncio.Future[Any]] = [asyncio.ensure_future(one) for one in waiting]
@@ -148,7 +147,7 @@ class JobQueue:
                 raise RequestError(429, message(rule, got="one more", remedy="try again in a moment"))
             self._pending += 1
         future = self._pool.submit(_run, token, work)
-        # The callback also runs for futures that are cancelled while they wait, so that the count is never too high.
+        # The callback also runs for futures that are cancelled while they wait, so the count is never too high.
         future.add_done_callback(self._leave)
         return future
 

@@ -32,7 +32,7 @@ DIGITS = 6  # of the start, after the decimal point
 HUB = 20.0  # ratio of the areas of the largest and the smallest dot, whose radii then differ by a factor of 4.5
 TOUCHING, TOUCHING_OF_MANY = 0.5, 0.8  # share of agents whose dots may touch that of the nearest agent
 MOST_RADIUS = 0.5  # of the smallest dot, for a few agents far apart
-# Fixed, so that a network looks the same in every session.
+# Fixed: a network looks the same in every session.
 _SEED = 20
 
 
@@ -59,7 +59,7 @@ def _stress_layout(network: Network) -> Places:
 
     rng = np.random.default_rng(_SEED)
     pivots, rounds = (PIVOTS, ROUNDS) if network.n <= MANY else (PIVOTS_OF_MANY, ROUNDS_OF_MANY)
-    # Sorted, so that the rows of distances are read in the order of memory.
+    # Sorted, to read the rows of distances in the order of memory.
     few = np.sort(rng.choice(network.n, min(pivots, network.n), replace=False))
     if network.n <= ALL_PAIRS:
         away = _hops(network, np.arange(network.n))
@@ -92,7 +92,7 @@ def _hops(network: Network, agents: NDArray[Any]) -> Places:
     # Directions do not count.
     A = network.mutual
     hops_compiled(A.indptr, A.indices, agents, found)
-    # Two more than the longest path, so that components do not overlap and are not drawn far apart.
+    # Two more than the longest path: components neither overlap nor are drawn far apart.
     return np.where(found < 0, found.max() + 2, found).astype(np.float64)
 
 
@@ -100,7 +100,7 @@ def _all_pairs(away: Places) -> Pairs:
     """Return every pair, weighted by the inverse square of its distance."""
     ends = np.stack(np.triu_indices(len(away), 1), axis=1).astype(np.int32)
     apart = away[ends[:, 0], ends[:, 1]]
-    # The weights of stress majorisation, d⁻²: relative rather than absolute errors count, so that near pairs are
+    # The weights of stress majorisation, d⁻²: relative rather than absolute errors count, which makes near pairs
     # accurate.
     return Pairs(ends, apart, np.repeat(1 / apart[:, None] ** 2, 2, axis=1))
 
@@ -113,7 +113,7 @@ def _some_pairs(network: Network, pivots: NDArray[np.int64], far: Places) -> Pai
     away, weight = far.ravel(), _represented(far).ravel()
     # A pivot has no distance to itself to be corrected.
     others = away > 0
-    # A pivot stands for the agents around it, so that its pair weighs as much as all of theirs.
+    # A pivot stands for the agents around it, so its pair weighs as much as all of theirs.
     far_ends, away, weight = far_ends[others], away[others], weight[others] / away[others] ** 2
     ends = np.concatenate([np.stack([sources, targets], axis=1), far_ends]).astype(np.int32)
     # Weight 0 on the pivot's end: with hundreds of thousands of pairs it would be moved by all of them.
@@ -137,11 +137,11 @@ def _start(far: Places, rng: np.random.Generator) -> Places:
     squares = far.T**2
     # Double centring of squared distances gives inner products, as in classical scaling.
     centred = squares - squares.mean(axis=0) - squares.mean(axis=1, keepdims=True) + squares.mean()
-    # The product has pivots × pivots entries, so that the directions are cheap for any number of agents.
+    # The product has pivots × pivots entries, so the directions are cheap for any number of agents.
     places = centred @ _principal_directions(centred.T @ centred, rng)
     # Agents with the same neighbours would start, and stay, at the same point.
     jitter = rng.uniform(-0.1, 0.1, places.shape)
-    # Scaled to the diameter in hops, so that the first round need not shrink or inflate the whole drawing.
+    # Scaled to the diameter in hops: the first round need not shrink or inflate the whole drawing.
     started: Places = places * (far.max() / max(float(np.abs(places).max()), 1e-9)) + jitter
     # The descent amplifies a difference in the last bit to the size of the drawing, and linear algebra rounds
     # differently with another number of threads or another processor.

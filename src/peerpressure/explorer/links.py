@@ -14,7 +14,7 @@ from peerpressure.explorer.protocol import Limits, parse_json
 
 # A short fragment can inflate to gigabytes.
 MAX_STATE = 64_000_000  # bytes, as on the page
-# No file has such a name by accident; # alone begins a comment in most shells, so that it may be left out.
+# No file has such a name by accident; # alone begins a comment in most shells, so it may be left out.
 _BARE = re.compile(r"[A-Za-z0-9_-]{40,}")
 _ADDRESS = re.compile(r"[a-z]+://", re.IGNORECASE)
 

@@ -111,8 +111,7 @@ class ModelCache:
             raise ScenarioError([Problem("topics", message(rule, got="[topics]", remedy=remedy))])
         self.limits.check_network(scenario.network, scenario.run.steps)
         network = self._use_network(scenario)
-        # The size is unknown before a named network is loaded and not exact for random ones, so that it is checked
-        # again.
+        # The size is unknown before a named network is loaded and not exact for random ones, so it is checked again.
         self.limits.check("agents", network.n, what="the number of agents", remedy="ask for fewer", where="network")
         self.limits.check_run(scenario, network.n)
         problems = [Problem(dotted(path), text) for path, text in inconsistencies(scenario)]
@@ -168,7 +167,7 @@ def _network_bytes(built: Networks) -> int:
 
 
 def _edges_digest(network: Network) -> bytes:
-    # Neither weights nor labels enter the layout, so that networks that differ only in them share a drawing.
+    # Neither weights nor labels enter the layout, so networks that differ only in them share a drawing.
     A = network.adjacency
     return hashlib.blake2b(A.indptr.tobytes() + A.indices.tobytes(), digest_size=16).digest()
 
@@ -254,7 +253,7 @@ def _read_upload(name: str, data: bytes, edges: str) -> Network:
     """Read uploaded bytes from a temporary file; of the name that came with them only a known suffix is used."""
     # The name is not used as a path: it may contain separators, or be the name of a device.
     suffix = next((known for known in SUFFIXES if name.lower().endswith(known)), None)
-    # ascii, so that control characters in the name do not reach a terminal or a log.
+    # ascii, because control characters in the name must not reach a terminal or a log.
     shown = ascii(re.split(r"[/\\]", name)[-1][-60:])
     if suffix is None:
         rule = f"a network to drop here must be one of {', '.join(SUFFIXES)}"
@@ -292,7 +291,6 @@ def page_state(scenario: Scenario, limits: Limits) -> dict[str, Any]:
         if isinstance(part, FromColumn | FromAttribute):
             found = values_of(part, name, scenario.graph, scenario.run.seed, scenario.network_file)
             data["agents"][name] = np.asarray(found).tolist()
-    # The scenario is validated as if it came from the page, so that the page never opens in a state that it cannot
-    # send.
+    # Validated as if the scenario came from the page: the page must never open in a state that it cannot send.
     ModelCache(limits).load({"scenario": data})
     return {"scenario": data, "view": {}}

@@ -63,7 +63,7 @@ LOG_LOG = {"logTime": True, "logSize": True}
 def published(
     m: int, pressure: Mapping[str, Any], steps: int, noise: float = NOISE, *, replicates: int = 1, **more: Any
 ) -> dict[str, Any]:
-    """Return a scenario with the network, agents and seed of the reproduced figures, so that it shows their numbers."""
+    """Return a scenario with the network, agents and seed of the reproduced figures, which shows their numbers."""
     # Values are written out rather than drawn: the figures use generators of their own, whose streams differ from a
     # scenario's.
     hidden, stubbornness = agents_drawn(AGENTS, SEED)

@@ -166,14 +166,14 @@ async def read_bytes(request: Request, most: int) -> bytes:
     """Return the body; reading stops as soon as it is longer than ``most`` bytes."""
     _check_encoding(request)
     declared = request.headers.get("content-length", "0")
-    # The declared length may be wrong or missing, so that it only serves to reject early.
+    # The declared length may be wrong or missing, so it only serves to reject early.
     if not declared.isdecimal() or len(declared) > 18 or int(declared) > most:
         raise _too_large(declared, most)
     body = bytearray()
     try:
         async for part in request.stream():
             body += part
-            # Counted while reading, so that a body of any size takes bounded memory.
+            # Counted while reading: a body of any size takes bounded memory.
             if len(body) > most:
                 raise _too_large(f"more than {most:,}", most)
     except ClientDisconnect:

@@ -1,4 +1,4 @@
-"""A Python script that repeats a run, written part by part so that a reader can change it."""
+"""A Python script that repeats a run, written part by part for a reader to change."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _model(scenario: Scenario) -> Iterator[str]:
     yield f"seed = {scenario.run.seed}"
     yield from _network(scenario.network)
     names = ("hidden", "stubbornness", "susceptibility", "start", "adaptation", "activation", "isolated")
-    # Defaults are written out too, so that a reader sees what can be changed.
+    # Defaults are written out too, to show a reader what can be changed.
     parts = {name: part for name in names if (part := getattr(agents, name)) is not None}
     if parts["susceptibility"] == 1:
         del parts["susceptibility"]
@@ -117,7 +117,7 @@ def _stream(name: str, part: UniformDraw | NormalDraw | TwoCamps) -> str:
 
 def _pressure(scenario: Scenario) -> str:
     section = scenario.pressure
-    # κ depends on the network and the agents, so that it is computed in the script rather than written as a number.
+    # κ depends on the network and the agents, so it is computed in the script rather than written as a number.
     if isinstance(section, TunedSection):
         gamma = noise_exponent(scenario.noise.noise())
         arguments = ["network", "stubbornness"] + [f"noise_exponent={gamma!r}"] * (0 != gamma < 0.5)

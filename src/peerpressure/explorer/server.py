@@ -131,7 +131,7 @@ class Guard:
                 headers.setdefault("cache-control", "no-store")
             await send(message)
 
-        # Checked before the body is read, so that a rejected request costs nothing.
+        # Checked before the body is read: a rejected request costs nothing.
         problem = self._problem(Headers(scope=scope))
         if problem is not None:
             forbidden = Response(json_bytes(error_body(problem)), 403, media_type="application/json")
@@ -165,7 +165,7 @@ def name_of(host: str) -> str:
     """
     if host.startswith("["):
         name, closed, port = host[1:].partition("]")
-        # Without a closing bracket the port is set to something illegal, so that the name is rejected.
+        # Without a closing bracket the port is set to something illegal, and the name is rejected.
         port = port.removeprefix(":") if closed else "?"
     else:
         name, _, port = host.partition(":")
@@ -198,7 +198,7 @@ def _start_watchdog() -> None:
     reading, writing = os.pipe()
     # The signal handler writes into this pipe and must never block.
     os.set_blocking(writing, False)
-    # -I and -S: no site packages and no user settings, so that the watchdog starts fast and nothing can interfere.
+    # -I and -S: without site packages and user settings the watchdog starts fast and nothing can interfere.
     command = [sys.executable, "-I", "-S", "-c", _WATCHDOG, str(os.getpid()), str(PATIENCE)]
     nothing = subprocess.DEVNULL
     # A session of its own: Ctrl-C must reach the server only.
@@ -268,7 +268,7 @@ def serve(app: Starlette, listening: socket.socket, when_ready: Callable[[], Non
             when_ready()
 
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-            # Cancelled jobs answer at once, so that open requests do not delay the shutdown.
+            # Cancelled jobs answer at once, so open requests do not delay the shutdown.
             app.state.queue.close()
             await super().shutdown(sockets)
 

@@ -1,7 +1,7 @@
 """Exact positions for networks of a well-known shape, which is recognised from the edges and not from a name.
 
 Lines, rings and ring lattices, stars, complete and complete bipartite graphs, and rectangular lattices. Each candidate
-is verified edge by edge, so that the numbering of the agents does not matter and no other network is mistaken for one.
+is verified edge by edge: the numbering of the agents does not matter, and no other network is mistaken for one.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def _bipartite(others: Positions, degrees: Positions, ends: tuple[Positions, Pos
     places = np.empty((n, 2))
     for row, height in ((right, -0.5), (~right, 0.5)):
         count = int(row.sum())
-        # In the middle of equal parts, so that both rows are as wide.
+        # In the middle of equal parts, which makes both rows equally wide.
         places[row] = np.stack([(np.arange(count) + 0.5) / count * 2 - 1, np.full(count, height)], axis=1)
     return places
 
@@ -128,7 +128,7 @@ def _lattice(network: Network, degrees: Positions, ends: tuple[Positions, Positi
     # To the nearest corner, to the one at the other end of the longer side, and to that opposite.
     _, near, far, across = np.sort(away[0, corners]).tolist()
     rows, columns = near + 1, far + 1
-    # Of a square the first of both, so that agents are in reading order if they are numbered row by row.
+    # In a square, take the first of both: agents numbered row by row are then in reading order.
     other = int(np.argmax(away[0, corners] == far))
     twice_x, twice_y = away[0] - away[other] + far, away[0] + away[other] - far
     x, y = twice_x // 2, twice_y // 2

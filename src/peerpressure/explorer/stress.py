@@ -16,7 +16,7 @@ def hops(indptr: NDArray[Any], indices: NDArray[Any], sources: NDArray[Any], fou
     queue = np.empty(indptr.size - 1, dtype=np.int64)
     for row in range(sources.size):
         away = found[row]
-        # −1 marks agents that are not reached yet, so that no second array of marks is needed.
+        # −1 marks agents that are not reached yet, which saves a second array of marks.
         away[:] = -1
         away[sources[row]] = 0
         queue[0] = sources[row]
@@ -41,7 +41,7 @@ def descend(places: NDArray[Any], ends: NDArray[Any], apart: NDArray[Any], weigh
     for k in range(len(ends)):
         a, b = ends[k, 0], ends[k, 1]
         x, y = places[a, 0] - places[b, 0], places[a, 1] - places[b, 1]
-        # Positions are of the order of hops, so that the squares do not overflow and the slower hypot is not needed.
+        # Positions are of the order of hops, so the squares do not overflow and the slower hypot is not needed.
         length = math.sqrt(x * x + y * y)
         # Two agents at one point have no direction to move in.
         if length > 1e-9:
@@ -54,6 +54,6 @@ def descend(places: NDArray[Any], ends: NDArray[Any], apart: NDArray[Any], weigh
             places[b, 1] += there * y
 
 
-# nogil, so that other requests are answered during a layout; the cache saves the compilation at the next start.
+# nogil lets other requests be answered during a layout; the cache saves the compilation at the next start.
 hops_compiled: Any = njit(cache=True, nogil=True)(hops)
 descend_compiled: Any = njit(cache=True, nogil=True)(descend)

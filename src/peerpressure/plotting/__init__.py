@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 # Each figure of the report with its tables, in the order of the report, which numbers them. A function receives only
-# these tables, so that a figure cannot depend on anything that is not published beside it.
+# these tables: a figure cannot depend on anything that is not published beside it.
 FIGURES: Mapping[str, tuple[Callable[..., Figure], tuple[str, ...]]] = MappingProxyType(
     {
         "observers": (_recovery.observers, ("observers",)),

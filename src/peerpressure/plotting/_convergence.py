@@ -158,7 +158,7 @@ def _biased_consensus(axes: Axes, path: pd.DataFrame, summary: pd.DataFrame) -> 
     end = float(path["time"].iloc[-1])
     axes.set_xscale("log")
     axes.set_xlim(1, end)
-    # The names are outside the two lines, so that they do not overlap however close the lines are.
+    # Outside the two lines the names do not overlap, however close the lines are.
     upper, lower = {"xytext": (-2, 3), "va": "bottom"}, {"xytext": (-2, -4), "va": "top"}
     of_v, of_agreed = (upper, lower) if v >= agreed else (lower, upper)
     label(axes, f"$v = {v:.3f}$", (end, v), ha="right", **of_v)
@@ -336,7 +336,7 @@ def noise_levels(paths: pd.DataFrame, law: pd.DataFrame) -> Figure:
 
 def _noise_extremes(left: Axes, right: Axes, paths: pd.DataFrame, shades: Shades) -> None:
     """Draw the extremes as in the paper, and the largest distance to v, whose late times a log axis separates."""
-    # The largest noise is drawn first, so that the others are visible on top of it.
+    # The largest noise is drawn first to leave the others visible on top of it.
     for level in sorted(shades, reverse=True):
         own = paths[(paths["noise"] == level) & (paths["time"] >= 1)]
         _extremes_of(left, right, own, "", {"color": shades[level], **_stroke(level, shades)})
@@ -414,7 +414,7 @@ def _scores(axes: Axes, pairs: pd.DataFrame) -> None:
     for place, name in enumerate(names):
         z = pairs.loc[pairs["experiment"] == name, "z"]
         axes.plot(z, np.full(len(z), -place), "o", markersize=2.8, color=PALETTE[place % len(PALETTE)])
-    # At least ±3, so that scores within the band do not fill the panel and look large.
+    # At least ±3, because scores within the band would otherwise fill the panel and look large.
     reach = max(3.0, 1.1 * float(pairs["z"].abs().max()))
     axes.set_xlim(-reach, reach)
     axes.set_ylim(0.6 - len(names), 0.6)

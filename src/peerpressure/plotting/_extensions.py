@@ -93,7 +93,7 @@ def broadcaster(paths: pd.DataFrame, shares: pd.DataFrame) -> Figure:
         right.loglog(own["dwell_time"], own["share"], color=colour)
         right.plot(own["dwell_time"], own["mean"], "o", color=colour, markersize=2.6)
         ends[f"weight {weight:g}"] = (float(own["share"].iloc[-1]), colour)
-    # v = Σ s x₀/Σ s does not depend on the weights of edges, so that any row has it.
+    # v = Σ s x₀/Σ s does not depend on the weights of edges, so any row has it.
     v = float(shares["consensus_value"].iloc[0])
     right.axhline(v, color=INK, linewidth=0.7, linestyle=DOTTED)
     right.set_xlim(shares["dwell_time"].min() / 1.15, shares["dwell_time"].max() * 1.15)

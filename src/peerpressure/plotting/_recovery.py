@@ -84,7 +84,7 @@ def two_agents(estimates: pd.DataFrame, covariances: pd.DataFrame) -> Figure:
 
 def _plane(axes: Axes, estimates: pd.DataFrame, covariances: pd.DataFrame) -> None:
     centre, cov = _law(covariances, "ols", "homoskedastic")
-    # Slightly more than three standard deviations of one estimate, so that all runs are inside.
+    # Slightly more than three standard deviations of one estimate, to include all runs.
     reach = 3.2 * float(np.sqrt(cov[0, 0]))
     _density(axes, centre, cov, reach)
     _limit_line(axes, centre, covariances, reach)
@@ -106,7 +106,7 @@ def _density(axes: Axes, centre: NDArray[np.float64], cov: NDArray[np.float64], 
     grid = np.linspace(-reach, reach, 301)
     dx, dy = np.meshgrid(grid, grid)
     along, across = (dx - dy) / np.sqrt(2), (dx + dy) / np.sqrt(2)
-    # The covariance is symmetric in the agents, so that the diagonals are its axes.
+    # The covariance is symmetric in the agents, so the diagonals are its axes.
     wide, narrow = cov[0, 0] - cov[0, 1], cov[0, 0] + cov[0, 1]
     # A ridge thinner than a pixel would vanish.
     narrow = max(narrow, (reach / 60) ** 2)
@@ -427,7 +427,7 @@ def _nothing() -> Figure:
 
 
 def _residuals_over_time(axes: Axes, residuals: pd.DataFrame) -> None:
-    # Every m-th in the order of time and agents, so that all times are still there.
+    # Every m-th in the order of time and agents, which keeps all times.
     shown = residuals.iloc[:: max(1, len(residuals) // MOST_DOTS)]
     axes.axhspan(-_TWO_SIDED, _TWO_SIDED, color=GREY, alpha=0.15, linewidth=0)
     axes.scatter(shown["time"], shown["residual"], s=3, color=BLUE, alpha=0.5, linewidths=0)

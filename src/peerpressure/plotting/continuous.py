@@ -95,7 +95,7 @@ def draw_density(axes: Axes, path: DensityPath, index: int, value: float) -> Non
 
 def _window(path: DensityPath) -> tuple[float, float]:
     """Return the range of opinions that both axes show at all times."""
-    # From the exact laws at all times, so that the window neither moves during an animation nor depends on the grid.
+    # From the exact laws at all times: the window neither moves during an animation nor depends on the grid.
     low = min(float(np.min(law.mean - _SHOWN * law.std)) for law in path.exact)
     high = max(float(np.max(law.mean + _SHOWN * law.std)) for law in path.exact)
     return low, high
@@ -128,7 +128,7 @@ def density_over_time(path: DensityPath, value: float, name: str) -> Figure:
 
 def _slices(axes: Axes, path: DensityPath, centres: NDArray[np.float64], window: tuple[float, float]) -> None:
     chosen, colours = spread_out(path.times.size, 4), visible("viridis")
-    # Independent of the grid, so that the exact curve is smooth however coarse the grid is.
+    # Independent of the grid: the exact curve is smooth however coarse the grid is.
     fine = np.linspace(*window, 400)
     for i, index in enumerate(chosen):
         colour = colours(i / max(1, chosen.size - 1))
@@ -235,7 +235,7 @@ def spread_out(count: int, most: int) -> NDArray[np.int64]:
 
 
 def _shades() -> Colormap:
-    # White at 0, so that cells absent from the table and the page have one colour.
+    # White at 0, the colour of the page, because cells may be absent from the table.
     return LinearSegmentedColormap.from_list("density", ["white", "#a9c6e2", BLUE, "#0f2f52"])
 
 
@@ -270,7 +270,7 @@ def density_gif(path: DensityPath, value: float, *, frames_per_second: float = 1
     pause = round(1000 / frames_per_second)
     # The last frame stays longer before the loop restarts.
     pauses = [pause] * (len(frames) - 1) + [pause + 1500]
-    # ``optimize`` would drop unused colours frame by frame, so that frames no longer share one palette.
+    # ``optimize`` would drop unused colours frame by frame, and frames would no longer share one palette.
     frames[0].save(written, "GIF", save_all=True, append_images=frames[1:], duration=pauses, loop=0, optimize=False)
     return written.getvalue()
 
@@ -281,7 +281,7 @@ def _palette(pictures: list[Image]) -> Image:
 
     chosen = spread_out(len(pictures), 4)
     width, height = pictures[0].size
-    # Some frames side by side, so that colours of early and late times are both represented.
+    # Some frames side by side represent the colours of both early and late times.
     together = new("RGB", (width * chosen.size, height))
     for i, index in enumerate(chosen):
         together.paste(pictures[index], (i * width, 0))

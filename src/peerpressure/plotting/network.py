@@ -96,12 +96,12 @@ def _name_agent_1(axes: Axes, places: Places, ends: NDArray[np.int64], *, points
     # Seven points on each edge, ends included, stand for the edge, and avoid distances to segments.
     along = np.linspace(0, 1, 7)[:, None, None]
     crowd = ((1 - along) * places[ends[:, 0]] + along * places[ends[:, 1]]).reshape(-1, 2)
-    # A name is wider than it is high, so that horizontal distances count half.
+    # A name is wider than it is high, so horizontal distances count half.
     apart = ((crowd - places[0]) * points - spots[:, None, :]) * (0.5, 1.0)
     # (spots,): the distance from each spot to the nearest point of the drawing.
     room = np.hypot(apart[:, :, 0], apart[:, :, 1]).min(axis=1)
     free = np.flatnonzero(room >= ROOM)
-    # Spots are ordered by distance, so that the first free one is the nearest; in a crowd, the least crowded.
+    # Spots are ordered by distance, so the first free one is the nearest; in a crowd, take the least crowded.
     spot = spots[free[0] if free.size else int(np.argmax(room))]
     axes.annotate(
         "agent 1",
@@ -165,7 +165,7 @@ def coloured_network(
     axes = figure.add_subplot()
     # Only dots and lines become an image; text and colour bar stay vectors.
     many = len(places) + len(ends) > RASTER
-    # The more edges there are, the lighter each is drawn, so that agents stay visible.
+    # The more edges there are, the lighter each is drawn, to keep agents visible.
     lightness = min(1.0, (300 / len(ends)) ** 0.5)
     # Relative to the mean degree, with hubs limited, and smaller where there are many agents.
     areas = np.clip(degrees / (degrees.mean() or 1.0), 0.5, 8.0) * min(30.0, 1.0 + 2_000 / len(places))
@@ -252,7 +252,7 @@ def edge_lines(
         LineCollection(list(places[ends[~distrust]]), colors=GREY, linewidths=width, zorder=1)
     ]
     if distrust.any():
-        # Dashes have gaps, so that they are drawn darker.
+        # Dashes have gaps, so they are drawn darker.
         dashes = {"colors": RED, "linewidths": max(width, 0.5), "linestyles": (0, (3.5, 2.0)), "alpha": 0.9}
         found.append(LineCollection(list(places[ends[distrust]]), zorder=1, **dashes))
     headed = np.zeros(len(ends), dtype=bool) if one_way is None else np.asarray(one_way, dtype=bool)
@@ -429,7 +429,7 @@ def _course(axes: Axes, look: Look, information: NDArray[np.float64], error: NDA
 
 def _name_ends(axes: Axes, x: float, finals: Mapping[str, float], looks: Mapping[str, Look]) -> None:
     """Write names beside the right ends of curves, moved apart as little as possible, each with a line to its curve."""
-    # The axes are logarithmic, so that names must be separated in logarithms.
+    # The axes are logarithmic, so names must be separated in logarithms.
     low, high = np.log10(axes.get_ylim())
     names = sorted(finals, key=finals.__getitem__)
     heights = _apart(np.log10([finals[name] for name in names]), _GAP * (high - low))
@@ -449,8 +449,8 @@ def _apart(heights: NDArray[np.float64], gap: float) -> NDArray[np.float64]:
     from scipy.optimize import isotonic_regression
 
     steps = gap * np.arange(heights.size)
-    # For h' = h − k·gap the condition h_{k+1} − h_k ≥ gap is that h' increases, so that the nearest heights in least
-    # squares are an isotonic regression.
+    # For h' = h − k·gap the condition h_{k+1} − h_k ≥ gap is that h' increases, so the nearest heights in least squares
+    # are an isotonic regression.
     return np.asarray(isotonic_regression(heights - steps).x + steps)
 
 

@@ -106,7 +106,7 @@ def _range(axes: Axes, summaries: pd.DataFrame, columns: tuple[str, str, str], c
     for name in (lowest, highest):
         axes.plot(middle.index, middle[name], color=colour, linewidth=0.9)
     for replicate, path in list(summaries.groupby("replicate"))[:MOST_PATHS]:
-        # One path stands out, so that a single run can be followed among the others.
+        # One path stands out: a single run can be followed among the others.
         axes.plot(path["time"], path[mean], color=RED, linewidth=0.6, alpha=0.9 if replicate == 0 else 0.35)
     _levels(axes, float(middle.index[-1]), np.atleast_1d(np.asarray(values, dtype=np.float64)))
     # The names stand in the margins, which no curve reaches.
@@ -130,7 +130,7 @@ def _levels(axes: Axes, end: float, values: NDArray[np.float64]) -> None:
 def _fall(axes: Axes, summaries: pd.DataFrame, curves: Mapping[str, tuple[str, str]], log: bool | None = None) -> None:
     """Draw the median over replicates of each column on a log axis, with the interquartile range shaded."""
     for k, (name, (words, colour)) in enumerate(curves.items()):
-        # Quartiles instead of mean and standard deviation: they are positive, so that a log axis can display the band.
+        # Quartiles instead of mean and standard deviation: they are positive, and a log axis can display the band.
         by_time = summaries.groupby("time")[name]
         median = by_time.median()
         axes.fill_between(
@@ -149,9 +149,9 @@ def _fall(axes: Axes, summaries: pd.DataFrame, curves: Mapping[str, tuple[str, s
 
 
 def _make_room_above(axes: Axes) -> None:
-    """Raise the top of the axes, so that names stand above all curves."""
+    """Raise the top of the axes to place names above all curves."""
     scale = axes.yaxis.get_transform()
-    # In the coordinates of the scale, so that the share is the same on linear and on log axes.
+    # In the coordinates of the scale the share is the same on linear and on log axes.
     low, high = scale.transform(np.array(axes.get_ylim()))
     axes.set_ylim(top=float(scale.inverted().transform(np.array([high + 0.13 * (high - low)]))[0]))
 
@@ -259,7 +259,7 @@ def temporal_network(network: pd.DataFrame) -> Figure:
 
 
 def _course(axes: Axes, times: Numbers, values: Numbers, colour: str) -> None:
-    # Steps per bin, rounded up, so that there are at most ``MOST_STEPS`` bins.
+    # Steps per bin, rounded up to get at most ``MOST_STEPS`` bins.
     length = -(-times.size // MOST_STEPS)
     if length == 1:
         axes.step(times, values, where="mid", color=colour, linewidth=0.9)

@@ -20,13 +20,13 @@ from numpy.typing import NDArray
 
 from peerpressure.files import expanded, replacing
 
-# The usual column widths of journals, so that letters and lines are printed in the sizes set below.
+# The usual column widths of journals: letters and lines are printed in the sizes set below.
 ONE_COLUMN: Final = 3.4  # inches
 TWO_COLUMNS: Final = 7.0
 NOTEBOOK: Final = 200  # dots per inch of a figure in a notebook, as wide as its page
 
-# Different in lightness as well as in hue, so that they are distinct in grey and for colour-blind readers, and each
-# with a contrast of at least 3:1 on white.
+# Different in lightness as well as in hue, hence distinct in grey and for colour-blind readers, and each with a
+# contrast of at least 3:1 on white.
 INK: Final = "#20262b"
 BLUE: Final = "#1f5c99"
 RED: Final = "#c8512b"
@@ -204,7 +204,7 @@ def panel(axes: Axes, letter: str, title: str) -> None:
 
 
 def render(figure: Figure, kind: str, **options: Any) -> bytes:
-    """Return the figure as a PDF, PNG (300 dpi) or SVG file without a date, so that equal figures give equal files.
+    """Return the figure as a PDF, PNG (300 dpi) or SVG file, without a date: equal figures give equal files.
 
     Parameters
     ----------

@@ -134,7 +134,7 @@ def shapes(values: pd.DataFrame, edges: int) -> Figure:
     own = values[values["edges"] == edges]
     scale = Normalize(own["noise_variance"].min(), own["noise_variance"].max())
     shades = visible(OPINIONS)
-    # One range for all panels, so that widths of densities can be compared.
+    # One range for all panels makes widths of densities comparable.
     reach = 1.1 * float(own["mean_residual"].abs().max())
     grid = np.linspace(-reach, reach, 161)
     panels = figure.subplots(1, len(SIZES), sharey=True)
@@ -276,7 +276,7 @@ def lines(axes: Axes, rows: pd.DataFrame, measure: str, x: str, by: str | None) 
     places = _places(rows[x])
     colours = _colours(len(groups))
     for (value, group), colour in zip(groups, colours, strict=True):
-        # Replicates of one unit share their graph, so that only units are independent.
+        # Replicates of one unit share their graph, so only units are independent.
         unit = group.groupby([x, "replication"], sort=False)["value"].mean().groupby(level=0, sort=False)
         # The standard error of a single unit is undefined; its band has width 0.
         mean, error = unit.mean(), unit.sem().fillna(0.0)
@@ -334,7 +334,7 @@ def heat(axes: Axes, rows: pd.DataFrame, measure: str, x: str, by: str | None) -
         means.to_numpy(), aspect="auto", origin="lower", cmap=visible(OPINIONS), interpolation="none", norm=scale
     )
     name_ticks(axes.xaxis, range(len(means.columns)), [_short(name) for name in means.columns])
-    # Division rounded up, so that at most ``MOST_NAMED`` labels remain.
+    # Division rounded up leaves at most ``MOST_NAMED`` labels.
     step = max(1, -(-len(means.index) // MOST_NAMED))
     axes.yaxis.set_ticks(range(0, len(means.index), step), [_short(name) for name in means.index[::step]])
     bar = axes.figure.colorbar(picture, ax=axes, aspect=26, pad=0.02)

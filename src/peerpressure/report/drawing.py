@@ -46,7 +46,7 @@ Submit: TypeAlias = Callable[[Order], Callable[[], Drawing]]
 
 def draw(order: Order) -> Drawing:
     """Return the drawing of a figure."""
-    # Imported here, so that only a process that draws loads Matplotlib.
+    # Imported here because only a process that draws should load Matplotlib.
     from peerpressure.plotting import network, run
     from peerpressure.plotting.style import render
     from peerpressure.report.pictures import image, settled

@@ -11,7 +11,7 @@ from matplotlib.path import Path
 from matplotlib.textpath import TextPath
 
 _SIZE: Final = 100.0  # units to the em
-# Shipped with Matplotlib, so that a formula has the same outline on every machine, and of the same kind as the figures.
+# Shipped with Matplotlib: a formula has the same outline on every machine, in a font that suits the figures.
 _FONT: Final = FontProperties(family="STIXGeneral", math_fontfamily="stix")
 _COMMANDS: Final = {Path.MOVETO: "M", Path.LINETO: "L", Path.CURVE3: "Q", Path.CURVE4: "C", Path.CLOSEPOLY: "Z"}
 
@@ -20,7 +20,7 @@ _COMMANDS: Final = {Path.MOVETO: "M", Path.LINETO: "L", Path.CURVE3: "Q", Path.C
 def formula(latex: str) -> str:
     """Return a formula, in Matplotlib's subset of LaTeX, as an SVG aligned with the baseline in the text's colour.
 
-    Formulas are drawn as outlines, so that a page needs no script and no font.
+    Formulas are drawn as outlines: a page needs no script and no font.
 
     >>> formula("x^2")[:56]
     '<svg class="formula" role="img" aria-label="x^2" viewBox'
@@ -30,7 +30,7 @@ def formula(latex: str) -> str:
     # The origin stays on the left: an italic letter may begin to the left of it.
     left, width = min(0.0, box.x0), box.x1 - min(0.0, box.x0)
     view = f"{left:.0f} {-box.y1:.0f} {width:.0f} {box.height:.0f}"
-    # Sizes in em, so that formulas scale with the text; y0 is the depth below the baseline, which CSS aligns with.
+    # Sizes in em make formulas scale with the text; y0 is the depth below the baseline, which CSS aligns with.
     sizes = {"width": width, "height": box.height, "vertical-align": box.y0}
     size = ";".join(f"{name}:{units / _SIZE:.3f}em" for name, units in sizes.items())
     # Screen readers read the LaTeX; a line break in an attribute would be read out as well.

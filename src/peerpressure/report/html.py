@@ -20,7 +20,7 @@ from markupsafe import Markup
 if TYPE_CHECKING:
     import pandas as pd
 
-# Non-greedy, so that two formulas in a line stay apart; a displayed formula may span lines.
+# Non-greedy, to keep two formulas in a line apart; a displayed formula may span lines.
 _IN_TEXT: Final = re.compile(r"\\\((.+?)\\\)|\\\[(.+?)\\\]", re.DOTALL)
 _PLAIN: Final = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
 # The order matters: powers of ten first become ^, then hyphens minus signs, and only then superscripts are marked up.
@@ -113,7 +113,7 @@ class HtmlTable:
 def table(data: pd.DataFrame, columns: Sequence[Column], *, most: int | None = None) -> HtmlTable:
     """Return the chosen columns of all rows, or of the first ``most``, as a printed table."""
     shown = data if most is None else data.head(most)
-    # From all rows, not only the printed ones, so that a column keeps its alignment when rows are left out.
+    # From all rows, not only the printed ones: a column keeps its alignment when rows are left out.
     numeric = [_is_numeric(data[column.name].tolist()) for column in columns]
     cells = [
         aligned([column.text(value) for value in shown[column.name]])
@@ -162,7 +162,7 @@ def word(value: Any) -> str:
 
 
 def aligned(texts: Sequence[str]) -> list[Markup]:
-    """Return numbers padded on the right by invisible digits, so that right alignment aligns their decimal points."""
+    """Return numbers padded on the right by invisible digits, to align decimal points by right alignment."""
     tails = [_tail(text) for text in texts]
     longest = max(map(len, tails), default=0)
     return [typeset(text) + _pad(tail, longest, text) for text, tail in zip(texts, tails, strict=True)]
@@ -224,8 +224,8 @@ class Mathematics(Extension):
 
     def preprocess(self, source: str, name: str | None, filename: str | None = None) -> str:
         """Return the source of a template with its formulas drawn."""
-        # Before the template is compiled, so that a formula is drawn once and not at each rendering. It can therefore
-        # not contain template expressions.
+        # Done before the template is compiled, to draw a formula once and not at each rendering. Formulas therefore
+        # cannot contain template expressions.
         return with_formulas(source)
 
 

@@ -87,7 +87,7 @@ def _layout(table: pd.DataFrame) -> str:
     letters = []
     for name, length in zip(table.columns, longest, strict=True):
         numeric = all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in table[name])
-        # Long texts share the width by the root of their length, so that none is a column of single words.
+        # Long texts share the width by the root of their length, to keep any from becoming a column of single words.
         share = WIDTH * math.sqrt(length) / sum(math.sqrt(other) for other in longest if other > LONG) if wide else 0
         letters.append("r" if numeric else f"p{{{share:.2f}\\textwidth}}" if length > LONG else "l")
     return "".join(letters)

@@ -436,7 +436,7 @@ _HEADING = f"# peerpressure run {SCENARIO} repeats this run.\n# This folder {con
 
 
 def may_be_written(out: Path) -> bool:
-    """Return whether a folder is new, empty or contains the results of a run, so that no other files are at risk."""
+    """Return whether a folder is new, empty or contains the results of a run, which puts no other files at risk."""
     return not out.exists() or not any(out.iterdir()) or all((out / name).is_file() for name in MARKS)
 
 

@@ -56,7 +56,7 @@ def _typed(texts: Sequence[str]) -> list[Any]:
         return [text == "True" for text in texts]
     for kind in (int, float):
         with contextlib.suppress(ValueError):
-            # An empty cell is NaN among floats; int("") raises, so that a column with gaps becomes float.
+            # An empty cell is NaN among floats; int("") raises, so a column with gaps becomes float.
             return [kind(text) if text or kind is int else math.nan for text in texts]
     return [text or None for text in texts]
 
@@ -94,7 +94,7 @@ def publish(folder: Path, files: Mapping[str, Content]) -> list[Path]:
         if callable(data):
             with replacing(target) as file:
                 data(file)
-        # An untouched file keeps its time, so that tools that compare times do not run again.
+        # An untouched file keeps its time: tools that compare times do not run again.
         elif _read(target) != data:
             with replacing(target) as file:
                 file.write(data)
