@@ -101,8 +101,8 @@ def two_timescales(
 ) -> TwoTimescalesResult:
     """Let the hidden opinions on a scale-free graph adapt at several rates.
 
-    The pressure is ρ_t = κt, which averages constant opinions as fast as noise allows, so that a bias from v is due to
-    the adaptation.
+    The pressure is ρ_t = κt, which averages constant opinions as fast as noise allows. A bias from v is therefore due
+    to the adaptation.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def two_timescales(
     opinions = [opinions_over_time(adapting_at(model, rate), steps, seed=own_seed) for rate in (SLOW, FAST)]
     # Shorter requests leave out horizons beyond their length rather than fail.
     horizons = [time for time in HORIZONS if time <= steps]
-    # Named by the rate, so that a different choice of rates keeps the noise of those that remain.
+    # Named by the rate: a different choice of rates keeps the noise of those that remain.
     limits = [
         limit_at(adapting_at(model, rate), replications, seed=stream(seed, f"landing at {rate:g}")) for rate in rates
     ]
@@ -244,7 +244,7 @@ def forgetting(
 ) -> ForgettingResult:
     """Estimate the initial and the current hidden opinions of agents that adapt at several rates.
 
-    All agents are observed at every step. They start from one public opinion, so that the start carries no information.
+    All agents are observed at every step. They start from one public opinion, which carries no information.
 
     Parameters
     ----------
@@ -295,11 +295,11 @@ def forgetting(
 def information_over_time(model: Model, steps: int) -> pd.DataFrame:
     """Return the table ``forgetting_information`` for a rate that is constant and the same for all agents.
 
-    Step t reveals π_{t−1} x₀ + ε_t plus known terms, so that the information is Σ_{k<t} π_k² and its limit
+    Step t reveals π_{t−1} x₀ + ε_t plus known terms, so the information is Σ_{k<t} π_k² and its limit
     1/(1 − (1 − η)²).
     """
     rate, times = _rate(model), log_spaced_times(steps)
-    # (steps + 1, agents): all agents have the same rate, so that one column stands for all.
+    # (steps + 1, agents): all agents have the same rate, so one column stands for all.
     retention = retained(model, steps)[:, 0]
     # Output t depends on x_t = π_{t−1}x₀ + known terms, hence the shift by one.
     information = np.cumsum(retention[:-1] ** 2)[times - 1]

@@ -34,7 +34,7 @@ SCHEDULE_STEPS = (10, 30, 100, 300, 1_000, 3_000)
 REPLICATIONS = 200
 # Opinions on [0, 1] differ by at most 1; noise of this size hides them for some tens of steps.
 PRIVACY_NOISE = 10.0
-# Above ½, so that Σ 1/σ_t² converges and the privacy loss is bounded; the variance of the averaged noise then grows as
+# Above ½, where Σ 1/σ_t² converges and the privacy loss is bounded; the variance of the averaged noise then grows as
 # t^(2·0.6 − 1) instead of falling.
 GROWTH = 0.6
 # In units of σ₀²: an estimator with a larger variance has learned nothing, and would flatten the others in a figure.
@@ -151,7 +151,7 @@ def observers(
     rows = []
     for steps in times:
         # Noise depends on seed, replicate, step and agent: longer runs continue shorter ones, and ``law.residuals``
-        # below draws the same runs again, so that all estimators are compared on the same data.
+        # below draws the same runs again: all estimators are compared on the same data.
         law, run = ols_law(model, steps), simulate(model, steps, replications, seed=seed)
         found = {
             "ols": (np.diag(law.covariance), law.residuals(replications, seed)),
@@ -160,7 +160,7 @@ def observers(
             "innovations": (information(model, steps).bound, recover(run, model).residuals()),
         }
         for observer, (variances, residuals) in found.items():
-            # Written so that a NaN, like an infinite variance, is skipped: not all opinions are identified.
+            # Written to skip NaN like an infinite variance: not all opinions are identified.
             if not variances.mean() < LARGEST_VARIANCE * unit:
                 continue
             sampled, error = _mean_square(residuals)
@@ -253,7 +253,7 @@ def partial_observers(
         fraction (of observed agents), group (observed, unobserved), agents, ratio, low, high: posterior over prior
         variance, mean and range over the agents of the group.
     """
-    # Prefixes of one permutation are nested, so that more observed agents cannot give less information.
+    # Prefixes of one permutation are nested, so more observed agents cannot give less information.
     order = np.random.default_rng([seed, 2]).permutation(model.n)
     rows = []
     for fraction in fractions:
@@ -305,7 +305,7 @@ def _recovered(model: Model, run: Trajectory, method: str) -> tuple[NDArray[np.f
 
 def _mean_square(residuals: NDArray[np.float64]) -> tuple[float, float]:
     """Return the mean square over replicates and agents, with its standard error over replicates."""
-    # Errors of the agents of one run are correlated, so that the standard error is over replicates only.
+    # Errors of the agents of one run are correlated, so the standard error is over replicates only.
     each = (residuals**2).mean(axis=1)
     return float(each.mean()), float(each.std(ddof=1) / np.sqrt(each.size))
 
@@ -485,7 +485,7 @@ def _defences(model: Model, steps: int, seed: int) -> Iterator[tuple[str, float,
         yield "every", every, *_thinned(run, every)
     order = rng.permutation(model.n)
     for fraction in PUBLISHED_FRACTIONS:
-        # Nested sets, so that a smaller one never has an agent more.
+        # Nested sets: a smaller one has no agent that a larger one lacks.
         picked = sorted(order[: max(3, round(fraction * model.n))].tolist())
         parts = {"observation": Observation(agents=picked), "partial": True}
         yield "fraction", fraction, run, parts

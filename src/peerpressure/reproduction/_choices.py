@@ -91,7 +91,7 @@ def _convergence_choices(seed: int) -> Iterator[OpenQuestion]:
         "σ₀ in Figs. 1–3",
         "Sec. II",
         f"{NOISE:g}",
-        "about the standard deviation of the opinions, so that the first steps stay visible",
+        "about the standard deviation of the opinions, which keeps the first steps visible",
         f"{OTHER_NOISE:g}",
         f"weighted RMS distance to v at t = {LATE:,}",
         near,
@@ -124,7 +124,7 @@ def _distances(seed: int, levels: Sequence[float]) -> list[float]:
     model = Model(barabasi_albert(AGENTS, 2, seed=seed), *agents_drawn(AGENTS, seed), Linear(), Gaussian(1.0))
     law = moments(model, LATE, times=[LATE])
     mode = consensus_mode(model)
-    # Covariances are proportional to σ₀², so that one law serves all levels.
+    # Covariances are proportional to σ₀², so one law serves all levels.
     bias, noise = float(mode((law.mean[0] - model.consensus_value) ** 2)), float(mode(law.variance[0]))
     return [float(np.sqrt(bias + level**2 * noise)) for level in levels]
 

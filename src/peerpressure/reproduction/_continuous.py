@@ -21,7 +21,7 @@ from peerpressure.theory import consensus_limit
 from peerpressure.trajectory import Trajectory
 
 PAIR_HIDDEN = (0.0, 1.0)
-# Different, so that v is not the midpoint and the agents approach it from an asymmetric path.
+# Different: v is not the midpoint, and the agents approach it on an asymmetric path.
 PAIR_STUBBORNNESS = (1.0, 2.0)
 PAIR_NOISE = 0.3
 # From the start, which is a point mass, some time must pass before a grid can resolve the density. Log-spaced,
@@ -38,7 +38,7 @@ STRONG_REPLICATES = 100
 FINER = 8
 TREE_AGENTS = 100
 OSCILLATION_END = 1_000
-# Far shorter than the time scale of any agent, and a power of two, so that times are exact.
+# Far shorter than the time scale of any agent, and a power of two, which makes times exact.
 OSCILLATION_STEP = 1 / 32
 LIMIT_TOLERANCE = 1e-4
 
@@ -181,7 +181,7 @@ def oscillation_tables(seed: int = SEED, *, agents: int = TREE_AGENTS) -> dict[s
     # The stream keeps its former name, which is hashed into the seed. Only agent 1 is recorded.
     own, keep = stream(seed, "swing"), [model.network.labels[0]]
     discrete = simulate(model, OSCILLATION_END, seed=own, record=Record(agents=keep))
-    # The continuous run is recorded once per unit of time, so that both runs have the same times.
+    # Recorded once per unit of time, the continuous run has the times of the discrete one.
     per_unit = round(1 / OSCILLATION_STEP)
     continuous = simulate(equation, OSCILLATION_END * per_unit, seed=own, record=Record(agents=keep, every=per_unit))
     discrete_limit, agreed = (consensus_limit(system, tolerance=LIMIT_TOLERANCE) for system in (model, equation))

@@ -36,7 +36,7 @@ from peerpressure.trajectory import Trajectory
 STEPS = 100_000
 # 2^√t exceeds t only from t = 16 on, and the failures take some time after that.
 LEAST_STEPS = 100
-# The tables contain the first and the last steps one by one, so that an oscillation can be followed.
+# The tables contain the first and the last steps one by one, for readers to follow an oscillation.
 EARLY = 150
 LATE = 24
 # More than other tables have: the paths are those of single noisy runs, whose extremes are irregular.
@@ -212,7 +212,7 @@ def convergence(
         keep = Record(agents=[network.labels[0]])
         # The states of one agent and the extremes of all: the states of all would take 80 MB per run.
         path = simulate(model, steps, seed=seed, record=keep)
-        # The update is affine, so that the mean path is the path without noise: exact, not sampled.
+        # The update is affine, so the mean path is the path without noise: exact, not sampled.
         expected = simulate(replace(model, noise=NoNoise()), steps, record="summaries")
         return ConvergenceRun(name, path, expected)
 
@@ -305,7 +305,7 @@ def biased_consensus(
     """
     fast = replace(model, pressure=StretchedExponential())
     run, limit = simulate(fast, steps, replicates, seed=seed, record="final"), consensus_limit(fast)
-    # By then all agents agree, so that the mode is their common value.
+    # By then all agents agree, so the mode is their common value.
     values = consensus_mode(fast)(run.final.public)
     law = {"mean": limit.mean, "std": limit.std, "consensus_value": fast.consensus_value}
     return {
@@ -343,7 +343,7 @@ def approach(model: Model, steps: int = 5_000, *, paths: int = PATHS, seed: int 
     """Return how the agents approach each other and v: the exact law, and simulated paths.
 
     With the consensus mode m_t = Σ d y/Σ d, weighted_distance² = Σ d (y − v)²/Σ d and
-    weighted_disagreement² = Σ d (y − m)²/Σ d, so that weighted_distance² = weighted_disagreement² + (m − v)².
+    weighted_disagreement² = Σ d (y − m)²/Σ d, hence weighted_distance² = weighted_disagreement² + (m − v)².
 
     Tables
     ------
@@ -548,7 +548,7 @@ def noise_levels(
     # The last decade, where lower-order terms of the power laws have vanished.
     late = times >= steps / 10
     expected = simulate(replace(chosen, noise=NoNoise()), steps, record="summaries")
-    # One seed for all levels, so that they differ in σ₀ and in nothing else.
+    # One seed for all levels: they differ in σ₀ and in nothing else.
     noise_seed, paths, fits = stream(seed, "noise levels"), [], []
     for level in levels:
         noisy = replace(chosen, noise=Gaussian(level))

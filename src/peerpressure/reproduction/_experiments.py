@@ -52,7 +52,7 @@ MOST_NOISE_STEPS = 3_000
 MOST_TIMESCALE_STEPS = 1_000
 MOST_OBSERVED_STEPS = 200
 MOST_TEMPORAL_STEPS = 3_000
-# The audit uses exact laws, so that it does not depend on the length of the simulated runs.
+# The audit uses exact laws and does not depend on the length of the simulated runs.
 AUDIT_STEPS = 3_000
 # The verdicts are repeated for further seeds, on smaller ensembles.
 SEEDS = 10
@@ -320,7 +320,7 @@ def _row(experiment: str, quantity: str, exact: float, sampled: float, error: fl
 def _biased_consensus(tables: Tables) -> Iterator[Row]:
     values, law = tables["biased_consensus"]["value"].to_numpy(), tables["biased_consensus_law"].iloc[0]
     std, count = values.std(ddof=1), values.size
-    # Standard errors use the exact law, not the sample, so that z is standard normal if both agree.
+    # Standard errors use the exact law, not the sample: z is standard normal if both agree.
     error = law["std"] / np.sqrt(count)
     yield _row("biased_consensus", "mean of the consensus limit", law["mean"], values.mean(), error)
     # The standard deviation of a normal sample has standard error σ/√(2n) for large n.
@@ -354,7 +354,7 @@ def _sweep_cells(e: Evidence) -> Iterator[Row]:
         for regressor in ("noise", "noise_variance"):
             measured, exact = table.loc[("measured", regressor)], table.loc[("exact", regressor), "estimate"]
             name = f"slope on {regressor}, m = {sweep.edges}"
-            # The exact fit is on the same graphs, so that the difference is due to the noise of the runs.
+            # The exact fit is on the same graphs, so the difference is due to the noise of the runs.
             yield _row("sweep_ba", name, exact, measured["estimate"], measured["standard_error"])
 
 

@@ -404,7 +404,7 @@ SETUP: Final[Mapping[str, Any]] = {
 @final
 @dataclass(frozen=True)
 class Badge:
-    """The mark of a verdict: a sign and a CSS class, so that colour is not the only cue."""
+    """The mark of a verdict: a sign besides a CSS class, because colour must not be the only cue."""
 
     css: str
     sign: str
@@ -494,7 +494,7 @@ def _reading(tables: Mapping[str, pd.DataFrame]) -> dict[str, Any]:
 def _placing(pictures: Mapping[str, Image], moving: Mapping[str, Image]) -> dict[str, Any]:
     """Return the functions with which templates look up figures, tables, sections, references and verdicts."""
     numbered = {
-        # Numbered over the whole report, so that captions can refer forward and backward.
+        # Numbered over the whole report: captions can refer forward and backward.
         "number_of": list(FIGURES),
         "table_number_of": TABLES,
         "place_of": [section.name for section in SECTIONS],

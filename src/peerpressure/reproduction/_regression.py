@@ -51,7 +51,7 @@ class OlsLaw:
         size = max(1, BATCH_NUMBERS // ((self.steps + 1) * self.model.n))
         for first in range(0, replications, size):
             chosen = range(first, min(first + size, replications))
-            # Noise depends on the replicate's number, so that the residuals do not depend on the size of the batches.
+            # Noise depends on the replicate's number, so the residuals do not depend on the size of the batches.
             run = simulate(self.model, self.steps, chosen, seed=seed)
             rows = self.design.observed(outputs_of(run, self.model))
             # The normal equations Hx̂ = Σ Q_tᵀ(y_t − offset), with one column per replicate.
@@ -63,7 +63,7 @@ def ols_law(model: Model, steps: int, first_step: int = 1) -> OlsLaw:
     # Every agent is observed at every step, with no entry missing.
     everything = Observation(first_step=first_step).resolve(model, np.arange(steps + 1))
     design = RegressionDesign(model, everything, np.ones((everything.times.size, model.n), dtype=bool))
-    # H = Σ Q_tᵀQ_t and V = Cov(Σ Q_tᵀe_t). The errors e_t accumulate and are correlated in time, so that the
+    # H = Σ Q_tᵀQ_t and V = Cov(Σ Q_tᵀe_t). The errors e_t accumulate and are correlated in time, so the
     # covariance of x̂ is the sandwich H⁻¹VH⁻¹ and not σ²H⁻¹.
     H, V = design.matrices()
     # Factored once: every batch of residuals reuses the solution.
@@ -174,7 +174,7 @@ class ResidualsResult:
         )
 
     def _mean_vector(self) -> dict[str, Any]:
-        # Agents differ in variance, so that even jointly normal residuals mix to a law with heavier tails.
+        # Agents differ in variance, so even jointly normal residuals mix to a law with heavier tails.
         expected, _ = expected_variance(self.law.covariance / self.replications)
         variances = np.diag(self.law.covariance)
         # A mixture of N(0, vᵢ) has fourth moment 3·mean(v²) and variance mean(v): excess 3(mean(v²)/mean(v)² − 1).
@@ -397,7 +397,7 @@ def two_agents_recovery(
     (1.6, 2.19)
     """
     chosen = model or Model(k2(), printed.TWO_AGENTS_HIDDEN, noise=Gaussian(printed.TWO_AGENTS_NOISE))
-    # Both methods use the same runs, so that the comparison is paired.
+    # Both methods use the same runs: the comparison is paired.
     run = simulate(chosen, steps, check_replications(replications, "two agents"), seed=stream(seed, "two agents"))
     law = ols_law(chosen, steps)
     return TwoAgentsResult(law, recover(run, chosen, "ols"), recover(run, chosen, "innovations"))

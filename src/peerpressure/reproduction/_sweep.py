@@ -102,7 +102,7 @@ class SweepResult:
         """The cells, with ⟨σ²⟩ as the printed number of replications gives it.
 
         The variance of a mean over R replications is proportional to 1/R, and the printed numbers are those of
-        ``printed.SWEEP_REPLICATIONS``. The factor is common to all cells, so that scores do not depend on R.
+        ``printed.SWEEP_REPLICATIONS``. The factor is common to all cells, so scores do not depend on R.
         """
         cells, factor = self.cells, self.replications / printed.SWEEP_REPLICATIONS
         return cells.assign(**{name: cells[name] * factor for name in OF_MEAN})
@@ -115,7 +115,7 @@ class SweepResult:
             for source, response in sources.items()
             for regressor in REGRESSORS
         ]
-        # The printed rows get the label of the paper, so that a table never attributes to it what the audit infers.
+        # The printed rows get the label of the paper: a table must never attribute to it what the audit infers.
         known = printed_fit(self.edges).assign(source="printed", regressor=printed.PRINTED_REGRESSOR)
         table = pd.concat([*fits, known], ignore_index=True).assign(edges=self.edges)
         front = ["edges", "source", "regressor", "term"]
@@ -225,7 +225,7 @@ def cell(parameters: dict[str, Any], seed: int) -> Iterator[dict[str, Any]]:
     each = variance_over_agents(found)
     measured = _measured(law, float(variance_over_agents(mean)), float(each.mean()), count)
     for k, residual in enumerate(mean):
-        # There are at least as many agents as printed replications, so that their rows have room for those.
+        # There are at least as many agents as printed replications, so their rows have room for those.
         one = {"replicate": k % count, "one_variance": float(each[k % count])}
         yield {"agent": k + 1, "mean_residual": float(residual), **one, **measured}
 
@@ -264,7 +264,7 @@ def shared_graph_sweep(
 def cell_model(parameters: dict[str, Any], seed: int) -> Model:
     """Return the model of a cell.
 
-    One draw of opinions serves all replicates: the regression is linear and unbiased, so that x̂ − x₀ depends only on
+    One draw of opinions serves all replicates: the regression is linear and unbiased, so x̂ − x₀ depends only on
     the noise.
     """
     n = parameters["agents"]
@@ -281,7 +281,7 @@ def _measured(law: OlsLaw, of_mean: float, of_one: float, count: int) -> dict[st
 def _in_process(plan: Plan) -> Iterator[dict[str, Any]]:
     """Compute the units one after another, as a worker of a sweep would."""
     for unit in plan.units:
-        # Through JSON, as in a process, so that both ways pass the same types and give the same table.
+        # Through JSON, as in a process: both ways pass the same types and give the same table.
         parameters = json.loads(unit.parameters)
         point = {name: parameters[name] for name in plan.axes}
         yield from (point | row for row in cell(parameters, unit.seed))
@@ -290,8 +290,8 @@ def _in_process(plan: Plan) -> Iterator[dict[str, Any]]:
 def _box(sample: Array, exact_mean: float) -> dict[str, float]:
     values = np.sort(sample)
     low, middle, high = np.percentile(values, [25, 50, 75])
-    # Tukey's rule. Quartiles are interpolated, so that the last cell within reach can lie inside the box; the whisker
-    # then ends at the box.
+    # Tukey's rule. Quartiles are interpolated, so the last cell within reach can lie inside the box; the whisker then
+    # ends at the box.
     reach = 1.5 * (high - low)
     return {
         "cells": values.size,
@@ -353,7 +353,7 @@ def size_effect(
 
 def _size_row(seed: int, graphs: int, steps: int, edges: int, agents: int) -> dict[str, Any]:
     kind = {"edges": edges, "agents": agents}
-    # A stream per graph, so that more graphs extend the sample instead of replacing it.
+    # A stream per graph: more graphs extend the sample instead of replacing it.
     draws = [int(np.random.SeedSequence([seed, 3, edges, agents, i]).generate_state(1)[0]) for i in range(graphs)]
     # With σ₀ = 1 the result is in units of σ₀²: the covariance of the regression is proportional to it.
     models = [cell_model(kind | {"noise": 1.0}, s) for s in draws]
@@ -586,7 +586,7 @@ def differences(fits: pd.DataFrame) -> pd.DataFrame:
     """Test whether the coefficients of the two graph families differ; exact rows vary only by the draw of graphs."""
     rows = []
     for (source, regressor, term), pair in fits.groupby(["source", "regressor", "term"], sort=False):
-        # The two families are drawn independently, so that their variances add.
+        # The two families are drawn independently, so their variances add.
         estimates = [_estimate(source, pair[pair["edges"] == edges].iloc[0]) for edges in (1, 2)]
         (one, error_one), (two, error_two) = estimates
         error = float(np.hypot(error_one, error_two))

@@ -64,7 +64,7 @@ GROUPS = 3
 MEMBERS = 20
 BRIDGES = 6  # between any two groups
 EVERY = 3  # bridges are present in one of this many steps
-# More than two intervals between bridges, so that a window with recurring bridges contains several of them.
+# More than two intervals between bridges: a window with recurring bridges contains several of them.
 WINDOW = 10
 # Log-spaced times of the paths; the table has these for each group and case.
 TIMES = 70
@@ -79,7 +79,7 @@ class Case(NamedTuple):
 
 CASES: Mapping[str, Case] = {
     "returning": Case(((1, 30), (101, 300), (1_001, 3_000)), "returning"),
-    # The stream keeps its former name: it is hashed into the seed, so that a new name would change the numbers.
+    # The stream keeps its former name: it is hashed into the seed, and a new name would change the numbers.
     "removed": Case(((1, 100),), "parted"),
 }
 
@@ -117,8 +117,8 @@ def edge_turnover(
 ) -> dict[str, pd.DataFrame]:
     """Compare networks with the same edges at different turnover: whether agents agree, and on what value.
 
-    A ring of edges persists, so that no agent is ever isolated; the other edges are temporal. Agents of higher degree
-    have higher opinions. The networks are periodic, so that the consensus limit is known. In one more network the
+    A ring of edges persists, so no agent is ever isolated; the other edges are temporal. Agents of higher degree
+    have higher opinions. The networks are periodic, so the consensus limit is known. In one more network the
     edges of the ring fail too, and agents are isolated at times.
 
     Tables
@@ -161,8 +161,8 @@ def turnover_models(seed: int, *, agents: int = TURNOVER_AGENTS, period: int = P
     every = turnover_networks(seed, agents=agents, period=period)
     drawn, stubbornness = agents_drawn(agents, seed)
     hidden = np.empty(agents)
-    # Opinions increase with degree, so that a change in the weights of the agents changes the limit visibly. With
-    # opinions independent of degree the bias would be a matter of chance. Stable, so that ties keep one order.
+    # Opinions increase with degree: a change in the weights of the agents then changes the limit visibly. With
+    # opinions independent of degree the bias would be a matter of chance. A stable sort keeps ties in one order.
     hidden[np.argsort(every["constant"].degrees_at(1), kind="stable")] = np.sort(drawn)
     return {
         # Tuned to the time-averaged degrees of each network: otherwise different speeds would hide different limits.
@@ -184,7 +184,7 @@ def turnover_networks(
         "slow": union(ring, edge_markovian(edges, birth, death, period, seed=own, repeat=True)),
         "fast": union(ring, failing_edges(edges, FAILING, period, seed=own, repeat=True)),
         "rewired": union(ring, rewiring(edges, REWIRED, period, seed=own), period),
-        # From the union, so that edges of the ring fail with the others.
+        # From the union, because edges of the ring fail with the others.
         "isolated": failing_edges(whole.snapshot(1), ISOLATED, period, seed=own, repeat=True),
     }
 
@@ -228,7 +228,7 @@ def _edge_statistics(network: TemporalNetwork, period: int) -> dict[str, Any]:
 def broadcaster(seed: int, steps: int = SHORT_STEPS, *, agents: int = BROADCAST_AGENTS) -> dict[str, pd.DataFrame]:
     """Measure the influence of an agent that is connected to all others during every second dwell time.
 
-    The broadcaster has hidden opinion 1 and all others have 0, so that the consensus limit is the broadcaster's share
+    The broadcaster has hidden opinion 1 and all others have 0, so the consensus limit is the broadcaster's share
     in it. All edges are symmetric, and their mean weights do not depend on the dwell time. Yet the shorter the dwell
     time, the larger the share: all agents see the broadcaster's opinion right after steps in which few neighbours
     influenced it. In a constant network with the same mean weights the share is that of v.
@@ -262,7 +262,7 @@ def broadcaster_model(
     """
     _, stubbornness = agents_drawn(agents, seed)
     temporal = alternating(watts_strogatz(agents, NEIGHBOURS, REWIRING, seed=seed), weight, max(dwell_time, 1))
-    # From the aggregate in both cases, so that all dwell times have the same pressure.
+    # From the aggregate in both cases: all dwell times have the same pressure.
     pressure = Linear.tuned(temporal.aggregate, stubbornness)
     network = temporal if dwell_time else temporal.aggregate
     # With a unit vector as hidden opinions the consensus limit is the weight of agent 0 in it.
@@ -372,7 +372,7 @@ def bridged_network(seed: int, intervals: Sequence[tuple[int, int]], *, members:
 def _group_paths(name: str, model: Model, members: int, steps: int, seed: int) -> pd.DataFrame:
     times = _ends_of_cycles(steps)
     groups = np.repeat(np.arange(GROUPS), members)
-    # (groups, agents): each row has the degrees of one group, so that the row sum is the group's own consensus mode.
+    # (groups, agents): each row has the degrees of one group, and the row sum is the group's own consensus mode.
     weights = np.where(groups == np.arange(GROUPS)[:, None], model.network.degrees, 0.0)
     weights /= weights.sum(axis=1, keepdims=True)
     law, run = moments(model, steps, of=weights, times=times), simulate(model, steps, seed=seed)

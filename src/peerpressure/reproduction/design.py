@@ -28,7 +28,7 @@ NORMAL_95 = 1.959963984540054  # the normal quantile of a two-sided 95 % interva
 
 
 def stream(seed: int, name: str) -> int:
-    """Return the 64-bit seed of one experiment, so that no two experiments under one root seed share their noise.
+    """Return the 64-bit seed of one experiment; no two experiments under one root seed share their noise.
 
     The name is hashed and thereby decides the numbers. Names therefore stay as they are when an experiment is renamed.
 
@@ -70,7 +70,7 @@ def log_spaced_times(steps: int) -> NDArray[np.int64]:
     >>> log_spaced_times(10)
     array([ 1,  2,  3,  4,  5,  6,  7,  8, 10])
     """
-    # Rounding makes early times coincide, hence ``unique``; the end of geomspace is exact, so that ``steps`` is kept.
+    # Rounding makes early times coincide, hence ``unique``; the end of geomspace is exact, so ``steps`` is kept.
     count = int(PER_DECADE * np.log10(steps)) + 1
     return np.unique(np.round(np.geomspace(1, steps, count)).astype(np.int64))
 
@@ -81,7 +81,7 @@ class ConsensusErrors:
     """Exact errors over time, each of shape (times,); sums over agents are weighted by degree d.
 
     ``bias`` and ``std`` describe the consensus mode m = Σ d y/Σ d relative to the consensus value v. With E over the
-    noise, weighted_disagreement² = E Σ d (y − m)²/Σ d and weighted_distance² = E Σ d (y − v)²/Σ d, so that
+    noise, weighted_disagreement² = E Σ d (y − m)²/Σ d and weighted_distance² = E Σ d (y − v)²/Σ d, hence
     weighted_distance² = weighted_disagreement² + bias² + std². In a temporal network degrees are averages over time.
     """
 

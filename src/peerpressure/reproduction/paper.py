@@ -79,7 +79,7 @@ def reproduce(
 ) -> Reproduction:
     """Make figures, tables and report in ``out``, reusing what the same request left there unless ``fresh``.
 
-    Everything is computed before anything is written. Files are then written one by one, the report last, so that an
+    Everything is computed before anything is written. Files are then written one by one, the report last: an
     interruption leaves the former report as it was.
     """
     key = request_key(asdict(request))
@@ -99,7 +99,7 @@ def reproduce(
 
 
 def may_be_written(out: Path) -> bool:
-    """Return whether a folder has no report, or one that was made here, so that no other is lost."""
+    """Return whether a folder has no report, or one that was made here; any other must not be overwritten."""
     # The manifest is written before the report.
     return not (out / REPORT).exists() or (out / MANIFEST).exists()
 
@@ -133,7 +133,7 @@ def _is_table(name: str) -> bool:
 
 def _make(csv: dict[str, bytes], request: Request, workers: int, progress: Callable[[str], None]) -> dict[str, bytes]:
     """Return every file but the manifest, by name."""
-    # Read back from the files, so that stored tables and new ones give the same report.
+    # Read back from the files: stored tables and new ones give the same report.
     tables = _tables(csv)
     progress("drawing figures")
     drawings = draw_all(tables, workers, progress, ("svg",) if request.quick else KINDS)
@@ -261,7 +261,7 @@ def _drawn(orders: Sequence[Order], workers: int) -> Iterator[Drawn]:
 
 
 def _draw(order: Order) -> Drawn:
-    # One argument, as ``map`` passes it, and a function of the module, so that it can be pickled.
+    # One argument, as ``map`` passes it, and a function of the module, because it is pickled.
     name, tables, kinds = order
     figure = FIGURES[name][0](*tables)
     # The layout is computed once instead of once per format.

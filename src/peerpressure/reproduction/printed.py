@@ -57,7 +57,7 @@ REGRESSIONS: Mapping[int, Mapping[str, PrintedTerm]] = MappingProxyType(
         2: MappingProxyType(
             {
                 "intercept": PrintedTerm(-0.80, 0.15, -5.50, 4.84e-7, 0.005, -1.1, -0.51, 0.05),
-                # Printed as 0.00 with error 0.00, so that only the interval bounds carry digits.
+                # Printed as 0.00 with error 0.00, so only the interval bounds carry digits.
                 "agents": PrintedTerm(0.0, 0.0, -0.41, 0.68, 0.005, -0.003, 0.0017, 0.0005),
                 "noise": PrintedTerm(0.22, 0.02, 12.9, 6.71e-21, 0.005, 0.19, 0.25, 0.005),
             }
@@ -113,7 +113,7 @@ INTERVAL_TABLE: Mapping[int, Mapping[str, tuple[str, str, str]]] = MappingProxyT
 PRINTED_REGRESSOR = "noise_variance"
 
 # Model: stubbornness and opinions of all larger experiments.
-# Uniform laws on these ranges; every stubbornness is positive, so that each agent has a weight in v.
+# Uniform laws on these ranges; every stubbornness is positive, so each agent has a weight in v.
 HIDDEN_RANGE = (0.0, 1.0)
 STUBBORNNESS_RANGE = (0.5, 1.0)
 

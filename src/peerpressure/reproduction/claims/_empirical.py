@@ -66,7 +66,7 @@ def _regression(e: Evidence, edges: int) -> Finding:
     table = against_print(e.sweeps.regression, e.printed)
     table = table[table["edges"] == edges].set_index(["regressor", "term"])
     decoded, labelled = (table.loc[name] for name in ("noise", "noise_variance"))
-    # The claim is about the whole table, so that its worst coefficient decides. The score to expect of a sample of
+    # The claim is about the whole table, so its worst coefficient decides. The score to expect of a sample of
     # this size counts, not the one drawn, which varies by one standard error from seed to seed.
     worst = {name: float(part["expected_z"].abs().max()) for name, part in (("σ₀", decoded), ("σ₀²", labelled))}
     verdict: Verdict = CONFIRMED if min(worst.values()) < CUTOFF else REFUTED

@@ -48,7 +48,7 @@ class Evidence:
     sweeps: SweepComparison
     sizes: pd.DataFrame
     noise: NoiseLevelsResult
-    # A field, so that a test can present other printed numbers and check that the verdict changes.
+    # A field, because a test presents other printed numbers and checks that the verdict changes.
     printed: Mapping[int, Mapping[str, PrintedTerm]] = field(default_factory=lambda: printed.REGRESSIONS)
 
 

@@ -61,7 +61,7 @@ def contrast(e: Evidence) -> Finding:
         f"budget μ {spent[-2]:.3g} after {TIMES[-2]:,} steps and {spent[-1]:.3g} after {TIMES[-1]:,}; error of the "
         f"consensus {errors[-2]:.2g} and {errors[-1]:.2g}",
         verdict,
-        f"Both hold at once, so that there is no contrast: the error of the consensus falls, and the privacy budget of "
+        f"Both hold at once, so there is no contrast: the error of the consensus falls, and the privacy budget of "
         f"white noise grows like T^{power:.2f}, without bound. The algorithm agrees because it is not differentially "
         "private, as Nozari et al. prove it must."
         if verdict == CORRECTED
@@ -71,7 +71,7 @@ def contrast(e: Evidence) -> Finding:
 
 
 def connectivity(e: Evidence) -> Finding:
-    """Alternate two matchings of a ring, neither of which is connected, and compare with one of them for ever."""
+    """Alternate two matchings of a ring, neither of which is connected, and compare with keeping one of them."""
     claim = Claim(
         "connectivity",
         "The network must be connected for the system to converge to the consensus value.",

@@ -368,7 +368,7 @@ def not_exact(e: Evidence) -> Finding:
         claim,
         f"variance of the best estimate {variance:.3g} σ₀² after {last:,} steps",
         CONFIRMED if variance > 0 else REFUTED,
-        f"The information in {last:,} steps is finite, so that no unbiased estimate has a variance below "
+        f"The information in {last:,} steps is finite, so no unbiased estimate has a variance below "
         f"{variance:.3g} σ₀²; this holds if y₀ = x₀ itself is not observed."
         if variance > 0
         else f"An unbiased estimate from {last:,} steps has the variance {variance:.3g} σ₀².",
@@ -487,7 +487,7 @@ def normal_residuals(e: Evidence) -> Finding:
     )
     table = e.residuals.tables()["residual_normality"].set_index("sample")
     raw, white = table.loc["mean_vector"], table.loc["whitened"]
-    # Only whitened scores are independent, so that only their p-values are valid. The kurtosis is that of the exact
+    # Only whitened scores are independent, so only their p-values are valid. The kurtosis is that of the exact
     # mixture, not of the sample.
     p, kurtosis = min(white["shapiro_p"], white["anderson_p"]), float(raw["exact_excess_kurtosis"])
     verdict: Verdict = REFUTED if p < ALPHA else CORRECTED if kurtosis > HEAVY_TAILS else CONFIRMED

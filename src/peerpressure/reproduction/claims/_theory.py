@@ -109,7 +109,7 @@ def positive_weights(e: Evidence) -> Finding:
         f"s + ρ_t w = {', '.join(f'{value:g}' for value in denominators)} at t = {_listed(TIMES)} for two agents with "
         f"s = 1 and w = −1; at least {least:.3g} on the larger graph",
         verdict,
-        f"With w = −1 the denominator of Eq. (2) is {denominators[0]:g} at t = 1 and negative later, so that weights "
+        f"With w = −1 the denominator of Eq. (2) is {denominators[0]:g} at t = 1 and negative later, so weights "
         f"must be positive. With |w| in the denominator the model has a signed theory: on a triangle with two negative "
         f"edges (balanced) opinions tend to ±{abs(balanced[0]):.3g}, with one (unbalanced) to 0 (largest "
         f"{np.abs(unbalanced).max():.1g} after {e.steps:,} steps), not to v."
@@ -173,7 +173,7 @@ def conditional_expectation(e: Evidence) -> Finding:
     law = moments(e.slow, SECOND, times=[SECOND - 1, SECOND])
     step = e.slow.update(SECOND)
     off = float(np.abs(step(law.mean[0]) - law.mean[1]).max())
-    # At t = 1 the noises of the agents are independent, so that variances add.
+    # At t = 1 the noises of the agents are independent, so variances add.
     variance = (step.coupling.toarray() ** 2) @ law.variance[0]
     std = float(np.sqrt(variance.max()))
     verdict: Verdict = CONFIRMED if std < ROUNDING else CORRECTED if off < ROUNDING else REFUTED
@@ -211,7 +211,7 @@ def other_noise(e: Evidence) -> Finding:
     for name, law in laws.items():
         run = simulate(replace(e.slow, noise=law), NOISE_STEPS, NOISE_RUNS, seed=1, record="final")
         found[name] = float(np.std(mode(run.final.public), ddof=1)) / float(exact[0])
-    # The mode averages many draws, so that it is close to normal under every law.
+    # The mode averages many draws, so it is close to normal under every law.
     error = 1 / np.sqrt(2 * (NOISE_RUNS - 1))
     worst = max(abs(value - 1) for value in found.values()) / error
     holds = worst < APART and exact[2] / exact[1] < FALLS
@@ -276,7 +276,7 @@ def contracts(e: Evidence) -> Finding:
         f"largest measured factor {ratio:.6f}, bound α = {alpha.max():.6f} (max-norm); y* moves by {moved:.1e}",
         CONFIRMED if holds else REFUTED,
         f"In the max-norm every step contracts by at least {contracted:.2g}; in the Euclidean norm the factor can be "
-        f"{euclidean:.3g}, so that the norm matters."
+        f"{euclidean:.3g}, so the norm matters."
         if holds
         else f"In the max-norm the bound is 1 − {contracted:.2g} and the largest factor {ratio:.6f}; y* moves by "
         f"{moved:.1e}.",
@@ -398,7 +398,7 @@ def oscillates(e: Evidence) -> Finding:
         f"change per step {faded}; two edges per round: spread {cycles['spread']:.1e}, distance to v "
         f"{cycles['max_distance']:.3g}",
         verdict,
-        f"If the figure's graph is a tree, the oscillation is endless: only bipartite graphs oscillate for ever. If "
+        f"If the figure's graph is a tree, the oscillation is endless: only bipartite graphs oscillate forever. If "
         f"it was grown from a triangle, as Mathematica's generator does, the oscillation is a long transient, of which "
         f"{left:.0e} is left from t = {first:,} to {last:,}. With two edges per round all agents agree within "
         f"{max(cycles['spread'], EPSILON):.0e}, on a value that differs from v by {cycles['max_distance']:.3g}."
@@ -420,7 +420,7 @@ def _transient(e: Evidence) -> tuple[int, int, float]:
 def _contraction(model: Model, t: int) -> tuple[float, float]:
     """Return the largest contraction factor of f_t on random states, and how far f_t moves y* itself."""
     update, star = model.update(t), fixed_point(model, t)
-    # A fixed seed, so that the audit of the same model is the same; the factor does not depend on the states' scale.
+    # A fixed seed makes the audit of a model reproducible; the factor does not depend on the states' scale.
     states = star + np.random.default_rng(t).normal(size=(TRIES, model.n))
     images = np.array([update(state) for state in states])
     # The max-norm, in which the bound α_t is derived: each row of C_t sums to at most α_t.
