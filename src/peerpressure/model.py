@@ -87,7 +87,7 @@ class Model:
     network : Network
         The network, or the aggregate of a temporal network.
     hidden : array of shape (n,) or None
-        One number for each agent, read-only; None where they are unknown, and then ``x0`` is an error.
+        One number for each agent, read-only; None if they are unknown, in which case ``x0`` raises an error.
     stubbornness : array of shape (n,)
         One number for each agent, read-only.
     pressure : Schedule
@@ -203,7 +203,7 @@ class Model:
         return found
 
     def _drop_edges_of_zealots(self) -> None:
-        """Let agents of infinite stubbornness listen to nobody, which is the same, with stubbornness 1."""
+        """Replace infinite stubbornness by stubbornness 1 and no in-edges, which is equivalent."""
         zealots = np.isinf(self.stubbornness)
         if not zealots.any():
             return
@@ -282,7 +282,7 @@ class Model:
         """The consensus value v = Σ s x₀ / Σ s, to which agents converge if peer pressure grows slowly enough.
 
         On a directed network opinions count by ℓs, with ℓ the left null vector of the Laplacian, and on a balanced
-        signed one v is the value of camp 1. Where there are several closed classes it is the mean of their values with
+        signed one v is the value of camp 1. If there are several closed classes it is the mean of their values with
         these weights; see ``consensus_state``.
         """
         weights = self.opinion_weights
@@ -302,8 +302,8 @@ class Model:
     def mode_weights(self) -> Array:
         """Weights ϖ = ℓd/Σℓd of the public opinions in the consensus mode; d/Σd where the network is symmetric.
 
-        ϖ is the stationary law of D⁻¹A. Where agents update with probabilities q, it is proportional to ℓd/q. Where
-        nobody who counts listens to anybody, as where all others follow zealots, it is the law of the consensus value,
+        ϖ is the stationary law of D⁻¹A. If agents update with probabilities q, it is proportional to ℓd/q. If
+        nobody who counts listens to anybody, as when all others follow zealots, it is the law of the consensus value,
         proportional to ℓs: the chain stays with agents who listen to nobody.
         """
         weights = self.network.left_null_vector * self.network.degrees
@@ -349,7 +349,7 @@ class Model:
     def kappa(self) -> float:
         """The ratio κ = Σs/Σd; under ρ_t = κt the consensus mode is the running mean of all preferred opinions.
 
-        On a directed network it is κ = Σℓs/Σℓd = Σ ϖs/d, and ∞ where nobody who counts listens to anybody. Where agents
+        On a directed network it is κ = Σℓs/Σℓd = Σ ϖs/d, and ∞ if nobody who counts listens to anybody. If agents
         update with probabilities q, it is Σℓs/Σ(ℓd/q).
         """
         ell, degrees = self.network.left_null_vector, self.network.degrees
@@ -631,7 +631,7 @@ def _checked_network(network: object, temporal_network: object) -> Network:
     if not isinstance(network, Network):
         remedy = "wrap it: Network.from_networkx(graph), Network.from_edges(edges) or Network(matrix)"
         raise ModelError(message("the network must be a Network", got=type(network).__name__, remedy=remedy))
-    # Of agents who never meet, a record of contacts says nothing about what they would do.
+    # A record of contacts says nothing about what agents who never meet would do.
     if temporal_network is not None and not network.is_connected:
         remedy = "use network.largest_component()"
         raise ModelError(message("all agents must meet, if only over time", got=repr(network), remedy=remedy))

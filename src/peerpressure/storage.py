@@ -118,7 +118,7 @@ def write_netcdf(
     netCDF-4 stores variables of any size; the classic format ends at 2 GiB for a variable, and at 2³¹ for whole numbers
     such as labels.
     """
-    # Without xarray, which loads Dask where that is installed and takes longer for it than for the data.
+    # Without xarray, which loads Dask if it is installed; that takes longer than reading the data.
     import h5netcdf
     import h5py
 
@@ -422,7 +422,7 @@ def outputs_from_frame(frame: pandas.DataFrame, model: Model) -> dict[str, Any]:
 
 
 def _numbers(rows: pandas.DataFrame, name: str, legal: Any, *, missing: bool = False) -> NDArray[np.float64]:
-    """Return a column as numbers; text and illegal values are an error that names their rows."""
+    """Return a column as numbers; text and illegal values raise an error that names their rows."""
     import pandas
 
     given = rows[name]

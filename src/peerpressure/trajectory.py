@@ -166,7 +166,7 @@ class Trajectory:
     version : str
         The version of the package that made the run.
     hidden : array or None
-        Hidden opinions. Where they adapt, x_{t+1} after each recorded step, in the shape of ``states``, or None if
+        Hidden opinions. If they adapt, x_{t+1} after each recorded step, in the shape of ``states``, or None if
         states were not recorded; where they are constant, x₀ of shape (agents,), or None if the model does not
         know them. ``model.x0`` has the initial ones.
     equation : str or None

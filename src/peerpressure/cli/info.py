@@ -26,9 +26,9 @@ def info(
 ) -> None:
     """Say what a results folder or a file has in it.
 
-    Of a folder: which command made it, when, from what and with which versions, its answer, its files, and whether all
-    of them are as they were written; the exit status is 1 if they are not. Of a file: a run (.nc, .npz), a scenario or
-    sweep (.toml), a network, a table or a JSON file.
+    For a folder: which command made it, when, from what and with which versions, its answer, its files, and whether all
+    of them are as they were written; the exit status is 1 if they are not. For a file: its content,
+    which may be a run (.nc, .npz), a scenario or sweep (.toml), a network, a table or a JSON file.
 
     Example: peerpressure info study-results
     """

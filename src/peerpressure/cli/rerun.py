@@ -34,7 +34,7 @@ def rerun(
     """Make the results in a folder again in a new one, and say file by file whether the bits are the same.
 
     The folder may have been moved from another machine. Inputs must be those of the folder, which is checked first by
-    their SHA-256. Where versions of the package, Python or a library differ, they are listed. The exit status is 1 if
+    their SHA-256. If versions of the package, Python or a library differ, they are listed. The exit status is 1 if
     a file differs, or is not as it was written.
 
     Example: peerpressure rerun study-results

@@ -126,7 +126,7 @@ def _privacy(experiment: Experiment) -> dict[str, object]:
     from peerpressure.errors import InvalidInputError, TooLargeError
 
     accounts = {"one_run": experiment.budget, "recorded": experiment.recorded_budget}
-    # Of insiders who see certain steps, and of some of many agents, nothing is known but what holds for everyone.
+    # For insiders who see certain steps, and for some of many agents, only what holds for everyone is known.
     with contextlib.suppress(InvalidInputError, TooLargeError):
         accounts |= {} if experiment.observer_budget is None else {"observer": experiment.observer_budget}
     return {

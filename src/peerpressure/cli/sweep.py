@@ -249,7 +249,7 @@ def _seal(plan: Plan, file: Path, folder: Path) -> None:
 
 def _axes(parameters: str) -> dict[str, Any]:
     """Return the values of the axes at a point of a sweep, by field."""
-    # What does not vary, such as the scenario, would fill pages.
+    # Constant parameters, such as the scenario, would fill pages.
     return {name: value for name, value in json.loads(parameters).items() if name not in FIXED}
 
 

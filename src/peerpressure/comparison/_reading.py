@@ -24,7 +24,7 @@ from peerpressure.trajectory import Trajectory
 
 Graph: TypeAlias = Network | TemporalNetwork
 _STEP_ZERO = (
-    "Step 0 was not used: under a hidden start it shows the hidden opinions themselves. Where it is an answer like the "
+    "Step 0 was not used: under a hidden start it shows the hidden opinions themselves. If it is an answer like the "
     "others, use start='public'."
 )
 

@@ -520,7 +520,7 @@ def _compared(built: BuiltScenario, found: Mapping[int, NetworkEstimate], failed
         # The larger of both directions; an edge has weights in both.
         weights[k][picked] = np.maximum(one.weights, one.weights.T)
         confidence[k][picked] = np.fmax(one.confidence, one.confidence.T)
-    # Of a directed network one direction suffices.
+    # In a directed network one direction suffices.
     true = network.mutual.toarray() > 0
     i, j = np.nonzero(np.triu(true | (weights > 0).any(axis=0), 1))
     return InferredEdges(

@@ -250,7 +250,7 @@ def configuration(app: Starlette, log_level: str = "warning") -> uvicorn.Config:
         # Requests are not logged: they come many per second while a slider moves.
         log_level=log_level,
         access_log=False,
-        # The version of the server software is of no use to a page, and of some use to an attacker.
+        # A page does not need the version of the server software; an attacker might use it.
         server_header=False,
         # No websockets are used, and their library need not be installed.
         ws="none",

@@ -207,7 +207,7 @@ def _smaller_results(scenario: Scenario, free: int) -> Iterator[str]:
     keep, replicates = scenario.run.recording(), scenario.run.replicates
     records = [replace(keep, every=10 * keep.every), Record(states=False, every=keep.every), as_record("final")]
     for smaller in records:
-        # What records no more than the scenario does, and would take as much, is no remedy.
+        # A record that does not fit, or takes no less space than that of the scenario, is no remedy.
         if disk_needed(scenario, smaller) < min(disk_needed(scenario), free + 1):
             yield f"set {in_toml(replace(smaller, agents=None), '[...]' if smaller.agents else '')}"
     if replicates > 1 and disk_needed(scenario, replicates=1) <= free:

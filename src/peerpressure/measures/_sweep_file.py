@@ -213,7 +213,7 @@ def load_sweep(path: str | Path) -> Sweep:
     # One wrong value of an axis is wrong at every point that contains it, and is reported once.
     problems: dict[tuple[str, str], Problem] = {}
     for problem in _wrong_points(plan, scenario, asked, lines_of(text)):
-        # What is wrong with the field itself is wrong at all its values, the first of which stands for the others.
+        # A mistake in the field itself shows at all its values; the first one stands for the others.
         problems.setdefault((problem.path, problem.message.partition(", got ")[0]), problem)
     if problems:
         raise ScenarioError(list(problems.values()), str(path))

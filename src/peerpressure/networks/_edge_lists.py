@@ -241,7 +241,7 @@ def edge_places(table: TextTable, weight: str | None = "weight", remedy: str | N
     elif "weight" not in places:
         places |= table.places(("weight",), letters=True)
     if weight != "weight":
-        # What is asked for replaces what is usual.
+        # Explicit choices replace the defaults.
         places = {role: k for role, k in places.items() if role in ENDS}
         places |= {} if weight is None else {"weight": table.find(weight)}
     if not {*ENDS} <= places.keys():

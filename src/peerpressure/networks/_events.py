@@ -382,7 +382,7 @@ class Cursor:
         self._weights[self._live] = 0
         past = slice(0, self._starts[done])
         time = self.change_times[done - 1] if done else 0
-        # Of past events, those count whose weight still applies after the last of these changes.
+        # Only past events whose weight still applies after the last of these changes count.
         present = np.flatnonzero(self._intervals.last[past] >= time)
         # At most one event of each pair still applies at a given step, so no assignment overwrites another.
         self._weights[self._slots[:, self._intervals.pair[present]]] = self._events.weights[present]

@@ -110,7 +110,7 @@ def _try_pairing(n: int, degree: int, rng: np.random.Generator) -> NDArray[np.in
         i, j = free[::2], free[1::2]
         codes = _codes(i, j, n)
         first = np.zeros(codes.size, dtype=bool)
-        # Of equal pairs in one shuffle the first is kept.
+        # Keep the first of equal pairs in one shuffle.
         first[np.unique(codes, return_index=True)[1]] = True
         # Pairs accepted in earlier shuffles count as linked too.
         good = first & (i != j) & ~np.isin(codes, made)
@@ -329,8 +329,8 @@ def _code(a: int, b: int, n: int) -> int:
 
 def _events(moves: NDArray[np.int64], weights: NDArray[np.float64], n: int) -> Events:
     times, edges, old, new = moves.T
-    # Of each move, first the end of the old edge and then the beginning of the new one; where a pair has several events
-    # in one step, the last one applies.
+    # Each move first ends the old edge and then begins the new one; if a pair has several events in one step, the last
+    # one applies.
     codes = np.stack([old, new], axis=1).ravel()
     values = np.stack([np.zeros(times.size), weights[edges]], axis=1).ravel()
     events = Events(np.repeat(times, 2), codes // n, codes % n, values)

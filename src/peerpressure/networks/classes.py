@@ -40,7 +40,7 @@ def is_colouring(adjacency: csr_array, colours: NDArray[np.bool_]) -> bool:
 
 
 def odd_in_tree(parent: NDArray[np.int32], root: int) -> NDArray[np.bool_]:
-    """Return whether each agent of a tree has an odd depth; the parent of the root is of no account."""
+    """Return whether each agent of a tree has an odd depth; the root's parent is ignored."""
     jump = parent.copy()
     # The root is its own parent, where all jumps end.
     jump[root] = root
@@ -82,7 +82,7 @@ def camps(adjacency: csr_array) -> NDArray[np.int8]:
     _, label = csgraph.connected_components(double_cover(adjacency), directed=True, connection="weak")
     _, component = csgraph.connected_components(adjacency, directed=True, connection="weak")
     first = np.unique(component, return_index=True)[1]
-    # Where a component is not balanced, an agent and its image are connected.
+    # If a component is not balanced, an agent and its image are connected.
     sign = np.where(label[:n] == label[first[component]], 1, -1)
     return np.where(label[:n] == label[n:], 0, sign).astype(np.int8)
 

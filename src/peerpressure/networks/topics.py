@@ -145,7 +145,7 @@ def _over_topics(
     """Return values by agent and topic in the order of the pairs; anything else as it is, for the checks of the model.
 
     A data frame has agents as rows and topics as columns, and an array the shape (agents, topics). A mapping or series
-    is by pair or by agent. Where values may be ``shared``, one for each agent holds for all of its topics.
+    is by pair or by agent. If values may be ``shared``, one for each agent holds for all of its topics.
     """
     if is_frame(values):
         values = _framed(values, agents, topics)

@@ -398,7 +398,7 @@ class Custom(Noise):
         # shift of the location then excludes values for certain, and the information is infinite.
         if not hasattr(law.dist, "logpdf") or any(law.pdf(end) > 0 for end in law.support() if math.isfinite(end)):
             return math.inf
-        # Where the integral diverges, it still grows as the tails that are left out shrink.
+        # If the integral diverges, it still grows as the tails that are left out shrink.
         # A convergent integral changes by far less than 1 % between these tails.
         rough, fine = (_score_square(law, tail) for tail in (1e-7, 1e-10))
         return fine * float(law.var()) if fine < 1.01 * rough else math.inf

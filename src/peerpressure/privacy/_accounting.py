@@ -474,7 +474,7 @@ def _uniform(moved: Shifts, sensitivity: float, delta: float, noise: Noise) -> C
 
 
 def _nothing(moved: Shifts, sensitivity: float, delta: float, noise: Noise) -> Columns:
-    # Of an agent that nothing observed depends on, nothing is revealed.
+    # Nothing is revealed about an agent that no observation depends on.
     some = moved.squares > 0
     return {"epsilon": np.where(some, np.inf, 0.0), "delta_needed": some.astype(np.float64)}
 

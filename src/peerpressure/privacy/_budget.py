@@ -230,7 +230,7 @@ def budget(
     The definition of privacy:
 
     - Neighbouring inputs: The hidden opinion of one agent changes by at most Δ; all other inputs are fixed and known to
-      the observer. Where there are several topics, each of its opinions changes by at most Δ.
+      the observer. If there are several topics, each of its opinions changes by at most Δ.
     - Observer: The observer sees the public opinions of all agents, or of some, at steps 1 to T. Insiders are agents
       who tell it their own hidden opinions and noise, and what their neighbours express.
     - Public: The model is known to the observer: network, stubbornness, pressure, adaptation and the law of the noise.
@@ -260,8 +260,8 @@ def budget(
     For an observer of some agents, and in continuous time, I is the diagonal of the Fisher information of the
     state-space model; noise that insiders know has variance 0. An SDE on a finer grid reveals more. The limit for an
     observer of all agents at all times is I = ∫ dt/(σ_i scale_t)² with σ_i the deviation of `SDE.deviations` (s²T/σ²
-    for the printed equation), and ∞ where y₀ = x₀. Where opinions adapt at a rate η, dt becomes e^(−2ηt) dt; correlated
-    noise has I = (1 + θT/2)/σ_i². Where it is not known, as for schedules with either, the limit is nan.
+    for the printed equation), and ∞ where y₀ = x₀. If opinions adapt at a rate η, dt becomes e^(−2ηt) dt; correlated
+    noise has I = (1 + θT/2)/σ_i². If it is not known, as for schedules with either, the limit is nan.
 
     References
     ----------
@@ -622,7 +622,7 @@ def _check_attainable(now: Budget) -> None:
         return
     # The cases go from the law itself to its combination with the model; the first that applies is the actual reason.
     if math.isinf(now.model.noise.fisher_information()):
-        rule = "no amount of this noise meets a budget, for it is bounded or has jumps"
+        rule = "no amount of this noise meets a budget, because it is bounded or has jumps"
         raise InvalidInputError(message(rule, got=now.model.noise, remedy="use Gaussian or Laplace noise"))
     if now.model.noise.is_frozen and now.model.layout.has_hidden:
         rule = "frozen noise hides nothing from who sees all where opinions fade from under it"

@@ -8,7 +8,7 @@ Rounding the opinions must not move two of them further apart than Δ. Halves go
 multiples of h; so Δ is rounded up to such a multiple first.
 
 A draw takes 64 random bits of the operating system: a sign, and V = (v + ½)/2⁶³ with whole v, from which the modulus
-follows by inversion, |z| > b where V < P(|z| > b). It is computed in doubles. Where these cannot tell on which side of
+follows by inversion, |z| > b where V < P(|z| > b). It is computed in doubles. If these cannot tell on which side of
 a boundary between two multiples it lies, decimals of 80 digits can. So nothing but the lattice of V separates the law
 of k from the ideal one: each P(|k| ≥ j) is off by at most 2⁻⁶⁴, which is a total variation of at most
 (c·σ/h + 3)·2⁻⁶⁴, where cσ is above the largest modulus that a draw can have.

@@ -288,7 +288,7 @@ class ZeroSum(Design):
 
 def _one_message(definition: Definition) -> float:
     """Return the information in the messages x_i + η_i of a person, over all runs; 0 if none of another is seen."""
-    # Who is observed and no insider has sent such a message, and all that follows is known to who knows everyone's.
+    # Observed agents that are no insiders have sent such a message; who knows everyone's knows all that follows.
     sent = (definition.is_observed & ~definition.is_insider).any()
     # Each topic of a person has noise of its own.
     return definition.runs * definition.rows_per_unit * float(sent)
@@ -321,7 +321,7 @@ def _shares(P: sparse.csr_array, definition: Definition, decay: float) -> Iterat
         C[seen], C[:, seen], B[seen] = 0.0, 0.0, 0.0
         step = sparse.block_diag([P, sparse.eye_array(n)], format="csr")
         B, C = step @ B, step @ (step @ C).T / decay**2
-        # What is unknown of other agents is that much larger than the noise: differences lose their digits from here.
+        # The unknown part of other agents is this much larger than the noise: differences lose their digits from here.
         all_seen = C.diagonal().max() > _LEGIBLE
     yield from itertools.repeat(_one_message(definition))
 
@@ -377,7 +377,7 @@ def growing(exponent: float) -> Design:
 
 
 def limit(model: Model) -> float:
-    """Return √(Σ s²)/Σ s, which the cost of no unbiased design with independent noise is below.
+    """Return √(Σ s²)/Σ s, a lower bound on the cost of unbiased designs with independent noise.
 
     By the bound of Cramér and Rao, an unbiased estimate of v = Σ s x/Σ s from all that is observed has a variance of at
     least cᵀJ⁻¹c with c = s/Σ s. This is Σ c²/J_ii where J is diagonal: where every agent adds noise of its own and no
@@ -417,7 +417,7 @@ class Frontier:
         One row for each design and horizon under noise of deviation 1, whatever the budget: ``information`` and
         ``rms_error``, which no design keeps both bounded and going to 0, and ``cost``.
     limit : float
-        The number Δ√(q R Σs²)/Σs for R runs and persons with q topics. Where agents add noise independently and no
+        The number Δ√(q R Σs²)/Σs for R runs and persons with q topics. If agents add noise independently and no
         message depends on the hidden opinion of another, as in all designs here, an unbiased mode has an error of at
         least limit/μ at every horizon, since an observer of everything can compute it; nan where not everything is
         observed.

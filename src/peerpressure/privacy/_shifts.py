@@ -2,7 +2,7 @@
 
 The update can be inverted: y_{t−1} and y_t give the preferred opinions ξ_t = x_t + ε_t. So an observer of every agent
 knows, for each agent, its own series π_{t−1} x₀ + ε_t, where π is the share of x₀ that is left while opinions adapt,
-and 1 while they are constant. Where y₀ = x₀ is not observed but enters the first step, that step gives instead
+and 1 while they are constant. If y₀ = x₀ is not observed but enters the first step, that step gives instead
 
     F x₀ + ε₁,  F = I + ρ₁S⁻¹A,
 

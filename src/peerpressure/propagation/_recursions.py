@@ -142,7 +142,7 @@ def forward_moments(
 
         P_t = M P_{t−1} Mᵀ + N Nᵀ + (φ M R_{t−1} Nᵀ + its transpose),  R_t = N + φ M R_{t−1},
 
-    which is a third of the work of carrying u as a part of the state. Where it is random who updates, M, B and N are
+    which is a third of the work of carrying u as a part of the state. If it is random who updates, M, B and N are
     averages, and chance adds to P what ``AveragedStep`` says. ``hidden`` asks for hidden opinions behind the
     public ones, even where they are constant. ``watch`` is called with each step, and the mean and covariance after it
     of what is asked for.

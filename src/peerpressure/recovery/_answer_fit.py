@@ -1,7 +1,7 @@
 """The fit of unknown parameters to answers: rounded, on an ordered scale, or with measurement noise of unknown size.
 
 Hidden opinions cannot be read off such outputs, and a parameter for each of them would be fitted to errors. They are
-therefore integrated out as draws from N(μ, τ²): τ is one more shared coordinate, and μ has a wide prior. Of a few
+therefore integrated out as draws from N(μ, τ²): τ is one more shared coordinate, and μ has a wide prior. With a few
 agents the likelihood may be highest at τ = 0, where everybody would think alike with certainty; the factor τ keeps the
 estimate away from there [1]_. Intervals are those of the likelihood ratio in each coordinate, the others maximised.
 Those of x₀ come from its posteriors at several points around the maximum, weighted by their likelihood.
@@ -397,7 +397,7 @@ class _Intervals:
         moves = np.sqrt(size + 1) * self.top.root.T
         points = np.clip(np.concatenate([[z], z + moves, z - moves]), *self.top.bounds)
         heights, means, covariances = self.problem.posteriors(points, self.top.sites)
-        # Of a normal law of z these points have the moments; the likelihood is another by the ratio of densities.
+        # These points have the moments of a normal law of z; the ratio of densities corrects for the likelihood.
         away = np.where(np.arange(2 * size + 1) > 0, 0.5 * (size + 1), 0.0)
         weights = np.where(away > 0, 0.5, 1.0) * np.exp(np.clip(heights - heights[0] + away, -50.0, _RATIO))
         weights /= weights.sum()

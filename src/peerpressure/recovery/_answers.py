@@ -86,7 +86,7 @@ class Answers:
         seen = self.as_numbers(noise) if near is None else _for_points(near.seen, len(noise))
         before = np.full(len(noise), np.inf)
         for count in range(_ROUNDS):
-            # Where nothing is left of a density, heights are not finite, which is all that matters.
+            # If nothing is left of a density, heights are not finite, which is all that matters.
             with np.errstate(all="ignore"):
                 height, posterior = smoothed(path, seen)
                 sites = Sites(seen, *_without(posterior, seen))

@@ -142,7 +142,7 @@ def drift(w: Array) -> Array | None:
     """Test level and trend of each agent's residuals, χ² with two degrees of freedom for each: Σw/√n and the slope."""
     there = np.isfinite(w[0])
     count = there.sum(axis=0)
-    # Of one or two residuals, level and trend are the residuals themselves.
+    # The level and trend of one or two residuals are the residuals themselves.
     long = count > 2
     if not long.any():
         return None

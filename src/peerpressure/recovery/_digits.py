@@ -1,6 +1,6 @@
 """Outputs with fewer digits than a model computes: decimals of a table, and answers on a scale.
 
-An observer who takes such outputs as exact reads rounding errors as opinions. Where noise has a density, exact outputs
+An observer who takes such outputs as exact reads rounding errors as opinions. If noise has a density, exact outputs
 never lie on a grid, so a grid is evidence of rounding that was not declared. Without noise, opinions may lie on one.
 """
 
@@ -97,7 +97,7 @@ def undeclared_rounding(system: System, data: Outputs) -> float | None:
         return None
     sizes = _noise_of_outputs(system, data)[:, std[data.seen.agents] > 0]
     if not sizes.all():
-        # Who keeps an opinion repeats it exactly, and repetition is no evidence then.
+        # An agent that keeps its opinion repeats it exactly; repetition is then no evidence.
         spacing = spacing_of(data, std > 0, repeats=False)
     # Noise that is smaller than the digits leaves opinions where they are, perhaps on a grid.
     visible = _COARSER * float(np.finfo(data.values.dtype).eps) * float(np.nanmax(np.abs(data.values)))

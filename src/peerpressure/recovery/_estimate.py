@@ -34,7 +34,7 @@ SHOWN = 6
 _COPIES = 8
 # Standard errors are enlarged by this many measured ones.
 _SAFETY = 3.0
-# Of a large network, only estimates that claim more digits than this are measured.
+# In a large network, only estimates that claim more digits than this are measured.
 _SUSPICIOUS = 1e-6
 
 
@@ -352,7 +352,7 @@ def _embedded(covariance: Any, free: NDArray[np.int64], n: int) -> Any:
 
 # The error that rounding makes in an estimate.
 #
-# Where noise cancels, as frozen noise does, an estimate may be exact on paper and still depend on the last digits of
+# If noise cancels, as frozen noise does, an estimate may be exact on paper and still depend on the last digits of
 # the outputs; a standard error must not be smaller than that. Perturbing the data and solving again measures it for
 # any estimator (stochastic arithmetic: Vignes, 1993).
 

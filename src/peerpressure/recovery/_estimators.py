@@ -111,7 +111,7 @@ def recover(
     """Estimate the hidden opinions from what is observed of a run.
 
     The observer knows network, stubbornness, peer pressure, how opinions adapt and the law of the noise, but not x₀;
-    the model's own hidden opinions are never used, except to compare with. Where it is random who updates, the observer
+    the model's own hidden opinions are never used, except to compare with. If it is random who updates, the observer
     sees who does, and the estimate is the exact one given that. A run that continues another is read as one
     that began at step 0 and is observed from where its record begins.
 
@@ -129,7 +129,7 @@ def recover(
         regressions with exact sandwich covariances; "likelihood" uses the law of the noise; "snapshot" uses only the
         last step. In continuous time, "innovations" or "kalman".
     observation : Observation, optional
-        Which agents are observed and when; by default all that is recorded from step 1 on. Where the record has
+        Which agents are observed and when; by default all that is recorded from step 1 on. If the record has
         y₀ = x₀, the note of the estimate says that it was left out.
     prior : Prior, optional
         Gaussian prior of x₀, matched by label if it has names; without one, estimates are unbiased.
@@ -183,7 +183,7 @@ def _recover(
     prior = None if prior is None else prior.in_order(model.network.labels)
     model, data = observed(data, model, observation)
     method, model, why = (method, model, "") if method != AUTO else _automatic(model, data)
-    # Where opinions are constant, the current ones are x₀, and every method estimates them.
+    # If opinions are constant, the current ones are x₀, and every method estimates them.
     follows = which == "current" and model.layout.has_hidden
     if not data.seen.free.size and not follows:
         found = known_estimate(model.model, data, method)

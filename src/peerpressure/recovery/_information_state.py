@@ -220,7 +220,7 @@ class Constraints:
 def _orthogonalised(exact: Array, rounding: Array, n: int, size: float) -> Constraints:
     """Solve the exact facts, each time the one that says most beyond the earlier ones, compared with its error.
 
-    Of every other fact the part in that direction is subtracted. What is left over, of length l < 1, has the error of
+    The part of every other fact in that direction is subtracted. What is left over, of length l < 1, has the error of
     both divided by l: where that reaches the size of the opinions themselves, the facts determine nothing more.
     """
     left, part, rest = exact[:, :n].copy(), exact[:, n:].copy(), np.arange(len(exact))

@@ -52,7 +52,7 @@ from peerpressure.step import Array, Update
 
 # Inversion of the update: preferred opinions ξ_t = (y_t − C_t y_{t−1})/g_t = x_t + ε_t from observed outputs.
 #
-# Where hidden opinions adapt, x_t = π_{t−1} x₀ + k_{t−1}: the part k that an agent has adopted follows from its own
+# If hidden opinions adapt, x_t = π_{t−1} x₀ + k_{t−1}: the part k that an agent has adopted follows from its own
 # outputs and is subtracted, which leaves the agent's own series r_t = ξ_t − k_{t−1} = π_{t−1} x₀ + ε_t.
 
 
@@ -222,7 +222,7 @@ class Bounds:
             # np.where avoids 0 · ∞ = NaN for agents without noise under a law with one infinite end.
             low = (series - np.where(size > 0, size * most, 0.0) - error) / share
             high = (series - np.where(size > 0, size * least, 0.0) + error) / share
-        # Where hardly anything of x₀ is retained, dividing by the share would turn rounding errors into bounds.
+        # If hardly anything of x₀ is retained, dividing by the share would turn rounding errors into bounds.
         blind = np.broadcast_to(share < NEGLIGIBLE, low.shape)
         low, high = np.where(blind, -np.inf, low), np.where(blind, np.inf, high)
         self._low = low if self._low is None else np.maximum(self._low, low)
@@ -438,7 +438,7 @@ class Complete:
 
     @property
     def revealed(self) -> NDArray[np.bool_]:
-        """Whose own series reveals x₀, (n,)."""
+        """Agents whose own series reveals x₀, (n,)."""
         return np.isinf(self.information)
 
     @property

@@ -18,7 +18,7 @@ with x₀ | y_1 ~ N(α + βy_1, λσ²) for each agent, and x̂₀ and its infor
 
     ℓ = Σ log m_t − N log σ − [RSS + Σ I (x̂₀ − α − βy_1)²/(1 + λI)]/(2σ²) − ½ Σ log(1 + λI) + constant.
 
-α, β and σ have closed forms. Where y_1 counts as an output, as with a public start, β is 0.
+α, β and σ have closed forms. If y_1 counts as an output, as with a public start, β is 0.
 """
 
 from __future__ import annotations

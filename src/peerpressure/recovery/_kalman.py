@@ -107,7 +107,7 @@ class FilterState:
         Notes
         -----
         Outputs are taken one by one, which needs no inverse: K = R w/f with w = Rᵀh and f = w·w + noise, and the root
-        of the covariance becomes R − R w wᵀ/(f + √(f noise)). Where f may be a rounding error of 0, the output is an
+        of the covariance becomes R − R w wᵀ/(f + √(f noise)). If f may be a rounding error of 0, the output is an
         exact fact about θ, whose error is √f all the same, for f may be what it seems to be.
         """
         mean, slope, root = self.mean.copy(), self.slope.copy(), self.root.copy()

@@ -88,7 +88,7 @@ def _forward(path: LatentPath, seen: Measurement, steps: list[_Filtered] | None)
         precision = np.linalg.inv(spread)
         score, gain = _apply(precision, error), reach @ precision
         sign, log_det = np.linalg.slogdet(spread)
-        # Where rounding errors are larger than the noise, there is no density.
+        # If rounding errors are larger than the noise, there is no density.
         log_det = np.where(sign > 0, log_det, np.inf)
         height -= 0.5 * ((error * score).sum(axis=1) + log_det + there.sum() * np.log(2 * np.pi))
         if steps is not None:

@@ -248,7 +248,7 @@ class LocationInterval:
             return (least + most - level * (most - least)) / 2, (least + most + level * (most - least)) / 2
         value, std = self.value[:, self.place], self.std[self.place]
         if isinstance(self.noise, Rademacher):
-            # Where all signs are equal, two opinions are left, a σ on either side.
+            # If all signs are equal, two opinions are left, a σ on either side.
             reach = np.where(self.present, self.sigma, 0.0).max(axis=0)
             off = (np.abs(self.xi - value[:, None]) > _ROUNDING * self.sigma) & self.present
             either = ~off.any(axis=1)
@@ -295,7 +295,7 @@ def likelihood(model: Model, data: Outputs, prior: Prior | None = None, unknown:
 
     Gaussian noise: the best linear estimate, from any outputs. Other laws: from the ξ_t = x₀ + ε_t of all steps
     that are observed from beginning to end (Laplace: their median; uniform: their midrange; …), with the variance of
-    the large-sample law, and intervals that are exact for any number of steps. Where opinions adapt, it is from
+    the large-sample law, and intervals that are exact for any number of steps. If opinions adapt, it is from
     (ξ_t − k_{t−1})/π_{t−1} = x₀ + ε_t/π_{t−1}. A prior is then combined with the estimate in the best linear way, and
     intervals are Gaussian. ``unknown`` is for ``fit``.
     """
@@ -673,7 +673,7 @@ def _with_prior(estimate: Estimate, data: Outputs, prior: Prior | None) -> Estim
         share = np.where(estimate.identified, tau / (tau + estimate.covariance.diagonal()), 0.0)
         value = means + share * (estimate.value - means)
         return estimate_from(estimate.model, data, NAME, value, sparse.diags_array((1 - share) * tau, format="csr"))
-    # What is not identified contributes nothing, and the prior is returned for it.
+    # Directions that are not identified contribute nothing; the prior is returned for them.
     reach = np.diag(estimate.identified[free].astype(float))
     spread = (estimate.covariance @ np.eye(estimate.model.n))[np.ix_(free, free)]
     value, covariance = update(estimate.value[:, free], spread, reach, means, rest.covariance(free.size))

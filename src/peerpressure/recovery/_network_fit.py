@@ -51,7 +51,7 @@ class AgentProblem:
         """Return the problem of the agent at this position of its group."""
         n = moments.s.shape[0]
         diagonal = np.append(np.diag(moments.s) - 2 * moments.c[at] + moments.q[at], moments.bb[at])
-        # Of an agent that never moves, a rounding error below 0 is left.
+        # For an agent that never moves this may be a rounding error below 0.
         diagonal = np.maximum(diagonal, 0.0)
         tau, degree = np.zeros((1, n + 1)), np.ones((1, n + 1))
         tau[0, n], degree[0, n] = 1.0, 0.0

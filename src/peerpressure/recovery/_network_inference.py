@@ -229,7 +229,7 @@ class NetworkEstimate:
         values = self.confidence[np.isfinite(self.confidence) & ~np.eye(len(self.labels), dtype=bool)]
         if not values.size:
             return float("nan")
-        # Of so many tests, a share of 0.1 % reaches that level by chance.
+        # A share of 0.1 % of so many tests reaches that level by chance.
         many = (
             float(bdtrc(int((values < _NEGATIVE).sum()) - 1, values.size, _NEGATIVE))
             if values.min() < _NEGATIVE

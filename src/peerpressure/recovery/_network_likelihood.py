@@ -294,7 +294,7 @@ def unbounded(steps: Steps, sums: ProductSums, allowed: Mask) -> list[Unbounded 
     whole = sums.s + _ridge(sums)
     if (allowed[enough].sum(axis=1) == len(whole) - 1).any() and not is_resolved(whole):
         _refuse_dependent()
-    # Where candidates leave every agent fewer neighbours, each has an inverse of its own.
+    # If candidates leave every agent fewer neighbours, each has an inverse of its own.
     base = linalg.inv(whole) if is_resolved(whole) else np.eye(len(whole))
     inverses = [_inverse(sums, int(at), allowed[at], base) for at in enough]
     weight = _weights(steps, sums, enough, inverses, allowed, base)
@@ -396,7 +396,7 @@ def _weights(
 def common_scale(agents: Sequence[Unbounded | None], deviation: Array) -> tuple[float, float]:
     """Return the factor τ of all agents, τ_i = τ/deviation_i, and its information.
 
-    Newton's method on the sum of the agents' profile likelihoods, which is concave in τ. Where the information about
+    Newton's method on the sum of the agents' profile likelihoods, which is concave in τ. If the information about
     log τ is too small to determine it, τ = 1 and an information of 0 are returned.
     """
     used = [(agent, float(s)) for agent, s in zip(agents, deviation, strict=True) if agent is not None]

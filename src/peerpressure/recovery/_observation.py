@@ -60,8 +60,8 @@ class Observation:
         First and last point of the scale on which people answer, ``(1, 5)`` for five points. Neighbouring points are 1
         apart, or ``rounding`` if that is given. Answers mean opinions nearest to them, and the end points everything
         beyond. `fit` takes such answers as ordered categories, other methods as rounded numbers. Outputs off the points
-        are moved to the nearest one; answers beyond the ends are an error, since they stand for something else as a
-        rule.
+        are moved to the nearest one; answers beyond the ends are an error, since they usually stand for something
+        else.
 
     Raises
     ------

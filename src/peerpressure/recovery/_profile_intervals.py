@@ -2,12 +2,12 @@
 
 The interval of a parameter is the set of its values at which the profile, maximised over all other unknowns, is less
 than ½q² below the maximum. For a quantity that agents have for themselves, such as x₀, that set is the union over the
-shared coordinates ψ of its sets at ψ, with what the height of ψ leaves of ½q². Where a profile never falls by that
+shared coordinates ψ of its sets at ψ, with what the height of ψ leaves of ½q². If a profile never falls by that
 much, the end of the interval is the end of the legal range.
 
 The modification compares with the estimate and holds near it. As adaptation η tends to 1, outputs lose all memory of
 x₀, and the modification grows by a term for each agent that weak data do not outweigh. The likelihood with x₀
-integrated out does not, and is used for an unknown η. Where every agent also has a stubbornness or noise of its own,
+integrated out does not, and is used for an unknown η. If every agent also has a stubbornness or noise of its own,
 there is none: a maximum at an end of the range of η, or far from that of the likelihood without the modification, is
 then no estimate, and its interval is the legal range.
 """
@@ -217,7 +217,7 @@ class _Profile:
             inner, below, step = outer, above, 2 * step
             outer = inner + step
         end = zero_between(excess, (inner, below), (_within(outer, bound, step), above))
-        # Where another coordinate would go on beyond its range, so would this one.
+        # If another coordinate would go on beyond its range, so would this one.
         return float(np.sign(step) * np.inf) if stuck[end] else end
 
     def _at_bound(self, z: Array, others: list[int]) -> bool:

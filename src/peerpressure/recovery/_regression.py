@@ -207,7 +207,7 @@ class RegressionDesign:
                     weight[self.seen.agents] += seen
             if t:
                 step = self._step(t)
-                # Where hidden opinions are part of the state, x₀ enters only at the start.
+                # If hidden opinions are part of the state, x₀ enters only at the start.
                 if not start.layout.has_hidden:
                     hidden += step.hidden_adjoint(weight)
                 if with_noise:

@@ -190,7 +190,7 @@ def law_scores(values: Array, slope: Array, present: NDArray[np.bool_], known: A
     """Return Φ⁻¹ of the predictive probabilities of series, (replicates, T, n), NaN where there are none.
 
     ``values`` is b, (replicates, T, n), ``slope`` a and ``present`` (T, n); ``known`` (replicates, n) is x₀, NaN where
-    it is not known. Of very many series, an evenly spaced part is followed.
+    it is not known. If there are very many series, an evenly spaced part of them is followed.
     """
     replicates, steps, n = values.shape
     law = ScaledLaw.of(noise)
@@ -520,7 +520,7 @@ def _frozen(model: Model, data: Outputs) -> Residuals | None:
     return Residuals(data.seen.times[:1], np.arange(model.n), out)
 
 
-# Of partial outputs of a large network.
+# Residuals from partial outputs of a large network.
 
 
 def sparse_likelihood(system: System, data: Outputs) -> Likelihood | None:

@@ -234,7 +234,7 @@ def _design(model: Model, data: Outputs, steps: ObservedSteps) -> _Design:
     m = 1 + push * steps.degrees
     predicted = steps.public - residual * sigma * fresh / m
     before = lagged_outputs(model, data, steps.times)
-    # Of steps that nobody uses it makes no difference.
+    # For steps that nobody uses it makes no difference.
     seen = np.isfinite(before) | ~used.any(axis=1)[:, None]
     # Late opinions differ by far less than they are large; their mean cancels in every difference.
     mean = np.nan_to_num(np.where(seen, before, 0.0)).sum(axis=2, keepdims=True) / np.maximum(
@@ -278,7 +278,7 @@ class _Kind:
     name: Kind
     agents: NDArray[np.int64]
     z: Callable[[Array, Array], Array]
-    # Of some directions: the agents whose residuals move, how these do per unit, and R; (rows, k) each.
+    # For some directions: the agents whose residuals move, how these do per unit, and R; (rows, k) each.
     moves: Callable[[NDArray[np.int64]], Iterator[tuple[NDArray[np.int64], Array, Array]]]
     two_sided: bool
 

@@ -67,7 +67,7 @@ class GivensRotation:
 class AdoptedPart:
     """The adopted part k = ``seen`` + ``size`` ∘ v; seen is (n, replicates), size (agents,).
 
-    k accumulates all public opinions of an agent, observed or not. Of the unobserved outputs only one combination still
+    k accumulates all public opinions of an agent, observed or not. Only one combination of the unobserved outputs still
     matters: a carrier v for each of ``agents``, those that were ever unobserved. A new unobserved output y is combined
     by a Givens rotation of the pair (v, y) into the new carrier and what is orthogonal to it, which is then eliminated.
     """
@@ -335,7 +335,7 @@ class Front:
 
     ``states`` (s, s) is the information about the states, ``sides`` (s, touched + replicates) that which they share
     with x₀, and their right-hand side; ``hidden`` (touched, touched) is the information about x₀, of which only the
-    lower triangle counts, and ``right`` its right-hand side. Where opinions adapt, so many ``carriers`` of what was
+    lower triangle counts, and ``right`` its right-hand side. If opinions adapt, so many ``carriers`` of what was
     adopted unseen stand before the states.
     """
 
@@ -526,7 +526,7 @@ def _iterative(model: Model, data: Outputs, prior: Prior | None, method: str, no
         added = 1 / rest.variances(f)
         right = right + added[:, None] * means.T
     diagonal = normal.diagonal() + added
-    # Of agents without any information rounding errors are left, which would be inverted.
+    # Agents without information have a diagonal of pure rounding error; do not invert it.
     told = (diagonal > NEGLIGIBLE * normal.gross)[:, None]
     # Jacobi preconditioning; 1 avoids a division by 0 for agents without information.
     scale = np.where(told[:, 0], diagonal, 1.0)

@@ -39,7 +39,7 @@ UNKNOWNS = (
     "autocorrelation",
     "measurement_noise",
 )
-# Of which at most one can be unknown.
+# At most one of these can be unknown.
 PRESSURES = ("constant", "slope", "exponent", "pressure")
 # In their order in the vector of shared coordinates. "spread" is that of hidden opinions where these are random. "std"
 # is last, because it is often maximised in closed form.
@@ -529,7 +529,7 @@ class Unknowns:
             **dict.fromkeys(("measurement_noise", "spread", "std"), np.array([np.nan])),
         }
         grids = [ranges[name] for name in names if name != "pressure"]
-        # Without shared unknowns there is one point, of no coordinates.
+        # Without shared unknowns there is one point without coordinates.
         every = list(product(*grids))
         points = np.array(every, dtype=np.float64).reshape(len(every), len(grids))
         if "pressure" not in names:

@@ -10,7 +10,7 @@ with the Jacobian Π(1 + ρ_t d/s). k and π come from adaptation: k_t = k_{t−
 
 The integrated likelihood has the law x | y₁ ~ N(α + β y₁ + γ · mean of the neighbours' y₁, λσ²) [2]_. Without γ,
 friends who think alike to begin with would be taken for friends who influence one another. It is a density of the
-answers, and so models of any kind can be compared by it. Of many rows, little depends on this law. Of few, much does,
+answers, so models of any kind can be compared by it. With many rows, little depends on this law. With few, much does,
 and under pressure it is not quite true: the first row is itself a mixture of opinions, in proportions that depend on
 the degree of an agent and on neighbours at every distance, while α, β and γ are common to all. This draws ρ towards 0.
 
@@ -21,7 +21,7 @@ score of this part has a bias that is a function of ψ and the network alone,
 
 where u_t[i, i] is the response of u_t of agent i to x_i. Subtracting its integral B along the ray from 0 to ψ leaves an
 unbiased score, whatever x has to do with the first row, with friendships or with the start [3]_, [4]_. Parameters of
-short records are estimated by it. Of few agents it does not bound the common scale of opinions, pressure and noise.
+short records are estimated by it. With few agents it does not bound the common scale of opinions, pressure and noise.
 
 References
 ----------
@@ -379,7 +379,7 @@ def within_height(panel: Panel, dynamics: Dynamics) -> float:
 class Criterion:
     """The log-likelihood of a record by which models are compared, at its maximum in everything but ρ and η.
 
-    It is the integrated likelihood. Of few rows of many agents, which decide little about the law of hidden opinions
+    It is the integrated likelihood. For few rows of many agents, which decide little about the law of hidden opinions
     but suffer from its errors, it is the integrated likelihood without pressure, plus the difference that pressure
     makes to the within likelihood.
     """

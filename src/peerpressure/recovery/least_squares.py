@@ -116,7 +116,7 @@ class TimeWeights:
 
     @property
     def legible(self) -> NDArray[np.bool_]:
-        """Whose x₀ could be read off if there were no noise, (agents,)."""
+        """Agents whose x₀ could be read off if there were no noise, (agents,)."""
         return np.asarray(self.share.max(axis=0, initial=0.0) >= NEGLIGIBLE)
 
 
@@ -388,7 +388,7 @@ def symmetric_inverse(
     kept, lost = vectors[:, keep] / scale[:, None], vectors[:, ~keep] / scale[:, None]
     # Undoing the scaling spoils orthonormality, on which `is_identified` relies.
     null_space = np.linalg.qr(lost)[0] if lost.size else lost
-    # Of the scaled matrix: a condition that a mere change of units could alter would be of no use.
+    # The condition of the scaled matrix, which a mere change of units does not alter.
     condition = float(values[-1] / values[0]) if keep.all() else np.inf
     return np.asarray((kept / values[keep]) @ kept.T), np.asarray(null_space), condition
 
@@ -456,7 +456,7 @@ def conjugate_gradients(
 ) -> tuple[Array, float]:
     """Return x with apply(x) = rhs for columns (f, b), and an estimate of the preconditioned condition number.
 
-    Each column has step sizes of its own, which SciPy's solver has not. The ``preconditioner`` is a positive diagonal
+    Unlike SciPy's ``cg``, every column has its own step size. The ``preconditioner`` is a positive diagonal
     (f,), or a function that solves a similar system, possibly inexactly: then directions are made conjugate to the last
     one explicitly [1]_. Raises if not converged after ``max_iter`` iterations, unless ``rough`` is true.
 

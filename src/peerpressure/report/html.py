@@ -231,7 +231,7 @@ class Mathematics(Extension):
 
 @lru_cache(maxsize=1)
 def templates() -> Environment:
-    """Return the templates of all pages; a name that a template uses and is not given is an error."""
+    """Return the templates of all pages; a template that uses a name without a value raises."""
     environment = Environment(
         loader=PackageLoader("peerpressure.report"),
         extensions=[Mathematics],

@@ -188,7 +188,7 @@ class Picture:
 CAPTIONS: Mapping[str, str] = {
     "opinions": "Left, the highest and the lowest public opinion (mean over replicates), the mean over agents of "
     "every replicate, and the consensus value v (dotted). Right, spread max − min and largest distance max |y − v|: "
-    "median and interquartile range over replicates. Where closed classes or camps have values of their own, these are "
+    "median and interquartile range over replicates. If closed classes or camps have values of their own, these are "
     "dotted, and distances are to the agents' own limits.",
     "hidden": "Left, the highest and the lowest hidden opinion after each step (mean over replicates), the mean over "
     "agents of every replicate, and the consensus value v (dotted). Right, the spread of hidden and of public "

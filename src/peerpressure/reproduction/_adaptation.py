@@ -45,7 +45,7 @@ REPLICATIONS = 30
 MEMORY_LENGTHS = 8.0
 # By then the variance that the noise adds to the common value has converged to within a per cent.
 LEAST_STEPS = 500
-# Of the predicted limit; the standard errors of the sampled runs are far larger.
+# Tolerance of the predicted limit; the standard errors of the sampled runs are far larger.
 TOLERANCE = 1e-4
 
 OBSERVED_AGENTS = 30

@@ -60,7 +60,7 @@ SEED_STEPS = 1_000
 FEW_SEEDS = 20
 SEED_SIZES = (20, 90)
 SEED_NOISES = (0.1, 10.0)
-# Of the further seeds, those that the process of the extensions takes, as it has less to do than the other.
+# The number of further seeds that the process of the extensions takes, as it has less to do than the other.
 SEEDS_BESIDE = 6
 
 Progress: TypeAlias = Callable[[str], None]

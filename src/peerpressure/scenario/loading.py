@@ -414,7 +414,7 @@ def _methods(scenario: Scenario) -> None:
     asked = scenario.observe
     if asked is None:
         return
-    # Where opinions do not adapt, initial and current ones are the same, and every method applies.
+    # If opinions do not adapt, initial and current ones are the same, and every method applies.
     moving = asked.target == "current" and scenario.agents.adaptation is not None
     flowing = scenario.time is not None and scenario.time.continuous
     for applies, legal, when in ((flowing, CONTINUOUS, "in continuous time"), (moving, CURRENT, "of current opinions")):

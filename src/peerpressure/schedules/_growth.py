@@ -89,7 +89,7 @@ class Growth:
 
 def growth_within(envelope: Envelope) -> Growth | None:
     """Return the growth of a function ≥ 0 that lies in an envelope; None if it is negative from some t on."""
-    # What may be negative by the envelope is not, or the schedule would be illegal.
+    # A value that may be negative by the envelope is not, or the schedule would be illegal.
     lower, upper = _not_negative(envelope.lower), envelope.upper
     if upper.sign < 0:
         return None

@@ -296,7 +296,7 @@ def projection(
 #
 # The others enter through E[y | z], which is linear in z because the law is Gaussian, with the exact covariance P.
 # Hidden opinions that adapt are further entries of y in it, with weights 0 in W.
-# Where z is all there is, Γ is −B and nothing is averaged over. The noise of z is W G, of which a grid needs
+# If z is all there is, Γ is −B and nothing is averaged over. The noise of z is W G, of which a grid needs
 # independent axes.
 
 

@@ -81,7 +81,7 @@ def _changes_after(network: TemporalNetwork, k: int) -> bool:
     """Whether the network of step k + 1 has events, and so may differ from that of step k."""
     step = k + 1 if network.period is None else k % network.period + 1
     place = int(np.searchsorted(network.change_times, step))
-    # Where a period begins, the first network follows the last, whether or not that has events.
+    # When a period begins, the first network follows the last, whether or not that has events.
     return step == 1 or (place < network.change_times.size and int(network.change_times[place]) == step)
 
 

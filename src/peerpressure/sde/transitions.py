@@ -2,7 +2,7 @@
 
 With Φ(s) the matrix that takes a state at time s to the end of the step, the law is F = Φ(begin), M = ∫ Φ diag(g) ds
 for the hidden opinions and Q = ∫ Φ G² Φᵀ ds for the noise. Over a piece of length h that ends at b, Φ = e^(−hu) Y with
-u = (b − s)/h and Y′ = h Y C(u). Where hidden opinions adapt or noise is correlated, C stands for the whole drift of the
+u = (b − s)/h and Y′ = h Y C(u). If hidden opinions adapt or noise is correlated, C stands for the whole drift of the
 state plus the identity. A polynomial through its values at Gauss's nodes stands for C, and the terms of
 Taylor's series of Y follow from one another by one sparse product each; the integrals are Gauss's. Pieces are halved
 until the polynomials of C, g and G² are right between the nodes.
@@ -334,7 +334,7 @@ def _polynomial(values: Array, length: float, size: float) -> Array:
     # Applied to differences, because coefficients of an inverse are large and alternate in sign.
     coefficient = length * (_INTERPOLATION @ (values - values[0]))
     coefficient[0] += length * values[0]
-    # Where pressure hardly changes, the higher ones are rounding errors.
+    # If pressure hardly changes, the higher ones are rounding errors.
     kept = np.flatnonzero(np.abs(coefficient).max(axis=1) > LAST_TERM * size)
     return np.asarray(coefficient[: 1 + int(kept[-1:].sum())])
 
@@ -590,7 +590,7 @@ def _part(sde: SDE, panels: Panels, terms: int) -> Part:
     integrals(sde.s, degrees, panels.relief, panels.weight, panels.left, panels.weights, noise, gains, squares)
     squares *= sde.deviations**2
     if panels.begin == 0:
-        # Where the noise's scale has no bound at 0, the variance up to FIRST_TIME is known in closed form; v = 1 there.
+        # If the noise's scale has no bound at 0, the variance up to FIRST_TIME is known in closed form; v = 1 there.
         squares += first_noise(sde)
     # C d = 1 − g, and an agent without neighbours has none to listen to.
     share = length / np.arange(1, terms + 1)[:, None]

@@ -222,7 +222,7 @@ class ModelTransition(Transition):
             public += _like(self.noise_std, columns) * noise
         preferred = columns[at.hidden] if at.has_hidden else hidden
         if preferred is not None:
-            # The product is of no more use, and large arrays cost more to allocate than to fill.
+            # The product is no longer needed, and large arrays cost more to allocate than to fill.
             public += np.multiply(_like(update.gain, columns), preferred, out=coupled)
         # After y_t, because x_{t+1} adapts to the y_t of this step.
         if at.has_hidden:
@@ -260,7 +260,7 @@ class ModelTransition(Transition):
         columns : array of shape (states,) or (states, m)
             The columns Z.
         with_noise : bool, default True
-            Whether the second product is used; without it that is of no use.
+            Whether the second product is used; if not, its value is undefined.
 
         Returns
         -------

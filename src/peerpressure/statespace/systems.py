@@ -132,7 +132,7 @@ class System(Protocol):
 
 
 def checked_system(system: object) -> System:
-    """Return a `Model` or `SDE` as it is; anything else is an error: the check of what users pass.
+    """Return a `Model` or `SDE` unchanged and raise for anything else: the check of what users pass.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ def is_system(value: object) -> TypeGuard[System]:
 
 
 def discrete_model(model: object) -> Model:
-    """Return a model in discrete time as it is; an SDE is an error, too.
+    """Return a model in discrete time unchanged and raise for anything else, an SDE included.
 
     Parameters
     ----------
@@ -544,7 +544,7 @@ def _made_transitions(sde: SDE, last: int, first: int) -> Iterator[DenseTransiti
         return
     known: tuple[StepLaw, DenseTransition] | None = None
     for law in exact_transitions(sde, first, last):
-        # Where nothing changes in time, one law serves all steps.
+        # If nothing changes in time, one law serves all steps.
         if known is None or law is not known[0]:
             # Frozen noise has no draws after the start.
             root = law.root[:, :0] if sde.noise.is_frozen else law.root

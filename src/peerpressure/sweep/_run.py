@@ -207,7 +207,7 @@ def _verify(ledger: Ledger, plan: Plan, folder: Path) -> tuple[set[str], set[str
     for unit in plan.units:
         held = held_fingerprint(folder, unit.key) if unit.key in kept else None
         done = states.get(unit.key) == "done"
-        # Where the ledger vouches for a result, a file of another sweep is a damaged one. Where it does not, the folder
+        # If the ledger vouches for a result, a file of another sweep is a damaged one. If it does not, the folder
         # may be that of the other sweep, whose results must stay.
         if held not in (None, wanted) and not done:
             raise OtherSweepError(_other(folder, "results of another version or seed"))
