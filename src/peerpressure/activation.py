@@ -99,7 +99,7 @@ class Activation:
             If it is random who updates, or the table ends before.
         """
         if self.is_random:
-            rule = "a step is one affine map only where it is known who updates"
+            rule = "a step is one affine map only if it is known who updates"
             remedy = "use moments, which average over who updates, or give a table of who does as the activation"
             raise ModelError(message(rule, got=str(self), remedy=remedy))
         if end > len(self.values):
@@ -125,7 +125,7 @@ class Activation:
 
 
 def as_activation(value: Any, network: Network) -> Activation | None:
-    """Return the activation of the agents of a network, after checking it; None where everybody updates."""
+    """Return the activation of the agents of a network, after checking it; None if everybody updates."""
     n = network.n
     if value is not None and len(network.agents) != n:
         rule, remedy = "asynchronous updates are those of one topic", "leave out the activation, or the topics"

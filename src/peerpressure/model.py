@@ -50,7 +50,7 @@ class Model:
         Weighted edges between agents. A temporal network is the attribute ``temporal_network``, and ``network`` is its
         aggregate: all pairs that are ever linked, with their mean weights.
     hidden : sequence of float, mapping or pandas.Series, optional
-        Hidden opinions x₀, one finite number for each agent. They may be left out where they are unknown: data can then
+        Hidden opinions x₀, one finite number for each agent. They may be left out if they are unknown: data can then
         be read and x₀ estimated, while runs and verdicts, which need them, are errors. A plain sequence is in the order
         of the agents, a mapping or a series by their labels. On a network with topics, an array of shape
         (agents, topics), or a data frame with agents as rows and topics as columns; what is given for each agent
@@ -97,13 +97,13 @@ class Model:
     start : array of shape (n,) or "hidden"
         Public opinions y₀ as given; ``start_state`` is always an array.
     adaptation : Adaptation or None
-        None where hidden opinions are constant.
+        None if hidden opinions are constant.
     temporal_network : TemporalNetwork or None
-        None where the network is constant.
+        None if the network is constant.
     isolated : {"own", "keep"}
         "own" where the network is constant.
     activation : Activation or None
-        None where everybody updates at every step.
+        None if everybody updates at every step.
 
     Raises
     ------
@@ -264,7 +264,7 @@ class Model:
 
     @property
     def x0(self) -> Array:
-        """The initial hidden opinions, by their symbol in equations; an error where they are unknown."""
+        """The initial hidden opinions, by their symbol in equations; an error if they are unknown."""
         return known_hidden(self.hidden)
 
     @property
@@ -376,7 +376,7 @@ class Model:
         Returns
         -------
         Update
-            Gain g_t and coupling C_t, with the rate of adaptation where hidden opinions adapt; called with y_{t−1}, it
+            Gain g_t and coupling C_t, with the rate of adaptation if hidden opinions adapt; called with y_{t−1}, it
             returns y_t without noise.
 
         Raises
@@ -427,7 +427,7 @@ class Model:
         return Update(gain, coupling_scale, self.hidden, A, transposed, adaptation_rate, kept)
 
     def kept_at(self, t: int) -> Array | None:
-        """Return 1 for agents who keep their public opinion at step t, 0 for others; None where nobody does.
+        """Return 1 for agents who keep their public opinion at step t, 0 for others; None if nobody does.
 
         Parameters
         ----------
@@ -553,7 +553,7 @@ class Model:
         # Prefixed, because networks choose the names of their arrays themselves.
         arrays: dict[str, Any] = {f"network_{name}": values for name, values in network.arrays().items()}
         arrays |= {"stubbornness": self.s}
-        # Left out where they are unknown, because an archive has arrays only.
+        # Left out if they are unknown, because an archive has arrays only.
         arrays |= {} if self.hidden is None else {"opinions": self.hidden}
         arrays |= {} if isinstance(self.start, str) else {"start": self.start}
         return facts, arrays if self.activation is None else arrays | {"activation": self.activation.values}

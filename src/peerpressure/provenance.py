@@ -89,7 +89,7 @@ def _processor() -> str:
 
 
 def version_changes(before: Mapping[str, str], now: Mapping[str, str]) -> dict[str, tuple[str | None, str | None]]:
-    """Return the versions that differ, as they were and as they are; None where there was or is none.
+    """Return the versions that differ, as they were and as they are; None if there was or is none.
 
     >>> version_changes({"numpy": "2.0", "scipy": "1.14"}, {"numpy": "2.1", "scipy": "1.14"})
     {'numpy': ('2.0', '2.1')}

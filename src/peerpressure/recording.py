@@ -32,7 +32,7 @@ class Record:
     Parameters
     ----------
     states : bool, default True
-        Whether public opinions are kept, and hidden ones where they adapt.
+        Whether public opinions are kept, and hidden ones if they adapt.
     summaries : bool, default True
         Whether the minimum, maximum and mean over agents are kept, from which spread and distance to the consensus
         value follow.
@@ -207,7 +207,7 @@ def _fields(keep: Record) -> list[tuple[str, object, object]]:
 @final
 @dataclass(frozen=True)
 class Words:
-    """How remedies are written: a record, fewer replicates, and single precision where there is a choice."""
+    """How remedies are written: a record, fewer replicates, and single precision if there is a choice."""
 
     record: Callable[[Record, str], str]
     replicates: str

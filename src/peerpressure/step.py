@@ -1,6 +1,6 @@
 """One step of the model: the affine map of the public opinions, and the layout of the state z = (y, x, u).
 
-The state has the public opinions, the hidden opinions where they adapt, and the memory of the noise where it is
+The state has the public opinions, the hidden opinions if they adapt, and the memory of the noise if it is
 correlated in time.
 """
 
@@ -21,7 +21,7 @@ Array: TypeAlias = NDArray[np.float64]
 
 
 def known_hidden(hidden: Array | None) -> Array:
-    """Return hidden opinions as they are; raise an error where they are unknown."""
+    """Return hidden opinions as they are; raise an error if they are unknown."""
     if hidden is None:
         remedy = "pass hidden=..., for instance those that recover estimates from data"
         raise ModelError(message("hidden opinions must be known for this", got="a Model without them", remedy=remedy))
@@ -40,7 +40,7 @@ class Update:
     coupling_scale : array of shape (agents,)
         Weight ρ/(s + ρd) of a neighbour with an edge of weight 1.
     hidden : array of shape (agents,) or None
-        Hidden opinions x, where they are constant; None if they are unknown.
+        Hidden opinions x, if they are constant; None if they are unknown.
     adjacency : sparse array of shape (agents, agents)
         The network A of this step.
     transposed : sparse array of shape (agents, agents)
@@ -49,7 +49,7 @@ class Update:
         Where hidden opinions adapt, the rate η of each agent: x is then part of the state, and becomes x + η ∘ (y − x).
     kept : array of shape (agents,) or None
         1 for agents who keep their public opinion, whose gain and coupling scale are 0, and 0 for all others, or a
-        share between where the map is a mean over who does; None where nobody does.
+        share between if the map is a mean over who does; None if nobody does.
     """
 
     gain: Array
@@ -62,7 +62,7 @@ class Update:
 
     @property
     def preferred(self) -> Array:
-        """The hidden opinions x; an error where they are unknown."""
+        """The hidden opinions x; an error if they are unknown."""
         return known_hidden(self.hidden)
 
     @property
@@ -83,7 +83,7 @@ class Update:
     def __call__(self, public: Array, noise: Array | float = 0.0, hidden: Array | None = None) -> Array:
         """Return the next public opinions, for states of shape (agents,) or (agents, batch).
 
-        ``hidden`` has the hidden opinions of this step in the same shape, where they adapt.
+        ``hidden`` has the hidden opinions of this step in the same shape, if they adapt.
         """
         preferred = self._columns(self.preferred, public) if hidden is None else hidden
         return self._columns(self.gain, public) * (preferred + noise) + self.couple(public)
@@ -160,7 +160,7 @@ class StateLayout:
 
     @cached_property
     def with_hidden(self) -> StateLayout:
-        """The layout that has hidden opinions even where they are constant."""
+        """The layout that has hidden opinions even if they are constant."""
         return replace(self, has_hidden=True)
 
     @cached_property
@@ -180,5 +180,5 @@ class StateLayout:
 
     @cached_property
     def memory(self) -> slice:
-        """The entries of u_t; empty where noise is white."""
+        """The entries of u_t; empty if noise is white."""
         return slice(self.hidden.stop, self.states)

@@ -90,7 +90,7 @@ class State:
     memory : array of the shape of ``public``, optional
         Noise u_t, where it is AR(1).
     hidden : array of the shape of ``public``, optional
-        Hidden opinions x_{t+1} after step t, where they adapt.
+        Hidden opinions x_{t+1} after step t, if they adapt.
     seed, replicates : int and array of int, optional
         The noise that led here, with which the run is resumed; left out, a run from here may take any.
     step_length : float, optional
@@ -167,7 +167,7 @@ class Trajectory:
         The version of the package that made the run.
     hidden : array or None
         Hidden opinions. If they adapt, x_{t+1} after each recorded step, in the shape of ``states``, or None if
-        states were not recorded; where they are constant, x₀ of shape (agents,), or None if the model does not
+        states were not recorded; if they are constant, x₀ of shape (agents,), or None if the model does not
         know them. ``model.x0`` has the initial ones.
     equation : str or None
         Which equation and steps were taken, for an ``SDE``.
@@ -215,7 +215,7 @@ class Trajectory:
 
     @property
     def hidden_path(self) -> Array | None:
-        """Recorded hidden opinions over time, (replicates, times, agents); None where they are constant."""
+        """Recorded hidden opinions over time, (replicates, times, agents); None if they are constant."""
         return self.hidden if self.hidden is not None and self.hidden.ndim == 3 else None
 
     @property
@@ -302,8 +302,8 @@ class Trajectory:
 
         On a network with topics there is a dimension topic, too.
 
-        Where states were recorded, ``public`` has them, ``hidden`` is ``Trajectory.hidden``, with dimension agent only
-        where hidden opinions are constant, and ``initial_hidden`` has x₀.
+        If states were recorded, ``public`` has them, ``hidden`` is ``Trajectory.hidden``, with dimension agent only
+        if hidden opinions are constant, and ``initial_hidden`` has x₀.
 
         Returns
         -------

@@ -260,7 +260,7 @@ class Comparison:
 
     @cached_property
     def diagnostics(self) -> FitDiagnostics | None:
-        """Tests of the best model on the same answers; None where it has none."""
+        """Tests of the best model on the same answers; None if it has none."""
         if isinstance(self.fit, AutoregressionFit) or not self.panel.model.is_constant:
             return None
         model = self.fit.conditional
@@ -268,7 +268,7 @@ class Comparison:
 
     @cached_property
     def p_value(self) -> float | None:
-        """The p-value of the best model's fit, tiny if another one made the record; None where it cannot be tested."""
+        """The p-value of the best model's fit, tiny if another one made the record; None if it cannot be tested."""
         found = None if self.diagnostics is None else self.diagnostics.p_value
         return None if found is None else float(found[0])
 
@@ -354,7 +354,7 @@ class Comparison:
 
     @cached_property
     def misses(self) -> ScoreTests | None:
-        """What the best model misses: agents, signs and ties, ranked, and in words; None where it is not tested."""
+        """What the best model misses: agents, signs and ties, ranked, and in words; None if it is not tested."""
         return self.diagnostics.misses if self.diagnostics is not None and self.fit.uses_network else None
 
     @property

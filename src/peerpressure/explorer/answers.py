@@ -114,7 +114,7 @@ def verdict_facts(built: BuiltScenario, limits: Limits) -> dict[str, Any]:
 
 
 def forecast_facts(built: BuiltScenario, limits: Limits) -> dict[str, Any] | None:
-    """Return the verdict with the forecast for the end of the run, None where that takes too long."""
+    """Return the verdict with the forecast for the end of the run, None if that takes too long."""
     if forecast_work(built.system, built.steps) > limits.exact:
         return None
     # Advice takes several times the work of the forecast, which must not be lost with it.

@@ -197,7 +197,7 @@ class PageFiles(StaticFiles):
     """The files of the page."""
 
     def lookup_path(self, path: str) -> tuple[str, os.stat_result | None]:
-        """Return the file of a path and its status, None where there is no such file."""
+        """Return the file of a path and its status, None if there is no such file."""
         # The system refuses such a name, and some versions of Starlette let its error through as status 500.
         return ("", None) if "\0" in path else super().lookup_path(path)
 

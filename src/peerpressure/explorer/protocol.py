@@ -71,7 +71,7 @@ def plain(value: Any) -> Any:
 
 
 def plain_labels(labels: Sequence[Hashable]) -> list[Any] | None:
-    """Return the labels of agents as JSON can hold them; None where agents are only numbered."""
+    """Return the labels of agents as JSON can hold them; None if agents are only numbered."""
     if isinstance(labels, range):
         return None
     # int and str are JSON; other labels, such as tuples, only have to be readable.

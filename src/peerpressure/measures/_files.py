@@ -167,7 +167,7 @@ def disk_needed(scenario: Scenario, keep: Record | None = None, replicates: int 
     # An upper estimate before anything is simulated: a run that fills the disk would lose hours of work.
     agents = n if keep.agents is None else scenario.graph.indices(keep.agents).size
     times = math.ceil(scenario.run.steps / keep.every) + 1
-    opinions = 1 + (scenario.agents.adaptation is not None)  # public, and hidden where they adapt
+    opinions = 1 + (scenario.agents.adaptation is not None)  # public, and hidden if they adapt
     label = 1 + max(len(str(name)) for name in scenario.graph.labels)
     methods = 0 if scenario.observe is None else len(scenario.observe.methods)
     rows = replicates * times

@@ -140,7 +140,7 @@ class Sweep:
     plan : Plan
         The units of the sweep.
     folder : Path or None
-        Folder of its results; None where the file names none.
+        Folder of its results; None if the file names none.
 
     See Also
     --------

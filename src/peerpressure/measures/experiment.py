@@ -216,7 +216,7 @@ class Experiment:
 
     @cached_property
     def frontier(self) -> Frontier | None:
-        """The cost of other noise designs; None where that takes long, or the model is not that of the paper."""
+        """The cost of other noise designs; None if that takes long, or the model is not that of the paper."""
         plain = not self.system.is_continuous and self.model.is_plain and self.model.network.is_simple
         if not plain or self.model.n * self.steps > MOST_COMPARED:
             return None

@@ -317,7 +317,7 @@ class Network:
 
     @property
     def size(self) -> str:
-        """Number of agents, and of topics where there are any, in words."""
+        """Number of agents, and of topics if there are any, in words."""
         k = len(self.topics)
         return f"{self.n // k:,} agents on {k:,} topic{'s' * (k != 1)}" if k else f"{self.n:,} agents"
 
@@ -768,7 +768,7 @@ class Network:
 
     @property
     def agents(self) -> Sequence[Label]:
-        """The labels of the agents; where there are topics, those of the agents and not of the pairs."""
+        """The labels of the agents; if there are topics, those of the agents and not of the pairs."""
         return self.labels.agents if isinstance(self.labels, PairLabels) else self.labels
 
     def by_topic(self, values: ArrayLike | None) -> NDArray[Any]:
@@ -817,7 +817,7 @@ class Network:
         Returns
         -------
         dict of str to list
-            ``agent`` with labels; where there are topics, ``agent`` and ``topic``.
+            ``agent`` with labels; if there are topics, ``agent`` and ``topic``.
         """
         chosen: list[Any] = list(self.labels) if positions is None else [self.labels[i] for i in positions]
         if not self.topics:

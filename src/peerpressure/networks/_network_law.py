@@ -96,7 +96,7 @@ class NetworkLaw:
 
     @classmethod
     def of_edges(cls, generator: str, pairs: Network | None, n: int, birth: float, death: float) -> Self | None:
-        """Return the law of independent two-state Markov chains, or None where edges never change.
+        """Return the law of independent two-state Markov chains, or None if edges never change.
 
         Parameters
         ----------
@@ -124,7 +124,7 @@ class NetworkLaw:
 
     @classmethod
     def of_moving_edges(cls, generator: str, n: int, edges: int, rate: float) -> Self | None:
-        """Return the law of edges of which one end moves with a probability, or None where edges never move.
+        """Return the law of edges of which one end moves with a probability, or None if edges never move.
 
         A move and its reverse have the same probability. In the long run all graphs with as many edges are therefore
         equally probable.

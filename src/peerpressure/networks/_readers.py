@@ -53,7 +53,7 @@ MATRIX_BANNER = "%%matrixmarket"
 
 
 class Reading(NamedTuple):
-    """How a file is to be read: the arguments of ``read_network``, ``directed`` being None where the file decides."""
+    """How a file is to be read: the arguments of ``read_network``, ``directed`` being None if the file decides."""
 
     weight: str | None
     directed: bool | None

@@ -190,7 +190,7 @@ def budget(
     delta : float, default 1e-5
         The δ at which ε holds, strictly between 0 and 1.
     sees_start : bool, default False
-        Whether y₀ is observed, too, which reveals everything where y₀ = x₀.
+        Whether y₀ is observed, too, which reveals everything if y₀ = x₀.
     runs : int, default 1
         Runs with independent noise that are released, at least 1; information adds up over them.
     observed : sequence of labels or Observation, optional
@@ -249,8 +249,8 @@ def budget(
     For opinions Δ apart and Gaussian noise of covariance K over time, μ = Δ√I and zCDP ρ = Δ²I/2. For an observer of
     everyone
 
-        I = 1ᵀK⁻¹1  (Σ 1/σ_t² if white)   where the start is public, or no agent has neighbours at step 1,
-        I_i = k₁₁ Σ_{j≠i} (ρ₁A_ji/s_j)²/σ_j² + 1ᵀK⁻¹1/σ_i²,  k₁₁ = (K⁻¹)₁₁,   where y₀ = x₀ leaks at step 1.
+        I = 1ᵀK⁻¹1  (Σ 1/σ_t² if white)   if the start is public, or no agent has neighbours at step 1,
+        I_i = k₁₁ Σ_{j≠i} (ρ₁A_ji/s_j)²/σ_j² + 1ᵀK⁻¹1/σ_i²,  k₁₁ = (K⁻¹)₁₁,   if y₀ = x₀ leaks at step 1.
 
     Frozen noise cancels in the second case: comparing the neighbours' first outputs with later ones leaves ρ₁S⁻¹Ax₀
     without any noise, and I = ∞. If hidden opinions adapt, 1 becomes π = (1, 1 − η₁, (1 − η₁)(1 − η₂), …): what is
@@ -260,7 +260,7 @@ def budget(
     For an observer of some agents, and in continuous time, I is the diagonal of the Fisher information of the
     state-space model; noise that insiders know has variance 0. An SDE on a finer grid reveals more. The limit for an
     observer of all agents at all times is I = ∫ dt/(σ_i scale_t)² with σ_i the deviation of `SDE.deviations` (s²T/σ²
-    for the printed equation), and ∞ where y₀ = x₀. If opinions adapt at a rate η, dt becomes e^(−2ηt) dt; correlated
+    for the printed equation), and ∞ if y₀ = x₀. If opinions adapt at a rate η, dt becomes e^(−2ηt) dt; correlated
     noise has I = (1 + θT/2)/σ_i². If it is not known, as for schedules with either, the limit is nan.
 
     References
@@ -366,7 +366,7 @@ def _grid_limits(definition: Definition, sde: SDE, delta: float) -> Columns:
 
 
 def _extended_limit(sde: SDE, end: float) -> float | NDArray[np.float64]:
-    """Return the information at unit deviation where opinions adapt, the network changes or noise is correlated.
+    """Return the information at unit deviation if opinions adapt, the network changes or noise is correlated.
 
     An observer at all times knows the drift up to π x₀ + ε, with π the share of x₀ that adaptation has left. White
     noise gives ∫ π² dt, and an Ornstein–Uhlenbeck process 1 + θT/2, the information about its mean. Closed forms are

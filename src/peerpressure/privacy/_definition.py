@@ -243,7 +243,7 @@ class Definition:
 
     @property
     def observation(self) -> Observation | None:
-        """The observation of all that is seen, and None where nothing is."""
+        """The observation of all that is seen, and None if nothing is."""
         if not self.is_observed.any():
             return None
         look = as_observation(self.observed) or Observation()
@@ -421,7 +421,7 @@ def start_term(system: System, *, sees_start: bool = False) -> str:
 
 
 def as_observation(observed: Observed) -> Observation | None:
-    """Return the observation that is meant, None where no agent is observed."""
+    """Return the observation that is meant, None if no agent is observed."""
     if observed is None or isinstance(observed, Observation):
         return observed or Observation()
     return Observation(agents=observed) if isinstance(observed, str) or len(observed) else None

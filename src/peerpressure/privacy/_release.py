@@ -57,7 +57,7 @@ class Release:
     times : array of shape (times,)
         Steps, from 1 on.
     names : mapping of str to list
-        Labels of the agents by column: ``agent``, and ``topic`` where there are topics.
+        Labels of the agents by column: ``agent``, and ``topic`` if there are topics.
     epsilon, delta : float
         The (ε, δ) that holds for every person, ε rounded up.
     statement : mapping of str to str

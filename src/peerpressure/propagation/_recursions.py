@@ -57,7 +57,7 @@ def adjoint_moments(model: Model, weights: Array, times: Times, carry: Array | N
     times : array of int
         Increasing times from 0 on.
     carry : array of shape (sums, agents), optional
-        The weights of the noise u_{T+1} that later steps have left, where noise is correlated.
+        The weights of the noise u_{T+1} that later steps have left, if noise is correlated.
     """
     start, x0, n, k = initial_state(model), model.x0, model.n, weights.shape[0]
     at, noisy = start.layout, not model.noise.is_zero
@@ -144,7 +144,7 @@ def forward_moments(
 
     which is a third of the work of carrying u as a part of the state. If it is random who updates, M, B and N are
     averages, and chance adds to P what ``AveragedStep`` says. ``hidden`` asks for hidden opinions behind the
-    public ones, even where they are constant. ``watch`` is called with each step, and the mean and covariance after it
+    public ones, even if they are constant. ``watch`` is called with each step, and the mean and covariance after it
     of what is asked for.
     """
     start, n, phi = initial_state(model, hidden=hidden), model.n, model.noise.autocorrelation

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 # Tests of residuals that are independent and standard normal if the model is right: by size, agent, lag, step and law.
 #
 # Every test takes residuals w (replicates, T, k), NaN at the same places in all replicates, and returns p-values
-# (replicates,), or None where there is nothing to test. They look for different faults and are nearly independent of
+# (replicates,), or None if there is nothing to test. They look for different faults and are nearly independent of
 # one another: the size of all residuals is divided out of those by lag, step and tail. A new test is one function and
 # one line in ``TESTS``.
 #
@@ -298,7 +298,7 @@ class Likelihood(NamedTuple):
 class Residuals:
     """Residuals ``values`` (replicates, T, k) at ``times`` (T,) of ``agents`` (k,), NaN where there is none.
 
-    ``likelihood`` is None where outputs have no density or are not all used.
+    ``likelihood`` is None if outputs have no density or are not all used.
     """
 
     times: NDArray[np.int64]
@@ -325,9 +325,9 @@ class FitDiagnostics:
     outputs : Outputs
         What was observed.
     residuals_of : callable
-        Function of both that returns the standardised errors of prediction, or None where there are none.
+        Function of both that returns the standardised errors of prediction, or None if there are none.
     likelihood_of : callable
-        Function of both that returns the log-likelihood, or None where there is none.
+        Function of both that returns the log-likelihood, or None if there is none.
     misses_of : callable
         Function of both that returns the score tests.
 
@@ -406,7 +406,7 @@ class FitDiagnostics:
 
     @cached_property
     def tests(self) -> Mapping[str, Array | None]:
-        """The p-values (replicates,) of each test, None where it has nothing to test.
+        """The p-values (replicates,) of each test, None if it has nothing to test.
 
         "size" tests the sum of all squares; "agents" whether agents differ in size, and "outlier" whether one of them
         does; "lags" autocorrelation; "drift" the level and trend of each agent's residuals; "steps" whether they are
@@ -517,7 +517,7 @@ class FitDiagnostics:
     def log_likelihood(self) -> Array | None:
         """The log-likelihood of the outputs at its maximum in x₀, (replicates,).
 
-        It belongs to the model and not to a method, and a prior of x₀ does not enter. None where the outputs have no
+        It belongs to the model and not to a method, and a prior of x₀ does not enter. None if the outputs have no
         joint density given x₀ (noise that is frozen or zero), where noise is neither Gaussian nor white, or where the
         network is too large.
         """

@@ -134,7 +134,7 @@ def recover(
     prior : Prior, optional
         Gaussian prior of x₀, matched by label if it has names; without one, estimates are unbiased.
     target : {"initial", "current"}, default "initial"
-        Estimate x₀, or the hidden opinions after the last observed step; these differ where opinions adapt.
+        Estimate x₀, or the hidden opinions after the last observed step; these differ if opinions adapt.
     should_stop : callable, optional
         Called at every step that is followed; the work is cancelled with `CancelledError` if it returns True.
 
@@ -295,7 +295,7 @@ def _check_method(system: System, method: str) -> None:
         raise InvalidInputError(message(rule, got=repr(method), remedy=remedy))
 
 
-# The hidden opinions x_{T+1} after the last observed step T, where they adapt.
+# The hidden opinions x_{T+1} after the last observed step T, if they adapt.
 #
 # An observer of complete outputs knows x_{T+1} = π_T x₀ + k_T up to the decreasing share π_T of x₀, so the error of
 # x_{T+1} tends to 0 with π_T even where that of x₀ does not. A new method is one line in ``CURRENT``.

@@ -101,7 +101,7 @@ class PosteriorFit:
 class InformationState:
     """Facts E θ = f and A θ = b + e with e ~ N(0, I), as augmented rows [E | f] and [A | b].
 
-    θ has ``n`` unknowns: x₀ and, where noise is frozen, ``masks`` more, the draws of that noise. These are constants
+    θ has ``n`` unknowns: x₀ and, if noise is frozen, ``masks`` more, the draws of that noise. These are constants
     like x₀ but have a normal law, with standard deviation ``unit``, the size of outputs, which gives all unknowns
     one size. Rows of E have length one, and ``rounding`` (rows of E,) is how far each f may be off. The columns after
     the first ``n`` are the right-hand sides, one for each replicate. Keeping A rather than AᵀA keeps twice the digits,

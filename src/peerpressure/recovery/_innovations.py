@@ -6,7 +6,7 @@ and therefore known before one is observed:
 
     J = i·D + weight·Bᵀ D B,   D = diag(1/std²),
 
-with i the information of the averages at unit std. The second term belongs to the first step where y₀ = x₀ is not
+with i the information of the averages at unit std. The second term belongs to the first step if y₀ = x₀ is not
 observed: y_1/g_1 = F x₀ + ε_1 with F = S⁻¹(S + ρ₁A), for x₀ enters through the agent itself and through its neighbours'
 start. Given the next ε, what is left of ε_1 is independent of all later noise, so the first step is one more row
 B x₀ = r + noise of variance std²·(1 − φ²). Equations without noise are not part of J but exact rows next to it.
@@ -132,7 +132,7 @@ def _own_series(model: Model, data: Outputs, rows: dict[int, int]) -> Iterator[t
     """Yield step, r_t (n, replicates) and the size of its rounding error."""
     precision = float(np.finfo(data.values.dtype).eps)
     adapts = model.layout.has_hidden
-    # NaN where y₀ = x₀ is unknown, which step 1 alone would read.
+    # NaN if y₀ = x₀ is unknown, which step 1 alone would read.
     public = _start(model, data)
     adopted = np.zeros_like(public)
     for t, update in enumerate(model.updates(range(1, data.seen.last + 1)), start=1):

@@ -3,7 +3,7 @@
 The filter runs on the state z of ``statespace``, with covariances kept as square roots. No prior of x₀ is needed: the
 state is followed as an affine function of the unknown constants θ, z ~ N(a + B θ, R Rᵀ), and each output becomes a
 linear equation in θ only: noisy if the state is uncertain given θ, and exact, up to rounding, if it is certain. θ is x₀
-and, where noise is frozen, the draws of that noise.
+and, if noise is frozen, the draws of that noise.
 
 References
 ----------
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 class FilterState:
     """The state given θ: z ~ N(a + B θ, R Rᵀ), with a (states, replicates), B (states, unknowns) and R (states, r).
 
-    θ is x₀ and, where noise is frozen, also its draws: these are constants, too, and given both nothing is random.
+    θ is x₀ and, if noise is frozen, also its draws: these are constants, too, and given both nothing is random.
     ``bound`` bounds the standard deviation that public and hidden opinions would have unobserved; what is smaller than
     rounding errors of that is 0.
     """
@@ -321,7 +321,7 @@ class PosteriorPath:
 class StatePath:
     """The posteriors at ``times`` t = 0, 1, … of the ``hidden`` opinions x₀ and the ``public`` opinions y_t.
 
-    ``current`` is x_{t+1}, the hidden opinions after step t: where opinions are constant, x₀ again. In continuous time,
+    ``current`` is x_{t+1}, the hidden opinions after step t: if opinions are constant, x₀ again. In continuous time,
     times are real.
     """
 
@@ -340,7 +340,7 @@ def kalman(system: System, data: Outputs, prior: Prior | None = None) -> Estimat
     Up to 300 agents it is found by a filter on the state, O(steps · agents³); beyond, by eliminating unobserved states,
     O(steps · front³) for a front of unobserved agents and their neighbours. Measured on one core for 100 steps of a
     Barabási–Albert graph: 300 agents, half of them observed, 4 s; 1,000, half observed, 6 s; 2,000, half observed,
-    33 s; 20,000, 99 % observed, 6 s; 100,000, 99.9 % observed, 26 s; twice as much where opinions adapt. A front of
+    33 s; 20,000, 99 % observed, 6 s; 100,000, 99.9 % observed, 26 s; twice as much if opinions adapt. A front of
     more than 6,000 raises `TooLargeError`.
     """
     if not system.is_continuous and system.n > FILTER_LIMIT:

@@ -448,7 +448,7 @@ def _gaps_differ(states: NDArray[Any]) -> bool:
 
 
 def _common_pieces(parts: list[Outputs], unknown: Sequence[str]) -> Sequence[int] | None:
-    """Return the pieces of an unknown pressure that all parts share; None where one part decides for itself."""
+    """Return the pieces of an unknown pressure that all parts share; None if one part decides for itself."""
     if len(parts) == 1 or "pressure" not in unknown:
         return None
     times = np.unique(np.concatenate([part.seen.times for part in parts]))

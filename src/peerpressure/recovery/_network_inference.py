@@ -239,7 +239,7 @@ class NetworkEstimate:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader must know of the result, in sentences; empty where there is nothing to say."""
+        """What a reader must know of the result, in sentences; empty if there is nothing to say."""
         return tuple(self._notes())
 
     def _notes(self) -> Iterator[str]:
@@ -700,7 +700,7 @@ class _Task:
 
     @cached_property
     def unbounded(self) -> list[Unbounded | None]:
-        """The likelihood of each agent without bounds, None where it has too few steps."""
+        """The likelihood of each agent without bounds, None if it has too few steps."""
         found: list[Unbounded | None] = [None] * len(self.allowed)
         for group in self.groups:
             for i, agent in zip(group.agents, unbounded(self.steps, group, self.allowed[group.agents]), strict=True):

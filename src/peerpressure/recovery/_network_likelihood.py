@@ -164,7 +164,7 @@ def residual_tests(
 
     The first is their correlation from one step to the next, the second the trend of their squares over time.
     ``tau`` and ``hidden`` (g,) and ``weights`` (g, n) are the estimates; hidden opinions are relative to the centre,
-    and 0 where they are known. ``excess`` is the excess kurtosis of the noise.
+    and 0 if they are known. ``excess`` is the excess kurtosis of the noise.
     """
     g, total, begin = sums.agents.size, sums.rho.size, 0
     product, trend, square, pairs = np.zeros(g), np.zeros(g), np.zeros(g), 0
@@ -284,7 +284,7 @@ class _Inverse:
 
 
 def unbounded(steps: Steps, sums: ProductSums, allowed: Mask) -> list[Unbounded | None]:
-    """Return the likelihoods of a group's agents, None where steps are too few."""
+    """Return the likelihoods of a group's agents, None if steps are too few."""
     # Steps without peer pressure say nothing of weights.
     spare = np.count_nonzero(sums.rho) * sums.count - allowed.sum(axis=1) - sums.free
     enough = np.flatnonzero((spare >= _SPARE) & allowed.any(axis=1))

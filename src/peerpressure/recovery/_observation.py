@@ -622,7 +622,7 @@ def who_updated(data: Record, model: Model) -> NDArray[np.bool_]:
 
     See Also
     --------
-    recover : Does this where it is random who updates, for one replicate.
+    recover : Does this if it is random who updates, for one replicate.
 
     Examples
     --------

@@ -345,7 +345,7 @@ class NormalEquations:
 
     @cached_property
     def shorter(self) -> NormalEquations | None:
-        """The same of the first steps only, None where there are too few."""
+        """The same of the first steps only, None if there are too few."""
         seen, hidden = self.design.seen, initial_state(self.design.model).starts_from_hidden
         steps = max(SHORTEST_HIDDEN if hidden else SHORTEST_GIVEN, seen.last // STEPS_DIVISOR)
         kept = int(np.count_nonzero(seen.times <= steps))

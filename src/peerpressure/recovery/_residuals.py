@@ -389,7 +389,7 @@ _LEGIBLE_PART = 1e-8
 
 
 def residuals(system: System, data: Outputs) -> Residuals | None:
-    """Return the residuals of outputs, None where none can be computed: their law or size is out of reach."""
+    """Return the residuals of outputs, None if none can be computed: their law or size is out of reach."""
     model = system.model
     if not data.present.any():
         return None
@@ -524,7 +524,7 @@ def _frozen(model: Model, data: Outputs) -> Residuals | None:
 
 
 def sparse_likelihood(system: System, data: Outputs) -> Likelihood | None:
-    """Return the log-likelihood from the elimination of unobserved states, None where that is out of reach.
+    """Return the log-likelihood from the elimination of unobserved states, None if that is out of reach.
 
     Rows with unit noise have the density of the outputs and of the unobserved states together; integrating these out
     leaves the determinant of their information.

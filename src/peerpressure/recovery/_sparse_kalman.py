@@ -2,7 +2,7 @@
 
 u_t = (y_t − C_t y_{t−1} − g_t ∘ x_t)/(g_t σ_t) has unit variance, and so has (u_t − φ u_{t−1})/√(1−φ²), for AR(1) noise
 independently in time: one row for each agent and step, in x₀ and in the states that are not observed. Observed states
-move to the right-hand side. x_t is x₀, or π_{t−1} x₀ + (1 − η_{t−1}) k_{t−2} + η_{t−1} y_{t−1} where opinions adapt,
+move to the right-hand side. x_t is x₀, or π_{t−1} x₀ + (1 − η_{t−1}) k_{t−2} + η_{t−1} y_{t−1} if opinions adapt,
 with the adopted part k_t = (1 − η_t) k_{t−1} + η_t y_t.
 
 The unobserved states of a step meet only those of the next one or two. A dense front of these, and of the x₀ that
@@ -112,7 +112,7 @@ class AdoptedPart:
 class Rows:
     """Rows Σ_s A_s y_s + K v + X x₀ = b + unit noise: ``states`` has A_s by time s, ``values`` b, (rows, replicates).
 
-    ``carried`` is K, where opinions adapt; ``rotation`` is how carriers were made from those of the step before.
+    ``carried`` is K, if opinions adapt; ``rotation`` is how carriers were made from those of the step before.
     """
 
     states: Mapping[int, Any]

@@ -103,7 +103,7 @@ class LikelihoodFit:
         The outputs.
     rows : array of bool, (steps, agents), or None
         The outputs that the likelihood scores: those of an agent who is observed together with all of its neighbours of
-        the step before. All others are given. None where all outputs are scored, seen through rounding or measurement
+        the step before. All others are given. None if all outputs are scored, seen through rounding or measurement
         noise.
     tests : callable or None
         Function that tests a model on these rows.
@@ -429,7 +429,7 @@ COORDINATES: Mapping[str, Coordinate] = {
 
 
 class Shared(NamedTuple):
-    """What all agents share at one point: ρ (T, 1), η (last, n) or None, φ, and log σ, None where it is maximised."""
+    """What all agents share at one point: ρ (T, 1), η (last, n) or None, φ, and log σ, None if it is maximised."""
 
     rho: Array
     rate: Array | None
@@ -508,7 +508,7 @@ class Unknowns:
         return np.asarray(schedule(t), dtype=np.float64)
 
     def _rate(self, values: Mapping[str, list[float]]) -> Array | None:
-        """Return η, (last, n), or None where nobody adapts."""
+        """Return η, (last, n), or None if nobody adapts."""
         steps = np.arange(1, int(self.times[-1]) + 1)
         how = adaptation_of(self.model, 1.0 if "adaptation" in values else 0.0)
         pace = np.full(steps.shape, values["adaptation"][0]) if "adaptation" in values else how.pace(steps)

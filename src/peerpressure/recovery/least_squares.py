@@ -34,7 +34,7 @@ from peerpressure.recovery.limits import (
 from peerpressure.step import Array
 
 # Whitening, and the best average of an agent's own series r_t = p_t x₀ + ε_t. The share p_t of x₀ in the series is 1
-# where hidden opinions are constant, and falls where they adapt.
+# if hidden opinions are constant, and falls if they adapt.
 
 Times: TypeAlias = NDArray[np.int64]
 

@@ -235,7 +235,7 @@ def figures(experiment: Experiment, source: str, data: pd.DataFrame) -> Iterator
     v, private = experiment.model.class_values, experiment.scenario.privacy is not None
     if source == "summaries":
         yield "opinions", (data, v)
-        # The column exists only where hidden opinions adapt.
+        # The column exists only if hidden opinions adapt.
         if "hidden_mean" in data:
             yield "hidden", (data, v)
     elif source == "network":

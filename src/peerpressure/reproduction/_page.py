@@ -94,7 +94,7 @@ def _found(table: str, column: str) -> ColumnEntry:
 
 
 class Publication(NamedTuple):
-    """A published work; ``doi`` is empty where there is none."""
+    """A published work; ``doi`` is empty if there is none."""
 
     name: str
     authors: str

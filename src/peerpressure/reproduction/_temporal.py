@@ -145,7 +145,7 @@ def edge_turnover(
         laws.append(pd.DataFrame({"network": name, "time": times} | law))
         edges = _edge_statistics(networks[name], period)
         rows.append({"network": name, **edges, "outcome": found.outcome.name.lower()})
-        # None where agents do not agree, as in the network whose ring fails too.
+        # None if agents do not agree, as in the network whose ring fails too.
         target = found.structure.components[0].value
         if target is not None:
             targets.append({"network": name, "target": target, "bias": target - model.consensus_value})

@@ -190,7 +190,7 @@ Label: TypeAlias = Annotated[
     # A discriminated union reports the errors of the chosen alternative only; a plain union lists those of all.
     Annotated[str, Tag(tag("text"))] | Annotated[int, Tag(tag("whole number"))], Discriminator(_word_or_number)
 ]
-# A pair of an agent and a topic is a label where there are topics.
+# A pair of an agent and a topic is a label if there are topics.
 AgentLabel: TypeAlias = Annotated[
     Annotated[Label, Tag(tag("label"))]
     | Annotated[Annotated[list[Label], Field(min_length=2, max_length=2)], Tag(tag("pair"))],

@@ -325,12 +325,12 @@ class Envelope:
 
 
 def envelope_of(expression: Expression) -> Envelope | None:
-    """Return the envelope of a formula in t, None where none is found."""
+    """Return the envelope of a formula in t, None if none is found."""
     return decided(lambda: _bounds(expression.tree))
 
 
 def decided(build: Callable[[], Result]) -> Result | None:
-    """Return what arithmetic on envelopes gives, None where it is undecided."""
+    """Return what arithmetic on envelopes gives, None if it is undecided."""
     try:
         return build()
     except (UndecidedError, OverflowError):

@@ -36,7 +36,7 @@ STEPS_PER_HALVING = 16
 @one_line
 @dataclass(frozen=True)
 class Growth:
-    """Growth of ρ_t as t → ∞; None where it is not known.
+    """Growth of ρ_t as t → ∞; None if it is not known.
 
     Parameters
     ----------
@@ -51,11 +51,11 @@ class Growth:
     slope : float, optional
         Factor c where ρ_t ~ c·t.
     limit : float, optional
-        Limit of ρ_t, which may be 0 or ∞; None where it has none, or none is known.
+        Limit of ρ_t, which may be 0 or ∞; None if it has none, or none is known.
     estimated : bool, default False
         Whether the facts are estimated from values of ρ_t rather than proved.
     envelope : Envelope, optional
-        Bounds of ρ_t from some t on, where they are known.
+        Bounds of ρ_t from some t on, if they are known.
 
     See Also
     --------
@@ -109,7 +109,7 @@ def growth_within(envelope: Envelope) -> Growth | None:
 
 
 def growth_of_ratio(over: Growth, under: Growth, power: float = 1.0) -> Growth | None:
-    """Return the proved growth of f/g^power from those of f and g, None where their envelopes do not decide it.
+    """Return the proved growth of f/g^power from those of f and g, None if their envelopes do not decide it.
 
     Parameters
     ----------

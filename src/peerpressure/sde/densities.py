@@ -97,7 +97,7 @@ class GaussianDensity:
         return np.asarray(self.std[:, None] * np.linalg.cholesky(self._correlation))
 
     def logpdf(self, points: ArrayLike) -> Array:
-        """Return the logarithm of the density at points of shape (…, names), or (…) where there is one name.
+        """Return the logarithm of the density at points of shape (…, names), or (…) if there is one name.
 
         Parameters
         ----------
@@ -128,7 +128,7 @@ class GaussianDensity:
         return np.asarray(-0.5 * np.sum(standard**2, axis=0) - constant).reshape(at.shape[:-1])
 
     def pdf(self, points: ArrayLike) -> Array:
-        """Return the density at points of shape (…, names), or (…) where there is one name.
+        """Return the density at points of shape (…, names), or (…) if there is one name.
 
         Parameters
         ----------

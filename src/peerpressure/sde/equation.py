@@ -33,8 +33,8 @@ from peerpressure.step import Array, StateLayout, Update
 # The drift of the state z = (y, x, u) at one time, as an operator.
 #
 #     dy = (C y − y + g ∘ x + G u) dt     with correlated noise, or G dw in place of G u dt with white noise
-#     dx = η ∘ (y − x) dt                 where hidden opinions adapt; x = x₀ otherwise
-#     du = −θ u dt + √(2θ) dw             where noise is an Ornstein–Uhlenbeck process
+#     dx = η ∘ (y − x) dt                 if hidden opinions adapt; x = x₀ otherwise
+#     du = −θ u dt + √(2θ) dw             if noise is an Ornstein–Uhlenbeck process
 #
 # Everything that follows the law of an equation reads it from here: moments, exact steps, densities.
 
@@ -152,7 +152,7 @@ class SDE:
         "taylor" sums the stochastic Taylor series over parts of a step, chosen to make mean and variance accurate to
         about 0.1 %; the run states its estimate of the error. "euler" is Euler–Maruyama with steps of at most 1, each
         with the coefficients of its end: an error of first order in the step, which is not estimated. "auto" is exact
-        for up to 200 agents and beyond "taylor", or "euler" where opinions adapt, the network changes or noise is
+        for up to 200 agents and beyond "taylor", or "euler" if opinions adapt, the network changes or noise is
         correlated: the series is for constant hidden opinions, one network and white noise.
 
     Raises
@@ -350,7 +350,7 @@ class SDE:
         Returns
         -------
         array of float
-            Rates from 0 to 1, in the shape of ``t``; 0 where hidden opinions are constant.
+            Rates from 0 to 1, in the shape of ``t``; 0 if hidden opinions are constant.
         """
         times, adaptation = np.asarray(t, dtype=np.float64), self.model.adaptation
         if adaptation is None:
@@ -400,7 +400,7 @@ class SDE:
         Returns
         -------
         Update
-            Gain g and coupling C, with the rate of adaptation where hidden opinions adapt.
+            Gain g and coupling C, with the rate of adaptation if hidden opinions adapt.
         """
         # Every solver evaluates the equation here and can be cancelled here.
         check_cancelled()
@@ -498,7 +498,7 @@ class SDE:
         t : float
             Time, t ≥ 0.
         update : Update, optional
-            The update of time t, where it is at hand already.
+            The update of time t, if already available.
 
         Returns
         -------

@@ -27,7 +27,7 @@ def euler_step(sde: SDE, k: int, state: Array, z: Array) -> Array:
     k : int
         Number of the step, from 1.
     state : array of shape (states,) or (states, batch)
-        State at t_{k−1}: y, hidden opinions where they adapt, memory of the noise where it is correlated.
+        State at t_{k−1}: y, hidden opinions if they adapt, memory of the noise if it is correlated.
     z : array of shape (n,) or (n, batch)
         Standard normal numbers.
 

@@ -405,7 +405,7 @@ def moments_at(sde: SDE, times: ArrayLike) -> GaussianMoments:
     Parameters
     ----------
     sde : SDE
-        The equation, of up to 1,000 agents; 500 where opinions adapt or noise is correlated, and 333 where both.
+        The equation, of up to 1,000 agents; 500 if opinions adapt or noise is correlated, and 333 if both.
     times : float or array_like of float
         Increasing times from 0 on.
 
@@ -581,7 +581,7 @@ def stationary(sde: SDE, t: float) -> tuple[Array, Array]:
 
     The mean is the fixed point (S + ρL)⁻¹S x₀. The covariance solves BP + PBᵀ = GGᵀ: with M = S + ρD, the matrix
     M^½ B M^(−½) is symmetric, and in its eigenvectors with eigenvalues λ the solution is a division by λ_i + λ_j. On a
-    directed network, and where noise is correlated, it takes a Schur decomposition of B.
+    directed network, and if noise is correlated, it takes a Schur decomposition of B.
 
     Parameters
     ----------

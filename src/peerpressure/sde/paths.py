@@ -53,7 +53,7 @@ def exact_paths(
     start : array of shape (n,) or (replicates, n), optional
         Public opinions at ``start_step``; by default those of the equation.
     hidden : array of shape (n,) or (replicates, n), optional
-        Hidden opinions at ``start_step``, where they adapt; by default x₀.
+        Hidden opinions at ``start_step``, if they adapt; by default x₀.
     memory : array of shape (n,) or (replicates, n), optional
         Memory of correlated noise at ``start_step``; by default it is drawn from its stationary law.
     start_step : int, default 0
@@ -70,7 +70,7 @@ def exact_paths(
     -------
     RunResult
         States (replicates, times, agents), summaries (minimum, maximum and mean over all agents) of shape
-        (replicates, times, 3), and the final state; hidden opinions, too, where they adapt.
+        (replicates, times, 3), and the final state; hidden opinions, too, if they adapt.
 
     Raises
     ------

@@ -60,7 +60,7 @@ _AT_CHECKS = np.array(
 class StepLaw:
     """The law of a state given an earlier one, z_end | z_begin ~ N(F z_begin + M x₀, Q), for a step of any length.
 
-    The state z is y, followed by hidden opinions where they adapt (M is 0 then) and by the memory of correlated noise.
+    The state z is y, followed by hidden opinions if they adapt (M is 0 then) and by the memory of correlated noise.
 
     Attributes
     ----------
@@ -214,7 +214,7 @@ def transition(sde: SDE, begin: float, end: float) -> StepLaw:
 class _Piece(NamedTuple):
     """A piece of a step with coefficients at the nodes, coupling, gain, noise and adaptation, (nodes, agents) each.
 
-    ``noise`` is G² where noise is white and G where it is correlated; ``rate`` is empty where opinions are constant.
+    ``noise`` is G² if noise is white and G if it is correlated; ``rate`` is empty if opinions are constant.
     ``totals`` are the integrals of these over the piece, and ``errors`` those of what polynomials miss at the checks.
     ``step`` is that of the network.
     """

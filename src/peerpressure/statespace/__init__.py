@@ -1,7 +1,7 @@
 """The model as a linear state-space model, for discrete and continuous time alike.
 
-The state z = (y, x, u) has the public opinions y, the hidden opinions x where they adapt, and the memory u of the
-noise where it is correlated in time. With n agents it has n, 2n or 3n entries, in this order, and moves by
+The state z = (y, x, u) has the public opinions y, the hidden opinions x if they adapt, and the memory u of the
+noise if it is correlated in time. With n agents it has n, 2n or 3n entries, in this order, and moves by
 
     z_t = F_t z_{t−1} + B_t x₀ + G_t w_t,   z_0 = a + B_0 x₀ + G_0 w_0,   w_t independent, mean 0, variance I.
 

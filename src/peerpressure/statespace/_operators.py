@@ -50,7 +50,7 @@ class Transition(ABC):
 
     @property
     def draws(self) -> int:
-        """The number of entries of w_t: 0 where noise is frozen, one per agent in discrete time."""
+        """The number of entries of w_t: 0 if noise is frozen, one per agent in discrete time."""
         return self.layout.agents
 
     @abstractmethod
@@ -177,7 +177,7 @@ class ModelTransition(Transition):
 
     @property
     def draws(self) -> int:
-        """The number of entries of w_t: 0 where noise is frozen, else one per agent."""
+        """The number of entries of w_t: 0 if noise is frozen, else one per agent."""
         return 0 if self.phi == 1 else self.layout.agents
 
     @cached_property
@@ -341,7 +341,7 @@ class ModelTransition(Transition):
 
     def _adapt(self, hidden: Array, public: Array, out: Array) -> Array:
         """Write x + η ∘ (y − x) to ``out``."""
-        # None where hidden opinions are in the state but constant.
+        # None if hidden opinions are in the state but constant.
         rate = self.update.adaptation_rate
         if rate is None:
             out[...] = hidden
@@ -459,7 +459,7 @@ class AveragedStep:
     the coupling QC and the share 1 − q of the old opinion; the second has mean 0, is uncorrelated with everything of
     the past, and has the covariance Cov(m) ∘ E[δδᵀ].
 
-    ``masks`` is the covariance of the masks, (agents, agents); None where it is known who updates, and both are one.
+    ``masks`` is the covariance of the masks, (agents, agents); None if it is known who updates, and both are one.
     """
 
     averaged: ModelTransition

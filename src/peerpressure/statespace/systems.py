@@ -240,7 +240,7 @@ def initial_state(system: System, *, hidden: bool = False) -> InitialState:
     system : Model or SDE
         The system.
     hidden : bool, default False
-        Whether to include hidden opinions even where they are constant.
+        Whether to include hidden opinions even if they are constant.
 
     Returns
     -------
@@ -283,7 +283,7 @@ def shows_start(model: Model) -> NDArray[np.bool_]:
 
 
 def _layout(system: System, *, hidden: bool) -> StateLayout:
-    # In continuous time hidden opinions are part of the state only where they adapt.
+    # In continuous time hidden opinions are part of the state only if they adapt.
     return system.layout.with_hidden if hidden and not system.is_continuous else system.layout
 
 
@@ -297,9 +297,9 @@ def transition(model: Model, t: int, *, hidden: bool = False, layout: StateLayou
     t : int
         Time at the end of the step, t ≥ 1.
     hidden : bool, default False
-        Whether to include hidden opinions even where they are constant.
+        Whether to include hidden opinions even if they are constant.
     layout : StateLayout, optional
-        The layout, where it is at hand already.
+        The layout, if already available.
 
     Returns
     -------
@@ -336,9 +336,9 @@ def model_transitions(
     times : range
         Times at the ends of the steps, each at least 1.
     hidden : bool, default False
-        Whether to include hidden opinions even where they are constant.
+        Whether to include hidden opinions even if they are constant.
     layout : StateLayout, optional
-        The layout, where it is at hand already.
+        The layout, if already available.
 
     Yields
     ------
@@ -430,7 +430,7 @@ def transitions(system: System, last: int, first: int = 1, *, hidden: bool = Fal
     first : int, default 1
         The first step, at least 1.
     hidden : bool, default False
-        Whether to include hidden opinions even where they are constant.
+        Whether to include hidden opinions even if they are constant.
 
     Yields
     ------

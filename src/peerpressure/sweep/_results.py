@@ -102,7 +102,7 @@ def _verified(folder: Path, key: str) -> tuple[memoryview, str]:
 
 
 def held_fingerprint(folder: Path, key: str) -> str | None:
-    """Return the fingerprint in the result file of a unit; None where the file is missing or damaged."""
+    """Return the fingerprint in the result file of a unit; None if the file is missing or damaged."""
     try:
         return _verified(folder, key)[1]
     except (OSError, ValueError):
