@@ -15,9 +15,30 @@ Kind: TypeAlias = Literal["stubbornness", "sign", "tie"]
 
 
 class Score(NamedTuple):
-    """One direction: its kind, the positions of one or two agents, the score in standard errors, and its p-value.
+    """How much the outputs speak for one change of a model.
 
-    ``gain`` is by how much the log-likelihood would grow with the best change in this direction alone.
+    Attributes
+    ----------
+    kind : {"stubbornness", "sign", "tie"}
+        What would change.
+    agents : tuple of int
+        Positions of the one or two agents concerned.
+    z : float
+        The score in standard errors.
+    p_value : float
+        Its p-value.
+    gain : float
+        How much the log-likelihood would grow with the best change in this direction alone.
+
+    See Also
+    --------
+    ScoreTests : All scores of a model, ranked.
+
+    Examples
+    --------
+    >>> from peerpressure.recovery import Score
+    >>> Score("tie", (0, 4), z=3.9, p_value=1e-4, gain=7.6).agents
+    (0, 4)
     """
 
     kind: Kind
