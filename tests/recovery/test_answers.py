@@ -109,7 +109,7 @@ def test_filter_and_smoother_are_those_of_the_dense_law(name: str) -> None:
     model = panel(n=4, **VARIANTS[name])
     if name == "temporal":
         graphs = [model.network, pp.networks.cycle(4), pp.networks.path(4)]
-        model = replace(model, network=pp.TemporalNetwork.from_snapshots(graphs))
+        model = pp.Model(pp.TemporalNetwork.from_snapshots(graphs), model.x0, pressure=0.5, noise=model.noise)
     data = noisy(model, 4, 1, 0.5)
     states = np.array(data.states)
     states[0, 2, 1] = states[0, 4, 3] = np.nan
@@ -173,7 +173,8 @@ def brute_force(
     density = np.exp(-0.5 * np.einsum("ki,ij,kj->k", y, np.linalg.inv(S), y)) / np.sqrt(np.linalg.det(2 * np.pi * S))
     p = float(scale * (w * density).sum())
     average = scale * (w * density) @ y / p
-    return np.log(p), mean[2:4] + spread[np.ix_([2, 3], place)] @ np.linalg.solve(S, average)
+    gain = np.asarray(spread[[2, 3]][:, place], dtype=np.float64)
+    return float(np.log(p)), mean[2:4] + gain @ np.linalg.solve(S, average)
 
 
 @pytest.mark.parametrize("answers", [[[2, 4], [3, 3]], [[1, 5], [2, 4]], [[5, 5], [5, 1]]])
@@ -321,14 +322,14 @@ def test_a_start_that_is_rounded_says_something_of_opinions() -> None:
 
 @pytest.mark.parametrize("unknown", ["slope", "exponent", "adaptation", "autocorrelation"])
 def test_every_shared_parameter_can_be_unknown(unknown: str) -> None:
-    parts: dict[str, Any] = {
+    parts: dict[str, dict[str, Any]] = {
         "slope": {"pressure": pp.Linear(0.2)},
         "exponent": {"pressure": pp.Power(0.5, 0.5)},
         "adaptation": {"adaptation": 0.1},
         "autocorrelation": {"noise": pp.Gaussian(1.2, temporal=pp.AR1(0.5))},
-    }[unknown]
+    }
     truth = {"slope": 0.2, "exponent": 0.5, "adaptation": 0.1, "autocorrelation": 0.5}[unknown]
-    model = panel(n=6, **parts)
+    model = panel(n=6, **parts[unknown])
     found = fit(answered(model, 5, 30, 2), model, (unknown,), observation=Observation(scale=(1, 5)))
     assert covers(found.parameters[unknown], truth)
 

@@ -73,7 +73,8 @@ def test_criteria_count_parameters_and_opinions() -> None:
     assert found.number_of_outputs == 29 * 12
     np.testing.assert_allclose(found.aic, 2 * 14 - 2 * found.log_likelihood)
     np.testing.assert_allclose(found.bic, 14 * np.log(29 * 12) - 2 * found.log_likelihood)
-    public = fit(pp.simulate(replace(LINEAR, start=0.5), 30, seed=1), replace(UNKNOWN, start=0.5), ("agent_std",))
+    made, assumed = (replace(model, start=np.full(model.n, 0.5)) for model in (LINEAR, UNKNOWN))
+    public = fit(pp.simulate(made, 30, seed=1), assumed, ("agent_std",))
     assert (public.number_of_parameters, public.number_of_outputs) == (24, 360)
 
 

@@ -378,7 +378,7 @@ def test_the_integrated_likelihood_is_that_of_the_dense_law_with_random_opinions
 
         starts = [np.array([z, 0.0]) for z in (-6.0, 0.0, 4.0)]
         options = {"xatol": 1e-7, "fatol": 1e-10, "maxiter": 4000}
-        return -min(optimize.minimize(minus, at, method="Nelder-Mead", options=options).fun for at in starts)
+        return -min(float(optimize.minimize(minus, at, method="Nelder-Mead", options=options).fun) for at in starts)
 
     points = [-3.0, -1.0, 0.5, 3.0]
     ours = [problem.height(np.array([z, np.nan][: len(unknown)])) for z in points]

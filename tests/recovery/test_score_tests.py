@@ -79,7 +79,7 @@ def oracle(model: pp.Model, data: pp.recovery.Outputs, at: Parameters, move: Cal
         )
 
     paths = [move, lambda step: at._replace(log_std=step + at.log_std), lambda step: at._replace(log_pressure=step)]
-    paths += [opinion(r, i) for r in range(len(data.known)) for i in np.flatnonzero(np.isnan(data.known[r]))]
+    paths += [opinion(r, int(i)) for r in range(len(data.known)) for i in np.flatnonzero(np.isnan(data.known[r]))]
     found = [derivative(path) for path in paths]
     c, R = np.array([c for c, _ in found]), np.array([R for _, R in found])
     e = E[used]
@@ -129,7 +129,11 @@ def directed_model(**parts: Any) -> pp.Model:
     np.fill_diagonal(A, 0.0)
     # Everyone has a neighbour, without whom a step would need no step before.
     A[np.arange(AGENTS), np.roll(np.arange(AGENTS), 1)] = 1.0
-    values = {"network": pp.Network(A, directed=True), "pressure": pp.Linear(0.4), "noise": pp.Gaussian(0.7)}
+    values: dict[str, Any] = {
+        "network": pp.Network(A, directed=True),
+        "pressure": pp.Linear(0.4),
+        "noise": pp.Gaussian(0.7),
+    }
     return replace(base, **(values | parts))
 
 

@@ -149,7 +149,7 @@ def _one(network: Any, A: Array) -> dict[str, Any]:
 def _of_topics(T: Array, rng: np.random.Generator) -> dict[str, Any]:
     A = symmetric(rng, 3, [(0, 1), (1, 2), (0, 2)])
     network = pp.Network(A).with_topics(("tax", "rent"), T)
-    return _one(network, np.kron(A, T)) | {"topics": len(T)}
+    return _one(network, np.asarray(np.kron(A, T), dtype=np.float64)) | {"topics": len(T)}
 
 
 def _drawn(kind: str, rng: np.random.Generator) -> dict[str, Any]:

@@ -65,7 +65,7 @@ _SPARE = 2
 
 def score_tests(system: System, data: Outputs) -> ScoreTests:
     """Return the score tests of a model from all replicates together, or the reason why there are none."""
-    model, labels = system.model, system.model.network.labels
+    model, labels = system.model, tuple(system.model.network.labels)
     reason = _obstacle(system, data)
     if reason:
         return ScoreTests(labels, reason=reason)
@@ -219,7 +219,7 @@ def _design(model: Model, data: Outputs, steps: ObservedSteps) -> _Design:
     def whitened(now: Array, past: Array) -> Array:
         return np.asarray((now - phi * earlier(past)) / fresh)
 
-    def stacked(values: Array) -> Array:
+    def stacked(values: Array | Mask) -> Array:
         return np.ascontiguousarray(np.broadcast_to(values, (count, *used.shape)).reshape(-1, model.n))
 
     known = np.nan_to_num(data.known)[:, None]
@@ -235,7 +235,7 @@ def _design(model: Model, data: Outputs, steps: ObservedSteps) -> _Design:
     predicted = steps.public - residual * sigma * fresh / m
     before = lagged_outputs(model, data, steps.times)
     # For steps that nobody uses it makes no difference.
-    seen = np.isfinite(before) | ~used.any(axis=1)[:, None]
+    seen = np.isfinite(before) | ~np.asarray(used.any(axis=1))[:, None]
     # Late opinions differ by far less than they are large; their mean cancels in every difference.
     mean = np.nan_to_num(np.where(seen, before, 0.0)).sum(axis=2, keepdims=True) / np.maximum(
         seen.sum(axis=2, keepdims=True), 1
@@ -289,7 +289,7 @@ class _Kind:
 
 def _kinds(model: Model, design: _Design) -> Iterator[_Kind]:
     """Yield the kinds that have directions to test, in the order in which they are read."""
-    nuisance = np.linalg.pinv(design.shared_information)
+    nuisance = np.asarray(np.linalg.pinv(design.shared_information), dtype=np.float64)
     yield _stubbornness(design, nuisance)
     if model.n > SCORED_AGENTS:
         return
