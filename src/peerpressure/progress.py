@@ -109,7 +109,7 @@ def _display(progress: bool | Callable[[int, int], None], total: int, what: str)
         yield lambda done: None
 
 
-# What displays the progress of a command, and is told when compilation begins and ends.
+# The display of a command's progress, which is notified when compilation begins and ends.
 _DISPLAYS: list[Callable[[str], None]] = []
 
 

@@ -91,7 +91,7 @@ def _run_of(folder: Path, seed: object) -> Facts:
         found["answer"] = str(verdict["words"])
         run = _netcdf(folder / "run.nc")
         found |= {**run, "size": f"{run['size']}, seed {seed}"}
-    # A damaged file is told as such with the others.
+    # A damaged file is reported as such with the others.
     except (OSError, ValueError, KeyError, TypeError, PeerPressureError):
         pass
     return {name: found[name] for name in ("answer", "network", "noise", "size") if name in found}

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 KINDS: Mapping[str, str] = {"svg": "image/svg+xml", "png": "image/png"}
 SUBJECTS = ("curves", "network", "observer")
-# Fewer times show no curve; more than the width of a picture in pixels are of no use.
+# Fewer times show no curve; more than the width of a picture in pixels are useless.
 MIN_TIMES, MAX_TIMES = 8, 2_000
 MOST_RINGED = 400  # agents with rings around them
 RESOLUTION = 1e-5  # smallest range of colours, as a share of the largest

@@ -50,7 +50,7 @@ class CancellationToken:
 
     def reason(self) -> SupersededError | TimeLimitError:
         """Return the error that states why the job was stopped."""
-        # A cancelled job may be overdue as well; that nobody waits for it is the more useful answer.
+        # A cancelled job may be overdue as well; the cancellation is the more useful answer.
         return SupersededError() if self._cancelled.is_set() else TimeLimitError(self.seconds)
 
 

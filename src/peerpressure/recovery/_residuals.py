@@ -382,7 +382,7 @@ class _Density:
 _NARROW = 0.75
 # Residuals of rounded outputs that an agent must have to be tested.
 _FEW_ROUNDED = 4
-# Outputs of frozen noise that are looked at, for each agent: after these all that they can tell is told.
+# Outputs of frozen noise that are read for each agent; later ones add no information.
 _FROZEN_OUTPUTS = 12
 # Combinations of outputs whose size is below this part of the largest would multiply rounding errors.
 _LEGIBLE_PART = 1e-8
