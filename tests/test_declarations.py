@@ -172,7 +172,7 @@ title, blurb, sliders = offered("noises", "generalised_normal")
 assert (title, sliders) == ("Generalised normal", {"std": 0.5, "beta": 2.0}) and "density" in blurb
 run = pp.simulate(pp.Model(pp.networks.k2(), [0, 1], noise=GeneralisedNormal(beta=8.0)), steps=800, seed=1)
 assert abs(run.spread).max() < 10
-assert abs(pp.recover(run.model, run, "likelihood").residuals()).max() < 0.2
+assert abs(pp.recover(run, run.model, "likelihood").residuals()).max() < 0.2
 """
 
 SCHEDULE_CHECKS = """
