@@ -179,7 +179,7 @@ def _printing(e: Evidence, regressor: str, response: str = "mean_residual_varian
     """Let the paper have printed our own fits."""
     tables = {}
     for result in (e.sweeps.two, e.sweeps.one):
-        fits = fit(response, result.cells, regressor).set_index("term")
+        fits = fit(result.cells, response, regressor).set_index("term")
         tables[result.edges] = {
             term: PrintedTerm(
                 row.estimate, row.standard_error, row.t, row.p, 1e-3 * abs(row.estimate), row.low, row.high, 0.0

@@ -141,7 +141,7 @@ def test_the_result_is_a_sweep(sweeps: SweepComparison) -> None:
 
 def test_the_fit_is_that_of_longhand_least_squares(sweeps: SweepComparison) -> None:
     cells = sweeps.two.cells
-    found = fit("mean_residual_variance", cells, "noise").set_index("term")
+    found = fit(cells, "mean_residual_variance", "noise").set_index("term")
     X = np.column_stack([np.ones(len(cells)), cells["agents"], cells["noise"]])
     y = cells["mean_residual_variance"].to_numpy()
     known, (squares,), *_ = np.linalg.lstsq(X, y, rcond=None)
