@@ -20,7 +20,7 @@ from peerpressure.progress import announce_compilation
 # Invalidation of compiled kernels on disk.
 #
 # numba stores a compiled kernel beside its source and recompiles it when that one file changes. The kernels here inline
-# functions from other modules, so that an edit or an upgrade of one of those must invalidate the stored code, too.
+# functions from other modules, so an edit or an upgrade of one of those must invalidate the stored code, too.
 
 
 def _newest_source() -> float:
@@ -42,7 +42,7 @@ def _discard_stale_caches(folder: Path) -> None:
 
 # Arguments, in named groups.
 
-# Inlined, so that the kernels share the formulas with NumPy and still vectorise. The NumPy error model leaves a
+# Inlining lets the kernels share the formulas with NumPy and still vectorise. The NumPy error model leaves a
 # division by 0 as inf or nan: a branch that raises would stop vectorisation.
 coefficients = njit(forceinline=True, error_model="numpy")(plain_coefficients)
 adapted = njit(forceinline=True, error_model="numpy")(plain_adapted)
@@ -105,7 +105,7 @@ class Clock(NamedTuple):
     """
 
     first: int
-    # Two numbers for one pressure, so that an infinite ρ needs no branch in the kernels: see ``affine``.
+    # With two numbers for one pressure an infinite ρ needs no branch in the kernels: see ``affine``.
     relief: NDArray[np.float64]
     weight: NDArray[np.float64]
     scale: NDArray[np.float64]
@@ -144,7 +144,7 @@ class RecordArrays(NamedTuple):
 
     slots: NDArray[np.int64]
     agents: NDArray[np.uint32]
-    # A record that is not asked for has a time axis of length 0: numba types all fields, so that None is no option.
+    # A record that is not asked for has a time axis of length 0: numba types all fields, so None is no option.
     states: NDArray[Any]
     hidden_state: NDArray[Any]
     summaries: NDArray[np.float64]
@@ -289,7 +289,7 @@ def keep(
         _copy_agents(records.hidden_state, row, slot, records.agents, hidden_state[layer], width, begin, end)
     if records.summaries.shape[1]:
         for first in range(begin, end, CHUNK):
-            # Threads begin at multiples of CHUNK, so that a chunk is always summed by one thread as a whole.
+            # Threads begin at multiples of CHUNK, so a chunk is always summed by one thread as a whole.
             count = min(CHUNK, end - first)
             _summarise_chunk(public, width, first, count, scratch, partial[first // CHUNK])
         if (end - begin) * width == public.size:
@@ -310,7 +310,7 @@ def keep_all(
     scratch: NDArray[np.float64],
 ) -> None:
     """Record the agents of a range in all layers of a block."""
-    # Called with the types of arguments with which each step calls ``keep``, so that it is compiled once.
+    # Called with the types of arguments with which each step calls ``keep``, which is then compiled once.
     for layer in range(states.shape[0]):
         keep(records, slot, layer, states, parity, hidden_state, width, begin, end, partial, scratch)
 

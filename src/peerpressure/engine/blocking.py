@@ -5,7 +5,7 @@ of their sources and targets. One pass copies each source's opinion to the place
 these up for their targets: what either accesses at random is one block of agents, and stays in the caches; all else
 is read and written in sequence (Beamer, Asanović & Patterson, IPDPS 2017).
 
-The terms of a sum are added in the order of the neighbours, so that its bits are those of the plain loop.
+The terms of a sum are added in the order of the neighbours, so its bits are those of the plain loop.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ STEP_BYTES = 150  # of the numbers that are read for a step of a segment
 EVENT_BYTES = 100  # of a change of the network in a segment
 # Coefficients of the terms of a Taylor series for an agent.
 SERIES_BYTES = 400
-# Of a number that SciPy draws: its share, its quantile, and copies of either that SciPy makes.
+# Bytes for a number that SciPy draws: its share, its quantile, and copies of either that SciPy makes.
 DRAWN_BYTES = 80
 
 

@@ -2,7 +2,7 @@
 
 The state is laid out as (slots, replicates); a thread updates the two agents of a counter block in some replicates.
 Replicates that do not fit in the device's memory together run one batch after the other. Sums over neighbours are taken
-in another order than on the processor, so that the two engines agree to rounding, not to the bit; on one accelerator,
+in another order than on the processor: the two engines agree to rounding, not to the bit. On one accelerator,
 runs are reproducible to the bit.
 """
 
@@ -151,7 +151,7 @@ class Device:
         model = plan.model
         union = model.network.adjacency
         self._refuse_if_too_large(union.nnz)
-        # Below half of the range of 32 bits, so that a row's end plus a stride is within it.
+        # Below half of the range of 32 bits a row's end plus a stride is still within it.
         self.edge = np.uint32 if union.nnz < 2**31 else np.uint64
         # A network that changes may lose its uniform weight on the way.
         self.uniform = model.temporal_network is None and bool(union.nnz and (union.data == union.data[0]).all())
@@ -244,7 +244,7 @@ class DeviceRun:
         self.lanes = device.lanes(size)
         self.packs = -(-size // self.lanes)
         self.module = device.module(size)
-        # Threads side by side take packs of one agent, so that they read its neighbours' rows in whole cache lines.
+        # Threads side by side take packs of one agent, to read its neighbours' rows in whole cache lines.
         self.across = -(-self.packs // -(-self.packs // _TOGETHER))
         self.down = _THREADS // self.across
         nothing = self.cupy.zeros(1, plan.dtype)  # what no kernel reads

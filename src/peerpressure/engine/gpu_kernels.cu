@@ -4,7 +4,7 @@
 //   EDGE    an integer that counts the edges: 32 bits where they suffice
 //   THREADS in a block, at most, and BLOCKS on a multiprocessor, at least
 //   HUB_PACKS, HUB_SLICES  packs of a hub in a block, and threads that share the row: the same for any number of packs,
-//           so that the sums of a replicate do not depend on the others
+//           so the sums of a replicate do not depend on the others
 //   STRIDE  1 if each edge has its weight, 0 if one weight serves all
 //   LAW, MODE  of the noise, and ACTIVE, who updates while all others keep their public opinions: codes of plan.py
 //   KEEP_ISOLATED  1 if agents of degree 0 keep their public opinions
@@ -126,7 +126,7 @@ __device__ __forceinline__ float log_open_unit(word high, word low) {
     bool near_1 = high < 0x4B000000u;
     // 2⁶⁴ − bits, of which the low 12 are 0.
     float t = fraction(near_1 ? high : ~high + (low == 0), near_1 ? low : -low);
-    // Mantissas lie in [√½, √2), so that f is as small as it can be.
+    // Mantissas lie in [√½, √2), which keeps f as small as possible.
     int exponent = (__float_as_int(t) - 0x3F3504F3) >> 23;
     float f = near_1 ? -t : __int_as_float(__float_as_int(t) - (exponent << 23)) - 1.0f;
     float p = polynomial(

@@ -38,7 +38,7 @@ def counter_pairs(n: int, array_module: Any = np) -> Any:
 def storage_order(lengths: Any, array_module: Any = np) -> Any:
     """Return the counter blocks in the order of storage, from the numbers of neighbours of the agents.
 
-    Blocks with long rows come first: they take longest, so that they should not start last.
+    Blocks with long rows come first: they take longest and should not start last.
 
     >>> storage_order(np.array([1, 1, 2, 1, 1, 9, 2, 1]))
     array([1, 2, 0, 3])

@@ -1,6 +1,6 @@
 """Machine instructions without a Python equivalent, as numba intrinsics.
 
-Fused multiply-add is explicit, and fast-math is not used for sums and products, so that every result is one fixed
+Fused multiply-add is explicit, and fast-math is not used for sums and products. Every result is one fixed
 sequence of IEEE operations: the same bits for every vector width, block size and number of threads.
 """
 
@@ -61,7 +61,7 @@ def fma(typing_context: Any, a: Any, b: Any, c: Any) -> tuple[Any, Callable[...,
 
 
 def _extremum(name: str) -> Any:
-    """Make minimum or maximum without a NaN rule, exact in any order, so that reductions vectorise."""
+    """Make minimum or maximum without a NaN rule: exact in any order, which lets reductions vectorise."""
 
     @intrinsic
     def choose(typing_context: Any, a: Any, b: Any) -> tuple[Any, Callable[..., Any]]:
@@ -73,7 +73,7 @@ def _extremum(name: str) -> Any:
             function = cgutils.get_or_insert_function(
                 builder.module, ir.FunctionType(kind, [kind, kind]), f"llvm.{name}.{suffix}"
             )
-            # Minimum and maximum do not round, so that these flags cannot change a result; without them LLVM keeps the
+            # Minimum and maximum do not round, so these flags cannot change a result; without them LLVM keeps the
             # order of a reduction and does not vectorise it. States that left the range of doubles are found after the
             # run.
             return builder.call(function, arguments, fastmath=("nnan", "nsz"))
@@ -200,7 +200,7 @@ class _Lanes:
         self.builder = builder
         self.number = context.get_value_type(number)
         self.vector = ir.VectorType(self.number, WIDTH)
-        # Of one number, not of the vector: the noise buffer has no more, and aligned data are loaded as fast.
+        # The alignment of one number, not of the vector: the noise buffer has no more, and aligned data load as fast.
         self.alignment = 4 if number == types.float32 else 8
 
     def zero(self) -> Any:
@@ -364,7 +364,7 @@ def sum_slice(
 ) -> tuple[Any, Callable[..., Any]]:
     """Sum SLICE interleaved rows in one replicate: pressure[order[r]] = Σ_k w_k·y[column_k] over k ≡ r mod SLICE.
 
-    The sums are independent of each other, so that the processor has the loads of all rows in flight.
+    The sums are independent of each other, so the processor has the loads of all rows in flight.
     """
     number = public.dtype
 
@@ -397,7 +397,7 @@ def sum_slice(
                 place = builder.load(builder.gep(order_, [builder.add(arguments[8], _I64(row))]))
                 builder.store(total, builder.gep(pressure_, [builder.zext(place, _I64)]))
 
-        # Two loops: a load less for each neighbour where one weight serves all of them.
+        # A separate loop for a single common weight saves one load per neighbour.
         with builder.if_else(builder.icmp_unsigned("==", arguments[3], _I64(0))) as (uniform, weighted):
             with uniform:
                 weight = builder.load(weights_)

@@ -18,7 +18,7 @@ from peerpressure.networks import Network
 
 _CACHE_LINES = 128  # bytes: rows of WIDTH doubles then never straddle a third cache line
 
-# Weak keys, so that the copy for the kernels is freed with its network.
+# Weak keys: the copy for the kernels is freed with its network.
 _Layouts: TypeAlias = dict[tuple[bool, np.dtype[Any]], tuple[Graph, EdgeBlocks | None]]
 _graphs: WeakKeyDictionary[Network, _Layouts] = WeakKeyDictionary()
 
@@ -66,7 +66,7 @@ def _in_slices(matrix: csr_array, weights: NDArray[Any]) -> tuple[NDArray[Any], 
     second neighbours of all rows, and so on. The rest of each row follows.
     """
     n, lengths = matrix.shape[0], np.diff(matrix.indptr)
-    # One chunk a line; the padding is shorter than every row, so that it stays at the end.
+    # One chunk a line; the padding is shorter than every row and stays at the end.
     padded = np.pad(-lengths, (0, -n % CHUNK), constant_values=1)
     order = np.argsort(padded.reshape(-1, CHUNK), axis=1, kind="stable")
     rows = (order + np.arange(0, n, CHUNK)[:, None]).ravel()[:n]
@@ -108,7 +108,7 @@ def agents_of(model: Model, dtype: np.dtype[Any], deviation: NDArray[np.float64]
     adaptation_weight = 1.0 if model.adaptation is None else model.adaptation.adaptation_weight
 
     def constant(values: object) -> NDArray[Any]:
-        # Rounded to the precision of the state once, so that both kernels and all threads compute from the same bits.
+        # Rounded to the precision of the state once: both kernels and all threads compute from the same bits.
         # What has that precision is not copied, which would take as long as a step; read-only in either case, because
         # kernels are compiled once more for arrays that are not.
         array = np.ascontiguousarray(values, dtype).reshape(-1).view()

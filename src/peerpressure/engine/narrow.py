@@ -51,7 +51,7 @@ def gather(graph: Graph, public: NDArray[Any], first: int, count: int, pressure:
     """Sum w_ij·y_j over the neighbours of each agent of a chunk.
 
     Rows are in the order of their length, and interleaved in slices as ``layout`` describes: few branches fail, and the
-    processor has the loads of many rows in flight. The longest come first, so that others follow while they are summed.
+    processor has the loads of many rows in flight. The longest come first; others follow while they are summed.
     """
     whole = first + count // SLICE * SLICE
     for i in range(first, whole, SLICE):
@@ -222,7 +222,7 @@ def run_narrow(  # noqa: PLR0912 — one branch for each argument that may be No
     """
     number, pressure = states.dtype.type, buffers[1]
     interval, q, met, steps, pace = 0, 0, 0, clock.relief.size, number(clock.pace)
-    # Of a small network the noise of several steps is drawn at once.
+    # For a small network the noise of several steps is drawn at once.
     length = room(end - begin, 1)
     at_once = 1 if draw.mode == FROZEN else max(1, CHUNK // length)
     if steps == 0:
@@ -238,7 +238,7 @@ def run_narrow(  # noqa: PLR0912 — one branch for each argument that may be No
             row, origin = replicate + layer, q - at_once
             for k in range(q, last):
                 step = clock.first + k
-                # By the parity of the step and not of k, so that a segment that starts anywhere finds the state of its
+                # By the parity of the step and not of k: a segment that starts anywhere must find the state of its
                 # predecessor.
                 public, output = states[layer, (step - 1) & 1], states[layer, step & 1]
                 relief, weight, scale = number(clock.relief[k]), number(clock.weight[k]), number(clock.scale[k])

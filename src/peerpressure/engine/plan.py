@@ -17,9 +17,9 @@ from peerpressure.noise import AR1, Frozen, Noise
 from peerpressure.step import Array
 
 # Replicates that are stepped together: one gathered neighbour row is WIDTH consecutive numbers, two cache lines of
-# float64, so that a random gather costs little per replicate.
+# float64, which makes a random gather cheap per replicate.
 WIDTH = 16
-CHUNK = 1024  # agents per partial sum: fixed, so that sums do not depend on how threads share the agents
+CHUNK = 1024  # agents per partial sum: fixed, because sums must not depend on how threads share the agents
 SLICE = 8  # rows of the graph that the kernel for one replicate sums together
 BLOCK = 2**16  # agents whose states stay in the second-level cache, and whose numbers within a block take two bytes
 CACHE = 2**25  # bytes of state from which it is not expected to stay in the caches
@@ -27,8 +27,8 @@ NARROW_UP_TO = 4  # left-over replicates that are cheaper one by one than in a p
 _NUMBERS = 2**16  # in the layers of a block: a step of that many numbers outweighs the cost of a call from Python
 _SAMPLE = 2**14  # edges that are looked at to tell whether neighbours are near each other in memory
 _SCATTERED = 0.3  # share of edges between distant agents from which the two passes cost less than waiting for memory
-# Bytes of state between two checks of progress and Ctrl-C, less than a second; and steps, so that what is computed for
-# each of them stays in the caches.
+# Bytes of state between two checks of progress and Ctrl-C, less than a second; and steps, few enough to keep what is
+# computed for each of them in the caches.
 _SEGMENT, _STEPS = 2e9, 2**14
 
 # Codes of the laws in the kernels, all of mean zero and unit variance. Any other law is drawn from its quantile
@@ -47,7 +47,7 @@ LAW_CODES = {
 FRESH, RECURRENT, FROZEN = range(3)
 
 # The counter's fourth word: fresh noise, and the draws that memory starts from. A Student draw takes two streams.
-# Streams 1 and 3 are the second ones of Student draws, so that no counter is used twice.
+# Streams 1 and 3 are the second ones of Student draws, so no counter is used twice.
 STREAM_FRESH, STREAM_FROZEN = 0, 2
 # Who updates: far from the streams of noise, which an SDE takes more of.
 STREAM_ACTIVE = 2**31
@@ -62,7 +62,7 @@ def coin_thresholds(model: Model) -> NDArray[np.uint64]:
     activation = model.activation
     if activation is None or ACTIVE_CODES[activation.kind] != CHANCE:
         return np.ones(model.n, np.uint64)
-    # Rounded up, so that an agent of the smallest probability still updates at times.
+    # Rounded up: an agent of the smallest probability still updates at times.
     return np.asarray(np.ceil(activation.values * 2.0**32).astype(np.uint64))
 
 

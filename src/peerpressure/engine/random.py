@@ -1,12 +1,12 @@
 """Noise as a pure function of (seed, replicate, step, agent): Philox-4x32-10, then the law's own transform.
 
 A counter-based generator has no state to pass around. The word at counter (block, step, replicate, stream) under
-the key that the seed gives does not depend on where or in which order it is computed, so that threads, batches,
+the key that the seed gives does not depend on where or in which order it is computed, so threads, batches,
 workers and restarts cannot change a result (Salmon, Moraes, Dror & Shaw, SC'11).
 
 One counter block of 128 bits serves two agents. Agents form groups of GROUP = 8, and block 4g + l of group g
-serves agents 8g + l and 8g + 4 + l, so that a group's noise is written in whole vectors. Draws are made in float64
-and rounded to the state's precision, so that a float32 run is its float64 twin to rounding.
+serves agents 8g + l and 8g + 4 + l, which writes a group's noise in whole vectors. Draws are made in float64
+and rounded to the state's precision, so a float32 run is its float64 twin to rounding.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from peerpressure.engine.plan import (
 GROUP = 8  # agents whose noise is drawn together
 HALF = 4  # the distance of the two agents that share a counter block
 _VECTOR = 16  # agents whose noise is computed together in one replicate
-BATCH = 128  # counter blocks that are drawn before they are transformed, so that their words stay in the nearest cache
+BATCH = 128  # counter blocks that are drawn before they are transformed; their words stay in the nearest cache
 
 U64 = np.uint64
 Word: TypeAlias = np.uint64
@@ -65,8 +65,8 @@ def _round(c0: Word, c1: Word, c2: Word, c3: Word, k0: Word, k1: Word) -> tuple[
 def philox(c0: Word, c1: Word, c2: Word, c3: Word, k0: Word, k1: Word) -> Four:
     """Return the four 32-bit words, in uint64, of Philox-4x32-10 at counter c under key k.
 
-    Words are kept in 64 bits with undefined bits above bit 31 between rounds: the 32 × 32 → 64 bit product reads the
-    low half only, so that the loop needs no shuffles.
+    Words are kept in 64 bits with undefined bits above bit 31 between rounds: the 32 × 32 → 64 bit product reads only
+    the low half, so the loop needs no shuffles.
     """
     # Ten rounds: seven pass all tests of randomness, and ten are the margin that the authors recommend. LLVM unrolls
     # them, which takes it much less time than numba takes to compile ten calls.
@@ -87,8 +87,8 @@ _SIGN = U64(0x8000000000000000)
 @njit(inline="always", error_model="numpy")
 def _natural_log(u: float) -> float:
     """Return log u of a positive normal double to within 1 ulp or so, by the odd series of atanh in vectors."""
-    # Adding the offset in the integers moves the cut between exponents from 1 to √½, so that the mantissa lies in [√½,
-    # √2) and f near 0 for u near 1: there log u keeps its relative precision, as exponent·log 2 is exactly 0.
+    # Adding the offset in the integers moves the cut between exponents from 1 to √½. The mantissa then lies in [√½, √2)
+    # and f near 0 for u near 1: there log u keeps its relative precision, as exponent·log 2 is exactly 0.
     shifted = bits_of_float64(u) + (_ONE - _SQRT_HALF)
     f = float64_from_bits((shifted & _MANTISSA) + _SQRT_HALF) - 1.0
     # An integer in the low bits of 2⁵² is that integer as a double after 2⁵² is subtracted; no conversion is needed.
@@ -118,7 +118,7 @@ def _open_unit(bits: Word) -> float:
 @njit(inline="always", error_model="numpy")
 def _octant(bits: Word) -> tuple[float, float]:
     """Return cos and sin of an angle uniform on the circle: 52 bits choose it in an octant, three more the octant."""
-    # 1.11e-16 rounds to 2⁻⁵³, half a cell: angles are the centres of 2⁵² cells, so that reflections into the other
+    # 1.11e-16 rounds to 2⁻⁵³, half a cell: angles are the centres of 2⁵² cells, so reflections into the other
     # octants neither repeat nor leave out an angle, and neither sine nor cosine is ever 0.
     angle = (float64_from_bits((bits >> U64(12)) | _ONE) - (1.0 - 1.11e-16)) * 0.78539816339744830962
     q = angle * angle
@@ -136,7 +136,7 @@ def _octant(bits: Word) -> tuple[float, float]:
     p = fma(p, q, 4.16666666666666019037e-02)
     # 1 − q/2 is rounded once by the fused operation before the small rest is added.
     cosine = fma(q * q, p, fma(q, -0.5, 1.0))
-    # Bits 0 to 2 are not part of the angle, which takes bits 12 and up, so that octant and angle are independent.
+    # Bits 0 to 2 are not part of the angle, which takes bits 12 and up, so octant and angle are independent.
     swap = (bits & U64(1)) != U64(0)
     first = sine if swap else cosine
     second = cosine if swap else sine
@@ -274,7 +274,7 @@ def _fill_wide(
             for k in range(_streams):
                 _draw_words(words, 2 * k, size, WIDTH, block + begin, step + t, replicate, stream + U64(k), k0, k1)
             for first in range(U64(0), size, half):
-                # A partner is HALF agents and not one agent further on, so that both stores of the vectorised loop are
+                # A partner is HALF agents and not one agent further on, which makes both stores of the vectorised loop
                 # contiguous.
                 place = t * length + U64(2) * (begin * U64(WIDTH) + first)
                 for j in range(min(half, size - first)):
@@ -313,7 +313,7 @@ def _fill_narrow(
                 one, other = _law(words[0, j], words[1, j], words[2, j], words[3, j], shape)
                 words[0, j] = bits_of_float64(one)
                 words[1, j] = bits_of_float64(other)
-            # Pairs were written in two rows so that the loop above vectorises; now each agent gets its own.
+            # Pairs were written in two rows to let the loop above vectorise; now each agent gets its own.
             for first in range(U64(0), size, U64(HALF)):
                 weave(words, first, numbers, U64(2) * (t * blocks + begin + first))
 
@@ -432,7 +432,7 @@ def toss_narrow(
 ) -> None:
     """Write the coins of ``count`` agents from ``first`` on, a multiple of 4, in one replicate: coins[agent]."""
     blocks = U64((count + 3) // 4)
-    # Words are written in four streams so that the loop vectorises; then each agent gets its own.
+    # Words are written in four streams to let the loop vectorise; then each agent gets its own.
     for j in range(blocks):
         w0, w1, w2, w3 = philox(U64(first // 4) + j, step, replicate, U64(STREAM_ACTIVE), draw.k0, draw.k1)
         words[0, j] = w0

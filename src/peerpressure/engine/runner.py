@@ -135,7 +135,7 @@ def make_blocks(
                 states=aligned((layers, 2, n * width), dtype),
                 memory=aligned((layers, n * width if memory else 0), dtype),
                 hidden_state=aligned((layers, 0 if model.adaptation is None else n * width), dtype),
-                # One row for each chunk, so that threads write their partial sums without sharing them.
+                # One row for each chunk: threads write their partial sums without sharing them.
                 partial=np.empty((-(-n // CHUNK), 3, width)),
             )
         )
@@ -181,7 +181,7 @@ class ProcessorRun:
         noise = plan.model.noise
         if plan.preferred is not None:
             self.draw = self.draw._replace(law=UNIT, mode=FROZEN)
-        # SciPy's laws are transformed by Python, so that their noise is written to memory before each step.
+        # SciPy's laws are transformed by Python, so their noise is written to memory before each step.
         self.drawn_by_python = self.draw.law == UNIT and not isinstance(noise.temporal, Frozen)
         self.agents = agents_of(plan.model, plan.dtype, plan.deviation)
         self.temporal = _Temporal(plan, self.agents) if plan.model.temporal_network is not None else None
@@ -243,7 +243,7 @@ class ProcessorRun:
         for block in self.blocks:
             # A call without steps records the state as it is.
             records = self._records(block, np.zeros(1, np.int64))
-            # With the arguments of the steps that follow, so that no other kernel is compiled for this.
+            # With the arguments of the steps that follow, to avoid compiling another kernel for this.
             meeting = new_meeting(1) if self._is_shared(block) and self._meets else None
             self._call(block, self._network(block), self._unchanged(0), clock, records, 0, self.plan.model.n, meeting)
 
@@ -264,7 +264,7 @@ class ProcessorRun:
 
     @property
     def _meets(self) -> bool:
-        """Whether all that happens at a step happens in the kernel, so that threads can meet there."""
+        """Whether all that happens at a step happens in the kernel, where threads can meet."""
         # Elsewhere than on POSIX systems a thread would keep its core while it waits for others.
         in_kernel = self.temporal is None and self.neighbour_sums is None and not self.drawn_by_python
         return in_kernel and IS_POSIX
@@ -488,7 +488,7 @@ class _Temporal:
         self.events = EventArrays(network, plan.dtype, plan.pace)
         self.graph = roomy_graph(network, network_step(plan.start_step, plan.pace), plan.dtype)
         self.agents = agents._replace(degrees=np.empty_like(agents.degrees))
-        # Summed by the code that sums after a change, so that a resumed run has the degrees of an uninterrupted one.
+        # Summed by the code that sums after a change: a resumed run has the degrees of an uninterrupted one.
         add_up_all(self.graph, self.agents.degrees)
         self.changes = no_changes(0, plan.dtype)
 

@@ -1,7 +1,7 @@
 """The kernel for WIDTH replicates at a time: draw the noise, gather the neighbours, update, record.
 
-The state is laid out as (agent, replicate), so that one gathered neighbour row serves all replicates. ``narrow``
-computes the same numbers, bit for bit, one replicate at a time. Both take a range of agents, so that threads can share
+The state is laid out as (agent, replicate): one gathered neighbour row serves all replicates. ``narrow``
+computes the same numbers, bit for bit, one replicate at a time. Both take a range of agents, so threads can share
 one large step. Neither uses numba's threads: they release the interpreter's lock, and are run by threads of Python.
 """
 
@@ -176,7 +176,7 @@ def _step_wide(
             _keep(public, output, agent * U64(WIDTH))
             continue
         gain, coupling_scale = coefficients(relief, weight, agents.stubbornness[agent], agents.degrees[agent])
-        # Noise is added to the hidden opinion, so that the gain scales both. The parentheses fix the order of rounding.
+        # Noise is added to the hidden opinion, so the gain scales both. The parentheses fix the order of rounding.
         jitter = gain * (scale * agents.deviation[agent if per_agent else U64(0)])
         drift = gain * agents.hidden[agent]
         update_row(
@@ -213,7 +213,7 @@ def _step_beyond(
         jitter = root * (gain * (scale * agents.deviation[agent if per_agent else U64(0)]))
         base = agent * U64(WIDTH)
         # The noise buffer then has all but the neighbours, which update_row adds with jitter 1 and drift 0: fma(1, z,
-        # 0) is z exactly, so that one row kernel serves both kinds of step.
+        # 0) is z exactly, so one row kernel serves both kinds of step.
         _own_part(noise, i * WIDTH, jitter, pace * gain, agents.hidden[agent], rest, public, hidden_state, base)
         update_row(
             public, graph.columns, graph.weights, graph.stride, U64(graph.starts[agent]), U64(graph.ends[agent]),
@@ -256,7 +256,7 @@ def run_wide(  # noqa: PLR0912 — see ``run_narrow``
     """
     number = states.dtype.type
     interval, q, met, steps = 0, 0, 0, clock.relief.size
-    # Of a small network the noise of several steps is drawn at once.
+    # For a small network the noise of several steps is drawn at once.
     length = room(end - begin, WIDTH)
     at_once = 1 if draw.mode == FROZEN else max(1, CHUNK // length)
     # Stores past the caches save the read of every line that is overwritten; a small state should stay in the caches,
