@@ -98,7 +98,7 @@ def test_mean_residuals_have_the_variance_of_their_cell(tables: dict[str, pd.Dat
 
 def test_a_line_is_fitted_as_by_the_textbook(sweeps: SweepComparison) -> None:
     cells = sweeps.two.cells
-    found = fit("exact", cells, "noise")
+    found = fit(cells, "exact", "noise")
     design = np.column_stack([np.ones(len(cells)), cells["agents"], cells["noise"]])
     beta, rest, *_ = np.linalg.lstsq(design, cells["exact"], rcond=None)
     np.testing.assert_allclose(found["estimate"], beta, rtol=1e-9)
@@ -175,7 +175,7 @@ def test_robust_errors_are_the_usual_ones_on_average_where_variances_are_equal()
 
 
 def test_the_joint_test_is_zero_for_a_print_of_the_exact_coefficients(sweeps: SweepComparison) -> None:
-    exact = fit("exact", sweeps.two.comparable_cells, "noise").set_index("term")
+    exact = fit(sweeps.two.comparable_cells, "exact", "noise").set_index("term")
     terms = {
         name: replace(
             term, estimate=exact.loc[name, "estimate"], t=exact.loc[name, "estimate"] / 0.02, standard_error=0.02
