@@ -68,7 +68,7 @@ def write_network(network: Network, path: str | PathLike[str]) -> None:
     suffix = file_suffix(file, WRITERS, compressed=True)
     writer = WRITERS[suffix]
     packed = file.suffix.lower() == ".gz" and not suffix.endswith(".gz")
-    # Without the time of writing, so that the same network gives the same bytes.
+    # Without the time of writing the same network gives the same bytes.
     _write(file, lambda: gzip.compress(writer(network), mtime=0) if packed else writer(network))
 
 

@@ -405,7 +405,7 @@ class Plan:
             for point in itertools.product(*self.values.values())
         )
         calls = ((text, number) for text in points for number in range(self.replications))
-        # Neighbouring units take similar times, so that every n-th one gives parts that take about as long.
+        # Neighbouring units take similar times; taking every n-th one gives parts that take about equally long.
         first, step = (0, 1) if self.shard is None else (self.shard[0] - 1, self.shard[1])
         return tuple(
             Unit(unit_key(self.task, text, number), text, number, _unit_seed(self.seed, text, number))
