@@ -20,7 +20,7 @@ from ._forgetting import (
     contraction_product as contraction_product,
     retention as retention,
 )
-from ._limit_law import Kind as Kind, LimitLaw as LimitLaw, RecurrentClass as RecurrentClass
+from ._limit_law import Kind as Kind, LimitLaw as LimitLaw
 from ._limits import ConsensusLimit as ConsensusLimit, Phases as Phases
 from ._moments import (
     Functional as Functional,
@@ -43,5 +43,6 @@ from ._rates import (
 from ._reasons import Reason as Reason, ReasonCode as ReasonCode
 from ._regime import Regime as Regime, regime_of as regime_of
 from ._stationary import fixed_point as fixed_point
+from ._structure import Component as Component
 from ._verdict import Connectivity as Connectivity, HiddenOutcome as HiddenOutcome, Verdict as Verdict
 from .tuning import Alternative as Alternative, OptimalSchedule as OptimalSchedule, optimal_schedule as optimal_schedule

@@ -24,10 +24,10 @@ from peerpressure.networks import Network
 from peerpressure.step import Array
 from peerpressure.theory._classification import LongRun, Outcome, classify
 from peerpressure.theory._departure import decide
-from peerpressure.theory._limit_law import Kind, LimitLaw, RecurrentClass, separate_law
+from peerpressure.theory._limit_law import Kind, LimitLaw, separate_law
 from peerpressure.theory._reasons import Reason, ReasonCode
 from peerpressure.theory._regime import NoiseEffect, Regime, fades_out, noise_effect
-from peerpressure.theory._structure import EQUAL_RTOL
+from peerpressure.theory._structure import EQUAL_RTOL, Component, NoiselessLimit
 
 # Classes of several agents whose values are computed: each is analysed as a model of its own. The limit of an agent who
 # listens to nobody is known at once.
@@ -36,31 +36,31 @@ MOST_CLASSES = 1_000
 MOST_RANDOM = 50
 
 
-def recurrent_classes(network: Network) -> list[RecurrentClass]:
+def recurrent_classes(network: Network) -> list[Component]:
     """Return the closed classes of a static network, without their values."""
     A, n = network.adjacency, network.n
     if not network.signed:
         found = [(agents, phases(A, agents)[0]) for agents in network.closed_classes]
-        return [_class(agents, np.ones(agents.size, np.int64), h, rotates=h > 1) for agents, h in found]
+        return [_class(agents, np.ones(agents.size, np.int64), h, periodic=h > 1) for agents, h in found]
     cover, out = double_cover(A), []
     for states in closed_classes(cover):
         agents, h = np.unique(states % n), phases(cover, states)[0]
         if agents.size < states.size:
             # An opinion comes back with the opposite sign after half of the period, or is forgotten.
             plain = phases(csr_array(abs(A)), agents)[0]
-            out.append(_class(agents, np.ones(agents.size, np.int64), h, neutral=True, rotates=h == 2 * plain))
+            out.append(_class(agents, np.ones(agents.size, np.int64), h, neutral=True, periodic=h == 2 * plain))
             continue
         camp = np.where(np.isin(agents, states), 1, -1)
         # A class with camps has an image with the opposite signs; one of the two is enough.
         if camp[0] == 1:
-            out.append(_class(agents, camp, h, rotates=h > 1))
+            out.append(_class(agents, camp, h, periodic=h > 1))
     return out
 
 
 def _class(
-    agents: NDArray[np.int64], camp: NDArray[np.int64], period: int, *, neutral: bool = False, rotates: bool = False
-) -> RecurrentClass:
-    return RecurrentClass(agents, camp, None, 0.0, math.inf, period, neutral=neutral, rotates=rotates)
+    agents: NDArray[np.int64], camp: NDArray[np.int64], period: int, *, neutral: bool = False, periodic: bool = False
+) -> Component:
+    return Component(agents, NoiselessLimit.UNKNOWN, periodic=periodic, camp=camp, period=period, neutral=neutral)
 
 
 def too_many_classes(network: Network) -> Reason | None:
@@ -92,7 +92,7 @@ def by_class(long_run: LongRun, tolerance: float) -> LongRun | None:
     return replace(long_run, known=_law(model, found, noisy=silent_noise), classes=found)
 
 
-def _silent_noise(long_run: LongRun, classes: tuple[RecurrentClass, ...]) -> bool | None:
+def _silent_noise(long_run: LongRun, classes: tuple[Component, ...]) -> bool | None:
     """Whether agents who listen to nobody keep showing their noise; None if that is not known."""
     noise = long_run.model.noise
     if noise.is_zero or noise.autocorrelation == 1 or not any(part.agents.size == 1 for part in classes):
@@ -101,30 +101,38 @@ def _silent_noise(long_run: LongRun, classes: tuple[RecurrentClass, ...]) -> boo
     return None if fades is None else not fades
 
 
-def _with_value(part: RecurrentClass, long_run: LongRun, tolerance: float) -> RecurrentClass | None:
+def _with_value(part: Component, long_run: LongRun, tolerance: float) -> Component | None:
     """Return a class with its value, None if it is periodic; None instead of the class where that is not known."""
     model, agents = long_run.model, part.agents
-    periodic = part.rotates and long_run.regime is Regime.FAST and not long_run.continuous
+    periodic = part.periodic and long_run.regime is Regime.FAST and not long_run.continuous
     adapts = model.adaptation is not None
     if part.neutral:
         # Pressure that depends on the phase of t may weight opinions and their opposites differently.
-        irregular = part.rotates and not (long_run.growth.is_regular or long_run.continuous)
-        return None if adapts or irregular else replace(part, value=None if periodic else 0.0)
+        irregular = part.periodic and not (long_run.growth.is_regular or long_run.continuous)
+        return None if adapts or irregular else _ending(part, None if periodic else 0.0)
     if agents.size == 1 and adapts and not (model.noise.is_zero and _shows_its_opinion(long_run, int(agents[0]))):
         # It adapts to its own noise for ever, or to its own start.
         return None
     if agents.size == 1:
         std = _own_deviation(long_run, int(agents[0]))
-        return None if std is None else replace(part, value=float(model.x0[agents[0]]), std=std)
+        return None if std is None else _ending(part, float(model.x0[agents[0]]), std)
     alone = _class_model(model, part)
     found, limit, _ = decide(classify(long_run.system.with_model(alone)), tolerance)
     if found.outcome in (Outcome.OSCILLATION, Outcome.PERIODIC):
-        return replace(part, std=math.nan, kappa=alone.kappa)
+        return _ending(part, None, math.nan, kappa=alone.kappa)
     agree = found.outcome in (Outcome.CONSENSUS, Outcome.BIASED_CONSENSUS) and limit is not None
     if not agree:
         return None
     assert limit is not None
-    return replace(part, value=limit.mean, std=limit.std, kappa=alone.kappa, residual=limit.residual)
+    return _ending(part, limit.mean, limit.std, kappa=alone.kappa, residual=limit.residual)
+
+
+def _ending(
+    part: Component, value: float | None, std: float = 0.0, *, kappa: float = math.inf, residual: float = 0.0
+) -> Component:
+    """Return a class that comes to a value; None: it repeats a cycle."""
+    limit = NoiselessLimit.PERIODIC if value is None else NoiselessLimit.CONSENSUS
+    return replace(part, limit=limit, value=value, std=std, kappa=kappa, residual=residual)
 
 
 def _shows_its_opinion(long_run: LongRun, agent: int) -> bool:
@@ -143,7 +151,7 @@ def _own_deviation(long_run: LongRun, agent: int) -> float | None:
     return None if scale is None else sigma * scale
 
 
-def _class_model(model: Model, part: RecurrentClass) -> Model:
+def _class_model(model: Model, part: Component) -> Model:
     """Return the model of one class by itself, in which opinions have the sign of their camp."""
     agents, noise, adaptation = part.agents, model.noise, model.adaptation
     network = Network(csr_array(abs(model.network.adjacency[agents][:, agents])), directed=True)
@@ -155,7 +163,7 @@ def _class_model(model: Model, part: RecurrentClass) -> Model:
     return Model(network, hidden, model.s[agents], model.pressure, own, start, adaptation=adaptation)
 
 
-def _law(model: Model, classes: tuple[RecurrentClass, ...], *, noisy: bool) -> LimitLaw:
+def _law(model: Model, classes: tuple[Component, ...], *, noisy: bool) -> LimitLaw:
     """Return the law of each agent, a mixture of those of the classes; ``noisy``: single agents keep showing noise."""
     n, A = model.n, model.network.adjacency
     group, camp = _followed(model, classes)
@@ -170,7 +178,7 @@ def _law(model: Model, classes: tuple[RecurrentClass, ...], *, noisy: bool) -> L
     return LimitLaw(kind, mean[None], std, group, camp)
 
 
-def _deviations(model: Model, classes: tuple[RecurrentClass, ...]) -> Array:
+def _deviations(model: Model, classes: tuple[Component, ...]) -> Array:
     """Return the deviation of each agent's limit; noise of different classes is independent."""
     random = [part for part in classes if part.std > 0]
     if len(random) > MOST_RANDOM:
@@ -183,11 +191,11 @@ def _deviations(model: Model, classes: tuple[RecurrentClass, ...]) -> Array:
     return np.asarray(np.sqrt(variance))
 
 
-def _is(part: RecurrentClass, other: RecurrentClass) -> float:
+def _is(part: Component, other: Component) -> float:
     return float(part is other)
 
 
-def _known(n: int, classes: tuple[RecurrentClass, ...], value: Callable[[RecurrentClass], float]) -> Array:
+def _known(n: int, classes: tuple[Component, ...], value: Callable[[Component], float]) -> Array:
     """Return a value for each agent of a class, with the sign of its camp, and NaN for others."""
     known = np.full(n, np.nan)
     for part in classes:
@@ -195,7 +203,7 @@ def _known(n: int, classes: tuple[RecurrentClass, ...], value: Callable[[Recurre
     return known
 
 
-def _followed(model: Model, classes: tuple[RecurrentClass, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _followed(model: Model, classes: tuple[Component, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the class whose value each agent comes to, −1 for a mixture of several, and its sign."""
     # Whatever the values of the classes are: random ones tell a mixture from each of them.
     values = dict(zip(map(id, classes), np.random.default_rng(0).uniform(1.0, 2.0, len(classes)), strict=True))
@@ -214,9 +222,7 @@ def _followed(model: Model, classes: tuple[RecurrentClass, ...]) -> tuple[NDArra
     return np.where(pure, group, -1), np.where(state < 0, -1, 1)
 
 
-def _merged(
-    model: Model, classes: tuple[RecurrentClass, ...], mean: Array, group: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def _merged(model: Model, classes: tuple[Component, ...], mean: Array, group: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the groups, or one group where the values of several classes happen to be equal."""
     opinions = np.concatenate([model.x0, model.start_state])
     near = EQUAL_RTOL * max(float(np.abs(opinions).max()), 1e-300) + 10 * max(part.residual for part in classes)

@@ -22,7 +22,7 @@ from peerpressure.schedules import Constant, Formula, Growth, Schedule, Table
 from peerpressure.sde import SDE
 from peerpressure.statespace import System, checked_system
 from peerpressure.step import Array
-from peerpressure.theory._limit_law import Kind, LimitLaw, RecurrentClass, common_law, separate_law
+from peerpressure.theory._limit_law import Kind, LimitLaw, common_law, separate_law
 from peerpressure.theory._recurrence import AbsoluteProbability
 from peerpressure.theory._regime import (
     NoiseEffect,
@@ -121,7 +121,7 @@ class LongRun:
     estimated: bool
     camps: NDArray[np.int8] | None = None
     known: LimitLaw | None = None
-    classes: tuple[RecurrentClass, ...] = ()
+    classes: tuple[Component, ...] = ()
 
     @property
     def has_camps(self) -> bool:

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from peerpressure.immutable import read_only
 from peerpressure.step import Array
-from peerpressure.theory._reasons import json_number
 
 
 class Kind(Enum):
@@ -161,68 +160,6 @@ class LimitLaw:
             "groups": int(np.unique(self.group).size),
             **{name: float(value) if np.isfinite(value) else None for name, value in ends.items()},
         }
-
-
-@final
-@read_only
-@dataclass(frozen=True, eq=False)
-class RecurrentClass:
-    """A closed class of a network: agents who listen to each other, directly or through others, and to nobody else.
-
-    Attributes
-    ----------
-    agents : array of int
-        Positions of its agents.
-    camp : array of int
-        Camp of each, 1 or −1; all 1 without negative weights.
-    value : float or None
-        Mean limit of camp 1, and minus that of camp −1; None where the class repeats a cycle for ever.
-    std : float
-        Standard deviation of that limit over the noise.
-    kappa : float
-        Rate κ = Σ πs/d of its common value; ∞ where opinions are forgotten at once, or the agent listens to nobody.
-    period : int
-        Greatest common divisor of the lengths of its cycles.
-    residual : float, default 0.0
-        Error of the value.
-    neutral : bool, default False
-        Whether it is not structurally balanced, so that opinions and their opposites cancel.
-    rotates : bool, default False
-        Whether opinions keep going round in it where starts are never forgotten.
-
-    See Also
-    --------
-    diagnose : Returns it as a part of a verdict.
-
-    Examples
-    --------
-    >>> from peerpressure import Model, Network, diagnose
-    >>> network = Network([[0, 1, 0], [0, 0, 0], [1, 1, 0]], directed=True)  # all follow the second agent
-    >>> classes = diagnose(Model(network, hidden=[1.0, 2.0, 4.0])).classes
-    >>> [(found.agents.tolist(), found.value) for found in classes]
-    [([1], 2.0)]
-    """
-
-    agents: NDArray[np.int64]
-    camp: NDArray[np.int64]
-    value: float | None
-    std: float
-    kappa: float
-    period: int
-    residual: float = 0.0
-    neutral: bool = False
-    rotates: bool = False
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values, fit for JSON.
-
-        Returns
-        -------
-        dict
-            The attributes by name, with the number of agents in place of their positions.
-        """
-        numbers = {name: json_number(getattr(self, name)) for name in ("std", "kappa", "residual")}
-        return numbers | {"agents": int(self.agents.size), "value": self.value, "period": self.period}
 
 
 def common_law(agents: int, kind: Kind, mean: float, std: float, camp: NDArray[Any] | None = None) -> LimitLaw:

@@ -17,7 +17,7 @@ from peerpressure.theory._answer import CHANCES, chance_words
 from peerpressure.theory._class_limits import too_many_classes
 from peerpressure.theory._classification import LongRun, Outcome
 from peerpressure.theory._conserved import late_scale
-from peerpressure.theory._limit_law import Kind, LimitLaw, RecurrentClass
+from peerpressure.theory._limit_law import Kind, LimitLaw
 from peerpressure.theory._limit_operator import obstacle
 from peerpressure.theory._limits import ConsensusLimit
 from peerpressure.theory._rates import start_weight
@@ -117,7 +117,7 @@ def _classes(long_run: LongRun) -> Reasons:
     return reasons
 
 
-def _named(classes: tuple[RecurrentClass, ...]) -> Reasons:
+def _named(classes: tuple[Component, ...]) -> Reasons:
     reasons, told = [], list(classes)
     single = sum(part.agents.size == 1 for part in classes)
     if single > NAMED:

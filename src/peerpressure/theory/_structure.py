@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import Enum
-from typing import TypeAlias, final
+from typing import Any, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csgraph
 
 from peerpressure.chain import phases, split_by_label
+from peerpressure.immutable import read_only
 from peerpressure.model import Model
 from peerpressure.networks import NetworkLaw
 from peerpressure.step import Array
+from peerpressure.theory._reasons import json_number
 from peerpressure.theory._recurrence import (
     AbsoluteProbability,
     OpinionChain,
@@ -45,17 +48,61 @@ class NoiselessLimit(Enum):
 
 
 @final
+@read_only
 @dataclass(frozen=True, eq=False)
 class Component:
-    """A jointly connected component: agents who are connected for ever, directly or through others.
+    """Agents with one limit: a closed class, or a part of the network that stays connected.
 
-    ``limit`` is its noise-free behaviour. ``omega`` is the absolute probability sequence, None where the component has
-    several closed classes or isolated agents. ``value`` is the limit where it depends only on constant opinions.
-    ``periodic``: public opinions return to an agent in parts that never mix, as on the two sides of a bipartite graph;
-    ``two_sided``: that there are two such parts, and every agent is in one of them.
-    ``divided``: it has closed classes whose opinions have different weights, and which agree only without noise.
-    ``sources`` are agents isolated at times, where every public opinion can be traced back to theirs. ``anchored``: an
-    opinion that never moves counts in the common value and fixes it.
+    The agents of a closed class listen to each other, directly or through others, and to nobody else. ``classes`` of a
+    verdict are of this kind; only for them ``camp``, ``std``, ``kappa``, ``period``, ``residual`` and ``neutral`` are
+    computed.
+
+    Attributes
+    ----------
+    agents : array of int
+        Positions of its agents.
+    limit : NoiselessLimit
+        What its public opinions do without noise.
+    omega : AbsoluteProbability, optional
+        Its absolute probability sequence; None for a closed class of a verdict, and where it has several closed classes
+        or isolated agents.
+    value : float, optional
+        Mean limit of camp 1, and minus that of camp −1; None where agents repeat a cycle forever, or the limit depends
+        on more than constant opinions.
+    periodic : bool, default False
+        Whether public opinions return to an agent in parts that never mix, as on the two sides of a bipartite graph.
+    divided : bool, default False
+        Whether it has closed classes whose opinions have different weights, and which agree only without noise.
+    sources : array of int, optional
+        Agents isolated at times, where every public opinion can be traced back to theirs.
+    anchored : bool, default True
+        Whether an opinion that never moves counts in the common value and fixes it.
+    two_sided : bool, default True
+        Whether there are two parts that never mix, if any, and every agent is in one of them.
+    camp : array of int, or 1
+        Camp of each agent, 1 or −1; all 1 without negative weights.
+    std : float
+        Standard deviation of the limit over the noise.
+    kappa : float
+        Rate κ = Σ πs/d of its common value; ∞ where opinions are forgotten at once, or the agent listens to nobody.
+    period : int, default 0
+        Greatest common divisor of the lengths of its cycles; 0 where it is not computed.
+    residual : float, default 0.0
+        Error of the value.
+    neutral : bool, default False
+        Whether it is not structurally balanced: opinions and their opposites cancel.
+
+    See Also
+    --------
+    diagnose : Returns the closed classes as a part of a verdict.
+
+    Examples
+    --------
+    >>> from peerpressure import Model, Network, diagnose
+    >>> network = Network([[0, 1, 0], [0, 0, 0], [1, 1, 0]], directed=True)  # all follow the second agent
+    >>> classes = diagnose(Model(network, hidden=[1.0, 2.0, 4.0])).classes
+    >>> [(each.agents.tolist(), each.value) for each in classes]
+    [([1], 2.0)]
     """
 
     agents: Agents
@@ -67,6 +114,23 @@ class Component:
     sources: Agents | None = None
     anchored: bool = True
     two_sided: bool = True
+    camp: Agents | int = 1
+    std: float = math.nan
+    kappa: float = math.nan
+    period: int = 0
+    residual: float = 0.0
+    neutral: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, fit for JSON.
+
+        Returns
+        -------
+        dict
+            The number of agents, and value, deviation, rate κ, period and error by name.
+        """
+        numbers = {name: json_number(getattr(self, name)) for name in ("std", "kappa", "residual")}
+        return numbers | {"agents": int(self.agents.size), "value": self.value, "period": self.period}
 
 
 @final

@@ -33,10 +33,11 @@ from peerpressure.theory._explanation import (
     table,
 )
 from peerpressure.theory._forecast import Forecast
-from peerpressure.theory._limit_law import LimitLaw, RecurrentClass
+from peerpressure.theory._limit_law import LimitLaw
 from peerpressure.theory._limits import ConsensusLimit
 from peerpressure.theory._rates import Law, Rate
 from peerpressure.theory._reasons import Reason, ReasonCode, json_number, paragraph
+from peerpressure.theory._structure import Component
 
 # Intervals without joint connectivity that are named.
 NAMED = 2
@@ -204,7 +205,7 @@ class Verdict:
         The joint connectivity of a temporal network.
     step : float, optional
         The length of a step in continuous time.
-    classes : tuple of RecurrentClass
+    classes : tuple of Component
         The closed classes of a directed or signed network, where there are several or one has no common value.
     directed : bool, default False
         Whether the network is directed, so that v is a mean weighted by influence and not by stubbornness alone.
@@ -243,7 +244,7 @@ class Verdict:
     hidden: HiddenOutcome | None = None
     connectivity: Connectivity | None = None
     step: float | None = None
-    classes: tuple[RecurrentClass, ...] = ()
+    classes: tuple[Component, ...] = ()
     directed: bool = False
     span: float = 0.0
     chance: tuple[str, ...] = ()
