@@ -327,7 +327,7 @@ def steps_needed(model: Model, precision: float, *, max_steps: int = 100_000) ->
     least = min(256, errors.least) if long_run.outcome is Outcome.CONSENSUS else errors.least
     above = last = 0
     while last < min(2 * limit, errors.last):
-        # Twice as far as the last step that fails, so that the total work is a few times that of the answer.
+        # Twice as far as the last step that fails, so the total work is a few times that of the answer.
         last = min(max(least, 2 * last), 2 * limit, errors.last)
         above = errors.last_above(precision, last)
         if 2 * above <= last:
@@ -411,7 +411,7 @@ class _ModeErrors:
 
 def _nodes(last: int) -> NDArray[np.int64]:
     """Return the steps at which variances are computed: all early ones, then pairs of neighbours in equal ratios."""
-    # Those of a shorter path are among them, so that they are computed once.
+    # Those of a shorter path are among them, so they are computed once.
     ratios = (64 * 2.0 ** (np.arange(_PER_DOUBLING * 50) / _PER_DOUBLING)).astype(np.int64)
     nodes = np.unique(np.concatenate([np.arange(1, 65), ratios - 1, ratios, [last - 1, last]]))
     return nodes[(nodes >= 1) & (nodes <= last)]
@@ -445,7 +445,7 @@ def _unheard_error(model: Model) -> float | None:
 
 
 def _stationary_error(long_run: LongRun) -> float | None:
-    """Return the error that bounded pressure settles at; None where it takes long, or noise varies for ever."""
+    """Return the error that bounded pressure settles at; None where it takes long, or noise varies forever."""
     model = long_run.model
     with np.errstate(all="ignore"):
         pressure, scale = float(model.pressure.pressure(np.array(1e12))), float(model.noise.scale(1e12))
@@ -455,7 +455,7 @@ def _stationary_error(long_run: LongRun) -> float | None:
     noise = model.noise if model.noise.is_zero else replace(model.noise, time_scale=Constant(scale))
     late = replace(model, pressure=Constant(pressure), noise=noise)
     before, after = (mode_error(late, steps) for steps in (_SETTLED, 2 * _SETTLED))
-    # It is approached geometrically, so that twice the steps show whether it is reached.
+    # It is approached geometrically, so twice the steps show whether it is reached.
     return after * (1 - _LIMIT_TOLERANCE) if abs(after - before) <= _LIMIT_TOLERANCE * after else None
 
 

@@ -192,7 +192,7 @@ def stationary_states(long_run: LongRun) -> Array | None:
     # The record of a random network is one of many; its stationary mean is that of the law.
     if structure.law is not None:
         return stationary_mean(long_run.model, structure.law, long_run.regime) if structure.constant_opinions else None
-    if networks is None or structure.opinions.fades or np.any(networks.keeps_for_ever):
+    if networks is None or structure.opinions.fades or np.any(networks.keeps_forever):
         return None
     model, pressure = long_run.model.synchronous, long_run.growth.limit
     if pressure is None:

@@ -1,9 +1,9 @@
 """The long run on static networks with several closed classes, or without structural balance, under growing pressure.
 
-A closed class hears nobody else, so that it is a model of its own and is analysed as such; with camps, opinions count
+A closed class hears nobody else, so it is a model of its own and is analysed as such; with camps, opinions count
 with the sign of their camp. An agent outside of all classes comes to the mean over whom it listens to: a mixture of the
 values of the classes, in which its own opinion does not count. A class without balance comes to 0, and an agent who
-listens to nobody shows its own opinion and noise for ever.
+listens to nobody shows its own opinion and noise forever.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ def recurrent_classes(network: Network) -> list[Component]:
     """Return the closed classes of a static network, without their values."""
     A, n = network.adjacency, network.n
     if not network.signed:
-        found = [(agents, phases(A, agents)[0]) for agents in network.closed_classes]
-        return [_class(agents, np.ones(agents.size, np.int64), h, periodic=h > 1) for agents, h in found]
+        periods = [(agents, phases(A, agents)[0]) for agents in network.closed_classes]
+        return [_class(agents, np.ones(agents.size, np.int64), h, periodic=h > 1) for agents, h in periods]
     cover, out = double_cover(A), []
     for states in closed_classes(cover):
         agents, h = np.unique(states % n), phases(cover, states)[0]
@@ -83,13 +83,13 @@ def by_class(long_run: LongRun, tolerance: float) -> LongRun | None:
     if too_many_classes(model.network) is not None:
         return None
     classes = [_with_value(part, long_run, tolerance) for part in recurrent_classes(model.network)]
-    found = tuple(part for part in classes if part is not None)
-    if len(found) < len(classes):
+    decided = tuple(part for part in classes if part is not None)
+    if len(decided) < len(classes):
         return None
-    silent_noise = _silent_noise(long_run, found)
+    silent_noise = _silent_noise(long_run, decided)
     if silent_noise is None:
         return None
-    return replace(long_run, known=_law(model, found, noisy=silent_noise), classes=found)
+    return replace(long_run, known=_law(model, decided, noisy=silent_noise), classes=decided)
 
 
 def _silent_noise(long_run: LongRun, classes: tuple[Component, ...]) -> bool | None:
@@ -111,16 +111,16 @@ def _with_value(part: Component, long_run: LongRun, tolerance: float) -> Compone
         irregular = part.periodic and not (long_run.growth.is_regular or long_run.continuous)
         return None if adapts or irregular else _ending(part, None if periodic else 0.0)
     if agents.size == 1 and adapts and not (model.noise.is_zero and _shows_its_opinion(long_run, int(agents[0]))):
-        # It adapts to its own noise for ever, or to its own start.
+        # It adapts to its own noise forever, or to its own start.
         return None
     if agents.size == 1:
         std = _own_deviation(long_run, int(agents[0]))
         return None if std is None else _ending(part, float(model.x0[agents[0]]), std)
     alone = _class_model(model, part)
-    found, limit, _ = decide(classify(long_run.system.with_model(alone)), tolerance)
-    if found.outcome in (Outcome.OSCILLATION, Outcome.PERIODIC):
+    decided, limit, _ = decide(classify(long_run.system.with_model(alone)), tolerance)
+    if decided.outcome in (Outcome.OSCILLATION, Outcome.PERIODIC):
         return _ending(part, None, math.nan, kappa=alone.kappa)
-    agree = found.outcome in (Outcome.CONSENSUS, Outcome.BIASED_CONSENSUS) and limit is not None
+    agree = decided.outcome in (Outcome.CONSENSUS, Outcome.BIASED_CONSENSUS) and limit is not None
     if not agree:
         return None
     assert limit is not None
@@ -145,7 +145,7 @@ def _own_deviation(long_run: LongRun, agent: int) -> float | None:
     """Return the deviation of the limit of an agent who listens to nobody; None if frozen noise has no limit."""
     noise, sigma = long_run.model.noise, float(long_run.deviations[agent])
     if noise.is_zero or noise.autocorrelation < 1 or not sigma:
-        # Noise that is drawn anew moves the agent for ever, about its opinion.
+        # Noise that is drawn anew moves the agent forever, about its opinion.
         return 0.0
     scale = math.inf if long_run.noise_grows else noise.time_scale.growth.limit
     return None if scale is None else sigma * scale
@@ -208,7 +208,7 @@ def _followed(model: Model, classes: tuple[Component, ...]) -> tuple[NDArray[np.
     # Whatever the values of the classes are: random ones tell a mixture from each of them.
     values = dict(zip(map(id, classes), np.random.default_rng(0).uniform(1.0, 2.0, len(classes)), strict=True))
     state = absorbed(model.network.adjacency, _known(model.n, classes, lambda one: values[id(one)]))
-    # Sorted, with 0 for classes without balance, so that the nearest value is one of two neighbours.
+    # Sorted, with 0 for classes without balance, so the nearest value is one of two neighbours.
     sizes = np.array([0.0 if part.neutral else values[id(part)] for part in classes])
     order = np.argsort(sizes, kind="stable")
     padded = np.concatenate([[-np.inf], sizes[order], [np.inf]])

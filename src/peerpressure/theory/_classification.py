@@ -60,7 +60,7 @@ class Outcome(Enum):
     BIASED_CONSENSUS : Outcome
         All agents converge to a common value other than v, or to a random one.
     OSCILLATION : Outcome
-        The two sides of a bipartite network exchange two values for ever.
+        The two sides of a bipartite network exchange two values forever.
     DISAGREEMENT : Outcome
         The agents stay apart.
     CLUSTERS : Outcome
@@ -68,7 +68,7 @@ class Outcome(Enum):
     PERIODIC : Outcome
         Opinions repeat with the period of the network.
     RANDOM_WALK : Outcome
-        Agents agree on a value that noise moves for ever.
+        Agents agree on a value that noise moves forever.
     UNKNOWN : Outcome
         The outcome is not decided; the reasons say why.
 
@@ -177,7 +177,7 @@ class LongRun:
         if law is not None and law.chances is not None and self.structure.keeps:
             return float(gossip_influence(self.model, law).sum())
         if law is not None and law.pairs is not None and law.presence is not None:
-            # Of the expected degrees, so that it does not depend on how many steps are recorded.
+            # Of the expected degrees, so it does not depend on how many steps are recorded.
             return float(self.model.s.sum() / (law.presence * law.pairs.degrees.sum()))
         # On one network the κ of ω equals Σs/Σd up to rounding, so the model's own is used.
         if networks is None or networks.is_static or not agree or self.omega is None:
@@ -248,7 +248,7 @@ class LongRun:
         if self.noise is not NoiseEffect.WANDERS or structure.anchored or not structure.opinions.random_walk:
             return None
         if len(structure.components) > 1:
-            # Each component wanders by itself, so that there is no common opinion.
+            # Each component wanders by itself, so there is no common opinion.
             return None
         # Where pressure vanishes, so does what keeps agents together; and growing noise drives them apart.
         bounded = self.regime is Regime.BOUNDED
@@ -342,7 +342,7 @@ class LongRun:
     def hidden_agrees(self) -> bool | None:
         """Whether the differences between hidden opinions that adapt vanish; None if that is not known.
 
-        Where all agents adapt for ever, hidden opinions follow public ones: if these converge to one value, so do the
+        Where all agents adapt forever, hidden opinions follow public ones: if these converge to one value, so do the
         hidden ones. The converse fails: public opinions also show noise, and the phases of a periodic network.
         """
         structure, opinions, model = self.structure, self.structure.opinions, self.model
@@ -359,7 +359,7 @@ class LongRun:
         averages = part.limit is not NoiselessLimit.PERIODIC or self._averages_phases(part)
         if not averages or self.noise is NoiseEffect.NONE:
             return averages
-        found = hidden_noise_vanishes(
+        vanishes = hidden_noise_vanishes(
             model,
             opinions,
             intermittent=structure.intermittent and not self._one_source,
@@ -368,7 +368,7 @@ class LongRun:
             swings=part.periodic and self.regime.reaches_value,
         )
         frozen = self.phi == 1 and not still.size
-        return None if found is False and frozen and self._single_noise_source(part) else found
+        return None if vanishes is False and frozen and self._single_noise_source(part) else vanishes
 
     def _single_noise_source(self, part: Component) -> bool:
         """Whether all agents may adapt to the same frozen noise: of one agent, or of classes visited in turn."""
@@ -419,7 +419,7 @@ def _outcome_of_one_group(long_run: LongRun) -> Outcome:
 
 def is_consensus_value(model: Model, value: float) -> bool:
     """Whether a value is v = Σ s x₀/Σ s, up to rounding."""
-    # Relative to the range, so that the result does not depend on the origin of the scale of opinions.
+    # Relative to the range, so the result does not depend on the origin of the scale of opinions.
     rounding = 1e-13 * float(np.abs(model.x0).max())
     return abs(value - model.consensus_value) <= EQUAL_RTOL * float(np.ptp(model.x0)) + rounding
 
@@ -498,26 +498,26 @@ def without_signs(model: Model) -> Model:
 
 
 def _noise(model: Model, regime: Regime, structure: Structure) -> NoiseEffect:
-    found = noise_effect(model, regime)
-    if structure.anchored or found in (NoiseEffect.NONE, NoiseEffect.UNKNOWN):
-        return found
-    if found is NoiseEffect.SCATTERS and regime is not Regime.BOUNDED:
-        return found
+    effect = noise_effect(model, regime)
+    if structure.anchored or effect in (NoiseEffect.NONE, NoiseEffect.UNKNOWN):
+        return effect
+    if effect is NoiseEffect.SCATTERS and regime is not Regime.BOUNDED:
+        return effect
     if structure.opinions.random_walk is None:
         return NoiseEffect.UNKNOWN
     # Without an opinion that fixes the common value, noise is never averaged out: it stays in the value, or moves it
-    # for ever.
-    wanders = structure.opinions.random_walk or found is NoiseEffect.WANDERS
+    # forever.
+    wanders = structure.opinions.random_walk or effect is NoiseEffect.WANDERS
     return NoiseEffect.WANDERS if wanders else NoiseEffect.STAYS
 
 
 def _is_settled(model: Model, regime: Regime, structure: Structure) -> bool:
-    """Whether all opinions are equal without lasting noise, so that pressure changes nothing."""
+    """Whether all opinions are equal without lasting noise, so pressure changes nothing."""
     # Where Σ 1/ρ_t diverges, every start and all noise that fades are forgotten, while constant opinions stay.
-    # An opinion that is kept for ever forgets nothing.
+    # An opinion that is kept forever forgets nothing.
     networks = structure.networks
     forgets = (regime is Regime.BOUNDED or regime.reaches_value) and structure.constant_opinions
-    forgets = forgets and not (structure.keeps and (networks is None or bool(np.any(networks.keeps_for_ever))))
+    forgets = forgets and not (structure.keeps and (networks is None or bool(np.any(networks.keeps_forever))))
     quiet = model.noise.is_zero or (forgets and model.noise.time_scale.growth.limit == 0)
     # Without pressure agents show their own opinions, from the first step on.
     known = isinstance(model.pressure, Constant | Formula)
@@ -529,18 +529,18 @@ def _is_settled(model: Model, regime: Regime, structure: Structure) -> bool:
 
 
 def is_proportional(model: Model) -> bool:
-    """Whether stubbornness is proportional to degree, so that the recursion of the consensus mode is exact."""
+    """Whether stubbornness is proportional to degree, so the recursion of the consensus mode is exact."""
     # Only of the agents who count in the mode.
     counts = model.network.left_null_vector > 0
     if not np.all(model.network.degrees[counts]):
         return False
     ratio = model.s[counts] / model.network.degrees[counts]
-    # Degrees are sums of weights, so that proportionality is met only up to rounding.
+    # Degrees are sums of weights, so proportionality is met only up to rounding.
     return bool(np.ptp(ratio) <= 1e-12 * ratio.max())
 
 
 def _is_balanced(model: Model, regime: Regime, structure: Structure, *, continuous: bool) -> bool:
-    """Whether Σ d y and Σ s x obey recursions of their own that start on v, so that both stay there.
+    """Whether Σ d y and Σ s x obey recursions of their own that start on v, so both stay there.
 
     That takes a constant network with s ∝ d, no noise, and agents who all adapt alike. On two sides the difference
     between them obeys a recursion of its own as well, and must start on 0. The question arises where the start is not

@@ -88,7 +88,7 @@ class Conserved:
 def conserved_at(long_run: LongRun, component: Component, times: Sequence[float]) -> list[Conserved]:
     """Return the consensus limit as a sum over the state, after each of increasing times.
 
-    Where pressure is bounded and all adapt for ever it is the sum that would be conserved if pressure and rate stayed
+    Where pressure is bounded and all adapt forever it is the sum that would be conserved if pressure and rate stayed
     at their values of that time, m + Σ w x/(ρη). Under growing pressure it follows from the reduced model.
     """
     n, omega = long_run.model.n, component.omega
@@ -224,7 +224,7 @@ def _left_by_memory(long_run: LongRun, omega: AbsoluteProbability, tail: Tail, p
 class Tail:
     """The effect on the common value m of all times after some time T: m_∞ = keep·m_T + Σ give·x_T + noise.
 
-    ``give`` has shape (agents,). ``change`` is Σ log(1 + κ/ρ_t), or ∫ κ/(κ + ρ) dt in continuous time, so that
+    ``give`` has shape (agents,). ``change`` is Σ log(1 + κ/ρ_t), or ∫ κ/(κ + ρ) dt in continuous time:
     keep = exp(−change) where no opinion adapts. Noise that is drawn once enters with the factor ``constant``, and other
     noise with the sum of squares ``squares``, in units of the deviation of Σ w ξ/κ; ``swing_squares`` is that of noise
     with the opposite autocorrelation, as the difference of two sides sees it. The reduced model leaves out
@@ -426,7 +426,7 @@ def _nodes(long_run: LongRun, kappa: float, start: float, count: int, *, for_eve
         mixed = np.cumsum(exchange) * (coarse[1] - coarse[0])
         forgotten = min(last, int(np.searchsorted(mixed, mixed[0] + FORGOTTEN)) + 1, coarse.size - 1)
         near = np.linspace(start, coarse[forgotten], count + 1)
-        # Noise adds up nevertheless, in equilibrium, so that few intervals will do.
+        # Noise adds up nevertheless, in equilibrium, so few intervals will do.
         noisy = not long_run.model.noise.is_zero and forgotten < last
         far = np.linspace(coarse[forgotten], coarse[last], count // 4) if noisy else near
         return np.union1d(near, far)

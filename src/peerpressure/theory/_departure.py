@@ -265,8 +265,8 @@ def consensus_limit(model: System, *, tolerance: float = 1e-6) -> ConsensusLimit
     """Return the value that all public opinions converge to, be it v or not.
 
     Where Σ 1/ρ_t converges, the start and early noise are never forgotten, and the limit is that of the consensus mode
-    Σ d y/Σ d; on a bipartite network the two sides then exchange two values for ever. Where hidden opinions adapt for
-    ever, the limit is that of the conserved quantity m + Σ w x/(ρη), over its weights.
+    Σ d y/Σ d; on a bipartite network the two sides then exchange two values forever. Where hidden opinions adapt
+    forever, the limit is that of the conserved quantity m + Σ w x/(ρη), over its weights.
 
     Parameters
     ----------

@@ -104,28 +104,28 @@ def _check_schedules(system: System, steps: int) -> None:
 def _diagnose(model: System, horizon: int | None, tolerance: float | None, *, advise: bool) -> Verdict:
     if horizon is not None:
         _check_schedules(model, horizon)
-    found = analyse(model)
-    long_run, limit = found.long_run, found.limit
-    ahead = _forecast(model, horizon, tolerance)
+    analysis = analyse(model)
+    long_run, limit = analysis.long_run, analysis.limit
+    later = _forecast(model, horizon, tolerance)
     # Without one value for all there is nothing to be closer to.
     one_value = has_single_closed_class(long_run.model) and long_run.model.network.is_connected and not long_run.lazy
-    better = advice(long_run, ahead) if advise and one_value and ahead is not None else None
+    better = advice(long_run, later) if advise and one_value and later is not None else None
     # Passed on, because for temporal networks it takes a backward run over all steps.
-    weight = None if ahead is None else ahead.start_weight
+    weight = None if later is None else later.start_weight
     shown = _with_camps(long_run)
     return Verdict(
         outcome=shown.outcome,
-        reasons=explain(found, horizon, weight),
+        reasons=explain(analysis, horizon, weight),
         estimated=long_run.estimated,
         value=long_run.model.consensus_value,
         kappa=long_run.kappa,
         pressure=str(long_run.model.pressure),
         rate=rate_of(long_run, constants=long_run.model.n <= _LARGEST_SOLVE),
         law=shown.law,
-        forecast=ahead,
+        forecast=later,
         advice=better,
         consensus_limit=limit,
-        departure=found.departure,
+        departure=analysis.departure,
         hidden=_hidden(long_run, limit),
         connectivity=_connectivity(long_run, horizon),
         step=long_run.system.step if isinstance(long_run.system, SDE) else None,

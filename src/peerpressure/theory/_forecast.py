@@ -102,7 +102,7 @@ class SettlingWatch:
         self.tolerance, self.is_bound = tolerance, is_bound
         self._step_length = model.step if model.is_continuous else None
         self._target = model.model.target
-        # Before the start, so that agents who are always close have settled at step 0.
+        # Before the start, so agents who are always close have settled at step 0.
         self._apart = self._away = self._last = -1
 
     def __call__(self, t: int, mean: Array, covariance: Array | None = None) -> None:
@@ -116,7 +116,7 @@ class SettlingWatch:
         pairs = 2 / (n - 1) * max(float(centred @ centred) + total - shared, 0.0)
         away = float(np.mean((mean - self._target) ** 2)) + total / n
         self._last = t
-        # Not "above", so that what is not a number counts as apart.
+        # Not "above", so what is not a number counts as apart.
         if not math.sqrt(pairs) <= self.tolerance:
             self._apart = t
         if not math.sqrt(away) <= self.tolerance:
@@ -335,7 +335,7 @@ def _means(model: System, steps: int, watch: SettlingWatch | None) -> tuple[list
             if watch is not None:
                 watch(t, state[:n, 0])
     else:
-        # The fresh noise of a step is independent of all before, so that its variance is part of the covariance.
+        # The fresh noise of a step is independent of all before, so its variance is part of the covariance.
         phi, fresh = model.noise.autocorrelation, np.zeros(n)
         deviations = model.noise.deviations(n) * math.sqrt((1 - phi) * (1 + phi))
         following = averaged_transitions(model.model, range(1, steps + 1), at)

@@ -30,7 +30,7 @@ DENSE_JOINT = 600
 
 
 def log_fading(update: Update) -> float:
-    """Return the log of the factor per step by which (y, x) converges if one step is repeated for ever.
+    """Return the log of the factor per step by which (y, x) converges if one step is repeated forever.
 
     The map (y, x) ↦ (g∘x + C y, x + η∘(y − x)) conserves every hidden opinion that never adapts, and every consensus of
     a component in which all adapt. The largest modulus among the other eigenvalues determines the rate.
@@ -220,7 +220,7 @@ def _log_spectral_radius(update: Update) -> float:
 def _log_general_radius(update: Update) -> float:
     """Return log λ for the largest modulus λ of an eigenvalue of a C that is not symmetric, or has negative entries.
 
-    Rows of C ≥ 0 sum to 1 − gain, so that a left eigenvector l ≥ 0 gives 1 − λ = Σ gain l/Σ l, a sum of positive terms.
+    Rows of C ≥ 0 sum to 1 − gain, so a left eigenvector l ≥ 0 gives 1 − λ = Σ gain l/Σ l, a sum of positive terms.
     """
     back = sparse.csr_array(update.coupling.T)
     if back.shape[0] <= DENSE:
@@ -367,7 +367,7 @@ def _followed(adaptation: Adaptation, factors: Array, steps: int) -> tuple[Array
     lives, squares, left = np.full(factors.size, math.inf), np.zeros(factors.size), np.ones(factors.size)
     # Half-lives and information concern all time, so the recursion continues beyond the steps asked for.
     rates, done = _rates(adaptation, steps, factors.size), 0
-    # In blocks, so that memory does not grow with the number of steps, and the loop stops once nothing is left.
+    # In blocks, so memory does not grow with the number of steps, and the loop stops once nothing is left.
     length = max(1, BLOCK // factors.size)
     while done < rates.size and (done < steps or np.any(left[factors > 0] > GONE)):
         block = rates[done : done + length]
@@ -432,8 +432,8 @@ def _first_below_half(left: float, sums: Array, log_t: Array) -> float:
     # Few nodes around the crossing, where sums are strictly increasing.
     near = slice(max(after - 3, 0), after + 2)
     # The integral up to t + ½ is the sum up to the step t.
-    found = math.exp(float(CubicSpline(sums[near], log_t[near])(needed))) - 0.5
-    return float(math.floor(found) + 1) if found < FARTHEST_LIFE else math.inf
+    step = math.exp(float(CubicSpline(sums[near], log_t[near])(needed))) - 0.5
+    return float(math.floor(step) + 1) if step < FARTHEST_LIFE else math.inf
 
 
 def _sum_of_squares(adaptation: Adaptation, factor: float, sums: Array, log_t: Array) -> float:

@@ -115,12 +115,12 @@ class LimitLaw:
     @cached_property
     def kinds(self) -> frozenset[Kind]:
         """The kinds that occur."""
-        found, left = set(), self.kind
+        kinds, left = set(), self.kind
         # Few kinds, each in one pass over an array: a set of a million members would take longer than a diagnosis.
         while left.size:
-            found.add(left[0])
+            kinds.add(left[0])
             left = left[left != left[0]]
-        return frozenset(found)
+        return frozenset(kinds)
 
     def at(self, t: int) -> Array:
         """Return the mean of each agent at a late step t.
@@ -182,6 +182,6 @@ def separate_law(kind: Kind, agents: int) -> LimitLaw:
 
 
 def _kinds(agents: int, kind: Kind) -> NDArray[np.object_]:
-    found = np.empty(agents, dtype=np.object_)
-    found[:] = kind
-    return found
+    kinds = np.empty(agents, dtype=np.object_)
+    kinds[:] = kind
+    return kinds

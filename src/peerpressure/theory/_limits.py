@@ -61,7 +61,7 @@ ROUNDING = 1e-12
 @read_only
 @dataclass(frozen=True, eq=False)
 class Phases:
-    """The two values that the sides of a bipartite network exchange for ever.
+    """The two values that the sides of a bipartite network exchange forever.
 
     Public opinions of side 0 have the first value at even times and the second at odd ones, those of side 1 the other
     way round. Where weights are negative, the values are those of the first camp, and the second has their opposites.
@@ -272,7 +272,7 @@ def _closed_form(long_run: LongRun, component: Component) -> ConsensusLimit | No
         return ConsensusLimit(value, math.inf if long_run.phi == 1 else _wandering_deviation(long_run))
     if component.omega is None:
         return None
-    # Frozen noise of all agents shifts the limit; adapting agents internalise theirs, so that only the weights of the
+    # Frozen noise of all agents shifts the limit; adapting agents internalise theirs, so only the weights of the
     # others oppose it.
     w, adapting = component.omega.influence, structure.adapting
     anchors = w.sum() if adapting is None else w[~adapting].sum()
@@ -325,7 +325,7 @@ def _followed(long_run: LongRun, component: Component, tolerance: float) -> Cons
 
 
 def _unsettled_deviation(long_run: LongRun) -> float | None:
-    """Return ∞ or nan where noise never settles, so that its variance cannot be followed; None elsewhere."""
+    """Return ∞ or nan where noise never settles, so its variance cannot be followed; None elsewhere."""
     anchored, remembers = long_run.structure.anchored, long_run.regime is Regime.FAST
     if long_run.noise is NoiseEffect.WANDERS and anchored:
         return _wandering_deviation(long_run)
@@ -451,9 +451,9 @@ def _extrapolated(
         falling = all(after <= 0.8 * before for before, after in itertools.pairwise(bounds[-3:]))
         within = all(move <= bound for move, bound in zip(moves, bounds[-3:], strict=False))
         if len(seen) > 2 and falling and within:
-            ahead = _accelerated(seen)
-            error = max(distance(_accelerated(seen[:-1]), ahead), law.order * law.bound)
-            limit, residual = (ahead, error) if error < residual else (limit, residual)
+            accelerated = _accelerated(seen)
+            error = max(distance(_accelerated(seen[:-1]), accelerated), law.order * law.bound)
+            limit, residual = (accelerated, error) if error < residual else (limit, residual)
         if residual <= enough:
             break
     return limit, horizon, residual
@@ -507,7 +507,7 @@ def _horizons(long_run: LongRun) -> tuple[list[float], int]:
         mean_most = most
     else:
         most, mean_most = MOST_WORK / (PER_STEP + size), MOST_WORK / (PER_ENGINE_STEP + size)
-        # A multiple of the period, so that the network is in the same phase at all horizons; early enough for three.
+        # A multiple of the period, so the network is in the same phase at all horizons; early enough for three.
         early = min(64, max(8, int(most / 4)))
         first = max(networks.count * math.ceil(early / networks.count), networks.begin)
     count, noisy = (max(1, 1 + int(math.log2(max(limit / first, 1)))) for limit in (mean_most, most))

@@ -30,17 +30,17 @@ from peerpressure.theory._structure import Component, NoiselessLimit, has_single
 Reasons: TypeAlias = list[Reason]
 
 
-def explain(found: Analysis, horizon: int | None = None, weight: float | None = None) -> tuple[Reason, ...]:
+def explain(analysis: Analysis, horizon: int | None = None, weight: float | None = None) -> tuple[Reason, ...]:
     """Return the reasons for the outcome of a model.
 
     For an unknown outcome, ``horizon`` is a number of steps to look at instead, and ``weight`` that of the start by
     then, where it is known.
     """
-    return (*_camps(found.long_run), *_explained(found, horizon, weight))
+    return (*_camps(analysis.long_run), *_explained(analysis, horizon, weight))
 
 
-def _explained(found: Analysis, horizon: int | None, weight: float | None) -> Reasons:
-    long_run = found.long_run
+def _explained(analysis: Analysis, horizon: int | None, weight: float | None) -> Reasons:
+    long_run = analysis.long_run
     if long_run.settled:
         return [Reason(ReasonCode.SETTLED)]
     # Reasons come in a fixed order: what is given (pressure, network, adaptation), then what follows.
@@ -50,15 +50,15 @@ def _explained(found: Analysis, horizon: int | None, weight: float | None) -> Re
         *_beyond_record(long_run, horizon),
         *_activation(long_run),
     ]
-    if found.source is Source.CLASSES:
+    if analysis.source is Source.CLASSES:
         # Each class has a value of its own, and what adaptation says of a common one does not apply.
         return [*given, *_classes(long_run)]
     given += _adaptation(long_run)
-    if found.source is Source.OPERATOR:
+    if analysis.source is Source.OPERATOR:
         return [*given, *_of_law(long_run)]
-    if long_run.outcome is Outcome.UNKNOWN and not found.decided:
+    if long_run.outcome is Outcome.UNKNOWN and not analysis.decided:
         return [*given, *_unknown(long_run, horizon, weight)]
-    return [*given, *_of_components(found)]
+    return [*given, *_of_components(analysis)]
 
 
 def _camps(long_run: LongRun) -> Reasons:
@@ -68,12 +68,12 @@ def _camps(long_run: LongRun) -> Reasons:
     return [_reason(ReasonCode.CAMPS, first=first, second=long_run.model.n - first)]
 
 
-def _of_components(found: Analysis) -> Reasons:
-    long_run, departure, v = found.long_run, found.departure, found.long_run.model.consensus_value
+def _of_components(analysis: Analysis) -> Reasons:
+    long_run, departure, v = analysis.long_run, analysis.departure, analysis.long_run.model.consensus_value
     outcome = long_run.outcome
     if long_run.balanced and outcome is Outcome.CONSENSUS:
         return [_reason(ReasonCode.BALANCED, v=v)]
-    if departure is not None and found.decided and outcome in (Outcome.CONSENSUS, Outcome.UNKNOWN):
+    if departure is not None and analysis.decided and outcome in (Outcome.CONSENSUS, Outcome.UNKNOWN):
         code = ReasonCode.LIMIT_IS_V if outcome is Outcome.CONSENSUS else ReasonCode.LIMIT_UNRESOLVED
         bound = max(departure.bias, departure.std, departure.swing) + departure.resolution
         remembered = _start_remembered(long_run) if long_run.regime is Regime.FAST else []
@@ -82,7 +82,7 @@ def _of_components(found: Analysis) -> Reasons:
     if long_run.regime is Regime.BOUNDED and long_run.structure.constant_opinions and agree:
         # Signs cancel by coincidence.
         return _of_law(long_run)
-    return _OUTCOMES[outcome](long_run, found.limit)
+    return _OUTCOMES[outcome](long_run, analysis.limit)
 
 
 def _activation(long_run: LongRun) -> Reasons:
@@ -472,17 +472,17 @@ def _fluctuation(long_run: LongRun) -> Reason:
         return Reason(ReasonCode.FLUCTUATION_GROWS)
     if long_run.model.noise.time_scale.growth.limit == 0:
         return Reason(ReasonCode.FLUCTUATION_FADES)
-    found = fluctuation(long_run)
-    if found is None:
+    deviation = fluctuation(long_run)
+    if deviation is None:
         return Reason(ReasonCode.FROZEN_SHIFT if noise is NoiseEffect.STAYS else ReasonCode.FLUCTUATION_UNKNOWN)
     frozen = noise is NoiseEffect.STAYS
     weights = "influence" if long_run.model.network.directed else "degree"
-    if found.agents is None:
+    if deviation.agents is None:
         code = ReasonCode.FROZEN_MODE_DEVIATION if frozen else ReasonCode.MODE_FLUCTUATION
-        return _reason(code, std=found.mode, weights=weights)
-    low, high = float(found.agents.min()), float(found.agents.max())
+        return _reason(code, std=deviation.mode, weights=weights)
+    low, high = float(deviation.agents.min()), float(deviation.agents.max())
     code = ReasonCode.FROZEN_DEVIATION if frozen else ReasonCode.FLUCTUATION
-    return _reason(code, std=found.mode, low=low, high=high, weights=weights)
+    return _reason(code, std=deviation.mode, low=low, high=high, weights=weights)
 
 
 def _clusters(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:

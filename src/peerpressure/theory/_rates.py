@@ -1,7 +1,7 @@
 """Rates at which the common value approaches v, and at which agents approach each other.
 
 Summing (S + ρ_t D) y_t = S ξ_t + ρ_t A y_{t−1} over all agents, with m_t = Σ d y_t/Σ d and ξ̄_t = Σ s ξ_t/Σ s, gives
-m_t = m_{t−1} + (κ/ρ_t)(ξ̄_t − Σ s y_t/Σ s). Near agreement the last term is m_t + O(1/ρ_t), so that the consensus mode m
+m_t = m_{t−1} + (κ/ρ_t)(ξ̄_t − Σ s y_t/Σ s). Near agreement the last term is m_t + O(1/ρ_t), so the consensus mode m
 is a running average with step κ/(ρ_t + κ). With a_t = κ/ρ_t its bias b_t and variance V_t obey
 
     (1 + a_t) b_t = b_{t−1} + a_t K/ρ_t,        (1 + a_t)² V_t = V_{t−1} + a_t² σ̄_t²,
@@ -14,7 +14,7 @@ r = κ/c and σ̄_t = σ̄ t^γ the solutions are
     b_t ~ (K/c) r/((r − 1) t)      for r > 1         V_t ~ r²σ̄²/(2r − 1 + 2γ) t^(−(1 − 2γ))     for 2r > 1 − 2γ
 
 and for ρ_t = c t^p with p < 1 the mode follows its fixed point: b_t ~ K/ρ_t and V_t ~ κσ̄_t²/(2ρ_t). V_t t is smallest
-at r = 1, so that ρ_t = κt is the best line; the log in its bias is the price. The laws of continuous time are the same,
+at r = 1, so ρ_t = κt is the best line; the log in its bias is the price. The laws of continuous time are the same,
 but for the constant of the bias and for the two sides of a bipartite network, which do not oscillate.
 """
 
@@ -234,7 +234,7 @@ def _driven(value: float, rates: Array, targets: Array, single: int) -> Array:
     path[single:] += (forgotten - ahead)[single:] * targets[single - 1 : -1]
     path[0] += kept[0] * value
     # Two intervals make one of the same form, with the product of what is kept: all are doubled in length at a time, so
-    # that thousands of them take a dozen operations on arrays.
+    # thousands of them take a dozen operations on arrays.
     shift = 1
     while shift < path.size:
         path[shift:] += kept[shift:] * path[:-shift]
@@ -517,7 +517,7 @@ def consensus_rate(model: System, *, constants: bool = True) -> Rate:
 def rate_of(long_run: LongRun, *, constants: bool) -> Rate:
     """Return the rates of a model that is classified.
 
-    In a network that changes for ever the common value has its own κ and its own noise, and the laws are the same.
+    In a network that changes forever the common value has its own κ and its own noise, and the laws are the same.
     """
     model, growth, regime = long_run.model, long_run.growth, long_run.regime
     if long_run.lazy:
@@ -565,7 +565,7 @@ def _lazy_rate(long_run: LongRun) -> Rate:
         return Rate(regime, estimated=growth.estimated)
     assert activation is not None
     gamma = 0.0 if model.noise.is_zero else model.noise.time_scale.growth.exponent
-    # Only for these is the mode of the fixed point v itself, so that nothing but the start decides the bias.
+    # Only for these is the mode of the fixed point v itself, so nothing but the start decides the bias.
     exact = is_proportional(model) and np.ptp(activation.values) == 0
     if regime is Regime.SLOW:
         bias, r = (Law(math.inf) if exact else Law(p)), None
@@ -700,7 +700,7 @@ def _bias(long_run: LongRun, p: float, c: float, r: float, behind: float | None)
     closed_form = model.is_plain and not long_run.continuous
     proportional = model.is_plain and is_proportional(model)
     if proportional or not np.ptp(model.x0):
-        # Nothing drives the mode away from v, so that only the start has to be forgotten.
+        # Nothing drives the mode away from v, so only the start has to be forgotten.
         known = closed_form and proportional and r < math.inf
         at_v = bool(np.all(np.concatenate([model.start_state, model.x0]) == model.x0[0]))
         return Law(r, _remembered(model, r) if known else 0.0 if at_v else None)

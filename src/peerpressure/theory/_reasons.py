@@ -207,7 +207,7 @@ class Reason:
         dict
             Keys ``code``, ``values`` and ``text``.
         """
-        # JSON has no infinities; numbers are given besides the sentence, so that clients need not parse text.
+        # JSON has no infinities; numbers are given besides the sentence, so clients need not parse text.
         values = {name: json_number(value) for name, value in self.values.items()}
         return {"code": self.code.value, "values": values, "text": str(self)}
 
@@ -251,13 +251,13 @@ SENTENCES: Mapping[ReasonCode, str] = {
         "No oscillation lasts."
     ),
     ReasonCode.ACTIVATION_TABLE: "Who updates is given for {steps:,} steps, and for no later one.",
-    ReasonCode.ADAPTATION_FADES: "Hidden opinions adapt ever less, so that a part of each stays for ever.",
+    ReasonCode.ADAPTATION_FADES: "Hidden opinions adapt ever less, so a part of each stays forever.",
     ReasonCode.DETACHED: (
         "Pressure vanishes so fast that agents adapt to each other by a finite amount, and then each to itself alone."
     ),
-    ReasonCode.ADAPTATION_LASTS: "Hidden opinions adapt for ever, and none holds the common value in place.",
-    ReasonCode.ADAPTATION_ANCHORED: "Hidden opinions adapt for ever, except those of {agents:agents}.",
-    ReasonCode.SETTLED: "All agents hold the same opinion and no noise lasts, so that they agree on it.",
+    ReasonCode.ADAPTATION_LASTS: "Hidden opinions adapt forever, and none holds the common value in place.",
+    ReasonCode.ADAPTATION_ANCHORED: "Hidden opinions adapt forever, except those of {agents:agents}.",
+    ReasonCode.SETTLED: "All agents hold the same opinion and no noise lasts, so they agree on it.",
     ReasonCode.BALANCED: (
         "Without noise, start and hidden opinions are balanced: their average, weighted by degree, stays at "
         "v = {v:.6g} under any pressure."
@@ -273,25 +273,25 @@ SENTENCES: Mapping[ReasonCode, str] = {
         "Noise averages out slowly: its variance in the common value is about κσ̄²/(2ρ_t), "
         "where one step has σ̄ = {sigma:.3g}{scale}."
     ),
-    ReasonCode.NOISE_FADES: "Each agent draws its noise once, and it fades, so that none is left in the common value.",
+    ReasonCode.NOISE_FADES: "Each agent draws its noise once, and it fades, so none is left in the common value.",
     ReasonCode.NOISE_MEMORY: "AR(1) memory multiplies the variance by {factor:.3g}.",
     ReasonCode.ACTIVATION_AVERAGES: (
         "Chance in who updates moves the common value ever less, as noise does, and averages out in mean square."
     ),
     ReasonCode.ALMOST_SURELY: "Agents converge almost surely.",
     ReasonCode.MEAN_SQUARE_ONLY: (
-        "Agents converge in mean square but not almost surely: fluctuations of a given size recur for ever, "
+        "Agents converge in mean square but not almost surely: fluctuations of a given size recur forever, "
         "ever more rarely."
     ),
     ReasonCode.MEAN_SQUARE: "Agents converge in mean square; whether they do almost surely is not known.",
-    ReasonCode.START_REMEMBERED: "{condition} is finite, so that the start and early noise are never forgotten.",
+    ReasonCode.START_REMEMBERED: "{condition} is finite, so the start and early noise are never forgotten.",
     ReasonCode.APERIODIC: "An odd cycle in the network lets all agents agree.",
     ReasonCode.APERIODIC_DIRECTED: (
         "The lengths of the cycles of the network have no common divisor, which lets all agents agree."
     ),
     ReasonCode.ROTATING_PHASES: (
         "The network has period {period:,}: so many groups of agents listen to each other in turn, and pass different "
-        "values on for ever."
+        "values on forever."
     ),
     ReasonCode.CAMPS: (
         "Negative weights divide the agents into two camps, of {first:,} and {second:,}, which hold opposite opinions. "
@@ -310,7 +310,7 @@ SENTENCES: Mapping[ReasonCode, str] = {
         "A class of {agents:agents} is not structurally balanced: distrust cancels opinions, and it converges to 0."
     ),
     ReasonCode.CLASS_ROTATES: (
-        "A class of {agents:agents} has period {period:,}, and passes different values on for ever."
+        "A class of {agents:agents} has period {period:,}, and passes different values on forever."
     ),
     ReasonCode.CLASS_UNBOUNDED: (
         "A class of {agents:agents} has a common value of mean {mean:.4g}{camps}; its noise is drawn once and grows, "
@@ -325,7 +325,7 @@ SENTENCES: Mapping[ReasonCode, str] = {
         "are mixtures of the values of the classes, from {low:.4g} to {high:.4g}."
     ),
     ReasonCode.SILENT_NOISE: (
-        "Listening to nobody: {agents:agents}, whose noise never averages out, so that opinions keep moving about "
+        "Listening to nobody: {agents:agents}, whose noise never averages out, so opinions keep moving about "
         "these values."
     ),
     ReasonCode.CONTINUOUS_DAMPING: (
@@ -362,18 +362,18 @@ SENTENCES: Mapping[ReasonCode, str] = {
         "keeps wandering{mean:about .6g}, while v = {v:.6g}."
     ),
     ReasonCode.FROZEN_NOISE: (
-        "Each agent draws its noise once, so that all agents agree on the mean of the noisy opinions: {mean:.6g} plus "
+        "Each agent draws its noise once, so all agents agree on the mean of the noisy opinions: {mean:.6g} plus "
         "an error{std:of standard deviation .3g} that no waiting removes, while v = {v:.6g}."
     ),
     ReasonCode.FROZEN_NOISE_GROWS: (
-        "Each agent draws its noise once, so that all agents agree on the mean of the noisy opinions: {mean:.6g} plus "
+        "Each agent draws its noise once, so all agents agree on the mean of the noisy opinions: {mean:.6g} plus "
         "an error that grows with the noise and has no bound, while v = {v:.6g}."
     ),
     ReasonCode.ISOLATED_SOURCE: "All public opinions can be traced back to one agent who is isolated at times.",
     ReasonCode.DEGREES_CHANGE: (
         "Where degrees change from step to step, opinions are not weighted by stubbornness alone."
     ),
-    ReasonCode.EARLY_NOISE_KEPT: "Hidden opinions adapt to early noise, which stays in the common value for ever.",
+    ReasonCode.EARLY_NOISE_KEPT: "Hidden opinions adapt to early noise, which stays in the common value forever.",
     ReasonCode.ANCHORS_ATTRACT: "The opinions that never adapt attract all others.",
     ReasonCode.OPINIONS_MOVED: "Hidden opinions have moved before they come to rest.",
     ReasonCode.TWO_PHASES: (
@@ -387,7 +387,7 @@ SENTENCES: Mapping[ReasonCode, str] = {
     ),
     ReasonCode.PARITY_OF_PRESSURE: (
         "The network is bipartite, and pressure depends on the parity of t: each class of public opinions hears the "
-        "two sides under different pressures, so that the sides keep exchanging different values."
+        "two sides under different pressures, so the sides keep exchanging different values."
     ),
     ReasonCode.BIPARTITE_COMPONENTS: (
         "{periodic:,} of {components:,} components are bipartite, and their two sides keep exchanging different values."
@@ -400,7 +400,7 @@ SENTENCES: Mapping[ReasonCode, str] = {
         "Each agent draws its noise once, and public opinions circulate in several closed classes that weigh it "
         "differently: agents pass through a cycle of values{mean:about .6g}."
     ),
-    ReasonCode.NOISE_OUTGROWS_PRESSURE: "Noise grows at least as fast as pressure, so that agents never agree.",
+    ReasonCode.NOISE_OUTGROWS_PRESSURE: "Noise grows at least as fast as pressure, so agents never agree.",
     ReasonCode.OWN_OPINIONS: (
         "Every agent shows its own opinion{noise}. Ask for a number of steps to see the public opinions before."
     ),
@@ -448,10 +448,10 @@ SENTENCES: Mapping[ReasonCode, str] = {
     ReasonCode.COMPONENTS_NOT_NAMED: "Components not named here: {components:,}.",
     ReasonCode.COMPONENT_LIMITS_DIFFER: "Each component has a value of its own, while v = {v:.6g}.",
     ReasonCode.ISOLATED_RANDOM_WALKS: (
-        "Agents that nobody influences adapt to their own noise for ever, and drift apart."
+        "Agents that nobody influences adapt to their own noise forever, and drift apart."
     ),
     ReasonCode.COMPONENTS_WANDER: (
-        "Hidden opinions adapt to noise for ever, so that each component's value wanders without bound."
+        "Hidden opinions adapt to noise forever, so each component's value wanders without bound."
     ),
     ReasonCode.ISOLATED_SOURCES: (
         "However high the pressure, all public opinions can be traced back to {agents:agents} isolated at times: "
@@ -469,21 +469,19 @@ SENTENCES: Mapping[ReasonCode, str] = {
         "In each run {agents:agents} come to rest, at values that differ between runs, with standard deviations up to "
         "{high:.3g}."
     ),
-    ReasonCode.MOVING_LIMITS: (
-        "Moving at random for ever: {agents:agents}, with standard deviations up to {high:.3g}."
-    ),
+    ReasonCode.MOVING_LIMITS: ("Moving at random forever: {agents:agents}, with standard deviations up to {high:.3g}."),
     ReasonCode.SOME_WALK: "Walking at random without bound, as noise is never averaged out: {agents:agents}.",
     ReasonCode.SOME_DRIFT: "Drifting ever further in the direction of frozen noise: {agents:agents}.",
     ReasonCode.RANDOM_WALK: (
-        "Hidden opinions adapt to noise for ever: the common opinion wanders{mean:about .4g}, "
+        "Hidden opinions adapt to noise forever: the common opinion wanders{mean:about .4g}, "
         "and its variance grows by {rate:.2g} per step."
     ),
     ReasonCode.RANDOM_WALK_UNBOUNDED: (
-        "Hidden opinions adapt to noise for ever: the common opinion wanders{mean:about .4g}, "
+        "Hidden opinions adapt to noise forever: the common opinion wanders{mean:about .4g}, "
         "and its variance grows without bound."
     ),
     ReasonCode.FROZEN_DRIFT: (
-        "Hidden opinions adapt to frozen noise for ever: the common opinion starts{mean:about .4g} "
+        "Hidden opinions adapt to frozen noise forever: the common opinion starts{mean:about .4g} "
         "and drifts ever further."
     ),
     ReasonCode.UNKNOWN_GROWTH: "The behaviour as t → ∞ is therefore not known.",
@@ -549,7 +547,7 @@ class _Sentences(Formatter):
 
     def format_field(self, value: Any, format_spec: str) -> str:
         """Return a number of agents in words, a deviation after ±, or a phrase left out where there is no number."""
-        # Additional format specs, so that every sentence stays one template without code around it.
+        # Additional format specs, so every sentence stays one template without code around it.
         if isinstance(value, tuple):
             low, high = value
             return _range(low, high, format_spec)

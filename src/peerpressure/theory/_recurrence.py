@@ -47,7 +47,7 @@ LARGEST = 2**23
 @final
 @dataclass(frozen=True, eq=False)
 class RecurrentNetworks:
-    """The networks that recur for ever from step ``begin`` on: those of a period, or only the last one.
+    """The networks that recur forever from step ``begin`` on: those of a period, or only the last one.
 
     ``degrees`` has shape (steps, agents), and ``union`` joins all agents who are ever connected again. Agents who keep
     their public opinion in a step, marked in ``kept``, listen to themselves alone: they have a loop there, of a weight
@@ -92,8 +92,8 @@ class RecurrentNetworks:
         return self.isolated | self.kept
 
     @property
-    def keeps_for_ever(self) -> Mask:
-        """Which agents keep one public opinion for ever, shape (agents,)."""
+    def keeps_forever(self) -> Mask:
+        """Which agents keep one public opinion forever, shape (agents,)."""
         return np.asarray(np.all(self.kept, axis=0))
 
     @property
@@ -112,7 +112,7 @@ class RecurrentNetworks:
 
 
 def recurrent_networks(model: Model) -> RecurrentNetworks | None:
-    """Return the networks that recur for ever, or None where a period is too long to be analysed as a whole."""
+    """Return the networks that recur forever, or None where a period is too long to be analysed as a whole."""
     temporal_network = model.temporal_network
     if temporal_network is None or temporal_network.period is None:
         last = 1 if temporal_network is None else temporal_network.last_change
@@ -194,7 +194,7 @@ def opinion_chain(networks: RecurrentNetworks, adapts: Mask, memory: Mask, *, ow
     Parameters
     ----------
     networks : RecurrentNetworks
-        The networks that recur for ever.
+        The networks that recur forever.
     adapts : array of bool, shape (agents,)
         Whose hidden opinions adapt.
     memory : array of bool, shape (agents,)
@@ -343,14 +343,14 @@ def _invariant(networks: RecurrentNetworks, agents: States) -> Array | None:
         return omega
 
     n, size = networks.degrees.shape[1], agents.size
-    found = np.zeros(n)
+    shares = np.zeros(n)
     if size <= DENSE:
         columns = sparse.csc_array((np.ones(size), (agents, np.arange(size))), shape=(n, size)).toarray()
         through = period(columns)[agents]
         # I − P̄ᵀ is singular along the invariant vector only. Adding the matrix of ones replaces that zero by the
         # normalisation Σω = 1, and the solution is ω itself.
-        found[agents] = np.linalg.solve(np.eye(size) - through + 1.0, np.ones(size))
-        return found
+        shares[agents] = np.linalg.solve(np.eye(size) - through + 1.0, np.ones(size))
+        return shares
     start = np.zeros(n)
     start[agents] = 1.0 / size
 
@@ -368,8 +368,8 @@ def _invariant(networks: RecurrentNetworks, agents: States) -> Array | None:
         return None
     # An eigenvector has an arbitrary sign; by Perron–Frobenius its entries all have the same one.
     part = np.abs(np.real(vectors[:, 0]))
-    found[agents] = part / part.sum()
-    return found
+    shares[agents] = part / part.sum()
+    return shares
 
 
 # Sweeps through the period, and products in all, after which a cycle that has not converged is abandoned.
@@ -385,7 +385,7 @@ def periodic_limit(model: Model, networks: RecurrentNetworks) -> Array | None:
     is its hidden one, and transient agents have a mixture of these: the mean of their neighbours' public opinions in
     the step before. The shape is (steps, agents).
     """
-    if networks.keeps_for_ever.any():
+    if networks.keeps_forever.any():
         # What these keep depends on the steps before.
         return None
     count, n = networks.degrees.shape
@@ -424,7 +424,7 @@ def _closed_cycle(
     model: Model, networks: RecurrentNetworks, start: Array, step: Callable[[int, Array], Array]
 ) -> Array | None:
     work = float(sum(A.nnz for A in networks.adjacency) + 10 * networks.degrees.size)
-    # Changes are compared with the range of opinions, so that adding a constant to all of them changes nothing.
+    # Changes are compared with the range of opinions, so adding a constant to all of them changes nothing.
     scale = float(np.ptp(model.x0)) or 1.0
     states, state = np.empty_like(networks.degrees), start
     for _ in range(int(min(MOST_SWEEPS, MOST_WORK / work + 1))):

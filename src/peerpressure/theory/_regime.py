@@ -66,7 +66,7 @@ class Regime(Enum):
 
     @property
     def reaches_value(self) -> bool:
-        """Whether ρ_t → ∞ and Σ 1/ρ_t diverges, so that the start is forgotten and the spread vanishes."""
+        """Whether ρ_t → ∞ and Σ 1/ρ_t diverges, so the start is forgotten and the spread vanishes."""
         return self in (Regime.SLOW, Regime.LINEAR, Regime.MARGINAL)
 
 
@@ -216,9 +216,9 @@ def noise_outgrows_averaging(model: Model) -> bool:
 
 
 def noise_adds_up(model: Model) -> bool | None:
-    """Whether Σ σ_t²/ρ_t², or Σ σ_t/ρ_t for frozen noise, is finite, so that what noise adds to a limit is."""
-    found = _noise_ratio(model, 1.0) or estimate_growth(lambda t: _ratio(model, 1.0, t))
-    diverges = found.reciprocal_sum_diverges if _is_constant(model) else found.square_sum_diverges
+    """Whether Σ σ_t²/ρ_t², or Σ σ_t/ρ_t for frozen noise, is finite, and with it what noise adds to a limit."""
+    growth = _noise_ratio(model, 1.0) or estimate_growth(lambda t: _ratio(model, 1.0, t))
+    diverges = growth.reciprocal_sum_diverges if _is_constant(model) else growth.square_sum_diverges
     return None if diverges is None else not diverges
 
 
@@ -256,7 +256,7 @@ def converges_almost_surely(model: Model) -> bool | None:
 
 
 def _ratio(model: Model, power: float, t: NDArray[np.float64]) -> NDArray[np.float64]:
-    # Logarithms, so that two schedules that both overflow still have a ratio.
+    # Logarithms, so two schedules that both overflow still have a ratio.
     with np.errstate(all="ignore"):
         log_noise = model.noise.time_scale.log_pressure(t)
         return np.asarray(np.exp(model.pressure.log_pressure(t) - power * log_noise))
@@ -274,7 +274,7 @@ class OpinionRegime:
 
     and hidden opinions approach it at a rate of order b_t = η_t/(1 + 1/ρ_t).
 
-    ``constant``: no opinion ever moves. ``lasting``: Σ b_t = ∞, so that opinions adapt to each other for ever; None if
+    ``constant``: no opinion ever moves. ``lasting``: Σ b_t = ∞, so opinions adapt to each other forever; None if
     that is not known. ``detached``: they do not, but Σ η_t = ∞: pressure vanishes, and agents adapt to their own noise.
     ``movable`` marks the agents who adapt at all, and ``memory`` those whose opinion keeps a part of itself in every
     late step, η < 1; shape (agents,). ``uniform``: all adapt alike. ``isolated``: agents who are without neighbours in
@@ -296,7 +296,7 @@ class OpinionRegime:
 
     @property
     def fades(self) -> bool:
-        """Whether opinions adapt, but no longer to each other: a part of each stays for ever."""
+        """Whether opinions adapt, but no longer to each other: a part of each stays forever."""
         return not self.constant and self.lasting is False
 
 
@@ -373,7 +373,7 @@ def _random_walk(model: Model, adaptation: Adaptation, *, isolated: bool) -> tup
 def hidden_noise_vanishes(
     model: Model, opinions: OpinionRegime, *, intermittent: bool, held: bool, source: bool, swings: bool
 ) -> bool | None:
-    """Whether the noise in the differences between hidden opinions that adapt for ever vanishes; None if not known.
+    """Whether the noise in the differences between hidden opinions that adapt forever vanishes; None if not known.
 
     A difference to which a step adds the noise N_t, and which is restored at the rate R_t, has the variance N²/R, or
     the deviation N/R if noise is frozen. It must vanish for

@@ -69,7 +69,7 @@ def balanced_solver(matrix: sparse.csr_array, s: Array) -> Solver:
 def _factorised(matrix: sparse.csr_array, s: Array) -> Solver:
     """Factorise M + μ e eᵀ, which is well conditioned, and remove the shift at the largest hub by sᵀz = 0.
 
-    With e the hub's unit vector, (M + μ e eᵀ) z = b + μ z_hub e, so that z = w + k u for the solutions w of b
+    With e the hub's unit vector, (M + μ e eᵀ) z = b + μ z_hub e, so z = w + k u for the solutions w of b
     and u of e; and sᵀz = 0 gives k without the cancellation of 1 − μ u_hub.
     """
     diagonal = matrix.diagonal()
@@ -151,7 +151,7 @@ def fixed_point(model: Model, t: ArrayLike) -> Array:
     """Return the state that the noiseless step t maps to itself, y* = (S + ρ_t L_t)⁻¹ S x₀.
 
     It is the Friedkin–Johnsen equilibrium [1]_ of the pressure and the network of that step, and tends to the consensus
-    value as ρ_t → ∞. At a fixed point agents who adapt at t have equal hidden and public opinions, so that only the
+    value as ρ_t → ∞. At a fixed point agents who adapt at t have equal hidden and public opinions, so only the
     opinions of those who do not adapt count.
 
     Parameters
@@ -253,7 +253,7 @@ def _equilibrium(A: sparse.csr_array, s: Array, preferred: Array, relief: float,
 def _general_equilibrium(model: Model, s: Array, relief: float, weight: float) -> Array:
     """Return y∞ + relief·z with (relief·S + weight·L) z = S(x₀ − y∞), on a directed or signed network.
 
-    L y∞ = 0 for the limit y∞ at infinite pressure, so that the system stays well posed as relief → 0.
+    L y∞ = 0 for the limit y∞ at infinite pressure, so the system stays well posed as relief → 0.
     """
     network = model.network
     if any(not np.any(s[agents]) for agents in network.closed_classes):
@@ -282,7 +282,7 @@ def _connected_parts(model: Model, A: sparse.csr_array) -> Iterator[NDArray[np.i
 
 # The mean on random networks.
 #
-# Where A_t is drawn anew in every step, y_{t−1} does not depend on C_t and g_t, so that the mean obeys
+# Where A_t is drawn anew in every step, y_{t−1} does not depend on C_t and g_t, so the mean obeys
 # E y_t = E[g]∘x₀ + E[C] E y_{t−1}, with the limit (I − E[C])⁻¹ (E[g]∘x₀). Averaging the networks first, and then their
 # fixed point, gives another value, since C_t is not linear in A_t.
 
@@ -346,13 +346,13 @@ def expected_coupling(adjacency: sparse.csr_array, presence: float, own: Array) 
 
         E[C_j] = q w_j ∫ e^(−(s/ρ + w_j)u) Π_{k≠j} (1 − q + q e^(−w_k u)) du.
     """
-    found = adjacency.astype(np.float64, copy=True)
+    expected = adjacency.astype(np.float64, copy=True)
     for i in range(adjacency.shape[0]):
         check_cancelled()
         row = slice(int(adjacency.indptr[i]), int(adjacency.indptr[i + 1]))
         if row.start < row.stop:
-            found.data[row] = _expected_row(adjacency.data[row], presence, float(own[i]))
-    return found
+            expected.data[row] = _expected_row(adjacency.data[row], presence, float(own[i]))
+    return expected
 
 
 def _expected_row(weights: Array, presence: float, own: float) -> Array:
@@ -395,7 +395,7 @@ class Fluctuation:
 def fluctuation(long_run: LongRun) -> Fluctuation | None:
     """Return the stationary deviations where pressure and noise scale have limits; None where they are not known.
 
-    They are those of constant hidden opinions on the network that stays for ever.
+    They are those of constant hidden opinions on the network that stays forever.
     """
     model, networks, phi = long_run.model, long_run.structure.networks, long_run.phi
     rho, scale = model.pressure.growth.limit, model.noise.time_scale.growth.limit
@@ -409,7 +409,7 @@ def fluctuation(long_run: LongRun) -> Fluctuation | None:
         or (long_run.continuous and model.noise.autocorrelation not in (0.0, 1.0))
     ):
         return None
-    # What is kept for ever depends on the steps before.
+    # What is kept forever depends on the steps before.
     if np.any(networks.kept):
         return None
     assert rho is not None
@@ -466,7 +466,7 @@ def _by_series(coupling: sparse.csr_array, w: Array, M: Array, s_sigma: Array, p
     ``coupling`` is ρAᵀ.
     """
     weights, past, variance = w, np.zeros_like(w), 0.0
-    # Rows of C sum to at most α < 1, so that the weights fall like α^k.
+    # Rows of C sum to at most α < 1, so the weights fall like α^k.
     fall = -math.log(float(np.max(1 - (M - coupling.T @ np.ones_like(w)) / M)))
     steps = math.ceil(-math.log(NEGLIGIBLE) / fall) if fall > 0 else math.inf
     if steps * (coupling.nnz + 10 * w.size) > MOST_WORK:

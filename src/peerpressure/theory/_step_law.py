@@ -2,7 +2,7 @@
 
 The state is z = (y, x, u): public opinions, hidden opinions (which adapt at the rate 0 if they are constant) and the
 memory of correlated noise. A step is z ← M z + N w, with M drawn independently of earlier steps. Pressure enters as
-(relief, weight) with ρ = weight/relief, so that ρ = ∞ is an ordinary number. In continuous time M is the flow over one
+(relief, weight) with ρ = weight/relief, so ρ = ∞ is an ordinary number. In continuous time M is the flow over one
 unit of time, in which the network is constant.
 """
 

@@ -179,7 +179,7 @@ class Structure:
 
     @property
     def adapting(self) -> NDArray[np.bool_] | None:
-        """The agents who adapt for ever; None if hidden opinions come to rest or are constant."""
+        """The agents who adapt forever; None if hidden opinions come to rest or are constant."""
         return self.opinions.movable if self.opinions.lasting else None
 
     @property
@@ -253,7 +253,7 @@ def _random_structure(model: Model, law: NetworkLaw, regime: Regime) -> Structur
     """Return the structure of a stationary random process in which every agent is isolated at times.
 
     Whatever the pressure, an isolated agent shows its own opinion, and others take it from there. So constant opinions
-    stay apart, and opinions that adapt for ever come to agree wherever pairs connect them, on the value of those that
+    stay apart, and opinions that adapt forever come to agree wherever pairs connect them, on the value of those that
     never move. Where isolated agents keep their public opinions, only gossip is known under growing pressure.
     """
     keeps = model.isolated == "keep"
@@ -273,10 +273,10 @@ def _random_structure(model: Model, law: NetworkLaw, regime: Regime) -> Structur
 
 
 def gossip_influence(model: Model, law: NetworkLaw) -> Array:
-    """Return the weight of each opinion in the common value of gossip, so that their sum is κ; shape (agents,).
+    """Return the weight of each opinion in the common value of gossip; their sum is κ, shape (agents,).
 
     Under high pressure two agents who meet exchange their public opinions, and the one that i receives from j moves by
-    s_i/(ρ w_ij) towards x_i. A public opinion visits all agents alike, so that all opinions come to
+    s_i/(ρ w_ij) towards x_i. A public opinion visits all agents alike, so all opinions come to
     Σ b x/Σ b with b_i = s_i Σ_j p_ij/w_ij, at the rate κ/ρ_t with κ = Σ b/n.
     """
     assert law.pairs is not None
@@ -365,7 +365,7 @@ class _Analysis:
         return Component(agents, limit, omega, value, periodic, anchored=anchored, two_sided=two_sided)
 
     def _alone(self, agents: Agents) -> Component:
-        if self.networks.keeps_for_ever[agents[0]]:
+        if self.networks.keeps_forever[agents[0]]:
             # One of its past public opinions, which nothing moves any more.
             return Component(agents, NoiselessLimit.CONSENSUS)
         # An isolated agent that adapts follows its own noise, and its value depends on it.

@@ -59,7 +59,7 @@ class Connectivity:
     last_change : int
         Step of the last change.
     until : int or None
-        Last step up to which ``window`` holds; None if it holds for ever.
+        Last step up to which ``window`` holds; None if it holds forever.
     window : int or None
         Least number of steps over any of which the union of the networks is connected; None if there is no such number.
     usual : int or None
@@ -128,7 +128,7 @@ class HiddenOutcome:
     Attributes
     ----------
     agrees : bool or None
-        Whether their differences vanish; None where that is not known. Where all agents adapt for ever, public opinions
+        Whether their differences vanish; None where that is not known. Where all agents adapt forever, public opinions
         that agree imply it, but not the other way round.
     half_life : tuple of (float, float)
         Least and greatest number of steps after which the weight of an agent's initial opinion in its hidden opinion is
@@ -208,7 +208,7 @@ class Verdict:
     classes : tuple of Component
         The closed classes of a directed or signed network, where there are several or one has no common value.
     directed : bool, default False
-        Whether the network is directed, so that v is a mean weighted by influence and not by stubbornness alone.
+        Whether the network is directed, so v is a mean weighted by influence and not by stubbornness alone.
     span : float, default 0.0
         Range of the hidden opinions, to which sentences round numbers.
     chance : tuple of str
@@ -567,7 +567,7 @@ def _connectivity_text(found: Connectivity) -> str:
     elif found.window is not None:
         text = f"within any {found.window:,} steps{when}" if found.window > 1 else f"in every step{when}"
     else:
-        text = f"never of all agents{when}" if found.until else "not of all agents for ever"
+        text = f"never of all agents{when}" if found.until else "not of all agents forever"
     if found.usual is not None and found.usual != found.window:
         text += f", mostly within {found.usual:,}"
     named = ", ".join(f"{a:,}–{b:,}" if a < b else f"{a:,}" for a, b in found.broken[:NAMED])

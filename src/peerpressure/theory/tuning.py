@@ -379,7 +379,7 @@ def optimal_schedule(
     know_hidden : bool, default False
         Use the hidden opinions of the model themselves instead of only their variance.
     delayed : bool, default False
-        Let all schedules have ρ_1 = 0, so that no agent responds to the start y₀.
+        Let all schedules have ρ_1 = 0, so no agent responds to the start y₀.
     should_stop : callable, optional
         Called at every step that is computed; cancels the work with ``CancelledError`` if it returns True.
 
