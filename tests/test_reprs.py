@@ -113,7 +113,7 @@ def test_one_line_says_what_it_is(name: str) -> None:
 # Protocols and base classes, and what only files, sweeps and releases make.
 WITHOUT = {"Covariance", "Estimator", "Noise", "Schedule", "Generator", "Measure", "Design", "Trade", "Granularity"}
 WITHOUT |= {"Noisy", "OneShot", "ZeroSum", "Release", "GaussianMoments", "StepLaw", "TaylorScheme", "ObservedOutputs"}
-WITHOUT |= {"Alternative", "Failure", "Fingerprint", "Plan", "Sweep", "SweepStatus", "Unit"}
+WITHOUT |= {"Alternative", "Failure", "Fingerprint", "Plan", "Score", "ScoreTests", "Sweep", "SweepStatus", "Unit"}
 
 
 def test_results_in_notebooks_are_small_tables() -> None:

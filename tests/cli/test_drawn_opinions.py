@@ -74,7 +74,7 @@ def test_the_table_overrides_a_scenario(capfd: Captured, folder: Path) -> None:
     [
         ("missing.csv", "'--hidden': the table of hidden opinions must exist, got missing.csv"),
         ("people.csv:age", "there must be one column 'age'"),
-        ("edges.csv:target", "agents.hidden"),
+        ("edges.csv:target", "--hidden"),
     ],
 )
 def test_a_wrong_table_is_one_line(capfd: Captured, folder: Path, given: str, says: str) -> None:

@@ -262,6 +262,9 @@ def test_other_suffixes_are_refused_before_any_work(capfd: pytest.CaptureFixture
     assert run(capfd, "sweep", "sweep.toml", "--workers", 1).status == 0
     commands = (("recover", "study.toml", "--outputs", "missing.csv"), ("sweep", "collect", "sweep.toml"))
     for name, command in product(["x.xlsx", "x", "x.csv.gz", "x.txt"], commands):
+        # Estimates without a suffix go to a folder of that name.
+        if (name, command[0]) == ("x", "recover"):
+            continue
         refused = run(capfd, *command, "--out", name)
         assert refused.status == 2
         assert ".csv or .parquet" in refused.err

@@ -45,7 +45,8 @@ def read_text(folder: Path, text: str | bytes, suffix: str = ".txt", **kwargs: A
 
 
 def test_what_is_written_can_be_read() -> None:
-    assert WRITERS.keys() == {*ORDERED, *UNLABELLED, *EDGE_LISTS}
+    # The command that converts files is tested with the other formats.
+    assert {*ORDERED, *UNLABELLED, *EDGE_LISTS} <= WRITERS.keys()
     assert WRITERS.keys() <= READERS.keys()
 
 

@@ -58,7 +58,7 @@ def test_unidentified_agents_are_said_to_be() -> None:
 
 def test_unknown_method() -> None:
     model = small_model()
-    with pytest.raises(pp.errors.InvalidInputError, match=r"must be one of ols, innovations.* got 'olz'"):
+    with pytest.raises(pp.errors.InvalidInputError, match=r"must be one of auto, ols, innovations.* got 'olz'"):
         recover(pp.simulate(model, 2), model, "olz")
 
 

@@ -175,7 +175,7 @@ def test_refuses_what_it_cannot_undo() -> None:
         (Observation(first_step=3), "every step from 1 on"),
     ):
         with pytest.raises(pp.errors.InvalidInputError, match=words):
-            recover(run, model, observation=view)
+            recover(run, model, "innovations", observation=view)
 
 
 def test_refuses_large_networks_that_need_a_dense_matrix(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -212,7 +212,7 @@ def test_a_free_course_of_pressure_is_found_piece_by_piece() -> None:
     assert p.value.shape == (1, 3)
     assert covers(p, [0.3, 2.0, 0.8]).all()
     assert p.identified.all()
-    np.testing.assert_array_equal(found.to_dataframe()["agent"], [1, 11, 21])
+    np.testing.assert_array_equal(found.to_dataframe().query("parameter == 'pressure'")["agent"], [1, 11, 21])
     with pytest.raises(pp.errors.InvalidInputError, match="pieces must be"):
         fit(data, model, ("pressure",), pieces=(5, 11))
 

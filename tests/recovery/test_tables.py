@@ -55,7 +55,8 @@ def test_what_is_missing_becomes_a_gap() -> None:
     estimate = recover(part, MODEL, "ols")
     assert estimate.identified.all()
     with pytest.raises(pp.errors.InvalidInputError, match="3 missing ones"):
-        recover(part, MODEL)
+        recover(part, MODEL, "innovations")
+    assert recover(part, MODEL).method == "kalman"
 
 
 def test_agents_and_the_start_may_be_absent() -> None:

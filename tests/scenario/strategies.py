@@ -116,7 +116,7 @@ observers = table(
 )
 more = {
     "observe": observers,
-    "privacy": table({}, {"sensitivity": positive, "delta": st.floats(1e-9, 0.5)}),
+    "privacy": table({"public_start": st.just(True)}, {"sensitivity": positive, "delta": st.floats(1e-9, 0.5)}),
     "output": table({}, {"folder": st.text(min_size=1), "figures": st.booleans()}),
 }
 in_rounds = table(

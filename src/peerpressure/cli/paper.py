@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -117,20 +118,21 @@ def paper(
             progress=show_stage,
         )
         # Without the name of the program.
-        _seal(folder, made.files, request.command.split()[1:], seed)
+        made = replace(made, files=_seal(folder, made.files, request.command.split()[1:], seed))
     if as_json:
         _print_json(made, seed)
     else:
         _print_summary(made)
 
 
-def _seal(folder: Path, files: Sequence[Path], again: Sequence[str], seed: int) -> None:
-    """Add provenance and a README to the files."""
+def _seal(folder: Path, files: Sequence[Path], again: Sequence[str], seed: int) -> tuple[Path, ...]:
+    """Add provenance and a README to the files, and return all of them."""
     from peerpressure.report.folder import Study, seal
 
     contents = "holds no data of persons: each experiment draws its networks and opinions from the seed"
     study = Study(command="paper", name="paper", repeat=again, seed=seed, contents=contents)
-    seal(folder, study, [path.relative_to(folder).as_posix() for path in files])
+    added = seal(folder, study, [path.relative_to(folder).as_posix() for path in files])
+    return (*files, *(folder / name for name in added))
 
 
 def _one(folder: Path, figure: str, settings: str, seed: int, also: dict[str, int | None], *, as_json: bool) -> None:
@@ -146,7 +148,7 @@ def _one(folder: Path, figure: str, settings: str, seed: int, also: dict[str, in
         chosen = ",".join(filter(None, given))
         written = reproduce_one(folder, figure, chosen, seed=seed, progress=show_stage)
         again = ["paper", "--only", figure, "--seed", str(seed), *(["--set", chosen] if chosen else [])]
-        _seal(folder, written, again, seed)
+        written = _seal(folder, written, again, seed)
     if as_json:
         print_json({"figure": figure, "seed": seed, "files": list(written)})
     else:

@@ -230,7 +230,7 @@ def budget(
     The definition of privacy:
 
     - Neighbouring inputs: The hidden opinion of one agent changes by at most Δ; all other inputs are fixed and known to
-      the observer. If there are several topics, each of its opinions changes by at most Δ.
+      the observer. Where there are several topics, each of its opinions changes by at most Δ.
     - Observer: The observer sees the public opinions of all agents, or of some, at steps 1 to T. Insiders are agents
       who tell it their own hidden opinions and noise, and what their neighbours express.
     - Public: The model is known to the observer: network, stubbornness, pressure, adaptation and the law of the noise.

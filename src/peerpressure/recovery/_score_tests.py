@@ -154,7 +154,9 @@ class _Design:
 
     def without_opinion(self, values: Array, agents: NDArray[np.int64] | slice = slice(None)) -> Array:
         """Return values (rows, k) of these agents without what their x₀ explains in each replicate."""
-        a, own = (array.reshape(len(self.spans), -1, values.shape[1]) for array in (self.opinion[:, agents], values))
+        replicates, (rows, count) = len(self.spans), values.shape
+        shape = (replicates, rows // replicates, count)
+        a, own = (array.reshape(shape) for array in (self.opinion[:, agents], values))
         return np.asarray((own - a * (a * own).sum(axis=1, keepdims=True)).reshape(values.shape))
 
     def standardised(self, noise: Array) -> Array:
