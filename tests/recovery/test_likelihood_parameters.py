@@ -108,6 +108,9 @@ def test_a_fit_reads_as_a_table_and_as_a_line() -> None:
     found = fit(outputs_of(pp.simulate(model, 40, 2, seed=2), model), model, ("std", "stubbornness"))
     table = found.to_dataframe()
     assert list(table.columns) == ["parameter", "agent", "replicate", "value", "std", "low", "high", "identified"]
+    # Whole numbers stay labels, and what all agents share names none.
+    assert table["agent"][:2].tolist() == [None, None]
+    assert [type(agent) for agent in table["agent"][2:]] == [int] * 24
     assert table["parameter"].value_counts().to_dict() == {"std": 2, "stubbornness": 12, "hidden": 12}
     assert "std" in repr(found)
     assert "2 replicates" in repr(found)

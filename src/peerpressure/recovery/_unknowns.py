@@ -295,7 +295,10 @@ class LikelihoodFit:
                 own = labels if p.value.ndim == 2 else [None]
                 rows += [(name, label, replicate, *cells) for label, *cells in zip(own, *of, strict=True)]
         names = ["parameter", "agent", "replicate", "value", "std", "low", "high", "identified"]
-        return pandas.DataFrame(rows, columns=names)
+        table = pandas.DataFrame(rows, columns=names)
+        # As numbers, labels beside None would become floats, and None NaN.
+        labels = pandas.Series([row[1] for row in rows], dtype=object, index=table.index)
+        return table.assign(agent=labels)
 
     def __repr__(self) -> str:
         failed = sum(reason is not None for reason in self.failures)
