@@ -27,7 +27,7 @@ SPAN, SHARE = 200, 0.001  # steps after which a temporal network repeats, and ed
 TEXT = f"""\
 Picoseconds per agent-step on an NVIDIA device, of the kernels by events on the device, and of whole calls of
 {STEPS:,} steps, set-up and copies included. The bound is the time that the bytes of one step take at the device's copy
-bandwidth if every gathered neighbour's row is read from memory; rows of hubs stay in its cache, so that a fraction
+bandwidth if every gathered neighbour's row is read from memory; rows of hubs stay in its cache, so a fraction
 above 1 is possible. All cases of a table are interleaved. In the temporal network 1 in {1 / SHARE:,.0f} edges fails at
 every step; the other models are those of the section on kinds of networks, with agents in random order.
 """

@@ -45,7 +45,7 @@ All parts run on as many threads as the simulation does, interleaved with it.
 - **Bound** = traffic / bandwidth + normals, and its **fraction** is bound / measured.
 - **Parts** = normals + gather + write, each measured alone: the normals as this layout makes them, the neighbours' rows
   read in the same layout and order but summed to a small buffer (at 10⁷ agents by the engine's two passes over edges
-  in blocks), and the state written in sequence. Nothing is gained from doing one while waiting for another, so that a
+  in blocks), and the state written in sequence. Nothing is gained from doing one while waiting for another, so a
   fraction of parts above 1 is possible.
 """
 

@@ -1,4 +1,4 @@
-"""Interleaved timing: in each round every contender runs once, so that all see the same machine."""
+"""Interleaved timing: in each round every contender runs once, so all see the same machine."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ PATIENCE = 120_000
 
 TEXT = """\
 `peerpressure explore` in a process of its own, over HTTP on loopback. *Server* is the time from sending a request to
-receiving the complete response, the median over moves of a slider that changes the noise level, so that no cache helps;
+receiving the complete response, the median over moves of a slider that changes the noise level, so no cache helps;
 a *new network* is generated and laid out from another seed each time. *Whole* is measured in the page: from the event
 of the slider to the first frame of the browser after redrawing (Chromium, no display). *First picture* is the time from
 asking for the page to the picture, in a browser that has nothing of it in its cache; the server runs already.

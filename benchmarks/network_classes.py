@@ -23,8 +23,8 @@ MOST = 1.1  # times the reference, that a kind may cost
 
 TEXT = f"""\
 Each kind against a symmetric, connected network with as many agents and, but for a few, as many stored entries: the
-benchmark's network with its agents in random order, so that hubs are anywhere in memory. *directed* has its columns in
-another random order, so that hardly anybody listens back; *disconnected* are two networks of half the size; the entries
+benchmark's network with its agents in random order, so hubs are anywhere in memory. *directed* has its columns in
+another random order, so hardly anybody listens back; *disconnected* are two networks of half the size; the entries
 of *zealots*, {ZEALOTS:.0%} of the agents, are dropped; *susceptibility* is uniform on [0.5, 2]; *{TOPICS} topics* are
 independent, on a network of 1/{TOPICS} of the agents. *signed* has weights ±1, which have to be read, and is compared
 with a symmetric network of weights uniform on [0.5, 1.5], which itself is compared with equal weights. Quartiles are

@@ -25,7 +25,7 @@ The same networks with their agents in the order of their making, in random orde
 {NEIGHBOURS} neighbours of which {REWIRED:.0%} are rewired, and a lattice with as many short cuts as a power grid, which
 has 2.7 neighbours for each agent. One replicate on one thread. *Step* is the cost of a step in a run of many; *short
 run* is a whole call of {SHORT} steps, set-up included, divided by its agent-steps, with its lowest and highest value
-over rounds. Noise belongs to a place in the order, so that these are samples of one law.
+over rounds. Noise belongs to a place in the order, so these are samples of one law.
 """
 
 

@@ -32,7 +32,7 @@ seed on any number of threads; of the others, those with one thread do.
 *Compilation* is the first call with one step of 100 agents less the second one, in a fresh process with an empty cache,
 after all imports. numba and JAX compile again in the next process, and JAX for every other shape.
 
-*Shuffled* has the same agents in random order, so that hubs and neighbours are anywhere in memory. *Software* is a
+*Shuffled* has the same agents in random order, so hubs and neighbours are anywhere in memory. *Software* is a
 real network of functions and the names they use in the sources of {", ".join(PACKAGES)}: see
 `benchmarks/software_network.py`; its agents stand in the order of the sources. Interpreted contenders are left out.
 Quartiles are those over rounds.

@@ -181,7 +181,7 @@ def report(name: str, settings: Settings, *, profiled: bool) -> None:
     """Print the seconds of a task and of its processors, or the shares of three functions, as JSON."""
     task = tasks(settings)[name]
     if profiled and hasattr(os, "sched_setaffinity"):
-        # One core, so that nothing is left to threads and copies of the process, which a profile does not see.
+        # One core, so nothing is left to threads and copies of the process, which a profile does not see.
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     within = task.profiled if profiled else None
     call = (within or task.prepare)(task.size)

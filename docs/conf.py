@@ -24,7 +24,7 @@ extensions = [
     "sphinx_design",
     "sphinxcontrib.katex",
 ]
-# KaTeX's scripts come with the extension; its style sheet and letters lie here, so that pages need no network.
+# KaTeX's scripts come with the extension; its style sheet and letters lie here, so pages need no network.
 html_static_path = ["_static"]
 katex_css_path = "katex/katex.min.css"
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]

@@ -307,7 +307,7 @@ def copied_pages(root: Path) -> Iterator[tuple[str, str]]:
 
 
 def write(folder: Path) -> None:
-    """Write all generated pages; a page that is the same as before keeps its time, so that it is not built again."""
+    """Write all generated pages; a page that is the same as before keeps its time, so it is not built again."""
     pages = {**dict(api_pages()), **dict(copied_pages(folder.parent))}
     pages |= {
         "cli.md": command_page(),

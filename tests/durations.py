@@ -59,7 +59,7 @@ def _slow(names: Mapping[str, list[float]]) -> dict[str, tuple[float, int]]:
 
 
 def record(durations: Durations) -> None:
-    """Write durations, a function to a line, so that changes of the file can be read."""
+    """Write durations, a function to a line, so changes of the file can be read."""
     parts = [_part(file, names) for file, names in sorted(durations.items()) if names]
     RECORDED.write_text("{\n" + ",\n".join(parts) + "\n}\n", "utf-8")
 

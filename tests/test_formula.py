@@ -19,7 +19,7 @@ TIMES = np.array([1.0, 2.0, 3.0, 7.5, 100.0, 1e6])
 
 
 class Value(np.lib.mixins.NDArrayOperatorsMixin):
-    """A number on which Python's operators are NumPy's functions, so that equality can be exact.
+    """A number on which Python's operators are NumPy's functions, so equality can be exact.
 
     What is tested against Python is the reading: precedence, association, signs and names.
     """

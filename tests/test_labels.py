@@ -38,7 +38,7 @@ def test_numbers_as_labels() -> None:
 
 def test_the_rule_for_numbers_and_texts() -> None:
     assert find_labels([1, "1", "001", 1.0], ["1", "001"]) == [0, 0, 1, None]
-    assert find_labels([1, "1"], [1, "1"]) == [0, 1]  # both are labels, so that neither stands for the other
+    assert find_labels([1, "1"], [1, "1"]) == [0, 1]  # both are labels, so neither stands for the other
     assert find_labels([(0, 1), "(0, 1)"], [(0, 1)]) == [0, 0]
     assert find_labels([1.0], [1, "1"]) == [0]
 

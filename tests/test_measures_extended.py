@@ -134,7 +134,7 @@ def test_errors_and_verdicts_are_those_of_the_system_that_is_run() -> None:
     fast = FLOWING | {"pressure": {"kind": "power", "exponent": 2.0}, "network": {"generator": "star", "n": 5}}
     system = scenario_from(fast).system()
     assert values(fast, "exact_error") == [mode_error(system, 8)]
-    # In steps the two sides of a star would swing for ever.
+    # In steps the two sides of a star would swing forever.
     assert measure(Experiment(scenario_from(fast)), ["verdict"])[0]["detail"] == "biased_consensus"
 
 

@@ -98,7 +98,7 @@ def test_threads_and_sharing_of_agents_change_no_bit(
 
 
 def test_threads_that_share_the_agents_meet_in_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Many more threads than cores, so that most of them wait while they have none."""
+    """Many more threads than cores, so most of them wait while they have none."""
     model = random_model(20_000, weighted=False)
     alone = pp.simulate(model, 60, seed=3, record="summaries", threads=1)
     meetings: list[int] = []

@@ -2,7 +2,7 @@
 
 The product with the matrix is a gather of the neighbours' opinions and a ``segment_sum`` over sorted rows; JAX's BCOO
 matrices lower to the same scatter. Double precision, ``jax.random.normal`` (Threefry). XLA chooses the threads. The
-number of steps is an argument of the compiled loop, so that a shape is compiled once in a process.
+number of steps is an argument of the compiled loop, so a shape is compiled once in a process.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ def run(
     seed: int,
     threads: int = 1,
 ) -> NDArray[np.float64]:
-    """Step with the replicates of an agent side by side, so that a row of the network is read once for all of them."""
+    """Step with the replicates of an agent side by side, so a row of the network is read once for all of them."""
     A, y = network.adjacency, np.repeat(hidden[:, None], replicates, axis=1)
     generators = tuple(np.random.default_rng(seed).spawn(threads))
     matrix, constants = (A.indptr, A.indices, A.data), (network.degrees, hidden, stubbornness)

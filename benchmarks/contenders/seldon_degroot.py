@@ -43,7 +43,7 @@ def degroot(network: Network, start: NDArray[np.float64], steps: int) -> NDArray
         Path(folder, "network.txt").write_text(_rows(network))
         Path(folder, "agents.txt").write_text("".join(f"{i}, {y!r}\n" for i, y in enumerate(start.tolist())))
         files = {"agent_file": f"{folder}/agents.txt", "network_file": f"{folder}/network.txt"}
-        # A tolerance that is never met, so that exactly so many steps are made.
+        # A tolerance that is never met, so exactly so many steps are made.
         model = DeGroot_Model(max_iterations=steps, convergence_tol=1e-300, rng_seed=1, **files)
         model.run(f"{folder}/output")
         return np.array(model.agent_opinion())

@@ -62,7 +62,7 @@ FAILING = {("check", "bad.toml"): 2, ("run", "bad.toml"): 2, ("diagnose", "ρ"):
 PLAIN_LOCALE = {"LC_ALL": "C", "LANG": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 FEW = [["version"], ["check", "bad.toml"], WITH_RHO, ["recover", "study.toml", "--outputs", "outputs.csv", "--json"]]
 # The first encoding comes from the locale, and the others are set as PYTHONIOENCODING would set them. What no encoding
-# but UTF-8 has is written by one function, so that few commands suffice for the later two.
+# but UTF-8 has is written by one function, so few commands suffice for the later two.
 ENCODINGS = {"ascii": COMMANDS, "utf-8": COMMANDS, "cp1252": FEW, "latin-1": FEW}
 # One process for all commands, as the shell would call them one by one: its start takes longer than most of them.
 DRIVER = """

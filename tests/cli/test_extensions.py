@@ -105,7 +105,7 @@ def test_flags_stand_for_sections(flags: list[str], text: str, capfd: Captured, 
 
 
 def test_continuous_time_has_a_flag(capfd: Captured) -> None:
-    # On a bipartite graph the same pressure makes steps swing for ever, and flowing time not.
+    # On a bipartite graph the same pressure makes steps swing forever, and flowing time not.
     graph = ["--graph", "star:5", "--pressure", "t^2", "--json"]
     assert run(capfd, "diagnose", *graph).json["outcome"] == "oscillation"
     assert run(capfd, "diagnose", *graph, "--continuous").json["outcome"] == "biased_consensus"

@@ -106,7 +106,7 @@ def test_compilation_is_announced_and_loading_is_not() -> None:
 def test_warmup_has_a_run_of_every_kind(monkeypatch: pytest.MonkeyPatch) -> None:
     names = [name for name, _ in warmup._jobs()]
     assert len(names) == len(set(names)) == 4 * (len(warmup.KINDS) + 2) + 2
-    # Other tests compile these kinds when they need them, so that the runs are only looked at here.
+    # Other tests compile these kinds when they need them, so the runs are only looked at here.
     asked: list[Any] = []
     monkeypatch.setattr(peerpressure, "simulate", lambda system, *_, **__: asked.append(system))
     for kind in warmup.KINDS:

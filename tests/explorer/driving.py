@@ -26,7 +26,7 @@ STILL: dict[str, Any] = {"viewport": {"width": 1400, "height": 900}, "reduced_mo
 class Layout(NamedTuple):
     """What the places of things on the page depend on: the size of the window, and the fonts.
 
-    Matplotlib carries its fonts along, so that no test depends on what a machine has.
+    Matplotlib carries its fonts along, so no test depends on what a machine has.
     """
 
     name: str
@@ -121,14 +121,14 @@ class Driver:
         self.expected.clear()
 
     def leave(self) -> None:
-        """Go away from the page, so that it is loaded anew the next time."""
+        """Go away from the page, so it is loaded anew the next time."""
         self.page.goto("about:blank")
         self.forget()
 
     def start_again(self) -> None:
         """Show the small scenario: on a page that is open by its address alone, which takes a tenth of loading it.
 
-        The exact law takes longest to compute, so that the question for it is held back until it is asked for.
+        The exact law takes longest to compute, so the question for it is held back until it is asked for.
         """
         if not self.page.url.startswith(self.address):
             self.open(fragment_of({"scenario": {"network": {"generator": "k2"}, "run": {"steps": 1}}}))

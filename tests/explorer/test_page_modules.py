@@ -115,7 +115,7 @@ def test_a_logarithmic_axis_may_begin_anywhere(decades: float, page: Driver) -> 
     for low in LOWS:
         asked = {"low": low, "high": low * 10**decades, "from": abs(low)}
         marks = page.module("plot", PLOTTED, asked)
-        # The time axis goes over one decade, so that a power of ten is on it, unless it is too small to be marked.
+        # The time axis goes over one decade, so a power of ten is on it, unless it is too small to be marked.
         assert marks or low < 1e-15, asked
         assert page.said == [], asked
 

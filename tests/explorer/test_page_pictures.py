@@ -152,7 +152,7 @@ GIF = """(() => { const { Gif, Palette } = module; const [width, height, frames]
 def test_a_gif_holds_every_pixel(driver: Driver) -> None:
     """Random pixels need every length of code, and more than one table of them."""
     rng = np.random.default_rng(1)
-    # Colours in buckets of their own, so that none is replaced by another.
+    # Colours in buckets of their own, so none is replaced by another.
     colours = rng.choice(32**3, 200, replace=False)
     channels = np.stack([colours % 32, colours // 32 % 32, colours // 1024], axis=1) * 8
     first = rng.integers(0, 200, (60, 90))

@@ -356,7 +356,7 @@ def test_where_no_network_can_be_inferred_the_library_says_why(sections: dict[st
 
 
 def test_edges_of_a_directed_network_are_true_in_either_direction() -> None:
-    # Everybody listens to the next one, so that half of the pairs are below the diagonal.
+    # Everybody listens to the next one, so half of the pairs are below the diagonal.
     ring = {"edges": [[k, (k + 5) % 6] for k in range(6)], "directed": True}
     _, arrays = unpack(inference_answer(ModelCache(FEW).build({"scenario": UNKNOWN | {"network": ring}}), FEW))
     true = arrays["pairs"][arrays["true"] > 0].tolist()

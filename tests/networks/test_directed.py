@@ -156,7 +156,7 @@ def test_left_null_vector_and_absorption(seed: int) -> None:
         known[agents] = k
     assert not np.any(ell[np.isnan(known)])
     state = absorbed(network.adjacency, known)
-    # Averaging over whom they listen to, for ever: with a lazy step, as a class may be periodic.
+    # Averaging over whom they listen to, forever: with a lazy step, as a class may be periodic.
     silent = network.degrees == 0
     P = network.adjacency.toarray() / np.where(silent, 1.0, network.degrees)[:, None] + np.diag(silent * 1.0)
     limit = np.linalg.matrix_power(0.5 * (P + np.eye(network.n)), 1 << 14) @ np.nan_to_num(known)

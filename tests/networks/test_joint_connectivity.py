@@ -58,7 +58,7 @@ def test_shortest_window_matches_brute_force() -> None:
     @given(histories(agents=4, steps=6, events=18), st.none() | st.integers(1, 20))
     def check(history: History, until: int | None) -> None:
         network = history.network()
-        # What holds for ever shows within a few spans, and no window needs to be longer than two.
+        # What holds forever shows within a few spans, and no window needs to be longer than two.
         horizon = until or 5 * network.span + 10
         longest = until or 2 * network.span
         want = next(

@@ -270,7 +270,7 @@ def test_information_of_several_runs_is_that_of_their_joint_law(temporal: Any, s
     model = random_model(N, noise=pp.Gaussian(0.7, temporal=temporal), start=start)
     steps = 1 if temporal == "frozen" else T
     told = budget(model, steps, runs=4, public_start=True)
-    # Runs are independent given x₀, so that their joint law has a block for each.
+    # Runs are independent given x₀, so their joint law has a block for each.
     one = Joint.of(model, steps).information().diagonal()
     np.testing.assert_allclose(told.table["information"], 4 * one, rtol=1e-9)
     assert told.mu == pytest.approx(2 * math.sqrt(one.max()))

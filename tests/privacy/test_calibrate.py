@@ -108,7 +108,7 @@ def test_the_optimal_schedule_under_a_budget_keeps_it_and_is_the_most_accurate(n
     assert budget(found.model, 12).epsilon == pytest.approx(4.0)
     assert found.optimum is not None
     assert found.model.pressure == found.optimum.schedule
-    # Nobody responds to the hidden start, so that the noise is that of any delayed schedule.
+    # Nobody responds to the hidden start, so the noise is that of any delayed schedule.
     assert float(found.model.pressure(1)) == 0
     delayed = calibrate(delay_pressure(model, 12), 12, epsilon=4.0)
     np.testing.assert_allclose(found.std, delayed.std)

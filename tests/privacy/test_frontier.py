@@ -28,7 +28,7 @@ def tuned(n: int = 12, seed: int = 2) -> Model:
 
 
 def proportional(n: int = 9) -> Model:
-    """Return a model in which stubbornness goes with degree, so that the mode has no transient."""
+    """Return a model in which stubbornness goes with degree, so the mode has no transient."""
     network = pp.networks.barabasi_albert(n, 2, seed=5)
     return pp.Model(network, np.linspace(0, 1, n), 0.3 * network.degrees, pressure=pp.Linear(0.3))
 
@@ -109,7 +109,7 @@ def test_zero_sum_is_accounted_for_safely_where_digits_end() -> None:
 def test_zero_sum_stays_in_range_at_long_horizons() -> None:
     model = pp.Model(pp.networks.complete(6), np.linspace(0, 1, 6))
     early, late = ZeroSum(decay=0.9).trades(Definition(model, 3600), [200, 3600])
-    # Averaging on a complete graph forgets faster than the noise decays, so that the cost settles.
+    # Averaging on a complete graph forgets faster than the noise decays, so the cost settles.
     assert late.cost == pytest.approx(early.cost, rel=1e-9)
     assert late.cost == pytest.approx(limit(model) / math.sqrt(1 - 0.81), rel=1e-6)
     assert math.isinf(late.information)
@@ -134,7 +134,7 @@ def test_one_shot_tells_as_much_of_some_as_of_all() -> None:
     (trade,) = OneShot().trades(Definition(model, 5, observed=[2, 6]), [5])
     P = averaging_matrix(model).toarray()
     shown = np.concatenate([np.linalg.matrix_power(P, k)[[2, 6]] for k in range(5)])
-    # All messages are shown · (x₀ + η), so that the information is the projection onto their span.
+    # All messages are shown · (x₀ + η), so the information is the projection onto their span.
     assert np.diagonal(np.linalg.pinv(shown, rcond=1e-12) @ shown).max() == pytest.approx(trade.information)
 
 
@@ -180,7 +180,7 @@ def test_consensus_and_lasting_privacy_exclude_each_other() -> None:
     # γ > ½: the information stays below ζ(2γ), and the error grows.
     assert fast["information"].max() < 2.612376
     np.testing.assert_allclose(slope(fast["rms_error"]), 0.25, atol=0.02)
-    # A mask keeps both for ever.
+    # A mask keeps both forever.
     np.testing.assert_allclose(mask["information"], 1.0)
     np.testing.assert_allclose(mask["rms_error"], limit(tuned()), rtol=0.02)
 

@@ -140,7 +140,7 @@ def test_the_note_says_which_case_it_is() -> None:
 
 
 def test_an_agent_that_nobody_hears_at_step_one_keeps_its_mask() -> None:
-    # The third agent has no neighbour at step 1, so that the infinite echo of a mask must not count for it.
+    # The third agent has no neighbour at step 1, so the infinite echo of a mask must not count for it.
     first = pp.Network.from_edges([(0, 1)], n=3)
     network = pp.TemporalNetwork.from_snapshots([first, pp.networks.path(3)])
     model = pp.Model(network, [0.0, 1.0, 2.0], noise=pp.Gaussian(2.0, temporal="frozen"))

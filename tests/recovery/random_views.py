@@ -73,7 +73,7 @@ def pick(rng: Rng, options: Any) -> Any:
 
 
 def cases(count: int, seed: int) -> Iterator[Case]:
-    """Yield random cases; each has a seed of its own, so that one can be looked at alone."""
+    """Yield random cases; each has a seed of its own, so one can be looked at alone."""
     for k in range(count):
         yield case_of(seed, k)
 
@@ -104,7 +104,7 @@ def _network(rng: Rng, n: int, steps: int) -> Any:
             (t, *sorted(rng.choice(n, 2, replace=False).tolist()), float(pick(rng, [0.0, 1.0, 0.4, 2.5])))
             for t in sorted(rng.integers(1, steps + 2, 3 * n))
         ]
-        # The path is there at first, so that all agents meet.
+        # The path is there at first, so all agents meet.
         path = [(1, i, i + 1, 1.0) for i in range(n - 1)]
         latest = {(int(t), i, j): w for t, i, j, w in [*events, *path]}
         return pp.TemporalNetwork.from_events([(*key, w) for key, w in sorted(latest.items())], n=n)

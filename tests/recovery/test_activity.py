@@ -27,7 +27,7 @@ def test_who_updated_is_read_off_a_run(activation: Any) -> None:
     run = pp.simulate(model, 30, replicates=3, seed=4)
     expected = np.array([who_updates(model, 30, k, 4) for k in range(3)])
     np.testing.assert_array_equal(who_updated(run, model), expected)
-    # The model gives the start, so that step 0 need not be recorded.
+    # The model gives the start, so step 0 need not be recorded.
     assert run.states is not None
     later = replace(run, states=run.states[:, 1:], times=run.times[1:])
     np.testing.assert_array_equal(who_updated(later, model), expected)

@@ -122,7 +122,7 @@ def test_forgetting_bounds_what_can_ever_be_known() -> None:
     run = pp.simulate(model, 3000, seed=1)
     np.testing.assert_allclose(recover(run, model).variance, sigma**2 * (1 - keep), rtol=1e-10)
     assert retention(model, 1).information[0] == pytest.approx(1 / (1 - keep), rel=1e-9)
-    # Rates that sum to a finite number leave part of x₀ for ever, and with it knowledge without bound.
+    # Rates that sum to a finite number leave part of x₀ forever, and with it knowledge without bound.
     brief = replace(model, adaptation=pp.Adaptation("0.5/t^2"))
     assert information(brief, 2000).bound.max() < 0.05 * sigma**2
 

@@ -117,7 +117,7 @@ def test_only_steps_seen_from_beginning_to_end_count() -> None:
     seen = [i for i in range(12) if i != 11]
     partial = likelihood(model, outputs_of(run, model, Observation(agents=seen)))
     near = set(model.network.adjacency[[11]].indices.tolist()) | {11}
-    # At step 1 the start is known, so that whoever is seen himself has one step that is seen whole.
+    # At step 1 the start is known, so whoever is seen himself has one step that is seen whole.
     np.testing.assert_array_equal(np.flatnonzero(~partial.identified), [11])
     away = [i for i in range(12) if i not in near]
     np.testing.assert_allclose(partial.value[:, away], whole.value[:, away], atol=1e-9)
@@ -208,7 +208,7 @@ def test_an_interval_is_that_of_the_normalised_likelihood() -> None:
     for row, states in enumerate(run.states):
         for agent in range(model.n):
             height = np.zeros_like(x)
-            # y₀ = x₀ is not observed, so that step 1 does not tell what the agent alone would show.
+            # y₀ = x₀ is not observed, so step 1 does not tell what the agent alone would show.
             for t in range(2, 7):
                 update = model.update(t)
                 wish = (states[t] - update.coupling @ states[t - 1]) / update.gain

@@ -154,7 +154,7 @@ def test_ten_steps_leave_the_scale_open_and_the_fit_says_so() -> None:
     np.testing.assert_array_equal(slope.identified, ~open_ended)
     np.testing.assert_array_equal(found.identifiable, slope.identified & found.parameters["std"].identified)
     assert covers(slope, 0.4).sum() >= 5
-    # Opinions share the scale, so that their intervals are open as well.
+    # Opinions share the scale, so their intervals are open as well.
     assert np.isinf(found.hidden.high - found.hidden.low)[open_ended].any(axis=1).all()
 
 

@@ -128,7 +128,7 @@ def test_means_of_groups_are_those_without_noise(split: dict[str, pd.DataFrame])
     run = simulate(replace(model, noise=NoNoise()), 1_500)
     assert run.states is not None
     own = split["splitting_paths"].query("bridges == 'returning' and group == 2")
-    # One phase of the cycle of bridges, so that no curve zigzags.
+    # One phase of the cycle of bridges, so no curve zigzags.
     assert (own["time"] % 3 == 0).all()
     degrees = model.network.degrees[8:16]
     expected = run.states[0, own["time"], 8:16] @ degrees / degrees.sum()

@@ -29,7 +29,7 @@ def in_rounds(*rounds: Edges, periodic: bool = True, n: int = AGENTS) -> Tempora
 
 
 CHANGING = {
-    # Degrees change from step to step, so that opinions do not count by stubbornness alone.
+    # Degrees change from step to step, so opinions do not count by stubbornness alone.
     "star and ring": in_rounds(STAR, RING),
     # Every step is a tree on all agents, and still two closed classes pass through them in turn.
     "two closed classes": in_rounds([(0, 1), (1, 3), (3, 2), (1, 4), (3, 5)], [(1, 0), (0, 2), (2, 3), (0, 4), (2, 5)]),

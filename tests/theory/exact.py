@@ -15,7 +15,7 @@ def exact_law(model: Model, steps: int) -> tuple[Array, Array]:
     n, phi, one = model.n, model.noise.autocorrelation, np.eye(model.n)
     zero = np.zeros((n, n))
     mean = np.concatenate([model.start_state, model.x0, np.zeros(n)])
-    # u_0 has unit variance, so that u_1 = φ u_0 + √(1−φ²) w_1 has it too.
+    # u_0 has unit variance, so u_1 = φ u_0 + √(1−φ²) w_1 has it too.
     P = np.zeros((3 * n, 3 * n))
     P[2 * n :, 2 * n :] = one
     for t in range(1, steps + 1):

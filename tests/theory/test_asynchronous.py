@@ -104,7 +104,7 @@ def test_bounded_pressure_keeps_the_fixed_point() -> None:
     A = model.network.adjacency.toarray()
     fixed = np.linalg.solve(np.eye(4) + 2 * (np.diag(A.sum(axis=1)) - A), model.x0)
     np.testing.assert_allclose(verdict.limits, fixed, atol=1e-12)
-    # Without noise it is common to all who update, so that every run comes to it.
+    # Without noise it is common to all who update, so every run comes to it.
     final = pp.simulate(model, 2_000, replicates=5, seed=1, record="final").final.public
     np.testing.assert_allclose(final, np.tile(fixed, (5, 1)), atol=1e-9)
     assert ReasonCode.NO_FLUCTUATION in [reason.code for reason in verdict.reasons]

@@ -161,7 +161,7 @@ def test_logarithms_where_two_powers_meet() -> None:
 
 
 def test_two_sides_do_not_oscillate_in_continuous_time() -> None:
-    # The discrete model oscillates for ever here; in continuous time the difference of the sides is e^(−2t).
+    # The discrete model oscillates forever here; in continuous time the difference of the sides is e^(−2t).
     model = pp.Model(pp.networks.k2(), [0.0, 1.0], pressure=pp.StretchedExponential(1e5, 1.0))
     assert pp.diagnose(model).outcome is pp.theory.Outcome.OSCILLATION
     gaps = moments_of(SDE(model), [-1.0, 1.0], [3.0, 4.0]).mean[:, 0]
@@ -183,7 +183,7 @@ def test_the_value_agreed_on_is_where_the_process_goes(network: pp.Network, pres
 
 
 def test_the_tail_is_right_where_the_mode_is_exact() -> None:
-    # s ∝ d: (κ + ρ) m′ = κ(v − m), so that m_∞ − v = (m₀ − v) exp(−∫ κ/(κ + t²) dt) = (m₀ − v) exp(−π√κ/2).
+    # s ∝ d: (κ + ρ) m′ = κ(v − m), so m_∞ − v = (m₀ − v) exp(−∫ κ/(κ + t²) dt) = (m₀ − v) exp(−π√κ/2).
     model = pp.Model(TREE, np.arange(8.0), 0.5 * TREE.degrees, pp.Power(2), start=np.full(8, 9.0))
     ends = consensus_limit(SDE(model), tolerance=1e-9)
     v = model.consensus_value

@@ -61,7 +61,7 @@ def dense(model: Model, T: int) -> tuple[Array, Array]:
     through = np.eye(n)
     weights: list[Array] = []
     for t in range(T, 0, -1):
-        # Divided by 1 + ρ, so that an infinite pressure is ordinary.
+        # Divided by 1 + ρ, so an infinite pressure is ordinary.
         rho = float(model.pressure(t))
         relief, weight = (0.0, 1.0) if np.isinf(rho) else (1 / (1 + rho), rho / (1 + rho))
         inverse = np.linalg.inv(relief * S + weight * D)

@@ -164,7 +164,7 @@ def test_the_tuned_line_is_the_best_for_noise_that_grows(gamma: float) -> None:
     rng = np.random.default_rng(1)
     network = barabasi_albert(20, 2, seed=1)
     noise = Gaussian(0.5, time_scale=f"t^({gamma})")
-    # Equal opinions, so that only noise counts.
+    # Equal opinions, so only noise counts.
     model = Model(network, np.zeros(20), rng.uniform(0.5, 1, 20), noise=noise)
     best = tuned_line(model)
     assert best.slope == pytest.approx(model.kappa / (1 - 2 * gamma))

@@ -216,7 +216,7 @@ def test_agents_without_pressure_who_adapt_to_their_noise_never_stay_close() -> 
 
 
 def test_no_stationary_error_is_claimed_of_pressure_that_oscillates() -> None:
-    # At even and odd steps the error is another one; below the larger of them it is not reached for ever.
+    # At even and odd steps the error is another one; below the larger of them it is not reached forever.
     model = Model(path(4), [0.0, 1.0, 0.0, 2.0], pressure="0.3*(2 + t - 2*floor(t/2))", start=[1.0, 0.0, 0.0, 0.0])
     errors = error_path(model, 400)
     precision = 1.001 * float(errors[-2:].max())

@@ -75,7 +75,7 @@ def test_small_ratios_forget_like_their_own_power(name: str, r: float) -> None:
     assert rate.bias.exponent == pytest.approx(r)
     assert rate.variance.exponent == pytest.approx(2 * r)
     assert slope(bias) == pytest.approx(r, abs=0.01)
-    # The next term is t^(2r − 1) of the first, so that close to the border the exponent is reached slowly.
+    # The next term is t^(2r − 1) of the first, so close to the border the exponent is reached slowly.
     assert slope(variance) == pytest.approx(2 * r, abs=0.005 if r < 0.2 else 0.08)
 
 
@@ -163,7 +163,7 @@ def test_frozen_noise_stays(gamma: float) -> None:
 @pytest.mark.parametrize("r", [0.25, 1.0, 1.5])
 @pytest.mark.parametrize("noisy", [True, False])
 def test_disagreement(name: str, r: float, noisy: bool) -> None:
-    # Loud noise and a start far off on one side, so that neither is hidden by the lag at these horizons.
+    # Loud noise and a start far off on one side, so neither is hidden by the lag at these horizons.
     model = with_ratio(NETWORKS[name], r, Gaussian(10.0) if noisy else NoNoise())
     model = replace(model, start=np.where(np.arange(model.n) == 0, 20.0, 0.0))
     rows = np.eye(model.n) - consensus_mode(model).weights

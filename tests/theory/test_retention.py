@@ -83,7 +83,7 @@ def test_a_rate_that_leaves_its_range_later_is_followed_as_far_as_asked() -> Non
 
 
 def test_the_share_is_the_weight_of_the_first_opinion_where_nobody_is_heard() -> None:
-    # Without pressure an agent shows x; with noise off, x would not move, so that a start elsewhere shows the weights.
+    # Without pressure an agent shows x; with noise off, x would not move, so a start elsewhere shows the weights.
     model = Model(cycle(5), np.eye(5)[0], pressure=Constant(1e12), noise=NoNoise(), start=np.zeros(5), adaptation=0.3)
     held = moments(model, 6, what="hidden").mean[:, 0]
     np.testing.assert_allclose(held, function(model, 6).share[:, 0], atol=1e-9)

@@ -90,7 +90,7 @@ def test_permanent_oscillation(seed: int) -> None:
         return np.asarray(public[:, sides].mean(axis=1) - public[:, ~sides].mean(axis=1))
 
     gaps = [gap(steps) for steps in (1000, 1001, 3000)]
-    # The same seed makes the same runs, so that each run's gap can be followed: it changes sign and stays.
+    # The same seed makes the same runs, so each run's gap can be followed: it changes sign and stays.
     np.testing.assert_allclose(gaps[1], -gaps[0], atol=1e-4)
     np.testing.assert_allclose(gaps[2], gaps[0], atol=1e-4)
     assert np.sqrt(np.mean(gaps[0] ** 2)) > 0.02

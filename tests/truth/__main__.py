@@ -40,7 +40,7 @@ def main() -> int:
         if chosen.family and family not in chosen.family:
             continue
         results[family] = []
-        # Batches have seeds of their own, so that memory stays bounded.
+        # Batches have seeds of their own, so memory stays bounded.
         for first in range(0, count, chosen.batch):
             found = judged(family, min(chosen.batch, count - first), chosen.seed + 1_000_003 * (first // chosen.batch))
             results[family] += found

@@ -38,7 +38,7 @@ class Case:
 
     ``cycle`` has the networks that repeat, shape (period, agents, agents), and ``prefix`` those of the steps before;
     ``pressure``, ``scale`` and ``rate`` are formulas in t. ``phi`` is 0 for white and 1 for frozen noise. ``averages``
-    is false where pressure oscillates and stays bounded, so that late blocks of steps have no common value of it.
+    is false where pressure oscillates and stays bounded, so late blocks of steps have no common value of it.
     """
 
     family: str

@@ -1,6 +1,6 @@
 """Every combination of networks, updates, adaptation and time: as plain numbers, and as the package's own system.
 
-A step draws a network and who updates, independently of other steps. All draws are enumerated, so that mean and second
+A step draws a network and who updates, independently of other steps. All draws are enumerated, so mean and second
 moment of the state (y, x, u) have exact recursions (``second_moments``).
 """
 

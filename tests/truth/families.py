@@ -152,7 +152,7 @@ def temporal(rng: Rng) -> Case:
     n, settles = int(rng.integers(3, 6)), bool(rng.random() < 0.3)
     while True:
         graphs = np.stack([graph(rng, n) for _ in range(int(rng.integers(2, 5)))])
-        # Edges are left out at random, so that connectivity is joint only and agents may be isolated.
+        # Edges are left out at random, so connectivity is joint only and agents may be isolated.
         kept = rng.random(graphs.shape) < pick(rng, [1.0, 0.7, 0.4])
         graphs = np.where(np.triu(kept, 1) | np.triu(kept, 1).transpose(0, 2, 1), graphs, 0.0)
         if _connected(graphs.sum(axis=0)) and np.all(np.any(np.diff(graphs, axis=0) != 0, axis=(1, 2))):

@@ -34,7 +34,7 @@ class Finding:
 def judge(case: Case, truth: Truth, number: int = 0) -> list[Finding]:
     """Ask the package everything about one model and compare it with the truth."""
     try:
-        # Advice and the number of steps take most of the time, so that only some models are asked for them.
+        # Advice and the number of steps take most of the time, so only some models are asked for them.
         advised = not case.continuous and number % 8 == 1
         verdict = pp.diagnose(case.system, ADVISED if advised else None)
     except pp.PeerPressureError as error:

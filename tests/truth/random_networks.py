@@ -1,6 +1,6 @@
 """Networks whose edges fail at random, step by step: the truth by enumerating all networks that a step may have.
 
-Steps are independent, so that mean and second moment of (y, 1) have exact recursions: both are averages over all
+Steps are independent, so mean and second moment of (y, 1) have exact recursions: both are averages over all
 subsets of the edges, weighted by their probabilities.
 """
 

@@ -6,7 +6,7 @@ one. One step is z ← F z + b + noise of covariance Q, straight from the defini
     u' = φ u + √(1−φ²) w,   y' = g ∘ (x + std σ_t u') + C y,   x' = x + η ∘ (y' − x).
 
 The first ``EXACT`` steps are taken one by one. Later each octave of time is divided into ``BLOCKS`` blocks, in which
-coefficients are periodic: 1/ρ is the mean of 1/ρ_t over the block, and σ and η are means as well, so that the mean and
+coefficients are periodic: 1/ρ is the mean of 1/ρ_t over the block, and σ and η are means as well, so the mean and
 the variance that a block adds are right to first order in 1/ρ. The block's power of F then takes a few squarings, and
 some hundred million steps a few milliseconds. Before anything is read off, steps are taken one by one again.
 """
@@ -320,7 +320,7 @@ def _blocks(batch: _Batch, begin: int) -> Iterator[Map]:
             yield _power(batch.flow(block[0], batch.network(begin + 1), 0), steps)
             continue
         parts = [batch.step(one, batch.network(begin + k)) for k, one in enumerate(block, start=1)]
-        # Odd lengths, so that the jumps of the pressure between blocks move the two sides of a bipartite network to and
+        # Odd lengths, so the jumps of the pressure between blocks move the two sides of a bipartite network to and
         # fro, as its gradual growth does, and not always the same way.
         odd = (1, -1)[number % 2] if period == 1 else 0
         yield _power(reduce(_after, parts), steps // period + odd)

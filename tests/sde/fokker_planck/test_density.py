@@ -76,7 +76,7 @@ def test_a_density_needs_noise_and_points_of_its_size(sde: SDE) -> None:
 
 
 def test_advice_on_a_degenerate_law_has_a_density() -> None:
-    # Only the hub is noisy, so that all leaves move alike; at late times agents that agree differ by rounding only.
+    # Only the hub is noisy, so all leaves move alike; at late times agents that agree differ by rounding only.
     leaves = SDE(pp.Model(pp.networks.star(6), np.zeros(6), noise=pp.Gaussian(np.eye(6)[0])))
     with pytest.raises(
         InvalidInputError, match=r"rank 2 in 6 directions at t = 1; leave out 4 of the names; 0, 4 have"
