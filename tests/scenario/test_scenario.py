@@ -208,3 +208,11 @@ def test_a_file_that_is_not_there_or_not_text(tmp_path: Path) -> None:
     (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(FileFormatError, match="UTF-8"):
         load_scenario(tmp_path / "bytes.toml")
+
+
+def test_a_run_in_words_counts_in_the_singular_too() -> None:
+    told = [
+        parse_scenario(f"[network]\ngenerator = 'k2'\n[run]\n{run}").run.words
+        for run in ("steps = 1", "steps = 9\nreplicates = 2000\nseed = 3")
+    ]
+    assert told == ["1 step, 1 replicate, seed 0", "9 steps, 2,000 replicates, seed 3"]

@@ -139,10 +139,9 @@ def _scenario(file: Path) -> Facts:
         plan = load_sweep(file).plan
         return {"sweep": f"{len(plan):,} units", "axes": ", ".join(plan.axes) or "none", "seed": str(plan.seed)}
     scenario = load_scenario(file, needs_run=False)
-    asked = scenario.run
     return {
         "scenario": repr(scenario.system()),
-        "run": f"{asked.steps:,} steps, {asked.replicates:,} replicates, seed {asked.seed}",
+        "run": scenario.run.words,
         **({} if scenario.observe is None else {"observer": ", ".join(scenario.observe.methods)}),
     }
 

@@ -55,7 +55,7 @@ CONTENTS = f"{contents(hidden=True)}; peerpressure release writes what may be pu
 
 def model_rows(experiment: Experiment) -> list[tuple[str, str]]:
     """Return the parameters of the run in words."""
-    model, asked = experiment.model, experiment.scenario.run
+    model = experiment.model
     s, x = model.s, model.x0
     words = model.description()
     drawn = experiment.scenario.drawn_hidden
@@ -75,7 +75,7 @@ def model_rows(experiment: Experiment) -> list[tuple[str, str]]:
         ("noise", str(model.noise)),
         *updates,
         *flow,
-        ("run", f"{number(asked.steps)} steps, {number(asked.replicates)} replicates, seed {asked.seed}"),
+        ("run", experiment.scenario.run.words),
         ("results folder", CONTENTS),
     ]
 

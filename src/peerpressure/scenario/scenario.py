@@ -86,6 +86,12 @@ class Run(Section):
     seed: Seed = 0
     record: RecordSection = "all"
 
+    @property
+    def words(self) -> str:
+        """The size and the seed of the run in words."""
+        counts = ((self.steps, "step"), (self.replicates, "replicate"))
+        return ", ".join(f"{count:,} {name}{'s' * (count != 1)}" for count, name in counts) + f", seed {self.seed}"
+
     def recording(self) -> Record:
         """Return what the run records."""
         if isinstance(self.record, str):
@@ -294,14 +300,13 @@ class Scenario(Section):
     privacy: Privacy | None = None
     output: Output = Output()
 
-    # Cached: sections are immutable, and drawing a network is expensive.
     def __repr__(self) -> str:
-        run = f"{self.run.steps:,} steps, {self.run.replicates:,} replicates, seed {self.run.seed}"
         sections = [name for name in type(self).model_fields if getattr(self, name) is not None]
-        return f"Scenario({run}; {', '.join(sections)})"
+        return f"Scenario({self.run.words}; {', '.join(sections)})"
 
     __str__ = __repr__
 
+    # Cached: sections are immutable, and drawing a network is expensive.
     @cached_property
     def temporal_network(self) -> TemporalNetwork | None:
         """Temporal network, drawn from its own seed or from that of the run; None if the network is constant."""
