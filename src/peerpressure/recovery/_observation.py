@@ -78,7 +78,7 @@ class Observation:
     --------
     >>> from peerpressure import Observation
     >>> Observation(agents=["ann"], times=[1, 2, 5])
-    Observation(agents=('ann',), times=(1, 2, 5), first_step=0, sees_start=False, rounding=0.0, scale=None)
+    Observation(agents=['ann'], times=[1, 2, 5], first_step=0, sees_start=False, rounding=0.0)
     >>> Observation(scale=(1, 5)).rounding
     1.0
     """
