@@ -3,26 +3,42 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache
+from itertools import repeat
 
-from tests.truth.combinations import random_combination, table_of_combinations
-from tests.truth.judge_combinations import judge
+from tests.truth.combinations import Combination, random_combination, table_of_combinations
+from tests.truth.judge_combinations import Judgement, judge
 from tests.truth.table import Judged, judged, questions, shares, table
 
 
-def combinations(count: int, seed: int) -> int:
+def combinations(count: int, seed: int, jobs: int) -> int:
     """Judge all models of the 42 combinations, and random ones; print what is not right, and how many are."""
-    listed = [model for _, models in table_of_combinations() for model in models]
-    found = []
-    for model in [*listed, *(random_combination(number, seed) for number in range(count))]:
-        one = judge(model)
-        found.append(one)
-        if one.wrong or one.unknown:
-            print(model, *one.wrong, one.unknown and f"unknown: {one.unknown}", sep="\n  ", flush=True)
-    wrong, unknown = (sum(bool(getattr(one, name)) for one in found) for name in ("wrong", "unknown"))
-    left = sum(one.open for one in found), sum(one.without_std for one in found)
-    print(f"{len(found)} models: {wrong} wrong, {unknown} unknown, {left[0]} open, {left[1]} without all deviations")
+    every = [*(("listed", number) for number in range(len(listed()))), *(("random", number) for number in range(count))]
+    judgements = []
+    with ProcessPoolExecutor(jobs) as pool:
+        for one in pool.map(judged_combination, every, repeat(seed)):
+            judgements.append(one)
+            if one.wrong or one.unknown:
+                print(one.name, *one.wrong, one.unknown and f"unknown: {one.unknown}", sep="\n  ", flush=True)
+    wrong, unknown = (sum(bool(getattr(one, name)) for one in judgements) for name in ("wrong", "unknown"))
+    undecided, partial = (sum(getattr(one, name) for one in judgements) for name in ("open", "without_std"))
+    print(f"{len(judgements)} models: {wrong} wrong, {unknown} unknown, {undecided} open, {partial} with unknown std")
     return int(wrong > 0)
+
+
+@cache
+def listed() -> list[Combination]:
+    """Return the models of the 42 combinations."""
+    return [model for _, models in table_of_combinations() for model in models]
+
+
+def judged_combination(which: tuple[str, int], seed: int) -> Judgement:
+    """Judge a model in a process of its own, where it is made again."""
+    kind, number = which
+    return judge(listed()[number] if kind == "listed" else random_combination(number, seed))
 
 
 def main() -> int:
@@ -32,9 +48,10 @@ def main() -> int:
     parser.add_argument("--family", choices=list(shares(0)), action="append", help="only this family")
     parser.add_argument("--batch", type=int, default=100, help="models whose truth is computed at once")
     parser.add_argument("--combinations", type=int, default=0, help="random combinations instead, after all 378 models")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes that judge combinations")
     chosen = parser.parse_args()
     if chosen.combinations:
-        return combinations(chosen.combinations, chosen.seed)
+        return combinations(chosen.combinations, chosen.seed, chosen.jobs)
     results: dict[str, list[Judged]] = {}
     for family, count in shares(chosen.cases).items():
         if chosen.family and family not in chosen.family:
