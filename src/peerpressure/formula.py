@@ -197,6 +197,11 @@ class Expression:
         """Canonical text, with ``parse(expression.text) == expression``."""
         return str(self.tree)
 
+    @property
+    def counts_steps(self) -> bool:
+        """Whether the value depends on t in whole numbers, which are lost where t is too large to have a fraction."""
+        return any(f"{name}(" in self.text for name in ("floor", "ceil"))
+
     def __str__(self) -> str:
         return self.text
 

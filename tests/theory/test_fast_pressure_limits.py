@@ -196,3 +196,16 @@ def test_a_bipartite_network_at_rest_after_changes_has_two_phases() -> None:
     assert (
         diagnose(replace(model, pressure=Formula("0.01*1.02^t"), noise=NoNoise())).outcome is Outcome.BIASED_CONSENSUS
     )
+
+
+@pytest.mark.parametrize("pressure", ["t^2*(1 + t - 2*floor(t/2))", "exp(t)*(1 + t - 2*floor(t/2))"])
+@pytest.mark.parametrize("options", [{}, {"adaptation": 0.1}, {"activation": 0.5}], ids=str)
+def test_pressure_that_counts_steps_is_not_read_where_steps_are_lost(pressure: str, options: dict[str, float]) -> None:
+    # Far out 1 + t − 2·floor(t/2) is 0 in doubles, and its product with an infinite power not a number.
+    model = Model(complete(5), np.linspace(0, 1, 5), pressure=pressure, noise=Gaussian(0.3), **options)
+    verdict = diagnose(model)
+    late = moments(model, 400)
+    if verdict.consensus_limit is not None:
+        limit = verdict.consensus_limit
+        assert limit.mean == pytest.approx(late.mean[-1].mean(), abs=limit.residual + 0.02)
+    assert verdict.outcome is not Outcome.UNKNOWN or options

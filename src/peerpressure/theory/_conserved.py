@@ -25,11 +25,9 @@ from peerpressure.sde import SDE
 from peerpressure.step import Array
 from peerpressure.theory._classification import LongRun
 from peerpressure.theory._recurrence import AbsoluteProbability
-from peerpressure.theory._regime import LATE, Regime
+from peerpressure.theory._regime import FARTHEST, LATE, Regime, farthest
 from peerpressure.theory._structure import Component, NoiselessLimit
 
-# log t of the farthest time: e^700 ≈ 1e304 still leaves room for a factor below the largest double, 1.8e308.
-FARTHEST = 700.0
 # Steps that are summed one by one; beyond, sums over steps are integrals over log t on so many intervals, fewer where
 # hidden opinions adapt and the intervals are passed one by one.
 HEAD = 4_096
@@ -116,7 +114,7 @@ def _adapting_sum(long_run: LongRun, omega: AbsoluteProbability, t: int) -> Cons
     slowness = np.divide(omega.influence, factors, out=np.zeros(model.n), where=omega.influence > 0)
 
     # Starting at t + ½ makes integrals over log t a midpoint rule for sums over the steps t + 1, t + 2, …
-    log_t = np.linspace(math.log(t + 0.5), FARTHEST, INTERVALS + 1)
+    log_t = np.linspace(math.log(t + 0.5), farthest(model), INTERVALS + 1)
     times = np.exp(log_t)
     with np.errstate(all="ignore"):
         own = float(slowness.sum()) / adaptation.rate.pressure(times)
@@ -412,7 +410,7 @@ def _rates(long_run: LongRun, kappa: float, times: Array) -> dict[str, Array]:
 
 def _nodes(long_run: LongRun, kappa: float, start: float, count: int, *, for_ever: bool) -> Array:
     """Return log t from the start to where the steps no longer count."""
-    coarse = np.linspace(start, FARTHEST, 4_001)
+    coarse = np.linspace(start, farthest(long_run.model), 4_001)
     rates = _rates(long_run, kappa, np.exp(coarse))
     with np.errstate(over="ignore"):
         speed = rates["to_hidden"] * np.exp(coarse)

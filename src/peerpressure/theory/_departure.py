@@ -28,9 +28,8 @@ from peerpressure.step import Array
 from peerpressure.theory._classification import LongRun, Outcome, classify
 from peerpressure.theory._limit_law import Kind, LimitLaw, common_law, separate_law
 from peerpressure.theory._limits import ConsensusLimit, Phases, component_limit, limit_of, noise_blocks_limit
-from peerpressure.theory._rates import FARTHEST
 from peerpressure.theory._recurrence import AbsoluteProbability
-from peerpressure.theory._regime import NoiseEffect, Regime
+from peerpressure.theory._regime import NoiseEffect, Regime, farthest
 from peerpressure.theory._structure import EQUAL_RTOL, Component, NoiselessLimit
 
 if TYPE_CHECKING:
@@ -233,7 +232,7 @@ def _swing_left(model: Model, omega: AbsoluteProbability, sides: NDArray[np.bool
 
 def _tail(model: Model, omega: AbsoluteProbability) -> tuple[float, float]:
     """Return the share of δ that later steps leave, and the deviation that their noise adds."""
-    log_t = np.linspace(math.log(FOLLOWED + 0.5), FARTHEST, NODES)
+    log_t = np.linspace(math.log(FOLLOWED + 0.5), farthest(model), NODES)
     times = np.exp(log_t)
     with np.errstate(all="ignore"):
         pull = omega.kappa * model.pressure.reciprocal(times)

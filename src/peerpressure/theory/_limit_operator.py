@@ -38,7 +38,7 @@ from peerpressure.step import Array
 from peerpressure.theory._classification import LongRun
 from peerpressure.theory._limit_law import Kind, LimitLaw
 from peerpressure.theory._reasons import ReasonCode
-from peerpressure.theory._regime import Regime, noise_sum_diverges
+from peerpressure.theory._regime import Regime, farthest, noise_sum_diverges
 from peerpressure.theory._step_law import RandomStep, RandomSteps, step_laws
 
 # Steps that are followed exactly, fewer where they take longer: in continuous time, and where networks are many.
@@ -56,8 +56,6 @@ SINGULAR, SEMISIMPLE = 1e-9, 1e-7
 ROUNDING, NO_NOISE = 1e-9, 1e-11
 # Shares of the scale of opinions: swings, deviations and movements below these are none.
 SWING, DEVIATION, MOVEMENT, APART = 1e-6, 1e-4, 1e-5, 2e-4
-# log t of the farthest time.
-FARTHEST = 690.0
 
 
 @final
@@ -296,7 +294,7 @@ def _schedule_without_limit(long_run: LongRun) -> ReasonCode | None:
 
 def _limits(long_run: LongRun) -> ScheduleLimits:
     model, growth, noise = long_run.model, long_run.growth, long_run.model.noise
-    log_t = np.linspace(0.0, FARTHEST, 20_001)
+    log_t = np.linspace(0.0, farthest(model), 20_001)
     limit = growth.limit if growth.bounded else None
     clock = PressureClock(
         log_t,

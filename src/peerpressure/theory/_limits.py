@@ -30,7 +30,14 @@ from peerpressure.theory._classification import LongRun, Outcome, is_proportiona
 from peerpressure.theory._conserved import Conserved, conserved_at, late_scale
 from peerpressure.theory._forecast import mean_flow
 from peerpressure.theory._rates import mode_noise, rate_of
-from peerpressure.theory._regime import NoiseEffect, Regime, fades_out, noise_adds_up, noise_outgrows_averaging
+from peerpressure.theory._regime import (
+    NoiseEffect,
+    Regime,
+    fades_out,
+    farthest,
+    noise_adds_up,
+    noise_outgrows_averaging,
+)
 from peerpressure.theory._structure import Component, NoiselessLimit
 
 if TYPE_CHECKING:
@@ -205,7 +212,7 @@ def random_limit(model: Model) -> ConsensusLimit | None:
         return None
     found = forward_moments(model, np.array([horizon]))
     mean, P = found.mean[-1], found.covariance
-    late = np.geomspace(horizon, FARTHEST_TIME, 4096)
+    late = np.geomspace(horizon, min(FARTHEST_TIME, math.exp(farthest(model))), 4096)
     reciprocal = model.pressure.reciprocal(late)
     left, m = kappa * float(np.trapezoid(reciprocal, late)), float(w @ mean)
     variance = max(float(w @ P @ w), 0.0)

@@ -38,7 +38,7 @@ from peerpressure.schedules import Linear, Power, Schedule
 from peerpressure.statespace import System, checked_system, discrete_model
 from peerpressure.step import Array
 from peerpressure.theory._classification import LongRun, Outcome, classify, is_proportional, steady_sums
-from peerpressure.theory._regime import NoiseEffect, Regime
+from peerpressure.theory._regime import NoiseEffect, Regime, farthest
 from peerpressure.theory._stationary import balanced_solver, directed_solver
 from peerpressure.theory._structure import NoiselessLimit
 
@@ -58,7 +58,7 @@ EXACT_STEPS = 128
 # Factors by which t grows in an interval: a small one up to log t = 23, as far as onsets are read as numbers, and a
 # larger one up to the farthest time within the range of doubles.
 NEAR_GROWTH, FAR_GROWTH = 1.02, 1.1
-NEAR, FARTHEST = 23.0, 690.0
+NEAR = 23.0
 # Relative distance from a law up to which it is said to hold.
 WITHIN = 0.1
 # Agents up to which the spectrum of the network is computed, which takes a tenth of a second.
@@ -124,10 +124,10 @@ class Intervals:
 
 
 @cache
-def intervals() -> Intervals:
-    """Return the intervals through which modes are followed."""
+def intervals(log_end: float) -> Intervals:
+    """Return the intervals through which modes are followed, up to this log t."""
     near = np.arange(math.log(EXACT_STEPS), NEAR, math.log(NEAR_GROWTH))
-    far = np.arange(NEAR, FARTHEST, math.log(FAR_GROWTH))
+    far = np.arange(NEAR, log_end, math.log(FAR_GROWTH))
     t = np.concatenate([np.arange(1.0, EXACT_STEPS), np.rint(np.exp(np.concatenate([near, far])))])
     log_t, lengths = np.log(t), np.diff(t, prepend=0.0)
     # The logarithmic mean of both ends: there 1/t is its mean over the interval, and sums of 1/(c t) lose nothing on
@@ -189,7 +189,7 @@ def mode_path(model: Model, kappa: float, lag: float, sigma: float) -> ModePath:
 
     ``lag`` is K, and ``sigma`` the deviation of ξ̄ at time scale 1 with the factor of AR(1) memory.
     """
-    grid = intervals()
+    grid = intervals(farthest(model))
     inverse = model.pressure.reciprocal(grid.t)
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         rates = np.log1p(kappa * model.pressure.reciprocal(grid.inside)) * grid.lengths

@@ -18,12 +18,25 @@ from numpy.typing import NDArray
 from peerpressure.adaptation import Adaptation
 from peerpressure.model import Model
 from peerpressure.noise import Gaussian, Laplace, Rademacher, StudentT, Uniform
-from peerpressure.schedules import Growth, Linear, Logarithmic, Schedule, estimate_growth, growth_of_ratio
+from peerpressure.schedules import Formula, Growth, Linear, Logarithmic, Schedule, estimate_growth, growth_of_ratio
 
 Curve: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 # Time at which a schedule with a limit is evaluated, late enough to be close to it.
 LATE = 1_000_000
+# log t of the farthest time: e^690 ≈ 1e299 still leaves room for factors below the largest double, 1.8e308. Formulas
+# that count steps are read as far as doubles have a fraction to spare.
+FARTHEST, FARTHEST_COUNT = 690.0, math.log(2.0**50)
+
+
+def farthest(model: Model | Adaptation) -> float:
+    """Return log t of the farthest time at which all schedules of a model, or an adaptation, can be read."""
+    adaptation = model if isinstance(model, Adaptation) else model.adaptation
+    schedules = [] if adaptation is None else [adaptation.rate]
+    if isinstance(model, Model):
+        schedules += [model.pressure, model.noise.time_scale]
+    counts = any(isinstance(schedule, Formula) and schedule.expression.counts_steps for schedule in schedules)
+    return FARTHEST_COUNT if counts else FARTHEST
 
 
 class Regime(Enum):
