@@ -22,7 +22,7 @@ from peerpressure.simulation import simulate
 from peerpressure.statespace import System, checked_system
 from peerpressure.step import Array
 from peerpressure.theory._classification import LongRun, Outcome, classify, is_consensus_value
-from peerpressure.theory._departure import decide
+from peerpressure.theory._departure import resolve_departure
 from peerpressure.theory._forecast import Forecast, law_after, mode_error
 from peerpressure.theory._limits import limit_of
 from peerpressure.theory._rates import steps_until, with_parts
@@ -130,23 +130,24 @@ class Advice:
     omitted: Reason | None = None
 
 
-def advice(long_run: LongRun, ahead: Forecast) -> Advice:
+def advice(long_run: LongRun, forecast: Forecast) -> Advice:
     """Return the schedules under which the forecast for the same step is better."""
-    now, found = ahead.rms_distance, []
+    now, suggestions = forecast.rms_distance, []
     # A distance that is rounding error gets no smaller, and is 0 to all that is known.
     rounding = _ROUNDING * float(np.abs(long_run.model.x0).max())
-    for name, schedule in _candidates(long_run, ahead.steps):
+    for name, schedule in _candidates(long_run, forecast.steps):
         other = with_parts(long_run.system, pressure=schedule)
-        then = law_after(other, ahead.steps)
+        then = law_after(other, forecast.steps)
         # On large networks distances have a standard error, by three of which the gain is reduced here.
-        least, most = now - 3 * ahead.rms_distance_stderr, then.rms_distance + 3 * then.rms_distance_stderr
-        if least > rounding and least >= _LEAST_GAIN * most:
+        lower, upper = now - 3 * forecast.rms_distance_stderr, then.rms_distance + 3 * then.rms_distance_stderr
+        if lower > rounding and lower >= _LEAST_GAIN * upper:
             gain = now / then.rms_distance if then.rms_distance > rounding else math.inf
             # A schedule for the horizon says nothing about the steps after it.
-            outcome = decide(classify(other), _TOLERANCE)[0].outcome if isinstance(schedule, Linear) else None
-            found.append(Suggestion(name, schedule, then.rms_distance, gain, outcome))
-    found.sort(key=lambda one: one.rms_distance)
-    return Advice(now, tuple(found), _omitted(long_run.system, ahead.steps))
+            lasting = isinstance(schedule, Linear)
+            outcome = resolve_departure(classify(other), _TOLERANCE)[0].outcome if lasting else None
+            suggestions.append(Suggestion(name, schedule, then.rms_distance, gain, outcome))
+    suggestions.sort(key=lambda one: one.rms_distance)
+    return Advice(now, tuple(suggestions), _omitted(long_run.system, forecast.steps))
 
 
 def _omitted(system: System, steps: int) -> Reason | None:
@@ -264,9 +265,9 @@ def replicates_needed(
     """
     _check_precision(precision)
     Parameter("confidence", "real", "confidence", above=0, below=1, remedy="for instance 0.95").check(confidence)
-    found = moments(model, steps, of=consensus_mode(model) if of is None else of)
+    exact = moments(model, steps, of=consensus_mode(model) if of is None else of)
     # The mean over replicates is normal by the central limit theorem, so the exact std of one replicate is enough.
-    std = float(found.std.max())
+    std = float(exact.std.max())
     z = NormalDist().inv_cdf(0.5 + confidence / 2)
     ratio = z * std / precision
     # `not <` also catches NaN and ∞, and the square stays below 2⁶³.
@@ -374,8 +375,8 @@ class _ModeErrors:
             return np.zeros(len(times))
         missing = sorted(set(times) - self._known.keys())
         if missing:
-            found = moments(self.model, missing[-1], of=self.weights, times=missing)
-            self._known.update(zip(missing, found.variance[:, 0].tolist(), strict=True))
+            exact = moments(self.model, missing[-1], of=self.weights, times=missing)
+            self._known.update(zip(missing, exact.variance[:, 0].tolist(), strict=True))
         return np.array([self._known[time] for time in times])
 
     def last_above(self, precision: float, last: int) -> int:
@@ -403,9 +404,9 @@ class _ModeErrors:
             around = np.arange(max(1, guess - width), min(last, guess + width) + 1)
             error = np.hypot(self.bias(last)[around - 1], np.sqrt(self.variance(around.tolist())))
             above = around[error > precision]
-            found = int(above[-1]) if above.size else int(around[0]) - 1
-            if (above.size or around[0] == 1) and (found < around[-1] or around[-1] == last):
-                return found
+            step = int(above[-1]) if above.size else int(around[0]) - 1
+            if (above.size or around[0] == 1) and (step < around[-1] or around[-1] == last):
+                return step
             width *= 4
 
 
@@ -474,8 +475,8 @@ def _never(long_run: LongRun, precision: float, final: float, steps: int, errors
     rule = f"a precision can be reached only where agents converge to v, and here there is {long_run.outcome.value}"
     left = f"of {final:.3g} remains" if math.isfinite(final) else "grows without bound"
     got = f"{precision:g} where an error {left}"
-    better = _better_schedule(long_run, steps, error)
-    return message(rule, got=got, remedy=better or "let pressure grow like t and noise not at all")
+    suggestion = _better_schedule(long_run, steps, error)
+    return message(rule, got=got, remedy=suggestion or "let pressure grow like t and noise not at all")
 
 
 def _later(long_run: LongRun, precision: float, steps: int, errors: _ModeErrors) -> str:
@@ -488,8 +489,8 @@ def _later(long_run: LongRun, precision: float, steps: int, errors: _ModeErrors)
 
 def _extrapolated(long_run: LongRun, precision: float, steps: int, error: float) -> str:
     """Return, as text, the number of steps by the recursion of the consensus mode."""
-    found = steps_until(long_run, steps, error, precision)
-    return "" if found is None else f"allow about 10^{math.log10(found):.1f} steps"
+    needed = steps_until(long_run, steps, error, precision)
+    return "" if needed is None else f"allow about 10^{math.log10(needed):.1f} steps"
 
 
 def _better_schedule(long_run: LongRun, steps: int, error: float) -> str:

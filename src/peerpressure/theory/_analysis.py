@@ -19,7 +19,7 @@ from peerpressure.statespace import System
 from peerpressure.step import Array
 from peerpressure.theory._class_limits import by_class
 from peerpressure.theory._classification import LongRun, classify, shares_of_even_times
-from peerpressure.theory._departure import Departure, decide
+from peerpressure.theory._departure import Departure, resolve_departure
 from peerpressure.theory._limit_law import Kind, LimitLaw, common_law, separate_law
 from peerpressure.theory._limit_operator import by_operator, operator_law
 from peerpressure.theory._limits import ConsensusLimit, with_component_values
@@ -69,15 +69,15 @@ def analyse(system: System, tolerance: float = TOLERANCE) -> Analysis:
     <Outcome.CONSENSUS: 'consensus on v'>
     """
     long_run = with_component_values(classify(system), limit=NAMED, tolerance=tolerance)
-    found = None if has_single_closed_class(long_run.model) or long_run.settled else by_class(long_run, tolerance)
-    if found is not None:
-        known = found.law if _is_complete(found.law) else _filled(found, found.law)
-        return Analysis(replace(found, known=known), Source.CLASSES)
+    resolved = None if has_single_closed_class(long_run.model) or long_run.settled else by_class(long_run, tolerance)
+    if resolved is not None:
+        known = resolved.law if _is_complete(resolved.law) else _filled(resolved, resolved.law)
+        return Analysis(replace(resolved, known=known), Source.CLASSES)
     if Kind.UNKNOWN in long_run.law.kinds:
-        found = by_operator(long_run)
-        if found is not None:
-            return Analysis(found, Source.OPERATOR)
-    long_run, limit, departure = decide(long_run, tolerance)
+        resolved = by_operator(long_run)
+        if resolved is not None:
+            return Analysis(resolved, Source.OPERATOR)
+    long_run, limit, departure = resolve_departure(long_run, tolerance)
     decided, numbered = long_run.known is not None, _with_numbers(long_run, limit)
     return Analysis(numbered, Source.COMPONENTS, limit or _coincidence(numbered), departure, decided)
 
@@ -119,9 +119,9 @@ def _separate(long_run: LongRun, law: LimitLaw) -> LimitLaw:
     if long_run.structure.limit is not NoiselessLimit.DISAGREEMENT or not (long_run.regime is Regime.BOUNDED or random):
         return law
     means = stationary_states(long_run)
-    found = fluctuation(long_run) if Kind.CONVERGES not in law.kinds else None
-    if found is not None and found.agents is not None:
-        std = found.agents
+    stationary = fluctuation(long_run) if Kind.CONVERGES not in law.kinds else None
+    if stationary is not None and stationary.agents is not None:
+        std = stationary.agents
     if means is None:
         return replace(law, std=std)
     means, still = np.atleast_2d(means), law.kinds <= {Kind.CONVERGES, Kind.RANDOM_LIMIT}
@@ -152,8 +152,8 @@ def _cycle(long_run: LongRun, law: LimitLaw) -> LimitLaw:
     forgets = long_run.regime.reaches_value or structure.components[0].sources is not None
     if networks is None or networks.count == 1 or not (structure.constant_opinions and forgets):
         return law
-    found = periodic_limit(long_run.model, networks)
-    return law if found is None else replace(law, mean=_in_order(long_run, found))
+    means = periodic_limit(long_run.model, networks)
+    return law if means is None else replace(law, mean=_in_order(long_run, means))
 
 
 def _swapped(long_run: LongRun, law: LimitLaw) -> LimitLaw:
@@ -177,10 +177,10 @@ def _swapped(long_run: LongRun, law: LimitLaw) -> LimitLaw:
 
 def _filled(long_run: LongRun, law: LimitLaw) -> LimitLaw:
     """Return the law with the numbers of limits of products, where these agree on what agents do."""
-    found = operator_law(long_run) if long_run.model.n <= FEW_AGENTS else None
-    if found is None or not np.array_equal(found.kind, law.kind):
+    computed = operator_law(long_run) if long_run.model.n <= FEW_AGENTS else None
+    if computed is None or not np.array_equal(computed.kind, law.kind):
         return law
-    return replace(law, mean=found.mean, std=found.std)
+    return replace(law, mean=computed.mean, std=computed.std)
 
 
 def stationary_states(long_run: LongRun) -> Array | None:

@@ -89,9 +89,9 @@ class Findings:
         return f"at {self.number(low)}" if ends is None else f"from {ends}"
 
 
-def sentence(found: Findings) -> str:
+def sentence(findings: Findings) -> str:
     """Return what becomes of the public opinions."""
-    return _SENTENCES[found.outcome](found)
+    return _SENTENCES[findings.outcome](findings)
 
 
 def outlook(outcome: Outcome, forecast: Forecast, end: str) -> str | None:
@@ -104,120 +104,123 @@ def outlook(outcome: Outcome, forecast: Forecast, end: str) -> str | None:
     return f"{end} agents {what.format(significant(distance))}." if math.isfinite(distance) else None
 
 
-def _consensus(found: Findings) -> str:
-    return f"All agents come to agree on {found.number(found.value)}, {found.meaning}."
+def _consensus(findings: Findings) -> str:
+    return f"All agents come to agree on {findings.number(findings.value)}, {findings.meaning}."
 
 
-def _biased(found: Findings) -> str:
-    kind, mean, std, v = found.law.kind[0], float(found.law.mean[0, 0]), float(found.law.std[0]), found.value
+def _biased(findings: Findings) -> str:
+    law, v = findings.law, findings.value
+    kind, mean, std = law.kind[0], float(law.mean[0, 0]), float(law.std[0])
     known = math.isfinite(mean)
     if kind in (Kind.FLUCTUATES, Kind.WALKS):
-        return f"All agents come to agree on a value that keeps moving at random{_about(found, mean)}."
+        return f"All agents come to agree on a value that keeps moving at random{_about(findings, mean)}."
     if kind is Kind.DRIFTS:
-        start = f", from {found.number(mean)} on" if known else ""
-        return f"All agents come to agree on a value that moves ever further{start}, as {found.random} has it."
+        start = f", from {findings.number(mean)} on" if known else ""
+        return f"All agents come to agree on a value that moves ever further{start}, as {findings.random} has it."
     if kind is Kind.RANDOM_LIMIT:
-        return f"All agents come to agree on a value that depends on {found.random}{_random_value(found, mean, std)}."
+        numbers = _random_value(findings, mean, std)
+        return f"All agents come to agree on a value that depends on {findings.random}{numbers}."
     if not known:
-        return f"All agents come to agree, but not on {found.number(v)}, {found.meaning}."
-    both = found.ends([mean, v], ", not on ")
+        return f"All agents come to agree, but not on {findings.number(v)}, {findings.meaning}."
+    both = findings.ends([mean, v], ", not on ")
     if both is None:
-        near = f"{found.number(mean)}, which differs by {abs(mean - v):.1g} from {found.meaning}"
+        near = f"{findings.number(mean)}, which differs by {abs(mean - v):.1g} from {findings.meaning}"
         return f"All agents come to agree on {near}."
-    return f"All agents come to agree on {both}, {found.meaning}."
+    return f"All agents come to agree on {both}, {findings.meaning}."
 
 
-def _random_value(found: Findings, mean: float, std: float) -> str:
+def _random_value(findings: Findings, mean: float, std: float) -> str:
     """Return the mean of a random value with its deviation, as far as they are known."""
     if not math.isfinite(mean):
         return ""
-    return f": {found.number(mean, std)}" if 0 < std < math.inf else f": {found.number(mean)} on average"
+    return f": {findings.number(mean, std)}" if 0 < std < math.inf else f": {findings.number(mean)} on average"
 
 
-def _about(found: Findings, mean: float) -> str:
-    return f" about {found.number(mean)}" if math.isfinite(mean) else ""
+def _about(findings: Findings, mean: float) -> str:
+    return f" about {findings.number(mean)}" if math.isfinite(mean) else ""
 
 
-def _oscillation(found: Findings) -> str:
-    law, sides = found.law, "The two sides of the network keep swapping opinions"
+def _oscillation(findings: Findings) -> str:
+    law, sides = findings.law, "The two sides of the network keep swapping opinions"
     # Agents of one side and of one camp have the two values in turn.
-    values = found.ends(law.mean[:, 0].tolist(), " and ") if len(law.mean) == 2 else None
+    values = findings.ends(law.mean[:, 0].tolist(), " and ") if len(law.mean) == 2 else None
     if values is None:
         return f"{sides}, and never agree."
     opposite = ", and their opposites in the second camp" * bool(np.any(law.camp != law.camp[0]))
     if law.std[0] > 0:
         scatter = f", each with a standard deviation of about {significant(float(law.std[0]))}"
-        return f"{sides}: two values that depend on {found.random}, on average {values}{opposite}{scatter}, take turns."
+        average = f"on average {values}{opposite}{scatter}"
+        return f"{sides}: two values that depend on {findings.random}, {average}, take turns."
     return f"{sides}: {values}{opposite} take turns forever."
 
 
-def _disagreement(found: Findings) -> str:
-    kinds, apart, span = found.law.kinds, "Agents never agree completely: ", found.span_of_means()
+def _disagreement(findings: Findings) -> str:
+    kinds, prefix, span = findings.law.kinds, "Agents never agree completely: ", findings.span_of_means()
     if kinds & {Kind.WALKS, Kind.DRIFTS}:
-        moves = "at random, " if Kind.WALKS in kinds else ""
-        return f"{apart}some of them move {moves}ever further."
+        manner = "at random, " if Kind.WALKS in kinds else ""
+        return f"{prefix}some of them move {manner}ever further."
     if Kind.FLUCTUATES in kinds:
-        return f"{apart}they keep moving at random{_on_average(span)}{_scatter(found)}."
+        return f"{prefix}they keep moving at random{_on_average(span)}{_scatter(findings)}."
     if Kind.RANDOM_LIMIT in kinds:
-        return f"{apart}they end at values that depend on {found.random}{_on_average(span)}{_scatter(found)}."
+        return f"{prefix}they end at values that depend on {findings.random}{_on_average(span)}{_scatter(findings)}."
     if span is None or span.startswith("at"):
-        return f"{apart}differences between their public opinions remain."
-    return f"{apart}they end at different opinions, {span}."
+        return f"{prefix}differences between their public opinions remain."
+    return f"{prefix}they end at different opinions, {span}."
 
 
 def _on_average(span: str | None) -> str:
     return "" if span is None else f", on average {span}"
 
 
-def _scatter(found: Findings) -> str:
+def _scatter(findings: Findings) -> str:
     """Return the largest deviation, where it is known."""
-    return f", with standard deviations up to {significant(found.std)}" if 0 < found.std < math.inf else ""
+    return f", with standard deviations up to {significant(findings.std)}" if 0 < findings.std < math.inf else ""
 
 
-def _periodic(found: Findings) -> str:
-    length, span = len(found.law.mean), found.span_of_means()
+def _periodic(findings: Findings) -> str:
+    length, span = len(findings.law.mean), findings.span_of_means()
     steps = f"a cycle of {length:,} steps" if length > 1 else "a cycle"
-    average = "on average " * bool(found.chance)
+    average = "on average " * bool(findings.chance)
     within = "" if span is None else f", {average}{span}"
     return f"Public opinions repeat {steps} forever{within}, and do not agree."
 
 
-def _clusters(found: Findings) -> str:
-    law = found.law
-    groups, span = np.unique(law.group).size, found.span_of_means()
+def _clusters(findings: Findings) -> str:
+    law = findings.law
+    groups, span = np.unique(law.group).size, findings.span_of_means()
     agree = f"Agents agree within {groups:,} groups"
     if law.kinds & {Kind.WALKS, Kind.DRIFTS}:
         return f"{agree}, whose values move ever further apart."
     within = ", which differ from each other" if span is None or span.startswith("at") else ""
     if Kind.RANDOM_LIMIT in law.kinds:
-        return f"{agree}, which end at values that depend on {found.random}{_on_average(span)}{_scatter(found)}."
+        return f"{agree}, which end at values that depend on {findings.random}{_on_average(span)}{_scatter(findings)}."
     return f"{agree}{within or f', which end at different opinions, {span}'}."
 
 
-def _bipartite(found: Findings) -> str:
-    law, camps = found.law, "Agents agree within two camps, which hold opposite opinions"
+def _bipartite(findings: Findings) -> str:
+    law, camps = findings.law, "Agents agree within two camps, which hold opposite opinions"
     size, std = float(np.abs(law.mean[0]).max()), float(law.std[0])
     if law.kinds & {Kind.WALKS, Kind.FLUCTUATES, Kind.DRIFTS}:
         return f"{camps} that keep moving{' at random' * (Kind.DRIFTS not in law.kinds)}."
     if Kind.RANDOM_LIMIT in law.kinds:
-        ends = f": {found.number(-size, std)} and {found.number(size, std)}" if math.isfinite(size) else ""
-        return f"{camps} that depend on {found.random}{ends}."
-    both = found.ends([-size, size], " and ")
+        ends = f": {findings.number(-size, std)} and {findings.number(size, std)}" if math.isfinite(size) else ""
+        return f"{camps} that depend on {findings.random}{ends}."
+    both = findings.ends([-size, size], " and ")
     return f"{camps}." if both is None else f"{camps}: {both}."
 
 
-def _neutral(found: Findings) -> str:
+def _neutral(findings: Findings) -> str:
     return "Distrust cancels all opinions: every agent comes to 0."
 
 
-def _random_walk(found: Findings) -> str:
+def _random_walk(findings: Findings) -> str:
     agree = "Agents agree with each other, and their common opinion"
-    if Kind.DRIFTS in found.law.kinds:
-        return f"{agree} drifts ever further, in a direction that {found.random} has drawn once."
+    if Kind.DRIFTS in findings.law.kinds:
+        return f"{agree} drifts ever further, in a direction that {findings.random} has drawn once."
     return f"{agree} keeps moving at random, without bound."
 
 
-def _unknown(found: Findings) -> str:
+def _unknown(findings: Findings) -> str:
     return "What becomes of the opinions in the long run is not known."
 
 

@@ -23,7 +23,7 @@ from peerpressure.model import Model
 from peerpressure.networks import Network
 from peerpressure.step import Array
 from peerpressure.theory._classification import LongRun, Outcome, classify
-from peerpressure.theory._departure import decide
+from peerpressure.theory._departure import resolve_departure
 from peerpressure.theory._limit_law import Kind, LimitLaw, separate_law
 from peerpressure.theory._reasons import Reason, ReasonCode
 from peerpressure.theory._regime import NoiseEffect, Regime, fades_out, noise_effect
@@ -117,7 +117,7 @@ def _with_value(part: Component, long_run: LongRun, tolerance: float) -> Compone
         std = _own_deviation(long_run, int(agents[0]))
         return None if std is None else _ending(part, float(model.x0[agents[0]]), std)
     alone = _class_model(model, part)
-    decided, limit, _ = decide(classify(long_run.system.with_model(alone)), tolerance)
+    decided, limit, _ = resolve_departure(classify(long_run.system.with_model(alone)), tolerance)
     if decided.outcome in (Outcome.OSCILLATION, Outcome.PERIODIC):
         return _ending(part, None, math.nan, kappa=alone.kappa)
     agree = decided.outcome in (Outcome.CONSENSUS, Outcome.BIASED_CONSENSUS) and limit is not None

@@ -252,11 +252,11 @@ class LongRun:
             return None
         # Where pressure vanishes, so does what keeps agents together; and growing noise drives them apart.
         bounded = self.regime is Regime.BOUNDED
-        apart = (bounded and fades_out(self.model.pressure)) or (
+        separates = (bounded and fades_out(self.model.pressure)) or (
             self.noise_grows and (bounded or structure.intermittent)
         )
         kind = Kind.DRIFTS if self.phi == 1 else Kind.WALKS
-        if apart and not self.hidden_agrees:
+        if separates and not self.hidden_agrees:
             return separate_law(kind, self.model.n)
         return common_law(self.model.n, kind, math.nan, math.inf)
 

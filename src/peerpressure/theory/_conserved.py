@@ -149,11 +149,11 @@ def _reduced_sum(long_run: LongRun, component: Component, omega: AbsoluteProbabi
     if phi and not long_run.model.noise.is_zero:
         left = tail.constant if phi == 1 else _left_by_memory(long_run, omega, tail, phi)
         carry = (left * omega.influence / omega.kappa * long_run.deviations)[None]
-    found = Conserved(weights, carry, variance, tail.neglected, tail.settled, tail.uncertain)
-    return _with_swing(long_run, omega, tail, found) if component.limit is NoiselessLimit.PERIODIC else found
+    conserved = Conserved(weights, carry, variance, tail.neglected, tail.settled, tail.uncertain)
+    return _with_swing(long_run, omega, tail, conserved) if component.limit is NoiselessLimit.PERIODIC else conserved
 
 
-def _with_swing(long_run: LongRun, omega: AbsoluteProbability, tail: Tail, found: Conserved) -> Conserved:
+def _with_swing(long_run: LongRun, omega: AbsoluteProbability, tail: Tail, conserved: Conserved) -> Conserved:
     """Add the difference δ of the two sides of a bipartite network: the same sum with signs, which fades like m.
 
     In every step δ changes its sign, and so do its effect Σ w sign δ/ρ_t on m and that of Σ w sign (x − m)/ρ_t on it.
@@ -163,19 +163,20 @@ def _with_swing(long_run: LongRun, omega: AbsoluteProbability, tail: Tail, found
     sign, parity = np.where(networks.sides, -1.0, 1.0), (-1.0) ** int(tail.time)
     alternating = _alternating_sum(long_run, tail.time)
     keep, uneven = math.exp(-tail.change), sign * omega.influence
-    weights = np.concatenate([found.weights, np.zeros_like(found.weights)])
+    weights = np.concatenate([conserved.weights, np.zeros_like(conserved.weights)])
     n = public.size
     weights[0, :n] -= alternating * keep * uneven.sum() * sign * public
     weights[1, :n] = keep * parity * (sign - alternating * uneven.sum()) * public
     weights[1, n:] = keep * parity * alternating * uneven
-    variance = np.append(found.variance, tail.swing_squares * omega.noise(long_run.deviations, 0.0) ** 2 * (phi < 1))
-    carry = found.carry
+    swing_variance = tail.swing_squares * omega.noise(long_run.deviations, 0.0) ** 2 * (phi < 1)
+    variance = np.append(conserved.variance, swing_variance)
+    carry = conserved.carry
     if carry is not None:
         later = weights[1, n:] * float(long_run.model.noise.scale(tail.time + 1))
         if phi < 1:
             later = -parity * _left_by_memory(long_run, omega, tail, -phi) * uneven / omega.kappa
         carry = np.concatenate([carry, (later * long_run.deviations)[None]])
-    return replace(found, weights=weights, carry=carry, variance=variance)
+    return replace(conserved, weights=weights, carry=carry, variance=variance)
 
 
 def _alternating_sum(long_run: LongRun, time: float) -> float:
@@ -266,13 +267,13 @@ def tails(long_run: LongRun, omega: AbsoluteProbability, times: Sequence[float])
     kappas, factors, group = _groups(long_run, omega)
     adapts = bool(np.any(factors > 0))
     adapting = long_run.structure.adapting
-    for_ever = adapting is not None and bool(np.all(adapting[omega.influence > 0]))
-    parts = _intervals(long_run, omega.kappa, times, ADAPTING_INTERVALS if adapts else INTERVALS, for_ever=for_ever)
+    forever = adapting is not None and bool(np.all(adapting[omega.influence > 0]))
+    parts = _intervals(long_run, omega.kappa, times, ADAPTING_INTERVALS if adapts else INTERVALS, forever=forever)
     beyond = 0.0 if adapts else _beyond(long_run, parts)
     where = np.searchsorted(parts.begin, np.asarray(times, dtype=np.float64) * (1 - 1e-12))
     after = np.append(_backwards(parts.to_hidden), 0.0) + beyond
     if adapts:
-        end = _terminal(long_run, parts, kappas, factors, for_ever=for_ever)
+        end = _terminal(long_run, parts, kappas, factors, forever=forever)
         keep, give = _chain(parts, kappas / omega.kappa, factors, end, where)
     elif long_run.regime is Regime.FAST:
         keep, give = np.exp(-after), np.outer(-np.expm1(-after[where]), kappas / omega.kappa)
@@ -289,7 +290,7 @@ def tails(long_run: LongRun, omega: AbsoluteProbability, times: Sequence[float])
         moved = np.where(parts.is_step, by_step, parts.to_hidden * between)
     # What is not m at the end has come from it still later.
     last = 0.0 if not parts.scale.size else (1 - keep[-1]) * float(parts.scale[-1])
-    if for_ever and parts.scale.size:
+    if forever and parts.scale.size:
         last = keep[-1] * _later_rates(long_run, parts) * float(parts.scale[-1])
     constant = np.append(_backwards(moved * parts.scale), 0.0) + last
     phi = long_run.phi if omega.rates.shape[0] == 1 else 0.0
@@ -335,7 +336,7 @@ def _squares(parts: _Intervals, keep: Array, moved: Array, phi: float) -> Array:
     if phi == 0 or abs(phi) == 1:
         return np.append(_backwards(white), 0.0)
     # Beyond single steps the weights c hardly change over the memory of the noise.
-    found = white * (1 + phi) / (1 - phi)
+    squares = white * (1 + phi) / (1 - phi)
     steps = int(np.count_nonzero(parts.is_step))
     if steps:
         # Imported here, because it takes as long as all of the rest.
@@ -343,8 +344,8 @@ def _squares(parts: _Intervals, keep: Array, moved: Array, phi: float) -> Array:
 
         weights = (moved * parts.scale)[:steps][::-1]
         summed = lfilter([1.0], [1.0, -phi], weights, zi=[phi * weights[0] / (1 - phi)])[0][::-1]
-        found[:steps] = (1 - phi**2) * summed**2
-    return np.append(_backwards(found), 0.0)
+        squares[:steps] = (1 - phi**2) * summed**2
+    return np.append(_backwards(squares), 0.0)
 
 
 def _groups(long_run: LongRun, omega: AbsoluteProbability) -> Groups:
@@ -359,14 +360,14 @@ def _groups(long_run: LongRun, omega: AbsoluteProbability) -> Groups:
     return np.where(kappas > 0, kappas, 1e-300), factors, group
 
 
-def _intervals(long_run: LongRun, kappa: float, times: Sequence[float], count: int, *, for_ever: bool) -> _Intervals:
+def _intervals(long_run: LongRun, kappa: float, times: Sequence[float], count: int, *, forever: bool) -> _Intervals:
     """Return the rates step by step first, and then over intervals of log t."""
     continuous, first = long_run.continuous, float(times[0])
     head = np.zeros(0) if continuous else np.arange(first, max(first, HEAD)) + 1.0
     # Sums over steps are integrals by the midpoint rule, from half a step after the last.
     half = 0.0 if continuous else 0.5
     start = first if continuous else max(first, HEAD)
-    nodes = _nodes(long_run, kappa, math.log(start + half), count, for_ever=for_ever)
+    nodes = _nodes(long_run, kappa, math.log(start + half), count, forever=forever)
     later = np.log([time + half for time in times if time > start])
     nodes = np.union1d(nodes, later)
     by_step = _rates(long_run, kappa, head)
@@ -408,7 +409,7 @@ def _rates(long_run: LongRun, kappa: float, times: Array) -> dict[str, Array]:
     return {"to_hidden": to_hidden, "to_public": to_public, "squared": squared, "scale": scale, "relief": relief}
 
 
-def _nodes(long_run: LongRun, kappa: float, start: float, count: int, *, for_ever: bool) -> Array:
+def _nodes(long_run: LongRun, kappa: float, start: float, count: int, *, forever: bool) -> Array:
     """Return log t from the start to where the steps no longer count."""
     coarse = np.linspace(start, farthest(long_run.model), 4_001)
     rates = _rates(long_run, kappa, np.exp(coarse))
@@ -419,7 +420,7 @@ def _nodes(long_run: LongRun, kappa: float, start: float, count: int, *, for_eve
     # The fine grid ends where contributions vanish; nodes spread over 700 units of log t would be wasted on fast
     # schedules.
     last = min(int(counts[-1]) + 1, coarse.size - 1) if counts.size else 1
-    if for_ever:
+    if forever:
         # A distribution far out is forgotten on the way back, and its equilibrium serves as well.
         mixed = np.cumsum(exchange) * (coarse[1] - coarse[0])
         forgotten = min(last, int(np.searchsorted(mixed, mixed[0] + FORGOTTEN)) + 1, coarse.size - 1)
@@ -437,11 +438,11 @@ def _backwards(values: Array) -> Array:
 
 
 def _terminal(
-    long_run: LongRun, parts: _Intervals, kappas: Array, factors: Array, *, for_ever: bool
+    long_run: LongRun, parts: _Intervals, kappas: Array, factors: Array, *, forever: bool
 ) -> tuple[float, Array]:
     """Return the distribution over m and the groups at the end of the last interval."""
     shares = kappas / kappas.sum()
-    if for_ever:
+    if forever:
         # The exchange is in equilibrium.
         with np.errstate(all="ignore"):
             ratio = parts.to_hidden[-1] * shares / (parts.to_public[-1] * factors)

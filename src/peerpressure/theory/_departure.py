@@ -1,7 +1,7 @@
 """The consensus limit and its departure from v: the sizes that decide the outcome.
 
 Where Σ 1/ρ_t converges, the classification cannot tell whether the limit is v or whether two sides differ: that takes
-numbers. A number counts as 0 if it is smaller than what its computation resolves.
+numbers. Values below the numerical resolution are treated as 0.
 
 The difference δ between the two sides of a bipartite network changes its sign in every step and loses the share κ/ρ_t
 at least. Where Σ 1/ρ_t converges only just, as for t^1.01, what is left of it in the end is too small to be seen.
@@ -85,7 +85,7 @@ class Departure:
     resolution: float
 
 
-def decide(long_run: LongRun, tolerance: float) -> tuple[LongRun, ConsensusLimit | None, Departure | None]:
+def resolve_departure(long_run: LongRun, tolerance: float) -> tuple[LongRun, ConsensusLimit | None, Departure | None]:
     """Compute the limit, and let the sizes of its departure decide the outcome where they do.
 
     ``tolerance`` is that of the limit, as a share of the range of opinions; it is lowered where a size is unclear.
@@ -94,18 +94,18 @@ def decide(long_run: LongRun, tolerance: float) -> tuple[LongRun, ConsensusLimit
     limit = limit_of(long_run, tolerance=tolerance)
     if limit is None:
         return long_run, None, None
-    found = departure(long_run, limit)
+    measured = departure(long_run, limit)
     if long_run.outcome not in (Outcome.BIASED_CONSENSUS, Outcome.OSCILLATION) or not math.isfinite(limit.std):
-        return long_run, limit, found
+        return long_run, limit, measured
     threshold = EQUAL_RTOL * _scale(long_run)
-    if not _is_clear(long_run, found) and found.resolution > threshold and not long_run.lazy:
+    if not _is_clear(long_run, measured) and measured.resolution > threshold and not long_run.lazy:
         limit = limit_of(long_run, tolerance=EQUAL_RTOL) or limit
-        found = departure(long_run, limit)
-    outcome = _outcome(long_run, found, threshold)
+        measured = departure(long_run, limit)
+    outcome = _outcome(long_run, measured, threshold)
     if outcome is not Outcome.OSCILLATION:
         # Phases that do not differ are one value.
         limit = replace(limit, phases=None)
-    return replace(long_run, known=_decided_law(long_run, outcome, limit)), limit, found
+    return replace(long_run, known=_decided_law(long_run, outcome, limit)), limit, measured
 
 
 def _decided_law(long_run: LongRun, outcome: Outcome, limit: ConsensusLimit) -> LimitLaw:
@@ -117,17 +117,17 @@ def _decided_law(long_run: LongRun, outcome: Outcome, limit: ConsensusLimit) -> 
         return separate_law(Kind.PERIODIC, n) if limit.phases is None else _phases_law(limit.phases)
     if outcome is Outcome.CONSENSUS:
         return common_law(n, Kind.CONVERGES, model.consensus_value, 0.0)
-    moves = long_run.law.kind[0] if Kind.FLUCTUATES in long_run.law.kinds else Kind.RANDOM_LIMIT
-    return common_law(n, moves if limit.std > 0 else Kind.CONVERGES, limit.mean, limit.std)
+    kind = long_run.law.kind[0] if Kind.FLUCTUATES in long_run.law.kinds else Kind.RANDOM_LIMIT
+    return common_law(n, kind if limit.std > 0 else Kind.CONVERGES, limit.mean, limit.std)
 
 
 def _phases_law(phases: Phases) -> LimitLaw:
     """Return the law of two sides that exchange two values."""
-    found = separate_law(Kind.PERIODIC, phases.side.size)
+    law = separate_law(Kind.PERIODIC, phases.side.size)
     # Camps are put in with those of all agents.
     bare = replace(phases, camp=None)
     (even, std), (odd, other) = bare.at(0), bare.at(1)
-    return replace(found, mean=np.stack([even, odd]), std=np.sqrt((std**2 + other**2) / 2))
+    return replace(law, mean=np.stack([even, odd]), std=np.sqrt((std**2 + other**2) / 2))
 
 
 def departure(long_run: LongRun, limit: ConsensusLimit) -> Departure:
@@ -158,18 +158,18 @@ def _scale(long_run: LongRun) -> float:
     return float(np.ptp(np.concatenate([model.x0, model.start_state]))) + float(long_run.deviations.max())
 
 
-def _is_clear(long_run: LongRun, found: Departure) -> bool:
+def _is_clear(long_run: LongRun, measured: Departure) -> bool:
     """Whether the sizes that decide clearly exceed what is resolved: the swing, or else bias and deviation."""
-    size = found.swing if long_run.outcome is Outcome.OSCILLATION else max(found.bias, found.std)
-    return size > DECISIVE_RATIO * found.resolution
+    size = measured.swing if long_run.outcome is Outcome.OSCILLATION else max(measured.bias, measured.std)
+    return size > DECISIVE_RATIO * measured.resolution
 
 
-def _outcome(long_run: LongRun, found: Departure, threshold: float) -> Outcome:
-    negligible = max(found.resolution, threshold)
+def _outcome(long_run: LongRun, measured: Departure, threshold: float) -> Outcome:
+    negligible = max(measured.resolution, threshold)
     swings = long_run.outcome is Outcome.OSCILLATION
-    if swings and found.swing > negligible:
+    if swings and measured.swing > negligible:
         return Outcome.OSCILLATION
-    moved = max(found.bias, found.std) > negligible
+    moved = max(measured.bias, measured.std) > negligible
     if (swings or not moved) and negligible > NEGLIGIBLE_BIAS * _scale(long_run):
         return Outcome.UNKNOWN
     return Outcome.BIASED_CONSENSUS if moved else Outcome.CONSENSUS
@@ -182,10 +182,10 @@ def without_negligible_swings(long_run: LongRun, scale: float) -> LongRun:
     """
     structure, networks = long_run.structure, long_run.structure.networks
     periodic = [part for part in structure.components if part.limit is NoiselessLimit.PERIODIC]
-    found = (
+    applicable = (
         long_run.outcome is Outcome.OSCILLATION and long_run.regime is Regime.FAST and len(periodic) <= MOST_COMPONENTS
     )
-    if not (periodic and found) or long_run.continuous or networks is None or networks.count > 1:
+    if not (periodic and applicable) or long_run.continuous or networks is None or networks.count > 1:
         return long_run
     parts = (_without_swing(long_run, part, scale) if part in periodic else part for part in structure.components)
     return replace(long_run, structure=replace(structure, components=tuple(parts)))
@@ -212,17 +212,17 @@ def _between_phases(limit: ConsensusLimit) -> float:
     """Return the root mean square of the difference between two phases."""
     if limit.phases is None:
         return 0.0
-    apart = np.array([1.0, -1.0])
+    contrast = np.array([1.0, -1.0])
     # Rounding may leave a negative variance.
-    return math.hypot(apart @ limit.phases.mean, math.sqrt(max(0.0, apart @ limit.phases.covariance @ apart)))
+    return math.hypot(contrast @ limit.phases.mean, math.sqrt(max(0.0, contrast @ limit.phases.covariance @ contrast)))
 
 
 def _swing_left(model: Model, omega: AbsoluteProbability, sides: NDArray[np.bool_]) -> float:
     """Return a bound on the root mean square of 2δ as t → ∞."""
     signed = np.where(sides, -1.0, 1.0) * omega.probability[0]
     weights = np.concatenate([signed, np.zeros(model.n)])[None]
-    found = adjoint_moments(model, weights, np.array([FOLLOWED]))
-    now = math.hypot(float(found.mean[0, 0]), math.sqrt(max(0.0, float(found.covariance[0, 0]))))
+    followed = adjoint_moments(model, weights, np.array([FOLLOWED]))
+    now = math.hypot(float(followed.mean[0, 0]), math.sqrt(max(0.0, float(followed.covariance[0, 0]))))
     share, noise = _tail(model, omega)
     # Differences between constant opinions enter with alternating signs, of which the first term is a bound.
     first = omega.kappa * float(model.pressure.reciprocal(np.array([float(FOLLOWED)]))[0])
@@ -312,10 +312,10 @@ def consensus_limit(model: System, *, tolerance: float = 1e-6) -> ConsensusLimit
     require_synchronous(checked_system(model).model, "this", "diagnose has limit and rates of other models")
     long_run = classify(model)
     long_run = without_negligible_swings(long_run, _scale(long_run))
-    found = limit_of(long_run, tolerance=tolerance)
-    if found is None:
+    limit = limit_of(long_run, tolerance=tolerance)
+    if limit is None:
         raise _no_limit(long_run)
-    return found
+    return limit
 
 
 def _no_limit(long_run: LongRun) -> InvalidInputError:
@@ -425,9 +425,9 @@ def consensus_limit_curve(model: Model, rates: Iterable[float], *, tolerance: fl
     """
     chosen = np.array(list(rates), dtype=np.float64)
     weight = 1.0 if model.adaptation is None else model.adaptation.adaptation_weight
-    found = [
+    limits = [
         consensus_limit(replace(model, adaptation=Adaptation(float(rate), weight)), tolerance=tolerance)
         for rate in chosen
     ]
-    mean, std, residual = (np.array([getattr(one, name) for one in found]) for name in ("mean", "std", "residual"))
+    mean, std, residual = (np.array([getattr(one, name) for one in limits]) for name in ("mean", "std", "residual"))
     return ConsensusLimitCurve(chosen, mean, std, residual, model.consensus_value)

@@ -109,7 +109,7 @@ def _diagnose(model: System, horizon: int | None, tolerance: float | None, *, ad
     later = _forecast(model, horizon, tolerance)
     # Without one value for all there is nothing to be closer to.
     one_value = has_single_closed_class(long_run.model) and long_run.model.network.is_connected and not long_run.lazy
-    better = advice(long_run, later) if advise and one_value and later is not None else None
+    recommended = advice(long_run, later) if advise and one_value and later is not None else None
     # Passed on, because for temporal networks it takes a backward run over all steps.
     weight = None if later is None else later.start_weight
     shown = _with_camps(long_run)
@@ -123,7 +123,7 @@ def _diagnose(model: System, horizon: int | None, tolerance: float | None, *, ad
         rate=rate_of(long_run, constants=long_run.model.n <= _LARGEST_SOLVE),
         law=shown.law,
         forecast=later,
-        advice=better,
+        advice=recommended,
         consensus_limit=limit,
         departure=analysis.departure,
         hidden=_hidden(long_run, limit),
@@ -201,6 +201,7 @@ def _hidden(long_run: LongRun, limit: ConsensusLimit | None) -> HiddenOutcome | 
     agrees, still = long_run.hidden_agrees, long_run.model.x0[~long_run.structure.opinions.movable]
     if agrees is False and long_run.structure.opinions.lasting and still.size and limit is not None:
         # Agents who adapt follow a public consensus, which may be the opinion of those who do not.
-        apart = float(np.abs(still - limit.mean).max()) + limit.std
-        agrees = long_run.outcome is Outcome.BIASED_CONSENSUS and apart <= EQUAL_RTOL * float(np.ptp(long_run.model.x0))
+        distance = float(np.abs(still - limit.mean).max()) + limit.std
+        near = distance <= EQUAL_RTOL * float(np.ptp(long_run.model.x0))
+        agrees = long_run.outcome is Outcome.BIASED_CONSENSUS and near
     return HiddenOutcome(agrees, life, float(kept.information.max()))

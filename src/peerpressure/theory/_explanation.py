@@ -85,8 +85,8 @@ def forecast_rows(forecast: Forecast, step: float | None) -> Rows:
     elif forecast.settling_omitted is not None:
         table.append(("  settling times", str(forecast.settling_omitted)))
     if forecast.hidden_disagreement is not None:
-        apart = _estimate(forecast.hidden_disagreement, forecast.hidden_disagreement_stderr)
-        table.append(("  hidden opinions", f"mean {forecast.hidden_mean:.6g}, RMS disagreement {apart}"))
+        disagreement = _estimate(forecast.hidden_disagreement, forecast.hidden_disagreement_stderr)
+        table.append(("  hidden opinions", f"mean {forecast.hidden_mean:.6g}, RMS disagreement {disagreement}"))
     return table
 
 
@@ -204,5 +204,5 @@ def legend(text: str, width: int = WIDTH) -> str:
     """
     spaced = "".join(sign if sign.isalnum() or sign in "_₀\u0304" else " " for sign in text).split()
     words = {part for word in spaced for part in (word, word.removeprefix("Σ"))}
-    found = [(name, meaning) for name, meaning in SYMBOLS.items() if name in words or (" " in name and name in text)]
-    return "\n".join(table(found, width)) if found else ""
+    entries = [(name, meaning) for name, meaning in SYMBOLS.items() if name in words or (" " in name and name in text)]
+    return "\n".join(table(entries, width)) if entries else ""

@@ -279,23 +279,25 @@ def law_after(model: System, steps: int, watch: SettlingWatch | None = None) -> 
     target = model.model.target
     rms_distance = math.sqrt(max(float(np.mean((means[0] - target) ** 2)) + public.total, 0.0))
     spreads = zip(means, centres, [public, *hidden], strict=True)
-    apart = [math.sqrt(float(np.mean(centre.deviations(mean) ** 2)) + part.apart) for mean, centre, part in spreads]
+    disagreements = [
+        math.sqrt(float(np.mean(centre.deviations(mean) ** 2)) + part.disagreement) for mean, centre, part in spreads
+    ]
     return Forecast(
         steps=steps,
         mode_mean=m,
         mode_std=math.sqrt(public.shared),
         mode_error=math.hypot(m - v, math.sqrt(public.shared)),
         rms_distance=rms_distance,
-        disagreement=apart[0],
+        disagreement=disagreements[0],
         start_weight=start_weight,
         mean=means[0],
         std=None if public.variance is None else np.sqrt(public.variance),
         hidden_mean=float(np.mean(means[1])) if hidden else None,
-        hidden_disagreement=apart[1] if hidden else None,
+        hidden_disagreement=disagreements[1] if hidden else None,
         settling=None if watch is None else watch.settling,
         rms_distance_stderr=_of_root(public.stderr, rms_distance),
-        disagreement_stderr=_of_root(public.stderr, apart[0]),
-        hidden_disagreement_stderr=_of_root(hidden[0].stderr, apart[1]) if hidden else 0.0,
+        disagreement_stderr=_of_root(public.stderr, disagreements[0]),
+        hidden_disagreement_stderr=_of_root(hidden[0].stderr, disagreements[1]) if hidden else 0.0,
         own_limits=np.ndim(target) > 0,
     )
 
@@ -401,21 +403,21 @@ class _Centre:
 class _Spread:
     """Covariance P of agents about the multiples c_i m of a weighted mean m = wᵀy, in means over agents.
 
-    ``shared`` is wᵀPw, ``common`` the mean of c∘Pw, ``counted`` that of c², ``apart`` that of the variances of
+    ``shared`` is wᵀPw, ``common`` the mean of c∘Pw, ``counted`` that of c², ``disagreement`` that of the variances of
     y_i − c_i m, with its standard error, and ``variance`` the diagonal of P, where it is known.
     """
 
     shared: float
     common: float
     counted: float
-    apart: float
+    disagreement: float
     stderr: float = 0.0
     variance: Array | None = None
 
     @property
     def total(self) -> float:
         """The mean of the variances of the agents, tr P/n."""
-        return self.apart + 2 * self.common - self.counted * self.shared
+        return self.disagreement + 2 * self.common - self.counted * self.shared
 
 
 def is_uncertain(model: System) -> bool:
@@ -468,23 +470,25 @@ def _covariances(
         return [_Spread(0.0, 0.0, 1.0, 0.0, variance=np.zeros(n)) for _ in means]
     if isinstance(model, SDE):
         first = steps if watch is None else 0
-        for t, (mean, found) in zip(
+        for t, (mean, covariance) in zip(
             range(first, steps + 1), state_path(model, _times(model, first, steps)), strict=True
         ):
             if watch is not None:
-                watch(t, mean[:n], found[:n, :n])
+                watch(t, mean[:n], covariance[:n, :n])
     else:
         public = None if watch is None else lambda t, mean, P: watch(t, mean[:n], P[:n, :n])
-        found = forward_moments(model.model, np.array([steps]), hidden=len(means) > 1, watch=public).covariance
+        covariance = forward_moments(model.model, np.array([steps]), hidden=len(means) > 1, watch=public).covariance
     spreads = []
     for k, centre in enumerate(centres):
-        P = found[k * n : (k + 1) * n, k * n : (k + 1) * n]
+        P = covariance[k * n : (k + 1) * n, k * n : (k + 1) * n]
         with_mean, variance = P @ centre.weights, np.maximum(np.diag(P), 0.0)
         # Rounding may leave negative variances.
         shared = max(float(centre.weights @ with_mean), 0.0)
         common, squares = centre.signs * with_mean, centre.signs**2
-        apart = float(np.mean(np.maximum(variance - 2 * common + squares * shared, 0.0)))
-        spreads.append(_Spread(shared, float(np.mean(common)), float(np.mean(squares)), apart, variance=variance))
+        disagreement = float(np.mean(np.maximum(variance - 2 * common + squares * shared, 0.0)))
+        spreads.append(
+            _Spread(shared, float(np.mean(common)), float(np.mean(squares)), disagreement, variance=variance)
+        )
     return spreads
 
 
@@ -505,19 +509,19 @@ def _probed(model: System, steps: int, means: list[Array], centres: list[_Centre
         part = np.zeros((2 + len(probes), len(means) * n))
         part[:, k * n : (k + 1) * n] = [centre.weights, centre.signs / n, *probes]
         rows.append(part)
-    found = moments(model, steps, of=np.concatenate(rows), what="joint" if len(means) > 1 else "public").covariance
+    covariance = moments(model, steps, of=np.concatenate(rows), what="joint" if len(means) > 1 else "public").covariance
     size = len(rows[0])
-    parts = [found[k * size : (k + 1) * size, k * size : (k + 1) * size] for k in range(len(means))]
+    parts = [covariance[k * size : (k + 1) * size, k * size : (k + 1) * size] for k in range(len(means))]
     counted = [float(np.mean(centre.signs**2)) for centre in centres]
     return [_estimated(part, n, size - 2 - count, share) for part, share in zip(parts, counted, strict=True)]
 
 
-def _estimated(found: Array, n: int, directions: int, counted: float) -> _Spread:
+def _estimated(covariance: Array, n: int, directions: int, counted: float) -> _Spread:
     """Return the parts from the covariance of mode, mean, directions and probes."""
-    variance = np.diag(found)[2:] / n
+    variance = np.diag(covariance)[2:] / n
     exact, sampled = variance[:directions].sum(), variance[directions:]
     stderr = float(np.std(sampled, ddof=1) / math.sqrt(sampled.size))
-    return _Spread(float(found[0, 0]), float(found[0, 1]), counted, float(exact + sampled.mean()), stderr)
+    return _Spread(float(covariance[0, 0]), float(covariance[0, 1]), counted, float(exact + sampled.mean()), stderr)
 
 
 def mode_error(model: System, steps: int) -> float:
@@ -554,5 +558,5 @@ def mode_error(model: System, steps: int) -> float:
 
 
 def _mode_moments(model: System, steps: int) -> tuple[float, float]:
-    found = moments(model, steps, of=consensus_mode(model))
-    return float(found.mean[-1, 0]), float(found.variance[-1, 0])
+    mode = moments(model, steps, of=consensus_mode(model))
+    return float(mode.mean[-1, 0]), float(mode.variance[-1, 0])

@@ -37,20 +37,20 @@ def log_fading(update: Update) -> float:
     """
     assert update.adaptation_rate is not None
     # Hidden opinions that never adapt would only add eigenvalues 1, which hide the one in question.
-    moves = np.flatnonzero(update.adaptation_rate > 0).astype(np.int64)
-    matrix = _joint_map(update, moves)
+    adapting = np.flatnonzero(update.adaptation_rate > 0).astype(np.int64)
+    matrix = _joint_map(update, adapting)
     lasting = _agreements(update)
     return _log_modulus(matrix, lasting)
 
 
-def _joint_map(update: Update, moves: NDArray[np.int64]) -> sparse.csr_array:
+def _joint_map(update: Update, adapting: NDArray[np.int64]) -> sparse.csr_array:
     """Return the joint map of all public opinions and of the hidden ones that adapt."""
     assert update.adaptation_rate is not None
     n = update.gain.size
-    C, own = update.coupling, sparse.diags_array(update.gain, format="csr")[:, moves]
-    eta = sparse.diags_array(update.adaptation_rate[moves], format="csr")
-    rows = sparse.eye_array(n, format="csr")[moves]
-    stays = sparse.diags_array(1.0 - update.adaptation_rate[moves])
+    C, own = update.coupling, sparse.diags_array(update.gain, format="csr")[:, adapting]
+    eta = sparse.diags_array(update.adaptation_rate[adapting], format="csr")
+    rows = sparse.eye_array(n, format="csr")[adapting]
+    stays = sparse.diags_array(1.0 - update.adaptation_rate[adapting])
     # Hidden opinions adapt to the new public opinion y_t, hence C and the gain occur in the second row too.
     return sparse.csr_array(sparse.block_array([[C, own], [eta @ rows @ C, stays + eta @ rows @ own]]))
 

@@ -54,8 +54,8 @@ LONGEST_BLOCK = 64
 SINGULAR, SEMISIMPLE = 1e-9, 1e-7
 # Of a generator, and of what noise adds to a mode: smaller numbers are rounding errors.
 ROUNDING, NO_NOISE = 1e-9, 1e-11
-# Shares of the scale of opinions: swings, deviations and movements below these are none.
-SWING, DEVIATION, MOVEMENT, APART = 1e-6, 1e-4, 1e-5, 2e-4
+# Shares of the scale of opinions: swings, deviations, movements and distances within a group below these are none.
+SWING, DEVIATION, MOVEMENT, GROUP_DISTANCE = 1e-6, 1e-4, 1e-5, 2e-4
 
 
 @final
@@ -85,8 +85,8 @@ class SlowChain:
         generator = _cleaned(left @ self.K1 @ R)
         if tau < math.inf or not generator.any():
             return np.asarray(R @ expm((tau if generator.any() else 0.0) * generator) @ left)
-        found = _kernel(generator)
-        return None if found is None else np.asarray(R @ found[0] @ found[1] @ left)
+        kernel = _kernel(generator)
+        return None if kernel is None else np.asarray(R @ kernel[0] @ kernel[1] @ left)
 
     def response(self, entering: Array) -> Array:
         """Return what a constant input of the other modes leaves, summed over all later blocks."""
@@ -266,9 +266,9 @@ def operator_law(long_run: LongRun) -> LimitLaw | None:
 def obstacle(long_run: LongRun) -> ReasonCode | None:
     """Return why the limit of products of steps is not known, or not computed; None if nothing is in the way."""
     model, temporal = long_run.model, long_run.model.temporal_network
-    found = _schedule_without_limit(long_run)
-    if found is not None:
-        return found
+    reason = _schedule_without_limit(long_run)
+    if reason is not None:
+        return reason
     if model.activation is not None and not model.activation.is_random:
         return ReasonCode.ACTIVATION_NOT_COVERED
     law = None if temporal is None else temporal.law
@@ -332,8 +332,8 @@ def limit_law(laws: RandomSteps, limits: ScheduleLimits) -> LimitLaw | None:
         return None
     # The second moments of modes that drift have no limit.
     moving = bool(drifts.any())
-    found = _followed(block, limits, chance, means_only=moving)
-    return None if found is None else _law(block, found, drifts, walks, chance)
+    moments = _followed(block, limits, chance, means_only=moving)
+    return None if moments is None else _law(block, moments, drifts, walks, chance)
 
 
 def _block(laws: RandomSteps, limits: ScheduleLimits) -> _Block | None:
@@ -374,33 +374,33 @@ def _drifts(block: _Block, limits: ScheduleLimits) -> NDArray[np.bool_] | None:
     slow = SlowChain(block.slow.K0[inner, inner], block.slow.K1[inner, inner])
     entering, relieved = (part[inner, 2 * n :] for part in (block.slow.K0, block.slow.K1))
     size = float(np.abs(np.concatenate([entering, relieved])).max(initial=0.0)) or 1.0
-    found = np.abs(slow.projector @ entering).max(axis=1) > 1e-9 * size
-    if found.any() and not limits.direct:
+    drifting = np.abs(slow.projector @ entering).max(axis=1) > 1e-9 * size
+    if drifting.any() and not limits.direct:
         return None
     tau = math.inf if limits.clock.limit is None and limits.relieved else 0.0
-    if tau == math.inf and not found.any():
+    if tau == math.inf and not drifting.any():
         limit = slow.limit(math.inf)
         if limit is None:
             return None
-        found = np.abs(limit @ (relieved + slow.K1 @ slow.response(entering))).max(axis=1) > 1e-8 * size
-    return np.asarray(found)
+        drifting = np.abs(limit @ (relieved + slow.K1 @ slow.response(entering))).max(axis=1) > 1e-8 * size
+    return np.asarray(drifting)
 
 
 def _walks(block: _Block, limits: ScheduleLimits) -> NDArray[np.bool_] | None:
     """Return which opinions white or AR(1) noise moves without bound, shape (2n,)."""
     laws, n = block.laws, block.laws.model.n
-    found = np.zeros(2 * n, np.bool_)
+    walking = np.zeros(2 * n, np.bool_)
     if laws.model.noise.is_zero or laws.frozen:
-        return found
+        return walking
     if limits.direct:
-        found |= _excited(block.slow, block) > NO_NOISE
+        walking |= _excited(block.slow, block) > NO_NOISE
     if limits.clock.limit is None and limits.relieved:
         # Modes that are restored in order 1/ρ are told from others at a finite pressure.
         near = _at_high_pressure(block, limits)
         if near.slow.modes is None:
             return None
-        found |= _excited(near.slow, near) > NO_NOISE
-    return found
+        walking |= _excited(near.slow, near) > NO_NOISE
+    return walking
 
 
 def _at_high_pressure(block: _Block, limits: ScheduleLimits) -> _Block:
@@ -526,13 +526,13 @@ def _extrapolated(seen: list[tuple[Array, Array | None]], sizes: list[float]) ->
 
 
 def _law(
-    block: _Block, found: _Moments, drifts: NDArray[np.bool_], walks: NDArray[np.bool_], chance: _Chance | None
+    block: _Block, moments: _Moments, drifts: NDArray[np.bool_], walks: NDArray[np.bool_], chance: _Chance | None
 ) -> LimitLaw:
     """Assemble the law of each agent from the limits of its moments over a block."""
     laws, n = block.laws, block.laws.model.n
     scale = _scale(laws)
-    means, z, at = np.zeros((block.size, n)), found.mean, [(found.time + k) % block.size for k in range(block.size)]
-    total = None if found.second is None else found.second + _fluctuation(block, chance)
+    means, z, at = np.zeros((block.size, n)), moments.mean, [(moments.time + k) % block.size for k in range(block.size)]
+    total = None if moments.second is None else moments.second + _fluctuation(block, chance)
     covariances, S = np.zeros((block.size, n, n)), total
     for row, step in zip([*at[1:], at[0]], block.steps, strict=True):
         if S is None:
@@ -618,8 +618,8 @@ def _groups(
     own = np.einsum("kii->ki", second)
     group, camp = np.arange(n), np.ones(n, np.int64)
     signs = (1, -1) if signed else (1,)
-    apart = [(own[:, :, None] + own[:, None, :] - 2 * sign * second).max(axis=0) for sign in signs]
-    close = [np.sqrt(np.maximum(each, 0.0)) < APART * scale for each in apart]
+    distances = [(own[:, :, None] + own[:, None, :] - 2 * sign * second).max(axis=0) for sign in signs]
+    close = [np.sqrt(np.maximum(each, 0.0)) < GROUP_DISTANCE * scale for each in distances]
     for i in range(n):
         for sign, near in zip(signs, close, strict=True):
             before = np.flatnonzero(near[i, :i])

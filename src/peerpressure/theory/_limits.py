@@ -210,8 +210,8 @@ def random_limit(model: Model) -> ConsensusLimit | None:
     horizon = int(min(CHANCE_WORK / (n * (4 * model.network.adjacency.nnz + 20 * n)), 4096))
     if horizon < 64 or not (model.noise.is_zero or noise_adds_up(model)):
         return None
-    found = forward_moments(model, np.array([horizon]))
-    mean, P = found.mean[-1], found.covariance
+    moments = forward_moments(model, np.array([horizon]))
+    mean, P = moments.mean[-1], moments.covariance
     late = np.geomspace(horizon, min(FARTHEST_TIME, math.exp(farthest(model))), 4096)
     reciprocal = model.pressure.reciprocal(late)
     left, m = kappa * float(np.trapezoid(reciprocal, late)), float(w @ mean)
@@ -345,13 +345,13 @@ def _means(long_run: LongRun, component: Component, sums: dict[float, Conserved]
     """Yield the means of the conserved sums, with the disagreement that the bound is for."""
     quiet, before = _without_noise(long_run), None
     for (T, conserved), (y, x) in zip(sums.items(), _mean_states(quiet.system, sums), strict=True):
-        apart = _disagreement(quiet, component, y, x, T)
+        disagreement = _disagreement(quiet, component, y, x, T)
         rho = float(long_run.model.pressure(T))
         order = _next_order(long_run, component, T)
         # Disagreement that has followed 1/ρ since the last horizon, and is small, will go on to do so.
-        settled = before is not None and apart * rho <= 1.5 * before and order <= SMALL_ORDER
-        before = apart * rho
-        bound = apart * (conserved.settled if settled else min(1.0, conserved.neglected))
+        settled = before is not None and disagreement * rho <= 1.5 * before and order <= SMALL_ORDER
+        before = disagreement * rho
+        bound = disagreement * (conserved.settled if settled else min(1.0, conserved.neglected))
         bound += conserved.uncertain * float(np.ptp(np.concatenate([y, x])))
         yield T, _Sum(conserved.weights @ np.concatenate([y, x]), bound, order)
 
@@ -386,19 +386,19 @@ def _disagreement(long_run: LongRun, component: Component, y: Array, x: Array, T
         return 0.0
     assert long_run.structure.networks is not None
     weights = omega.probability[long_run.structure.networks.index(int(T))]
-    apart = y - weights @ y
+    deviation = y - weights @ y
     sides = long_run.structure.networks.sides if component.limit is NoiselessLimit.PERIODIC else None
     if sides is None:
         # Where networks alternate, agents may be closer at this step than at others.
         count = omega.rates.shape[0]
         driven = count * float(np.ptp(x[agents])) * _next_order(long_run, component, T) if count > 1 else 0.0
-        return max(float(np.abs(apart[agents]).max()), driven)
+        return max(float(np.abs(deviation[agents]).max()), driven)
     # The difference between the two sides is a part of the sums, up to terms of next order: its own effect on the
     # disagreement, and what later steps add to it because the sides hold different opinions.
     sign = np.where(sides, -1.0, 1.0)
     swing = float(sign * weights @ y)
     driven = max(abs(swing), float(np.ptp(x[agents]))) * _next_order(long_run, component, T)
-    return float(np.abs(apart - swing * sign)[agents].max()) + driven
+    return float(np.abs(deviation - swing * sign)[agents].max()) + driven
 
 
 def _covariances(long_run: LongRun, component: Component, sums: dict[float, Conserved]) -> Iterator[tuple[float, _Sum]]:
@@ -409,10 +409,10 @@ def _covariances(long_run: LongRun, component: Component, sums: dict[float, Cons
             # Constant hidden opinions have no variance; the memory of the noise has a weight for what it still adds.
             memory = np.zeros((len(conserved.weights), 0)) if conserved.carry is None else conserved.carry
             weights = np.concatenate([conserved.weights[:, :n], memory], axis=1)
-            found = weighted_moments(system, weights, np.array([T]))[2]
+            past = weighted_moments(system, weights, np.array([T]))[2]
         else:
-            found = adjoint_moments(system.model, conserved.weights, np.array([int(T)]), conserved.carry).covariance
-        covariance, order = found + np.diag(conserved.variance), _next_order(long_run, component, T)
+            past = adjoint_moments(system.model, conserved.weights, np.array([int(T)]), conserved.carry).covariance
+        covariance, order = past + np.diag(conserved.variance), _next_order(long_run, component, T)
         own = float(long_run.deviations.max()) * float(long_run.model.noise.scale(T))
         later = math.sqrt(float(conserved.variance.max()))
         if component.omega is None:
@@ -449,14 +449,14 @@ def _extrapolated(
         horizon = time
         seen.append(law.value)
         bounds.append(law.bound)
-        moves = [distance(before, after) for before, after in itertools.pairwise(seen[-3:])]
-        limit, residual = law.value, max([law.bound, *(move for move in moves[-1:] if move > bounds[-2])])
-        if math.isinf(law.bound) and len(moves) > 1 and moves[1] < 0.9 * moves[0]:
+        changes = [distance(before, after) for before, after in itertools.pairwise(seen[-3:])]
+        limit, residual = law.value, max([law.bound, *(change for change in changes[-1:] if change > bounds[-2])])
+        if math.isinf(law.bound) and len(changes) > 1 and changes[1] < 0.9 * changes[0]:
             # Without a bound, the moves so far are taken for a geometric sequence.
-            residual = moves[1] * max(1.0, moves[1] / (moves[0] - moves[1]))
+            residual = changes[1] * max(1.0, changes[1] / (changes[0] - changes[1]))
         # The sequence is extrapolated where it moves as its bounds say, and these fall.
         falling = all(after <= 0.8 * before for before, after in itertools.pairwise(bounds[-3:]))
-        within = all(move <= bound for move, bound in zip(moves, bounds[-3:], strict=False))
+        within = all(change <= bound for change, bound in zip(changes, bounds[-3:], strict=False))
         if len(seen) > 2 and falling and within:
             accelerated = _accelerated(seen)
             error = max(distance(_accelerated(seen[:-1]), accelerated), law.order * law.bound)
@@ -510,14 +510,14 @@ def _horizons(long_run: LongRun) -> tuple[list[float], int]:
     assert networks is not None
     size = model.network.adjacency.nnz + 20 * model.n
     if long_run.continuous:
-        first, most = 32.0, MOST_WORK / (PER_TIME + 10 * size)
-        mean_most = most
+        first, longest = 32.0, MOST_WORK / (PER_TIME + 10 * size)
+        longest_mean = longest
     else:
-        most, mean_most = MOST_WORK / (PER_STEP + size), MOST_WORK / (PER_ENGINE_STEP + size)
+        longest, longest_mean = MOST_WORK / (PER_STEP + size), MOST_WORK / (PER_ENGINE_STEP + size)
         # A multiple of the period, so the network is in the same phase at all horizons; early enough for three.
-        early = min(64, max(8, int(most / 4)))
+        early = min(64, max(8, int(longest / 4)))
         first = max(networks.count * math.ceil(early / networks.count), networks.begin)
-    count, noisy = (max(1, 1 + int(math.log2(max(limit / first, 1)))) for limit in (mean_most, most))
+    count, noisy = (max(1, 1 + int(math.log2(max(limit / first, 1)))) for limit in (longest_mean, longest))
     return [first * 2**k for k in range(count)], min(count, noisy)
 
 

@@ -118,13 +118,13 @@ def _classes(long_run: LongRun) -> Reasons:
 
 
 def _named(classes: tuple[Component, ...]) -> Reasons:
-    reasons, told = [], list(classes)
+    reasons, listed = [], list(classes)
     single = sum(part.agents.size == 1 for part in classes)
     if single > NAMED:
         # One sentence for all of them; what is worth naming is the classes of several agents.
         reasons.append(_reason(ReasonCode.SINGLE_CLASSES, agents=single))
-        told = [part for part in classes if part.agents.size > 1]
-    for part in told[:NAMED]:
+        listed = [part for part in classes if part.agents.size > 1]
+    for part in listed[:NAMED]:
         values: dict[str, Value] = {"agents": int(part.agents.size), "period": part.period}
         if part.value is None:
             reasons.append(Reason(ReasonCode.CLASS_ROTATES, values))

@@ -172,8 +172,8 @@ class ModePath:
         now = float(np.interp(math.log(steps), self.log_t, predicted))
         # Only the decay is taken from here; the error itself is known exactly.
         off = (predicted * error > precision * now) | (self.t <= steps)
-        found = _after(off, self.t)
-        return found if now > 0 and math.isfinite(found) else None
+        time = _after(off, self.t)
+        return time if now > 0 and math.isfinite(time) else None
 
 
 def _after(off: NDArray[np.bool_], t: Array) -> float:
@@ -228,10 +228,10 @@ def _driven(value: float, rates: Array, targets: Array, single: int) -> Array:
     kept, forgotten = np.exp(-rates), -np.expm1(-rates)
     # The weight of the target at the end, 1 − (1 − e^(−r))/r, which for small r is the difference of equal numbers.
     with np.errstate(divide="ignore", invalid="ignore"):
-        ahead = np.where(rates > 1e-4, 1 - forgotten / rates, rates / 2)
-    ahead[:single] = forgotten[:single]
-    path = ahead * targets
-    path[single:] += (forgotten - ahead)[single:] * targets[single - 1 : -1]
+        end_weight = np.where(rates > 1e-4, 1 - forgotten / rates, rates / 2)
+    end_weight[:single] = forgotten[:single]
+    path = end_weight * targets
+    path[single:] += (forgotten - end_weight)[single:] * targets[single - 1 : -1]
     path[0] += kept[0] * value
     # Two intervals make one of the same form, with the product of what is kept: all are doubled in length at a time, so
     # thousands of them take a dozen operations on arrays.
@@ -362,12 +362,12 @@ def influence(model: System) -> Array:
     >>> influence(Model(network, hidden=[0.0, 1.0, 5.0], stubbornness=[1.0, 3.0, 1.0]))
     array([0.25, 0.75, 0.  ])
     """
-    found = checked_system(model).model
-    listed = found.activation is not None and not found.activation.is_random
-    if not found.is_constant or listed:
+    base = checked_system(model).model
+    listed = base.activation is not None and not base.activation.is_random
+    if not base.is_constant or listed:
         rule = "influence is defined for one network and constant hidden opinions"
-        raise ModelError(message(rule, got=repr(found)[:120], remedy="see consensus_limit(model)"))
-    weights = found.opinion_weights * (found.network.camps if found.network.signed else 1)
+        raise ModelError(message(rule, got=repr(base)[:120], remedy="see consensus_limit(model)"))
+    weights = base.opinion_weights * (base.network.camps if base.network.signed else 1)
     return np.asarray(weights / (np.abs(weights).sum() or 1.0))
 
 
@@ -432,9 +432,9 @@ def lag(model: Model) -> float:
         z = directed_solver(model.network.laplacian, model.opinion_weights)(off)
     else:
         z = balanced_solver(model.network.laplacian, model.opinion_weights)(off)
-    found = float(d @ z / d.sum())
+    offset = float(d @ z / d.sum())
     # By symmetry it may be 0, and what is left is rounding.
-    return found if abs(found) > 1e-12 * float(d @ np.abs(z) / d.sum()) else 0.0
+    return offset if abs(offset) > 1e-12 * float(d @ np.abs(z) / d.sum()) else 0.0
 
 
 @final
@@ -542,19 +542,19 @@ def rate_of(long_run: LongRun, *, constants: bool) -> Rate:
         variance = _variance(p, share, r, gamma, sigma**2, constant=long_run.phi == 1)
     periodic = structure.components[0].periodic
     # The constant of the bias has a closed form on one network in discrete time.
-    behind = lag(model) if constants and model.is_plain and not long_run.continuous else None
+    mode_lag = lag(model) if constants and model.is_plain and not long_run.continuous else None
     rate = Rate(
         regime,
-        bias=_bias(long_run, p, c, r, behind),
+        bias=_bias(long_run, p, c, r, mode_lag),
         variance=variance,
         disagreement=None if gamma is None else _disagreement(long_run, p, r, gamma, periodic=periodic),
         ratio=r if regime is Regime.LINEAR else None,
         estimated=growth.estimated or noise.growth.estimated,
     )
-    if behind is not None:
-        return _with_onsets(long_run, rate, behind)
-    apart = rate.disagreement
-    return rate if apart is None else replace(rate, disagreement=replace(apart, onset=None))
+    if mode_lag is not None:
+        return _with_onsets(long_run, rate, mode_lag)
+    disagreement = rate.disagreement
+    return rate if disagreement is None else replace(rate, disagreement=replace(disagreement, onset=None))
 
 
 def _lazy_rate(long_run: LongRun) -> Rate:
@@ -572,26 +572,26 @@ def _lazy_rate(long_run: LongRun) -> Rate:
     else:
         r = model.kappa / (growth.slope or _scale(model.pressure, p))
         bias = Law(r) if exact else Law(min(r, 1.0), log=r == 1)
-    variance = apart = None
+    variance = disagreement = None
     if gamma is not None:
         gamma = max(gamma, 0.0)
         free = p - 2 * gamma
         variance = Law(free) if r is None else Law(min(2 * r, free), log=2 * r == free)
-        apart = Law(p - gamma)
-    return Rate(regime, bias, variance, apart, r, estimated=growth.estimated or long_run.estimated)
+        disagreement = Law(p - gamma)
+    return Rate(regime, bias, variance, disagreement, r, estimated=growth.estimated or long_run.estimated)
 
 
-def _mode_path(long_run: LongRun, behind: float) -> ModePath:
+def _mode_path(long_run: LongRun, mode_lag: float) -> ModePath:
     model, omega = long_run.model, long_run.omega
     assert omega is not None
     known = long_run.noise not in (NoiseEffect.NONE, NoiseEffect.UNKNOWN)
     sigma = omega.noise(long_run.deviations, long_run.phi) if known else 0.0
-    return mode_path(model, long_run.kappa, behind, sigma)
+    return mode_path(model, long_run.kappa, mode_lag, sigma)
 
 
-def _with_onsets(long_run: LongRun, rate: Rate, behind: float) -> Rate:
-    """Return a rate whose laws say from when on they hold; ``behind`` is K."""
-    model, path = long_run.model, _mode_path(long_run, behind)
+def _with_onsets(long_run: LongRun, rate: Rate, mode_lag: float) -> Rate:
+    """Return a rate whose laws say from when on they hold; ``mode_lag`` is K."""
+    model, path = long_run.model, _mode_path(long_run, mode_lag)
     network = network_onset(model, path)
 
     def since(law: Law | None, of: str) -> Law | None:
@@ -694,8 +694,8 @@ def _scale(schedule: Schedule, exponent: float) -> float:
     return float(np.exp(schedule.log(_FAR) - exponent * math.log(_FAR)))
 
 
-def _bias(long_run: LongRun, p: float, c: float, r: float, behind: float | None) -> Law | None:
-    """Return the law of the bias; ``behind`` is K where constants are asked for and known."""
+def _bias(long_run: LongRun, p: float, c: float, r: float, mode_lag: float | None) -> Law | None:
+    """Return the law of the bias; ``mode_lag`` is K where constants are asked for and known."""
     model = long_run.model
     closed_form = model.is_plain and not long_run.continuous
     proportional = model.is_plain and is_proportional(model)
@@ -704,7 +704,7 @@ def _bias(long_run: LongRun, p: float, c: float, r: float, behind: float | None)
         known = closed_form and proportional and r < math.inf
         at_v = bool(np.all(np.concatenate([model.start_state, model.x0]) == model.x0[0]))
         return Law(r, _remembered(model, r) if known else 0.0 if at_v else None)
-    lead = None if behind is None else behind / c
+    lead = None if mode_lag is None else mode_lag / c
     if lead == 0:
         # By symmetry: what is left is the start, and terms of order 1/ρ², whose constant is not known.
         return Law(r) if r < 2 * p else None

@@ -198,7 +198,7 @@ def opinion_chain(networks: RecurrentNetworks, adapts: Mask, memory: Mask, *, ow
     adapts : array of bool, shape (agents,)
         Whose hidden opinions adapt.
     memory : array of bool, shape (agents,)
-        Whose hidden opinion keeps a part of itself in a step.
+        Agents with eta < 1, whose hidden opinion is not fully replaced in a step.
     own_opinion : bool
         Whether an agent's own opinion counts in every step, as it does under bounded pressure, or in the long run where
         Σ 1/ρ_t diverges; otherwise it counts only where the agent is isolated. It never does where the agent keeps its

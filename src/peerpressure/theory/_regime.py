@@ -320,15 +320,15 @@ def opinion_regime(model: Model, *, isolated: bool = False) -> OpinionRegime:
     if adaptation is None:
         return OpinionRegime(~everyone, everyone, constant=True)
     weights = adaptation.adaptation_weights(model.n)
-    found = OpinionRegime(weights > 0, everyone, uniform=not np.ptp(weights), isolated=isolated)
+    regime = OpinionRegime(weights > 0, everyone, uniform=not np.ptp(weights), isolated=isolated)
     growths = [model.pressure.growth, adaptation.rate.growth]
     growths += [] if model.noise.is_zero else [model.noise.time_scale.growth]
     if any(growth.bounded is None for growth in growths):
-        return replace(found, lasting=None, random_walk=None)
+        return replace(regime, lasting=None, random_walk=None)
     with np.errstate(all="ignore"):
         # `pressure` evaluates the formula without the check that a rate is at most 1, which a formula may violate.
         late_rate = float(adaptation.rate.pressure(np.array([float(LATE)]))[0])
-    found = replace(found, memory=np.asarray(weights * late_rate < 1))
+    regime = replace(regime, memory=np.asarray(weights * late_rate < 1))
     lasting, sure = _lasts(model, adaptation)
     # An agent on its own shows all of its noise, as an isolated one does.
     detached = lasting is False and _order(adaptation.rate).sum_diverges() is True
@@ -337,7 +337,7 @@ def opinion_regime(model: Model, *, isolated: bool = False) -> OpinionRegime:
     holds: bool | None = True
     if isolated and not model.pressure.growth.bounded:
         holds = (_order(adaptation.rate) * _order(model.pressure) ** -1).sum_diverges()
-    return replace(found, lasting=lasting, detached=detached, holds=holds, random_walk=walks, estimated=estimated)
+    return replace(regime, lasting=lasting, detached=detached, holds=holds, random_walk=walks, estimated=estimated)
 
 
 def _lasts(model: Model, adaptation: Adaptation) -> tuple[bool | None, bool]:
@@ -379,8 +379,8 @@ def _random_walk(model: Model, adaptation: Adaptation, *, isolated: bool) -> tup
         step = 1 / adaptation.rate.pressure(t) + share * model.pressure.pressure(t)
         return np.asarray(step / model.noise.time_scale.pressure(t))
 
-    found = estimate_growth(_quiet(reciprocal_step))
-    return (found.reciprocal_sum_diverges if constant else found.square_sum_diverges), False
+    growth = estimate_growth(_quiet(reciprocal_step))
+    return (growth.reciprocal_sum_diverges if constant else growth.square_sum_diverges), False
 
 
 def hidden_noise_vanishes(
@@ -409,13 +409,13 @@ def hidden_noise_vanishes(
     elif not opinions.uniform:
         modes.append((eta, step))
     power = 1 if _is_constant(model) else 2
-    found = [(noise**power * rate**-1).vanishes() for rate, noise in modes]
+    vanishing = [(noise**power * rate**-1).vanishes() for rate, noise in modes]
     # Frozen noise neither alternates nor reaches agents one after the other.
     if not _is_constant(model):
         # The noise of isolated agents is public as it is, and restored in order 1/ρ.
-        found += [(eta**2 * sigma**2 * rho ** (1 if opinions.isolated else -1)).vanishes()] if swings else []
-        found += [(eta * sigma).vanishes()] if opinions.isolated or source else []
-    return False if False in found else None if None in found else True
+        vanishing += [(eta**2 * sigma**2 * rho ** (1 if opinions.isolated else -1)).vanishes()] if swings else []
+        vanishing += [(eta * sigma).vanishes()] if opinions.isolated or source else []
+    return False if False in vanishing else None if None in vanishing else True
 
 
 def fades_out(schedule: Schedule) -> bool | None:

@@ -216,8 +216,8 @@ def structure_of(model: Model, regime: Regime, *, continuous: bool = False) -> S
     known = networks is not None and regime is not Regime.UNKNOWN and opinions.lasting is not None
     known = known and _who_updates_is_known(model)
     if known and regime is Regime.BOUNDED and model.is_constant and not has_single_closed_class(model):
-        apart = Component(np.arange(model.n), NoiselessLimit.DISAGREEMENT)
-        return Structure((apart,), networks, opinions, keeps=keeps)
+        everyone = Component(np.arange(model.n), NoiselessLimit.DISAGREEMENT)
+        return Structure((everyone,), networks, opinions, keeps=keeps)
     # Classes of steps are those of discrete time; between whole times agents also hear one another indirectly.
     special = continuous or model.activation is not None
     known = known and has_single_closed_class(model) and not (special and not model.is_constant)

@@ -266,10 +266,10 @@ class Verdict:
     @property
     def convergence(self) -> str | None:
         """How noisy agents converge to v, "almost surely" or at least "in mean square"; None where they do not."""
-        found = {reason.code for reason in self.reasons}
-        if ReasonCode.ALMOST_SURELY in found:
+        codes = {reason.code for reason in self.reasons}
+        if ReasonCode.ALMOST_SURELY in codes:
             return "almost surely"
-        return "in mean square" if found & {ReasonCode.MEAN_SQUARE_ONLY, ReasonCode.MEAN_SQUARE} else None
+        return "in mean square" if codes & {ReasonCode.MEAN_SQUARE_ONLY, ReasonCode.MEAN_SQUARE} else None
 
     @property
     def heading(self) -> str:
@@ -281,9 +281,9 @@ class Verdict:
     @property
     def summary(self) -> str:
         """What becomes of the public opinions, in a sentence with a few rounded numbers."""
-        told = sentence(Findings(self.outcome, self.law, self.value, _meaning(self), self.span, self.chance))
+        text = sentence(Findings(self.outcome, self.law, self.value, _meaning(self), self.span, self.chance))
         claimed = self.estimated and self.outcome is not Outcome.UNKNOWN
-        return f"{told} {ESTIMATED}" if claimed else told
+        return f"{text} {ESTIMATED}" if claimed else text
 
     @property
     def outlook(self) -> str | None:
@@ -349,8 +349,8 @@ class Verdict:
           v                          0.5, the mean of hidden opinions weighted by stubbornness
           peer pressure              ρ_t = t at step t
         """
-        told = [self.summary, *([] if self.outlook is None else [self.outlook])]
-        wrapped = [line for text in told for line in textwrap.wrap(text, width)]
+        paragraphs = [self.summary, *([] if self.outlook is None else [self.outlook])]
+        wrapped = [line for text in paragraphs for line in textwrap.wrap(text, width)]
         return "\n".join([self.heading, *wrapped, "", *table(answer_rows(self), width)])
 
     def explain(self, width: int | None = None) -> str:
@@ -428,17 +428,17 @@ def _meaning(verdict: Verdict) -> str:
 
 def as_html(verdict: Verdict) -> str:
     """Return the plain answer as HTML, with the mathematics folded below it, and every text escaped."""
-    told = " ".join([verdict.summary, verdict.outlook or ""])
+    text = " ".join([verdict.summary, verdict.outlook or ""])
     reasons = f"<p style='max-width:44em'>{escape(verdict.reason)}</p>{html_table(verdict.facts)}"
     return (
-        f"<div><strong>{escape(verdict.heading)}</strong><p style='max-width:44em'>{escape(told)}</p>"
+        f"<div><strong>{escape(verdict.heading)}</strong><p style='max-width:44em'>{escape(text)}</p>"
         f"{html_table(answer_rows(verdict))}<details><summary>Reasons and rates</summary>{reasons}</details></div>"
     )
 
 
 def as_dict(verdict: Verdict) -> dict[str, Any]:
     """Return plain values, fit for JSON."""
-    rate, limit, ahead, better = verdict.rate, verdict.consensus_limit, verdict.forecast, verdict.advice
+    rate, limit, forecast, advice = verdict.rate, verdict.consensus_limit, verdict.forecast, verdict.advice
     laws = {name: getattr(rate, name) for name in ("bias", "variance", "disagreement")}
     return {
         "outcome": verdict.outcome.name.lower(),
@@ -458,14 +458,14 @@ def as_dict(verdict: Verdict) -> dict[str, Any]:
         "ratio": rate.ratio,
         "step": verdict.step,
         "rates": {name: None if law is None else _plain_law(law) for name, law in laws.items()},
-        "forecast": None if ahead is None else _plain_forecast(ahead),
-        "advice": None if better is None else _plain_advice(better),
+        "forecast": None if forecast is None else _plain_forecast(forecast),
+        "advice": None if advice is None else _plain_advice(advice),
         "consensus_limit": None if limit is None else _plain_limit(limit),
         "departure": None if verdict.departure is None else _plain_departure(verdict.departure),
         "hidden": None if verdict.hidden is None else verdict.hidden.to_dict(),
         "connectivity": None if verdict.connectivity is None else verdict.connectivity.to_dict(),
         "law": verdict.law.to_dict(),
-        "classes": [found.to_dict() for found in verdict.classes],
+        "classes": [outcome.to_dict() for outcome in verdict.classes],
     }
 
 
@@ -475,14 +475,14 @@ def _plain_law(law: Law) -> dict[str, Any]:
     return {"exponent": json_number(law.exponent), "constant": law.constant, "log": law.log, "onset": onset}
 
 
-def _plain_forecast(ahead: Forecast) -> dict[str, Any]:
-    plain = {field.name: getattr(ahead, field.name) for field in fields(ahead)}
+def _plain_forecast(forecast: Forecast) -> dict[str, Any]:
+    plain = {field.name: getattr(forecast, field.name) for field in fields(forecast)}
     for name in ("mean", "std"):
         # Numbers of more agents than that are for arrays, not for a text format.
         listed = plain[name] is not None and plain[name].size <= LARGEST_COVARIANCE
         plain[name] = plain[name].tolist() if listed else None
-    plain["settling"] = None if ahead.settling is None else asdict(ahead.settling)
-    plain["settling_omitted"] = None if ahead.settling_omitted is None else ahead.settling_omitted.to_dict()
+    plain["settling"] = None if forecast.settling is None else asdict(forecast.settling)
+    plain["settling_omitted"] = None if forecast.settling_omitted is None else forecast.settling_omitted.to_dict()
     return plain
 
 
@@ -498,9 +498,9 @@ def _plain_departure(departure: Departure) -> dict[str, Any]:
     return {name: json_number(value) for name, value in asdict(departure).items()}
 
 
-def _plain_advice(better: Advice) -> dict[str, Any]:
+def _plain_advice(advice: Advice) -> dict[str, Any]:
     return {
-        "rms_distance": better.rms_distance,
+        "rms_distance": advice.rms_distance,
         "suggestions": [
             {
                 "name": one.name,
@@ -511,9 +511,9 @@ def _plain_advice(better: Advice) -> dict[str, Any]:
                 "outcome": None if one.outcome is None else one.outcome.name.lower(),
                 "words": None if one.outcome is None else one.outcome.value,
             }
-            for one in better.suggestions
+            for one in advice.suggestions
         ],
-        "omitted": None if better.omitted is None else better.omitted.to_dict(),
+        "omitted": None if advice.omitted is None else advice.omitted.to_dict(),
     }
 
 
@@ -560,16 +560,16 @@ def _hidden_rows(hidden: HiddenOutcome) -> Rows:
     return [("hidden opinions", known[hidden.agrees]), ("retention", life)]
 
 
-def _connectivity_text(found: Connectivity) -> str:
-    when = "" if found.until is None else f" up to t = {found.until:,}"
-    if len(found.components) > 1 and found.until is None:
-        text = f"in the long run only within {len(found.components):,} components"
-    elif found.window is not None:
-        text = f"within any {found.window:,} steps{when}" if found.window > 1 else f"in every step{when}"
+def _connectivity_text(connectivity: Connectivity) -> str:
+    when = "" if connectivity.until is None else f" up to t = {connectivity.until:,}"
+    if len(connectivity.components) > 1 and connectivity.until is None:
+        text = f"in the long run only within {len(connectivity.components):,} components"
+    elif connectivity.window is not None:
+        text = f"within any {connectivity.window:,} steps{when}" if connectivity.window > 1 else f"in every step{when}"
     else:
-        text = f"never of all agents{when}" if found.until else "not of all agents forever"
-    if found.usual is not None and found.usual != found.window:
-        text += f", mostly within {found.usual:,}"
-    named = ", ".join(f"{a:,}–{b:,}" if a < b else f"{a:,}" for a, b in found.broken[:NAMED])
-    more = f" and {len(found.broken) - NAMED:,} more" if len(found.broken) > NAMED else ""
+        text = f"never of all agents{when}" if connectivity.until else "not of all agents forever"
+    if connectivity.usual is not None and connectivity.usual != connectivity.window:
+        text += f", mostly within {connectivity.usual:,}"
+    named = ", ".join(f"{a:,}–{b:,}" if a < b else f"{a:,}" for a, b in connectivity.broken[:NAMED])
+    more = f" and {len(connectivity.broken) - NAMED:,} more" if len(connectivity.broken) > NAMED else ""
     return text + (f" but not in {named}{more}" if named else "")

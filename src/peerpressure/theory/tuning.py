@@ -441,8 +441,8 @@ def check_optimum(model: object, steps: int) -> None:
         raise ModelError(message(rule, got=repr(model.network), remedy=remedy))
     work = pass_work(model, steps)
     if work > _MOST_WORK:
-        most, got = contrast(_MOST_WORK, work, digits=2)
-        rule = f"an optimal schedule takes agents × edges × steps of up to {most}"
+        limit, got = contrast(_MOST_WORK, work, digits=2)
+        rule = f"an optimal schedule takes agents × edges × steps of up to {limit}"
         raise TooLargeError(message(rule, got=got, remedy="take fewer steps, or a smaller network"))
 
 
@@ -480,12 +480,14 @@ def optimum(distance: HorizonDistance, line: Linear) -> Optimum:
     if floor == 0:
         return Optimum(Table(np.zeros(distance.steps)), 0.0, converged=True, evaluations=1, slope=0.0)
     # Where agents ignore themselves altogether, the distance is flat in the pressure, and a search would not move.
-    found = _minimum(distance, line, floor, low, high, most=high - math.log(_MOST / _MOVABLE))
-    return found if found.rms_distance <= _rms(distance, line) else _minimum(distance, line, floor, low, high, high)
+    best = _minimum(distance, line, floor, low, high, highest_start=high - math.log(_MOST / _MOVABLE))
+    return best if best.rms_distance <= _rms(distance, line) else _minimum(distance, line, floor, low, high, high)
 
 
-def _minimum(distance: HorizonDistance, line: Linear, floor: float, low: float, high: float, most: float) -> Optimum:
-    """Search from the values of a line at the knots, but from log ρ ≤ most."""
+def _minimum(
+    distance: HorizonDistance, line: Linear, floor: float, low: float, high: float, highest_start: float
+) -> Optimum:
+    """Search from the values of a line at the knots, but from log ρ ≤ ``highest_start``."""
     from scipy.optimize import minimize
 
     times, knots = np.arange(1, distance.steps + 1), _knots(distance.steps)
@@ -497,15 +499,15 @@ def _minimum(distance: HorizonDistance, line: Linear, floor: float, low: float, 
         # The logarithm, because distances differ by orders of magnitude between schedules.
         return math.log(value) / 2, basis.T @ gradient / (2 * value)
 
-    start, bounds = np.clip(line.log(knots), low, most), [(low, high)] * knots.size
+    start, bounds = np.clip(line.log(knots), low, highest_start), [(low, high)] * knots.size
     options: dict[str, Any] = {"maxfun": _EVALUATIONS, "maxcor": 20, "ftol": 1e-9, "gtol": 1e-5}
-    found = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-    inside = (found.x > low) & (found.x < high)
-    slope = float(np.abs(found.jac[inside]).max(initial=0.0))
-    schedule = _as_used(distance, Table(np.exp(basis @ found.x)))
+    solution = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    inside = (solution.x > low) & (solution.x < high)
+    slope = float(np.abs(solution.jac[inside]).max(initial=0.0))
+    schedule = _as_used(distance, Table(np.exp(basis @ solution.x)))
     assert isinstance(schedule, Table)
-    rms = math.sqrt(max(math.exp(2 * found.fun) - floor, 0.0))
-    return Optimum(schedule, rms, bool(found.success), int(found.nfev), slope)
+    rms = math.sqrt(max(math.exp(2 * solution.fun) - floor, 0.0))
+    return Optimum(schedule, rms, bool(solution.success), int(solution.nfev), slope)
 
 
 def _knots(steps: int) -> Times:
@@ -586,5 +588,5 @@ def _least(value: Callable[[float], float], low: float, high: float, grid: int =
     best = int(np.argmin(values))
     around = points[max(best - 1, 0)], points[min(best + 1, grid - 1)]
     # A tenth in the slope of a line changes the distance by less than a hundredth.
-    found = minimize_scalar(value, bounds=around, method="bounded", options={"xatol": 0.1})
-    return float(found.x) if found.fun < values[best] else float(points[best])
+    solution = minimize_scalar(value, bounds=around, method="bounded", options={"xatol": 0.1})
+    return float(solution.x) if solution.fun < values[best] else float(points[best])
