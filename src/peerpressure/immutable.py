@@ -66,7 +66,7 @@ def one_line(result: type[Result]) -> type[Result]:
     Law(name='gaussian', mean=34×2 numbers)
     """
 
-    def told(self: Any) -> str:
+    def short_repr(self: Any) -> str:
         parts = ((field, self.__dict__.get(field.name)) for field in dataclasses.fields(self) if field.repr)
         # What was not given or computed is left out.
         text = ", ".join(f"{field.name}={_brief(value)}" for field, value in parts if value is not None)
@@ -74,7 +74,7 @@ def one_line(result: type[Result]) -> type[Result]:
         return line if len(line) <= LINE else f"{line[: LINE - 2]}…)"
 
     # By name, because mypy does not let the attributes of a class be replaced.
-    setattr(result, "__repr__", told)  # noqa: B010
+    setattr(result, "__repr__", short_repr)  # noqa: B010
     return result
 
 

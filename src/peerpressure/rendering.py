@@ -41,8 +41,8 @@ def shown_digit(values: Sequence[float], error: float) -> float:
     >>> shown_digit([0.5, 0.50001], 0.0)
     1e-07
     """
-    apart = min((abs(a - b) for a in values for b in values if abs(a - b) > error), default=0.0)
-    wanted = min(apart / 100, 1e-4 * max(map(abs, values))) if apart else 1e-4 * max(map(abs, values))
+    gap = min((abs(a - b) for a in values for b in values if abs(a - b) > error), default=0.0)
+    wanted = min(gap / 100, 1e-4 * max(map(abs, values))) if gap else 1e-4 * max(map(abs, values))
     return float(f"{max(wanted, error):.0e}")
 
 

@@ -101,11 +101,11 @@ def verdict(experiment: Experiment) -> Values:
 
 def consensus_limit(experiment: Experiment) -> Values:
     """Consensus limit and its standard deviation, without sampling; nan if the agents do not agree."""
-    found = experiment.long_run.consensus_limit
+    limit = experiment.long_run.consensus_limit
     # Phases belong to a periodic limit, whose single value would depend on the step.
-    known = found is not None and found.phases is None
-    yield "mean", None, found.mean if found is not None and known else math.nan
-    yield "std", None, found.std if found is not None and known else math.nan
+    known = limit is not None and limit.phases is None
+    yield "mean", None, limit.mean if limit is not None and known else math.nan
+    yield "std", None, limit.std if limit is not None and known else math.nan
 
 
 def retained(experiment: Experiment) -> Values:

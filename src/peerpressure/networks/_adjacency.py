@@ -106,7 +106,7 @@ def _networkx_parts(graph: Any, weight: str | None) -> GraphParts:
     ends = [(place[source], place[target]) for source, target in graph.edges()]
     if ends and weight not in (None, "weight"):
         check_attribute(weight, list(dict.fromkeys(name for *_, data in graph.edges(data=True) for name in data)))
-    return labels, ends, None if weight is None else [found for *_, found in graph.edges(data=weight, default=1)]
+    return labels, ends, None if weight is None else [value for *_, value in graph.edges(data=weight, default=1)]
 
 
 def _igraph_parts(graph: Any, weight: str | None) -> GraphParts:

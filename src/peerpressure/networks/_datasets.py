@@ -206,10 +206,10 @@ def recorded_groups(name: str) -> dict[Label, str]:
     """
     # The group of an agent is repeated on each of its lines; the last one is as good as the first.
     lines = _lines(name)
-    found: dict[Any, str] = {}
+    group_of: dict[Any, str] = {}
     for ends, groups in zip((lines.sources, lines.targets), lines.rest, strict=True):
-        found |= zip(ends, groups, strict=True)
-    return dict(sorted(found.items()))
+        group_of |= zip(ends, groups, strict=True)
+    return dict(sorted(group_of.items()))
 
 
 def _lines(name: str) -> Lines:

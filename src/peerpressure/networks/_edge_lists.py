@@ -522,15 +522,15 @@ def _likely_places(table: TextTable) -> tuple[Places, bool]:
     legal = [order for order in orders if _is_legal(table, order)] or [own]
     if len(legal) == 1:
         return legal[0], False
-    apart = [order for order in legal if _separates_times(table, order)]
-    likely = apart or legal
+    separating = [order for order in legal if _separates_times(table, order)]
+    likely = separating or legal
     if own in likely:
         # Our own order is documented, so it needs less evidence than another one.
         passed = [order for order in likely if _is_sorted(table, order)] if len(likely) > 1 else likely
         if passed == [own]:
             return own, False
     else:
-        convincing = [order for order in apart if _is_convincing(table, order, own)]
+        convincing = [order for order in separating if _is_convincing(table, order, own)]
         if len(convincing) == 1:
             return convincing[0], True
     got = f"{table.rows[0].fields}, which may be {' or '.join(', '.join(order) for order in legal)}"

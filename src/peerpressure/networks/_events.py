@@ -343,9 +343,9 @@ class Cursor:
                 self._keep(done, self._build())
             return self._kept[done]
 
-    def _keep(self, done: int, found: StepNetwork) -> None:
-        self._kept[done] = found
-        self._size += found.size
+    def _keep(self, done: int, network: StepNetwork) -> None:
+        self._kept[done] = network
+        self._size += network.size
         # The matrix just built is kept in any case, however large.
         while self._size > KEPT and len(self._kept) > 1:
             self._size -= self._kept.popitem(last=False)[1].size

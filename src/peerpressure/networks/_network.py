@@ -480,11 +480,11 @@ class Network:
         NetworkError
             If no agent has the label, or it is that of an agent with several topics.
         """
-        found = self.indices([label])
-        if found.size > 1:
+        positions = self.indices([label])
+        if positions.size > 1:
             rule, remedy = "a label must name one topic of the agent", f"one is {(label, self.topics[0])!r}"
             raise network_error(rule, got=repr(label), remedy=remedy)
-        return int(found[0])
+        return int(positions[0])
 
     def indices(self, labels: Iterable[Label]) -> NDArray[np.int64]:
         """Return the positions of the agents with these labels, in the order of the labels.
@@ -514,11 +514,11 @@ class Network:
         wanted = list(labels)
         if self.topics:
             wanted = [pair for label in wanted for pair in self._pairs_of(label)]
-        found = [self._find(label) for label in wanted]
-        missing = [label for label, i in zip(wanted, found, strict=True) if i is None]
+        positions = [self._find(label) for label in wanted]
+        missing = [label for label, i in zip(wanted, positions, strict=True) if i is None]
         if missing:
             raise unknown_labels(missing, self.labels)
-        return np.array(found, dtype=np.int64)
+        return np.array(positions, dtype=np.int64)
 
     def _pairs_of(self, label: Label) -> list[Label]:
         return [label] if self._find_agent(label) is None else [(label, topic) for topic in self.topics]
@@ -636,8 +636,8 @@ class Network:
             raise network_error(f"positions of agents must lie in 0..{self.n - 1}", got=i, remedy=remedy)
         # A slice of the CSR indices is a view: no copy, and read-only as they are.
         start, stop = self.adjacency.indptr[i : i + 2]
-        found: NDArray[np.int32] = self.adjacency.indices[start:stop]
-        return found
+        positions: NDArray[np.int32] = self.adjacency.indices[start:stop]
+        return positions
 
     def largest_component(self) -> Network:
         """Return the largest connected component with its labels; the one with the first agent in case of a tie.

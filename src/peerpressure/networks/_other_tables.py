@@ -26,9 +26,9 @@ _ATTRIBUTED = re.compile(rf"\s*([^\s,;{{]+){_GAP}([^\s,;{{]+){_GAP}(\{{.*\}})\s*
 def edge_table(file: Path) -> TextTable:
     """Return the table of a list of edges; attributes that NetworkX wrote as a dictionary are its columns."""
     if file.suffix.lower() != PARQUET:
-        found = networkx_table(decode_text(read_bytes(file))[0])
-        if found is not None:
-            return found
+        table = networkx_table(decode_text(read_bytes(file))[0])
+        if table is not None:
+            return table
     return read_table(file, "an edge")
 
 
@@ -60,12 +60,12 @@ def _records(text: str) -> list[tuple[int, str]]:
 
 
 def _attributed(number: int, line: str) -> tuple[tuple[str, str], dict[str, Any]]:
-    found = _ATTRIBUTED.fullmatch(line)
-    facts = None if found is None else _literal(found[3])
-    if found is None or facts is None:
+    match = _ATTRIBUTED.fullmatch(line)
+    facts = None if match is None else _literal(match[3])
+    if match is None or facts is None:
         rule, remedy = f"line {number} must be two agents and a dictionary of attributes", "write the list again"
         raise FileFormatError(message(rule, got=repr(line[:80]), remedy=remedy))
-    return (found[1], found[2]), facts
+    return (match[1], match[2]), facts
 
 
 def _literal(text: str) -> dict[str, Any] | None:
@@ -123,11 +123,11 @@ def _labelled(table: TextTable, rows: list[Row], names: Sequence[str], read_as: 
     beside = [row.fields[0] for row in rows]
     if set(beside) != set(names) or len(set(names)) != len(names):
         return None
-    found = _matrix(table, rows, 1, names, read_as)
-    if found is None or beside == list(names):
-        return found
+    adjacency = _matrix(table, rows, 1, names, read_as)
+    if adjacency is None or beside == list(names):
+        return adjacency
     # The rows in the order of the columns.
-    return found._replace(matrix=found.matrix[[beside.index(name) for name in names]])
+    return adjacency._replace(matrix=adjacency.matrix[[beside.index(name) for name in names]])
 
 
 def _matrix(

@@ -64,10 +64,10 @@ class Reading(NamedTuple):
         """Return the network of a matrix, which is directed only if that is asked for."""
         directed = bool(self.directed)
         matrix = matrix.T if reverses(self.direction, directed=directed) else matrix
-        found = Network(matrix, labels, directed=directed, signed=self.signed)
-        if self.weight is not None or not found.is_weighted:
-            return found
-        return Network(found.adjacency != 0, found.labels, directed=directed)
+        network = Network(matrix, labels, directed=directed, signed=self.signed)
+        if self.weight is not None or not network.is_weighted:
+            return network
+        return Network(network.adjacency != 0, network.labels, directed=directed)
 
     def edges(self, ends: Any, weights: Any) -> Network:
         """Return the network of a list of edges, which is directed only if that is asked for."""
@@ -172,11 +172,12 @@ def read_network(
         # Each parser has its own, mostly unhelpful, error for an empty file.
         if file.stat().st_size == 0:
             raise _format_error("a network file must not be empty", "0 bytes", "write the network again")
-        found = reader(file, Reading(weight, directed, signed, direction))
+        network = reader(file, Reading(weight, directed, signed, direction))
         # Agents without any edge are a model, too, but hardly what somebody stored as a network.
-        if not found.adjacency.nnz:
-            raise _format_error("a network file must have edges", f"{found.n} agents and none", "check what was saved")
-        return found
+        if not network.adjacency.nnz:
+            got = f"{network.n} agents and none"
+            raise _format_error("a network file must have edges", got, "check what was saved")
+        return network
 
 
 def describe_network_file(
@@ -232,8 +233,8 @@ def _matrix_description(file: Path, suffix: str, how: Reading) -> str | None:
     is_list = suffix == ".npy" and _is_list(np.load(file, mmap_mode="r", allow_pickle=False))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        found = READERS[suffix](file, how)
-    columns = f"edges in columns source, target{', weight' if found.is_weighted else ''}"
+        network = READERS[suffix](file, how)
+    columns = f"edges in columns source, target{', weight' if network.is_weighted else ''}"
     return "; ".join([*([columns] if is_list else []), *(str(each.message) for each in caught)]) or None
 
 
@@ -242,12 +243,12 @@ def file_suffix(file: Path, known: Mapping[str, object], *, compressed: bool = F
     name = file.name.lower()
     if compressed and name.removesuffix(".gz").endswith((*TABLES, *GRAPHS)):
         name = name.removesuffix(".gz")
-    found = next((suffix for suffix in known if name.endswith(suffix)), None)
-    if found is None:
+    matched = next((suffix for suffix in known if name.endswith(suffix)), None)
+    if matched is None:
         suffix = file.suffix.lower()
         remedy = f"use one of {', '.join(known)}{did_you_mean(suffix, known) if suffix else ''}"
         raise _format_error("a network file must have a known suffix", repr(file.name), remedy)
-    return found
+    return matched
 
 
 def check_archive(file: Path) -> None:
@@ -302,8 +303,8 @@ def _parsed_list(file: Path, weight: str | None) -> EdgeList | AdjacencyTable | 
 
 
 def _read_graph(file: Path, how: Reading) -> Network:
-    found = read_graph(file, how.weight)
-    network = Network.from_networkx(found.graph, found.weight, signed=how.signed, direction=how.direction)
+    graph_file = read_graph(file, how.weight)
+    network = Network.from_networkx(graph_file.graph, graph_file.weight, signed=how.signed, direction=how.direction)
     # The check of symmetry, with its message, where the caller wants an undirected network.
     return network if how.directed is not False else how.network(network.adjacency, network.labels)
 

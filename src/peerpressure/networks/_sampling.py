@@ -156,7 +156,7 @@ def switches(
     who = np.flatnonzero(odd > 0)
     now = times[who]
     probabilities = (even, odd)
-    found = [Switches(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, bool))]
+    rounds = [Switches(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, bool))]
     count = 1
     # All processes draw their k-th waiting time together, so the loop runs as often as the largest number of events of
     # any of them.
@@ -169,9 +169,9 @@ def switches(
         now = now + np.minimum(rng.geometric(p), steps + 1)
         inside = now <= steps
         who, now = who[inside], now[inside]
-        found.append(Switches(who, now, np.full(who.size, count % 2 == 1)))
+        rounds.append(Switches(who, now, np.full(who.size, count % 2 == 1)))
         count += 1
-    return Switches(*(np.concatenate([part[k] for part in found]) for k in range(3)))
+    return Switches(*(np.concatenate([part[k] for part in rounds]) for k in range(3)))
 
 
 def truncated_geometric(probability: float, steps: int, count: int, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -306,7 +306,7 @@ def rewiring_events(
     present = {a * n + b for a, b in ends}
     degrees: list[int] = np.diff(network.adjacency.indptr).tolist()
     draws = random_agents(n, rng)
-    moves: list[tuple[int, int, int, int]] = []
+    rewirings: list[tuple[int, int, int, int]] = []
     sides: list[int] = rng.integers(2, size=edges.size).tolist()
     for time, edge, side in zip(times.tolist(), edges.tolist(), sides, strict=True):
         stays, goes = ends[edge][side], ends[edge][1 - side]
@@ -319,16 +319,16 @@ def rewiring_events(
         degrees[goes] -= 1
         degrees[comes] += 1
         ends[edge][1 - side] = comes
-        moves.append((time, edge, old, new))
-    return _events(np.array(moves, dtype=np.int64).reshape(-1, 4), weights, n)
+        rewirings.append((time, edge, old, new))
+    return _events(np.array(rewirings, dtype=np.int64).reshape(-1, 4), weights, n)
 
 
 def _code(a: int, b: int, n: int) -> int:
     return a * n + b if a < b else b * n + a
 
 
-def _events(moves: NDArray[np.int64], weights: NDArray[np.float64], n: int) -> Events:
-    times, edges, old, new = moves.T
+def _events(rewirings: NDArray[np.int64], weights: NDArray[np.float64], n: int) -> Events:
+    times, edges, old, new = rewirings.T
     # Each move first ends the old edge and then begins the new one; if a pair has several events in one step, the last
     # one applies.
     codes = np.stack([old, new], axis=1).ravel()

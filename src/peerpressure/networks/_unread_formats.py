@@ -56,9 +56,9 @@ UNREAD: Mapping[str, tuple[str, str, str]] = MappingProxyType(
 
 def check_other_format(file: Path) -> None:
     """Raise an error that names the format of a file, if it is a known one that is not read."""
-    found = UNREAD.get(file.suffix.lower())
-    if found is not None:
-        name, *lines = found
+    known = UNREAD.get(file.suffix.lower())
+    if known is not None:
+        name, *lines = known
         texts = [line.format(old=file.name, new=file.stem) for line in lines]
         # To be copied into Python, also where a terminal joins the lines.
         remedy = "convert it in Python:\n    " + ";\n    ".join(texts)

@@ -93,15 +93,15 @@ def left_null_vector(adjacency: csr_array, classes: list[Positions]) -> NDArray[
     ℓ d is the stationary law of the chain P = D⁻¹A in each class, up to its scale. On a symmetric network ℓ = 1. An
     agent who listens to nobody has ℓ = 1.
     """
-    found = np.zeros(int(adjacency.shape[0]))
+    vector = np.zeros(int(adjacency.shape[0]))
     for agents in classes:
-        found[agents] = 1.0
+        vector[agents] = 1.0
         if agents.size > 1:
             inside = csr_array(adjacency[agents][:, agents])
             degrees = np.asarray(inside.sum(axis=1))
             weights = stationary(inside) / degrees
-            found[agents] = weights * (degrees.sum() / (weights @ degrees))
-    return found
+            vector[agents] = weights * (degrees.sum() / (weights @ degrees))
+    return vector
 
 
 def limit_state(

@@ -42,8 +42,8 @@ class GraphFile(NamedTuple):
     @property
     def defaults(self) -> Mapping[str, Any]:
         """Attributes of nodes that have none of their own."""
-        found: Mapping[str, Any] = self.graph.graph.get("node_default", {})
-        return found
+        attributes: Mapping[str, Any] = self.graph.graph.get("node_default", {})
+        return attributes
 
     @property
     def description(self) -> str:
@@ -140,19 +140,19 @@ def read_attribute(path: str | PathLike[str], name: str) -> dict[Label, float]:
 
 def attribute_table(file: Path, name: str) -> tuple[TextTable, list[Label]]:
     """Return a table with the agents of a graph file and one of their attributes, and the labels in its order."""
-    found = read_graph(file)
-    if name not in found.attributes:
-        names = found.attributes
+    graph_file = read_graph(file)
+    if name not in graph_file.attributes:
+        names = graph_file.attributes
         got = f"attributes {', '.join(map(repr, names))}" if names else "no attributes"
         remedy = f"name one of these{did_you_mean(name, names)}" if names else "export them with the graph"
         raise InvalidInputError(message(f"agents must have the attribute {name!r}", got=got, remedy=remedy))
     rows = [
-        Row(number, [str(label), cell_text(data.get(name, found.defaults.get(name)))])
-        for number, (label, data) in enumerate(found.graph.nodes(data=True), start=1)
+        Row(number, [str(label), cell_text(data.get(name, graph_file.defaults.get(name)))])
+        for number, (label, data) in enumerate(graph_file.graph.nodes(data=True), start=1)
     ]
     # The column of labels must not have the name of the attribute.
     heading = ("agent" if name != "agent" else "label", name)
-    return TextTable(rows, "", "an agent", heading=heading, unit="node"), list(found.graph.nodes)
+    return TextTable(rows, "", "an agent", heading=heading, unit="node"), list(graph_file.graph.nodes)
 
 
 def _with_labels(graph: Any) -> tuple[Any, str]:
@@ -275,8 +275,8 @@ def _pajek(data: bytes) -> Any:
             section = words[0].lower().removeprefix("*")
             if section == "vertices":
                 # Every vertex of a connected graph is mentioned somewhere; a larger count is a mistake.
-                most = sum(len(words) for _, words in lines)
-                graph.add_nodes_from(range(1, 1 + _vertex(words[1] if len(words) > 1 else "", most, number)))
+                limit = sum(len(words) for _, words in lines)
+                graph.add_nodes_from(range(1, 1 + _vertex(words[1] if len(words) > 1 else "", limit, number)))
             elif section not in PAJEK and section != "network":
                 raise _pajek_error(number, f"one of *{', *'.join(['vertices', *PAJEK])}", words[0])
         elif section == "vertices":
@@ -323,10 +323,10 @@ PAJEK: Mapping[str, Callable[[list[str], int, int, int], Links]] = MappingProxyT
 )
 
 
-def _vertex(text: str, most: int, number: int) -> int:
+def _vertex(text: str, limit: int, number: int) -> int:
     # Fewer than 10 digits fit any graph, and int() takes long for a million of them.
-    if not (text.isascii() and text.isdecimal() and len(text) < 10 and 1 <= int(text) <= most):
-        raise _pajek_error(number, f"a vertex from 1 to {most}", repr(text[:40]))
+    if not (text.isascii() and text.isdecimal() and len(text) < 10 and 1 <= int(text) <= limit):
+        raise _pajek_error(number, f"a vertex from 1 to {limit}", repr(text[:40]))
     return int(text)
 
 

@@ -85,9 +85,9 @@ def topic_matrix(matrix: Any, names: tuple[Label, ...]) -> NDArray[np.float64]:
 def product(adjacency: csr_array, T: NDArray[np.float64]) -> csr_array:
     """Return A ⊗ T, with the topics of an agent next to each other."""
     check_memory(adjacency.nnz * np.count_nonzero(T) / 2)
-    found = csr_array(kron(adjacency, csr_array(T), format="csr"))
-    found.sum_duplicates()
-    return found
+    matrix = csr_array(kron(adjacency, csr_array(T), format="csr"))
+    matrix.sum_duplicates()
+    return matrix
 
 
 def per_agent(

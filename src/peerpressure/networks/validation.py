@@ -278,10 +278,10 @@ def _bad_weights(entries: Any, bad: NDArray[np.bool_], labels: Sequence[Label], 
 
 def _undirected(entries: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     """Return one entry (i, j, …) per edge: the first of its two directions."""
-    found: dict[frozenset[int], tuple[Any, ...]] = {}
+    first: dict[frozenset[int], tuple[Any, ...]] = {}
     for entry in entries:
-        found.setdefault(frozenset(entry[:2]), entry)
-    return list(found.values())
+        first.setdefault(frozenset(entry[:2]), entry)
+    return list(first.values())
 
 
 def _check_self_loops(entries: Any, labels: Sequence[Label]) -> None:

@@ -201,8 +201,8 @@ def _discrete(model: Model, steps: int, of: Functionals | None, times: ArrayLike
         if what == "hidden":
             # Functionals of hidden opinions are functionals of the joint state with weight 0 on the public part.
             weights = np.concatenate([np.zeros_like(weights), weights], axis=1)
-        found = _sums(model, weights, chosen)
-        return Moments(chosen, names, found.mean, found.variance, found.covariance)
+        result = _sums(model, weights, chosen)
+        return Moments(chosen, names, result.mean, result.variance, result.covariance)
     at = model.layout if what == "public" else model.layout.with_hidden
     # The limit counts entries of the state; with hidden opinions there are two per agent.
     remedy = "ask for functionals, for instance of=consensus_mode(model), which work for any number"
@@ -210,10 +210,10 @@ def _discrete(model: Model, steps: int, of: Functionals | None, times: ArrayLike
         remedy = _TABLE
     _check_size(model.n, LARGEST_COVARIANCE * model.n // at.memory.start, remedy)
     chosen = _chosen(times, steps, default=np.arange(steps + 1))
-    found = forward_moments(model, chosen, hidden=what != "public")
+    result = forward_moments(model, chosen, hidden=what != "public")
     kept = slice(model.n, None) if what == "hidden" else slice(None)
     return Moments(
-        chosen, _labels(model, what), found.mean[:, kept], found.variance[:, kept], found.covariance[kept, kept]
+        chosen, _labels(model, what), result.mean[:, kept], result.variance[:, kept], result.covariance[kept, kept]
     )
 
 
@@ -224,14 +224,14 @@ def _sums(model: Model, weights: Array, times: Times) -> Sums:
     wide = weights.shape[1] > model.n
     at = model.layout.with_hidden if wide else model.layout
     _check_size(model.n, LARGEST_COVARIANCE * model.n // at.memory.start, _TABLE)
-    asked, found = {int(time): slot for slot, time in enumerate(times)}, np.empty((2, times.size, len(weights)))
+    asked, values = {int(time): slot for slot, time in enumerate(times)}, np.empty((2, times.size, len(weights)))
 
     def watch(t: int, mean: Array, P: Array) -> None:
         if t in asked:
-            found[:, asked[t]] = weights @ mean, np.einsum("ki,ij,kj->k", weights, P, weights, optimize=True)
+            values[:, asked[t]] = weights @ mean, np.einsum("ki,ij,kj->k", weights, P, weights, optimize=True)
 
     last = forward_moments(model, times, hidden=wide, watch=watch)
-    return Sums(found[0], found[1], weights @ last.covariance @ weights.T)
+    return Sums(values[0], values[1], weights @ last.covariance @ weights.T)
 
 
 def _continuous(sde: SDE, steps: int, of: Functionals | None, times: ArrayLike | None, what: What) -> Moments:
@@ -245,11 +245,11 @@ def _continuous(sde: SDE, steps: int, of: Functionals | None, times: ArrayLike |
     else:
         names, weights = stacked(sde, of, agents=2 * sde.n if what == "joint" else sde.n)
     if of is None and what == "public":
-        found = moments_at(sde, chosen)
+        result = moments_at(sde, chosen)
     else:
         weights = np.concatenate([np.zeros_like(weights), weights], axis=1) if what == "hidden" else weights
-        found = moments_of(sde, weights, chosen)
-    return Moments(chosen, names, found.mean, found.variance, found.covariance)
+        result = moments_of(sde, weights, chosen)
+    return Moments(chosen, names, result.mean, result.variance, result.covariance)
 
 
 def _labels(system: System, what: What) -> tuple[Hashable, ...]:
@@ -269,7 +269,7 @@ def _chosen(times: ArrayLike | None, steps: int, *, default: Times) -> Times:
     return chosen
 
 
-def _check_size(n: int, most: int, remedy: str) -> None:
-    if n > most:
-        rule = f"moments of every agent are computed for up to {most:,} agents here"
+def _check_size(n: int, limit: int, remedy: str) -> None:
+    if n > limit:
+        rule = f"moments of every agent are computed for up to {limit:,} agents here"
         raise InvalidInputError(message(rule, got=f"{n:,}", remedy=remedy))

@@ -364,11 +364,11 @@ def _bounds(node: Node) -> Envelope:
         case Operation(symbol, left, right):
             return _operation(symbol, _bounds(left), _bounds(right))
         case Call(function, arguments):
-            found = [_bounds(argument) for argument in arguments]
-            if len(found) == 1:
-                return _FUNCTIONS[function](found[0])
+            envelopes = [_bounds(argument) for argument in arguments]
+            if len(envelopes) == 1:
+                return _FUNCTIONS[function](envelopes[0])
             choose = _least if function == "min" else _greatest
-            return Envelope(choose(*(one.lower for one in found)), choose(*(one.upper for one in found)))
+            return Envelope(choose(*(one.lower for one in envelopes)), choose(*(one.upper for one in envelopes)))
     raise UndecidedError
 
 

@@ -385,9 +385,9 @@ class SDE:
         SDE
             The same equation otherwise.
         """
-        found = replace(self)
-        object.__setattr__(found, "_only_step", k)
-        return found
+        equation = replace(self)
+        object.__setattr__(equation, "_only_step", k)
+        return equation
 
     def update(self, t: float) -> Update:
         """Return the discrete model's affine map at the pressure of a real time t.

@@ -133,8 +133,8 @@ def require_held(grid: Grid, densities: Sequence[GaussianDensity]) -> None:
         if missed[worst] > MISSED:
             name, time = densities[worst].names[axis], densities[worst].time
             low, high = float((mean - REACH * std).min()), float((mean + REACH * std).max())
-            most, share = contrast(MISSED, missed[worst], digits=2)
-            rule = f"a grid must hold the density at all times, with at most {most} of it beyond the edges"
+            limit, share = contrast(MISSED, missed[worst], digits=2)
+            rule = f"a grid must hold the density at all times, with at most {limit} of it beyond the edges"
             got = f"{share} beyond {edges[0]:.4g}–{edges[-1]:.4g} on the axis of {name} at t = {time:g}"
             remedy = f"span {low:.4g} to {high:.4g}, or leave cells out to have it chosen"
             raise InvalidInputError(message(rule, got=got, remedy=remedy))

@@ -104,8 +104,8 @@ def _with_constants(sde: SDE, t: float) -> SDE:
     parts: dict[str, Any] = {"pressure": pressure, "noise": noise, "adaptation": adaptation}
     # A model is not made anew for every change of the network.
     changed = any(isinstance(schedule, Table) for schedule in schedules_of(sde))
-    found = replace(sde, model=replace(model, **parts)) if changed else sde
-    return found if model.temporal_network is None else found.on_network(sde.network_step(t))
+    equation = replace(sde, model=replace(model, **parts)) if changed else sde
+    return equation if model.temporal_network is None else equation.on_network(sde.network_step(t))
 
 
 def solve_flow(sde: SDE, flow: Flow, begin: float, times: Array) -> Iterator[Flow]:
@@ -489,8 +489,8 @@ def moments_of(sde: SDE, weights: ArrayLike, times: ArrayLike) -> GaussianMoment
         rows, constant = rows[:, : sde.n], rows[:, sde.n :] @ sde.x0
     # The adjoint costs sums × times vectors, the covariance n of them.
     if sde.layout.states > LARGEST_COVARIANCE or rows.shape[0] * when.size <= sde.n:
-        found, variance, covariance = adjoint_moments(sde, rows, when)
-        return GaussianMoments(constant + found, variance, covariance)
+        sums, variance, covariance = adjoint_moments(sde, rows, when)
+        return GaussianMoments(constant + sums, variance, covariance)
     mean, variance = np.empty((2, when.size, rows.shape[0]))
     covariance = np.zeros((rows.shape[0], rows.shape[0]))
     for i, (own, full) in enumerate(state_path(sde, when)):
@@ -544,8 +544,8 @@ def state_path(sde: SDE, times: Array) -> Iterator[tuple[Array, Array]]:
     """Yield mean and covariance of the whole state at each of the times."""
     at, v = sde.layout, sde.centre
     if at.states > LARGEST_COVARIANCE:
-        most = LARGEST_COVARIANCE * at.agents // at.states
-        rule = f"the covariance of all agents is worked out for up to {most:,} of them"
+        limit = LARGEST_COVARIANCE * at.agents // at.states
+        rule = f"the covariance of all agents is worked out for up to {limit:,} of them"
         remedy = "ask for some weighted sums of agents with moments_of"
         raise InvalidInputError(message(rule, got=f"{at.agents:,}", remedy=remedy))
     # Centred, because the distance to consensus may be far below the magnitude of v.

@@ -509,15 +509,15 @@ class TaylorScheme:
                 for panels in self._halved(piece, a, b, MOST_PARTS):
                     yield piece, panels
 
-    def _halved(self, piece: SDE, begin: float, end: float, most: int) -> Iterator[Panels]:
+    def _halved(self, piece: SDE, begin: float, end: float, max_parts: int) -> Iterator[Panels]:
         panels = _panels(piece, begin, end, self.ratios)
         length, gains = end - begin, gains_of(self.ratios, panels.relief, panels.weight)
         # |∫(t − t̄) g dt| of the agent with the largest, t̄ being the middle of the part.
         drifting = float(np.abs(gains @ (panels.weights * (panels.left - 0.5))).max()) * length
-        if most > 1 and drifting > TOLERANCE / 4 * length:
+        if max_parts > 1 and drifting > TOLERANCE / 4 * length:
             middle = (begin + end) / 2
-            yield from self._halved(piece, begin, middle, most // 2)
-            yield from self._halved(piece, middle, end, most // 2)
+            yield from self._halved(piece, begin, middle, max_parts // 2)
+            yield from self._halved(piece, middle, end, max_parts // 2)
             return
         # Errors of earlier parts shrink as opinions do, in the maximum norm by ∫g dt of the agent that listens most.
         self._memory = self._memory * math.exp(-float((gains @ panels.weights).min())) + 2 * drifting
@@ -560,7 +560,7 @@ def _panels(sde: SDE, begin: float, end: float, ratios: Array) -> Panels:
     """Return Gauss's rule over a part, on panels that are halved until they agree with their halves."""
     # A noise scale without bound at 0 has its first integral in closed form, see ``_part``.
     first = FIRST_TIME if begin == 0 and first_noise(sde).any() else begin
-    ends, found = np.array([[first, end]]), list[Array]()
+    ends, accepted = np.array([[first, end]]), list[Array]()
     for depth in range(DEEPEST + 1):
         middle = ends.mean(axis=1)
         # Each panel, its first and its second half: (3, panels, nodes).
@@ -572,11 +572,11 @@ def _panels(sde: SDE, begin: float, end: float, ratios: Array) -> Panels:
         both = np.stack([(gains * weights).sum(axis=-1), (gains**2 * (weights * scale**2)).sum(axis=-1)])
         fine = both[:, :, 1] + both[:, :, 2]
         agreed = np.all(np.abs(both[:, :, 0] - fine) <= QUADRATURE * fine, axis=(0, 1)) | (depth == DEEPEST)
-        found.append(np.stack([values[0, agreed] for values in (times, weights, relief, weight, scale)]))
+        accepted.append(np.stack([values[0, agreed] for values in (times, weights, relief, weight, scale)]))
         if agreed.all():
             break
         ends = np.concatenate([spans[1:, :, ~agreed].swapaxes(1, 2)]).reshape(-1, 2)
-    nodes = np.concatenate(found, axis=1).reshape(5, -1)
+    nodes = np.concatenate(accepted, axis=1).reshape(5, -1)
     return Panels(begin, end, *nodes)
 
 
