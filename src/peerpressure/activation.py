@@ -131,21 +131,21 @@ def as_activation(value: Any, network: Network) -> Activation | None:
         rule, remedy = "asynchronous updates are those of one topic", "leave out the activation, or the topics"
         raise ModelError(message(rule, got=repr(network), remedy=remedy))
     if value is None or isinstance(value, Activation):
-        found = value
-        if found is not None and found.agents != n:
-            rule, got = f"the activation must be that of the {n} agents", f"that of {found.agents}"
+        activation = value
+        if activation is not None and activation.agents != n:
+            rule, got = f"the activation must be that of the {n} agents", f"that of {activation.agents}"
             raise ModelError(message(rule, got=got, remedy="give a probability or a table for these agents"))
     elif isinstance(value, str):
         if value != "single":
             rule = "activation must be a probability, one for each agent, 'single', or a table of 0 and 1"
             remedy = "leave it out where everybody updates at every step"
             raise ModelError(message(rule, got=repr(value), remedy=remedy))
-        found = Activation("single", np.full(n, 1 / n))
+        activation = Activation("single", np.full(n, 1 / n))
     elif not is_labelled(value) and np.ndim(value) == 2:
-        found = _table(value, n)
+        activation = _table(value, n)
     else:
-        found = _independent(value, network)
-    return None if found is None or found.is_synchronous else found
+        activation = _independent(value, network)
+    return None if activation is None or activation.is_synchronous else activation
 
 
 def _independent(value: Any, network: Network) -> Activation:

@@ -49,7 +49,7 @@ def as_seconds(dates: Sequence[object]) -> NDArray[np.float64]:
     >>> as_seconds(["1970-01-02", date(1970, 1, 1)])
     array([86400.,     0.])
     """
-    found, zoned = np.empty(len(dates)), False
+    seconds, zoned = np.empty(len(dates)), False
     for place, value in enumerate(dates):
         when: object = value
         if isinstance(value, str) and is_date(value):
@@ -65,8 +65,8 @@ def as_seconds(dates: Sequence[object]) -> NDArray[np.float64]:
         if place and has_zone != zoned:
             raise DateError(place, "all dates must have a time zone, or none")
         zoned = has_zone
-        found[place] = (moment if zoned else moment.replace(tzinfo=UTC)).timestamp()
-    return found
+        seconds[place] = (moment if zoned else moment.replace(tzinfo=UTC)).timestamp()
+    return seconds
 
 
 def seconds_in(duration: object) -> float:

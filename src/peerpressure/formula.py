@@ -253,7 +253,7 @@ def parse(text: str) -> Expression:
 
 
 # Names of syntax that is not arithmetic, for error messages.
-_FOUND: Mapping[type[ast.AST], str] = {
+_DESCRIPTIONS: Mapping[type[ast.AST], str] = {
     ast.Attribute: "attribute access with a dot",
     ast.Subscript: "a subscript in brackets",
     ast.Compare: "a comparison",
@@ -340,13 +340,13 @@ class _Reader:
             self.fail("nesting too deep to read", self.column(0), "write it more simply")
         return self.copy(tree)[0]
 
-    def fail(self, found: str, column: int, remedy: str = ALLOWED) -> NoReturn:
+    def fail(self, problem: str, column: int, remedy: str = ALLOWED) -> NoReturn:
         """Raise a FormulaError that names what was found, and where."""
         # Non-ASCII characters may be invisible or look like others; their escapes do not.
         shown = ascii(self.given if len(self.given) <= 60 else f"{self.given[:57]}...")
         for sign in (*_TYPESET, *_RAISED):
             shown = shown.replace(ascii(sign)[1:-1], sign)
-        got = f"{found} at column {column + 1} of {shown}"
+        got = f"{problem} at column {column + 1} of {shown}"
         raise FormulaError(message("a formula must be arithmetic in t", got=got, remedy=remedy)) from None
 
     def column(self, offset: int) -> int:
@@ -369,8 +369,8 @@ class _Reader:
         for match in _WORD_OR_NUMBER.finditer(self.text):
             following = self.text[match.end() : match.end() + 1]
             if match["word"] is None and (following.isalpha() or following == "_"):
-                found = f"a number run into a word ('{match[0]}{following}')"
-                self.fail(found, self.places[match.start()], "write * between them, as in 2*t")
+                problem = f"a number run into a word ('{match[0]}{following}')"
+                self.fail(problem, self.places[match.start()], "write * between them, as in 2*t")
 
     def copy(self, source: ast.expr) -> tuple[Node, float | None]:
         """Return the copy of a node of Python's tree, and its value if it does not depend on t."""
@@ -401,7 +401,7 @@ class _Reader:
                 symbol, remedy = _OTHER_OPERATORS.get(type(operator), (type(operator).__name__, ALLOWED))
                 self.fail(f"the operator {symbol}", column, remedy)
             case _:
-                self.fail(_FOUND.get(type(source), f"a Python {type(source).__name__}"), column)
+                self.fail(_DESCRIPTIONS.get(type(source), f"a Python {type(source).__name__}"), column)
         # Constant parts are evaluated here to report 1/0 as an error of the formula and not of a later step.
         return node, self.constant(node, column) if all(value is not None for _, value in copies) else None
 
@@ -431,8 +431,8 @@ class _Reader:
         """Return the name of a function that is called with that many arguments."""
         column = self.column(source.col_offset)
         if not isinstance(source, ast.Name):
-            found = _FOUND.get(type(source), "a call of something that is no function")
-            self.fail(found, column, f"write * between two factors; {ALLOWED}")
+            problem = _DESCRIPTIONS.get(type(source), "a call of something that is no function")
+            self.fail(problem, column, f"write * between two factors; {ALLOWED}")
         name = source.id
         if name == "t" or name in CONSTANTS:
             self.fail(f"a call of {name}, which is no function", column, f"write * between factors: {name}*(...)")

@@ -105,11 +105,11 @@ class Parameter:
     @property
     def bounds(self) -> dict[str, float]:
         """Bounds of the legal range by the words `gt`, `ge`, `lt` and `le`."""
-        found = {"gt": self.above, "ge": self.at_least, "lt": self.below, "le": self.at_most}
+        limits = {"gt": self.above, "ge": self.at_least, "lt": self.below, "le": self.at_most}
         if self.kind == "probability":
             # An open bound at the end of the unit interval replaces the closed one.
-            found |= {"ge": 0 if self.above is None else None, "le": 1 if self.below is None else None}
-        return {word: bound for word, bound in found.items() if bound is not None}
+            limits |= {"ge": 0 if self.above is None else None, "le": 1 if self.below is None else None}
+        return {word: bound for word, bound in limits.items() if bound is not None}
 
     @property
     def legal(self) -> str:
@@ -212,12 +212,12 @@ def merged_forms(names: Iterable[Any]) -> str | None:
 def texts_of(labels: Iterable[Any]) -> dict[str, int]:
     """Return the position of each label by its text, as it occurs in a table."""
     names = [str(label) for label in labels]
-    found = {name: k for k, name in enumerate(names)}
-    if len(found) < len(names):
-        twice = next(name for k, name in enumerate(names) if found[name] != k)
+    positions = {name: k for k, name in enumerate(names)}
+    if len(positions) < len(names):
+        twice = next(name for k, name in enumerate(names) if positions[name] != k)
         remedy = "give one of them another label"
         raise InvalidInputError(message("labels must differ as text to be found in a table", got=twice, remedy=remedy))
-    return found
+    return positions
 
 
 def find_labels(names: Sequence[Any], labels: Sequence[Any]) -> list[int | None]:
@@ -228,12 +228,12 @@ def find_labels(names: Sequence[Any], labels: Sequence[Any]) -> list[int | None]
     """
     place: dict[Any, int] = {label: k for k, label in enumerate(labels)}
     names = [composed(name) for name in names]
-    found = [place.get(name) for name in names]
-    if None in found:
+    positions = [place.get(name) for name in names]
+    if None in positions:
         counts = Counter(map(str, labels))
         by_text = {str(label): k for k, label in enumerate(labels) if counts[str(label)] == 1}
-        found = [by_text.get(str(name)) if k is None else k for name, k in zip(names, found, strict=True)]
-    return found
+        positions = [by_text.get(str(name)) if k is None else k for name, k in zip(names, positions, strict=True)]
+    return positions
 
 
 def is_labelled(values: Any) -> bool:

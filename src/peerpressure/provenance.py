@@ -61,11 +61,11 @@ def versions() -> dict[str, str]:
     >>> versions()["peerpressure"] == __version__
     True
     """
-    found = {"peerpressure": __version__, "sources": source_hash(), "python": platform.python_version()}
+    installed = {"peerpressure": __version__, "sources": source_hash(), "python": platform.python_version()}
     for name in (*DEPENDENCIES, *OPTIONAL):
         with contextlib.suppress(PackageNotFoundError):
-            found[name] = version(name)
-    return found
+            installed[name] = version(name)
+    return installed
 
 
 def machine() -> dict[str, Any]:

@@ -256,14 +256,14 @@ def _quotas() -> Iterator[int]:
 def _groups(system: Path, controller: str) -> tuple[tuple[Path, int], ...]:
     """Return the folders of the control groups of this process from its own up, with their version."""
     # Found once: a process stays in its groups, only their limits and usage change.
-    found = []
+    groups = []
     for mount, root, version in _mounts(system, controller):
         for line in _lines(system / "proc/self/cgroup"):
             number, controllers, path = [*line.split(":", 2), "", ""][:3]
             if controller in controllers.split(",") if version == 1 else number == "0":
                 names = _below(path, root)
-                found += [(mount.joinpath(*names[:depth]), version) for depth in range(len(names), -1, -1)]
-    return tuple(found)
+                groups += [(mount.joinpath(*names[:depth]), version) for depth in range(len(names), -1, -1)]
+    return tuple(groups)
 
 
 def _mounts(system: Path, controller: str) -> Iterator[tuple[Path, str, int]]:
@@ -273,7 +273,7 @@ def _mounts(system: Path, controller: str) -> Iterator[tuple[Path, str, int]]:
         fields, how = place.split(), kind.split()
         if len(fields) < 5 or len(how) < 3:
             continue
-        root, mount = (_OCTAL.sub(lambda found: chr(int(found[1], 8)), field) for field in fields[3:5])
+        root, mount = (_OCTAL.sub(lambda match: chr(int(match[1], 8)), field) for field in fields[3:5])
         if how[0] == "cgroup2" or (how[0] == "cgroup" and controller in how[2].split(",")):
             yield system / mount.lstrip("/"), root, 2 if how[0] == "cgroup2" else 1
 

@@ -262,11 +262,11 @@ def _names(table: TextTable, known: dict[str, int]) -> dict[int, str]:
                 message("each agent must have one column", got=f"{twice[0]!r} twice", remedy=remedy)
             )
         return names | {k: heading[k] for k in rest}
-    found = table.places(("agent", "public"), letters=True)
+    roles = table.places(("agent", "public"), letters=True)
     # By its name, or as the one column whose entries are all agents.
-    agents = [found["agent"]] if "agent" in found else [k for k in rest if set(table.column(k)) <= known.keys()]
+    agents = [roles["agent"]] if "agent" in roles else [k for k in rest if set(table.column(k)) <= known.keys()]
     agent = _only("agent", agents, heading)
-    others = [found["public"]] if "public" in found else [k for k in rest if k != agent]
+    others = [roles["public"]] if "public" in roles else [k for k in rest if k != agent]
     return names | {agent: "agent", _only("public", others, heading): "public"}
 
 
@@ -439,7 +439,7 @@ def _positions(rows: pandas.DataFrame, model: Model) -> NDArray[np.int64]:
     """Return the positions of the agents; a label may also be given as its text, as a file has it."""
     import pandas
 
-    network, found = model.network, np.zeros(len(rows))
+    network, positions = model.network, np.zeros(len(rows))
     for column, labels in {"agent": network.agents, "topic": network.topics}.items():
         if not labels:
             continue
@@ -448,8 +448,8 @@ def _positions(rows: pandas.DataFrame, model: Model) -> NDArray[np.int64]:
         places = [np.nan if place is None else place for place in find_labels(names.tolist(), labels)]
         own = np.array([*places, np.nan])[codes]
         _check_rows(rows, np.isnan(own), f"{column}s must be ones of the model's network", column)
-        found = found * len(labels) + own
-    return np.asarray(found, dtype=np.int64)
+        positions = positions * len(labels) + own
+    return np.asarray(positions, dtype=np.int64)
 
 
 def _check_rows(

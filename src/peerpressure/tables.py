@@ -262,7 +262,7 @@ def places_in(names: Sequence[str], roles: Collection[str], *, letters: bool = F
     >>> places_in(["To", "From", "note"], ("source", "target"))
     {'target': 0, 'source': 1}
     """
-    found: dict[str, int] = {}
+    positions: dict[str, int] = {}
     # "Node_ID", "node id" and "NodeId" are one name.
     plain = [re.sub(r"\W|_", "", name.casefold()) for name in names]
     for role in roles:
@@ -276,8 +276,8 @@ def places_in(names: Sequence[str], roles: Collection[str], *, letters: bool = F
                 f"one column must hold the {role}", got, f"name one of them {role}, and rename the others"
             )
         if columns:
-            found[role] = (own or columns)[0]
-    return dict(sorted(found.items(), key=lambda item: item[1]))
+            positions[role] = (own or columns)[0]
+    return dict(sorted(positions.items(), key=lambda item: item[1]))
 
 
 def is_number(text: str) -> bool:
@@ -330,21 +330,21 @@ def _separator(text: str) -> str:
     lines = [line.strip(" ") for line in lines if line.strip() and not _is_comment(line)]
     present = [separator for separator in "\t;," if lines and separator in lines[0]]
     # A comma or semicolon within names occurs in some lines only.
-    found = [separator for separator in present if all(separator in line for line in lines)] or present
-    if not found:
+    candidates = [separator for separator in present if all(separator in line for line in lines)] or present
+    if not candidates:
         return " "
-    if "\t" in found:
+    if "\t" in candidates:
         return "\t"  # names do not contain tabs
-    if "," in found:
+    if "," in candidates:
         # Commas inside numbers are decimal signs, and another separator divides the fields.
         for separator in (";", " "):
             if all(_has_decimal_commas_only(line, separator) for line in lines):
                 return separator
-    if len(found) > 1:
+    if len(candidates) > 1:
         number = next(k for k, line in enumerate(text.split("\n"), start=1) if line.strip() and not _is_comment(line))
         remedy = "add a heading, or quote the fields that hold one of them"
         raise _format_error("the separator of fields must be clear", f"both ',' and ';' on line {number}", remedy)
-    return found[0]
+    return candidates[0]
 
 
 def _has_decimal_commas_only(line: str, separator: str) -> bool:

@@ -74,7 +74,7 @@ FAILURES = (PeerPressureError, ArithmeticError, ValueError)
 def network_answer(model: Model, places: Drawing) -> bytes:
     """Return positions, radii, edges and degrees, with facts about the network."""
     network = model.network
-    shown, looks = drawn_edges(network)
+    shown, edge_flags = drawn_edges(network)
     facts: dict[str, Any] = {
         "n": network.n,
         "edge_count": network.edge_count,
@@ -88,7 +88,7 @@ def network_answer(model: Model, places: Drawing) -> bytes:
         "kappa": model.kappa,
         "exact": shape_of(network) is not None,
     }
-    arrays = {"positions": places, "edges": shown, "looks": looks, "degrees": network.degrees.astype(np.float32)}
+    arrays = {"positions": places, "edges": shown, "looks": edge_flags, "degrees": network.degrees.astype(np.float32)}
     return pack(facts, arrays | {"radii": dot_radii(places, drawn_sizes(network))})
 
 
@@ -100,9 +100,9 @@ def drawn_sizes(network: Network) -> NDArray[np.float64]:
 def drawn_edges(network: Network) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
     """Return the pairs that are drawn, and flags of each: whether it goes one way, and whether it is negative."""
     first, second, one_way, negative = network.pairs()
-    looks = ONE_WAY * one_way + NEGATIVE * negative
+    edge_flags = ONE_WAY * one_way + NEGATIVE * negative
     step = max(1, -(-first.size // MAX_EDGES))
-    return np.stack([first, second], axis=1)[::step].astype(np.uint32), looks[::step].astype(np.uint32)
+    return np.stack([first, second], axis=1)[::step].astype(np.uint32), edge_flags[::step].astype(np.uint32)
 
 
 # The verdict
@@ -170,14 +170,14 @@ def exact_answer(built: BuiltScenario, body: Mapping[str, Any], limits: Limits) 
     named = _checked_agents(body)
     functionals = [mean(built.system), *(agent(built.system, label) for label in named)]
     thinning = _affordable_times(built, len(functionals), limits)
-    found = moments(built.system, built.steps, of=functionals, times=thinning.times * built.time_step)
+    exact = moments(built.system, built.steps, of=functionals, times=thinning.times * built.time_step)
     facts = {
         "names": ["network mean", *named],
         "every": thinning.every,
         "dense": thinning.dense,
         "verdict": forecast_facts(built, limits),
     }
-    return pack(facts, {"times": found.times.astype(np.float64), "mean": found.mean.T, "std": found.std.T})
+    return pack(facts, {"times": exact.times.astype(np.float64), "mean": exact.mean.T, "std": exact.std.T})
 
 
 def _checked_agents(body: Mapping[str, Any]) -> list[int | str]:
@@ -194,13 +194,13 @@ def _affordable_times(built: BuiltScenario, functionals: int, limits: Limits) ->
     # Per step of the adjoint: one sparse product, and some vector operations of about 10 numbers per agent.
     size = built.model.network.adjacency.nnz + 10 * built.model.n
     # Times are spread over the run: the adjoints run through half of the steps on average, hence the factor 2.
-    most = 2 * limits.exact // (functionals * built.steps * size)
-    if most < MIN_TIMES:
+    max_times = 2 * limits.exact // (functionals * built.steps * size)
+    if max_times < MIN_TIMES:
         what = "steps × edges of exact moments"
         remedy = "take fewer steps, or a smaller network; curves are still simulated"
         # The check raises with the usual message; with fewer than MIN_TIMES the estimate is above the limit.
         limits.check("exact", MIN_TIMES * functionals * built.steps * size // 2, what=what, remedy=remedy)
-    return thinned(built.steps, min(most, CONTINUOUS_TIMES if built.continuous else limits.times))
+    return thinned(built.steps, min(max_times, CONTINUOUS_TIMES if built.continuous else limits.times))
 
 
 # A run
@@ -250,21 +250,21 @@ def _run_arrays(built: BuiltScenario, thinning: Thinning) -> Arrays:
     if not isinstance(model.target, float):
         # Distances to the agents' own limits need all states of a batch.
         size = max(1, BATCH // (model.n * length))
-    found = _first_batch(built, range(min(size, count)), thinning)
+    first = _first_batch(built, range(min(size, count)), thinning)
     # Sums, not means of batches, because the last batch may be smaller.
-    sums = {name: found[name].sum(axis=0) for name in ("spread", "max_distance")}
+    sums = {name: first[name].sum(axis=0) for name in ("spread", "max_distance")}
     for begin in range(size, count, size):
         more = recorded(built, range(begin, min(begin + size, count)), thinning, SUMMARIES)
         sums = {name: total + more[name].sum(axis=0) for name, total in sums.items()}
-        curves = min(MAX_CURVES, count) - len(found["spread"])
-        found |= {name: np.concatenate([found[name], more[name][: max(curves, 0)]]) for name in SUMMARIES}
-    arrays = {name: found[name][:MAX_CURVES] for name in SUMMARIES}
+        curves = min(MAX_CURVES, count) - len(first["spread"])
+        first |= {name: np.concatenate([first[name], more[name][: max(curves, 0)]]) for name in SUMMARIES}
+    arrays = {name: first[name][:MAX_CURVES] for name in SUMMARIES}
     arrays |= {f"{name}_mean": total / count for name, total in sums.items()}
-    arrays |= {"states": found["states"][0], "stubbornness": model.stubbornness}
-    hidden = found["hidden"]
+    arrays |= {"states": first["states"][0], "stubbornness": model.stubbornness}
+    hidden = first["hidden"]
     arrays["hidden"] = hidden if hidden.ndim == 1 else hidden[0]
     # Single precision halves the answer and exceeds the resolution of any screen; times need all their digits.
-    return {"times": found["times"].astype(np.float64)} | {name: a.astype(np.float32) for name, a in arrays.items()}
+    return {"times": first["times"].astype(np.float64)} | {name: a.astype(np.float32) for name, a in arrays.items()}
 
 
 def _first_batch(built: BuiltScenario, rows: range, thinning: Thinning) -> Arrays:
@@ -284,16 +284,16 @@ def recorded(built: BuiltScenario, rows: Sequence[int], thinning: Thinning, name
     seed, keep = built.scenario.run.seed, Record(states=states, summaries="spread" in names)
     # Two runs: every step at first, then with a stride; the second continues the first with the same random numbers.
     run = simulate(built.system, thinning.dense, rows, seed=seed, record=keep)
-    found: Arrays = {name: np.asarray(getattr(run, name)) for name in ("times", *names)}
+    arrays: Arrays = {name: np.asarray(getattr(run, name)) for name in ("times", *names)}
     if thinning.dense < thinning.steps:
         sparse = replace(keep, every=thinning.every)
         late = simulate(built.system, thinning.steps - thinning.dense, rows, seed=seed, record=sparse, start=run)
         # The second run records its start, which is the end of the first one.
-        found["times"] = np.concatenate([run.times, late.times[1:]])
+        arrays["times"] = np.concatenate([run.times, late.times[1:]])
         # Hidden opinions that are constant have no axis of times.
-        for name in (name for name, early in found.items() if early.ndim > 1):
-            found[name] = np.concatenate([found[name], getattr(late, name)[:, 1:]], axis=1)
-    return found
+        for name in (name for name, early in arrays.items() if early.ndim > 1):
+            arrays[name] = np.concatenate([arrays[name], getattr(late, name)[:, 1:]], axis=1)
+    return arrays
 
 
 # The observer
@@ -376,14 +376,14 @@ def _accuracy(method: str, estimate: Estimate, truth: NDArray[np.float64]) -> di
 def _exposure(built: BuiltScenario, observation: Observation, steps: int) -> tuple[dict[str, Any], Arrays]:
     """Return the posterior standard deviation of the best observer for each agent, and the bits it has learned."""
     try:
-        found = exposure(built.system, steps, observation, built.scenario.prior())
+        result = exposure(built.system, steps, observation, built.scenario.prior())
     except FATAL:
         raise
     except FAILURES as error:
         return {"summary": error_text(error), "text": "", "note": "", "prior_std": None}, {}
-    table = found.table
+    table = result.table
     prior = float(np.sqrt(table["prior_variance"].mean()))
-    facts = {"summary": exposed(found), "text": str(found), "note": found.note, "prior_std": prior}
+    facts = {"summary": exposed(result), "text": str(result), "note": result.note, "prior_std": prior}
     arrays = {
         "exposure": np.sqrt(table["posterior_variance"].to_numpy()),
         "bits": table["bits"].to_numpy(),
@@ -470,8 +470,8 @@ class InferredEdges:
 
 def inference_answer(built: BuiltScenario, limits: Limits) -> bytes:
     """Return the inferred edges over time in the binary format."""
-    found = dict(vars(inferred_edges(built, limits)))
-    return pack({"failed": found.pop("failed")}, found)
+    fields = dict(vars(inferred_edges(built, limits)))
+    return pack({"failed": fields.pop("failed")}, fields)
 
 
 def inferred_edges(built: BuiltScenario, limits: Limits) -> InferredEdges:
@@ -480,23 +480,23 @@ def inferred_edges(built: BuiltScenario, limits: Limits) -> InferredEdges:
     counts = _counts(built.model.n, max(look.times.size, 1), limits)
     limits.check_observer(built.model.n, look.last)
     run, observe = first_replicate(built).run, built.scenario.observe or Observe()
-    found: dict[int, NetworkEstimate] = {}
+    estimates: dict[int, NetworkEstimate] = {}
     failed, deadline = None, time.monotonic() + limits.inference_seconds
     # From all steps first, then from coarse to fine: on a slow machine the last ones are left out.
     for count in dict.fromkeys(one for stride in (8, 4, 2, 1) for one in counts[::-stride]):
-        if found and time.monotonic() > deadline:
+        if estimates and time.monotonic() > deadline:
             break
         # y₀ is not among the times that are resolved; who sees it sees it from the start.
         seen = [0] * look.sees_start + look.times[:count].tolist()
         part = built.with_scenario(observe=observe.model_copy(update={"times": seen})).scenario
         try:
-            found[seen[-1]] = part.infer_network(run)
+            estimates[seen[-1]] = part.infer_network(run)
         except FATAL:
             raise
         # Gaps among the first steps may leave too few of them, and later ones suffice.
         except FAILURES as error:
             failed = failed or error_text(error)
-    return _compared(built, dict(sorted(found.items())), failed)
+    return _compared(built, dict(sorted(estimates.items())), failed)
 
 
 def _counts(agents: int, steps: int, limits: Limits) -> list[int]:
@@ -510,11 +510,11 @@ def _counts(agents: int, steps: int, limits: Limits) -> list[int]:
     return [int(count) for count in np.unique(spaced.round())]
 
 
-def _compared(built: BuiltScenario, found: Mapping[int, NetworkEstimate], failed: str | None) -> InferredEdges:
+def _compared(built: BuiltScenario, estimates: Mapping[int, NetworkEstimate], failed: str | None) -> InferredEdges:
     network = built.model.network
-    size = (len(found), network.n, network.n)
+    size = (len(estimates), network.n, network.n)
     weights, confidence = np.zeros(size, dtype=np.float32), np.full(size, np.nan, dtype=np.float32)
-    for k, one in enumerate(found.values()):
+    for k, one in enumerate(estimates.values()):
         # Agents that are not observed have no row.
         picked = np.ix_(network.indices(one.labels), network.indices(one.labels))
         # The larger of both directions; an edge has weights in both.
@@ -524,11 +524,11 @@ def _compared(built: BuiltScenario, found: Mapping[int, NetworkEstimate], failed
     true = network.mutual.toarray() > 0
     i, j = np.nonzero(np.triu(true | (weights > 0).any(axis=0), 1))
     return InferredEdges(
-        np.array([*found], dtype=np.float64),
-        np.array([one.average_precision(network) for one in found.values()]),
+        np.array([*estimates], dtype=np.float64),
+        np.array([one.average_precision(network) for one in estimates.values()]),
         np.stack([i, j], axis=1).astype(np.uint32),
         true[i, j].astype(np.uint32),
         weights[:, i, j],
         confidence[:, i, j],
-        failed if not found else None,
+        failed if not estimates else None,
     )

@@ -54,21 +54,21 @@ class Choice:
         """Texts to start from."""
         return tuple(text for one in self.parameters for text in one.examples)
 
-    def to_dict(self, most: int | None = None) -> dict[str, Any]:
-        """Return plain values for JSON, offering at most ``most`` agents."""
-        rows = [control(one, most if one.name == "n" else None) for one in self.sliders]
+    def to_dict(self, max_agents: int | None = None) -> dict[str, Any]:
+        """Return plain values for JSON, offering at most ``max_agents`` agents."""
+        rows = [control(one, max_agents if one.name == "n" else None) for one in self.sliders]
         plain: dict[str, Any] = {"id": self.id, "title": self.title, "blurb": self.help, "parameters": rows}
         plain |= {"fixed": dict(self.fixed)} if self.fixed else {}
         return plain | ({"examples": list(self.examples)} if self.examples else {})
 
 
-def control(one: Parameter, most: int | None = None) -> dict[str, Any]:
-    """Return the slider of a parameter as plain values, ending at ``most`` at the latest."""
+def control(one: Parameter, maximum: int | None = None) -> dict[str, Any]:
+    """Return the slider of a parameter as plain values, ending at ``maximum`` at the latest."""
     slider = one.slider
     assert slider is not None, "only parameters with a slider are offered"
     row: dict[str, Any] = {"name": one.name, "title": one.title, "kind": "int" if one.kind == "whole" else "float"}
     # A slider must not offer a number of agents that the limits reject.
-    top = slider.maximum if most is None else min(slider.maximum, most)
+    top = slider.maximum if maximum is None else min(slider.maximum, maximum)
     start = one.default if slider.start is None else slider.start
     row |= {"min": slider.minimum, "max": top, "default": start, "step": slider.step}
     return row | ({"scale": "log"} if slider.log else {})
@@ -91,15 +91,15 @@ FIXED: Mapping[str, Mapping[str, Any]] = {"erdos_renyi": {"connected": False}}
 
 def generators() -> list[Choice]:
     """Return the generators of networks."""
-    found = (_offered(name, one.title, one.help, one.build, one.parameters) for name, one in GENERATORS.items())
-    return [choice for choice in found if choice is not None]
+    choices = (_offered(name, one.title, one.help, one.build, one.parameters) for name, one in GENERATORS.items())
+    return [choice for choice in choices if choice is not None]
 
 
 def schedules() -> list[Choice]:
     """Return the schedules, and those that depend on the model after the first."""
-    found = (_offered(kind, one.title, summary(one), one, one.parameters) for kind, one in SCHEDULES.items())
+    choices = (_offered(kind, one.title, summary(one), one, one.parameters) for kind, one in SCHEDULES.items())
     # The tuned schedule is derived from the linear one and stands beside it.
-    first, *others = (choice for choice in found if choice is not None)
+    first, *others = (choice for choice in choices if choice is not None)
     return [first, TUNED, OPTIMAL, *others]
 
 
@@ -110,8 +110,8 @@ def methods() -> list[Choice]:
 
 def noises() -> list[Choice]:
     """Return the noise laws."""
-    found = (_offered(law, one.title, summary(one), one, one.parameters) for law, one in LAWS.items())
-    return [choice for choice in found if choice is not None]
+    choices = (_offered(law, one.title, summary(one), one, one.parameters) for law, one in LAWS.items())
+    return [choice for choice in choices if choice is not None]
 
 
 def _real(name: str, title: str, low: float, high: float, start: float, step: float, *, log: bool = False) -> Parameter:

@@ -183,17 +183,17 @@ def _inferred(built: BuiltScenario, places: Drawing, time: float, limits: Limits
     """Draw the edges that are inferred up to a time, and how well they are over time."""
     from peerpressure.plotting._extensions import inferred_network
 
-    found = inferred_edges(built, limits)
-    if found.failed is not None:
-        raise RequestError(422, found.failed, "observe.unknown_network")
+    edges = inferred_edges(built, limits)
+    if edges.failed is not None:
+        raise RequestError(422, edges.failed, "observe.unknown_network")
     # Times in a request may lie outside of the run.
     time = min(max(time, 0), built.steps)
-    k = found.at(time)
+    k = edges.at(time)
     # Before the first time nothing is inferred.
-    inferred = found.weights[k] > 0 if k >= 0 else np.zeros(len(found.pairs), dtype=bool)
-    curve = (found.times, found.average_precision)
+    inferred = edges.weights[k] > 0 if k >= 0 else np.zeros(len(edges.pairs), dtype=bool)
+    curve = (edges.times, edges.average_precision)
     return partial(
-        inferred_network, places, found.pairs, found.true > 0, inferred, curve, min(max(time, 0), built.steps)
+        inferred_network, places, edges.pairs, edges.true > 0, inferred, curve, min(max(time, 0), built.steps)
     )
 
 
@@ -210,7 +210,7 @@ def _network(built: BuiltScenario, places: Drawing, look: Look, limits: Limits) 
     v = centre_of(model)
     half = max(float(np.abs(model.x0 - v).max()) or float(np.abs(model.start_state - v).max()), 1e-9)
     # The same edges as on the page.
-    ends, looks = drawn_edges(model.network)
+    ends, edge_flags = drawn_edges(model.network)
     by_hidden = look.colour == "hidden"
     zoomed = look.zoom_colours and (not by_hidden or final.hidden is not None)
     present = _reach(built, "hidden" if by_hidden else "public", step, half, limits) if zoomed else half
@@ -223,8 +223,8 @@ def _network(built: BuiltScenario, places: Drawing, look: Look, limits: Limits) 
         None if by_hidden or model.n > MOST_RINGED else hidden,
         (v, present, half),
         ("hidden opinion" if by_hidden else "public opinion, in a ring of the hidden one") + f", $t$ = {step * pace:g}",
-        one_way=looks & ONE_WAY > 0,
-        negative=looks & NEGATIVE > 0,
+        one_way=edge_flags & ONE_WAY > 0,
+        negative=edge_flags & NEGATIVE > 0,
         zealots=model.network.degrees == 0,
         centre_name="" if model.network.signed or not isinstance(model.target, float) else "$v$",
     )
@@ -235,10 +235,10 @@ def centre_of(model: Model) -> float:
     return 0.0 if model.network.signed else model.consensus_value
 
 
-def _reach(built: BuiltScenario, opinions: str, step: int, most: float, limits: Limits) -> float:
+def _reach(built: BuiltScenario, opinions: str, step: int, widest: float, limits: Limits) -> float:
     """Return how far opinions of the first replicate are from v at most, from a step on, as on the page."""
     v, thinning = centre_of(built.model), shown_times(built, limits)
-    found = recorded(built, [0], thinning, ["states", "hidden"] if opinions == "hidden" else SUMMARIES)
-    values = found["hidden"] if opinions == "hidden" else np.stack([found["minimum"], found["maximum"]], axis=-1)
+    arrays = recorded(built, [0], thinning, ["states", "hidden"] if opinions == "hidden" else SUMMARIES)
+    values = arrays["hidden"] if opinions == "hidden" else np.stack([arrays["minimum"], arrays["maximum"]], axis=-1)
     later = np.abs(values[0, np.searchsorted(thinning.times, step) :] - v)
-    return float(np.clip(np.nan_to_num(later, nan=most).max(initial=0.0), RESOLUTION * max(most, abs(v)), most))
+    return float(np.clip(np.nan_to_num(later, nan=widest).max(initial=0.0), RESOLUTION * max(widest, abs(v)), widest))

@@ -42,7 +42,7 @@ class Pairs:
     """Pairs of agents, (pairs, 2), their target distances, and the weight of each end, (pairs, 2)."""
 
     ends: NDArray[np.int32]
-    apart: Places
+    distances: Places
     weights: Places
 
 
@@ -76,11 +76,11 @@ def _stress_layout(network: Network) -> Places:
     rates = np.array([float(f"{rate:.{DIGITS}g}") for rate in rates])
     # One random order for all rounds: a new one each time is hardly better, and much slower in memory.
     order = rng.permutation(len(pairs.ends))
-    ends, apart, weights = pairs.ends[order], pairs.apart[order], pairs.weights[order]
+    ends, distances, weights = pairs.ends[order], pairs.distances[order], pairs.weights[order]
     for rate in rates:
         # One round is the longest stretch without a chance to cancel.
         check_cancelled()
-        descend_compiled(places, ends, apart, weights, rate)
+        descend_compiled(places, ends, distances, weights, rate)
     return _turned(places)
 
 
@@ -88,21 +88,21 @@ def _hops(network: Network, agents: NDArray[Any]) -> Places:
     """Return the number of edges between these agents and all; other components count as far away."""
     from peerpressure.explorer.stress import hops_compiled
 
-    found = np.empty((agents.size, network.n), dtype=np.int32)
+    distances = np.empty((agents.size, network.n), dtype=np.int32)
     # Directions do not count.
     A = network.mutual
-    hops_compiled(A.indptr, A.indices, agents, found)
+    hops_compiled(A.indptr, A.indices, agents, distances)
     # Two more than the longest path: components neither overlap nor are drawn far apart.
-    return np.where(found < 0, found.max() + 2, found).astype(np.float64)
+    return np.where(distances < 0, distances.max() + 2, distances).astype(np.float64)
 
 
 def _all_pairs(away: Places) -> Pairs:
     """Return every pair, weighted by the inverse square of its distance."""
     ends = np.stack(np.triu_indices(len(away), 1), axis=1).astype(np.int32)
-    apart = away[ends[:, 0], ends[:, 1]]
+    distances = away[ends[:, 0], ends[:, 1]]
     # The weights of stress majorisation, d⁻²: relative rather than absolute errors count, which makes near pairs
     # accurate.
-    return Pairs(ends, apart, np.repeat(1 / apart[:, None] ** 2, 2, axis=1))
+    return Pairs(ends, distances, np.repeat(1 / distances[:, None] ** 2, 2, axis=1))
 
 
 def _some_pairs(network: Network, pivots: NDArray[np.int64], far: Places) -> Pairs:
@@ -193,12 +193,12 @@ def dot_radii(places: Drawing, sizes: NDArray[Any]) -> NDArray[np.float32]:
     """
     from scipy.spatial import cKDTree
 
-    least, most = float(sizes.min()), float(sizes.max())
+    smallest, highest = float(sizes.min()), float(sizes.max())
     # The ends of a line and the border of a lattice are no smaller than the rest.
-    largest = min(max(most / max(least, 1e-3 * most, 1e-300) - 1, 1.0), HUB)
-    areas = 1 + (largest - 1) * (sizes - least) / max(most - least, 1e-300)
+    largest = min(max(highest / max(smallest, 1e-3 * highest, 1e-300) - 1, 1.0), HUB)
+    areas = 1 + (largest - 1) * (sizes - smallest) / max(highest - smallest, 1e-300)
     radii = np.sqrt(areas)
-    apart, other = cKDTree(places).query(places, k=2)
+    distances, other = cKDTree(places).query(places, k=2)
     touching = TOUCHING if len(places) <= MANY else TOUCHING_OF_MANY
-    scale = np.quantile(apart[:, 1] / (radii + radii[other[:, 1]]), touching)
+    scale = np.quantile(distances[:, 1] / (radii + radii[other[:, 1]]), touching)
     return (min(float(scale), MOST_RADIUS) * radii).astype(np.float32)

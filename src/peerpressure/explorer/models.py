@@ -263,8 +263,8 @@ def _read_upload(name: str, data: bytes, edges: str) -> Network:
         file.write_bytes(data)
         try:
             # Read as signed, since negative weights need no permission here; the network is unless it has some.
-            found = _read(file, edges, signed=True)
-            return found if found.adjacency.data.min(initial=0) < 0 else _read(file, edges, signed=False)
+            network = _read(file, edges, signed=True)
+            return network if network.adjacency.data.min(initial=0) < 0 else _read(file, edges, signed=False)
         except (NetworkError, FileFormatError) as error:
             # The temporary path means nothing to the user, and is not for them to know.
             raise RequestError(422, str(error).replace(str(file), shown)) from None
@@ -289,8 +289,8 @@ def page_state(scenario: Scenario, limits: Limits) -> dict[str, Any]:
     for name in PARTS:
         part = getattr(scenario.agents, name)
         if isinstance(part, FromColumn | FromAttribute):
-            found = values_of(part, name, scenario.graph, scenario.run.seed, scenario.network_file)
-            data["agents"][name] = np.asarray(found).tolist()
+            values = values_of(part, name, scenario.graph, scenario.run.seed, scenario.network_file)
+            data["agents"][name] = np.asarray(values).tolist()
     # Validated as if the scenario came from the page: the page must never open in a state that it cannot send.
     ModelCache(limits).load({"scenario": data})
     return {"scenario": data, "view": {}}

@@ -162,20 +162,20 @@ def _shortened(text: str) -> str:
 # Reading the body of a request
 
 
-async def read_bytes(request: Request, most: int) -> bytes:
-    """Return the body; reading stops as soon as it is longer than ``most`` bytes."""
+async def read_bytes(request: Request, max_bytes: int) -> bytes:
+    """Return the body; reading stops as soon as it is longer than ``max_bytes`` bytes."""
     _check_encoding(request)
     declared = request.headers.get("content-length", "0")
     # The declared length may be wrong or missing, so it only serves to reject early.
-    if not declared.isdecimal() or len(declared) > 18 or int(declared) > most:
-        raise _too_large(declared, most)
+    if not declared.isdecimal() or len(declared) > 18 or int(declared) > max_bytes:
+        raise _too_large(declared, max_bytes)
     body = bytearray()
     try:
         async for part in request.stream():
             body += part
             # Counted while reading: a body of any size takes bounded memory.
-            if len(body) > most:
-                raise _too_large(f"more than {most:,}", most)
+            if len(body) > max_bytes:
+                raise _too_large(f"more than {max_bytes:,}", max_bytes)
     except ClientDisconnect:
         raise SupersededError from None
     return bytes(body)
@@ -189,19 +189,19 @@ def _check_encoding(request: Request) -> None:
         raise RequestError(415, message(rule, got=ascii(encoding[:40]), remedy=remedy))
 
 
-def _too_large(got: str, most: int) -> RequestError:
+def _too_large(got: str, max_bytes: int) -> RequestError:
     remedy = "send less; the command line reads files of any size"
-    return RequestError(413, message(f"a request may have at most {most:,} bytes", got=got[:40], remedy=remedy))
+    return RequestError(413, message(f"a request may have at most {max_bytes:,} bytes", got=got[:40], remedy=remedy))
 
 
-async def read_json(request: Request, most: int) -> dict[str, Any]:
+async def read_json(request: Request, max_bytes: int) -> dict[str, Any]:
     """Return the JSON object in the body of a request."""
     # A form of another site cannot send this type without a preflight request, which is never granted.
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
         rule, remedy = "a request must be application/json", "set its Content-Type"
         raise RequestError(415, message(rule, got=ascii(kind[:40]), remedy=remedy))
-    return parse_json(await read_bytes(request, most))
+    return parse_json(await read_bytes(request, max_bytes))
 
 
 def parse_json(body: bytes) -> dict[str, Any]:
@@ -295,8 +295,8 @@ class Thinning:
         return np.unique(np.concatenate([early, late, [self.steps]]))
 
 
-def thinned(steps: int, most: int) -> Thinning:
-    """Return a thinning to at most ``most`` steps.
+def thinned(steps: int, max_steps: int) -> Thinning:
+    """Return a thinning to at most ``max_steps`` steps.
 
     The first steps are all kept, because they fill most of a logarithmic axis. The stride of the others is odd, because
     a bipartite network that oscillates would look constant at every second step.
@@ -305,12 +305,12 @@ def thinned(steps: int, most: int) -> Thinning:
     (1, True)
     """
     # Below 8 the formulas leave no room for the late times.
-    most = max(most, 8)
-    if steps + 1 <= most:
+    max_steps = max(max_steps, 8)
+    if steps + 1 <= max_steps:
         return Thinning(steps, steps, 1)
     # Half of the times for the early steps; 2 and the 3 below leave room for the ends of both ranges.
-    dense = most // 2 - 2
-    every = -(-(steps - dense) // (most - dense - 3))
+    dense = max_steps // 2 - 2
+    every = -(-(steps - dense) // (max_steps - dense - 3))
     # An even stride is increased by 1, which shows fewer times, never more.
     return Thinning(steps, dense, every + (every + 1) % 2)
 
@@ -360,10 +360,10 @@ class Limits:
 
     def check(self, name: str, got: float, *, what: str, remedy: str, where: str | None = None) -> None:
         """Raise a ``RequestError`` if a value is above the limit of this name."""
-        most = getattr(self, name)
-        if got > most:
+        limit = getattr(self, name)
+        if got > limit:
             # "here", because the command line has no such limits.
-            rule = f"{what} must be at most {most:,} here"
+            rule = f"{what} must be at most {limit:,} here"
             # Rounded up, because a part of one is above the limit as well.
             raise RequestError(422, message(rule, got=f"{math.ceil(got):,}", remedy=remedy), where)
 

@@ -12,9 +12,9 @@ from peerpressure.rendering import significant
 STRONG = 5  # ε beyond which a promise of privacy is weak
 
 
-def exposed(found: Exposure) -> str:
+def exposed(exposure: Exposure) -> str:
     """Return how much an observer of a run learns about hidden opinions."""
-    table = found.table
+    table = exposure.table
     before = math.sqrt(table["prior_variance"].mean())
     seen = table["seen"].to_numpy()
     after = [
@@ -24,7 +24,7 @@ def exposed(found: Exposure) -> str:
     ]
     who = f"{np.count_nonzero(seen):,} of {seen.size:,} agents"
     learned = f"its typical error about a hidden opinion falls from {significant(before)} to {' and '.join(after)}"
-    return f"An observer of {who} over {found.steps:,} steps: {learned}."
+    return f"An observer of {who} over {exposure.steps:,} steps: {learned}."
 
 
 def spent(budget: Budget, steps: int) -> str:

@@ -25,22 +25,22 @@ def shape_of(network: Network) -> Places | None:
     A = network.mutual
     degrees = np.diff(A.indptr).astype(np.int64)
     n, ends = network.n, (np.repeat(np.arange(network.n), degrees), A.indices.astype(np.int64))
-    least, most = int(degrees.min()), int(degrees.max())
+    low, high = int(degrees.min()), int(degrees.max())
     # At most one is tried: numbers of edges and neighbours tell these shapes apart.
-    if n <= 2 or least == 0:
+    if n <= 2 or low == 0:
         return None
-    if least == n - 1:
+    if low == n - 1:
         return _circle(np.arange(n))
     if degrees.sum() == 2 * (n - 1):
-        if most == n - 1 > 2:
+        if high == n - 1 > 2:
             return _star(int(np.argmax(degrees)), n)
-        return _line(A.indptr, A.indices, degrees) if most == 2 else None
-    if least == most and least % 2 == 0 and least <= min(MOST_NEIGHBOURS, n - 2):
-        ring = _ring(A.indptr, A.indices, least // 2, ends)
+        return _line(A.indptr, A.indices, degrees) if high == 2 else None
+    if low == high and low % 2 == 0 and low <= min(MOST_NEIGHBOURS, n - 2):
+        ring = _ring(A.indptr, A.indices, low // 2, ends)
         if ring is not None:
             return ring
     sides = _bipartite(A.indices[: degrees[0]], degrees, ends)
-    return sides if sides is not None or (least, most) not in ((2, 3), (2, 4)) else _lattice(network, degrees, ends)
+    return sides if sides is not None or (low, high) not in ((2, 3), (2, 4)) else _lattice(network, degrees, ends)
 
 
 def _circle(order: Positions) -> Places:
@@ -75,8 +75,8 @@ def _ring(indptr: Positions, indices: Positions, half: int, ends: tuple[Position
         return None
     rank = np.empty(n, dtype=np.int64)
     rank[order] = np.arange(n)
-    apart = np.abs(rank[ends[0]] - rank[ends[1]])
-    return _circle(np.array(order)) if np.minimum(apart, n - apart).max() <= half else None
+    distances = np.abs(rank[ends[0]] - rank[ends[1]])
+    return _circle(np.array(order)) if np.minimum(distances, n - distances).max() <= half else None
 
 
 def _walk(indptr: Positions, indices: Positions, start: int, common: int = 0) -> list[int]:

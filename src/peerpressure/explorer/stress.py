@@ -10,12 +10,12 @@ from numba import njit
 from numpy.typing import NDArray
 
 
-def hops(indptr: NDArray[Any], indices: NDArray[Any], sources: NDArray[Any], found: NDArray[Any]) -> None:
-    """Write into ``found``, (sources, agents), the number of edges between source and agent; −1 if unreachable."""
+def hops(indptr: NDArray[Any], indices: NDArray[Any], sources: NDArray[Any], distances: NDArray[Any]) -> None:
+    """Write into ``distances``, (sources, agents), the number of edges between source and agent; −1 if unreachable."""
     # One queue for all sources: every agent enters at most once per search.
     queue = np.empty(indptr.size - 1, dtype=np.int64)
     for row in range(sources.size):
-        away = found[row]
+        away = distances[row]
         # −1 marks agents that are not reached yet, which saves a second array of marks.
         away[:] = -1
         away[sources[row]] = 0
@@ -32,7 +32,9 @@ def hops(indptr: NDArray[Any], indices: NDArray[Any], sources: NDArray[Any], fou
                     end += 1
 
 
-def descend(places: NDArray[Any], ends: NDArray[Any], apart: NDArray[Any], weights: NDArray[Any], rate: float) -> None:
+def descend(
+    places: NDArray[Any], ends: NDArray[Any], distances: NDArray[Any], weights: NDArray[Any], rate: float
+) -> None:
     """Make one round of stochastic gradient descent on the stress of a layout, in place, one pair at a time.
 
     Each end of pair k, ``ends[k]``, moves by min(1, rate·weight) of half the error, with a weight of its own. See
@@ -45,7 +47,7 @@ def descend(places: NDArray[Any], ends: NDArray[Any], apart: NDArray[Any], weigh
         length = math.sqrt(x * x + y * y)
         # Two agents at one point have no direction to move in.
         if length > 1e-9:
-            half = 0.5 * (length - apart[k]) / length
+            half = 0.5 * (length - distances[k]) / length
             # The cap of 1 keeps the step from overshooting the target distance while the rate is large.
             here, there = half * min(1.0, rate * weights[k, 0]), half * min(1.0, rate * weights[k, 1])
             places[a, 0] -= here * x

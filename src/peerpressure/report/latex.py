@@ -128,8 +128,8 @@ def _letter(sign: str) -> str:
     if sign.isascii():
         return sign
     if sign in _SIGNS:
-        found = _SIGNS[sign]
-        return found if not found.startswith(("\\", "{")) or found.startswith("\\dots") else f"\\ensuremath{{{found}}}"
+        code = _SIGNS[sign]
+        return code if not code.startswith(("\\", "{")) or code.startswith("\\dots") else f"\\ensuremath{{{code}}}"
     name = unicodedata.name(sign, "")
     if name.startswith("GREEK SMALL LETTER "):
         return f"\\ensuremath{{\\{name.split()[-1].lower()}}}"

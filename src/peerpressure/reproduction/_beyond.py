@@ -153,13 +153,13 @@ def observers(
         # Noise depends on seed, replicate, step and agent: longer runs continue shorter ones, and ``law.residuals``
         # below draws the same runs again: all estimators are compared on the same data.
         law, run = ols_law(model, steps), simulate(model, steps, replications, seed=seed)
-        found = {
+        results = {
             "ols": (np.diag(law.covariance), law.residuals(replications, seed)),
             "wls": _recovered(model, run, "wls"),
             "snapshot": _recovered(model, run, "snapshot"),
             "innovations": (information(model, steps).bound, recover(run, model).residuals()),
         }
-        for observer, (variances, residuals) in found.items():
+        for observer, (variances, residuals) in results.items():
             # Written to skip NaN like an infinite variance: not all opinions are identified.
             if not variances.mean() < LARGEST_VARIANCE * unit:
                 continue
@@ -415,8 +415,8 @@ def network_leak(seed: int = SEED, *, steps: int = LEAK_STEPS[-1], agents: int =
     for time in times:
         y, rho = np.asarray(run.states)[0, 1 : time + 1], np.asarray(model.pressure(np.arange(1, time + 1)))
         look = Observation(times=range(1, time + 1))
-        found = infer_network(run, model.pressure, std="known", observation=look)
-        scores = {"likelihood": found.ranking} | {name: np.abs(rival(y, rho)) for name, rival in RIVALS.items()}
+        estimate = infer_network(run, model.pressure, std="known", observation=look)
+        scores = {"likelihood": estimate.ranking} | {name: np.abs(rival(y, rho)) for name, rival in RIVALS.items()}
         rows += [
             {"steps": time, "method": name, "average_precision": average_precision(truth, score)}
             for name, score in scores.items()
@@ -462,8 +462,8 @@ def network_defence(seed: int = SEED, *, steps: int = DEFENCE_STEPS, agents: int
     steps, rows = max(steps, EVERY[-1] * (agents + 4)), []
     for defence, strength, run, parts in _defences(model, steps, stream(seed, "defending")):
         # Without a selection of edges, which takes longer and changes the order of few pairs.
-        found = infer_network(run, parts.pop("pressure", model.pressure), std="known", penalty=None, **parts)
-        precision = found.average_precision(model.network)
+        estimate = infer_network(run, parts.pop("pressure", model.pressure), std="known", penalty=None, **parts)
+        precision = estimate.average_precision(model.network)
         rows.append({"defence": defence, "strength": strength, "average_precision": precision})
     return pd.DataFrame(rows)
 

@@ -182,8 +182,8 @@ def _graphs_choice(seed: int) -> OpenQuestion:
 
 
 def _spread_of_variances(seed: int) -> float:
-    found = np.array([_variances(Recipe(), agents, seed).std(ddof=1) for agents in SIZES])
-    return float(np.sqrt(np.mean(found**2)))
+    deviations = np.array([_variances(Recipe(), agents, seed).std(ddof=1) for agents in SIZES])
+    return float(np.sqrt(np.mean(deviations**2)))
 
 
 def residual_variance(recipe: Recipe, seed: int, sizes: Sequence[int] = SIZES) -> float:

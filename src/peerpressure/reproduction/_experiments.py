@@ -124,19 +124,19 @@ def paper_tables(
 
         tables = paper_tables()
     """
-    with _beside(seed, steps, apart=(workers or 1) > 1, seeds=seeds, progress=progress) as extensions:
+    with _beside(seed, steps, separate_process=(workers or 1) > 1, seeds=seeds, progress=progress) as extensions:
         tables = _agreement(seed, steps, progress)
         progress("the sweep over sizes and noise levels")
         sweeps, effect = _sweeps(seed, replications, sizes, folder, workers), size_effect(seed, sizes=sizes)
         evidence, recovered, more = _recovery(seed, steps, tables, sweeps, effect, progress)
         progress("verdicts for further seeds")
         judged = [verdicts(evidence, seed), *_judged(_further(seed, seeds)[SEEDS_BESIDE:])]
-        found = extensions()
-    tables |= found.tables
+        added = extensions()
+    tables |= added.tables
     # The audit comes last: it judges claims by the tables and results of all other experiments.
     progress("claims against findings")
     compared = exact_vs_sampled(evidence, more, tables)
-    by_seed = pd.concat([*judged, *found.verdicts], ignore_index=True).sort_values("seed", kind="stable")
+    by_seed = pd.concat([*judged, *added.verdicts], ignore_index=True).sort_values("seed", kind="stable")
     claims = {"audit": audit(evidence), "audit_seeds": by_seed.reset_index(drop=True)}
     tables["observation_error"] = observation_error()
     return tables | recovered | more.tables() | {"exact_vs_sampled": compared} | claims
@@ -202,10 +202,10 @@ def _recovery(
 
 @contextmanager
 def _beside(
-    seed: int, steps: int, *, apart: bool, seeds: int, progress: Progress
+    seed: int, steps: int, *, separate_process: bool, seeds: int, progress: Progress
 ) -> Iterator[Callable[[], Extensions]]:
-    """Start the extensions, in a process of their own if they are to be ``apart``, and yield what waits for them."""
-    if not apart:
+    """Start the extensions, on request in a ``separate_process``, and yield what waits for them."""
+    if not separate_process:
         yield lambda: _extensions(seed, steps, seeds, progress)
         return
     # Spawned rather than forked: threads of a compiled run do not survive a fork.
@@ -219,11 +219,11 @@ def _beside(
 
     def wait() -> Extensions:
         progress("hidden opinions that adapt, temporal networks, continuous time")
-        found = result.recv()
-        if isinstance(found, BaseException):
-            raise found
-        assert isinstance(found, Extensions)
-        return found
+        received = result.recv()
+        if isinstance(received, BaseException):
+            raise received
+        assert isinstance(received, Extensions)
+        return received
 
     try:
         yield wait

@@ -622,6 +622,6 @@ def _dictionary(tables: Mapping[str, pd.DataFrame]) -> list[TableEntry]:
 
 
 def _counts(audit: Sequence[Mapping[str, Any]]) -> list[tuple[str, int]]:
-    found = [row["verdict"] for row in audit]
+    verdicts = [row["verdict"] for row in audit]
     # Verdicts that do not occur are left out of the summary.
-    return [(verdict, found.count(verdict)) for verdict in VERDICTS if verdict in found]
+    return [(verdict, verdicts.count(verdict)) for verdict in VERDICTS if verdict in verdicts]

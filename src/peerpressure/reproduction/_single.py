@@ -191,14 +191,14 @@ def parse_settings(figure: str, text: str) -> dict[str, Any]:
     >>> parse_settings("failure", "noise=0.5, agents=60")
     {'noise': 0.5, 'agents': 60}
     """
-    names, found = settable(figure), {}
+    names, settings = settable(figure), {}
     for part in filter(None, (piece.strip() for piece in text.split(","))):
         name, equals, value = (piece.strip() for piece in part.partition("="))
         if not equals or name not in names:
             rule = f"--set takes name=value for the figure {figure}, with the names {', '.join(names) or 'none'}"
             raise InvalidInputError(message(rule + did_you_mean(name, names), got=part, remedy="choose one of these"))
-        found[name] = PARAMETERS[name].check(_number(value))
-    return found
+        settings[name] = PARAMETERS[name].check(_number(value))
+    return settings
 
 
 def _number(text: str) -> Any:

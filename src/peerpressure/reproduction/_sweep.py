@@ -218,11 +218,11 @@ def cell(parameters: dict[str, Any], seed: int) -> Iterator[dict[str, Any]]:
     law = ols_law(cell_model(parameters, seed), parameters["steps"])
     count = parameters["replications"]
     # The same seed draws graph, agents and noise, each from a stream of its own.
-    found = law.residuals(count, seed)
+    residuals = law.residuals(count, seed)
     # The order matters: the variance of the mean vector is about 1/count of the mean of the variances. The printed
     # numbers correspond to the former, although the wording allows both.
-    mean = found.mean(axis=0)
-    each = variance_over_agents(found)
+    mean = residuals.mean(axis=0)
+    each = variance_over_agents(residuals)
     measured = _measured(law, float(variance_over_agents(mean)), float(each.mean()), count)
     for k, residual in enumerate(mean):
         # There are at least as many agents as printed replications, so their rows have room for those.
@@ -252,11 +252,11 @@ def shared_graph_sweep(
         draws = np.random.default_rng([own, 4]).standard_normal((len(noises), replications, agents))
         units, exact = draws @ np.linalg.cholesky(covariance).T, expected_variance(covariance)
         for noise, unit in zip(noises, units, strict=True):
-            found = noise * unit
-            of_mean, of_one = variance_over_agents(found.mean(axis=0)), variance_over_agents(found).mean()
+            residuals = noise * unit
+            of_mean, of_one = variance_over_agents(residuals.mean(axis=0)), variance_over_agents(residuals).mean()
             values = (of_mean, *(noise**2 * value / replications for value in exact), of_one, noise**2 * exact[0])
-            rows.append({"agents": agents, "noise": noise, "agent": 1, "mean_residual": float(found.mean())})
-            rows[-1] |= {"replicate": 0, "one_variance": float(variance_over_agents(found[0]))}
+            rows.append({"agents": agents, "noise": noise, "agent": 1, "mean_residual": float(residuals.mean())})
+            rows[-1] |= {"replicate": 0, "one_variance": float(variance_over_agents(residuals[0]))}
             rows[-1] |= dict(zip(MEASURED, map(float, values), strict=True))
     return SweepResult(edges, replications, pd.DataFrame(rows))
 
@@ -359,9 +359,9 @@ def _size_row(seed: int, graphs: int, steps: int, edges: int, agents: int) -> di
     models = [cell_model(kind | {"noise": 1.0}, s) for s in draws]
     size = max(1, BATCH_NUMBERS // (steps * agents**2))
     batches = [regression_covariances(models[i : i + size], steps) for i in range(0, graphs, size)]
-    found = [expected_variance(covariance)[0] for batch in batches for covariance in batch]
-    error = float(np.std(found, ddof=1) / np.sqrt(graphs))
-    return kind | {"graphs": graphs, "variance": float(np.mean(found)), "standard_error": error}
+    variances = [expected_variance(covariance)[0] for batch in batches for covariance in batch]
+    error = float(np.std(variances, ddof=1) / np.sqrt(graphs))
+    return kind | {"graphs": graphs, "variance": float(np.mean(variances)), "standard_error": error}
 
 
 class LinearFit(NamedTuple):
@@ -402,28 +402,28 @@ def fit(cells: pd.DataFrame, response: str, regressor: str) -> pd.DataFrame:
     from scipy import stats
 
     # One response per cell, as in the paper: its printed p-values imply 77 degrees of freedom.
-    found = least_squares(cells, response, regressor)
-    values, errors = found.coefficients, np.sqrt(found.variance * np.diag(found.unscaled))
-    t, half = values / errors, stats.t.ppf(0.975, found.freedom) * errors
-    p = 2 * stats.t.sf(np.abs(t), found.freedom)
+    ols = least_squares(cells, response, regressor)
+    values, errors = ols.coefficients, np.sqrt(ols.variance * np.diag(ols.unscaled))
+    t, half = values / errors, stats.t.ppf(0.975, ols.freedom) * errors
+    p = 2 * stats.t.sf(np.abs(t), ols.freedom)
     columns = dict(zip(COLUMNS, (values, errors, t, p, values - half, values + half), strict=True))
     return pd.DataFrame({"term": TERMS, **columns})
 
 
 def regression_tests(sweep: SweepResult, terms: Mapping[str, PrintedTerm]) -> dict[str, Any]:
     """Return what a referee asks of the fit on σ₀: R², heteroskedasticity, robust errors, and the joint test."""
-    found = least_squares(sweep.comparable_cells, "mean_residual_variance", "noise")
-    squares = found.residuals**2
-    total = float(np.sum((found.residuals + found.design @ found.coefficients) ** 2)) - _mean_square(found)
-    auxiliary = np.linalg.lstsq(found.design, squares, rcond=None)[0]
-    explained = 1 - float(np.sum((squares - found.design @ auxiliary) ** 2) / np.sum((squares - squares.mean()) ** 2))
+    ols = least_squares(sweep.comparable_cells, "mean_residual_variance", "noise")
+    squares = ols.residuals**2
+    total = float(np.sum((ols.residuals + ols.design @ ols.coefficients) ** 2)) - _mean_square(ols)
+    auxiliary = np.linalg.lstsq(ols.design, squares, rcond=None)[0]
+    explained = 1 - float(np.sum((squares - ols.design @ auxiliary) ** 2) / np.sum((squares - squares.mean()) ** 2))
     # Breusch and Pagan's test in Koenker's form: n R² of the squared residuals on the regressors is χ² with 2 degrees.
     heteroskedasticity = squares.size * explained
-    leverage = np.einsum("ij,jk,ik->i", found.design, found.unscaled, found.design)
+    leverage = np.einsum("ij,jk,ik->i", ols.design, ols.unscaled, ols.design)
     # HC3: each squared residual is inflated by its leverage, which keeps the errors from being too small.
-    meat = (found.design.T * (found.residuals / (1 - leverage)) ** 2) @ found.design
-    robust = np.sqrt(np.diag(found.unscaled @ meat @ found.unscaled))
-    usual = np.sqrt(found.variance * np.diag(found.unscaled))
+    meat = (ols.design.T * (ols.residuals / (1 - leverage)) ** 2) @ ols.design
+    robust = np.sqrt(np.diag(ols.unscaled @ meat @ ols.unscaled))
+    usual = np.sqrt(ols.variance * np.diag(ols.unscaled))
     joint, rival = joint_test(sweep, terms), rival_scores(sweep, terms)
     return {
         "edges": sweep.edges,
@@ -438,9 +438,9 @@ def regression_tests(sweep: SweepResult, terms: Mapping[str, PrintedTerm]) -> di
     }
 
 
-def _mean_square(found: LinearFit) -> float:
+def _mean_square(ols: LinearFit) -> float:
     """Return n times the squared mean of the response."""
-    y = found.residuals + found.design @ found.coefficients
+    y = ols.residuals + ols.design @ ols.coefficients
     return float(y.size * y.mean() ** 2)
 
 
@@ -475,11 +475,11 @@ def rival_scores(sweep: SweepResult, terms: Mapping[str, PrintedTerm]) -> dict[s
     cells = sweep.cells
     # The exact variance in units of σ₀², times the values that the variance would then have had.
     response = cells["exact_residual_variance"] / cells["noise_variance"] * cells["noise"]
-    found = least_squares(cells.assign(response=response), "response", "noise").coefficients
+    coefficients = least_squares(cells.assign(response=response), "response", "noise").coefficients
     printed_values = (printed_estimate(terms[name]) for name in TERMS)
     return {
         name: float((value - known) / error)
-        for name, value, (known, error) in zip(TERMS, found, printed_values, strict=True)
+        for name, value, (known, error) in zip(TERMS, coefficients, printed_values, strict=True)
     }
 
 

@@ -136,7 +136,7 @@ def edge_turnover(
     rows, targets, laws, times = [], [], [], log_spaced_times(steps)
     networks = turnover_networks(seed, agents=agents, period=period)
     for name, model in turnover_models(seed, agents=agents, period=period).items():
-        errors, found = consensus_errors(model, times), classify(model)
+        errors, long_run = consensus_errors(model, times), classify(model)
         law = {"bias": errors.bias, "std": errors.std}
         law |= {
             "weighted_disagreement": errors.weighted_disagreement,
@@ -144,9 +144,9 @@ def edge_turnover(
         }
         laws.append(pd.DataFrame({"network": name, "time": times} | law))
         edges = _edge_statistics(networks[name], period)
-        rows.append({"network": name, **edges, "outcome": found.outcome.name.lower()})
+        rows.append({"network": name, **edges, "outcome": long_run.outcome.name.lower()})
         # None if agents do not agree, as in the network whose ring fails too.
-        target = found.structure.components[0].value
+        target = long_run.structure.components[0].value
         if target is not None:
             targets.append({"network": name, "target": target, "bias": target - model.consensus_value})
     return {

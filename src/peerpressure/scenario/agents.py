@@ -74,9 +74,9 @@ class FromColumn(Section):
         Several columns give an array of shape (agents, columns).
         """
         with naming(self.file, "a table of agents"):
-            found = [self._matched(name, network) for name in self.names]
-        values = [numbers for _, numbers in found]
-        return found[0][0], values[0] if isinstance(self.column, str) else np.column_stack(values)
+            matches = [self._matched(name, network) for name in self.names]
+        values = [numbers for _, numbers in matches]
+        return matches[0][0], values[0] if isinstance(self.column, str) else np.column_stack(values)
 
     def _matched(self, name: str, network: Network) -> tuple[Match, Array]:
         if is_graph_file(self.file):
@@ -176,13 +176,13 @@ def match_agents(table: TextTable, labels: Sequence[Any], values: Sequence[int],
         rule, got = "one column must name the agents", ", ".join(repr(heading[k]) for k in chosen)
         raise InvalidInputError(message(rule, got=got, remedy="set by = to the one that does"))
     if chosen:
-        found = _matched(table, labels, known, chosen[0])
-        if isinstance(labels, range) and chosen[0] not in named and found.rows != [*labels]:
+        match = _matched(table, labels, known, chosen[0])
+        if isinstance(labels, range) and chosen[0] not in named and match.rows != [*labels]:
             # A rank or a group can be a list of all whole numbers below n, too.
             rule = "a column that numbers agents without labels must be called agent"
             remedy = "set by = to its name if it does, and remove it if not"
             raise InvalidInputError(message(rule, got=repr(heading[chosen[0]]), remedy=remedy))
-        return found
+        return match
     # No column names all agents: the closest one is used for a message that lists the missing names.
     hits = {k: len(known.keys() & set(texts)) for k, texts in columns.items()}
     unlabelled = isinstance(labels, range)

@@ -47,7 +47,7 @@ def lines_of(text: str) -> dict[KeyPath, int]:
     >>> lines_of("[run]\nsteps = 10\n")
     {('run',): 1, ('run', 'steps'): 2}
     """
-    found: dict[KeyPath, int] = {}
+    line_numbers: dict[KeyPath, int] = {}
     counts: dict[KeyPath, int] = {}
     table: KeyPath = ()
     # Lines within a list of several lines or a triple-quoted string are values, in which nothing begins.
@@ -57,13 +57,13 @@ def lines_of(text: str) -> dict[KeyPath, int]:
             if header := _TABLE.match(line):
                 table = _entered(_parts(header[2]), repeated=bool(header[1]), counts=counts)
                 # A repeated key is an error of TOML itself, so the first occurrence is as good as any.
-                found.setdefault(table, number)
+                line_numbers.setdefault(table, number)
             elif entry := _ENTRY.match(line):
-                found.setdefault((*table, *_parts(entry[1])), number)
+                line_numbers.setdefault((*table, *_parts(entry[1])), number)
         quoted = _still_quoted(line, quoted)
         # max: an unbalanced bracket in a malformed file must not hide all keys after it.
         depth = 0 if quoted else max(0, depth + _opened(line))
-    return found
+    return line_numbers
 
 
 def _entered(parts: KeyPath, *, repeated: bool, counts: dict[KeyPath, int]) -> KeyPath:
@@ -191,7 +191,7 @@ _RULES = {
 
 def explain(error: ValidationError, root: type[Section], lines: dict[tuple[str | int, ...], int]) -> list[Problem]:
     """Return the problems of a file in the order of their lines."""
-    found = []
+    problems = []
     for detail in error.errors(include_url=False):
         # Tags of alternatives are part of Pydantic's location, and mean nothing to a user.
         path = [part for part in detail["loc"] if not _is_tag(part)]
@@ -202,9 +202,9 @@ def explain(error: ValidationError, root: type[Section], lines: dict[tuple[str |
             text = _message(detail, root)
         # The path already names what the rule is about.
         text = text.removeprefix(f"{path[-1]} ") if path else text
-        found.append(Problem(path=dotted(path), message=text, line=line_of(path, lines)))
+        problems.append(Problem(path=dotted(path), message=text, line=line_of(path, lines)))
     # Problems without a line come first; sorted is stable, so those of one line keep their order.
-    return sorted(found, key=lambda problem: problem.line or 0)
+    return sorted(problems, key=lambda problem: problem.line or 0)
 
 
 def dotted(path: Sequence[str | int]) -> str:
@@ -355,10 +355,10 @@ def _pressure(scenario: Scenario) -> None:
 
 
 def _adaptation(scenario: Scenario) -> None:
-    found = adaptation_of(scenario.agents.adaptation, scenario.graph, scenario.run.seed, scenario.network_file)
-    if found is not None:
-        _model_with(scenario, adaptation=found)
-        found.pace(_ends(scenario))
+    adaptation = adaptation_of(scenario.agents.adaptation, scenario.graph, scenario.run.seed, scenario.network_file)
+    if adaptation is not None:
+        _model_with(scenario, adaptation=adaptation)
+        adaptation.pace(_ends(scenario))
 
 
 def _susceptibility(scenario: Scenario) -> None:
@@ -368,17 +368,17 @@ def _susceptibility(scenario: Scenario) -> None:
 
 
 def _zealots(scenario: Scenario) -> None:
-    found = np.ones(scenario.graph.n)
+    susceptibility = np.ones(scenario.graph.n)
     # Raises for an unknown label.
-    found[scenario.graph.indices(as_labels(scenario.agents.zealots or []))] = 0
-    _model_with(scenario, susceptibility=found, temporal_network=scenario.temporal_network)
+    susceptibility[scenario.graph.indices(as_labels(scenario.agents.zealots or []))] = 0
+    _model_with(scenario, susceptibility=susceptibility, temporal_network=scenario.temporal_network)
 
 
 def _activation(scenario: Scenario) -> None:
     if scenario.agents.activation is not None:
-        found = _model_with(scenario, activation=_agents(scenario, "activation")).activation
-        if found is not None and not found.is_random:
-            found.masks(0, scenario.run.steps)
+        activation = _model_with(scenario, activation=_agents(scenario, "activation")).activation
+        if activation is not None and not activation.is_random:
+            activation.masks(0, scenario.run.steps)
 
 
 def _time(scenario: Scenario) -> None:
@@ -665,9 +665,9 @@ def findings(scenario: Scenario) -> dict[str, str]:
     parts: dict[str, Any] = {name: getattr(agents, name) for name in (*PARTS, "activation")}
     if isinstance(given, AdaptationTable):
         parts["adaptation.adaptation_weight"] = given.adaptation_weight
-    found = {f"agents.{name}": _of_agents(part, scenario) for name, part in parts.items()}
-    found["agents.hidden"] = found["agents.hidden"] or scenario.drawn_hidden
-    return {key: text for key, text in ({"network": _of_network(scenario)} | found).items() if text is not None}
+    texts = {f"agents.{name}": _of_agents(part, scenario) for name, part in parts.items()}
+    texts["agents.hidden"] = texts["agents.hidden"] or scenario.drawn_hidden
+    return {key: text for key, text in ({"network": _of_network(scenario)} | texts).items() if text is not None}
 
 
 def _of_network(scenario: Scenario) -> str | None:

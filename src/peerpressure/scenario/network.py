@@ -221,14 +221,14 @@ class NetworkFileSection(StaticNetworkSection):
 
     def build(self, seed: int) -> Network:
         """Return the network in the file."""
-        found = read_network(
+        network = read_network(
             self.file,
             weight="weight" if self.weighted else None,
             directed=self.directed,
             signed=self.signed,
             direction=self.direction,
         )
-        return found.largest_component() if self.largest_component else found
+        return network.largest_component() if self.largest_component else network
 
 
 class NamedNetworkSection(StaticNetworkSection):
@@ -298,8 +298,8 @@ class EventsSection(TemporalNetworkSection):
 
     def temporal_network(self, steps: int, seed: int) -> TemporalNetwork:
         """Return the network in the file."""
-        found = read_events(self.events, columns=self.columns, period=self.period)
-        return found.largest_component() if self.largest_component else found
+        network = read_events(self.events, columns=self.columns, period=self.period)
+        return network.largest_component() if self.largest_component else network
 
 
 class ContactsSection(TemporalNetworkSection):
@@ -319,8 +319,8 @@ class ContactsSection(TemporalNetworkSection):
     def temporal_network(self, steps: int, seed: int) -> TemporalNetwork:
         """Return the network in the file."""
         # The keys of the section are the arguments of the reader, except for its own.
-        found = read_contacts(self.contacts, **self.model_dump(exclude={"contacts", "largest_component"}))
-        return found.largest_component() if self.largest_component else found
+        network = read_contacts(self.contacts, **self.model_dump(exclude={"contacts", "largest_component"}))
+        return network.largest_component() if self.largest_component else network
 
 
 class RecordedSection(TemporalNetworkSection):

@@ -310,14 +310,14 @@ class Scenario(Section):
     @cached_property
     def temporal_network(self) -> TemporalNetwork | None:
         """Temporal network, drawn from its own seed or from that of the run; None if the network is constant."""
-        found = self.network.temporal_network(self.run.steps, self.run.seed)
+        network = self.network.temporal_network(self.run.steps, self.run.seed)
         # An agent without any contact would never be influenced; the consensus value is not defined over several
         # components.
-        if found is not None and not found.aggregate.is_connected:
+        if network is not None and not network.aggregate.is_connected:
             rule = "all agents must meet over time, directly or through others"
             remedy = "let it change for more steps, or set largest_component = true if it is a file"
-            raise InvalidInputError(message(rule, got=repr(found), remedy=remedy))
-        return found
+            raise InvalidInputError(message(rule, got=repr(network), remedy=remedy))
+        return network
 
     @cached_property
     def graph(self) -> Network:

@@ -54,9 +54,9 @@ def key_of(value: Any, *keys: str) -> tuple[str, Any] | None:
     """Return the first of these keys that a table has, with its value."""
     # Values are dictionaries when a file is read, and sections when they come from code.
     for key in keys:
-        found = value.get(key) if isinstance(value, dict) else getattr(value, key, None)
-        if found is not None:
-            return key, found
+        entry = value.get(key) if isinstance(value, dict) else getattr(value, key, None)
+        if entry is not None:
+            return key, entry
     return None
 
 

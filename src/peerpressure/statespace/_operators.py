@@ -476,14 +476,14 @@ class AveragedStep:
             return None
         n, N, phi = len(self.masks), self.synchronous.noise_std, self.synchronous.phi
         expected = self._change(mean, hidden)
-        found = self._change(np.ascontiguousarray(self._change(P).T))
+        covariance = self._change(np.ascontiguousarray(self._change(P).T))
         if R.size:
             cross = phi * self._change(R) * N
-            found += cross + cross.T
-        found[np.diag_indices(n)] += N**2
-        found += np.outer(expected, expected)
-        found *= self.masks
-        return found
+            covariance += cross + cross.T
+        covariance[np.diag_indices(n)] += N**2
+        covariance += np.outer(expected, expected)
+        covariance *= self.masks
+        return covariance
 
     def _change(self, columns: Array, hidden: Array | None = None) -> Array:
         n = self.synchronous.layout.agents

@@ -510,10 +510,10 @@ def _kept(sde: SDE) -> dict[int, DenseTransition]:
     # A temporal network has an aggregate of its own, so its steps need nothing else to identify them.
     parts = (sde.s.tobytes(), sde.pressure.to_dict(), sde.noise, model.adaptation, model.temporal_network is None)
     likeness = (settings, parts)
-    found = _kept_steps.get(sde.network)
-    if found is None or found[0] != likeness:
-        found = _kept_steps[sde.network] = (likeness, {})
-    return found[1]
+    cached = _kept_steps.get(sde.network)
+    if cached is None or cached[0] != likeness:
+        cached = _kept_steps[sde.network] = (likeness, {})
+    return cached[1]
 
 
 def _sde_transitions(sde: SDE, last: int, first: int) -> Iterator[DenseTransition]:

@@ -301,11 +301,11 @@ class Ledger:
     def states(self) -> dict[str, str]:
         """Return the state of each unit of the plan, in its order."""
         query = "SELECT key, state FROM unit WHERE position IS NOT NULL ORDER BY position"
-        found = dict(self._connection.execute(query))
+        state_of = dict(self._connection.execute(query))
         # The CHECK constraint is not verified when rows are read, and damaged text may still be valid UTF-8.
-        if not set(found.values()) <= set(STATES):
+        if not set(state_of.values()) <= set(STATES):
             raise damaged("a state that is none")
-        return found
+        return state_of
 
     def table_order(self) -> tuple[list[str], list[str]]:
         """Return axes and keys of the final table; raise if they are not those that were registered."""
@@ -324,8 +324,8 @@ class Ledger:
         text = self._facts().get("labels", _sealed("{}"))
         if _sealed(text[_SEAL:]) != text:
             raise damaged("labels other than were written")
-        found: dict[str, dict[str, str]] = json.loads(text[_SEAL:])
-        return found
+        labels: dict[str, dict[str, str]] = json.loads(text[_SEAL:])
+        return labels
 
     def begin(self, keys: Iterable[str], worker: str) -> None:
         """Mark units as running on a worker."""
@@ -354,10 +354,10 @@ class Ledger:
     def counts(self) -> dict[str, int]:
         """Return how many units of the plan are in each state."""
         query = "SELECT state, count(*) FROM unit WHERE position IS NOT NULL GROUP BY state"
-        found = dict(self._connection.execute(query))
-        if not found.keys() <= set(STATES):
+        counts = dict(self._connection.execute(query))
+        if not counts.keys() <= set(STATES):
             raise damaged("a state that is none")
-        return {state: found.get(state, 0) for state in STATES}
+        return {state: counts.get(state, 0) for state in STATES}
 
     def mean_seconds(self) -> float | None:
         """Return the mean duration of a finished unit."""
@@ -366,20 +366,20 @@ class Ledger:
         (mean,) = self._connection.execute(query).fetchone()
         return None if mean is None else float(mean)
 
-    def failures(self, most: int) -> list[tuple[str, str, int, str]]:
+    def failures(self, limit: int) -> list[tuple[str, str, int, str]]:
         """Return (key, parameters, replication, traceback) of the first failed units."""
         query = """SELECT key, parameters, replication, coalesce(traceback, '') FROM unit
                    WHERE state = 'failed' AND position IS NOT NULL ORDER BY position LIMIT ?"""
-        found = self._connection.execute(query, (most,)).fetchall()
-        if any(list(map(type, row)) != [str, str, int, str] for row in found):
+        rows = self._connection.execute(query, (limit,)).fetchall()
+        if any(list(map(type, row)) != [str, str, int, str] for row in rows):
             raise damaged("a unit that cannot be read")
-        return found
+        return rows
 
     def _facts(self) -> Mapping[str, str]:
-        found = dict(self._connection.execute("SELECT name, value FROM fact"))
-        if not all(isinstance(text, str) for fact in found.items() for text in fact):
+        facts = dict(self._connection.execute("SELECT name, value FROM fact"))
+        if not all(isinstance(text, str) for fact in facts.items() for text in fact):
             raise damaged("facts that cannot be read")
-        return found
+        return facts
 
     def _order(self) -> list[str]:
         query = "SELECT key FROM unit WHERE position IS NOT NULL ORDER BY position"

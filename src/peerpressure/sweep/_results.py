@@ -118,7 +118,7 @@ def damaged_keys(folder: Path, keys: Iterable[str], fingerprint: Fingerprint) ->
 
 def kept_keys(folder: Path) -> set[str]:
     """Return the keys of all units that have a result file."""
-    return {found[1] for entry in _entries(folder) if (found := _FILE.fullmatch(entry.name))}
+    return {match[1] for entry in _entries(folder) if (match := _FILE.fullmatch(entry.name))}
 
 
 def remove_leftovers(folder: Path) -> None:

@@ -180,8 +180,8 @@ def _merge(ledger: Ledger, plan: Plan, folder: Path, retry_failed: bool) -> None
         with contextlib.suppress(SweepError), open_ledger(place) as part:
             if part.fingerprint() == plan.fingerprint and not retry_failed:
                 states = ledger.states()
-                found = [(key, report) for key, *_, report in part.failures(len(states))]
-                open_units = [UnitOutcome(key, None, report) for key, report in found if states.get(key) == "planned"]
+                failed = [(key, report) for key, *_, report in part.failures(len(states))]
+                open_units = [UnitOutcome(key, None, report) for key, report in failed if states.get(key) == "planned"]
                 ledger.finish(open_units)
     remove_shards(folder)
 

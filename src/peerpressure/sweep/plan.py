@@ -153,12 +153,12 @@ class Draws:
         tuple of int or float
             Distinct values, ``count`` of them.
         """
-        found: dict[Value, None] = {}
+        draws: dict[Value, None] = {}
         for share in _shares(root, name):
-            found[_place(share, self.low, self.high, self.spacing, self.whole)] = None
-            if len(found) == self.count:
+            draws[_place(share, self.low, self.high, self.spacing, self.whole)] = None
+            if len(draws) == self.count:
                 break
-        return tuple(found)
+        return tuple(draws)
 
 
 def resolve(axis: Sequence[Any] | Range | Draws, *, root: int, name: str) -> tuple[Any, ...]:

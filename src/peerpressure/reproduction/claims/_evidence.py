@@ -112,5 +112,5 @@ class Finding:
         """Return the finding as a row of the table."""
         # Only what is corrected has a correction; other evidence may have turned the verdict.
         correction = self.correction if self.verdict == CORRECTED else NO_CORRECTION
-        found = {"found": self.found, "verdict": self.verdict, "correction": correction, "why": self.why}
-        return asdict(self.claim) | found
+        finding = {"found": self.found, "verdict": self.verdict, "correction": correction, "why": self.why}
+        return asdict(self.claim) | finding

@@ -90,16 +90,16 @@ def connectivity(e: Evidence) -> Finding:
     distances = np.abs(moments(model, e.steps, times=times).mean - model.consensus_value).max(axis=1)
     # The values of pairs that never meet anybody else.
     pairs = [float(np.average(x0[k : k + 2], weights=s[k : k + 2])) for k in range(0, AGENTS, 2)]
-    apart = float(np.ptp(pairs))
+    gap = float(np.ptp(pairs))
     closer = bool(distances[1] < FALLS * distances[0])
-    verdict: Verdict = CORRECTED if closer and apart > ROUNDING else REFUTED if closer else CONFIRMED
+    verdict: Verdict = CORRECTED if closer and gap > ROUNDING else REFUTED if closer else CONFIRMED
     return Finding(
         claim,
         f"largest distance of the expected opinions to v {distances[0]:.2g} at t = {times[0]:,} and "
-        f"{distances[1]:.2g} at {times[1]:,}; pairs that never meet others end {apart:.2g} apart",
+        f"{distances[1]:.2g} at {times[1]:,}; pairs that never meet others end {gap:.2g} apart",
         verdict,
         f"Two matchings of a ring in turn are connected at no step, and yet all agents come within {distances[1]:.1g} "
-        f"of v. Components that never meet do not: their values are up to {apart:.2g} apart. What is necessary is "
+        f"of v. Components that never meet do not: their values are up to {gap:.2g} apart. What is necessary is "
         "connectivity over time, for agreement; for the value v, degrees must not change either."
         if verdict == CORRECTED
         else f"Over the last decade of steps {distances[1] / distances[0]:.2g} of the distance to v is left.",

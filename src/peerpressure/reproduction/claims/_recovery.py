@@ -80,16 +80,16 @@ def error_variance(e: Evidence) -> Finding:
     stated = np.array([closed.printed_error_variance(t) for t in times])
     # Both agents have the same variance by symmetry.
     true = np.array([[closed.error_variance(t)] * 2 for t in times])
-    found = "; ".join(
+    text = "; ".join(
         f"{exact[t - 1, 0]:.6f} and {exact[t - 1, 1]:.6f} at T = {t}, printed {stated[t - 1, 0]:.6f} and "
         f"{stated[t - 1, 1]:.6f}"
         for t in (STEPS - 1, STEPS)
     )
     if _same(exact, stated):
-        return Finding(claim, found, CONFIRMED, f"Exact and printed variances agree at T = 1…{STEPS}.")
+        return Finding(claim, text, CONFIRMED, f"Exact and printed variances agree at T = 1…{STEPS}.")
     if not _same(exact, true):
         why = f"At T = {STEPS} the exact variance is {exact[-1, 0]:.4f}, neither the printed value nor T/(T + 1)²."
-        return Finding(claim, found, REFUTED, why)
+        return Finding(claim, text, REFUTED, why)
     first, second = stated[STEPS - 2]
     # ⌈T/2⌉ + ⌊T/2⌋ = T, for even T as well as for odd T.
     why = (
@@ -97,7 +97,7 @@ def error_variance(e: Evidence) -> Finding:
         f"({first:.4f} + {second:.4f} = {first + second:.4f} at T = {STEPS - 1}): the noise of both agents reaches "
         "each of them."
     )
-    return Finding(claim, found, CORRECTED, why, "Var(w_T) = Var(v_T) = σ₀²T/(T + 1)² for even and odd T.")
+    return Finding(claim, text, CORRECTED, why, "Var(w_T) = Var(v_T) = σ₀²T/(T + 1)² for even and odd T.")
 
 
 def gram(e: Evidence) -> Finding:
@@ -180,8 +180,8 @@ def homoskedastic_covariance(e: Evidence) -> Finding:
     )
     inverse = e.pair.law.solution.inverse
     # The covariance of H⁻¹Qe for Cov(e) = I.
-    found = inverse @ e.pair.law.H @ inverse
-    off = float(np.abs(found - inverse).max() / np.abs(inverse).max())
+    covariance = inverse @ e.pair.law.H @ inverse
+    off = float(np.abs(covariance - inverse).max() / np.abs(inverse).max())
     return Finding(
         claim,
         f"relative difference {off:.1e} at T = {e.pair.law.steps}",

@@ -32,7 +32,7 @@ SECOND = 2  # the first step whose previous outputs are random
 NOISE_RUNS, NOISE_STEPS, HEAVY = 400, 50, 5.0
 GROWTH_TIMES = (1, 100, 10_000)
 RTOL = 0.01  # relative difference of growth rates that are the same
-APART = 4.0  # score above which a sampled and an exact deviation differ; one of four laws decides
+MAX_SCORE = 4.0  # score above which a sampled and an exact deviation differ; one of four laws decides
 # Random states per step; the bound must hold for each, and twenty are enough to expose a wrong one.
 TRIES = 20
 # A quantity that vanishes falls below the first share of itself over the last decade of a run; one that persists keeps
@@ -198,24 +198,24 @@ def other_noise(e: Evidence) -> Finding:
         "Consensus does not need normal noise: any law of mean zero will do.",
         "Abstract; Sec. II, first paragraph",
         "“perturbed by random noise drawn from a mean-zero distribution”",
-        f"Confirmed if the sampled deviation of the mode after {NOISE_STEPS} steps is within {APART:g} standard errors "
-        f"of the exact one under every law and the exact one falls below {FALLS:g} of itself over the last decade of "
-        "steps; refuted otherwise.",
+        f"Confirmed if the sampled deviation of the mode after {NOISE_STEPS} steps is within {MAX_SCORE:g} standard "
+        f"errors of the exact one under every law and the exact one falls below {FALLS:g} of itself over the last "
+        "decade of steps; refuted otherwise.",
     )
     mode = consensus_mode(e.slow)
     level = float(np.max(e.slow.noise.deviations(e.slow.n)))
     laws = {"normal": Gaussian(level), "Laplace": Laplace(level), "uniform": Uniform(level)}
     laws |= {f"Student with {HEAVY:g} degrees of freedom": StudentT(level, df=HEAVY)}
     exact = moments(e.slow, e.steps, of=mode, times=[NOISE_STEPS, e.steps // 10, e.steps]).std[:, 0]
-    found = {}
+    ratios = {}
     for name, law in laws.items():
         run = simulate(replace(e.slow, noise=law), NOISE_STEPS, NOISE_RUNS, seed=1, record="final")
-        found[name] = float(np.std(mode(run.final.public), ddof=1)) / float(exact[0])
+        ratios[name] = float(np.std(mode(run.final.public), ddof=1)) / float(exact[0])
     # The mode averages many draws, so it is close to normal under every law.
     error = 1 / np.sqrt(2 * (NOISE_RUNS - 1))
-    worst = max(abs(value - 1) for value in found.values()) / error
-    holds = worst < APART and exact[2] / exact[1] < FALLS
-    words = ", ".join(f"{value:.2f} {name}" for name, value in found.items())
+    worst = max(abs(value - 1) for value in ratios.values()) / error
+    holds = worst < MAX_SCORE and exact[2] / exact[1] < FALLS
+    words = ", ".join(f"{value:.2f} {name}" for name, value in ratios.items())
     return Finding(
         claim,
         f"sampled over exact deviation of the mode after {NOISE_STEPS} steps, ± {error:.2f}: {words}",
