@@ -121,7 +121,7 @@ export async function readCatalogue() {
   return response.json();
 }
 
-// While a slider is being dragged, requests that take up to this many milliseconds finish, so that the picture keeps up
+// While a slider is being dragged, requests that take up to this many milliseconds finish, so the picture keeps up
 // with the hand. Only longer ones are aborted in favour of the latest.
 const GRACE = 3_000;
 

@@ -104,7 +104,7 @@ export class Brush {
     );
   }
 
-  /** Write the current opinions into the scenario, so that single ones can be changed. */
+  /** Write the current opinions into the scenario, where single ones can be changed. */
   adoptOpinions() {
     if (!Array.isArray(this.store.scenario.agents?.hidden)) this.#write(this.#opinions());
   }

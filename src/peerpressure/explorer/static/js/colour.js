@@ -42,7 +42,7 @@ function oklch(lightness, chroma, hue) {
  */
 function makeScale(path) {
   const css = Array.from({ length: LEVELS }, (_, level) => oklch(...path(level / (LEVELS - 1))));
-  // The comparisons are written so that NaN gets the lowest level.
+  // Comparisons with NaN are false, which gives it the lowest level.
   return { css, level: (part) => (part > 0 ? (part < 1 ? Math.round(part * (LEVELS - 1)) : LEVELS - 1) : 0) };
 }
 
@@ -51,7 +51,7 @@ const OPINION_LIGHTNESS = { light: { end: 0.5, middle: 0.66 }, dark: { end: 0.72
 const EXPOSURE_LIGHTNESS = { light: { low: 0.66, high: 0.42 }, dark: { low: 0.53, high: 0.8 } };
 
 /**
- * Return the scale from blue (0) over grey (½) to orange (1). Each half is a straight line in OKLab, so that equal
+ * Return the scale from blue (0) over grey (½) to orange (1). Each half is a straight line in OKLab: equal
  * differences of opinion look equal, and blue and orange differ under every kind of colour blindness.
  * @param {Theme} theme
  */

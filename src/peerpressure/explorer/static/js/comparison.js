@@ -179,7 +179,7 @@ export class Comparison {
     this.store.open({ scenario: other, other: scenario, view });
   }
 
-  /** Keep what is known of B, which becomes A, so that it need not be computed again. */
+  /** Keep what is known of B, which becomes A and need not be computed again. */
   #keep() {
     const results = this.present();
     this.#known = results && { scenario: JSON.stringify(this.store.scenario), results };

@@ -241,7 +241,7 @@ export class Controls {
   }
 
   /**
-   * List what a section has without a control, so that it can be removed.
+   * List what a section has without a control, with buttons that remove it.
    * @param {Group} group
    * @param {Section} extras
    */

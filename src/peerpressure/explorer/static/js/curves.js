@@ -149,7 +149,7 @@ export class Curves {
   draw() {
     if (!this.#run) return;
     this.#drawOpinions(this.#run);
-    // One range for both, so that their heights can be compared.
+    // One range for both makes their heights comparable.
     const range = commonRange(this.#run.arrays, this.#axes, this.#other ? [this.#other.arrays] : []);
     this.#drawMeasure(this.#run, "spread", range);
     this.#drawMeasure(this.#run, "max_distance", range);

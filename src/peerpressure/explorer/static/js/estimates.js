@@ -63,7 +63,7 @@ function roundTicks({ low, high }, count) {
 }
 
 /**
- * Estimates against the truth, with error bars. Both axes are alike, so that right estimates are on the diagonal, and a
+ * Estimates against the truth, with error bars. Both axes are alike: right estimates are on the diagonal, and a
  * cloud that is higher than wide shows errors beyond the differences of opinion.
  */
 class Scatter {

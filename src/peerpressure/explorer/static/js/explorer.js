@@ -46,7 +46,7 @@ const COLOURS = [
 ];
 
 /**
- * Count the answers shown in an attribute of the page, so that tests can wait for the next one.
+ * Count the answers shown in an attribute of the page; tests wait for the next one.
  * @param {"runs" | "exacts" | "observations" | "inferences" | "comparisons"} kind
  */
 function countAnswer(kind) {

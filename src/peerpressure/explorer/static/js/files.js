@@ -193,7 +193,7 @@ async function take(what, { scenario, look, stage, link }) {
   } else await saveExport(what, { scenario: scenario(false) });
 }
 
-// The server drops a request for a newer one of its kind, so that one file is asked for after the other.
+// The server drops a request for a newer one of its kind, so files are requested one after the other.
 let lastExport = Promise.resolve();
 
 /**

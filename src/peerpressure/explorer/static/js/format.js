@@ -32,7 +32,7 @@ export function formatNumber(value, digits = 3) {
 }
 
 /**
- * Return a number with a fixed number of decimals, so that its width stays the same while it changes.
+ * Return a number with a fixed number of decimals; its width stays the same while it changes.
  * @param {number} value
  */
 export function formatFixed(value, decimals = 3) {

@@ -28,7 +28,7 @@ export class Palette {
    * @param {Uint32Array} pixels
    */
   count(pixels) {
-    // Part of the pixels is enough; their number is no multiple of usual widths, so that no column is left out.
+    // Part of the pixels is enough; their number is no multiple of usual widths, so no column is left out.
     for (let i = 0; i < pixels.length; i += 7) {
       const pixel = pixels[i];
       const bucket = bucketOf(pixel);

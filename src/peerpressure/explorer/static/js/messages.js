@@ -26,7 +26,7 @@ export function refusalSlot() {
 /** @param {HTMLElement} element */
 function isInSight(element) {
   const { left, top, width, height } = element.getBoundingClientRect();
-  // Columns scroll on their own, so that being within the window is not enough.
+  // Columns scroll on their own, so being within the window is not enough.
   return element.contains(document.elementFromPoint(left + width / 2, top + height / 2));
 }
 

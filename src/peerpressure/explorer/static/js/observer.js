@@ -32,7 +32,7 @@ const NETWORKS = [
 ];
 
 /**
- * Return the agents in a fixed order that looks random. A share is its beginning, so that a larger share contains a
+ * Return the agents in a fixed order that looks random. A share is its beginning, so a larger share contains a
  * smaller one.
  * @param {number} n
  */

@@ -25,7 +25,7 @@ export class Clock {
   times = new Float64Array([0]);
   position = 0;
   playing = false;
-  /** Whether time passes in proportion to itself, so that each decade takes equally long. */
+  /** Whether time passes in proportion to itself, which gives each decade the same duration. */
   logarithmic = false;
   /** In the model's time per second, if not logarithmic. */
   speed = 20;

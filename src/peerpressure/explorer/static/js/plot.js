@@ -140,7 +140,7 @@ export class Plot {
   }
 
   /**
-   * Draw the plot anew, larger by a factor. uPlot knows no other density than the screen's, so that everything in it is
+   * Draw the plot anew, larger by a factor. uPlot knows no other density than the screen's, so everything in it is
    * made larger instead.
    * @param {number} scale
    * @returns {Promise<HTMLCanvasElement>}

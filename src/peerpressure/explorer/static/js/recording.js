@@ -13,7 +13,7 @@ import { pictureOf } from "./picture.js";
 const RATE = 12.5;
 const MAX_FRAMES = 100;
 const MIN_FRAMES = 12;
-// In hundredths of a second; the end is held, so that it can be read.
+// In hundredths of a second; the last frame is held long enough to be read.
 const DELAY = 100 / RATE;
 const LAST_DELAY = 200;
 // Pixels of a frame, and bytes of the file, beyond which the animation is made smaller, or is cut off.

@@ -36,7 +36,7 @@ export function reachFromNowOn(low, high, centre, most) {
   let later = RESOLUTION * Math.max(most, Math.abs(centre));
   for (let t = low.length - 1; t >= 0; t -= 1) {
     const now = Math.max(high[t] - centre, centre - low[t]);
-    // Written so that NaN, an opinion beyond all numbers, counts as far away.
+    // NaN, an opinion beyond all numbers, is not below the maximum and counts as far away.
     later = Math.max(later, now < most ? now : most);
     reach[t] = later;
   }

@@ -145,7 +145,7 @@ export class Store {
     const before = this.#state;
     const { scenario, view } = state;
     this.#state = state;
-    // First, so that a run is drawn with the colours of both scenarios.
+    // First, so a run is drawn with the colours of both scenarios.
     if (this.other !== (before.other ?? null)) for (const listener of this.#otherListeners) listener(this.other);
     if (scenario !== before.scenario) {
       for (const listener of this.#scenarioListeners) listener(scenario, before.scenario);

@@ -283,7 +283,7 @@ export type RunAnswer = Packed<
     consensus_value: number;
     /** The values of closed classes and camps, v alone if there is one. */
     class_values: number[];
-    /** Whether agents come to different values, so that distances are to these. */
+    /** Whether agents come to different values, to which distances are measured. */
     own_limits: boolean;
     signed: boolean;
     /** The formula of ρ_t. */
