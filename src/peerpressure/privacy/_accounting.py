@@ -132,9 +132,9 @@ def epsilon_of(mu: ArrayLike, delta: float) -> Array:
     # The conversion from zCDP is an upper bound of ε, which brackets the root.
     high = epsilon_of_zcdp(m**2 / 2, delta)
     finite = np.isfinite(high)
-    found = np.full(m.shape, np.inf)
-    found[finite] = _falling_root(lambda e: log_delta(m[finite], e) - target, high[finite])
-    return found.reshape(np.shape(mu))
+    epsilon = np.full(m.shape, np.inf)
+    epsilon[finite] = _falling_root(lambda e: log_delta(m[finite], e) - target, high[finite])
+    return epsilon.reshape(np.shape(mu))
 
 
 def mu_of(epsilon: float, delta: float) -> float:
@@ -241,15 +241,15 @@ def positive(value: float, name: str) -> float:
 def _not_negative(values: ArrayLike, name: str) -> Array:
     """Return the values as an array if all are numbers of at least 0; ∞ is one."""
     try:
-        found = np.asarray(values, dtype=np.float64)
+        array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        found = np.array(np.nan)
+        array = np.array(np.nan)
     # A comparison with NaN is False, so NaN is refused, too.
-    if not np.all(found >= 0):
+    if not np.all(array >= 0):
         rule = f"{name} must be a number of at least 0"
         remedy = "pass 0 for perfect privacy, and inf for none"
         raise InvalidInputError(message(rule, got=repr(values)[:80], remedy=remedy))
-    return found
+    return array
 
 
 def _falling_root(function: Callable[[Array], Array], high: Array) -> Array:
@@ -485,15 +485,15 @@ def _unknown(moved: Shifts, sensitivity: float, delta: float, noise: Noise) -> C
 
 def _each_agent(moved: Shifts, account: Callable[[Array, Array], tuple[float, ...]]) -> Array:
     """Return the accounts of all agents, (numbers, agents), each distinct list of moves being computed once."""
-    found: dict[bytes, tuple[float, ...]] = {}
+    accounts: dict[bytes, tuple[float, ...]] = {}
     rows = []
     for agent in range(moved.count):
         values, counts = moved.shifts(agent)
         # Rounding to 12 digits makes equal agents equal whatever the order of their sums.
         key = np.array([f"{value:.12g}" for value in values]).tobytes() + counts.tobytes()
-        if key not in found:
-            found[key] = account(values, counts)
-        rows.append(found[key])
+        if key not in accounts:
+            accounts[key] = account(values, counts)
+        rows.append(accounts[key])
     return np.array(rows).T
 
 

@@ -334,20 +334,20 @@ def shifts_of(definition: Definition, first: float = 1.0) -> Shifts:
         return model_shifts(d.model, d.steps, first=first, **seen)
     known = np.where(d.is_insider, 0.0, d.model.noise.deviations(d.model.n))
     quiet = replace(d.model, noise=replace(d.model.noise, std=known)) if d.insiders else d.model
-    found = information(d.system.with_model(quiet), d.steps, d.observation)
-    return shifts_of_information(d.runs * _of_units(found, q))
+    info = information(d.system.with_model(quiet), d.steps, d.observation)
+    return shifts_of_information(d.runs * _of_units(info, q))
 
 
-def _of_units(found: Information, topics: int) -> Array:
+def _of_units(info: Information, topics: int) -> Array:
     """Return the largest dᵀJd of each privacy unit over changes |d| ≤ 1 of its opinions, (units,)."""
     # A block of J is the information about these opinions if all others are known, the worst case that privacy assumes.
     if topics == 1:
-        return np.asarray(found.diagonal)
+        return np.asarray(info.diagonal)
     # Dense, sparse or an operator: all of them have columns.
-    matrix = np.asarray(found.matrix @ np.eye(found.exact.size))
+    matrix = np.asarray(info.matrix @ np.eye(info.exact.size))
     # What is observed without noise has no finite information, and is left out of J.
     cuts = [slice(first, first + topics) for first in range(0, len(matrix), topics)]
-    return np.array([np.inf if found.exact[cut].any() else box_maximum(matrix[cut, cut]) for cut in cuts])
+    return np.array([np.inf if info.exact[cut].any() else box_maximum(matrix[cut, cut]) for cut in cuts])
 
 
 def _grid_limits(definition: Definition, sde: SDE, delta: float) -> Columns:
@@ -657,14 +657,14 @@ def _searched(now: Budget, target: float) -> float:
         return promise.account(some, definition.sensitivity / factor, now.delta, model.noise)["epsilon"]
 
     factor = 1.0
-    found = np.where(protected, epsilons(moved, factor), 0.0)
+    values = np.where(protected, epsilons(moved, factor), 0.0)
     # The worst agent can change with the factor, as ε is not linear in it; each pass fixes one agent, hence at most n.
     for _ in range(protected.size):
         # Searching for one agent and checking all costs far less than searching with all of them.
-        worst = moved.of(int(np.argmax(found)))
+        worst = moved.of(int(np.argmax(values)))
         factor = _least_factor(partial(epsilons, worst), target, factor)
-        found = np.where(protected, epsilons(moved, factor), 0.0)
-        if found.max() <= target:
+        values = np.where(protected, epsilons(moved, factor), 0.0)
+        if values.max() <= target:
             break
     return factor
 

@@ -199,10 +199,10 @@ class Definition:
     def _check_topics(self) -> None:
         # Opinions are by agent and topic; an insider is a person, who knows all of its own.
         network = self.model.network
-        told = network.by_topic(self.is_insider)
-        for agent in np.flatnonzero(told.any(axis=1) & ~told.all(axis=1)).tolist():
+        informed = network.by_topic(self.is_insider)
+        for agent in np.flatnonzero(informed.any(axis=1) & ~informed.all(axis=1)).tolist():
             rule, label = "an insider tells its opinions on all topics", network.agents[agent]
-            got = f"{int(told[agent].sum())} of the {len(network.topics)} topics of {label!r}"
+            got = f"{int(informed[agent].sum())} of the {len(network.topics)} topics of {label!r}"
             raise InvalidInputError(message(rule, got=got, remedy=f"name the agent, {label!r}, among the insiders"))
 
     @property
@@ -272,7 +272,7 @@ class Definition:
         """The sentences of the definition by name, with the numbers of this account."""
         one = "One run is released."
         many = f"{self.runs:,} runs with the same hidden opinions and independent noise are released."
-        found = {
+        sentences = {
             "neighbouring inputs": self._inputs(),
             "observer": self._observer(),
             "public": DEFINITION["public"],
@@ -282,19 +282,19 @@ class Definition:
             "seed": _SEEDS[self.seed],
             "arithmetic": self._arithmetic(),
         }
-        return found | ({"grid": self._grid()} if has_grid(self.system) else {})
+        return sentences | ({"grid": self._grid()} if has_grid(self.system) else {})
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What the account does not cover although a reader may expect it."""
-        extent, found = float(np.ptp(self.model.x0)), []
+        extent, texts = float(np.ptp(self.model.x0)), []
         if self.sensitivity < extent:
             # A guarantee for small changes is easily mistaken for one about the whole range.
-            found.append(
+            texts.append(
                 f"The hidden opinions range over {extent:.4g}: a change across that range is more than "
                 f"Δ = {self.sensitivity:g} and is not covered."
             )
-        return tuple(found)
+        return tuple(texts)
 
     @property
     def text(self) -> str:

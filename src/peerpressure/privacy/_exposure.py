@@ -296,16 +296,16 @@ def _exact_variance(estimate: Estimate) -> Array:
     return np.concatenate([estimate.variance_of(block) for block in blocks])
 
 
-def exposure_text(found: Exposure) -> str:
+def exposure_text(result: Exposure) -> str:
     """Return the agents at most risk, and the means of observed and unobserved ones."""
-    table, steps = found.table, f"{found.steps:,} step{'s' * (found.steps != 1)}"
+    table, steps = result.table, f"{result.steps:,} step{'s' * (result.steps != 1)}"
     seen = int(table["seen"].sum())
     head = f"Exposure after {steps} to an observer of {seen:,} of {len(table):,} agents"
     groups = [("seen", table[table["seen"]]), ("unseen", table[~table["seen"]])]
-    most, least = ("", "") if found.is_exact else (" ≤", " ≥")
-    means = [f"{name}:{most} {group['ratio'].mean():.3g}" for name, group in groups if len(group)]
+    upper, lower = ("", "") if result.is_exact else (" ≤", " ≥")
+    means = [f"{name}:{upper} {group['ratio'].mean():.3g}" for name, group in groups if len(group)]
     worst = table.sort_values("rank", kind="stable").head(_SHOWN)
-    rows = [("agent", "seen", f"posterior/prior{most}", "Cramér–Rao", f"bits{least}")]
+    rows = [("agent", "seen", f"posterior/prior{upper}", "Cramér–Rao", f"bits{lower}")]
     rows += [
         (str(row.Index), "yes" if row.seen else "no", f"{row.ratio:.3g}", f"{row.cramer_rao:.3g}", f"{row.bits:.3g}")
         for row in worst.itertuples()
@@ -314,4 +314,4 @@ def exposure_text(found: Exposure) -> str:
     lines = ["  " + "".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
     more = [f"  and {len(table) - _SHOWN:,} more"] * (len(table) > _SHOWN)
     mean = f"mean posterior/prior variance, {', '.join(means)}"
-    return "\n".join([head, mean, *(line.rstrip() for line in lines), *more, *textwrap.wrap(found.note, _WIDTH)])
+    return "\n".join([head, mean, *(line.rstrip() for line in lines), *more, *textwrap.wrap(result.note, _WIDTH)])

@@ -148,14 +148,14 @@ class Noisy(Design):
         if leaks_at_first_step(own):
             # Otherwise frozen noise would have infinite information, and designs could not be compared.
             own = delay_pressure(own, horizons[-1])
-        found = moments(own, horizons[-1], of=consensus_mode(own), times=list(horizons))
-        bias = found.mean[:, 0] - model.consensus_value
+        exact = moments(own, horizons[-1], of=consensus_mode(own), times=list(horizons))
+        bias = exact.mean[:, 0] - model.consensus_value
         # The most exposed agent, since a guarantee must hold for all.
         seen = [replace(definition, system=own, steps=T) for T in horizons]
         informed = [float(shifts_of(one).squares[one.is_protected].max()) for one in seen]
         return [
             Trade(float(b), float(v), i, math.sqrt(float(v) * i))
-            for b, v, i in zip(bias, found.variance[:, 0], informed, strict=True)
+            for b, v, i in zip(bias, exact.variance[:, 0], informed, strict=True)
         ]
 
 
@@ -197,15 +197,15 @@ class OneShot(Design):
         """Run the adjoint c ← Pᵀc: the mode has mean cᵀx₀ and variance |c|²."""
         model, information = definition.model, _one_message(definition)
         P, c = averaging_matrix(model), consensus_mode(model).weights
-        found, done = [], 0
+        trades, done = [], 0
         for T in horizons:
             for _ in range(T - done):
                 # One adjoint run serves all horizons, which are increasing.
                 c = P.T @ c
             done = T
             bias, variance = float(c @ model.x0) - model.consensus_value, float(c @ c)
-            found.append(Trade(bias, variance, information, math.sqrt(variance * information)))
-        return found
+            trades.append(Trade(bias, variance, information, math.sqrt(variance * information)))
+        return trades
 
 
 @final
@@ -262,28 +262,28 @@ class ZeroSum(Design):
         """Weigh v_k in the mode of x(T) by φ^k (P^(T−k) − P^(T−k−1))ᵀc, and the last one by φ^(T−1) Pᵀc."""
         model = definition.model
         P, c = averaging_matrix(model), consensus_mode(model).weights
-        phi, found, wanted, shares = self.decay, [], set(horizons), _shares(P, definition, self.decay)
-        ahead = P.T @ c
+        phi, trades, wanted, shares = self.decay, [], set(horizons), _shares(P, definition, self.decay)
+        weights = P.T @ c
         # Costs are kept in units of the last noise, where neither noise nor information leaves the range of numbers.
-        variance = cost = float(ahead @ ahead)
-        information, change, scaled = 1.0, ahead - c, ahead - c
+        variance = cost = float(weights @ weights)
+        information, change, scaled = 1.0, weights - c, weights - c
         with np.errstate(all="ignore"):
             for T in range(1, horizons[-1] + 1):
                 share = information * next(shares)
                 if T in wanted:
-                    bias, size = float(ahead @ model.x0) - model.consensus_value, np.float64(phi) ** (2 - 2 * T)
+                    bias, size = float(weights @ model.x0) - model.consensus_value, np.float64(phi) ** (2 - 2 * T)
                     # 0 · ∞ where nothing is observed: no noise is needed then.
                     spread = math.sqrt(cost * share) if share else 0.0
-                    found.append(Trade(bias, variance, float(share * size) if share else 0.0, spread))
+                    trades.append(Trade(bias, variance, float(share * size) if share else 0.0, spread))
                 # Without the projection, dividing by φ in every step would amplify the rounding error in the invariant
                 # direction.
                 change, scaled = _forgetting(model, P.T @ change), _forgetting(model, P.T @ scaled / phi)
-                ahead = ahead + change
+                weights = weights + change
                 variance = phi**2 * variance + float(change @ change)
                 # If mixing is slower than the decay of the noise, the cost diverges; overflow is then the right answer.
                 cost = min(cost + float(np.nan_to_num(scaled @ scaled, nan=math.inf)), math.inf)
                 information += phi ** (2 * T)
-        return found
+        return trades
 
 
 def _one_message(definition: Definition) -> float:
@@ -565,9 +565,9 @@ def frontier(
         rule = "no noise hides an opinion from who sees y₀ = x₀"
         raise InvalidInputError(message(rule, got="sees_start=True", remedy="give the model a public start"))
     reach = definition.sensitivity
-    found = [(design, T, trade) for design in _named(designs) for T, trade in _trades(design, definition, horizons)]
-    table = pd.DataFrame([_row(design.name, T, trade, mu, reach) for design, T, trade in found for mu in mus])
-    units = pd.DataFrame([_unit_row(design.name, T, trade) for design, T, trade in found])
+    trades = [(design, T, trade) for design in _named(designs) for T, trade in _trades(design, definition, horizons)]
+    table = pd.DataFrame([_row(design.name, T, trade, mu, reach) for design, T, trade in trades for mu in mus])
+    units = pd.DataFrame([_unit_row(design.name, T, trade) for design, T, trade in trades])
     # Independent rows: q topics of a person share one budget, and each has a q-th of its information.
     scale = reach * math.sqrt(definition.runs * definition.rows_per_unit)
     bound = scale * limit(model) if definition.is_complete else math.nan

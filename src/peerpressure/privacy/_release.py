@@ -340,8 +340,8 @@ def _scaled(definition: Definition, epsilon: float | None, delta: float) -> Defi
         return definition
     d = definition
     seen: dict[str, Any] = {"runs": d.runs, "insiders": d.insiders, "unit": d.unit, "public_start": True}
-    found = calibrate(d.model, d.steps, epsilon=epsilon, delta=delta, sensitivity=d.sensitivity, **seen)
-    return replace(d, system=found.model)
+    calibrated = calibrate(d.model, d.steps, epsilon=epsilon, delta=delta, sensitivity=d.sensitivity, **seen)
+    return replace(d, system=calibrated.model)
 
 
 def _added_delta(epsilon: float, variation: float) -> float:
