@@ -108,11 +108,11 @@ def test_every_script_makes_the_very_states_again(name: str, tmp_path: Path, cap
 
 def test_a_script_infers_the_network_that_the_page_shows(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "script.py").write_text(script(scenario_from(UNKNOWN)), encoding="utf-8")
-    found = runpy.run_path(str(tmp_path / "script.py"))["found"]
+    estimate = runpy.run_path(str(tmp_path / "script.py"))["estimate"]
     limits = Limits(inferred=2 * 5 * 10_060)
     shown = inferred_edges(ModelCache(limits).build({"scenario": UNKNOWN}), limits)
     i, j = shown.pairs.T
-    assert np.array_equal(shown.weights[-1], np.maximum(found.weights, found.weights.T)[i, j].astype(np.float32))
+    assert np.array_equal(shown.weights[-1], np.maximum(estimate.weights, estimate.weights.T)[i, j].astype(np.float32))
     assert f"\n{shown.average_precision[-1]}\n" in capfd.readouterr().out
 
 

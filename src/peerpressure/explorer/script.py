@@ -182,9 +182,9 @@ def _inference(observe: Observe, asked: UnknownNetwork, run: Run) -> Iterator[st
         seen = "" if observe.agents is None else "[first.model.network.indices(observation.agents)]"
         given["stubbornness"] = f"first.model.stubbornness{seen}"
     arguments = ["first", "first.model.pressure", *(f"{name}={code}" for name, code in given.items())]
-    yield _call("found = pp.recovery.infer_network", arguments, lines=True)
-    yield "print(found)"
-    yield "print(found.average_precision(first.model.network))  # 1 if every edge ranks above all other pairs"
+    yield _call("estimate = pp.recovery.infer_network", arguments, lines=True)
+    yield "print(estimate)"
+    yield "print(estimate.average_precision(first.model.network))  # 1 if every edge ranks above all other pairs"
 
 
 def _prior(prior: GaussianPrior | UniformPrior | None) -> str:

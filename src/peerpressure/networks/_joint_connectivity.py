@@ -38,8 +38,8 @@ class JointConnectivity:
     --------
     >>> from peerpressure import TemporalNetwork
     >>> from peerpressure.networks import joint_connectivity
-    >>> found = joint_connectivity(TemporalNetwork.from_events([(1, 0, 1), (3, 1, 2)]), 2)
-    >>> found.connected.tolist(), found.broken
+    >>> windows = joint_connectivity(TemporalNetwork.from_events([(1, 0, 1), (3, 1, 2)]), 2)
+    >>> windows.connected.tolist(), windows.broken
     ([False, True], [(1, 2)])
     """
 

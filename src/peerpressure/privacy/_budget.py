@@ -469,8 +469,8 @@ class Calibration:
     >>> from peerpressure import Model
     >>> from peerpressure.networks import k2
     >>> from peerpressure.privacy import calibrate
-    >>> found = calibrate(Model(k2(), hidden=[0.0, 1.0], start=0.0), 100, mu=1.0)
-    >>> round(found.std, 6), round(found.rms_error, 4)
+    >>> calibrated = calibrate(Model(k2(), hidden=[0.0, 1.0], start=0.0), 100, mu=1.0)
+    >>> round(calibrated.std, 6), round(calibrated.rms_error, 4)
     (10.0, 0.7001)
     """
 

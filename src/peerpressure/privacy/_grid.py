@@ -163,8 +163,8 @@ class NoiseGrid:
 def grid_of(noise: Noise, rows: int, steps: int, sensitivity: float) -> NoiseGrid:
     """Return the grid for noise and sensitivity: 10 bits below both, or more.
 
-    >>> found = grid_of(Gaussian(5.0), rows=2, steps=1, sensitivity=0.3)
-    >>> found.step.tolist(), found.sensitivity
+    >>> grid = grid_of(Gaussian(5.0), rows=2, steps=1, sensitivity=0.3)
+    >>> grid.step.tolist(), grid.sensitivity
     ([0.000244140625, 0.000244140625], 0.300048828125)
     """
     scales = np.asarray(noise.scale(np.arange(1, steps + 1)), dtype=np.float64)

@@ -433,8 +433,8 @@ class Frontier:
     >>> from peerpressure import Model
     >>> from peerpressure.networks import k2
     >>> from peerpressure.privacy import OneShot, frontier
-    >>> found = frontier(Model(k2(), hidden=[0.0, 1.0], start=0.0), 10, [1.0], [OneShot()])
-    >>> round(found.limit, 6), found.table["rms_error"].round(6).tolist()
+    >>> trade_off = frontier(Model(k2(), hidden=[0.0, 1.0], start=0.0), 10, [1.0], [OneShot()])
+    >>> round(trade_off.limit, 6), trade_off.table["rms_error"].round(6).tolist()
     (0.707107, [0.707107])
     """
 
@@ -551,8 +551,8 @@ def frontier(
     >>> from peerpressure import Model
     >>> from peerpressure.networks import k2
     >>> from peerpressure.privacy import DESIGNS, frontier
-    >>> found = frontier(Model(k2(), hidden=[0.0, 1.0]), 100, [1.0], DESIGNS[:1])
-    >>> found.best(100)[["design", "rms_error"]].round(3).values.tolist()
+    >>> trade_off = frontier(Model(k2(), hidden=[0.0, 1.0]), 100, [1.0], DESIGNS[:1])
+    >>> trade_off.best(100)[["design", "rms_error"]].round(3).values.tolist()
     [['white', 0.707]]
     """
     import pandas as pd

@@ -74,8 +74,8 @@ class Release:
     >>> from peerpressure import Gaussian, Model
     >>> from peerpressure.networks import k2
     >>> from peerpressure.privacy import release
-    >>> found = release(Model(k2(), hidden=[0.0, 1.0], start=0.5, noise=Gaussian(5.0)), 10)
-    >>> found.opinions.shape, found.times[0].item(), found.epsilon
+    >>> released = release(Model(k2(), hidden=[0.0, 1.0], start=0.5, noise=Gaussian(5.0)), 10)
+    >>> released.opinions.shape, released.times[0].item(), released.epsilon
     ((1, 10, 2), 1, 2.5944)
     """
 
@@ -244,8 +244,8 @@ def release(
     >>> from peerpressure import Model
     >>> from peerpressure.networks import k2
     >>> from peerpressure.privacy import release
-    >>> found = release(Model(k2(), hidden=[0.0, 1.0], start=0.5), 10, epsilon=1.0)
-    >>> found.epsilon, found.statement["seed"]
+    >>> released = release(Model(k2(), hidden=[0.0, 1.0], start=0.5), 10, epsilon=1.0)
+    >>> released.epsilon, released.statement["seed"]
     (1.0, "All noise is drawn from the operating system's cryptographic generator, and no seed is stored.")
     """
     if seed is not None:

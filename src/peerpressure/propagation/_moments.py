@@ -58,8 +58,8 @@ class Moments:
     --------
     >>> from peerpressure import Gaussian, Model, moments
     >>> from peerpressure.networks import k2
-    >>> found = moments(Model(k2(), hidden=[0.0, 1.0], noise=Gaussian(1.0)), 2)
-    >>> found.mean[-1].round(3), found.variance[-1].round(3)
+    >>> result = moments(Model(k2(), hidden=[0.0, 1.0], noise=Gaussian(1.0)), 2)
+    >>> result.mean[-1].round(3), result.variance[-1].round(3)
     (array([0.333, 0.667]), array([0.222, 0.222]))
     """
 

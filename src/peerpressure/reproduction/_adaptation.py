@@ -133,8 +133,8 @@ def two_timescales(
 
     Examples
     --------
-    >>> found = two_timescales(steps=20, replications=2, agents=10, rates=[1.0])
-    >>> found.consensus_limit["steps"].tolist()
+    >>> study = two_timescales(steps=20, replications=2, agents=10, rates=[1.0])
+    >>> study.consensus_limit["steps"].tolist()
     [500]
     """
     check_replications(replications, "two time-scales")

@@ -392,8 +392,8 @@ def two_agents_recovery(
 
     Examples
     --------
-    >>> found = two_agents_recovery(replications=10)
-    >>> round(float(found.law.covariance[0, 0]), 2), round(float(found.homoskedastic[0, 0]), 2)
+    >>> study = two_agents_recovery(replications=10)
+    >>> round(float(study.law.covariance[0, 0]), 2), round(float(study.homoskedastic[0, 0]), 2)
     (1.6, 2.19)
     """
     chosen = model or Model(k2(), printed.TWO_AGENTS_HIDDEN, noise=Gaussian(printed.TWO_AGENTS_NOISE))

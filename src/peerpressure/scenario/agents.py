@@ -90,7 +90,7 @@ class FromColumn(Section):
         match = match_agents(table, network.agents, [table.find(other) for other in self.names], self.by)
         return match, table.taken(match.rows).numbers(column, name)
 
-    def found(self, network: Network) -> str:
+    def describe(self, network: Network) -> str:
         """Describe which values were matched to which agents, and how."""
         match, values = self.matched(network)
         rows = zip(network.agents, values.reshape(len(values), -1).tolist(), strict=True)

@@ -689,7 +689,7 @@ def _of_agents(part: Any, scenario: Scenario) -> str | None:
     if isinstance(part, FromAttribute):
         part = part.column(scenario.network_file)
     if isinstance(part, FromColumn):
-        return part.found(network)
+        return part.describe(network)
     if isinstance(part, list):
         values = np.ravel(part).tolist()
         # Values of the agents that hold for all topics are as many as the agents.

@@ -387,8 +387,8 @@ class GaussianMoments(NamedTuple):
     >>> from peerpressure import SDE, Gaussian, Model
     >>> from peerpressure.networks import k2
     >>> from peerpressure.sde import moments_at
-    >>> found = moments_at(SDE(Model(k2(), hidden=[0.0, 1.0], noise=Gaussian(0.5))), [1.0, 2.0])
-    >>> found.mean.shape, found.covariance.shape
+    >>> result = moments_at(SDE(Model(k2(), hidden=[0.0, 1.0], noise=Gaussian(0.5))), [1.0, 2.0])
+    >>> result.mean.shape, result.covariance.shape
     ((2, 2), (2, 2))
     """
 

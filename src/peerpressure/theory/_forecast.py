@@ -185,8 +185,8 @@ class Forecast:
     >>> from peerpressure import Gaussian, Model
     >>> from peerpressure.networks import k2
     >>> from peerpressure.theory import forecast
-    >>> ahead = forecast(Model(k2(), hidden=[0.0, 1.0], noise=Gaussian(0.5)), 99)
-    >>> round(ahead.mode_mean, 6), round(ahead.mode_std, 4)
+    >>> prediction = forecast(Model(k2(), hidden=[0.0, 1.0], noise=Gaussian(0.5)), 99)
+    >>> round(prediction.mode_mean, 6), round(prediction.mode_std, 4)
     (0.5, 0.0352)
     """
 

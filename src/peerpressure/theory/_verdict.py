@@ -88,8 +88,8 @@ class Connectivity:
     --------
     >>> from peerpressure import Model, TemporalNetwork, diagnose
     >>> network = TemporalNetwork.from_events([(1, 0, 1), (2, 0, 1, 0), (2, 1, 2)], period=2)
-    >>> found = diagnose(Model(network, hidden=[0.0, 1.0, 2.0])).connectivity
-    >>> found.window, round(found.isolated, 3)
+    >>> connectivity = diagnose(Model(network, hidden=[0.0, 1.0, 2.0])).connectivity
+    >>> connectivity.window, round(connectivity.isolated, 3)
     (2, 0.333)
     """
 

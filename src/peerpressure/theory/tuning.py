@@ -289,8 +289,8 @@ class Alternative:
     >>> from peerpressure import Gaussian, Model
     >>> from peerpressure.networks import k2
     >>> from peerpressure.theory import optimal_schedule
-    >>> found = optimal_schedule(Model(k2(), hidden=[0.0, 1.0], noise=Gaussian(0.5)), 5)
-    >>> print(found.alternatives["t"].schedule)
+    >>> optimum = optimal_schedule(Model(k2(), hidden=[0.0, 1.0], noise=Gaussian(0.5)), 5)
+    >>> print(optimum.alternatives["t"].schedule)
     ρ_t = t
     """
 
@@ -330,8 +330,8 @@ class OptimalSchedule:
     >>> from peerpressure import Gaussian, Model
     >>> from peerpressure.networks import k2
     >>> from peerpressure.theory import optimal_schedule
-    >>> found = optimal_schedule(Model(k2(), hidden=[0.0, 1.0], noise=Gaussian(0.5)), 5)
-    >>> found.schedule.values.shape, found.rms_distance <= found.alternatives["line"].rms_distance
+    >>> optimum = optimal_schedule(Model(k2(), hidden=[0.0, 1.0], noise=Gaussian(0.5)), 5)
+    >>> optimum.schedule.values.shape, optimum.rms_distance <= optimum.alternatives["line"].rms_distance
     ((5,), True)
     """
 
@@ -411,8 +411,8 @@ def optimal_schedule(
     >>> from peerpressure import Gaussian, Model
     >>> from peerpressure.networks import complete
     >>> from peerpressure.theory import optimal_schedule
-    >>> found = optimal_schedule(Model(complete(5), hidden=[0, 0, 1, 2, 2], noise=Gaussian(0.1)), 20)
-    >>> found.rms_distance < found.alternatives["averaging"].rms_distance < found.alternatives["line"].rms_distance
+    >>> best = optimal_schedule(Model(complete(5), hidden=[0, 0, 1, 2, 2], noise=Gaussian(0.1)), 20)
+    >>> best.rms_distance < best.alternatives["averaging"].rms_distance < best.alternatives["line"].rms_distance
     True
     """
     steps = step_count(steps)

@@ -286,8 +286,8 @@ export class Comparison {
   showDifferences() {
     const { other, scenario } = this.store;
     if (!other) return;
-    const found = differences(other, scenario, this.catalogue);
-    const rows = found.slice(0, MAX_ROWS).map(({ path, title, a, b }) => {
+    const changes = differences(other, scenario, this.catalogue);
+    const rows = changes.slice(0, MAX_ROWS).map(({ path, title, a, b }) => {
       const head = el("th", { scope: "row" }, title);
       return el(
         "tr",
@@ -298,10 +298,10 @@ export class Comparison {
       );
     });
     byId("differences").replaceChildren(...rows);
-    byId("differences-table").hidden = found.length === 0;
-    const more = found.length - rows.length;
+    byId("differences-table").hidden = changes.length === 0;
+    const more = changes.length - rows.length;
     const none = "Nothing yet. A stays as it is; whatever you change now is B.";
-    byId("differences-note").textContent = found.length ? (more > 0 ? `and ${more} more` : "") : none;
+    byId("differences-note").textContent = changes.length ? (more > 0 ? `and ${more} more` : "") : none;
   }
 
   /** Say which run has ended before the time shown. */

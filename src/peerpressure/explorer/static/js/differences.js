@@ -116,7 +116,7 @@ function leaves(a, b, path, titleOf) {
  */
 export function differences(a, b, catalogue) {
   /** @type {Difference[]} */
-  const found = [];
+  const tables = [];
   /** @type {string[]} */
   const done = [];
   for (const kind of KINDS) {
@@ -126,7 +126,7 @@ export function differences(a, b, catalogue) {
     if (same) continue;
     done.push(kind.path);
     const [textA, textB] = [describedTable(kind, one, catalogue), describedTable(kind, two, catalogue)];
-    found.push({ path: kind.path, title: capitalise(kind.title), a: textA, b: textB });
+    tables.push({ path: kind.path, title: capitalise(kind.title), a: textA, b: textB });
   }
   const titleOf = (/** @type {string[]} */ path) => {
     const kind = KINDS.find((one) => path.join(".").startsWith(`${one.path}.`));
@@ -144,5 +144,5 @@ export function differences(a, b, catalogue) {
   const others = leaves(a, b, [], titleOf).filter(
     ({ path }) => !done.some((known) => path === known || path.startsWith(`${known}.`)),
   );
-  return [...found, ...others];
+  return [...tables, ...others];
 }

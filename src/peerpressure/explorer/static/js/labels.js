@@ -45,9 +45,9 @@ export function placedNames(layout, radii, nameOf, widthOf) {
   /** @type {Box[]} */
   const taken = [];
   /** @type {PlacedName[]} */
-  const found = [];
+  const placed = [];
   for (const i of inSight.slice(0, MAX_TRIED)) {
-    if (found.length >= MAX_NAMES) break;
+    if (placed.length >= MAX_NAMES) break;
     const name = nameOf(i);
     const text = name.length > MAX_LETTERS ? `${name.slice(0, MAX_LETTERS - 1)}…` : name;
     const wide = widthOf(text);
@@ -63,9 +63,9 @@ export function placedNames(layout, radii, nameOf, widthOf) {
     });
     if (spot === undefined) continue;
     taken.push({ left: spot, right: spot + wide, y: y[i] });
-    found.push({ text, x: spot, y: y[i] });
+    placed.push({ text, x: spot, y: y[i] });
   }
-  return found;
+  return placed;
 }
 
 /**

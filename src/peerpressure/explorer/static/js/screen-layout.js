@@ -140,20 +140,20 @@ export class ScreenLayout {
    */
   within(x, y, radius) {
     /** @type {number[]} */
-    const found = [];
+    const agents = [];
     const left = Math.max(0, Math.floor((x - radius) / CELL));
     const right = Math.min(this.#columns - 1, Math.floor((x + radius) / CELL));
     const top = Math.max(0, Math.floor((y - radius) / CELL));
     const bottom = Math.min(this.#rows - 1, Math.floor((y + radius) / CELL));
-    if (left > right) return found;
+    if (left > right) return agents;
     for (let row = top; row <= bottom; row += 1) {
       const end = this.#starts[row * this.#columns + right + 1];
       for (let k = this.#starts[row * this.#columns + left]; k < end; k += 1) {
         const i = this.#members[k];
-        if (Math.hypot(this.x[i] - x, this.y[i] - y) <= radius) found.push(i);
+        if (Math.hypot(this.x[i] - x, this.y[i] - y) <= radius) agents.push(i);
       }
     }
-    return found;
+    return agents;
   }
 
   /**

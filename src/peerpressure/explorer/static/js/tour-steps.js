@@ -275,8 +275,8 @@ export const STEPS = [
     doIt: ({ store }) => store.setView({ tab: "observer" }),
     isDone: (page) => page.store.view.tab === "observer" && recoveryOn(page) !== null,
     result: (page) => {
-      const found = recoveryOn(page);
-      return found ? `What they hide is known: the observer is ${inWords(found)}.` : "";
+      const recovery = recoveryOn(page);
+      return recovery ? `What they hide is known: the observer is ${inWords(recovery)}.` : "";
     },
   },
   {
@@ -291,15 +291,15 @@ export const STEPS = [
     enter: ({ store }) => store.setView({ tab: "observer" }),
     doIt: ({ store }) => store.setScenario("noise", { ...store.scenario.noise, temporal: "frozen" }),
     isDone: (page, memory) => {
-      const found = recoveryOn(page);
-      memory.undefended ??= found;
-      return found !== null && memory.undefended !== null && found.error >= DEFENDED * memory.undefended.error;
+      const recovery = recoveryOn(page);
+      memory.undefended ??= recovery;
+      return recovery !== null && memory.undefended !== null && recovery.error >= DEFENDED * memory.undefended.error;
     },
     result: (page, { undefended }) => {
-      const found = recoveryOn(page);
-      if (!found || !undefended) return "";
+      const recovery = recoveryOn(page);
+      if (!recovery || !undefended) return "";
       const before = `Before, it was off by ${formatNumber(undefended.error, 2)}`;
-      return `The observer is now ${inWords(found)}. ${before}, with ${undefended.right}.`;
+      return `The observer is now ${inWords(recovery)}. ${before}, with ${undefended.right}.`;
     },
   },
   {

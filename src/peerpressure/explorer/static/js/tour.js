@@ -27,8 +27,8 @@ const PLAYING_KEYS = [" ", "ArrowLeft", "ArrowRight", "Home", "End"];
  * @param {string} fragment
  */
 export function tourStep(fragment) {
-  const found = /^#tour(?:=(\d+))?$/.exec(fragment);
-  return found ? Math.min(STEPS.length, Math.max(1, Number(found[1] ?? 1))) : 0;
+  const match = /^#tour(?:=(\d+))?$/.exec(fragment);
+  return match ? Math.min(STEPS.length, Math.max(1, Number(match[1] ?? 1))) : 0;
 }
 
 export class Tour {
