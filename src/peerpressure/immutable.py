@@ -50,7 +50,7 @@ def read_only(result: type[Result]) -> type[Result]:
 # Characters of a line that says what a result is, and of one of its parts.
 LINE, PART = 120, 32
 # Numbers of an array that are named one by one.
-FEW = 3
+MAX_SHOWN = 3
 
 
 def one_line(result: type[Result]) -> type[Result]:
@@ -101,7 +101,7 @@ _SIZES: Mapping[Any, Callable[[Any], str]] = {
 
 def _brief(value: Any) -> str:
     """Return a part in a few characters."""
-    if isinstance(value, np.ndarray | list | tuple) and np.ndim(value) == 1 and len(value) <= FEW:
+    if isinstance(value, np.ndarray | list | tuple) and np.ndim(value) == 1 and len(value) <= MAX_SHOWN:
         return f"[{', '.join(map(_brief, np.asarray(value, object).tolist()))}]"
     if dataclasses.is_dataclass(value):
         return text if len(text := repr(value)) <= PART else f"{type(value).__name__}(…)"

@@ -168,7 +168,7 @@ def test_splitting_the_work_changes_nothing(monkeypatch: pytest.MonkeyPatch, blo
     of = [consensus_mode(model), mean(model)]
     whole = moments(model, 9, of=of, times=range(10))
     monkeypatch.setattr(_recursions, "BLOCK", block)
-    monkeypatch.setattr(_recursions, "FEW", few)
+    monkeypatch.setattr(_recursions, "MAX_EINSUM_ROWS", few)
     split = moments(model, 9, of=of, times=range(10))
     np.testing.assert_allclose(split.mean, whole.mean, rtol=1e-13)
     np.testing.assert_allclose(split.variance, whole.variance, rtol=1e-13)

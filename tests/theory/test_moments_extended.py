@@ -162,7 +162,7 @@ def test_splitting_the_work_changes_nothing(monkeypatch: pytest.MonkeyPatch, blo
     rows = np.random.default_rng(1).normal(size=(2, 2 * AGENTS))
     whole = moments(model, 9, of=rows, times=range(10), what="joint")
     monkeypatch.setattr(_recursions, "BLOCK", block)
-    monkeypatch.setattr(_recursions, "FEW", few)
+    monkeypatch.setattr(_recursions, "MAX_EINSUM_ROWS", few)
     split = moments(model, 9, of=rows, times=range(10), what="joint")
     np.testing.assert_allclose(split.mean, whole.mean, rtol=1e-12)
     np.testing.assert_allclose(split.variance, whole.variance, rtol=1e-12)

@@ -25,7 +25,7 @@ Places: TypeAlias = NDArray[np.float64]
 ALL_PAIRS = 1_000  # agents up to which every pair is used
 PIVOTS, PIVOTS_OF_MANY = 100, 50
 ROUNDS, ROUNDS_OF_MANY = 30, 16
-MANY = 800  # agents above which fewer pivots and rounds are used, and dots may be closer
+MANY_AGENTS = 800  # agents above which fewer pivots and rounds are used, and dots may be closer
 FINEST = 0.1  # share of a neighbour's error that the last round corrects
 ITERATIONS = 30  # towards the principal directions, from which the descent starts
 DIGITS = 6  # of the start, after the decimal point
@@ -58,7 +58,7 @@ def _stress_layout(network: Network) -> Places:
     from peerpressure.explorer.stress import descend_compiled
 
     rng = np.random.default_rng(_SEED)
-    pivots, rounds = (PIVOTS, ROUNDS) if network.n <= MANY else (PIVOTS_OF_MANY, ROUNDS_OF_MANY)
+    pivots, rounds = (PIVOTS, ROUNDS) if network.n <= MANY_AGENTS else (PIVOTS_OF_MANY, ROUNDS_OF_MANY)
     # Sorted, to read the rows of distances in the order of memory.
     few = np.sort(rng.choice(network.n, min(pivots, network.n), replace=False))
     if network.n <= ALL_PAIRS:
@@ -199,6 +199,6 @@ def dot_radii(places: Drawing, sizes: NDArray[Any]) -> NDArray[np.float32]:
     areas = 1 + (largest - 1) * (sizes - smallest) / max(highest - smallest, 1e-300)
     radii = np.sqrt(areas)
     distances, other = cKDTree(places).query(places, k=2)
-    touching = TOUCHING if len(places) <= MANY else TOUCHING_OF_MANY
+    touching = TOUCHING if len(places) <= MANY_AGENTS else TOUCHING_OF_MANY
     scale = np.quantile(distances[:, 1] / (radii + radii[other[:, 1]]), touching)
     return (min(float(scale), MOST_RADIUS) * radii).astype(np.float32)

@@ -436,7 +436,7 @@ def definition_lines(definition: Definition) -> list[str]:
 # Calibration: how much noise a budget asks for, and what accuracy it leaves
 
 # Relative precision of the search for a law without a formula; the result is rounded up to more noise.
-_CLOSE = 1e-9
+_SEARCH_RTOL = 1e-9
 _LEAST = 1e-12
 
 
@@ -677,7 +677,7 @@ def _least_factor(epsilons: Callable[[float], Array], target: float, guess: floa
     # The lower bound ends the search where even almost no noise meets the budget.
     while epsilons(low).max() <= target and low > _LEAST:
         low, high = low / 2, low
-    while high > low * (1 + _CLOSE):
+    while high > low * (1 + _SEARCH_RTOL):
         # Geometric bisection, as the precision is relative.
         middle = math.sqrt(low * high)
         low, high = (low, middle) if epsilons(middle).max() <= target else (middle, high)

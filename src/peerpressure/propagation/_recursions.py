@@ -21,7 +21,7 @@ from peerpressure.step import Array
 BLOCK = 2**23
 # Up to so many rows einsum is used instead of BLAS, whose threads cost more than they save on a few rows: 7 ms against
 # 0.5 ms for 10⁶ agents.
-FEW = 8
+MAX_EINSUM_ROWS = 8
 
 
 @final
@@ -115,7 +115,7 @@ def adjoint_moments(model: Model, weights: Array, times: Times, carry: Array | N
 
 def _gram(rows: Array) -> Array:
     """Return all products of two rows."""
-    return np.einsum("ai,bi->ab", rows, rows) if rows.shape[0] <= FEW else rows @ rows.T
+    return np.einsum("ai,bi->ab", rows, rows) if rows.shape[0] <= MAX_EINSUM_ROWS else rows @ rows.T
 
 
 def _blocks(size: int, times: Times) -> Iterator[Times]:

@@ -29,7 +29,7 @@ SIZES = (20, 50, 80)
 AGENTS_PER_SIZE = 300
 OTHER_NOISE = 1.0
 OTHER_STEPS = 200
-LATE = 1_000  # steps after which distances to v are compared
+LATE_STEP = 1_000  # steps after which distances to v are compared
 SEEDS = 200
 # Steps after which nothing changes any more in the expected failures: ρ_t = 2^√t is then 163,000.
 FAILED = 300
@@ -93,7 +93,7 @@ def _convergence_choices(seed: int) -> Iterator[OpenQuestion]:
         f"{NOISE:g}",
         "about the standard deviation of the opinions, which keeps the first steps visible",
         f"{OTHER_NOISE:g}",
-        f"weighted RMS distance to v at t = {LATE:,}",
+        f"weighted RMS distance to v at t = {LATE_STEP:,}",
         near,
         far,
     )
@@ -113,7 +113,7 @@ def _convergence_choices(seed: int) -> Iterator[OpenQuestion]:
         f"{LEVELS[0]:g} to {LEVELS[-1]:g}",
         "from hardly any noise to the largest of the sweep",
         f"{printed.SWEEP_NOISES[0]:g} to {LEVELS[-1]:g}",
-        f"RMS distance to v at t = {LATE:,}, largest over smallest noise",
+        f"RMS distance to v at t = {LATE_STEP:,}, largest over smallest noise",
         largest / least,
         largest / smallest,
     )
@@ -122,7 +122,7 @@ def _convergence_choices(seed: int) -> Iterator[OpenQuestion]:
 def _distances(seed: int, levels: Sequence[float]) -> list[float]:
     """Return the weighted RMS distance to v at a late time for each noise level."""
     model = Model(barabasi_albert(AGENTS, 2, seed=seed), *agents_drawn(AGENTS, seed), Linear(), Gaussian(1.0))
-    law = moments(model, LATE, times=[LATE])
+    law = moments(model, LATE_STEP, times=[LATE_STEP])
     mode = consensus_mode(model)
     # Covariances are proportional to σ₀², so one law serves all levels.
     bias, noise = float(mode((law.mean[0] - model.consensus_value) ** 2)), float(mode(law.variance[0]))

@@ -417,7 +417,7 @@ def tuning(model: Model, steps: int = 10_000) -> pd.DataFrame:
 LEVELS = (0.1, 1.0, 5.0, 10.0)
 NOISE_STEPS = 3_000
 REPLICATIONS = 100
-NEAR = 0.01  # weighted RMS distance to v, a hundredth of the range of opinions
+NEAR_DISTANCE = 0.01  # weighted RMS distance to v, a hundredth of the range of opinions
 QUANTITIES = ("bias", "std", "weighted_distance", "weighted_disagreement")
 
 
@@ -437,24 +437,24 @@ class NoiseLevelsResult:
         fits = self.exponents.query("quantity == 'weighted_distance' and source == 'exact'")
         times = pd.Series([self._hitting_time(row) for _, row in fits.iterrows()], index=fits.index)
         known = float(self.law["time"].max())
-        columns = {"noise": fits["noise"], "distance": NEAR, "exponent": fits["exponent"]}
+        columns = {"noise": fits["noise"], "distance": NEAR_DISTANCE, "exponent": fits["exponent"]}
         columns |= {"constant": fits["constant"], "time": times, "extrapolated": times > known}
         return pd.DataFrame(columns).reset_index(drop=True)
 
     def _hitting_time(self, fitted: pd.Series) -> float:
         law = self.law[self.law["noise"] == fitted["noise"]]
         times, distances = law["time"].to_numpy(), law["weighted_distance"].to_numpy()
-        near = distances <= NEAR
+        near = distances <= NEAR_DISTANCE
         if not near.any():
             # The time at which constant·t^(−exponent) equals the distance.
-            return float((fitted["constant"] / NEAR) ** (1 / fitted["exponent"]))
+            return float((fitted["constant"] / NEAR_DISTANCE) ** (1 / fitted["exponent"]))
         # The power law is that of the last decade: before it, agents are farther from v, and its continuation towards
         # the start can even lie before the first step.
         i = int(near.argmax())
         if i == 0:
             return float(times[0])
         above, below = np.log(distances[i - 1 : i + 1])
-        share = (above - np.log(NEAR)) / (above - below)
+        share = (above - np.log(NEAR_DISTANCE)) / (above - below)
         return float(np.exp(np.interp(share, (0, 1), np.log(times[i - 1 : i + 1]))))
 
     def tables(self) -> dict[str, pd.DataFrame]:

@@ -161,7 +161,7 @@ def require_held(grid: Grid, densities: Sequence[GaussianDensity]) -> None:
 # Mean number of jumps in one mixture; e^(−qτ) of more would come near underflow.
 MOST_JUMPS = 400.0
 # Ratio of drift to noise across a cell from which mass moves with the drift only.
-STEEP = 100.0
+UPWIND_RATIO = 100.0
 # Weight of the jumps beyond the last that is taken.
 TRUNCATION = 1e-15
 
@@ -236,7 +236,7 @@ def _rates(grid: Grid, drift: Drift, axis: int) -> tuple[Array, Array]:
 def _exchange(advection: Array, diffusivity: float) -> tuple[Array, Array]:
     """Return D/Δ² β(−P) and D/Δ² β(P), from u/Δ and D/Δ²."""
     # Here β differs from its limit, the upwind flux, by less than rounding.
-    upwind = np.abs(advection) >= STEEP * diffusivity
+    upwind = np.abs(advection) >= UPWIND_RATIO * diffusivity
     # Without noise on an axis the ratio would be a division by 0; all faces are upwind then.
     ratio = np.divide(advection, diffusivity, out=np.zeros_like(advection), where=~upwind)
     up = np.where(upwind, np.maximum(advection, 0.0), diffusivity * _bernoulli(-ratio))

@@ -24,7 +24,7 @@ from peerpressure.theory._limit_law import Kind, LimitLaw, common_law, separate_
 from peerpressure.theory._limit_operator import by_operator, operator_law
 from peerpressure.theory._limits import ConsensusLimit, with_component_values
 from peerpressure.theory._recurrence import periodic_fixed_point, periodic_limit
-from peerpressure.theory._regime import LATE, NoiseEffect, Regime
+from peerpressure.theory._regime import LATE_TIME, NoiseEffect, Regime
 from peerpressure.theory._stationary import fixed_point, fluctuation, stationary_mean
 from peerpressure.theory._structure import EQUAL_RTOL, NoiselessLimit, has_single_closed_class
 
@@ -201,5 +201,5 @@ def stationary_states(long_run: LongRun) -> Array | None:
     model = replace(model, pressure=Constant(pressure))
     if networks.count == 1:
         # After the last change of the network.
-        return fixed_point(model, max(LATE, networks.begin))
+        return fixed_point(model, max(LATE_TIME, networks.begin))
     return periodic_fixed_point(model, networks) if structure.constant_opinions else None

@@ -25,7 +25,7 @@ from peerpressure.sde import SDE
 from peerpressure.step import Array
 from peerpressure.theory._classification import LongRun
 from peerpressure.theory._recurrence import AbsoluteProbability
-from peerpressure.theory._regime import FARTHEST, LATE, Regime, farthest
+from peerpressure.theory._regime import FARTHEST, LATE_TIME, Regime, farthest
 from peerpressure.theory._structure import Component, NoiselessLimit
 
 # Steps that are summed one by one; beyond, sums over steps are integrals over log t on so many intervals, fewer where
@@ -59,8 +59,10 @@ def late_scale(long_run: LongRun) -> float:
     """
     noise = long_run.model.noise
     if noise.time_scale.growth.limit is not None:
-        return float(noise.scale(LATE))
-    early, late = (float(np.mean(noise.scale(begin + np.arange(float(LATE // 10))))) for begin in (LATE, 10 * LATE))
+        return float(noise.scale(LATE_TIME))
+    early, late = (
+        float(np.mean(noise.scale(begin + np.arange(float(LATE_TIME // 10))))) for begin in (LATE_TIME, 10 * LATE_TIME)
+    )
     return late if abs(late - early) <= SETTLED * late else math.nan
 
 

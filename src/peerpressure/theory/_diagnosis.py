@@ -28,7 +28,7 @@ _LARGEST_SOLVE = 5_000
 # Steps whose pressures are evaluated together.
 _AT_ONCE = 2**16
 # Share of the windows that must be jointly connected for a window length to be called usual.
-_MOSTLY = 0.75
+_USUAL_SHARE = 0.75
 
 
 def diagnose(
@@ -184,7 +184,7 @@ def _usual_window(network: TemporalNetwork, horizon: int | None) -> tuple[int | 
     window = 1
     while window <= end:
         joined = joint_connectivity(network, window, end)
-        if joined.connected.mean() >= _MOSTLY:
+        if joined.connected.mean() >= _USUAL_SHARE:
             return window, tuple(joined.broken)
         # Powers of two: each test passes over all steps, and only the order of magnitude is reported.
         window *= 2

@@ -16,7 +16,7 @@ from peerpressure.theory._rates import Law
 
 WIDTH = 88
 # Laws that hold this soon are shown without their onset.
-_SOON = 100
+_EARLY_ONSET = 100
 Rows: TypeAlias = list[tuple[str, str]]
 
 
@@ -37,7 +37,7 @@ def law_text(law: Law) -> str:
         return "0"
     if law.onset is None or law.onset == math.inf:
         return f"{law} as t → ∞"
-    return str(law) + ("" if law.onset <= _SOON else f" from t ≈ {law.onset:.0e} on")
+    return str(law) + ("" if law.onset <= _EARLY_ONSET else f" from t ≈ {law.onset:.0e} on")
 
 
 def limit_text(limit: ConsensusLimit) -> str:

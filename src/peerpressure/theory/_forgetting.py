@@ -271,7 +271,7 @@ NODES = 20_001
 FARTHEST_LIFE = 1e15
 BLOCK = 2**20
 # A smaller share adds less than 1e-18 per step to a sum of squares that is at least 1.
-GONE = 1e-9
+NEGLIGIBLE_SHARE = 1e-9
 
 
 @final
@@ -369,7 +369,7 @@ def _followed(adaptation: Adaptation, factors: Array, steps: int) -> tuple[Array
     rates, done = _rates(adaptation, steps, factors.size), 0
     # In blocks, so memory does not grow with the number of steps, and the loop stops once nothing is left.
     length = max(1, BLOCK // factors.size)
-    while done < rates.size and (done < steps or np.any(left[factors > 0] > GONE)):
+    while done < rates.size and (done < steps or np.any(left[factors > 0] > NEGLIGIBLE_SHARE)):
         block = rates[done : done + length]
         after = left * np.cumprod(1.0 - block[:, None] * factors, axis=0)
         # A step observes the share with which the agent enters it, hence the shift by one.
@@ -404,7 +404,7 @@ def _later(adaptation: Adaptation, factors: Array, left: Array, done: int) -> tu
 
     lives, squares = np.full(factors.size, math.inf), np.zeros(factors.size)
     squares[factors == 0] = math.inf
-    open_ended = np.flatnonzero((factors > 0) & (left > GONE))
+    open_ended = np.flatnonzero((factors > 0) & (left > NEGLIGIBLE_SHARE))
     if isinstance(adaptation.rate, Table):
         squares[open_ended] = math.nan
         return lives, squares
@@ -449,4 +449,4 @@ def _sum_of_squares(adaptation: Adaptation, factor: float, sums: Array, log_t: A
     if exponent == -1:
         return float(times[0] / (fall - 1)) + 0.5
     total = float(simpson(terms * times, x=log_t)) + 0.5
-    return total if terms[-1] * times[-1] <= GONE * total else math.nan
+    return total if terms[-1] * times[-1] <= NEGLIGIBLE_SHARE * total else math.nan

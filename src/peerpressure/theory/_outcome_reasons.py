@@ -23,7 +23,7 @@ from peerpressure.theory._limits import ConsensusLimit
 from peerpressure.theory._rates import start_weight
 from peerpressure.theory._reasons import Reason, ReasonCode, Value
 from peerpressure.theory._recurrence import periodic_limit
-from peerpressure.theory._regime import LATE, NoiseEffect, Regime, converges_almost_surely, noise_adds_up
+from peerpressure.theory._regime import LATE_TIME, NoiseEffect, Regime, converges_almost_surely, noise_adds_up
 from peerpressure.theory._stationary import fluctuation
 from peerpressure.theory._structure import Component, NoiselessLimit, has_single_closed_class, period_of
 
@@ -290,7 +290,7 @@ def _consensus(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
 
 def _times_scale(long_run: LongRun) -> str:
     """Return what the deviation of one step is to be multiplied by, in words, where noise changes over time."""
-    times = np.geomspace(1.0, LATE, 8)
+    times = np.geomspace(1.0, LATE_TIME, 8)
     constant = not np.ptp(long_run.model.noise.time_scale.pressure(times))
     return "" if constant else " times the scale of the noise at t"
 
@@ -571,7 +571,7 @@ def _variance_per_step(long_run: LongRun) -> float | None:
     if not model.pressure.growth.exponent == adaptation.rate.growth.exponent == 0 or not scale:
         return None
     # The common value moves by Σ w ε/ρ, over the weights 1 + Σ w/(ρη) of the conserved sum.
-    rho, eta = float(model.pressure(LATE)), adaptation.at(LATE, model.n)
+    rho, eta = float(model.pressure(LATE_TIME)), adaptation.at(LATE_TIME, model.n)
     step = omega.noise(long_run.deviations, long_run.phi) * omega.kappa / (rho + float(np.sum(omega.influence / eta)))
     return (step * late_scale(long_run)) ** 2 if math.isfinite(step) else None
 

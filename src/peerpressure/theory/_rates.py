@@ -58,9 +58,9 @@ EXACT_STEPS = 128
 # Factors by which t grows in an interval: a small one up to log t = 23, as far as onsets are read as numbers, and a
 # larger one up to the farthest time within the range of doubles.
 NEAR_GROWTH, FAR_GROWTH = 1.02, 1.1
-NEAR = 23.0
+NEAR_LIMIT = 23.0
 # Relative distance from a law up to which it is said to hold.
-WITHIN = 0.1
+LAW_RTOL = 0.1
 # Agents up to which the spectrum of the network is computed, which takes a tenth of a second.
 MOST_AGENTS = 500
 
@@ -126,8 +126,8 @@ class Intervals:
 @cache
 def intervals(log_end: float) -> Intervals:
     """Return the intervals through which modes are followed, up to this log t."""
-    near = np.arange(math.log(EXACT_STEPS), NEAR, math.log(NEAR_GROWTH))
-    far = np.arange(NEAR, log_end, math.log(FAR_GROWTH))
+    near = np.arange(math.log(EXACT_STEPS), NEAR_LIMIT, math.log(NEAR_GROWTH))
+    far = np.arange(NEAR_LIMIT, log_end, math.log(FAR_GROWTH))
     t = np.concatenate([np.arange(1.0, EXACT_STEPS), np.rint(np.exp(np.concatenate([near, far])))])
     log_t, lengths = np.log(t), np.diff(t, prepend=0.0)
     # The logarithmic mean of both ends: there 1/t is its mean over the interval, and sums of 1/(c t) lose nothing on
@@ -159,11 +159,11 @@ class ModePath:
         slope = -np.gradient(log_value, log_t)
         with np.errstate(divide="ignore"):
             claimed = law.exponent - (1 / log_t if law.log else 0.0)
-        off = np.abs(slope - claimed) > np.maximum(WITHIN * np.abs(claimed), 0.01)
+        off = np.abs(slope - claimed) > np.maximum(LAW_RTOL * np.abs(claimed), 0.01)
         if law.constant is not None:
             with np.errstate(divide="ignore"):
                 expected = math.log(abs(law.constant)) - law.exponent * log_t + (np.log(log_t) if law.log else 0.0)
-            off |= ~(np.abs(log_value - expected) <= WITHIN)
+            off |= ~(np.abs(log_value - expected) <= LAW_RTOL)
         return _after(off, t)
 
     def error_reached(self, steps: int, error: float, precision: float) -> float | None:
@@ -251,7 +251,7 @@ def network_onset(model: Model, path: ModePath) -> float | None:
     with np.errstate(divide="ignore", over="ignore"):
         strength = stiffness / path.reciprocal
         # Until then what is left of the start, e^(−gap·t), exceeds a tenth of the differences of order 1/ρ.
-        off = (strength < 1 / WITHIN) | (gap * path.t < np.log(np.maximum(strength / WITHIN, 1.0)))
+        off = (strength < 1 / LAW_RTOL) | (gap * path.t < np.log(np.maximum(strength / LAW_RTOL, 1.0)))
     return _after(off, path.t)
 
 
@@ -287,7 +287,7 @@ def _directed_gaps(A: Array, d: Array, s: Array) -> tuple[float, float]:
 
 # The rates.
 
-_FAR = 1e100  # a time at which a power law dominates its corrections
+_ASYMPTOTIC_TIME = 1e100  # a time at which a power law dominates its corrections
 
 
 def mode_noise(model: Model) -> float:
@@ -691,7 +691,7 @@ _ROUNDING = 1e-13
 def _scale(schedule: Schedule, exponent: float) -> float:
     """Return c of c·t^exponent."""
     # In logarithms, because t^p at t = 1e100 overflows from p = 3.1 on.
-    return float(np.exp(schedule.log(_FAR) - exponent * math.log(_FAR)))
+    return float(np.exp(schedule.log(_ASYMPTOTIC_TIME) - exponent * math.log(_ASYMPTOTIC_TIME)))
 
 
 def _bias(long_run: LongRun, p: float, c: float, r: float, mode_lag: float | None) -> Law | None:

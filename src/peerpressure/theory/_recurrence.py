@@ -34,7 +34,7 @@ from peerpressure.model import Model
 from peerpressure.networks.classes import is_colouring, odd_depths
 from peerpressure.progress import check_cancelled
 from peerpressure.step import Array
-from peerpressure.theory._regime import LATE
+from peerpressure.theory._regime import LATE_TIME
 
 States: TypeAlias = NDArray[np.int64]
 Mask: TypeAlias = NDArray[np.bool_]
@@ -415,7 +415,7 @@ def periodic_fixed_point(model: Model, networks: RecurrentNetworks) -> Array | N
     It is the cycle that the noise-free steps converge to, shape (steps, agents); hidden opinions are constant.
     """
     # A late time at the beginning of a period, where bounded pressure has reached its limit.
-    late = LATE - networks.index(LATE)
+    late = LATE_TIME - networks.index(LATE_TIME)
     updates = [model.update(late + k) for k in range(networks.count)]
     return _closed_cycle(model, networks, model.x0, lambda k, state: updates[k](state))
 

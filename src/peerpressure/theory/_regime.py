@@ -23,7 +23,7 @@ from peerpressure.schedules import Formula, Growth, Linear, Logarithmic, Schedul
 Curve: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 # Time at which a schedule with a limit is evaluated, late enough to be close to it.
-LATE = 1_000_000
+LATE_TIME = 1_000_000
 # log t of the farthest time: e^690 ≈ 1e299 still leaves room for factors below the largest double, 1.8e308. Formulas
 # that count steps are read as far as doubles have a fraction to spare.
 FARTHEST, FARTHEST_COUNT = 690.0, math.log(2.0**50)
@@ -327,7 +327,7 @@ def opinion_regime(model: Model, *, isolated: bool = False) -> OpinionRegime:
         return replace(regime, lasting=None, random_walk=None)
     with np.errstate(all="ignore"):
         # `pressure` evaluates the formula without the check that a rate is at most 1, which a formula may violate.
-        late_rate = float(adaptation.rate.pressure(np.array([float(LATE)]))[0])
+        late_rate = float(adaptation.rate.pressure(np.array([float(LATE_TIME)]))[0])
     regime = replace(regime, memory=np.asarray(weights * late_rate < 1))
     lasting, sure = _lasts(model, adaptation)
     # An agent on its own shows all of its noise, as an isolated one does.
@@ -343,7 +343,7 @@ def opinion_regime(model: Model, *, isolated: bool = False) -> OpinionRegime:
 def _lasts(model: Model, adaptation: Adaptation) -> tuple[bool | None, bool]:
     """Whether Σ b_t diverges, and whether that is known from powers of t."""
     pressure, q = model.pressure.growth, adaptation.rate.growth.exponent
-    if pressure.bounded and not float(model.pressure(LATE)) > 0:
+    if pressure.bounded and not float(model.pressure(LATE_TIME)) > 0:
         # Without pressure the agents do not interact.
         return False, not pressure.estimated
     # Unbounded pressure no longer slows anything down.

@@ -31,7 +31,7 @@ from peerpressure.propagation import whole_times
 from peerpressure.statespace import discrete_model
 from peerpressure.step import Array
 from peerpressure.theory._classification import LongRun
-from peerpressure.theory._regime import LATE, Regime
+from peerpressure.theory._regime import LATE_TIME, Regime
 
 # Fixed points of one step, y* = (S + ρL)⁻¹S x₀, and the solver for their nearly singular system.
 #
@@ -309,7 +309,7 @@ def stationary_mean(model: Model, law: NetworkLaw, regime: Regime) -> Array | No
     if pairs > MOST_PAIRS:
         return None
     network = complete(model.n) if law.pairs is None else law.pairs
-    rho = float(model.pressure(LATE)) if regime is Regime.BOUNDED else math.inf
+    rho = float(model.pressure(LATE_TIME)) if regime is Regime.BOUNDED else math.inf
     coupling = expected_coupling(network.adjacency, law.presence, model.s / rho) if rho > 0 else None
     if coupling is None:
         return model.x0
@@ -322,7 +322,7 @@ def _gossip_mean(model: Model, law: NetworkLaw, regime: Regime) -> Array:
     assert law.pairs is not None
     assert law.chances is not None
     i, j, w = law.pairs.edges()
-    rho = float(model.pressure(LATE)) if regime is Regime.BOUNDED else math.inf
+    rho = float(model.pressure(LATE_TIME)) if regime is Regime.BOUNDED else math.inf
     rows, columns = np.concatenate([i, j]), np.concatenate([j, i])
     weights, chances = np.tile(w, 2), np.tile(law.chances, 2)
     heard = chances * weights / (model.s[rows] / rho + weights) if rho > 0 else np.zeros(rows.size)
