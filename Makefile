@@ -98,8 +98,8 @@ truth: $(VENV)/.ready-test
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.truth --combinations 400 --seed $(SEED)
 
 # Small mistakes, one at a time, and the tests near each: what no test notices is printed.
-mutations: $(VENV)/.ready-test
-	$(BIN)/python -m tests.mutations --count $(COUNT) --seed $(SEED)
+mutations: $(VENV)/.ready-test kernels
+	$(BIN)/python -m tests.mutations --count $(COUNT) --seed $(SEED) --jobs $(JOBS)
 
 # The browser tests need Chromium. It is no Python package, so it is installed only where that takes no password.
 browser:

@@ -53,6 +53,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options of `make check` and `make durations`."""
     group = parser.getgroup("durations")
     group.addoption("--fast", action="store_true", help="leave out tests that were recorded as slow")
+    group.addoption("--fast-first", action="store_true", help="begin with the tests that were not recorded as slow")
     group.addoption("--record-durations", action="store_true", help="record how long these tests take")
 
 
@@ -75,6 +76,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         slow = [item for item in items if durations.is_slow(item.nodeid, known)]
         config.hook.pytest_deselected(items=slow)
         items[:] = [item for item in items if not durations.is_slow(item.nodeid, known)]
+    if config.getoption("--fast-first"):
+        items.sort(key=lambda item: durations.is_slow(item.nodeid, known))
     if "PYTEST_XDIST_WORKER" in os.environ:
         # A worker that began with a long one last would work alone at the end.
         seconds: dict[str, float] = {}

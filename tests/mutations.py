@@ -2,15 +2,18 @@
 
 Small mistakes are made in a copy of the package, one at a time, and the tests nearest to each are run: those named for
 the module, its own examples, those that import it, and those that mention what it defines. A mistake that no test
-notices is printed. The same seed makes the same mistakes in the same sources, so states of the tests can be compared.
+notices is printed as a difference. The same seed makes the same mistakes in the same sources, so states of the tests
+can be compared. With ``--jobs 16``, so many are tried at a time, each in a copy of its own.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import difflib
 import json
 import os
+import queue
 import random
 import re
 import shutil
@@ -20,7 +23,9 @@ import sys
 import tempfile
 import time
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -36,6 +41,10 @@ COMBINED: Mapping[type[ast.operator], str] = {ast.Add: "-", ast.Sub: "+", ast.Mu
 JOINED: Mapping[type[ast.boolop], str] = {ast.And: "or", ast.Or: "and"}
 LEFT_OUT = (ast.JoinedStr, ast.AnnAssign)  # texts, and declarations, whose annotations are no code
 NEAR = 8  # files of tests for a mistake
+STARTING, COMPILING = 60, 240  # seconds of the processor, in which also a slow machine loads tests, or compiles kernels
+SLOWER = 6  # times as long as recorded may tests take before a mistake counts as undecided
+OUTCOMES = ("killed", "survived", "undecided")
+ELSEWHERE = {"build", "node_modules", "__pycache__"}  # folders that hold nothing which tests read
 TOO_FAR = "tests/explorer/test_page"  # pages in a browser take longest, and test scripts
 
 
@@ -193,68 +202,163 @@ def near_tests(file: str, root: Path) -> list[str]:
 
 
 def copy_tree(place: Path) -> None:
-    """Copy what tests read: every file that git knows."""
-    known = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    for name in filter(None, known.split("\0")):
-        if (ROOT / name).is_file():
-            (place / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, place / name)
+    """Copy what tests read, which is every file that git knows where there is git, and the compiled kernels."""
+    asked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
+    known = [ROOT / name for name in asked.stdout.split("\0") if name] if asked.returncode == 0 else list(_visible())
+    for file in filter(Path.is_file, known):
+        target = place / file.relative_to(ROOT)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(file, target)
+    copy_kernels(place)
 
 
-def run_tests(tree: Path, tests: list[str], cache: Path, limit: int) -> str:
-    """Run tests up to the first failure, and return what happened."""
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--tb=line", *tests]
-    given = os.environ | {"PYTHONPATH": str(tree / "src"), "NUMBA_CACHE_DIR": str(cache), "OMP_NUM_THREADS": "1"}
-    # Seconds of the processor, which do not depend on what else a machine does.
-    bounded = ["bash", "-c", f'ulimit -t {limit}; exec "$@"', "bash", *command]
-    ended = subprocess.run(bounded, cwd=tree, env=given, capture_output=True, text=True, check=False)
-    if ended.returncode in (0, -signal.SIGXCPU, -signal.SIGKILL):
-        return "survived" if ended.returncode == 0 else f"no end within {limit} s"
-    failed = re.search(r"^(?:FAILED|ERROR) (\S+)", ended.stdout, re.MULTILINE)
-    return f"killed by {failed[1]}" if failed else f"no test could be run: {ended.stdout[-300:]}{ended.stderr[-300:]}"
+def _visible() -> Iterator[Path]:
+    for folder, inner, files in os.walk(ROOT):
+        inner[:] = [name for name in inner if not name.startswith(".") and name not in ELSEWHERE]
+        yield from (Path(folder) / file for file in files)
 
 
-def judge(mutation: Mutation, tree: Path, cache: Path, limit: int) -> str:
-    """Make one mistake in the copy, run the tests near it, and take it back."""
+def copy_kernels(place: Path) -> None:
+    """Copy the kernels that are stored beside the package: numba finds them by their sources, wherever these are."""
+    for file in kernels(ROOT):
+        target = place / file.relative_to(ROOT)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(file, target)
+
+
+def kernels(root: Path) -> list[Path]:
+    """Return the files of all compiled kernels."""
+    return sorted((root / PACKAGE).rglob("__pycache__/*.nb[ic]"))
+
+
+def time_limit(tests: Sequence[str], *, compiles: bool) -> int:
+    """Return the seconds of the processor that only tests without an end take."""
+    known = durations.recorded()
+    return STARTING + compiles * COMPILING + round(SLOWER * sum(durations.seconds_of(test, known) for test in tests))
+
+
+def run_tests(tree: Path, tests: Sequence[str], limit: int) -> tuple[str, str]:
+    """Run tests up to the first failure, and return the outcome and why it is so."""
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "--fast-first", "-p", "no:cacheprovider", "--tb=line"]
+    given = os.environ | {"PYTHONPATH": str(tree / "src"), "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    given.pop("NUMBA_CACHE_DIR", None)  # each copy has its own kernels
+    # Seconds of the processor do not depend on what else a machine does. Who waits uses none, so a clock ends that.
+    bounded = ["bash", "-c", f'ulimit -t {limit}; exec "$@"', "bash", *command, *tests]
+    with subprocess.Popen(
+        bounded,
+        cwd=tree,
+        env=given,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    ) as started:
+        try:
+            printed = started.communicate(timeout=10 * limit)[0]
+        except subprocess.TimeoutExpired:
+            os.killpg(started.pid, signal.SIGKILL)
+            return "undecided", f"no end within {10 * limit} s of waiting"
+    return outcome(started.returncode, printed, limit)
+
+
+def outcome(status: int, printed: str, limit: int) -> tuple[str, str]:
+    """Return what the end of a run of tests means, and why."""
+    if status == 0:
+        return "survived", "all passed"
+    if status in (-signal.SIGXCPU, -signal.SIGKILL):
+        return "undecided", f"no end within {limit} s of the processor"
+    failed = re.search(r"^(?:FAILED|ERROR) (\S+)", printed, re.MULTILINE)
+    # A module that cannot be imported at all ends pytest before any test.
+    return ("killed", failed[1]) if failed else ("killed", f"no test could be run: {printed[-300:]}")
+
+
+def judge(mutation: Mutation, tree: Path) -> tuple[str, str]:
+    """Make one mistake in a copy, run the tests near it, and take it back."""
     place = tree / mutation.file
     source, times = place.read_bytes(), place.stat()
     tests = [test for test in near_tests(mutation.file, tree) if (tree / test).exists()]
+    compiles = mutation.file in compiled()
     place.write_bytes(mutation.applied(source))
     try:
-        if mutation.file not in compiled():
-            return run_tests(tree, tests, cache, limit)
-        with tempfile.TemporaryDirectory() as fresh:  # callers in other files would keep the old code
-            return run_tests(tree, tests, Path(fresh), 2 * limit)
+        for file in kernels(tree) if compiles else ():  # callers in other files would keep the old code
+            file.unlink()
+        return run_tests(tree, tests, time_limit(tests, compiles=compiles))
     finally:
         place.write_bytes(source)
         os.utime(place, ns=(times.st_atime_ns, times.st_mtime_ns))
+        if compiles:
+            copy_kernels(tree)
 
 
-def judged(mutations: list[Mutation], place: Path, limit: int) -> Iterator[tuple[Mutation, str, float]]:
-    """Judge one mistake after the other in one copy of the tree."""
-    tree, cache = place / "tree", place / "kernels"
-    copy_tree(tree)
-    for one in mutations:
-        begun = time.perf_counter()
-        answer = judge(one, tree, cache, limit)
-        yield one, answer, time.perf_counter() - begun
+@dataclass(frozen=True)
+class Judged:
+    """What became of a mistake."""
+
+    mutation: Mutation
+    outcome: str
+    why: str
+    seconds: float
+
+    def line(self) -> str:
+        """Return it in a line."""
+        one = self.mutation
+        return f"{self.outcome:9} {one.file}:{one.line} {one.kind}, {self.seconds:.0f} s: {self.why}"
+
+    def difference(self) -> str:
+        """Return the lines that the mistake changes, as before and after."""
+        one, source = self.mutation, (ROOT / self.mutation.file).read_bytes()
+        before, after = (text.decode().splitlines() for text in (source, one.applied(source)))
+        return "\n".join(difflib.unified_diff(before, after, one.file, one.file, lineterm="", n=1))
+
+
+def judged(mutations: Sequence[Mutation], place: Path, jobs: int) -> Iterator[Judged]:
+    """Judge mistakes as they come to an end, several at a time, each in a copy of the tree that no other one uses."""
+    trees = queue.SimpleQueue[Path]()
+    for tree in (place / str(i) for i in range(jobs)):
+        copy_tree(tree)
+        trees.put(tree)
+
+    def judge_in_a_copy(one: Mutation) -> Judged:
+        tree, begun = trees.get(), time.perf_counter()
+        try:
+            answer, why = judge(one, tree)
+        finally:
+            trees.put(tree)
+        return Judged(one, answer, why, round(time.perf_counter() - begun, 1))
+
+    with ThreadPoolExecutor(jobs) as pool:
+        for future in as_completed([pool.submit(judge_in_a_copy, one) for one in mutations]):
+            yield future.result()
+
+
+def table(results: Sequence[Judged]) -> str:
+    """Return how many mistakes of each kind came to which end."""
+    counts = Counter((one.mutation.kind, one.outcome) for one in results)
+    kinds = sorted({kind for kind, _ in counts})
+    rows = [(kind, *(counts[kind, one] for one in OUTCOMES)) for kind in kinds]
+    total = ("all", *(sum(counts[kind, one] for kind in kinds) for one in OUTCOMES))
+    lines = [("", *OUTCOMES), *rows, total]
+    return "\n".join(f"{first:<12}" + "".join(f" {one:>9}" for one in others) for first, *others in lines)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.mutations", description=__doc__)
     parser.add_argument("--count", type=int, default=60, help="number of mistakes")
     parser.add_argument("--seed", type=int, default=1, help="seed that they are drawn with")
-    parser.add_argument("--limit", type=int, default=60, help="seconds of the processor for the tests of a mistake")
+    parser.add_argument("--jobs", type=int, default=1, help="mistakes that are tried at a time")
     parser.add_argument("--out", type=Path, default=ROOT / "build/mutations.jsonl", help="file for the results")
     chosen = parser.parse_args()
     chosen.out.parent.mkdir(parents=True, exist_ok=True)
-    survived = 0
-    with tempfile.TemporaryDirectory() as place, chosen.out.open("w", encoding="utf-8") as results:
-        for one, answer, took in judged(drawn(chosen.count, chosen.seed), Path(place), chosen.limit):
-            print(json.dumps(asdict(one) | {"answer": answer, "seconds": round(took, 1)}), file=results, flush=True)
-            survived += answer == "survived"
-            print(f"{one.file}:{one.line} {one.before!r} -> {one.after!r}: {answer} ({took:.0f} s)", flush=True)
-    print(f"{chosen.count} mistakes, of which no test noticed {survived}")
+    results = []
+    with tempfile.TemporaryDirectory() as place, chosen.out.open("w", encoding="utf-8") as file:
+        for one in judged(drawn(chosen.count, chosen.seed), Path(place), chosen.jobs):
+            results.append(one)
+            print(json.dumps(asdict(one)), file=file, flush=True)
+            print(one.line(), flush=True)
+    for one in results:
+        if one.outcome != "killed":
+            print(f"\n{one.outcome}, {one.why}:\n{one.difference()}")
+    print(f"\n{table(results)}")
     return 0
 
 
