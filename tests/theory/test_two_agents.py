@@ -76,8 +76,10 @@ def test_printed_error_variances_share_the_true_one(T: int) -> None:
 
 @pytest.mark.parametrize("T", [0, -1, 1.5, True, "3"])
 def test_illegal_horizons_are_rejected(T: object) -> None:
-    with pytest.raises(InvalidInputError, match="whole number"):
-        two_agents.gram(T)  # type: ignore[arg-type]
+    names = ("gram", "series", "printed_gram", "error_variance", "printed_error_variance")
+    for name in names if T == 0 else (*names, "coefficients"):
+        with pytest.raises(InvalidInputError, match="whole number"):
+            getattr(two_agents, name)(T)
 
 
 @pytest.mark.parametrize("std", [-1.0, np.inf, np.nan])
