@@ -135,7 +135,7 @@ def test_constant_pressure_is_fitted_by_name_whatever_the_model_says() -> None:
 
 
 def test_replicates_may_have_gaps_of_their_own() -> None:
-    run = pp.simulate(LINEAR, 40, replicates=3, seed=1)
+    run = pp.simulate(LINEAR, 15, replicates=3, seed=1)
     assert run.states is not None
     states = np.array(run.states)
     states[0, 5, 2] = states[1, 9, 7] = states[1, 10, :] = np.nan

@@ -37,6 +37,8 @@ def terms(model: pp.Model, data: pp.recovery.Outputs, at: Parameters) -> tuple[A
     Written from y_t = (s(x_t + ε_t) + ρ_t A y_{t−1})/(s + ρ_t d), x_{t+1} = x_t + η_t(y_t − x_t), step by step.
     """
     n, last, phi = model.n, data.seen.last, model.noise.autocorrelation
+    deviations = model.noise.deviations(n) * np.exp(at.log_std)
+    heeded = [np.flatnonzero(row) for row in at.adjacency]  # a neighbour that is not observed counts only if heeded
     E, logs = np.full((2, len(data.known), last, n), np.nan)
     for r in range(len(data.known)):
         y = np.full((last + 1, n), np.nan)
@@ -46,12 +48,12 @@ def terms(model: pp.Model, data: pp.recovery.Outputs, at: Parameters) -> tuple[A
         x, v = at.hidden[r].copy(), np.full(n, np.nan)
         for t in range(1, last + 1):
             rho = float(model.pressure(t)) * np.exp(at.log_pressure)
+            sigmas = deviations * float(model.noise.scale(t))
             before, v = v, np.full(n, np.nan)
             for i in range(n):
-                heard = [at.adjacency[i, j] * y[t - 1, j] for j in range(n) if at.adjacency[i, j]]
-                s = at.stubbornness[i]
+                heard = at.adjacency[i, heeded[i]] * y[t - 1, heeded[i]]
+                s, sigma = at.stubbornness[i], sigmas[i]
                 m = 1 + rho * at.degrees[i] / s
-                sigma = model.noise.deviations(n)[i] * float(model.noise.scale(t)) * np.exp(at.log_std)
                 v[i] = (m * y[t, i] - rho * sum(heard) / s - x[i]) / sigma
                 first = phi == 0 or t == 1
                 E[r, t - 1, i] = v[i] if first else (v[i] - phi * before[i]) / np.sqrt(1 - phi**2)

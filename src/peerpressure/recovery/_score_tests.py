@@ -28,6 +28,7 @@ References
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias, final
@@ -61,6 +62,8 @@ _CONFOUNDED = 1e-8
 _NEWTON_STEPS = 30
 # Steps that an agent must have beyond those that determine its x₀.
 _SPARE = 2
+# Numbers for which quantiles are computed at a time.
+_BLOCK = 1 << 16
 
 
 def score_tests(system: System, data: Outputs) -> ScoreTests:
@@ -390,14 +393,22 @@ def _redrawn(noise: Noise, design: _Design, kinds: Sequence[_Kind]) -> Array:
     """Return the largest score of each kind in redrawn residuals, (draws, kinds)."""
     rng = np.random.default_rng(_SEED)
     out = np.empty((DRAWS, len(kinds)))
-    for draw in range(DRAWS):
+    for draw, fresh in enumerate(_fresh(noise, design.used.shape, rng)):
         check_cancelled()
-        shape = design.used.shape
-        fresh = rng.standard_normal(shape) if isinstance(noise, Gaussian) else noise.unit_quantiles(rng.random(shape))
         out[draw] = [
             kind.size(z).max(initial=-np.inf) for kind, z in _scores(design, design.standardised(fresh), kinds)
         ]
     return out
+
+
+def _fresh(noise: Noise, shape: tuple[int, ...], rng: np.random.Generator) -> Iterator[Array]:
+    """Yield the noise of each draw; quantiles are asked for in blocks, as each question costs more than many numbers."""
+    if isinstance(noise, Gaussian):
+        yield from (rng.standard_normal(shape) for _ in range(DRAWS))
+        return
+    block = max(_BLOCK // math.prod(shape), 1)
+    for start in range(0, DRAWS, block):
+        yield from noise.unit_quantiles(rng.random((min(block, DRAWS - start), *shape)))
 
 
 def _scores(design: _Design, residual: Array, kinds: Sequence[_Kind]) -> Iterator[tuple[_Kind, Array]]:

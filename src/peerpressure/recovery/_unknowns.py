@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple, final
 
@@ -453,7 +454,7 @@ class Unknowns:
     def __contains__(self, name: str) -> bool:
         return name in self.names
 
-    @property
+    @cached_property
     def coordinates(self) -> tuple[str, ...]:
         """The name of each shared coordinate, one for each piece of an unknown pressure."""
         return tuple(
@@ -508,15 +509,30 @@ class Unknowns:
         if "pressure" in values:
             piece = np.searchsorted(self.pieces, self.times, side="right") - 1
             return np.array(values["pressure"])[np.maximum(piece, 0)][:, None]
-        return np.asarray(schedule(t), dtype=np.float64)
+        return self._given_rho
+
+    @cached_property
+    def _given_rho(self) -> Array:
+        """ρ of the model itself, (T, 1)."""
+        return np.asarray(self.model.pressure(self.times.astype(np.float64)[:, None]), dtype=np.float64)
 
     def _rate(self, values: Mapping[str, list[float]]) -> Array | None:
         """Return η, (last, n), or None if nobody adapts."""
-        steps = np.arange(1, int(self.times[-1]) + 1)
-        how = adaptation_of(self.model, 1.0 if "adaptation" in values else 0.0)
-        pace = np.full(steps.shape, values["adaptation"][0]) if "adaptation" in values else how.pace(steps)
-        rate = np.asarray(pace[:, None] * how.adaptation_weights(self.model.n))
+        if "adaptation" not in values:
+            return self._given_rate
+        rate = np.full((int(self.times[-1]), 1), values["adaptation"][0]) * self._adaptation_weights
         return rate if rate.any() else None
+
+    @cached_property
+    def _given_rate(self) -> Array | None:
+        """η of the model itself; searches ask for it at every point."""
+        pace = adaptation_of(self.model, 0.0).pace(np.arange(1, int(self.times[-1]) + 1))
+        rate = np.asarray(pace[:, None] * adaptation_of(self.model, 0.0).adaptation_weights(self.model.n))
+        return rate if rate.any() else None
+
+    @cached_property
+    def _adaptation_weights(self) -> Array:
+        return adaptation_of(self.model, 1.0).adaptation_weights(self.model.n)
 
     def starts(self) -> Array:
         """Return points that span the plausible range, (points, coordinates), from which a search begins."""
