@@ -7,6 +7,7 @@ from typing import Any
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings, strategies as st
 
@@ -112,6 +113,36 @@ def test_shorthands() -> None:
 
 
 @pytest.mark.parametrize(
+    ("given", "noise"),
+    [
+        (0.3, pp.Gaussian(0.3)),
+        (np.float32(0.5), pp.Gaussian(0.5)),
+        (np.array(0.5), pp.Gaussian(0.5)),
+        ("gaussian:0.3", pp.Gaussian(0.3)),
+        ("0.3", pp.Gaussian(0.3)),
+        ("laplace:0.3", pp.Laplace(0.3)),
+        ("student:1:5", pp.StudentT(1.0, df=5.0)),
+        ("none", pp.NoNoise()),
+        (None, pp.NoNoise()),
+        ([0.1, 0.2], pp.Gaussian([0.1, 0.2])),
+        ({"bob": 0.2, "ann": 0.1}, pp.Gaussian([0.1, 0.2])),
+        (pd.Series({"bob": 0.2, "ann": 0.1}), pp.Gaussian([0.1, 0.2])),
+    ],
+)
+def test_noise_in_a_few_words(given: Any, noise: pp.noise.Noise) -> None:
+    model = pp.Model(pp.Network.from_edges([("ann", "bob")]), [1.0, 2.0], noise=given)
+    assert model.noise == noise
+    assert dataclasses.replace(model, start=0.0).noise == noise
+
+
+def test_noise_for_each_topic() -> None:
+    network = pp.networks.k2().with_topics(["tax", "rent"])
+    model = pp.Model(network, np.zeros((2, 2)), noise=[[0.1, 0.2], [0.3, 0.4]])
+    assert model.noise == pp.Gaussian([0.1, 0.2, 0.3, 0.4])
+    assert pp.Model(network, np.zeros((2, 2)), noise=[0.1, 0.2]).noise == pp.Gaussian([0.1, 0.1, 0.2, 0.2])
+
+
+@pytest.mark.parametrize(
     ("parts", "says"),
     [
         ({"hidden": [1.0]}, "2 agents, got 1 number;"),
@@ -122,7 +153,13 @@ def test_shorthands() -> None:
         ({"stubbornness": -1.0}, "positive"),
         ({"stubbornness": np.nan}, "finite"),
         ({"pressure": object()}, "schedule|pressure"),
-        ({"noise": 1.0}, "Noise"),
+        ({"noise": object()}, "noise must be a Noise, a standard deviation, a law in words or None, got <object"),
+        ({"noise": True}, "noise must be a Noise, .*got True"),
+        ({"noise": -1.0}, "finite and not negative"),
+        ({"noise": "gauss:1"}, "noise must be a law"),
+        ({"noise": "gaussian:much"}, "std must be a number"),
+        ({"noise": {0: 1.0}}, "noise: each agent must have a value by its label"),
+        ({"noise": [1.0]}, "noise must hold one number for each of the 2 agents"),
         ({"start": "public"}, "'hidden'"),
         ({"start": [0.0, 0.0, 0.0]}, "start must hold"),
         ({"network": nx.path_graph(2)}, "from_networkx"),

@@ -25,7 +25,8 @@ from peerpressure.networks import Network, TemporalNetwork
 from peerpressure.networks.classes import limit_state
 from peerpressure.networks.topics import per_agent
 from peerpressure.networks.validation import Isolated, checked_isolated
-from peerpressure.noise import Noise, NoNoise, noise_from_dict
+from peerpressure.noise import Noise, as_noise, noise_from_dict
+from peerpressure.parameters import is_labelled
 from peerpressure.progress import check_cancelled
 from peerpressure.schedules import Linear, Schedule, as_schedule, schedule_from_dict
 from peerpressure.step import Array, StateLayout, Update, known_hidden
@@ -61,8 +62,9 @@ class Model:
         others are dropped. In continuous time it counts as an agent of stubbornness 1 without neighbours.
     pressure : Schedule, float, str or sequence of float, default ``Linear()``
         Peer pressure ρ_t ≥ 0 at t ≥ 1: a schedule, a constant, a formula in t, or a table of values.
-    noise : Noise, default ``NoNoise()``
-        Noise ε_t on hidden opinions.
+    noise : Noise, float, sequence of float, mapping, pandas.Series or str, optional
+        Noise ε_t on hidden opinions; none by default. Numbers are standard deviations of Gaussian noise, one for all
+        or one for each agent, and a text is a law with its parameters, as on the command line: "laplace:0.3".
     start : float, sequence of float, mapping, pandas.Series or "hidden", default "hidden"
         Public opinions y₀ at time 0.
     adaptation : Adaptation, Schedule, float or str, optional
@@ -151,7 +153,7 @@ class Model:
         hidden: PerAgent | None = None,
         stubbornness: float | PerAgent = 1.0,
         pressure: Schedule | float | str | Sequence[float] = Linear(),  # noqa: B008 — frozen, so sharing it is safe
-        noise: Noise = NoNoise(),  # noqa: B008
+        noise: Noise | float | PerAgent | str | None = None,
         start: float | PerAgent | str = "hidden",
         adaptation: Adaptation | Schedule | float | str | None = None,
         *,
@@ -681,10 +683,11 @@ def _checked_adaptation(value: object, network: Network) -> Adaptation | None:
     return None if adaptation is None or adaptation.is_zero else adaptation
 
 
-def _checked_noise(noise: object, network: Network) -> Noise:
-    if not isinstance(noise, Noise):
-        remedy = "for instance Gaussian(1.0); wrap a SciPy distribution as Custom(distribution)"
-        raise ModelError(message("the noise must be a Noise", got=repr(noise), remedy=remedy))
+def _checked_noise(value: object, network: Network) -> Noise:
+    # Names of agents and topics can be matched here, where they are known, and only here.
+    several = is_labelled(value) or (hasattr(value, "__len__") and not isinstance(value, str) and np.ndim(value) > 0)
+    names = network.agents, network.topics, network.labels
+    noise = as_noise(per_agent("noise", value, *names, one_for_all=True) if several else value)
     std = _per_pair(noise.std, network)
     # Only here can the number of deviations be compared with that of the agents.
     if np.ndim(std) and np.shape(std) != (network.n,):

@@ -177,6 +177,53 @@ def summary(member: object) -> str:
     return (inspect.getdoc(member) or "").partition("\n")[0]
 
 
+# Members of a family in a few words, ``power:1.5`` or ``gaussian:0.3``: a name, followed by the member's numeric
+# parameters in the order of their declaration.
+
+# Kinds that can be written as a number between colons; a per-agent parameter takes one number for all.
+_NUMBERS = ("whole", "real", "probability", "per agent")
+
+
+def needs_only_numbers(member: Callable[..., Any], parameters: Iterable[Parameter]) -> bool:
+    """Return whether numbers are all that a member needs.
+
+    >>> needs_only_numbers(lambda slope: slope, [Parameter("slope", "real", "slope")])
+    True
+    """
+    return all(one.kind in _NUMBERS for one in with_defaults(member, parameters) if one.default is REQUIRED)
+
+
+def numbers_in_words(
+    name: str,
+    words: Sequence[str],
+    member: Callable[..., Any],
+    parameters: Iterable[Parameter],
+    error: type[InvalidInputError] = InvalidInputError,
+) -> dict[str, int | float]:
+    """Return the parameters that the words after a member's name give, in the order of their declaration.
+
+    >>> numbers_in_words("linear", ["2"], lambda slope: slope, [Parameter("slope", "real", "slope")])
+    {'slope': 2.0}
+    """
+    declared = [one for one in with_defaults(member, parameters) if one.kind in _NUMBERS]
+    needed = sum(one.default is REQUIRED for one in declared)
+    # Optional parameters may be left out from the end only, since words have no names.
+    if not needed <= len(words) <= len(declared):
+        example = ":".join([name, *(one.name.upper() for one in declared)])
+        count = f"{len(declared)}" if needed == len(declared) else f"{needed} to {len(declared)}"
+        rule = f"{name} takes {count} parameter{'s' * (count != '1')}"
+        raise error(message(rule, got=repr(":".join([name, *words])), remedy=f"write {example}"))
+    return {one.name: _number_in_word(one, word, error) for one, word in zip(declared, words, strict=False)}
+
+
+def _number_in_word(one: Parameter, word: str, error: type[InvalidInputError]) -> int | float:
+    try:
+        return int(word) if one.kind == "whole" else float(word)
+    except ValueError:
+        rule = f"{one.name} must be a {'whole number' if one.kind == 'whole' else 'number'}"
+        raise error(message(rule, got=repr(word), remedy="check the words between the colons")) from None
+
+
 # Names in data matched with the labels of agents.
 #
 # A name is that of the agent whose label equals it, or else of the only one whose label has the same text: 1 and "1"

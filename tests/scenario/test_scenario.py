@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 import peerpressure as pp
 from peerpressure.errors import FileFormatError
 from peerpressure.networks import GENERATORS
+from peerpressure.noise import noise_in_words
 from peerpressure.scenario import (
     ScenarioError,
     load_scenario,
@@ -22,7 +23,7 @@ from peerpressure.scenario import (
     shipped_schema,
 )
 from peerpressure.scenario.scenario import toml_text
-from peerpressure.scenario.shorthand import network_section, noise_section, pressure_section
+from peerpressure.scenario.shorthand import network_section, pressure_section
 from tests.scenario.strategies import scenarios
 
 PLAIN = "[network]\ngenerator = 'k2'\n[run]\nsteps = 9\n"
@@ -189,10 +190,10 @@ def test_shorthand_for_pressure(words: str, expected: pp.schedules.Schedule) -> 
         (network_section, "ba:100", "BA:N:M"),
         (network_section, "ba:100:two", "whole number"),
         (network_section, "nonsense", "karate"),
-        (noise_section, "gauss:1", "gaussian"),
-        (noise_section, "gaussian:much", "number"),
-        (noise_section, "none:1", "none takes 0 parameters"),
-        (noise_section, "student:1:2:3", "student:std:df"),
+        (noise_in_words, "gauss:1", "gaussian"),
+        (noise_in_words, "gaussian:much", "number"),
+        (noise_in_words, "none:1", "none takes 0 parameters"),
+        (noise_in_words, "student:1:2:3", "student:std:df"),
         (pressure_section, "power", "power:exponent:scale"),
     ],
 )
@@ -200,6 +201,26 @@ def test_shorthand_that_means_nothing_is_refused(make: Any, words: str, says: st
     with pytest.raises(pp.errors.InvalidInputError) as told:
         make(words)
     assert says.lower() in str(told.value).lower()
+
+
+@pytest.mark.parametrize(
+    ("words", "noise"),
+    [("0.3", pp.Gaussian(0.3)), ("'laplace:0.3'", pp.Laplace(0.3)), ("'none'", pp.NoNoise()), ("1", pp.Gaussian(1.0))],
+)
+def test_noise_of_a_file_in_a_few_words(words: str, noise: pp.noise.Noise) -> None:
+    text = f"noise = {words}\n[network]\ngenerator = 'k2'\n[run]\nsteps = 5"
+    assert parse_scenario(text).model().noise == noise
+
+
+@pytest.mark.parametrize(
+    ("words", "says"), [("'pink:1'", "must be a law (gaussian"), ("true", "law"), ("-1", "negative")]
+)
+def test_noise_of_a_file_that_means_nothing_is_refused(words: str, says: str) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        parse_scenario(f"noise = {words}\n[network]\ngenerator = 'k2'\n[run]\nsteps = 5")
+    [problem] = caught.value.problems
+    assert problem.path.startswith("noise")
+    assert says in problem.message
 
 
 def test_a_file_that_is_not_there_or_not_text(tmp_path: Path) -> None:

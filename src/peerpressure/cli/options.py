@@ -130,6 +130,7 @@ def _of_option(problem: Problem, options: Mapping[str, str]) -> Problem:
 def scenario_of(file: Path | None, given: Mapping[str, str | int]) -> tuple[Scenario, int | None]:
     """Return the scenario of the file, if any, with the fields that the options override, and its steps if known."""
     from peerpressure.measures import with_fields
+    from peerpressure.noise import noise_in_words
     from peerpressure.scenario import ScenarioError, scenario_from, shorthand
     from peerpressure.scenario.loading import lines_of, parse_toml
     from peerpressure.scenario.section import read_text
@@ -143,7 +144,7 @@ def scenario_of(file: Path | None, given: Mapping[str, str | int]) -> tuple[Scen
         "activation": ("agents.activation", shorthand.activation_section),
         "isolated": ("agents.isolated", str),
         "pressure": ("pressure", shorthand.pressure_section),
-        "noise": ("noise", shorthand.noise_section),
+        "noise": ("noise", noise_in_words),
     }
     # A whole section is replaced, so keys of the former kind do not remain.
     fields = {field: _read(name, read, str(given[name])) for name, (field, read) in readers.items() if name in given}

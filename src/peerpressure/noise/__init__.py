@@ -7,12 +7,16 @@ new law is one class with its declared parameters in `_laws.py` and one line in 
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
+
+import numpy as np
 
 from peerpressure.errors import NoiseError, did_you_mean, message
 from peerpressure.noise._base import AR1, Deviation, Frozen, Noise, Temporal, White
 from peerpressure.noise._laws import Custom, Gaussian, Laplace, NoNoise, Rademacher, StudentT, Uniform
+from peerpressure.parameters import needs_only_numbers, numbers_in_words
 from peerpressure.schedules import schedule_from_dict
 
 LAWS: Mapping[str, type[Noise]] = {
@@ -34,8 +38,72 @@ __all__ = [
     "Temporal",
     "Uniform",
     "White",
+    "as_noise",
     "noise_from_dict",
 ]
+
+
+def as_noise(value: object) -> Noise:
+    """Return a noise unchanged, numbers as standard deviations of `Gaussian`, a law in words, None as `NoNoise`.
+
+    Parameters
+    ----------
+    value : Noise, float, sequence of float, str or None
+        A noise; the standard deviation of Gaussian noise, one for all agents or one for each; a law with its parameters
+        as on the command line, such as ``"gaussian:0.3"``, ``"laplace:0.3"`` or ``"student:0.3:5"``; or None.
+
+    Returns
+    -------
+    Noise
+        The same noise.
+
+    Raises
+    ------
+    NoiseError
+        If the value is none of these.
+
+    See Also
+    --------
+    Gaussian : Noise given by its standard deviation.
+    NoNoise : No noise.
+
+    Examples
+    --------
+    >>> from peerpressure.noise import as_noise
+    >>> print(as_noise(0.3), as_noise("laplace:0.3"), as_noise(None), sep="; ")
+    Gaussian, standard deviation 0.3; Laplace, standard deviation 0.3; no noise
+    """
+    if isinstance(value, Noise):
+        return value
+    if value is None:
+        return NoNoise()
+    if isinstance(value, str):
+        fields = noise_in_words(value)
+        return LAWS[fields.pop("law")](**fields)
+    # bool is a number as well, and no standard deviation.
+    number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if number or isinstance(value, np.ndarray | Sequence):
+        return Gaussian(cast(Deviation, value))
+    rule = "noise must be a Noise, a standard deviation, a law in words or None"
+    remedy = "for instance Gaussian(0.3), 0.3 or 'laplace:0.3'; wrap a SciPy distribution as Custom(distribution)"
+    raise NoiseError(message(rule, got=repr(value)[:80], remedy=remedy))
+
+
+def noise_in_words(words: str) -> dict[str, Any]:
+    """Return a law and its parameters, of which the first is the standard deviation; a number alone is Gaussian's.
+
+    >>> noise_in_words("laplace:0.5"), noise_in_words("0.3")
+    ({'law': 'laplace', 'std': 0.5}, {'law': 'gaussian', 'std': 0.3})
+    """
+    law, *given = words.split(":")
+    names = [name for name, member in LAWS.items() if needs_only_numbers(member, member.parameters)]
+    if law in names:
+        return {"law": law, **numbers_in_words(law, given, LAWS[law], LAWS[law].parameters, NoiseError)}
+    try:
+        return {"law": Gaussian.law, "std": float(words)}
+    except ValueError:
+        rule = f"noise must be a law ({', '.join(names)}) and a standard deviation"
+        raise NoiseError(message(rule, got=repr(words), remedy="for instance gaussian:1")) from None
 
 
 def noise_from_dict(values: Mapping[str, Any]) -> Noise:

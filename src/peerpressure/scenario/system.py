@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 from pydantic import BeforeValidator, Field, Tag, model_validator
 
 from peerpressure.model import Model
-from peerpressure.noise import LAWS, Noise, noise_from_dict
+from peerpressure.noise import LAWS, Noise, noise_from_dict, noise_in_words
 from peerpressure.parameters import summary
 from peerpressure.scenario.section import Positive, Section, alternatives, derived, key_of, tag, takes, union_of
 from peerpressure.schedules import SCHEDULES, Schedule, schedule_from_dict
@@ -175,6 +175,12 @@ def _law_section(law: str, member: type[Noise]) -> type[LawSection]:
 LAW_SECTIONS = {law: _law_section(law, member) for law, member in LAWS.items()}
 
 
+def _noise_table(value: Any) -> Any:
+    """Return a text or a number as the table that it stands for: a law in words, or Gaussian noise of this size."""
+    number = isinstance(value, float | int) and not isinstance(value, bool)
+    return noise_in_words(str(value)) if number or isinstance(value, str) else value
+
+
 def _choose_noise(value: Any) -> str | None:
     _, law = key_of(value, "law") or (None, None)
     # A tuple compares with ==; a set or dict would raise for an unhashable value such as a list.
@@ -192,6 +198,7 @@ else:
             "for instance law = 'gaussian'",
             law=LAW_SECTIONS,
         ),
+        BeforeValidator(_noise_table),
     ]
 
 
