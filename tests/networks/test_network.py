@@ -341,3 +341,46 @@ def test_weights_beside_a_data_frame() -> None:
     assert Network.from_edges(frame, weights=[3.0]).degrees.tolist() == [3.0, 3.0]
     with pytest.raises(NetworkError, match="weights must be given once"):
         Network.from_edges(frame.assign(weight=1.0), weights=[3.0])
+
+
+def test_edges_may_have_their_weights_with_them() -> None:
+    expected = Network.from_edges([("a", "b"), ("b", "c")], weights=[2.0, 0.5])
+    weighted = nx.Graph()
+    weighted.add_weighted_edges_from([("a", "b", 2.0), ("b", "c", 0.5)])
+    for edges in (
+        [("a", "b", 2.0), ("b", "c", 0.5)],
+        [["a", "b", 2], ["b", "c", np.float32(0.5)]],
+        iter([("a", "b", 2.0), ("b", "c", 0.5)]),
+        weighted.edges(data=True),
+        weighted.edges(data="weight"),
+    ):
+        found = Network.from_edges(edges)
+        assert found.labels == expected.labels
+        np.testing.assert_array_equal(found.adjacency.toarray(), expected.adjacency.toarray())
+    assert Network.from_edges([(0, 1, 2.0), (1, 2, 0.5)], n=4).degrees.tolist() == [2.0, 2.5, 0.5, 0.0]
+
+
+def test_edges_without_a_weight_among_others_count_one_as_in_networkx() -> None:
+    mixed = [("a", "b"), ("b", "c", 0.5), ("c", "d", {}), ("d", "e", {"weight": 3})]
+    assert Network.from_edges(mixed).degrees.tolist() == [1.0, 1.5, 1.5, 4.0, 3.0]
+
+
+@pytest.mark.parametrize(
+    ("edges", "weights", "says"),
+    [
+        ([("a", "b", 2.0)], [2.0], "weights must be given once, got some with the edges"),
+        ([("a", "b", "heavy")], None, "weights must be real numbers"),
+        (
+            [("a", "b", 1.0, 2.0)],
+            None,
+            "two agents, got .* at position 0; give .source, target. or",
+        ),
+        ([("a", "b", None)], None, "weight"),
+        ([("a", "b", -1.0)], None, "signed"),
+        (["abc"], None, "an edge must be two agents, got 'abc'"),
+        (np.array([[0, 1, 2.0]]), None, "third column as weights"),
+    ],
+)
+def test_edges_with_bad_weights_are_refused(edges: Any, weights: Any, says: str) -> None:
+    with pytest.raises(NetworkError, match=says):
+        Network.from_edges(edges, weights)

@@ -25,11 +25,12 @@ from peerpressure.networks.validation import (
 )
 from peerpressure.parameters import composed, merged_forms
 
-Edges = Iterable[tuple[Any, Any]] | tuple[list[Any], list[Any]] | tuple[NDArray[Any], NDArray[Any]] | NDArray[Any] | Any
+Edges = Iterable[tuple[Any, ...]] | tuple[list[Any], list[Any]] | tuple[NDArray[Any], NDArray[Any]] | NDArray[Any] | Any
 GraphParts = tuple[Sequence[Label], list[tuple[int, int]], list[Any] | None]  # labels, ends by position, weights
 Located = tuple[NDArray[Any], NDArray[Any], Sequence[Label]]
 
-PAIRS = "give (source, target) pairs, and weights=... apart"
+PAIRS = "give (source, target) or (source, target, weight)"
+COLUMNS = "give sources and targets, and the third column as weights=..."
 
 
 # Edges and graphs
@@ -51,14 +52,17 @@ def adjacency_from_edges(
     edges: Edges, weights: ArrayLike | None, labels: Iterable[Label] | None, n: int | None, *, directed: bool
 ) -> tuple[coo_array, Sequence[Label]]:
     """Return the adjacency, repeats kept, and the labels of its rows; with both directions unless ``directed``."""
+    own: Any = None
     if is_frame(edges):
         *ends, own = edges_from_frame(edges, directed=directed)
-        if own is not None and weights is not None:
-            rule, remedy = "weights must be given once", "drop the column of weights, or leave weights out"
-            raise network_error(rule, got="a column and an argument", remedy=remedy)
-        edges, weights = (ends[0], ends[1]), weights if own is None else own
+        edges = (ends[0], ends[1])
+    elif not _is_array(edges):
+        edges, own = _unzipped(edges)
+    if own is not None and weights is not None:
+        rule, remedy = "weights must be given once", "drop those of the edges, or leave weights out"
+        raise network_error(rule, got="some with the edges and some as an argument", remedy=remedy)
     sources, targets = _ends(edges)
-    values = edge_weights(weights, range(len(sources)))
+    values = edge_weights(weights if own is None else own, range(len(sources)))
     if isinstance(sources, np.ndarray):
         i, j, names = _by_position(sources, targets, labels, n)
     elif n is not None:
@@ -146,17 +150,19 @@ def _is_number(weight: Any) -> bool:
     return True
 
 
+def _is_array(edges: Any) -> bool:
+    """Return whether edges are an array, or two lists or arrays in a tuple; a list of two lists is two edges."""
+    pair = isinstance(edges, tuple) and len(edges) == 2 and all(isinstance(e, np.ndarray | list) for e in edges)
+    return pair or isinstance(edges, np.ndarray)
+
+
 def _ends(edges: Any) -> tuple[Any, Any]:
     """Return sources and targets: integer arrays (positions of agents) or lists (labels)."""
-    # Two arrays or lists in a tuple are sources and targets, whereas a list of two lists is two edges.
-    if isinstance(edges, tuple) and len(edges) == 2 and all(isinstance(e, np.ndarray | list) for e in edges):
-        sources, targets = edges
-    elif isinstance(edges, np.ndarray):
+    if isinstance(edges, np.ndarray):
         if edges.ndim != 2 or edges.shape[1] != 2:
-            raise network_error("edges must come in two columns", got=f"shape {edges.shape}", remedy=PAIRS)
-        sources, targets = edges.T
-    else:
-        sources, targets = _unzipped(edges)
+            raise network_error("edges must come in two columns", got=f"shape {edges.shape}", remedy=COLUMNS)
+        edges = (edges[:, 0], edges[:, 1])
+    sources, targets = edges
     # A tuple of two arrays of shape (m, 2) would otherwise pass as sources and targets.
     flat = all(ends.ndim == 1 for ends in (sources, targets) if isinstance(ends, np.ndarray))
     if not flat or len(sources) != len(targets):
@@ -167,13 +173,21 @@ def _ends(edges: Any) -> tuple[Any, Any]:
     return _labels_of(sources), _labels_of(targets)
 
 
-def _unzipped(pairs: Iterable[Any]) -> tuple[list[Label], list[Label]]:
-    pairs = list(pairs)
-    for k, pair in enumerate(pairs):
+def _unzipped(edges: Iterable[Any]) -> tuple[tuple[list[Label], list[Label]], list[Any] | None]:
+    """Return the ends of edges, and their weights if one of them has a weight; the others count 1, as in NetworkX."""
+    edges = list(edges)
+    for k, edge in enumerate(edges):
         # Text of length 2 also unpacks into two, but "ab" is one label and no edge.
-        if not isinstance(pair, tuple | list | np.ndarray) or len(pair) != 2:
-            raise network_error("an edge must be a pair", got=f"{pair!r} at position {k}", remedy=PAIRS)
-    return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+        if not isinstance(edge, tuple | list | np.ndarray) or len(edge) not in (2, 3):
+            raise network_error("an edge must be two agents", got=f"{edge!r} at position {k}", remedy=PAIRS)
+    ends = [edge[0] for edge in edges], [edge[1] for edge in edges]
+    weighted = any(len(edge) == 3 for edge in edges)
+    return ends, [_weight(edge[2]) if len(edge) == 3 else 1 for edge in edges] if weighted else None
+
+
+def _weight(third: Any) -> Any:
+    """Return the third part of an edge as its weight; NetworkX lists a dictionary of attributes there."""
+    return third.get("weight", 1) if isinstance(third, Mapping) else third
 
 
 def _labels_of(ends: NDArray[Any] | list[Label]) -> list[Label]:

@@ -229,12 +229,14 @@ class Network:
 
         Parameters
         ----------
-        edges : array of int, shape (m, 2), pair of arrays, iterable of pairs, or data frame
+        edges : array of int, shape (m, 2), pair of arrays, iterable of pairs or triples, or data frame
             Integer NumPy arrays, of shape (m, 2) or as a tuple (sources, targets), hold positions 0..n-1.  All other
-            pairs, a tuple of two lists, or a data frame, hold labels.  Columns of a data frame are identified by their
-            names, as `read_network` does: source, target and weight, and other usual names.
+            pairs, triples (source, target, weight), a tuple of two lists, or a data frame, hold labels.  Where only
+            some edges have a weight, the others have weight 1, and a triple may have NetworkX's dictionary of
+            attributes in the place of its weight.  Columns of a data frame are identified by their names, as
+            `read_network` does: source, target and weight, and other usual names.
         weights : array_like, shape (m,), optional
-            Weights of the edges; by default 1.
+            Weights of the edges, if they are not among the edges; by default 1.
         labels : iterable of hashable, optional
             Labels in the order of the agents.  By default integers are sorted, and other labels are in the order of
             their first appearance.
@@ -264,6 +266,8 @@ class Network:
         >>> from peerpressure import Network
         >>> Network.from_edges([("ann", "bob"), ("bob", "cat")]).labels
         ('ann', 'bob', 'cat')
+        >>> Network.from_edges([("ann", "bob", 2.0), ("bob", "cat", 0.5)]).degrees
+        array([2. , 2.5, 0.5])
         >>> import pandas as pd
         >>> Network.from_edges(pd.DataFrame({"weight": [1, 2], "from": ["ann", "bob"], "to": ["bob", "cat"]}))
         Network(3 agents, 2 weighted edges, bipartite, degrees 1–3)
