@@ -95,7 +95,10 @@ CASES: dict[str, tuple[Callable[[], object], list[str]]] = {
         ["'much' at ('a', 'b')", "numbers"],
     ),
     "weights too few": (edges([("a", "b"), ("b", "c")], [1.0]), ["(1,) for 2 edges", "order"]),
-    "edge of four": (edges([("a", "b"), ("a", "b", 2, 3)]), ["('a', 'b', 2, 3) at position 1", "(source, target, weight)"]),
+    "edge of four": (
+        edges([("a", "b"), ("a", "b", 2, 3)]),
+        ["('a', 'b', 2, 3) at position 1", "(source, target, weight)"],
+    ),
     "edge is text": (edges(["ab"]), ["'ab' at position 0"]),
     "three columns": (edges(np.ones((4, 3), dtype=int)), ["(4, 3)", "weights="]),
     "agents without end": (edges([(0, 1)], n=10**30), ["most agents must have neighbours", "gaps"]),
