@@ -23,6 +23,7 @@ LAYERS = (
     ("version", "errors"),
     ("resources",),
     ("affine", "dates", "files", "formula", "immutable", "parameters", "progress", "provenance", "rendering", "tables"),
+    ("drawing",),
     ("chain",),
     ("networks", "schedules"),
     ("noise", "adaptation", "activation", "step"),

@@ -22,6 +22,7 @@ from peerpressure.version import __version__
 if TYPE_CHECKING:
     import pandas
     import xarray
+    from matplotlib.axes import Axes
 
 Array: TypeAlias = NDArray[Any]
 # Spread and largest distance are derived from the extremes and not stored.
@@ -281,6 +282,50 @@ class Trajectory:
                 message(rule, got=f"{self.agents.size} others", remedy="add it to Record(agents=[...])")
             )
         return np.asarray(self.states[:, :, where[0]])
+
+    def plot(self, ax: Axes | None = None, replicate: int = 0) -> Axes:
+        """Draw public opinions over time: a line for each recorded agent, coloured by its hidden opinion if known.
+
+        Without recorded states the mean of all agents is drawn, in a band from the lowest to the highest. A dotted
+        line is the consensus value v.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; new axes of pyplot by default.
+        replicate : int, default 0
+            Position of the replicate, from 0.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes.
+
+        Raises
+        ------
+        InvalidInputError
+            If there is no such replicate, or neither states nor summaries were recorded.
+
+        Examples
+        --------
+        >>> from peerpressure import Model, simulate
+        >>> from peerpressure.networks import path
+        >>> run = simulate(Model(path(3), hidden=[0.0, 0.0, 1.0]), steps=100)
+        >>> run.plot().get_xlabel()
+        'time $t$'
+        """
+        from peerpressure.drawing.results import extremes, paths
+
+        row = whole(replicate, "the position of a replicate", least=0, most=self.replicates.size - 1)
+        known = self.model.hidden
+        v = None if known is None or not isinstance(self.model.target, float) else self.model.target
+        if self.states is not None:
+            shades = None if known is None else known[self.agents]
+            return paths(ax, self.times, self.states[row], shades, v)
+        if self.minimum is None or self.maximum is None or self.mean is None:
+            rule, remedy = "a picture needs opinions over time", "record states or summaries"
+            raise InvalidInputError(message(rule, got="a final state only", remedy=remedy))
+        return extremes(ax, self.times, self.minimum[row], self.maximum[row], self.mean[row], v)
 
     def provenance(self) -> dict[str, Any]:
         """Return in plain values what this run is of: software, seed and the parts of the model.

@@ -17,7 +17,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
-from peerpressure.plotting import FIGURES, _convergence, draw, network, save, style
+from peerpressure.drawing import graphs, style
+from peerpressure.plotting import FIGURES, _convergence, draw, network, save
 from tests.plotting.samples import V, sample_figure, sample_tables
 
 
@@ -122,8 +123,8 @@ def test_boxes_lie_within_their_axes() -> None:
 
 def test_layout_is_the_same_each_time_and_lies_wide() -> None:
     ends = np.array([[0, 1], [1, 2], [2, 3], [1, 4]])
-    places = network.layout(5, ends)
-    assert np.array_equal(places, network.layout(5, ends))
+    places = graphs.layout(5, ends)
+    assert np.array_equal(places, graphs.layout(5, ends))
     assert np.ptp(places[:, 0]) >= np.ptp(places[:, 1])
 
 

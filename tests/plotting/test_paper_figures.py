@@ -10,8 +10,9 @@ from matplotlib.collections import PathCollection
 from matplotlib.patches import Ellipse, PathPatch
 from scipy import stats
 
-from peerpressure.plotting import _convergence, _extensions, _recovery, render, style, sweep
-from peerpressure.plotting.style import smoothed
+from peerpressure.drawing import style
+from peerpressure.drawing.style import smoothed
+from peerpressure.plotting import _convergence, _extensions, _recovery, render, sweep
 from tests.plotting.samples import NOISES, STEPS, V, sample_tables
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from peerpressure.drawing.style import save
 from peerpressure.plotting import network
-from peerpressure.plotting.style import save
 
 
 @pytest.fixture

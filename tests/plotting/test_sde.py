@@ -14,10 +14,10 @@ from matplotlib.contour import ContourSet
 from PIL import Image
 
 import peerpressure as pp
+from peerpressure.drawing.style import render
 from peerpressure.errors import InvalidInputError
 from peerpressure.plotting import continuous
 from peerpressure.plotting.continuous import animate_density
-from peerpressure.plotting.style import render
 from peerpressure.sde import SDE, DensityPath, solve_density
 
 PAIR = SDE(pp.Model(pp.networks.k2(), [-1.0, 1.0], [1.0, 2.0], noise=pp.Gaussian([0.5, 0.8])))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -42,7 +42,10 @@ from peerpressure.networks.validation import (
     position_in_range,
     unknown_labels,
 )
-from peerpressure.parameters import composed
+from peerpressure.parameters import composed, is_labelled, values_in_order
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 
@@ -588,6 +591,48 @@ class Network:
         """
         i, j, weights = self.edges()
         return {"source": chosen_labels(self.labels, i), "target": chosen_labels(self.labels, j), "weight": weights}
+
+    def plot(self, ax: Axes | None = None, values: ArrayLike | Mapping[Label, float] | None = None) -> Axes:
+        """Draw the network: dots sized by degree, lines for edges, dashed where a weight is negative.
+
+        Arrows go from an agent to the one that it listens to, where that is not mutual.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; new axes of pyplot by default.
+        values : array_like of shape (n,) or mapping, optional
+            Numbers that colour the agents, such as hidden opinions, in their order or by label.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes.
+
+        Raises
+        ------
+        NetworkError
+            If there is not one number for each agent.
+
+        Examples
+        --------
+        >>> from peerpressure.networks import cycle
+        >>> axes = cycle(5).plot()
+        >>> len(axes.texts)
+        5
+        """
+        from peerpressure.drawing.results import node_link
+
+        given = values_in_order(values, self.labels) if is_labelled(values) else values
+        shades = None if given is None else np.asarray(given, dtype=np.float64)
+        if shades is not None and shades.shape != (self.n,):
+            remedy = "give them in the order of network.labels, or by label"
+            raise network_error("there must be one value for each agent", got=f"shape {shades.shape}", remedy=remedy)
+        first, second, one_way, negative = self.pairs()
+        ends = np.stack([first, second], axis=1).astype(np.int64)
+        degrees = np.diff(self.mutual.indptr).astype(np.float64)
+        names = [str(label) for label in self.labels]
+        return node_link(ax, names, ends, degrees, one_way=one_way, negative=negative, values=shades)
 
     def pairs(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_], NDArray[np.bool_]]:
         """Return the pairs of linked agents as drawings show them: mutual edges once, others from the listener.

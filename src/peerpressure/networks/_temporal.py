@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self, TypeVar, final
+from typing import TYPE_CHECKING, Any, Self, TypeVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -32,6 +32,9 @@ from peerpressure.networks._network import Network, check_undirected
 from peerpressure.networks._network_law import NetworkLaw
 from peerpressure.networks.classes import components
 from peerpressure.networks.validation import Isolated, Label, check_integer, checked_isolated, chosen_labels
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 
@@ -457,6 +460,28 @@ class TemporalNetwork:
         # A mean that underflows to 0 would remove the edge.
         means = np.maximum(means, np.nextafter(0, 1))
         return Network.from_edges((intervals.i, intervals.j), means, labels=self.labels, n=self.n)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the number of edges over time; ``aggregate.plot`` draws who is ever linked.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; new axes of pyplot by default.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes.
+        """
+        from peerpressure.drawing.results import counts
+
+        steps = np.arange(1, self.span + 1)
+        present = self.weights != 0
+        begun = np.bincount(self.event_times[present], minlength=self.span + 2)
+        ended = np.minimum(self.intervals.last[present], self.span) + 1
+        edges = np.cumsum(begun[: self.span + 2] - np.bincount(ended, minlength=self.span + 2)[: self.span + 2])
+        return counts(ax, steps, edges[1 : self.span + 1], "edges")
 
     def index(self, label: Label) -> int:
         """Return the position of the agent with this label.

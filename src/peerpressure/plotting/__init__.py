@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from matplotlib.figure import Figure
 
+from peerpressure.drawing.style import render, save
 from peerpressure.plotting import _convergence, _extensions, _recovery, continuous, network, sweep
 from peerpressure.plotting._recovery import fit_diagnostics
-from peerpressure.plotting.style import render, save
 from peerpressure.plotting.sweep import sweep_plot
 
 if TYPE_CHECKING:

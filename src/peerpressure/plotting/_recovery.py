@@ -14,7 +14,7 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 from scipy import special
 
-from peerpressure.plotting.style import (
+from peerpressure.drawing.style import (
     BLUE,
     DOTTED,
     GOLD,

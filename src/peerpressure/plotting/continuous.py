@@ -15,9 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from peerpressure.errors import InvalidInputError, message
-from peerpressure.files import replacing
-from peerpressure.plotting.style import (
+from peerpressure.drawing.style import (
     BLUE,
     DOTTED,
     GREY,
@@ -35,6 +33,8 @@ from peerpressure.plotting.style import (
     styled,
     visible,
 )
+from peerpressure.errors import InvalidInputError, message
+from peerpressure.files import replacing
 from peerpressure.sde import DensityPath, GaussianDensity
 from peerpressure.sde.convergence import observed_order
 from peerpressure.sde.fokker_planck import Grid

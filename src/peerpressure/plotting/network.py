@@ -8,16 +8,16 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-import networkx as nx
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection, PathCollection, PolyCollection
+from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.colors import LinearSegmentedColormap, Normalize
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from peerpressure.plotting.style import (
+from peerpressure.drawing.graphs import LONGEST_NAME, MOST_NAMED, Places, edge_lines, layout, name_agents
+from peerpressure.drawing.style import (
     BLUE,
     BROWN,
     DOTTED,
@@ -36,16 +36,11 @@ from peerpressure.plotting.style import (
     visible,
 )
 
-Places: TypeAlias = NDArray[np.float64]
 Look: TypeAlias = tuple[str, str]  # colour and line
 # Tried from the nearest outwards.
 NAME_AT = (18, 24, 30, 38, 48, 60)  # distances in points from agent 1 to its name
 ROOM = 9.5  # free points around the name
 LEAST_SIDE = 0.25  # of a picture's height to its width, where all agents lie on a line
-MOST_NAMED = 20  # agents whose names fit on a map
-LONGEST_NAME = 14  # letters of a name on a map
-MOST_HEADS = 2_000  # arrows of edges that go one way
-HEAD = 4.0  # points from the tip of an arrow to its base
 RASTER = 3_000  # dots and lines from which a vector picture contains them as an image
 # Least distance of names at the ends of curves, as a share of the axis.
 _GAP = 0.062
@@ -113,28 +108,6 @@ def _name_agent_1(axes: Axes, places: Places, ends: NDArray[np.int64], *, points
         fontsize=7.5,
         arrowprops={"arrowstyle": "-", "color": INK, "linewidth": 0.5, "shrinkA": 0, "shrinkB": 2},
     )
-
-
-def layout(agents: int, ends: NDArray[np.int64]) -> Places:
-    """Return a position per agent, (agents, 2): a deterministic Kamada–Kawai layout, rotated to be wide."""
-    net = nx.Graph()
-    net.add_nodes_from(range(agents))
-    net.add_edges_from(ends.tolist())
-    # Deterministic, starting from a circle; force-directed layouts start from random positions.
-    found = nx.kamada_kawai_layout(net, dist=_distances(net))
-    places = np.array([found[agent] for agent in range(agents)])
-    centred = places - places.mean(axis=0)
-    # Principal axes: the direction of largest extent becomes horizontal, which suits a wide column.
-    _, _, axes = np.linalg.svd(centred, full_matrices=False)
-    rotated: Places = centred @ axes.T
-    return rotated
-
-
-def _distances(net: nx.Graph) -> dict[int, dict[int, float]]:
-    """Return the distances between all nodes; components are two steps further apart than the longest path."""
-    found = dict(nx.all_pairs_shortest_path_length(net))
-    far = 2 + max(max(row.values()) for row in found.values())
-    return {one: {other: row.get(other, far) for other in net} for one, row in found.items()}
 
 
 @styled
@@ -233,45 +206,6 @@ def coloured_network(
     return figure
 
 
-def edge_lines(
-    places: NDArray[Any],
-    ends: NDArray[Any],
-    radii: NDArray[Any],
-    points: float,
-    width: float,
-    one_way: NDArray[Any] | None = None,
-    negative: NDArray[Any] | None = None,
-) -> list[LineCollection | PolyCollection]:
-    """Return the lines of edges, dashed where these are negative, and arrowheads at the second ends of one-way ones.
-
-    ``radii`` are those of the agents in units of the layout, ``points`` the points per unit, and ``width`` that of
-    the lines in points. More than ``MOST_HEADS`` arrows are left out.
-    """
-    distrust = np.zeros(len(ends), dtype=bool) if negative is None else np.asarray(negative, dtype=bool)
-    found: list[LineCollection | PolyCollection] = [
-        LineCollection(list(places[ends[~distrust]]), colors=GREY, linewidths=width, zorder=1)
-    ]
-    if distrust.any():
-        # Dashes have gaps, so they are drawn darker.
-        dashes = {"colors": RED, "linewidths": max(width, 0.5), "linestyles": (0, (3.5, 2.0)), "alpha": 0.9}
-        found.append(LineCollection(list(places[ends[distrust]]), zorder=1, **dashes))
-    headed = np.zeros(len(ends), dtype=bool) if one_way is None else np.asarray(one_way, dtype=bool)
-    if headed.any() and headed.sum() <= MOST_HEADS:
-        colours = np.where(distrust[headed], RED, INK)
-        heads = _arrowheads(places[ends[headed]], radii[ends[headed, 1]], HEAD / points)
-        found.append(PolyCollection(list(heads), facecolors=list(colours), linewidths=0, alpha=0.8, zorder=1.5))
-    return found
-
-
-def _arrowheads(lines: NDArray[Any], radii: NDArray[Any], length: float) -> NDArray[Any]:
-    """Return triangles, (edges, 3, 2), whose tips are beside the dots at the second ends."""
-    start, end = lines[:, 0].astype(np.float64), lines[:, 1].astype(np.float64)
-    along = (end - start) / np.maximum(np.hypot(*(end - start).T), 1e-12)[:, None]
-    tip = end - along * radii[:, None]
-    base, side = tip - length * along, 0.36 * length * along[:, ::-1] * (-1, 1)
-    return np.stack([tip, base + side, base - side], axis=1)
-
-
 def _diverging() -> LinearSegmentedColormap:
     """Return the explorer's colours of opinions: blue over grey to orange, each half a straight line in OKLab."""
     part = np.linspace(-1, 1, 129)
@@ -343,7 +277,7 @@ def exposure(agents: pd.DataFrame, edges: pd.DataFrame) -> Figure:
     # Names beside the outermost dots need room.
     axes.margins(0.18 if named else 0.05, 0.1 if named else 0.05)
     if named:
-        _name_agents(axes, places, ends, [str(name)[:LONGEST_NAME] for name in agents.index])
+        name_agents(axes, places, ends, [str(name)[:LONGEST_NAME] for name in agents.index])
     bar = figure.colorbar(dots, ax=axes, location="bottom", shrink=0.62, aspect=32, pad=0.01, ticks=[0.0, 0.5, 1.0])
     bar.ax.set_xticklabels(["0, known", "½", "1, nothing learned"])
     bar.set_label("posterior / prior variance", labelpad=1)
@@ -352,16 +286,6 @@ def exposure(agents: pd.DataFrame, edges: pd.DataFrame) -> Figure:
     title = "every agent is observed" if observed.all() else f"ringed: the {count} observed of {len(agents)} agents"
     axes.set_title(title, color=RED if count else INK)
     return figure
-
-
-def _name_agents(axes: Axes, places: Places, ends: NDArray[np.int64], names: Sequence[str]) -> None:
-    """Write the names of agents above or below their dots, on the side with fewer of their edges."""
-    for i, name in enumerate(names):
-        others = np.concatenate([ends[ends[:, 0] == i, 1], ends[ends[:, 1] == i, 0]])
-        above = float(np.sum(np.sign(places[others, 1] - places[i, 1]))) <= 0
-        offset, align = ((0, 6), "bottom") if above else ((0, -6), "top")
-        spot = (float(places[i, 0]), float(places[i, 1]))
-        label(axes, name, spot, xytext=offset, ha="center", va=align, fontsize=6, color=INK, zorder=4)
 
 
 @styled

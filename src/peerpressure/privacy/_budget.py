@@ -53,6 +53,7 @@ from peerpressure.theory import OptimalSchedule, mode_error, optimal_schedule
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
 
 _WIDTH = 88
@@ -153,6 +154,27 @@ class Budget:
         # NaN means that nothing is known of some agent; skipping it would report a guarantee that does not hold for
         # all.
         return float(self.table[column].max(skipna=False)) if column in self.table else float("nan")
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the ε of each agent; agents of whom nothing is guaranteed have none.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; new axes of pyplot by default.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes.
+        """
+        from peerpressure.drawing.results import by_agent
+
+        values = self.table["epsilon"].to_numpy(dtype=np.float64)
+        axes = by_agent(ax, [str(name) for name in self.table.index], {"ε": (values, None, None)}, r"$\varepsilon$")
+        spent = rf"largest $\varepsilon$ = {self.epsilon:.3g} at $\delta$ = {self.delta:g}"
+        axes.set_title(spent if np.isfinite(self.epsilon) else r"no $\varepsilon$ holds for every agent", loc="left")
+        return axes
 
     def __str__(self) -> str:
         return budget_text(self)

@@ -31,6 +31,7 @@ from peerpressure.trajectory import State, Trajectory
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
 # Columns solved for at a time where a covariance is an operator: more share a product, but need n numbers each.
 _COLUMNS = 256
@@ -89,6 +90,28 @@ class Exposure:
     def is_exact(self) -> bool:
         """Whether variances and bits are exact, and not bounds of what is learned."""
         return _is_exact(self.model)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the bits that the observer learns about each agent; agents who are known exactly have none.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; new axes of pyplot by default.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes.
+        """
+        from peerpressure.drawing.results import by_agent
+
+        bits = self.table["bits"].to_numpy(dtype=np.float64)
+        observed = self.table["seen"].to_numpy(dtype=bool)
+        groups = {"observed": observed, "not observed": ~observed}
+        series = {name: (np.where(group, bits, np.nan), None, None) for name, group in groups.items() if group.any()}
+        names = [str(name) for name in self.table.index]
+        return by_agent(ax, names, series, "information, bits")
 
     def edges(self) -> pd.DataFrame:
         """Return the network's edges as positions in the table: source, target.

@@ -22,6 +22,7 @@ from peerpressure.step import Array
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
 
 What: TypeAlias = Literal["public", "hidden", "joint"]
@@ -96,6 +97,23 @@ class Moments:
         """
         half_width = z * self.std
         return self.mean - half_width, self.mean + half_width
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the mean over time, with a band that covers 95 % of a normal law where there are at most 12 names.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; new axes of pyplot by default.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes.
+        """
+        from peerpressure.drawing.results import bands
+
+        return bands(ax, self.times, self.mean, *self.band(), [str(name) for name in self.names])
 
     def to_dataframe(self) -> pd.DataFrame:
         """Return one row for each time and name, with columns time, name, mean and std.

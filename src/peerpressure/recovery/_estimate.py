@@ -18,9 +18,11 @@ from peerpressure.recovery.least_squares import SymmetricOperator
 from peerpressure.recovery.limits import COPIED_AGENTS, COPIED_NUMBERS, DENSE_LIMIT, NEGLIGIBLE_ERROR, WRONG_DIGITS
 from peerpressure.rendering import html_table
 from peerpressure.step import Array
+from peerpressure.trajectory import whole as whole_number
 
 if TYPE_CHECKING:
     import pandas
+    from matplotlib.axes import Axes
 
     from peerpressure.recovery._diagnostics import FitDiagnostics
     from peerpressure.recovery._observation import Outputs
@@ -219,6 +221,38 @@ class Estimate:
             return self.exact_interval(level)
         half = float(special.ndtri((1 + level) / 2)) * self.std
         return self.value - half, self.value + half
+
+    def plot(self, ax: Axes | None = None, level: float = 0.95, replicate: int = 0) -> Axes:
+        """Draw the estimate of each identified agent with its interval, and hidden opinions that the model knows.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; new axes of pyplot by default.
+        level : float, default 0.95
+            Probability of the intervals, strictly between 0 and 1.
+        replicate : int, default 0
+            Position of the replicate, from 0.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes.
+
+        Raises
+        ------
+        InvalidInputError
+            If the level is not strictly between 0 and 1, or there is no such replicate.
+        """
+        from peerpressure.drawing.results import by_agent
+
+        row = whole_number(replicate, "the position of a replicate", least=0, most=len(self.value) - 1)
+        value, low, high = (np.where(self.identified, one[row], np.nan) for one in (self.value, *self.interval(level)))
+        series: dict[str, tuple[Array, Array | None, Array | None]] = {"estimate": (value, low, high)}
+        # Opinions that adapted are no longer those of the model.
+        if self.model.hidden is not None and not (self.target == "current" and self.model.layout.has_hidden):
+            series["the model's"] = (self.model.hidden, None, None)
+        return by_agent(ax, [str(label) for label in self.model.network.labels], series, "hidden opinion")
 
     def variance_of(self, agents: Iterable[Hashable]) -> Array:
         """Return the exact error variances of the named agents, also where ``covariance`` is an operator.

@@ -50,6 +50,7 @@ from peerpressure.trajectory import Trajectory
 
 if TYPE_CHECKING:
     import pandas
+    from matplotlib.axes import Axes
 
     from peerpressure.recovery._data import Record
 
@@ -187,6 +188,22 @@ class NetworkEstimate:
         value, error = (self.weights, self.std) if of == "weights" else (self.hidden, self.hidden_std)
         low = value - z * error
         return np.maximum(low, 0.0) if of == "weights" else low, value + z * error
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the inferred network, agents coloured by their estimated hidden opinions.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; new axes of pyplot by default.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes.
+        """
+        network = Network(self.weights, self.labels, directed=True)
+        return network.plot(ax, self.hidden if np.isfinite(self.hidden).all() else None)
 
     @property
     def value(self) -> Array:

@@ -23,6 +23,7 @@ from peerpressure.step import Array
 
 if TYPE_CHECKING:
     import pandas
+    from matplotlib.axes import Axes
 
     from peerpressure.recovery._diagnostics import FitDiagnostics
     from peerpressure.recovery._observation import Outputs
@@ -207,6 +208,25 @@ class LikelihoodFit:
             rule = f"intervals of this fit have the level {self.level:g}"
             raise InvalidInputError(message(rule, got=level, remedy=f"fit again with level={level}"))
         return {name: (p.low, p.high) for name, p in self._all.items()}
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the hidden opinion of each agent in the first replicate with its interval.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; new axes of pyplot by default.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes.
+        """
+        from peerpressure.drawing.results import by_agent
+
+        own = self.hidden
+        names = [str(label) for label in self.estimate.model.network.labels]
+        return by_agent(ax, names, {"estimate": (own.value[0], own.low[0], own.high[0])}, "hidden opinion")
 
     @property
     def model(self) -> Model:

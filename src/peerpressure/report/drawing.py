@@ -47,8 +47,8 @@ Submit: TypeAlias = Callable[[Order], Callable[[], Drawing]]
 def draw(order: Order) -> Drawing:
     """Return the drawing of a figure."""
     # Imported here because only a process that draws should load Matplotlib.
+    from peerpressure.drawing.style import render
     from peerpressure.plotting import network, run
-    from peerpressure.plotting.style import render
     from peerpressure.report.pictures import image, settled
 
     functions: dict[str, Callable[..., Figure]] = {

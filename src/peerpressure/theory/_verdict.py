@@ -6,7 +6,7 @@ import math
 import textwrap
 from dataclasses import asdict, dataclass, fields
 from html import escape
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
@@ -38,6 +38,9 @@ from peerpressure.theory._limits import ConsensusLimit
 from peerpressure.theory._rates import Law, Rate
 from peerpressure.theory._reasons import Reason, ReasonCode, json_number, paragraph
 from peerpressure.theory._structure import Component
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 # Intervals without joint connectivity that are named.
 NAMED = 2
@@ -384,6 +387,40 @@ class Verdict:
         text = "\n".join(lines)
         return f"{text}\n\n{legend(text, width or WIDTH)}".rstrip()
 
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw where each agent ends, ± 1.96 standard deviations, and where it is after the steps of the forecast.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; new axes of pyplot by default.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes.
+
+        Examples
+        --------
+        >>> from peerpressure import Model, diagnose
+        >>> from peerpressure.networks import k2
+        >>> diagnose(Model(k2(), hidden=[0.0, 1.0])).plot().get_title(loc="left")
+        'Consensus on v'
+        """
+        from peerpressure.drawing.results import by_agent
+
+        series = {}
+        if self.forecast is not None:
+            series[f"after {self.forecast.steps:,} steps"] = _with_ends(self.forecast.mean, self.forecast.std)
+        for phase, mean in enumerate(self.law.mean):
+            name = "in the long run" + f", phase {phase + 1}" * (len(self.law.mean) > 1)
+            series[name] = _with_ends(mean, self.law.std)
+        agents = [str(agent) for agent in range(self.law.kind.size)]
+        level = self.value if len(self.classes) < 2 and np.isfinite(self.value) else None
+        axes = by_agent(ax, agents, series, "public opinion", level)
+        axes.set_title(self.heading, loc="left")
+        return axes
+
     def __str__(self) -> str:
         return self.answer()
 
@@ -392,6 +429,14 @@ class Verdict:
 
     def _repr_html_(self) -> str:
         return as_html(self)
+
+
+def _with_ends(mean: Array, std: Array | None) -> tuple[Array, Array | None, Array | None]:
+    """Return means with the ends of intervals that cover 95 % of a normal law."""
+    if std is None:
+        return mean, None, None
+    half = np.where(np.isfinite(std), 1.96 * std, np.nan)
+    return mean, mean - half, mean + half
 
 
 def answer_rows(verdict: Verdict) -> Rows:

@@ -1,0 +1,119 @@
+"""Main results draw themselves: ``result.plot(ax=axes)`` returns the axes, and Matplotlib is loaded only then."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib import pyplot
+
+import peerpressure as pp
+from peerpressure import networks, privacy, recovery
+from peerpressure.errors import InvalidInputError, NetworkError
+from tests.test_read_only import NOISY, run
+
+FAILING = networks.failing_edges(networks.cycle(5), 0.2, 9, seed=1)
+PLOTS: dict[str, Callable[..., Any]] = {
+    "run": lambda **where: run().plot(**where),
+    "summaries": lambda **where: pp.simulate(NOISY, 20, seed=1, record="summaries").plot(**where),
+    "verdict": lambda **where: pp.diagnose(NOISY).plot(**where),
+    "forecast": lambda **where: pp.diagnose(NOISY, 20).plot(**where),
+    "oscillation": lambda **where: pp.diagnose(pp.Model(networks.k2(), [0, 1], pressure="2^t")).plot(**where),
+    "estimate": lambda **where: pp.recover(run(), NOISY).plot(**where),
+    "fit": lambda **where: recovery.fit(run(), pp.Model(networks.cycle(5), noise=1.0), ("std",)).plot(**where),
+    "network": lambda **where: networks.cycle(5).plot(**where),
+    "directed network": lambda **where: networks.followers(30, 2, seed=1).plot(**where),
+    "large network": lambda **where: networks.barabasi_albert(300, 2, seed=1).plot(**where),
+    "temporal network": FAILING.plot,
+    "inferred network": lambda **where: recovery.infer_network(pp.simulate(NOISY, 300, seed=1), NOISY.pressure).plot(
+        **where
+    ),
+    "budget": lambda **where: privacy.budget(NOISY, 20).plot(**where),
+    "exposure": lambda **where: privacy.exposure(NOISY, 20, observed=[0]).plot(**where),
+    "moments": lambda **where: pp.moments(NOISY, 20).plot(**where),
+}
+
+
+@pytest.fixture(autouse=True)
+def closed() -> Iterator[None]:
+    yield
+    pyplot.close("all")
+
+
+@pytest.mark.parametrize("name", PLOTS)
+def test_results_draw_into_given_axes_and_into_new_ones(name: str) -> None:
+    figure, (left, right) = pyplot.subplots(1, 2)
+    assert PLOTS[name](ax=left) is left
+    assert not right.has_data()
+    assert left.has_data()
+    own = PLOTS[name]()
+    assert own.figure is not figure
+    own.figure.canvas.draw()
+
+
+@pytest.mark.parametrize("name", PLOTS)
+def test_what_is_no_axes_is_named(name: str) -> None:
+    with pytest.raises(InvalidInputError, match="ax must be axes of Matplotlib, got str"):
+        PLOTS[name](ax="left")
+
+
+def test_a_run_has_one_line_for_each_agent_and_v() -> None:
+    own = run()
+    axes = own.plot(replicate=1)
+    [lines] = axes.collections
+    assert own.states is not None
+    drawn = np.array([line.vertices[:, 1] for line in lines.get_paths()])
+    np.testing.assert_array_equal(drawn, own.states[1].T)
+    assert axes.lines[0].get_ydata()[0] == NOISY.consensus_value
+    with pytest.raises(InvalidInputError, match="position of a replicate must be a whole number from 0"):
+        own.plot(replicate=own.replicates.size)
+    with pytest.raises(InvalidInputError, match="opinions over time"):
+        pp.simulate(NOISY, 5, record="final").plot()
+
+
+def test_an_estimate_shows_its_intervals() -> None:
+    estimate = pp.recover(run(), NOISY)
+    axes = estimate.plot(level=0.5)
+    low, high = (ends[0] for ends in estimate.interval(0.5))
+    order = np.argsort(estimate.value[0])
+    bars = np.array([path.vertices[:, 1] for path in axes.collections[0].get_paths()])
+    np.testing.assert_allclose(bars, np.stack([low, high], axis=1)[order])
+    with pytest.raises(InvalidInputError, match="level"):
+        estimate.plot(level=2.0)
+
+
+def test_a_network_is_coloured_by_values_in_order_or_by_label() -> None:
+    network = pp.Network.from_edges([("ann", "bob"), ("bob", "cat")])
+    shades = [
+        network.plot(values=values).collections[-1].get_array().tolist()
+        for values in ([1.0, 2.0, 3.0], {"cat": 3.0, "ann": 1.0, "bob": 2.0})
+    ]
+    assert shades == [[1.0, 2.0, 3.0]] * 2
+    with pytest.raises(NetworkError, match="one value for each agent"):
+        network.plot(values=[1.0])
+
+
+def test_a_temporal_network_shows_the_edges_of_each_step() -> None:
+    drawn = FAILING.plot().lines[0].get_ydata()
+    assert drawn.tolist() == [FAILING.at(t).nnz // 2 for t in range(1, FAILING.span + 1)]
+
+
+def test_a_budget_shows_the_epsilon_of_each_agent() -> None:
+    account = privacy.budget(NOISY, 20)
+    drawn = account.plot().collections[0].get_offsets()[:, 1]
+    np.testing.assert_allclose(drawn, np.sort(account.table["epsilon"]))
+
+
+def test_nothing_loads_matplotlib_before_a_picture() -> None:
+    code = (
+        "import sys, peerpressure as pp; m = pp.Model(pp.networks.cycle(5), range(5), noise=0.5); "
+        "r = pp.simulate(m, 20); e = pp.recover(r, m); v = pp.diagnose(m, 20); b = pp.privacy.budget(m, 20); "
+        "[one._repr_html_() for one in (r, e, v, b)]; "
+        "print('matplotlib' in sys.modules); r.plot(); print('matplotlib' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "True"]
