@@ -490,3 +490,23 @@ def test_a_run_that_keeps_its_final_state_alone_has_no_times_between(steps: int)
     run = pp.simulate(model, steps, start=start, record="final")
     assert run.times.tolist() == sorted({3, 3 + steps})
     np.testing.assert_array_equal(run.final.public, pp.simulate(model, steps, start=start).final.public)
+
+
+def test_a_seed_may_be_a_generator_of_numpy() -> None:
+    model = pp.Model(pp.networks.k2(), [0.0, 1.0], noise=1.0)
+    rng = np.random.default_rng(7)
+    first, second = pp.simulate(model, 5, seed=rng), pp.simulate(model, 5, seed=rng)
+    drawn = int(np.random.default_rng(7).integers(2**63))
+    assert (first.seed, second.seed == drawn) == (drawn, False)
+    np.testing.assert_array_equal(first.states, pp.simulate(model, 5, seed=drawn).states)
+    assert pp.simulate(model, 5).seed == pp.simulate(model, 5, seed=None).seed == 0
+    assert pp.simulate(model, 5, start=first).seed == drawn
+    for wrong in (-1, 1.5, True, "1", np.random.RandomState(1)):
+        with pytest.raises(pp.errors.InvalidInputError, match="the seed must be a whole number"):
+            pp.simulate(model, 5, seed=wrong)  # type: ignore[arg-type]
+
+
+def test_a_release_takes_no_generator_either() -> None:
+    model = pp.Model(pp.networks.k2(), [0.0, 1.0], noise=1.0, start=0.0)
+    with pytest.raises(pp.errors.InvalidInputError, match="draws its noise from the operating system"):
+        pp.privacy.release(model, 5, seed=np.random.default_rng(1))  # type: ignore[arg-type]

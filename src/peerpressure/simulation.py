@@ -25,6 +25,7 @@ from peerpressure.recording import (
 from peerpressure.resources import available_cores
 from peerpressure.sde import SDE, Method, TaylorScheme
 from peerpressure.sde.transitions import require_law_memory
+from peerpressure.seeds import Seed, drawn_seed
 from peerpressure.statespace import System, checked_system
 from peerpressure.trajectory import MOST_STEPS, State, Trajectory, replicate_numbers, seed_number, whole
 
@@ -41,7 +42,7 @@ def simulate(
     steps: int,
     replicates: int | Sequence[int] | None = None,
     *,
-    seed: int | None = None,
+    seed: Seed = None,
     record: Record | str = "all",
     start: State | Trajectory | None = None,
     start_step: int = 0,
@@ -64,8 +65,9 @@ def simulate(
         The number of steps, at least 0.
     replicates : int or sequence of int, optional
         How many replicates, or their numbers: ``range(20, 40)`` gives rows 20 to 39 of a larger run. One by default.
-    seed : int, optional
-        The seed of the noise, 0 by default.
+    seed : int, numpy.random.Generator or None, optional
+        The seed of the noise, or a generator from which one is drawn. None is the seed of the run that is resumed, and
+        0 for a new one.
     record : Record or {"all", "summaries", "final"}, default "all"
         What is kept.
     start : State or Trajectory, optional
@@ -201,11 +203,11 @@ def _starting_state(model: Model, length: float, start: State | Trajectory | Non
     return replace(state, step_length=length)
 
 
-def _seed(seed: int | None, begin: State) -> int:
+def _seed(seed: Seed, begin: State) -> int:
     """Return the seed: the start's own where it has one, else what is asked for, else 0."""
     if seed is None:
         return 0 if begin.seed is None else begin.seed
-    number = seed_number(seed)
+    number = seed_number(drawn_seed(seed))
     # With another seed the noise of earlier and later steps would not be that of any single run.
     if begin.seed not in (None, number):
         rule = f"a run is resumed with its own seed, {begin.seed}"

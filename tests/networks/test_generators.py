@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 from dataclasses import FrozenInstanceError
+from functools import partial
 from inspect import signature
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -220,3 +222,34 @@ def test_tables_are_read_only() -> None:
     for table in (GENERATORS, NAMED):
         with pytest.raises(TypeError):
             table["new"] = next(iter(table.values()))  # type: ignore[index]
+
+
+SEEDED: dict[str, dict[str, Any]] = {
+    "erdos_renyi": {"n": 30, "p": 0.3},
+    "watts_strogatz": {"n": 30, "k": 4, "p": 0.3},
+    "barabasi_albert": {"n": 30, "m": 2},
+    "random_regular": {"n": 30, "degree": 3},
+    "followers": {"n": 30, "m": 2},
+    "rival_camps": {"n": 30, "degree": 4, "p": 0.3},
+}
+
+
+def test_every_generator_with_a_seed_is_tried() -> None:
+    assert set(SEEDED) == {name for name, one in GENERATORS.items() if "seed" in signature(one.build).parameters}
+
+
+@pytest.mark.parametrize("name", SEEDED)
+def test_a_seed_may_be_a_generator_or_left_out(name: str) -> None:
+    build = partial(GENERATORS[name].build, **SEEDED[name])
+    rng = np.random.default_rng(7)
+    first, second = build(seed=rng), build(seed=rng)
+    again = build(seed=np.random.default_rng(7))
+    drawn = build(seed=int(np.random.default_rng(7).integers(2**63)))
+    assert same(first, again)
+    assert same(first, drawn)
+    assert not same(first, second)
+    assert same(build(), build(seed=0))
+    assert same(build(seed=None), build(seed=0))
+    for wrong in (-1, 1.5, True, "1", np.random.RandomState(1)):
+        with pytest.raises(NetworkError, match=r"seed must be a whole number of at least 0, got .*; give for instance"):
+            build(seed=wrong)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -319,3 +320,20 @@ def test_the_law_of_gossip_is_kept_with_the_network() -> None:
 def test_probabilities_of_gossip_are_one_positive_number_for_each_edge(given: Any) -> None:
     with pytest.raises(NetworkError, match="one positive number for each of the 3 edges"):
         gossip(path(4), 10, seed=1, probabilities=given)
+
+
+def test_a_seed_of_a_temporal_network_may_be_a_generator_or_left_out() -> None:
+    builds: list[Callable[..., TemporalNetwork]] = [
+        partial(failing_edges, cycle(9), 0.3, 20),
+        partial(edge_markovian, 9, 0.2, 0.3, 20),
+        partial(activity_driven, 9, 20),
+        partial(rewiring, cycle(9), 0.3, 20),
+        partial(growing, 20, 2, 20),
+        partial(gossip, cycle(9), 20),
+    ]
+    for build in builds:
+        drawn = int(np.random.default_rng(7).integers(2**63))
+        one, other = build(seed=np.random.default_rng(7)), build(seed=drawn)
+        assert all(np.array_equal(a, b) for a, b in zip(one.events, other.events, strict=True))
+        for default in (build(), build(seed=None)):
+            assert all(np.array_equal(a, b) for a, b in zip(default.events, build(seed=0).events, strict=True))

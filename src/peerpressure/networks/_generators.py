@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from peerpressure.networks._loops import attach, compiled
 from peerpressure.networks._network import Network
 from peerpressure.networks._sampling import Ends, random_pairs, random_regular_pairs, rewired_ring
-from peerpressure.networks.validation import Generator, network_error, number_of_agents, random_generator
+from peerpressure.networks.validation import Generator, checked_seed, network_error, number_of_agents, random_generator
 from peerpressure.parameters import Parameter, Slider
+from peerpressure.seeds import Seed
 
 MANY = 50_000  # the largest number of agents that the explorer allows
 INITIAL = ("star", "triangle")  # graphs from which preferential attachment starts
@@ -220,7 +221,7 @@ def grid(rows: int, columns: int) -> Network:
 # Random networks
 
 
-def erdos_renyi(n: int, p: float, *, seed: int, connected: bool = True) -> Network:
+def erdos_renyi(n: int, p: float, *, seed: Seed = 0, connected: bool = True) -> Network:
     """Return an Erdős–Rényi random graph G(n, p): each pair is linked with probability p, independently [1]_.
 
     The pairs are drawn in time linear in the number of edges [2]_.
@@ -231,8 +232,8 @@ def erdos_renyi(n: int, p: float, *, seed: int, connected: bool = True) -> Netwo
         Number of agents, at least 2.
     p : float
         Probability of each edge, from 0 to 1.
-    seed : int
-        Seed of the random numbers.
+    seed : int, numpy.random.Generator or None, default 0
+        Seed of the random numbers, or a generator from which one is drawn; None counts as 0.
     connected : bool, default True
         Whether to raise if the graph is not connected.
 
@@ -265,7 +266,8 @@ def erdos_renyi(n: int, p: float, *, seed: int, connected: bool = True) -> Netwo
     >>> erdos_renyi(100, 0.1, seed=1)
     Network(100 agents, 506 edges, non-bipartite, degrees 4–16)
     """
-    rng = random_generator(seed)
+    number = checked_seed(seed)
+    rng = random_generator(number)
     _check("erdos_renyi", n=n, p=p)
     network = _from_ends(n, random_pairs(n, p, rng))
     if connected and not network.is_connected:
@@ -274,11 +276,11 @@ def erdos_renyi(n: int, p: float, *, seed: int, connected: bool = True) -> Netwo
             f"p well above ln(n)/n = {log(n) / n:.3g} makes that likely; or try another seed, "
             "or set connected to false and take the largest component"
         )
-        raise network_error(rule, got=f"several components with n={n}, p={p}, seed={seed}", remedy=remedy)
+        raise network_error(rule, got=f"several components with n={n}, p={p}, seed={number}", remedy=remedy)
     return network
 
 
-def watts_strogatz(n: int, k: int, p: float, *, seed: int) -> Network:
+def watts_strogatz(n: int, k: int, p: float, *, seed: Seed = 0) -> Network:
     """Return a Watts–Strogatz small-world graph [1]_.
 
     On a ring, each agent is linked with its k nearest neighbours; then each edge is rewired with probability p: its far
@@ -292,8 +294,8 @@ def watts_strogatz(n: int, k: int, p: float, *, seed: int) -> Network:
         Number of neighbours in the ring, an even number, at least 2 and below n.
     p : float
         Probability that an edge is rewired, from 0 to 1.
-    seed : int
-        Seed of the random numbers.
+    seed : int, numpy.random.Generator or None, default 0
+        Seed of the random numbers, or a generator from which one is drawn; None counts as 0.
 
     Returns
     -------
@@ -320,18 +322,19 @@ def watts_strogatz(n: int, k: int, p: float, *, seed: int) -> Network:
     >>> watts_strogatz(100, 4, 0.1, seed=1)
     Network(100 agents, 200 edges, non-bipartite, degrees 3–6)
     """
-    rng = random_generator(seed)
+    number = checked_seed(seed)
+    rng = random_generator(number)
     _check("watts_strogatz", n=n, k=k, p=p)
     if k % 2 or k >= n:
         remedy = "half of the k neighbours stand on either side"
         raise network_error(f"k must be even and below n = {n}", got=k, remedy=remedy)
     network = _from_ends(n, rewired_ring(n, k, p, rng))
     return _require_connected(
-        network, f"n={n}, k={k}, p={p}, seed={seed}", "try another seed, a larger k or a smaller p"
+        network, f"n={n}, k={k}, p={p}, seed={number}", "try another seed, a larger k or a smaller p"
     )
 
 
-def barabasi_albert(n: int, m: int, *, initial: str = "star", seed: int) -> Network:
+def barabasi_albert(n: int, m: int, *, initial: str = "star", seed: Seed = 0) -> Network:
     """Return a Barabási–Albert scale-free graph, grown by preferential attachment [1]_.
 
     The graph starts as a star of m + 1 agents, or as a triangle.  Each further agent is linked with m distinct earlier
@@ -346,8 +349,8 @@ def barabasi_albert(n: int, m: int, *, initial: str = "star", seed: int) -> Netw
     initial : {"star", "triangle"}, default "star"
         Graph to start from.  With m = 1 a star grows into a tree, which is bipartite; a triangle is an odd cycle.
         Mathematica's ``BarabasiAlbertGraphDistribution`` starts from a triangle [2]_.
-    seed : int
-        Seed of the random numbers.
+    seed : int, numpy.random.Generator or None, default 0
+        Seed of the random numbers, or a generator from which one is drawn; None counts as 0.
 
     Returns
     -------
@@ -411,7 +414,7 @@ def _grown(n: int, m: int, rng: np.random.Generator, *, triangle: bool = False) 
     return ends
 
 
-def random_regular(n: int, degree: int, *, seed: int) -> Network:
+def random_regular(n: int, degree: int, *, seed: Seed = 0) -> Network:
     """Return a random regular graph: every agent has the same number of neighbours.
 
     The graph is asymptotically uniform among all regular graphs [1]_.
@@ -422,8 +425,8 @@ def random_regular(n: int, degree: int, *, seed: int) -> Network:
         Number of agents, at least 2.
     degree : int
         Number of neighbours of every agent, at least 1 and below n; n·degree must be even.
-    seed : int
-        Seed of the random numbers.
+    seed : int, numpy.random.Generator or None, default 0
+        Seed of the random numbers, or a generator from which one is drawn; None counts as 0.
 
     Returns
     -------
@@ -449,7 +452,8 @@ def random_regular(n: int, degree: int, *, seed: int) -> Network:
     >>> random_regular(100, 3, seed=1)
     Network(100 agents, 150 edges, non-bipartite, degree 3)
     """
-    rng = random_generator(seed)
+    number = checked_seed(seed)
+    rng = random_generator(number)
     _check("random_regular", n=n, degree=degree)
     if degree >= n or n * degree % 2:
         remedy = "n times degree counts every edge twice, so it must be even"
@@ -460,7 +464,7 @@ def random_regular(n: int, degree: int, *, seed: int) -> Network:
         _complement(n, random_regular_pairs(n, n - 1 - degree, rng)) if dense else random_regular_pairs(n, degree, rng)
     )
     return _require_connected(
-        _from_ends(n, ends), f"n={n}, degree={degree}, seed={seed}", "try another seed, or degree 3"
+        _from_ends(n, ends), f"n={n}, degree={degree}, seed={number}", "try another seed, or degree 3"
     )
 
 
@@ -473,7 +477,7 @@ def _complement(n: int, ends: Ends) -> Ends:
     return i, j
 
 
-def followers(n: int, m: int, p: float = 0.2, *, seed: int) -> Network:
+def followers(n: int, m: int, p: float = 0.2, *, seed: Seed = 0) -> Network:
     """Return a directed scale-free graph of accounts that follow each other, grown by preferential attachment [1]_.
 
     The first m + 1 agents all listen to each other.  Each further agent listens to m distinct earlier ones, drawn with
@@ -487,8 +491,8 @@ def followers(n: int, m: int, p: float = 0.2, *, seed: int) -> Network:
         Number of agents that each new agent listens to, at least 1 and below n.
     p : float, default 0.2
         Probability that an agent listens back, from 0 to 1.
-    seed : int
-        Seed of the random numbers.
+    seed : int, numpy.random.Generator or None, default 0
+        Seed of the random numbers, or a generator from which one is drawn; None counts as 0.
 
     Returns
     -------
@@ -529,7 +533,7 @@ def followers(n: int, m: int, p: float = 0.2, *, seed: int) -> Network:
     return Network.from_edges(np.concatenate([core, pairs, back]), n=n, directed=True)
 
 
-def rival_camps(n: int, degree: int, p: float = 0.0, *, seed: int) -> Network:
+def rival_camps(n: int, degree: int, p: float = 0.0, *, seed: Seed = 0) -> Network:
     """Return a signed random regular graph of two camps: trust within a camp, distrust between the camps [1]_.
 
     The first half of the agents is one camp.  The sign of each edge is reversed with probability p.
@@ -542,8 +546,8 @@ def rival_camps(n: int, degree: int, p: float = 0.0, *, seed: int) -> Network:
         Number of neighbours of every agent, at least 1 and below n; n·degree must be even.
     p : float, default 0.0
         Probability that the sign of an edge is reversed, from 0 to 1.
-    seed : int
-        Seed of the random numbers.
+    seed : int, numpy.random.Generator or None, default 0
+        Seed of the random numbers, or a generator from which one is drawn; None counts as 0.
 
     Returns
     -------
@@ -571,9 +575,10 @@ def rival_camps(n: int, degree: int, p: float = 0.0, *, seed: int) -> Network:
     Network(100 agents, 200 signed edges, balanced, degree 4)
     """
     _check("rival_camps", n=n, degree=degree, p=p)
-    sources, targets, _ = random_regular(n, degree, seed=seed).edges()
+    number = checked_seed(seed)
+    sources, targets, _ = random_regular(n, degree, seed=number).edges()
     # A separate stream: p must not change the edges.
-    reversed_ = np.random.default_rng([seed, 1]).random(sources.size) < p
+    reversed_ = np.random.default_rng([number, 1]).random(sources.size) < p
     rivals = (sources < n // 2) != (targets < n // 2)
     return Network.from_edges((sources, targets), np.where(rivals != reversed_, -1.0, 1.0), n=n, signed=True)
 

@@ -32,10 +32,11 @@ from peerpressure.networks._sampling import (
 from peerpressure.networks._temporal import TemporalNetwork
 from peerpressure.networks.validation import Generator, network_error, random_generator
 from peerpressure.parameters import Parameter
+from peerpressure.seeds import Seed
 
 
 def failing_edges(
-    network: Network, probability: float, steps: int, *, seed: int, repeat: bool = False
+    network: Network, probability: float, steps: int, *, seed: Seed = 0, repeat: bool = False
 ) -> TemporalNetwork:
     """Return a network of which each edge is absent with a given probability at each step, independently [1]_.
 
@@ -49,8 +50,8 @@ def failing_edges(
         Probability p that an edge is absent, 0 ≤ p < 1.
     steps : int
         Number of steps that are generated, at least 1.
-    seed : int
-        Seed of the random numbers.
+    seed : int, numpy.random.Generator or None, default 0
+        Seed of the random numbers, or a generator from which one is drawn; None counts as 0.
     repeat : bool, default False
         Whether the sequence repeats after the last step; otherwise the network stays as it is.
 
@@ -85,7 +86,7 @@ def failing_edges(
 
 
 def edge_markovian(
-    base: int | Network, birth: float, death: float, steps: int, *, seed: int, repeat: bool = False
+    base: int | Network, birth: float, death: float, steps: int, *, seed: Seed = 0, repeat: bool = False
 ) -> TemporalNetwork:
     """Return an edge-Markovian network: each pair is a two-state Markov chain [1]_.
 
@@ -102,8 +103,8 @@ def edge_markovian(
         Probabilities per step, from 0 to 1; birth must be above 0.
     steps : int
         Number of steps that are generated, at least 1.
-    seed : int
-        Seed of the random numbers.
+    seed : int, numpy.random.Generator or None, default 0
+        Seed of the random numbers, or a generator from which one is drawn; None counts as 0.
     repeat : bool, default False
         Whether the sequence repeats after the last step; otherwise the network stays as it is.
 
@@ -141,7 +142,7 @@ def edge_markovian(
 
 
 def _edge_chains(
-    base: int | Network, birth: float, death: float, steps: int, *, seed: int, repeat: bool, name: str
+    base: int | Network, birth: float, death: float, steps: int, *, seed: Seed, repeat: bool, name: str
 ) -> TemporalNetwork:
     network = check_undirected(base) if isinstance(base, Network) else None
     pairs, labels = (EdgesOf(base), base.labels) if isinstance(base, Network) else (AllPairs(base), range(base))
@@ -154,7 +155,7 @@ def activity_driven(
     n: int,
     steps: int,
     *,
-    seed: int,
+    seed: Seed = 0,
     contacts: int = 1,
     exponent: float = 2.8,
     floor: float = 0.01,
@@ -172,8 +173,8 @@ def activity_driven(
         Number of agents, at least 2.
     steps : int
         Number of steps that are generated, at least 1.
-    seed : int
-        Seed of the random numbers.
+    seed : int, numpy.random.Generator or None, default 0
+        Seed of the random numbers, or a generator from which one is drawn; None counts as 0.
     contacts : int, default 1
         Number of edges of an active agent, at least 1 and below n.
     exponent : float, default 2.8
@@ -230,7 +231,7 @@ def activity_driven(
     return _temporal_network(one_step_events(links, weighted=False), range(n), steps, repeat, law)
 
 
-def rewiring(network: Network, rate: float, steps: int, *, seed: int) -> TemporalNetwork:
+def rewiring(network: Network, rate: float, steps: int, *, seed: Seed = 0) -> TemporalNetwork:
     """Return a network of which each edge is rewired with a given probability at each step after the first.
 
     One end of the edge, either with probability ½, stays; the other moves to an agent drawn uniformly from those that
@@ -245,8 +246,8 @@ def rewiring(network: Network, rate: float, steps: int, *, seed: int) -> Tempora
         Probability that an edge is rewired, per step, from 0 to 1.
     steps : int
         Number of steps that are generated, at least 1.
-    seed : int
-        Seed of the random numbers.
+    seed : int, numpy.random.Generator or None, default 0
+        Seed of the random numbers, or a generator from which one is drawn; None counts as 0.
 
     Returns
     -------
@@ -287,7 +288,7 @@ def rewiring(network: Network, rate: float, steps: int, *, seed: int) -> Tempora
     return _temporal_network(events, network.labels, steps, repeat=False, law=law)
 
 
-def growing(n: int, m: int, steps: int, *, seed: int) -> TemporalNetwork:
+def growing(n: int, m: int, steps: int, *, seed: Seed = 0) -> TemporalNetwork:
     """Return a network that agents join one by one, evenly over the steps, by preferential attachment [1]_.
 
     It starts as a star of m + 1 agents and ends as ``barabasi_albert(n, m, seed=seed)``; when k agents have joined
@@ -301,8 +302,8 @@ def growing(n: int, m: int, steps: int, *, seed: int) -> TemporalNetwork:
         Number of edges of each new agent, at least 1 and below n.
     steps : int
         Number of steps that are generated, at least 1.
-    seed : int
-        Seed of the random numbers.
+    seed : int, numpy.random.Generator or None, default 0
+        Seed of the random numbers, or a generator from which one is drawn; None counts as 0.
 
     Returns
     -------
@@ -343,7 +344,7 @@ def growing(n: int, m: int, steps: int, *, seed: int) -> TemporalNetwork:
     return _temporal_network(Events(times, i, j, weights).taken(order), range(n), steps, repeat=False)
 
 
-def gossip(network: Network, steps: int, *, seed: int, probabilities: ArrayLike | None = None) -> TemporalNetwork:
+def gossip(network: Network, steps: int, *, seed: Seed = 0, probabilities: ArrayLike | None = None) -> TemporalNetwork:
     """Return pairwise gossip: at each step one edge of a network is drawn, and is the only one that is present [1]_.
 
     An edge has the same probability at all steps. Its two agents hear each other; all others keep their public
@@ -355,8 +356,8 @@ def gossip(network: Network, steps: int, *, seed: int, probabilities: ArrayLike 
         The edges that are drawn.
     steps : int
         Number of steps that are generated, at least 1. After the last one nobody hears anybody.
-    seed : int
-        Seed of the random numbers.
+    seed : int, numpy.random.Generator or None, default 0
+        Seed of the random numbers, or a generator from which one is drawn; None counts as 0.
     probabilities : array_like of shape (edges,), optional
         Probability of each edge, in the order of ``network.edges()``, or any multiple of it; by default all are equal.
 

@@ -17,6 +17,7 @@ from scipy.sparse import coo_array, csr_array, issparse
 from peerpressure.errors import NetworkError, did_you_mean, first_few, message
 from peerpressure.parameters import Parameter, Slider, composed
 from peerpressure.resources import require_memory
+from peerpressure.seeds import Seed, drawn_seed
 
 Label = Hashable
 
@@ -54,10 +55,15 @@ def check_agents(n: Any, edges: int) -> int:
     return int(n)
 
 
-def random_generator(seed: Any) -> np.random.Generator:
+def checked_seed(seed: Seed) -> int:
+    """Return a seed as a number: one that is drawn from a generator, or 0 for None."""
+    remedy = "give for instance seed=1, with which the network is always the same, or a NumPy Generator"
+    return check_integer("seed", drawn_seed(seed), least=0, remedy=remedy)
+
+
+def random_generator(seed: Seed) -> np.random.Generator:
     """Return the random number generator of a seed."""
-    remedy = "give for instance seed=1; the same seed gives the same network"
-    return np.random.default_rng(check_integer("seed", seed, least=0, remedy=remedy))
+    return np.random.default_rng(checked_seed(seed))
 
 
 def check_memory(edges: float) -> None:

@@ -167,7 +167,7 @@ def release(
     public_start: bool = False,
     public_network: bool = False,
     record: Record | str = "all",
-    seed: int | None = None,
+    seed: None = None,
     threads: int | None = None,
     progress: Progress = False,
     should_stop: ShouldStop | None = None,
@@ -202,8 +202,8 @@ def release(
         Whether the network is part of the release.
     record : Record or {"all", "final"}, default "all"
         Which agents and steps are released. The guarantee is that of all of them.
-    seed : int, optional
-        Must be left out: a seed is refused: whoever knows it can subtract the noise.
+    seed : None, optional
+        Must be left out. A seed or a generator is refused: whoever knows it can subtract the noise.
     threads : int, optional
         The number of threads, by default the cores that this process may use.
     progress : bool or callable, default False
