@@ -27,8 +27,8 @@ Array = NDArray[np.float64]
 SPREAD = np.array([0.0, 3.0, -2.0, 1.0, 4.0, -3.0, 2.0])
 
 
-def _panel(rows: Array, network: Network) -> Panel:
-    return panel(Model(network, np.zeros(network.n)), np.arange(1, len(rows) + 1), rows)
+def _panel(rows: Array, network: Network, stubbornness: Array | float = 1.0) -> Panel:
+    return panel(Model(network, np.zeros(network.n), stubbornness), np.arange(1, len(rows) + 1), rows)
 
 
 def _dynamics(length: int, n: int, eta: float) -> Dynamics:
@@ -123,6 +123,47 @@ def test_the_correction_removes_the_bias_of_the_score(eta: float) -> None:
 def _constant(data: Panel, rho: float, eta: float) -> Dynamics:
     rate = np.full((data.length, data.n), eta) if eta else None
     return Dynamics(np.full(data.length, rho), rate)
+
+
+@pytest.mark.parametrize("eta", [0.0, 0.15])
+def test_the_correction_is_that_of_dense_matrices(eta: float) -> None:
+    """The oracle: u = K y with all matrices written out, and the trace of K′K⁻¹ within the span of opinions."""
+    network = graph(9)
+    data = _panel(record(network, 6, 1, lambda t: 0.2), network, np.linspace(0.5, 2.0, 9))
+    rate = np.full((data.length, data.n), eta) * np.linspace(0.5, 1.0, data.n) if eta else None
+    dynamics = Dynamics(np.linspace(0.1, 0.7, data.length), rate)
+    points, weights = np.polynomial.legendre.leggauss(40)
+    total = sum(w / 2 * _dense_bias(data, dynamics, (x + 1) / 2) for x, w in zip(points, weights, strict=True))
+    if rate is not None:
+        total -= 0.5 * np.log(np.square(_shares(data, rate)).mean(axis=0)).sum()
+    assert bias_correction(data, dynamics) == pytest.approx(total, rel=1e-8)
+
+
+def _dense_bias(data: Panel, dynamics: Dynamics, place: float, h: float = 1e-5) -> float:
+    K, up, down = (_dense_map(data, dynamics, place + step) for step in (0.0, h, -h))
+    share = _shares(data, dynamics.rate * place) if dynamics.rate is not None else np.ones((data.length, data.n))
+    P = np.vstack([np.diag(row) for row in share])
+    change = (up - down) / (2 * h) @ np.linalg.solve(K, P)
+    return float(((P * change).sum(axis=0) / np.square(share).sum(axis=0)).sum())
+
+
+def _dense_map(data: Panel, dynamics: Dynamics, place: float) -> Array:
+    """Return K, which maps the answers after the first row to u, with all parameters times the place."""
+    n, T = data.n, data.length
+    K, adopted = np.eye(n * T), np.zeros((n, n * T))
+    for t in range(T):
+        here, rho = slice(n * t, n * t + n), place * dynamics.rho[t]
+        answers = np.eye(n * T)[here]
+        K[here] += rho * np.diag(data.slope[t]) @ answers - adopted
+        if t:
+            K[here, n * t - n : n * t] -= rho * data.adjacency(t + 1).toarray() / data.stubbornness[:, None]
+        if dynamics.rate is not None:
+            adopted = adopted + place * dynamics.rate[t][:, None] * (answers - adopted)
+    return K
+
+
+def _shares(data: Panel, rate: Array) -> Array:
+    return np.cumprod(np.vstack([np.ones(data.n), 1 - rate[:-1]]), axis=0)
 
 
 def test_random_combinations_estimate_the_correction(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,6 +48,7 @@ from peerpressure.noise import Gaussian
 from peerpressure.progress import check_cancelled
 from peerpressure.recovery._kalman import run_filter
 from peerpressure.recovery._observation import Outputs, outputs_of
+from peerpressure.recovery._responses import score_bias
 from peerpressure.recovery.panel import Panel
 from peerpressure.schedules import Table
 from peerpressure.step import Array
@@ -59,7 +60,7 @@ _NOISELESS = 1e-12
 # Points of the integral of b along the ray; in the logarithm of the pressure it is smooth.
 _NODES = 8
 # Responses to every opinion are followed up to so many numbers at a node, and to random combinations beyond.
-_RESPONSES = 300_000
+_RESPONSES = 400_000
 _FEWEST_PROBES = 4
 # Records of so many agents, and of no more rows after the first, are explained by deviations within agents.
 MANY_AGENTS, FEW_ROWS = 30, 12
@@ -236,34 +237,14 @@ def bias_correction(panel: Panel, dynamics: Dynamics) -> float:
     # Equal steps of log(1 + ρd), in which the integrand varies slowly.
     along = np.expm1(max(top, 1e-9) * place) / np.expm1(max(top, 1e-9))
     speed = max(top, 1e-9) * np.exp(max(top, 1e-9) * place) / np.expm1(max(top, 1e-9))
-    bias, kept = _bias(panel, dynamics, along)
-    total = float((weights * speed * bias).sum())
+    probes = _probes(panel)
+    bias = [score_bias(panel.listening, panel.slope, rho, rate, float(at), probes) for at in along]
+    total = float((weights * speed) @ np.array(bias))
+    if rate is None:
+        return total
     # ½ log Σπ² is a part of the integral, and of the log determinant of the information.
-    return total - 0.5 * float(np.log(kept / panel.length).sum()) if rate is not None else total
-
-
-def _bias(panel: Panel, dynamics: Dynamics, along: Array) -> tuple[Array, Array]:
-    """Return the derivative of the correction at points of the ray, (m,), and Σπ² (n,) at its end."""
-    Z = _probes(panel)
-    n, m, p = panel.n, along.size, Z.shape[1]
-    s, w = along[None, :, None], (1 / panel.stubbornness)[:, None, None]
-    response, adopted, moved = np.zeros((n, m, p)), np.zeros((n, m, p)), np.zeros((n, m, p))
-    share, at_end = np.ones((n, m, 1)), np.ones(n)
-    bias, information, kept = np.zeros((n, m)), np.zeros((n, m)), np.zeros(n)
-    for row, rho in enumerate(dynamics.rho):
-        slope = panel.slope[row][:, None, None]
-        around = w * np.asarray(panel.adjacency(row + 1) @ response.reshape(n, -1)).reshape(n, m, p)
-        response = (share * Z[:, None] + adopted + rho * s * around) / (1 + rho * s * slope)
-        change = rho * (slope * response - around) - moved
-        bias += share[:, :, 0] * np.einsum("ip,imp->im", Z, change)
-        information += share[:, :, 0] ** 2
-        kept += at_end**2
-        if dynamics.rate is not None:
-            eta = dynamics.rate[row][:, None, None]
-            moved = moved * (1 - s * eta) + eta * (response - adopted)
-            adopted = adopted + s * eta * (response - adopted)
-            share, at_end = share * (1 - s * eta), at_end * (1 - dynamics.rate[row])
-    return (bias / information).sum(axis=0), kept
+    share = np.cumprod(np.vstack([np.ones(panel.n), 1 - rate[:-1]]), axis=0)
+    return total - 0.5 * float(np.log(np.square(share).mean(axis=0)).sum())
 
 
 def _probes(panel: Panel) -> Array:

@@ -120,6 +120,16 @@ class Panel:
         return self.model.adjacency_at(int(self.steps[row]))
 
     @cached_property
+    def listening(self) -> tuple[sparse.csr_array, ...]:
+        """The adjacency over the stubbornness at each row after the first."""
+        return tuple(self._over_stubbornness(row) for row in range(1, self.length + 1))
+
+    def _over_stubbornness(self, row: int) -> sparse.csr_array:
+        A = self.adjacency(row)
+        weights = np.asarray(A.data, dtype=np.float64) / np.repeat(self.stubbornness, np.diff(A.indptr))
+        return sparse.csr_array((weights, A.indices, A.indptr), shape=A.shape)
+
+    @cached_property
     def slope(self) -> Array:
         """The degrees of the agents over their stubbornness at each row after the first, (T, n)."""
         degrees = np.array([self.model.degrees_at(int(step)) for step in self.steps[1:]])
