@@ -1,4 +1,4 @@
-"""Run the benchmarks: ``python -m benchmarks [--quick] [--only NAME ...] [--write FILE] [--json FILE]``."""
+"""Run the benchmarks: ``python -m benchmarks [--quick] [--only NAME ...] [--jobs N] [--write FILE] [--json FILE]``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from rich.console import Console
@@ -77,6 +77,9 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="small sizes and few rounds, within a minute")
     parser.add_argument("--only", nargs="+", choices=MEASUREMENTS, default=list(MEASUREMENTS), metavar="NAME",
                         help=f"some of: {', '.join(MEASUREMENTS)}")  # fmt: skip
+    parser.add_argument("--jobs", type=int, default=1, metavar="N",
+                        help="processes that share the records of studies (fit, comparison, answers, scores); what is "
+                        "timed alone still runs alone")  # fmt: skip
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the report as Markdown")
     parser.add_argument("--json", type=Path, metavar="FILE",
                         help="write the figures as JSON after each section; those of other sections that the file has "
@@ -86,7 +89,7 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
 
 def main(given: Sequence[str] | None = None) -> None:
     chosen = arguments(given)
-    settings = QUICK if chosen.quick else FULL
+    settings = replace(QUICK if chosen.quick else FULL, jobs=chosen.jobs)
     console = Console()
     machine = {"machine": facts(), "quick": chosen.quick}
     sections = {} if chosen.json is None else stored(chosen.json, machine)

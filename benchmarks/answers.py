@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,8 +13,9 @@ from peerpressure import Gaussian, Model, Observation, Trajectory, simulate
 from peerpressure.networks import barabasi_albert
 from peerpressure.recovery import fit
 
+from .processes import spread
 from .sections import Cell, Section, Table
-from .settings import QUICK, Settings
+from .settings import Settings
 
 RECORDS = 100
 AGENTS, STEPS = 10, 50
@@ -48,46 +49,57 @@ CASES = tuple(Case(noise=r, declared=declared) for r in (0.02, 0.05, 0.1) for de
 )
 
 
-def records(case: Case, count: int) -> Iterator[tuple[Model, Trajectory]]:
-    """Yield models with the answers that their agents give."""
+def record(case: Case, seed: int) -> tuple[Model, Trajectory]:
+    """Return a model with the answers that its agents give."""
+    rng = np.random.default_rng([seed, 34])
     network = barabasi_albert(AGENTS, 2, seed=1)
-    for seed in range(count):
-        rng = np.random.default_rng([seed, 34])
-        model = Model(network, rng.uniform(0.2, 0.8, AGENTS), noise=Gaussian(STD), pressure=PRESSURE)
-        run = simulate(model, STEPS, seed=seed)
-        states = np.asarray(run.states)
-        if case.points:
-            answers = np.clip(np.rint(states * (case.points - 1)), 0, case.points - 1) / (case.points - 1)
-        else:
-            answers = states + case.noise * rng.normal(size=states.shape)
-        yield model, replace(run, states=answers)
+    model = Model(network, rng.uniform(0.2, 0.8, AGENTS), noise=Gaussian(STD), pressure=PRESSURE)
+    run = simulate(model, STEPS, seed=seed)
+    states = np.asarray(run.states)
+    if case.points:
+        answers = np.clip(np.rint(states * (case.points - 1)), 0, case.points - 1) / (case.points - 1)
+    else:
+        answers = states + case.noise * rng.normal(size=states.shape)
+    return model, replace(run, states=answers)
 
 
-def covered(case: Case, count: int) -> list[Cell]:
-    """Return a row: the case, the median pressure and r, coverage of pressure, σ, r and x₀, and seconds a record."""
+class Outcome(NamedTuple):
+    """Estimates of one record, whether their intervals contain the truth, and the time of the fit."""
+
+    values: Mapping[str, float]
+    inside: Mapping[str, float]
+    seconds: float
+
+
+def fitted(case: Case, seed: int) -> Outcome:
+    """Return what a fit says of one record."""
     unknown = ("std", "pressure") + (("measurement_noise",) if case.noise and case.declared else ())
     look = Observation(scale=(0, 1), rounding=1 / (case.points - 1)) if case.points and case.declared else None
     truth = {"std": STD, "pressure": PRESSURE, "measurement_noise": case.noise}
-    values: dict[str, list[float]] = {name: [] for name in unknown}
-    inside: dict[str, list[Any]] = {name: [] for name in (*unknown, "x₀")}
+    model, run = record(case, seed)
     begin = time.process_time()
-    for model, run in records(case, count):
-        found = fit(run, model, unknown, pieces=(1,), observation=look)
-        for name, p in found.parameters.items():
-            values[name].append(float(p.value.ravel()[0]))
-            inside[name].append(p.low.ravel()[0] <= truth[name] <= p.high.ravel()[0])
-        inside["x₀"].append((found.hidden.low <= model.x0) & (model.x0 <= found.hidden.high))
-    taken = (time.process_time() - begin) / count
-    share = {name: float(np.mean(of)) for name, of in inside.items()}
-    noise = float(np.median(values["measurement_noise"])) if "measurement_noise" in values else None
-    row: list[Cell] = [case.name, float(np.median(values["pressure"])), noise]
-    return [*row, share["pressure"], share["std"], share.get("measurement_noise"), share["x₀"], taken]
+    found = fit(run, model, unknown, pieces=(1,), observation=look)
+    seconds = time.process_time() - begin
+    values = {name: float(p.value.ravel()[0]) for name, p in found.parameters.items()}
+    inside = {name: float(p.low.ravel()[0] <= truth[name] <= p.high.ravel()[0]) for name, p in found.parameters.items()}
+    inside["x₀"] = float(np.mean((found.hidden.low <= model.x0) & (model.x0 <= found.hidden.high)))
+    return Outcome(values, inside, seconds)
+
+
+def row(case: Case, outcomes: Sequence[Outcome]) -> list[Cell]:
+    """Return a row: the case, the median pressure and r, coverage of pressure, σ, r and x₀, and seconds a record."""
+    median = {name: float(np.median([one.values[name] for one in outcomes])) for name in outcomes[0].values}
+    share = {name: float(np.mean([one.inside[name] for one in outcomes])) for name in outcomes[0].inside}
+    noise, seconds = "measurement_noise", float(np.mean([one.seconds for one in outcomes]))
+    covered = [share["pressure"], share["std"], share.get(noise), share["x₀"]]
+    return [case.name, median["pressure"], median.get(noise), *covered, seconds]
 
 
 def measure(settings: Settings) -> Section:
     """Return the coverage of fits to answers."""
-    quick = settings is QUICK
+    quick = settings.quick
     cases, count = (CASES[-6:-4], 2) if quick else (CASES, RECORDS)
     columns = ("answers", "pressure", "r", "covers pressure", "σ", "r", "x₀", "s a record")
-    table = Table("Coverage of 95 % intervals of fits to answers", columns, [covered(case, count) for case in cases])
-    return Section("Answers", TEXT, [table])
+    outcomes = spread(fitted, [(case, seed) for case in cases for seed in range(count)], settings.jobs)
+    rows = [row(case, outcomes[k * count : (k + 1) * count]) for k, case in enumerate(cases)]
+    return Section("Answers", TEXT, [Table("Coverage of 95 % intervals of fits to answers", columns, rows)])

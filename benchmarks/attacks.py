@@ -25,7 +25,7 @@ from peerpressure.privacy._release import simulate_on_grid
 from peerpressure.schedules import Table as Tabled
 
 from .sections import Cell, Section, Table
-from .settings import QUICK, Settings
+from .settings import Settings
 
 Array: TypeAlias = NDArray[np.float64]
 Events: TypeAlias = NDArray[np.bool_]
@@ -261,7 +261,7 @@ def beaten(mechanism: Mechanism, run: Runner, runs: int) -> dict[str, int]:
 
 def measure(settings: Settings) -> Section:
     """Attack every mechanism before and after."""
-    runs = 20_000 if settings is QUICK else RUNS
+    runs = 20_000 if settings.quick else RUNS
     began, rows, names = time.process_time(), [], list[str]()
     for mechanism in MECHANISMS:
         found = {name: beaten(mechanism, run, runs) for name, run in RUNNERS.items()}

@@ -219,7 +219,7 @@ def _row(settings: Settings, case: Case) -> tuple[list[Cell], float]:
 def _cases(settings: Settings) -> list[Case]:
     small, large, every = 10_000, settings.large, cores()
     cases = [Case(n, R, every) for n in (small, large) for R in (1, 32)]
-    return [Case(small, 1, 1), *cases] if settings is QUICK else [Case(small, 1, 1), *cases, Case(10 * large, 1, every)]
+    return [Case(small, 1, 1), *cases] if settings.quick else [Case(small, 1, 1), *cases, Case(10 * large, 1, every)]
 
 
 def measure(settings: Settings) -> Section:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,8 +14,9 @@ from peerpressure import Network, compare
 from peerpressure.networks import barabasi_albert
 from peerpressure.recovery.rivals import FamilyFit
 
+from .processes import spread
 from .sections import Cell, Section, Table, Target
-from .settings import QUICK, Settings
+from .settings import Settings
 
 Array = NDArray[np.float64]
 STD = 0.3
@@ -32,8 +34,9 @@ RIVALS = (
     "walk",
     "var",
 )
-SIZES = ((10, 20), (10, 50), (30, 20), (30, 50))
+SIZES = ((10, 20), (10, 50), (10, 200), (30, 20), (30, 50), (30, 200))
 PANELS = ((60, 3), (200, 3), (60, 5), (200, 5), (60, 10), (200, 10))
+KINDS = ("uniform", "far apart", "likeness")
 DATA_SETS, PANEL_SETS = 20, 200
 
 TEXT = f"""\
@@ -104,22 +107,28 @@ def path(move: Callable[[Array, int], Array], y: Array, steps: int) -> Array:
     return np.array(rows)
 
 
-def confusion(n: int, steps: int, data_sets: int) -> tuple[list[list[Cell]], float, float]:
-    """Return a row for each truth: its share of right answers and its usual rival; the total share, and seconds."""
-    rows: list[list[Cell]] = []
-    right, begin = 0, time.process_time()
-    for truth in RIVALS:
-        chosen = [
-            compare(record(truth, network, steps, seed), network, list(RIVALS)).best
-            for seed in range(data_sets)
-            for network in [barabasi_albert(n, 2, seed=seed)]
-        ]
-        others = [name for name in chosen if name != truth]
-        usual = max(set(others), key=others.count) if others else None
-        right += data_sets - len(others)
-        rows.append([n, steps, truth, 1 - len(others) / data_sets, usual])
-    total = len(RIVALS) * data_sets
-    return rows, right / total, (time.process_time() - begin) / total
+def winner(n: int, steps: int, truth: str, seed: int) -> tuple[str, float]:
+    """Return the rival with the largest weight in a record of a truth, and the processor time."""
+    network = barabasi_albert(n, 2, seed=seed)
+    rows, begin = record(truth, network, steps, seed), time.process_time()
+    best = compare(rows, network, list(RIVALS)).best
+    return best, time.process_time() - begin
+
+
+def confusion(sizes: Sequence[tuple[int, int]], data_sets: int, jobs: int) -> tuple[list[list[Cell]], list[list[Cell]]]:
+    """Return a row for each size: the share of right answers, and seconds; and one for each truth: what was chosen."""
+    items = [(n, steps, truth, seed) for n, steps in sizes for truth in RIVALS for seed in range(data_sets)]
+    found = dict(zip(items, spread(winner, items, jobs), strict=True))
+    totals, truths = list[list[Cell]](), list[list[Cell]]()
+    for n, steps in sizes:
+        own = {item: answer for item, answer in found.items() if item[:2] == (n, steps)}
+        right = float(np.mean([best == item[2] for item, (best, _) in own.items()]))
+        totals.append([n, steps, right, float(np.mean([seconds for _, seconds in own.values()]))])
+        for truth in RIVALS:
+            counts = Counter(best for item, (best, _) in own.items() if item[2] == truth)
+            others = ", ".join(f"{name} {count}" for name, count in counts.most_common() if name != truth)
+            truths.append([n, steps, truth, counts[truth] / data_sets, others or None])
+    return totals, truths
 
 
 def opinions(kind: str, network: Network, rng: np.random.Generator) -> Array:
@@ -131,25 +140,41 @@ def opinions(kind: str, network: Network, rng: np.random.Generator) -> Array:
     return white if kind == "far apart" else rng.random(network.n)
 
 
-def short(n: int, waves: int, kind: str, data_sets: int) -> list[Cell]:
-    """Return a row: the setting, size, share found, median and coverage of weak pressure, and coverage of opinions."""
-    called = found = covered = 0
-    inside, values = [], []
-    for seed in range(data_sets):
-        network, rng = barabasi_albert(n, 3, seed=seed), np.random.default_rng(950_000 + seed)
-        A, x = network.adjacency.toarray(), opinions(kind, network, rng)
-        called += compare(family(A, x, waves, Truth(), rng), network).fit.uses_network
-        answer = compare(family(A, x, waves, Truth(lambda t, last: WEAK), rng), network)
-        found += answer.fit.uses_network
-        fit: Any = answer.fits["constant"]
-        assert isinstance(fit, FamilyFit)
-        table = fit.parameters
-        values.append(table.value[0])
-        covered += bool(table.low[0] <= WEAK <= table.high[0])
-        value, std = fit.opinions
-        inside.append(float(np.mean(np.abs(value - x) <= 1.96 * std)))
-    size, share, cover = (count / data_sets for count in (called, found, covered))
-    return [n, waves, kind, size, share, float(np.median(values)), cover, float(np.mean(inside))]
+class Panel(NamedTuple):
+    """What the records of one seed say: pressure called where there is none, and found; its fit and opinions."""
+
+    called: bool
+    found: bool
+    value: float
+    covered: bool
+    inside: float
+
+
+def panel(n: int, waves: int, kind: str, seed: int) -> Panel:
+    """Return what comparisons say of two records of the same people, without and with pressure."""
+    network, rng = barabasi_albert(n, 3, seed=seed), np.random.default_rng(950_000 + seed)
+    A, x = network.adjacency.toarray(), opinions(kind, network, rng)
+    called = compare(family(A, x, waves, Truth(), rng), network).fit.uses_network
+    answer = compare(family(A, x, waves, Truth(lambda t, last: WEAK), rng), network)
+    fit: Any = answer.fits["constant"]
+    assert isinstance(fit, FamilyFit)
+    table, (value, std) = fit.parameters, fit.opinions
+    inside = float(np.mean(np.abs(value - x) <= 1.96 * std))
+    covered = bool(table.low[0] <= WEAK <= table.high[0])
+    return Panel(called, answer.fit.uses_network, float(table.value[0]), covered, inside)
+
+
+def short(sizes: Sequence[tuple[int, int]], data_sets: int, jobs: int) -> list[list[Cell]]:
+    """Return rows: the setting, size, share found, median and coverage of weak pressure, and coverage of opinions."""
+    settings = [(n, waves, kind) for n, waves in sizes for kind in KINDS]
+    found = spread(panel, [(*setting, seed) for setting in settings for seed in range(data_sets)], jobs)
+    rows = list[list[Cell]]()
+    for k, setting in enumerate(settings):
+        own = found[k * data_sets : (k + 1) * data_sets]
+        size, share, cover = (float(np.mean([one[field] for one in own])) for field in (0, 1, 3))
+        median, inside = float(np.median([one.value for one in own])), float(np.mean([one.inside for one in own]))
+        rows.append([*setting, size, share, median, cover, inside])
+    return rows
 
 
 def timed(n: int, steps: int) -> list[Cell]:
@@ -165,18 +190,15 @@ def timed(n: int, steps: int) -> list[Cell]:
 
 def measure(settings: Settings) -> Section:
     """Return the confusion of rivals, size and coverage of short panels, and the time of comparisons."""
-    quick = settings is QUICK
+    quick = settings.quick
     sizes, data_sets = (SIZES[:1], 1) if quick else (SIZES, DATA_SETS)
     panels, panel_sets = (PANELS[:1], 4) if quick else (PANELS, PANEL_SETS)
-    parts = [confusion(n, steps, data_sets) for n, steps in sizes]
-    totals: list[list[Cell]] = [
-        [n, steps, share, seconds] for (n, steps), (_, share, seconds) in zip(sizes, parts, strict=True)
-    ]
-    shorts = [short(n, waves, kind, panel_sets) for n, waves in panels for kind in ("uniform", "far apart", "likeness")]
+    totals, truths = confusion(sizes, data_sets, settings.jobs)
+    shorts = short(panels, panel_sets, settings.jobs)
     times = [timed(n, steps) for n, steps in ([(30, 30)] if quick else [(100, 200), (1_000, 100), (200, 10)])]
     tables = [
         Table(f"Right among {len(RIVALS)} rivals", ("n", "T", "right", "s a comparison"), totals),
-        Table("Right by truth", ("n", "T", "truth", "right", "else"), [row for rows, _, _ in parts for row in rows]),
+        Table(f"Right by truth, and who won otherwise, of {data_sets}", ("n", "T", "truth", "right", "else"), truths),
         Table(
             f"Short panels, pressure 0 or {WEAK:g}",
             ("n", "waves", "opinions", "size", "found", "median", "cover", "opinions covered"),

@@ -10,7 +10,7 @@ import peerpressure as pp
 from peerpressure.recovery import Observation, recover
 
 from .sections import Cell, Section, Table
-from .settings import QUICK, Settings
+from .settings import Settings
 
 AGENTS, STEPS, LEVEL = 12, (4, 12, 40), 0.95
 REPLICATES = 4_000
@@ -71,7 +71,7 @@ def coverage(model: pp.Model, steps: int, method: str, view: Observation | None,
 
 def measure(settings: Settings) -> Section:
     """Return coverage by law and length, by view, and of extended models."""
-    runs = 200 if settings is QUICK else REPLICATES
+    runs = 200 if settings.quick else REPLICATES
     return Section("Coverage of intervals", TEXT, [_by_law(runs), _by_view(runs)])
 
 

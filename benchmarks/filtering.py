@@ -12,7 +12,7 @@ from peerpressure.recovery import METHODS, Observation, outputs_of
 
 from .clock import seconds
 from .sections import Cell, Section, Table, Target
-from .settings import QUICK, Settings
+from .settings import Settings
 from .workload import workload
 
 SIZES, STEPS = (300, 1_000, 2_000), 100
@@ -40,7 +40,7 @@ def exposed(agents: int, steps: int) -> float:
 
 def measure(settings: Settings) -> Section:
     """Return the times by size, and what they should be."""
-    quick = settings is QUICK
+    quick = settings.quick
     rows: list[list[Cell]] = []
     last = 0.0
     for agents, steps in ((400, 5),) if quick else tuple((agents, STEPS) for agents in SIZES):

@@ -13,7 +13,7 @@ from peerpressure.recovery import FitDiagnostics, Observation, diagnose_fit
 from peerpressure.recovery._diagnostics import TESTS
 
 from .sections import Cell, Section, Table
-from .settings import QUICK, Settings
+from .settings import Settings
 
 AGENTS, STEPS, LEVEL = 20, 50, 0.05
 REPLICATES = 4_000
@@ -105,7 +105,7 @@ def preferred(made: pp.Model, read: pp.Model, run: pp.Trajectory, look: Observat
 
 def measure(settings: Settings) -> Section:
     """Return power against other models, and size under the right one."""
-    runs = 100 if settings is QUICK else REPLICATES
+    runs = 100 if settings.quick else REPLICATES
     read, rows, sizes = base(), list[list[Cell]](), list[list[Cell]]()
     half = Observation(agents=range(0, AGENTS, 2))
     for name, made in rivals().items():

@@ -20,7 +20,7 @@ from peerpressure.recovery import average_precision, infer_network
 from peerpressure.reproduction._beyond import RIVALS
 
 from .sections import Cell, Section, Table
-from .settings import QUICK, Settings
+from .settings import Settings
 
 Matrix = NDArray[np.float64]
 Score = Callable[[Matrix, Matrix], Matrix]
@@ -128,7 +128,7 @@ def seconds(agents: int, steps: int) -> list[Cell]:
 
 def measure(settings: Settings) -> Section:
     """Return precision by network, method and number of steps, and the time that inference takes."""
-    quick = settings is QUICK
+    quick = settings.quick
     steps, runs = (STEPS[1:3], 1) if quick else (STEPS, RUNS)
     tables = []
     for name in networks(0):

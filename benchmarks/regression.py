@@ -7,7 +7,7 @@ from peerpressure.recovery import METHODS, Estimate, outputs_of
 
 from .clock import seconds
 from .sections import Cell, Section, Table, Target
-from .settings import QUICK, Settings
+from .settings import Settings
 from .workload import workload
 
 SIZES, STEPS, AGENTS = (10_000, 100_000, 200_000), 100, 5
@@ -30,7 +30,7 @@ def times(agents: int, steps: int) -> tuple[float, float]:
 
 def measure(settings: Settings) -> Section:
     """Return the times by size, and what they should be."""
-    quick = settings is QUICK
+    quick = settings.quick
     sizes = ((5_000, 20),) if quick else tuple((agents, STEPS) for agents in SIZES)
     rows: list[list[Cell]] = []
     for agents, steps in sizes:

@@ -11,8 +11,9 @@ import numpy as np
 import peerpressure as pp
 from peerpressure.recovery import Score, ScoreTests, diagnose_fit
 
+from .processes import spread
 from .sections import Cell, Section, Table
-from .settings import QUICK, Settings
+from .settings import Settings
 
 AGENTS, LEVEL = 20, 0.05
 RUNS = 300
@@ -91,18 +92,24 @@ def marks(found: ScoreTests, fault: Fault) -> list[bool]:
     return [*(first[kind].p_value <= LEVEL for kind in KINDS), clearest, true in named, bool(named - {true})]
 
 
+def judged(name: str, run: int) -> dict[str, list[bool]]:
+    """Return what one run of a setting counts for, by fault."""
+    setting = settings_of()[name]
+    return {
+        what: marks(diagnose_fit(pp.simulate(fault.made, setting.steps, seed=run), fault.read).misses, fault)
+        for what, fault in faults(setting, run).items()
+    }
+
+
 def measure(settings: Settings) -> Section:
     """Return size and power of the score tests."""
-    runs = 5 if settings is QUICK else RUNS
+    runs, names = 5 if settings.quick else RUNS, list(settings_of())
+    found = spread(judged, [(name, run) for name in names for run in range(runs)], settings.jobs)
     rows: list[list[Cell]] = []
-    for name, setting in settings_of().items():
-        outcome: dict[str, list[list[bool]]] = {}
-        for run in range(runs):
-            for what, fault in faults(setting, run).items():
-                data = pp.simulate(fault.made, setting.steps, seed=run)
-                outcome.setdefault(what, []).append(marks(diagnose_fit(data, fault.read).misses, fault))
-        for what, found in outcome.items():
-            shares = [float(share) for share in np.mean(found, axis=0)]
+    for k, name in enumerate(names):
+        own = found[k * runs : (k + 1) * runs]
+        for what in own[0]:
+            shares = [float(share) for share in np.mean([one[what] for one in own], axis=0)]
             rows.append([name, what, *(None if what == "none" and k in (3, 4) else x for k, x in enumerate(shares))])
     columns = ("setting", "fault", *KINDS, "clearest", "named", "others")
     return Section("Score tests", TEXT, [Table(f"Shares of {runs} runs", columns, rows)])

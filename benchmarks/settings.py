@@ -9,7 +9,11 @@ from typing import final
 @final
 @dataclass(frozen=True)
 class Settings:
-    """Sizes and patience of a run; ``seconds`` is how long one contender is asked to work in one round."""
+    """Sizes and patience of a run.
+
+    ``seconds`` is how long one contender is asked to work in one round, and ``jobs`` the number of processes that share
+    the records of a study.
+    """
 
     sizes: tuple[int, ...] = (100, 10_000, 1_000_000)
     replicates: tuple[int, ...] = (1, 32)
@@ -20,6 +24,8 @@ class Settings:
     memory_steps: int = 1_000
     latency_calls: int = 300
     processes: int = 3
+    quick: bool = False
+    jobs: int = 1
 
     def rounds_for(self, work: int) -> int:
         """Return how many rounds to run where one step makes ``work`` agent-steps; large ones vary less."""
@@ -41,4 +47,5 @@ QUICK = Settings(
     memory_steps=20,
     latency_calls=50,
     processes=1,
+    quick=True,
 )

@@ -23,7 +23,7 @@ from peerpressure import Gaussian, Model, Network, diagnose, moments
 
 from .processes import fresh
 from .sections import Cell, Section, Table, count
-from .settings import QUICK, Settings
+from .settings import Settings
 from .workload import STD, workload
 
 Call: TypeAlias = Callable[[], object]
@@ -225,7 +225,7 @@ def _shortened(file: str, line: int, function: str) -> str:
 
 def program(name: str, settings: Settings, *, profiled: bool) -> str:
     """Return the program that reports on one task."""
-    scale = "QUICK" if settings == QUICK else "FULL"
+    scale = "QUICK" if settings.quick else "FULL"
     imports = f"from benchmarks.settings import {scale}; from benchmarks.whole_user import report"
     return f"{imports}; report({name!r}, {scale}, profiled={profiled})"
 

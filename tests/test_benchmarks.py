@@ -10,12 +10,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks import bound, cross_check, peers, report, whole_user
+from benchmarks import bound, cross_check, peers, report, score_power, whole_user
 from benchmarks.__main__ import MEASUREMENTS, arguments, main
 from benchmarks.clock import Job, costs, ratio
 from benchmarks.contenders import CONTENDERS, Run, numba_loop
 from benchmarks.contenders.peerpressure_simulate import run as ours
-from benchmarks.processes import fresh
+from benchmarks.processes import fresh, spread
 from benchmarks.sections import Section, Table, Target, count, shown
 from benchmarks.settings import FULL, QUICK, Settings
 from benchmarks.software_network import software_network
@@ -252,3 +252,8 @@ def test_their_limits_are_ours() -> None:
     fast, slow = cross_check.limits(cross_check.followed())
     assert max(float(row[-1] or 0) for row in (fast, slow)) < 1e-12
     assert abs(float(fast[1] or 0) - float(slow[1] or 0)) > 1e-3
+
+
+def test_several_processes_measure_what_one_does() -> None:
+    items = [(next(iter(score_power.settings_of())), run) for run in range(2)]
+    assert spread(score_power.judged, items, 2) == spread(score_power.judged, items, 1)
