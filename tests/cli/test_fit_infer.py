@@ -101,3 +101,25 @@ def test_recover_takes_the_method_that_can_read_the_table(capfd: pytest.CaptureF
     refused = run(capfd, "recover", study, "--outputs", gaps, "--method", "innovations")
     assert refused.status != 0
     assert "--method kalman" in refused.err
+
+
+def test_infer_finds_distrust(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    camps = pp.networks.rival_camps(8, 3, seed=2)
+    model = pp.Model(camps, [-1.0, 1.0] * 4, pressure=1.5, noise=pp.Gaussian(0.5))
+    file = tmp_path / "answers.csv"
+    pp.simulate(model, 400, seed=1).to_dataframe().query("time > 0").to_csv(file, index=False)
+    facts = json.loads(run(capfd, "infer", str(file), "--pressure", "1.5", "--signed", "--json").out)
+    assert facts["signed"]
+    truth = camps.adjacency.toarray()
+    found = {(int(edge["agent"]), int(edge["neighbour"])): edge["weight"] for edge in facts["edges"]}
+    there = [pair for pair in zip(*np.nonzero(truth), strict=True) if pair in found]
+    assert len(there) > 0.8 * np.count_nonzero(truth)
+    assert all(np.sign(found[pair]) == np.sign(truth[pair]) for pair in there)
+    warned = run(capfd, "infer", str(file), "--pressure", "1.5")
+    assert "--signed" in warned.out
+
+
+def test_recover_does_not_offer_what_infer_does(capfd: pytest.CaptureFixture[str]) -> None:
+    told = run(capfd, "recover", "--help").out
+    assert "--unknown-network" not in told
+    assert "peerpressure infer" in " ".join(told.split())

@@ -25,6 +25,9 @@ def infer(
     symmetric: Annotated[
         bool, typer.Option("--symmetric", help="Two agents listen to each other with equal weights.")
     ] = False,
+    signed: Annotated[
+        bool, typer.Option("--signed", help="Weights may be negative: agents move away from those whom they distrust.")
+    ] = False,
     out: Annotated[Path | None, typer.Option(help="Also write the edges to this .csv or .parquet file.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -42,7 +45,7 @@ def infer(
             table_format(out)
             declare_output(out)
         show_stage("inferring")
-        answer = inferred("", infer_network(answers, pressure, std=std, symmetric=symmetric))
+        answer = inferred("", infer_network(answers, pressure, std=std, symmetric=symmetric, signed=signed))
         # Written before anything is printed: a closed pipe does not lose the file.
         if out is not None:
             write_answers([answer], out)

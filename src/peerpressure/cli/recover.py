@@ -62,7 +62,8 @@ def recover(
     ] = None,
     unknown_network: Annotated[
         bool,
-        typer.Option("--unknown-network", help="Infer the network as well; that of the file is not used."),
+        # Of scenario files with settings for it; the command for a table of answers is infer.
+        typer.Option("--unknown-network", hidden=True, help="Infer the network as well; that of the file is not used."),
     ] = False,
     out: Annotated[
         Path | None,
@@ -89,8 +90,7 @@ def recover(
     topic, hidden opinions are estimated for each topic; network and stubbornness are the same for all. The first line
     of the output tells how the table was read.
 
-    With --unknown-network, the network and the stubbornness of the file are not used either: who listens to whom is
-    inferred together with the hidden opinions, for each topic on its own. Settings are in unknown_network of [observe].
+    If the network is not known, peerpressure infer estimates it.
 
     Example: peerpressure recover scenario.toml --outputs observed.csv --method innovations
     """
@@ -338,7 +338,7 @@ def _number(value: Any) -> str:
 
 def inferred(topic: str, found: NetworkEstimate) -> TopicAnswer:
     """Return the answer on an inferred network."""
-    edges = found.to_dataframe().sort_values("weight", ascending=False, ignore_index=True)
+    edges = found.to_dataframe().sort_values("weight", ascending=False, ignore_index=True, key=abs)
     agents = {
         "agent": list(found.labels),
         "hidden": found.hidden.tolist(),
@@ -351,6 +351,7 @@ def inferred(topic: str, found: NetworkEstimate) -> TopicAnswer:
     rows = [dict(zip(agents, row, strict=True)) for row in zip(*agents.values(), strict=True)]
     facts = {
         "symmetric": found.symmetric,
+        "signed": found.signed,
         "unobserved": found.unobserved,
         "log_likelihood": found.log_likelihood,
         "distrust_p_value": found.distrust_p_value,

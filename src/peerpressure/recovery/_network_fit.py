@@ -293,12 +293,16 @@ class EdgeFit:
         beta = solve(problem, self.beta, np.append(self.allowed, False), 0.0, tolerance)
         return replace(self, problem=problem, beta=beta)
 
+    def refitted(self, problem: Problem) -> EdgeFit:
+        """Return the fit of the selected variables, with the logarithms corrected for their number."""
+        found = self.solved(problem)
+        return found.solved(_restricted(problem, found.beta))
+
 
 def fit(problem: Problem, allowed: Mask, agents: int, penalty: Penalty, tau: float) -> EdgeFit:
     """Return the fit with the edges that the penalty selects."""
     first = EdgeFit(problem, np.append(np.zeros(allowed.size), tau), allowed)
-    found = (first if penalty is None else _select(first, agents, penalty)).solved(problem)
-    return found.solved(_restricted(problem, found.beta))
+    return (first if penalty is None else _select(first, agents, penalty)).refitted(problem)
 
 
 def _select(first: EdgeFit, agents: int, penalty: Literal["bic"] | float) -> EdgeFit:

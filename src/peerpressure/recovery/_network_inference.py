@@ -21,6 +21,7 @@ from peerpressure.recovery._data import observations_of
 from peerpressure.recovery._digits import HARMLESS, has_density, inference_note, spacing_of
 from peerpressure.recovery._network_fit import (
     AgentProblem,
+    EdgeFit,
     Penalty,
     SymmetricProblem,
     covariance_of,
@@ -37,10 +38,12 @@ from peerpressure.recovery._network_likelihood import (
     common_scale,
     confidence,
     edge_tests,
+    mirrored,
     own_scales,
     residual_tests,
     sum_products,
     unbounded,
+    unbounded_signed,
 )
 from peerpressure.recovery._observation import Observation, outputs_of
 from peerpressure.resources import require_memory
@@ -69,20 +72,24 @@ _SUSPICIOUS = 1e-2
 class NetworkEstimate:
     """A network that was inferred from outputs, for the agents ``labels``.
 
-    Weights are in units in which stubbornness is 1: w_ij = a_ij/s_i is how much agent i listens to agent j.
+    Weights are in units in which stubbornness is 1: w_ij = a_ij/s_i is how much agent i listens to agent j. A negative
+    weight is distrust: i moves away from what j says.
 
     Attributes
     ----------
     labels : tuple
         The n observed agents, in the order of all arrays.
     weights : array of shape (n, n)
-        Weights w_ij ≥ 0; 0 where no edge is selected.
+        Weights w_ij, which are negative only where ``signed``; 0 where no edge is selected.
     std : array of shape (n, n)
-        Standard errors of the positive weights, given that the others are 0; NaN elsewhere.
+        Standard errors of the selected weights, given that the others are 0; NaN elsewhere.
     confidence : array of shape (n, n)
-        One minus the p-value of the one-sided test of w_ij = 0 against w_ij > 0: an absent edge exceeds 0.95 in 5 % of
-        all cases. The test is that of the likelihood without the bounds w ≥ 0 and without a penalty: neither bound
-        nor selection distorts it. NaN if it cannot be made: with fewer steps than agents, for instance.
+        One minus the p-value of the one-sided test of w_ij = 0 against w_ij > 0, or of the two-sided test where
+        ``signed``: an absent edge exceeds 0.95 in 5 % of all cases. The test is that of the likelihood without the
+        bounds w ≥ 0 and without a penalty: neither bound nor selection distorts it. NaN if it cannot be made: with
+        fewer steps than agents, for instance.
+    distrust_p_value : float
+        The p-value of the test that no weight is negative; NaN where no edge can be tested.
     hidden, hidden_std : array of shape (n,)
         Hidden opinions x₀ and their standard errors.
     noise_std : array of shape (n,)
@@ -103,6 +110,8 @@ class NetworkEstimate:
         Log-likelihood of the Gaussian law at the estimate, of x₀ as well.
     symmetric : bool
         Whether a_ij = a_ji was imposed.
+    signed : bool
+        Whether weights may be negative.
     unobserved : int
         Agents that are not observed. If there are any, weights contain what the observed agents repeat of them, and no
         standard errors or confidences are given.
@@ -139,6 +148,8 @@ class NetworkEstimate:
     symmetric: bool
     unobserved: int
     spacing: float = 0.0
+    distrust_p_value: float = float("nan")
+    signed: bool = False
 
     @property
     def scale_identified(self) -> Mask:
@@ -147,14 +158,14 @@ class NetworkEstimate:
 
     @property
     def relative_weights(self) -> Array:
-        """Shares w_ij/Σ_j w_ij, which do not depend on the scale; 0 for an agent that listens to nobody."""
-        total = self.weights.sum(axis=1, keepdims=True)
+        """Shares w_ij/Σ_j |w_ij|, which do not depend on the scale; 0 for an agent that listens to nobody."""
+        total = np.abs(self.weights).sum(axis=1, keepdims=True)
         return self.weights / np.where(total > 0, total, 1.0)
 
     def interval(
         self, level: float = 0.95, of: Literal["weights", "hidden", "noise_std"] = "weights"
     ) -> tuple[Array, Array]:
-        """Return the lower and upper ends of confidence intervals; those of weights and σ are never negative.
+        """Return the lower and upper ends of confidence intervals; those of σ and of unsigned weights are 0 or more.
 
         Parameters
         ----------
@@ -187,7 +198,7 @@ class NetworkEstimate:
             return self.noise_std * np.exp(-z * self.scale_std), self.noise_std * np.exp(z * self.scale_std)
         value, error = (self.weights, self.std) if of == "weights" else (self.hidden, self.hidden_std)
         low = value - z * error
-        return np.maximum(low, 0.0) if of == "weights" else low, value + z * error
+        return np.maximum(low, 0.0) if of == "weights" and not self.signed else low, value + z * error
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the inferred network, agents coloured by their estimated hidden opinions.
@@ -222,37 +233,28 @@ class NetworkEstimate:
 
     @property
     def ranking(self) -> Array:
-        """Scores (n, n) that order the pairs: by weight, and by confidence where the weight is 0."""
+        """Scores (n, n) that order the pairs: by the size of the weight, and by confidence where the weight is 0."""
         # An unselected pair ranks below every selected one.
-        return self.weights + 1e-9 * self._largest * np.nan_to_num(self.confidence)
+        return np.abs(self.weights) + 1e-9 * self._least * np.nan_to_num(self.confidence)
 
     @property
-    def _largest(self) -> float:
-        positive = self.weights[self.weights > 0]
-        return float(positive.min()) if positive.size else 1.0
+    def _selected(self) -> Mask:
+        return np.asarray(self.weights != 0)
+
+    @property
+    def _least(self) -> float:
+        sizes = np.abs(self.weights[self._selected])
+        return float(sizes.min()) if sizes.size else 1.0
 
     @property
     def negative_pairs(self) -> Mask:
-        """Pairs (n, n) whose weight is negative at a level of 0.1 %: those with a confidence below 0.001."""
-        return np.asarray(np.nan_to_num(self.confidence, nan=1.0) < _NEGATIVE)
+        """Pairs (n, n) with distrust: the negative weights where ``signed``, else those with a confidence below 0.001.
 
-    @property
-    def distrust_p_value(self) -> float:
-        """The p-value of the test that no weight is negative; NaN where no edge can be tested.
-
-        Weights of absent edges are equally likely to be estimated above and below 0, so few confidences are close to 0.
-        The test is of the least one, with Bonferroni's correction, and of the number of ``negative_pairs``.
+        The latter are pairs whose weight, without the bound, is negative at a level of 0.1 %.
         """
-        values = self.confidence[np.isfinite(self.confidence) & ~np.eye(len(self.labels), dtype=bool)]
-        if not values.size:
-            return float("nan")
-        # A share of 0.1 % of so many tests reaches that level by chance.
-        many = (
-            float(bdtrc(int((values < _NEGATIVE).sum()) - 1, values.size, _NEGATIVE))
-            if values.min() < _NEGATIVE
-            else 1.0
-        )
-        return min(1.0, 2 * min(values.size * float(values.min()), many))
+        if self.signed:
+            return np.asarray(self.weights < 0)
+        return np.asarray(np.nan_to_num(self.confidence, nan=1.0) < _NEGATIVE)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -268,11 +270,18 @@ class NetworkEstimate:
                 "most of a standard error is that of the scale, a factor of all weights of an agent; confidences and "
                 "relative weights do not depend on it"
             )
-        if self.distrust_p_value < _SUSPICIOUS:
+        shown = self.distrust_p_value < _SUSPICIOUS
+        if shown and not self.signed:
             yield (
                 f"{int(self.negative_pairs.sum())} weights are negative at a level of 0.1 % (p = "
                 f"{self.distrust_p_value:.1g} together): these outputs show distrust, or another model made them. "
-                "Weights are fitted as if none were negative, so the edges and confidences above may be false"
+                "Weights are fitted as if none were negative, so the edges and confidences above may be false; "
+                "infer weights of both signs (signed=True, --signed)"
+            )
+        if self.signed and self.distrust_p_value >= _SUSPICIOUS:
+            yield (
+                f"no weight is negative beyond chance (p = {self.distrust_p_value:.1g}): weights are more precise if "
+                "they are inferred without signs"
             )
         # Bonferroni's correction: the smallest of many p-values is small by chance.
         if float(self.goodness_of_fit.min()) * n < 1e-4:
@@ -300,7 +309,7 @@ class NetworkEstimate:
         return average_precision(truth, self.ranking)
 
     def to_dataframe(self, confidence: float = 0.0) -> pandas.DataFrame:
-        """Return tidy rows for the pairs with a weight above 0, or with at least some confidence.
+        """Return tidy rows for the pairs with a weight other than 0, or with at least some confidence.
 
         Parameters
         ----------
@@ -314,7 +323,7 @@ class NetworkEstimate:
         """
         import pandas
 
-        chosen = self.weights > 0 if confidence == 0 else self.confidence >= confidence
+        chosen = self._selected if confidence == 0 else self.confidence >= confidence
         i, j = np.nonzero(chosen)
         columns = {
             "agent": [self.labels[k] for k in i],
@@ -327,13 +336,13 @@ class NetworkEstimate:
 
     def __str__(self) -> str:
         n = len(self.labels)
-        kind = "symmetric" if self.symmetric else "directed"
+        kind = ("symmetric" if self.symmetric else "directed") + (", with distrust" if self.signed else "")
         scale, (least, most) = float(np.median(self.scale_std)), (int(self.steps.min()), int(self.steps.max()))
         steps = f"{least:,}" if least == most else f"{least:,} to {most:,}"
         known = f"standard error {scale * np.median(self.noise_std):.2g}" if np.isfinite(scale) else "as assumed"
         lines = [
             f"Network of {n:,} agents, {kind}, from {steps} steps of each",
-            f"  edges selected    {int((self.weights > 0).sum()):,} of {n * (n - 1):,} ordered pairs",
+            f"  edges selected    {self._count()} of {n * (n - 1):,} ordered pairs",
             f"  confident at 99%  {int(np.sum(self.confidence >= 0.99)):,}",
             f"  noise             {np.median(self.noise_std):.4g} (median agent), {known}",
             f"  scale of weights  identified for {int(self.scale_identified.sum()):,} of {n:,} agents",
@@ -343,7 +352,28 @@ class NetworkEstimate:
         return "\n".join(lines)
 
     def __repr__(self) -> str:
-        return f"NetworkEstimate({len(self.labels)} agents, {int((self.weights > 0).sum())} weights above 0)"
+        kind = "weights of both signs" if self.signed else "weights above 0"
+        return f"NetworkEstimate({len(self.labels)} agents, {int(self._selected.sum())} {kind})"
+
+    def _count(self) -> str:
+        """Return the number of selected weights, and how many of them are negative, where they may be."""
+        negative = f" ({int(self.negative_pairs.sum()):,} negative)" if self.signed else ""
+        return f"{int(self._selected.sum()):,}{negative}"
+
+
+def distrust(one_sided: Array) -> float:
+    """Return the p-value of the test that no weight is negative, from the one-sided confidence of each pair, (n, n).
+
+    Weights of absent edges are equally likely to be estimated above and below 0, so few confidences are close to 0. The
+    test is of the least one, with Bonferroni's correction, and of the number of those below 0.001.
+    """
+    values = one_sided[np.isfinite(one_sided) & ~np.eye(len(one_sided), dtype=bool)]
+    if not values.size:
+        return float("nan")
+    # A share of 0.1 % of so many tests reaches that level by chance.
+    low = int((values < _NEGATIVE).sum())
+    many = float(bdtrc(low - 1, values.size, _NEGATIVE)) if low else 1.0
+    return min(1.0, 2 * min(values.size * float(values.min()), many))
 
 
 def average_precision(truth: ArrayLike, score: ArrayLike) -> float:
@@ -399,6 +429,7 @@ def infer_network(
     noise: Noise | None = None,
     std: Deviations = "common",
     symmetric: bool = False,
+    signed: bool = False,
     stubbornness: float | Sequence[float] | Array = 1.0,
     penalty: Penalty = "bic",
     candidates: ArrayLike | Network | None = None,
@@ -411,9 +442,9 @@ def infer_network(
     The observer knows peer pressure and when opinions were public, but neither the network nor stubbornness, hidden
     opinions or, by default, the size of the noise. Network and hidden opinions of a run's model are not used. Weights
     and hidden opinions are the maximum of their joint likelihood, one convex problem for each agent, restricted to
-    the edges that the penalty selects. Weights are assumed not to be negative: a network with distrust cannot be
-    inferred, and ``notes`` of the estimate warn of outputs that show it. Weights may differ in the two directions of a
-    pair, as on a directed network.
+    the edges that the penalty selects. Unless ``signed``, weights are assumed not to be negative, and ``notes`` of the
+    estimate warn of outputs that show distrust. Weights may differ in the two directions of a pair, as on a directed
+    network.
 
     Parameters
     ----------
@@ -432,6 +463,10 @@ def infer_network(
         "agent" the scale of an agent's weights is determined by its first steps only; see ``scale_std``.
     symmetric : bool, default False
         Impose a_ij = a_ji, with w_ij = a_ij/s_i for the ``stubbornness`` s given.
+    signed : bool, default False
+        Allow negative weights, as on a signed network: agents then move away from those whom they distrust. Opinions
+        are taken relative to 0, of which −y is the opposite of y. It takes more steps than weights of one sign, and
+        does not combine with ``symmetric``.
     stubbornness : float or sequence of float, default 1.0
         Used by symmetric fits only; any common factor changes nothing but the unit of weights.
     penalty : "bic", float or None, default "bic"
@@ -454,9 +489,9 @@ def infer_network(
     Raises
     ------
     InvalidInputError
-        If the run is not of this model (adaptation, a temporal or signed network, continuous time, frozen noise), has
-        too few successive steps under peer pressure, does not observe all agents, or if some outputs follow from the
-        others to the last digits, as they do without fresh noise.
+        If the run is not of this model (adaptation, a temporal network, a signed one unless ``signed``, continuous
+        time, frozen noise), has too few successive steps under peer pressure, does not observe all agents, or if some
+        outputs follow from the others to the last digits, as they do without fresh noise.
     TooLargeError
         If the matrices do not fit into memory, or a symmetric fit has too many edges.
 
@@ -481,7 +516,7 @@ def infer_network(
     """
     with cancellable(should_stop):
         run = observations_of(data)
-        law = _checked(run, _law(run, noise), std, symmetric=symmetric)
+        law = _checked(run, _law(run, noise), std, symmetric=symmetric, signed=signed)
         steps, agents, spacing = _steps(run, _pressure(data, pressure), law, observation)
         missing = run.model.n - agents.size
         if missing and not partial:
@@ -491,6 +526,8 @@ def infer_network(
         labels = tuple(run.model.network.labels[i] for i in agents)
         _check_memory(agents.size, 1)
         allowed = _candidates(candidates, labels)
+        if signed:
+            steps, allowed = mirrored(steps), np.hstack([allowed, allowed])
         groups = _groups(steps, allowed, alike=symmetric)
         deviation = law.deviations(run.model.n)[agents].astype(float)
         task = _Task(steps, groups, allowed, deviation, std, _checked_penalty(penalty), _excess_kurtosis(law))
@@ -504,7 +541,7 @@ def _least_noise(task: _Task, found: NetworkEstimate) -> float:
     """Return the least standard deviation of an output given the step before, of all agents and steps."""
     scale, rho = task.steps.scale, task.steps.rho
     white = np.sqrt(1 - task.steps.coefficient**2)
-    pull = 1 + rho[:, None] * found.weights.sum(axis=1)
+    pull = 1 + rho[:, None] * np.abs(found.weights).sum(axis=1)
     return float((white * scale[:, None] * found.noise_std / pull).min())
 
 
@@ -514,7 +551,7 @@ def _named(found: NetworkEstimate, labels: tuple[Hashable, ...], missing: int) -
     if missing:
         nothing = np.full_like(found.weights, np.nan)
         hidden = np.full_like(found.hidden, np.nan)
-        found = replace(found, std=nothing, confidence=nothing, hidden_std=hidden)
+        found = replace(found, std=nothing, confidence=nothing, hidden_std=hidden, distrust_p_value=float("nan"))
     return replace(found, labels=labels, unobserved=missing)
 
 
@@ -537,7 +574,7 @@ def _pressure(data: Record, pressure: Schedule | float | str | Sequence[float] |
     raise InvalidInputError(message(rule, got="data without a model", remedy=remedy))
 
 
-def _checked(run: Trajectory, law: Noise, std: object, *, symmetric: bool) -> Noise:
+def _checked(run: Trajectory, law: Noise, std: object, *, symmetric: bool, signed: bool) -> Noise:
     if std not in ("common", "agent", "known"):
         rule = "std must be 'common', 'agent' or 'known'"
         raise InvalidInputError(message(rule, got=repr(std), remedy="choose one of them"))
@@ -545,6 +582,9 @@ def _checked(run: Trajectory, law: Noise, std: object, *, symmetric: bool) -> No
     if symmetric and std == "agent":
         rule = "a symmetric fit needs deviations that are known up to one factor: else it is not convex"
         raise InvalidInputError(message(rule, got="std='agent'", remedy="use std='common', or symmetric=False"))
+    if symmetric and signed:
+        rule = "weights of both signs are inferred for each direction on its own"
+        raise InvalidInputError(message(rule, got="symmetric=True", remedy="use signed=True without symmetric"))
     model = run.model
     wrong = (
         "an SDE" if run.equation is not None
@@ -559,10 +599,10 @@ def _checked(run: Trajectory, law: Noise, std: object, *, symmetric: bool) -> No
         rule = "a network is inferred in discrete time, from constant weights and hidden opinions and fresh noise"
         remedy = "there is no inference for such runs; of noise, only the law is used unless std='known'"
         raise InvalidInputError(message(rule, got=wrong, remedy=remedy))
-    if model.network.signed:
+    if model.network.signed and not signed:
         # The degrees of the likelihood are sums of weights, which for signed ones are those of absolute values.
-        rule = "a network is inferred under the assumption that no weight is negative"
-        remedy = "there is no inference of distrust; recover estimates hidden opinions where the network is known"
+        rule = "a network is inferred under the assumption that no weight is negative, unless signed=True"
+        remedy = "pass signed=True to infer weights of both signs"
         raise InvalidInputError(message(rule, got=repr(model.network), remedy=remedy))
     if law.autocorrelation and not isinstance(law, Gaussian):
         rule = "AR(1) noise must be Gaussian for its network to be inferred"
@@ -639,12 +679,13 @@ def _candidates(given: ArrayLike | Network | None, labels: tuple[Hashable, ...])
 
 def _groups(steps: Steps, allowed: Mask, *, alike: bool) -> list[ProductSums]:
     """Return the sums for each set of agents that can use the same steps, ``alike`` for all agents the same ones."""
+    # Of columns there are twice as many as agents where these have mirror images.
     n = len(allowed)
     missing = np.stack([np.isnan(steps.states[:, row]).any(axis=0) for row in range(steps.times.size)])
     # An agent's step is lost if its own output is missing, or that of anyone it may listen to one step before.
-    hears = allowed | (steps.lag == 2 and np.eye(n, dtype=bool))
+    hears = allowed | (steps.lag == 2 and np.eye(*allowed.shape, dtype=bool))
     heard = missing.astype(float) @ hears.T.astype(float) > 0
-    lost = missing.copy()
+    lost = missing[:, :n].copy()
     for lag in range(1, steps.lag + 1):
         lost[lag:] |= heard[:-lag]
     usable = steps.consecutive()[:, None] & ~lost
@@ -652,7 +693,7 @@ def _groups(steps: Steps, allowed: Mask, *, alike: bool) -> list[ProductSums]:
         # One weight belongs to two agents, whose sums must run over the same steps.
         usable[:] = usable.all(axis=1, keepdims=True)
     _check_steps(usable & (steps.rho > 0)[:, None])
-    _check_memory(n, np.unique(usable, axis=1).shape[1])
+    _check_memory(allowed.shape[1], np.unique(usable, axis=1).shape[1])
     # Agents with the same usable steps share EᵀE, which takes nearly all of the time and memory.
     free = np.isnan(steps.known)
     keys: dict[bytes, list[int]] = {}
@@ -718,11 +759,19 @@ class _Task:
     @cached_property
     def unbounded(self) -> list[Unbounded | None]:
         """The likelihood of each agent without bounds, None if it has too few steps."""
-        found: list[Unbounded | None] = [None] * len(self.allowed)
+        n = len(self.allowed)
+        likelihoods = unbounded_signed if self.signed else unbounded
+        found: list[Unbounded | None] = [None] * n
         for group in self.groups:
-            for i, agent in zip(group.agents, unbounded(self.steps, group, self.allowed[group.agents]), strict=True):
+            own = likelihoods(self.steps, group, self.allowed[group.agents, :n])
+            for i, agent in zip(group.agents, own, strict=True):
                 found[i] = agent
         return found
+
+    @property
+    def signed(self) -> bool:
+        """Whether agents have mirror images, to which they listen where they distrust."""
+        return self.allowed.shape[1] > self.allowed.shape[0]
 
     @cached_property
     def scales(self) -> tuple[Array, Array]:
@@ -745,27 +794,57 @@ class _Task:
 
 
 def _directed(task: _Task) -> NetworkEstimate:
-    n = len(task.allowed)
+    n, m = task.allowed.shape
     tau, scale = task.scales
+    value, error, spare = edge_tests(task.unbounded, tau, task.excess)
     # One thread: the steps are too small for threads to gain anything over the interpreter's lock.
-    found = [
-        fit(AgentProblem.of(group, at), task.allowed[i], n, task.penalty, float(tau[i]))
-        for i, (group, at) in enumerate(task.places)
-    ]
-    weights, std, hidden = np.zeros((n, n)), np.full((n, n), np.nan), np.zeros((n, 2))
+    found = [_fitted(task, i, m, value[i]) for i in range(n)]
+    weights, std, hidden = np.zeros((n, m)), np.full((n, m), np.nan), np.zeros((n, 2))
     for i, own in enumerate(found):
         covariance = covariance_of(own, scale[i] or np.inf, task.excess)
         weights[i, own.support] = own.beta[own.support] / tau[i]
         std[i, own.support] = np.sqrt(np.diag(covariance))
         hidden[i] = _hidden(task, i, covariance, weights[i, own.support], own.support)
-    value, error, spare = edge_tests(task.unbounded, tau, task.excess)
     if task.penalty is None:
         # Weights that are 0 take part in the fit, so errors given these would be too small.
         sure = np.where(np.isinf(task.scale_std), 0.0, task.scale_std)
-        std = np.where(weights > 0, np.hypot(error / tau[:, None], weights * sure[:, None]), np.nan)
+        apart = np.hstack([error] * (m // n)) / tau[:, None]
+        std = np.where(weights > 0, np.hypot(apart, weights * sure[:, None]), np.nan)
     likelihood = -float(np.sum([objective(replace(own.problem, nu=np.ones(1)), own.beta) for own in found]))
     penalties = np.array([own.penalty for own in found])
-    return _result(task, weights, std, confidence(value, error, spare), hidden, penalties, likelihood)
+    made = _result(task, weights, std, confidence(value, error, spare), hidden, penalties, likelihood)
+    return _folded(made) if task.signed else made
+
+
+def _fitted(task: _Task, i: int, candidates: int, value: Array) -> EdgeFit:
+    """Return the fit of one agent; ``value`` (n,) are its weights without bounds."""
+    (group, at), (tau, _), allowed = task.places[i], task.scales, task.allowed[i]
+    if task.signed and task.penalty is None:
+        # Without a penalty, nothing chooses between an agent and its mirror image but the sign.
+        allowed = allowed & np.concatenate([value > 0, value < 0])
+    problem = AgentProblem.of(group, at)
+    own = fit(problem, allowed, candidates, task.penalty, float(tau[i]))
+    return _one_sign(own, problem) if task.signed else own
+
+
+def _one_sign(own: EdgeFit, problem: AgentProblem) -> EdgeFit:
+    """Return a fit in which no agent is both trusted and distrusted: of the two weights the larger one is kept."""
+    trust, distrusted = np.split(own.beta[:-1], 2)
+    both = (trust > 0) & (distrusted > 0)
+    if not both.any():
+        return own
+    drop = np.append(np.concatenate([both & (trust < distrusted), both & (trust >= distrusted)]), False)
+    kept = replace(own, beta=np.where(drop, 0.0, own.beta), allowed=own.allowed & (own.beta[:-1] > 0) & ~drop[:-1])
+    return kept.refitted(problem)
+
+
+def _folded(made: NetworkEstimate) -> NetworkEstimate:
+    """Return weights of both signs (n, n) from those of agents and their mirror images (n, 2n)."""
+    trust, distrusted = np.hsplit(made.weights, 2)
+    std = np.where(distrusted > 0, *np.hsplit(made.std, 2)[::-1])
+    # The probability of a deviation as large as this on either side.
+    either = np.abs(2 * made.confidence - 1)
+    return replace(made, weights=trust - distrusted, std=std, confidence=either, signed=True)
 
 
 def _symmetric(task: _Task, stubbornness: Array) -> NetworkEstimate:
@@ -800,12 +879,12 @@ def _symmetric(task: _Task, stubbornness: Array) -> NetworkEstimate:
 def _result(
     task: _Task, weights: Array, std: Array, sure: Array, hidden: Array, penalty: Array, likelihood: float
 ) -> NetworkEstimate:
+    tau, _ = task.scales
     lost = np.isinf(task.scale_std)
     # Without information about the scale a weight may be any multiple of the estimate.
     std[lost] = np.where(weights[lost] > 0, np.inf, np.nan)
-    hidden[lost & np.isnan(task.steps.known), 1] = np.inf
+    hidden[lost & np.isnan(task.steps.known[: tau.size]), 1] = np.inf
     steps = np.array([group.rows for group, _ in task.places])
-    tau, _ = task.scales
     # Two tests with one degree of freedom each; the p-value of a χ² with two is its exponential.
     chi = np.zeros(tau.size)
     for group in task.groups:
@@ -815,7 +894,7 @@ def _result(
         chi[own] = np.square(both).sum(axis=0)
     return NetworkEstimate(
         (), weights, std, sure, hidden[:, 0], hidden[:, 1], 1 / tau, task.scale_std, np.exp(-chi / 2), penalty, steps,
-        likelihood + _constant(task), symmetric=False, unobserved=0,
+        likelihood + _constant(task), symmetric=False, unobserved=0, distrust_p_value=distrust(sure),
     )  # fmt: skip
 
 

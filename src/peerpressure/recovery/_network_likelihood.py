@@ -16,7 +16,7 @@ data are sums of products, and those between neighbours, Σ_t ρ_t² y_{t−1,j}
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn, TypeAlias, final
 
 import numpy as np
@@ -203,15 +203,18 @@ _ITERATIONS = 200
 class Unbounded:
     """An agent's likelihood with its weights at their best for given τ.
 
-    ``ones``, ``b`` and ``diagonal`` (candidates,) are G⁻¹1, G⁻¹b and the diagonal of G⁻¹, and ``inner`` is bᵀG⁻¹b;
-    ``neighbours`` are the candidates. ``weight`` (T,) is the sum of ν over the rows of each step, and ``spare`` counts
-    the rows beyond the unknowns.
+    ``ones``, ``b`` and ``diagonal`` (candidates,) are G⁻¹1, G⁻¹b and the diagonal of G⁻¹, ``total``, ``sum_b`` and
+    ``inner`` are 1ᵀG⁻¹1, 1ᵀG⁻¹b and bᵀG⁻¹b; ``neighbours`` are the candidates. ``weight`` (T,) is the sum of ν over the
+    rows of each step, and ``spare`` counts the rows beyond the unknowns. With weights of both signs the degree is one
+    more variable, the last, and the unit vector of that variable takes the place of 1.
     """
 
     neighbours: Index
     ones: Array
     b: Array
     diagonal: Array
+    total: float
+    sum_b: float
     inner: float
     square: float
     rho: Array
@@ -220,7 +223,7 @@ class Unbounded:
 
     def degree(self, tau: float) -> float:
         """Return the sum of the weights θ for a given τ."""
-        rho, total, shift = self.rho, float(self.ones.sum()), tau * float(self.b.sum())
+        rho, total, shift = self.rho, self.total, tau * self.sum_b
         # d + shift − total·p(d) is increasing and concave, so Newton's steps from its left stay there and converge.
         least = -tau / float(rho.max())
         d = 0.0
@@ -246,13 +249,13 @@ class Unbounded:
         pull = self.rho / (tau + self.rho * self.degree(tau))
         theta = self.ones * float(self.weight @ pull) - tau * self.b
         curvature = float(self.weight @ pull**2)
-        through = self.ones / (1 + curvature * float(self.ones.sum()))
+        through = self.ones / (1 + curvature * self.total)
         variance = self.diagonal - curvature * self.ones * through + excess * curvature * through**2
         return theta, np.sqrt(np.maximum(variance, np.finfo(float).tiny))
 
     def profile(self, tau: float) -> tuple[float, float]:
         """Return slope and curvature of the negative log-likelihood in τ, with the weights at their best."""
-        total, sum_b = float(self.ones.sum()), float(self.b.sum())
+        total, sum_b = self.total, self.sum_b
         inverse = 1 / (tau + self.rho * self.degree(tau))
         pull = self.rho * inverse
         first = [float(self.weight @ part) for part in (inverse, pull)]
@@ -300,7 +303,8 @@ def unbounded(steps: Steps, sums: ProductSums, allowed: Mask) -> list[Unbounded 
     weight = _weights(steps, sums, enough, inverses, allowed, base)
     for at, one, own in zip(enough, inverses, weight, strict=True):
         j = np.flatnonzero(allowed[at])
-        parts = (j, one.ones[j], one.b[j], one.diagonal[j], one.inner, float(sums.bb[at]))
+        totals = float(one.ones[j].sum()), float(one.b[j].sum()), one.inner
+        parts = (j, one.ones[j], one.b[j], one.diagonal[j], *totals, float(sums.bb[at]))
         found[at] = Unbounded(*parts, sums.rho, own, int(spare[at]))
     return found
 
@@ -393,6 +397,57 @@ def _weights(
     return found
 
 
+# Weights of both signs. An agent who distrusts another listens to the opposite of its opinion, so each agent has a
+# mirror image with opinions −y, whose weight is that of distrust and not negative. The degree is the sum of absolute
+# weights. Without bounds it is a variable of its own: the columns of an agent and of its image add up to the same one.
+
+
+def mirrored(steps: Steps) -> Steps:
+    """Return the steps of the agents, followed by their mirror images; opinions are relative to 0."""
+    return replace(
+        steps,
+        states=np.concatenate([steps.states, -steps.states], axis=2),
+        known=np.concatenate([steps.known, -steps.known]),
+    )
+
+
+def unbounded_signed(steps: Steps, sums: ProductSums, allowed: Mask) -> list[Unbounded | None]:
+    """Return the likelihoods of weights of both signs of a group's agents, None if steps are too few.
+
+    Steps and sums are those of agents and images, and ``allowed`` (g, n) those of the agents.
+    """
+    return [_signed(steps, sums, at, np.flatnonzero(own)) for at, own in enumerate(allowed)]
+
+
+def _signed(steps: Steps, sums: ProductSums, at: int, j: Index) -> Unbounded | None:
+    check_cancelled()
+    spare = int(np.count_nonzero(sums.rho)) * sums.count - j.size - 1 - int(sums.free)
+    if not j.size or spare < _SPARE:
+        return None
+    G = np.empty((j.size + 1, j.size + 1))
+    G[:-1, :-1], G[-1, -1] = sums.s[np.ix_(j, j)], sums.q[at]
+    G[-1, :-1] = G[:-1, -1] = -sums.c[at, j]
+    if not is_resolved(G):
+        _refuse_dependent()
+    inverse, b = linalg.inv(G), np.append(-sums.be[at, j], sums.bd[at])
+    through = inverse @ b
+    weight = _signed_weights(steps, sums, at, j, inverse)
+    totals = float(inverse[-1, -1]), float(through[-1]), float(b @ through)
+    parts = (j, inverse[:, -1], through, np.diag(inverse), *totals, float(sums.bb[at]))
+    return Unbounded(*parts, sums.rho, weight, spare)
+
+
+def _signed_weights(steps: Steps, sums: ProductSums, at: int, j: Index, inverse: Array) -> Array:
+    """Return Σ (1 − leverage) over the rows of each step, (T,)."""
+    share, parts = 1 / sums.uu if sums.free else 0.0, []
+    for d, e, _, u in steps.blocks(sums.at):
+        own = d[:, sums.agents[at]] - share * u * sums.du[at]
+        X = np.column_stack([share * np.outer(u, sums.eu[j]) - e[:, j], own])
+        leverage = ((X @ inverse) * X).sum(axis=1) + share * u**2
+        parts.append((1 - leverage).reshape(sums.count, -1).sum(axis=0))
+    return np.concatenate(parts)
+
+
 def common_scale(agents: Sequence[Unbounded | None], deviation: Array) -> tuple[float, float]:
     """Return the factor τ of all agents, τ_i = τ/deviation_i, and its information.
 
@@ -440,7 +495,8 @@ def edge_tests(agents: Sequence[Unbounded | None], tau: Array, excess: float) ->
     for i, agent in enumerate(agents):
         if agent is not None:
             j = agent.neighbours
-            value[i, j], error[i, j] = agent.weights(float(tau[i]), excess)
+            theta, std = agent.weights(float(tau[i]), excess)
+            value[i, j], error[i, j] = theta[: j.size], std[: j.size]
             spare[i] = agent.spare
     return value, error, spare
 
