@@ -1,8 +1,9 @@
 """Kills of sweeps and runs at random moments: ``python -m tests.sweep.kill_matrix [KILLS] [SEED]``, some minutes.
 
-A sweep of 320 units is killed again and again by each signal and resumed; its table must have the bytes of one that was
-left alone. So must the table of one whose parts run at the same time. A run that replaces the results of another is
-killed as well; its folder must hold all files of one of them.
+A sweep of 320 units is killed and resumed again and again: its parent by each signal, its workers, parts that run at
+the same time, and parent, worker and scheduler of a Dask cluster. Its table must have the bytes of one that was left
+alone, and no unit that was done may be computed again. A run that replaces the results of another is killed as well; its
+folder must hold all files of one of them. The table at the end has a row for each kind of kill.
 """
 
 from __future__ import annotations
@@ -16,13 +17,14 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from .running import environment, results, wait_until
+from .running import Cluster, environment, results, wait_until, workers_of
 
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 UNITS = 320
+COLUMNS = ("kills", "wrong bytes", "lost units", "files left behind")
 SCENARIO = """[network]
 generator = "cycle"
 n = 12
@@ -56,10 +58,10 @@ def complete(*arguments: object) -> None:
 
 
 @contextlib.contextmanager
-def started(*arguments: object) -> Iterator[subprocess.Popen[bytes]]:
+def started(*arguments: object) -> Iterator[subprocess.Popen[str]]:
     """Start a command, which ends with the block at the latest."""
     process = subprocess.Popen(
-        command(*arguments), env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        command(*arguments), env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True
     )
     try:
         yield process
@@ -74,58 +76,120 @@ def files_of(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths if path.suffix != ".nc"}
 
 
-def kill_sweeps(folder: Path, kills: int, moments: random.Random) -> Counter[str]:
-    """Kill a sweep by each signal, and compare what is finished afterwards with one that was left alone."""
-    (folder / "scenario.toml").write_text(SCENARIO.format(seed=1))
-    file = folder / "sweep.toml"
-    file.write_text(SWEEP)
-    complete("sweep", file, "--workers", 2, "--out", folder / "alone")
-    complete("sweep", "collect", folder / "alone")
-    found: Counter[str] = Counter()
-    for number in SIGNALS:
-        out = folder / number.name
-        targets = sorted(moments.choices(range(UNITS), k=kills))
-        for target in targets:
-            with started("sweep", file, "--workers", 2, "--out", out) as process:
-                wait_until(lambda: results(out) >= target or process.poll() is not None, 300)  # noqa: B023
-                time.sleep(moments.uniform(0, 0.5 if target == 0 else 0.05))
-                found[f"{number.name} of a sweep"] += process.poll() is None
-                process.send_signal(number)
-                process.wait()
-        complete("sweep", file, "--workers", 2, "--out", out)
-        complete("sweep", "collect", out)
-        found["sweeps with other bytes"] += (out / "table.csv").read_bytes() != (
-            folder / "alone/table.csv"
-        ).read_bytes()
-        found["files left behind"] += len(list(out.rglob("*.part")))
-        print(dict(found), flush=True)
-    return found
+Found = Counter[str]
+Kill = Callable[[subprocess.Popen[str], random.Random], bool]
 
 
-def kill_parts(folder: Path, kills: int, moments: random.Random) -> Counter[str]:
-    """Kill parts of a sweep that run at the same time, and compare what they merge into with a sweep left alone."""
-    file, out, found = folder / "sweep.toml", folder / "parts", Counter[str]()
-    targets = sorted(moments.choices(range(UNITS), k=kills))
-    for k, target in enumerate(targets):
-        parts = [("sweep", file, "--workers", 1, "--out", out, "--shard", f"{part}/2") for part in (1, 2)]
-        with started(*parts[0]) as one, started(*parts[1]) as other:
-            both = (one, other)
-            wait_until(lambda: results(out) >= target or all(each.poll() is not None for each in both), 300)  # noqa: B023
-            time.sleep(moments.uniform(0, 0.5 if target == 0 else 0.05))
-            number = SIGNALS[k % len(SIGNALS)]
-            for process in moments.sample(both, k=moments.choice((1, 2))):
-                found[f"{number.name} of a part"] += process.poll() is None
-                process.send_signal(number)
-                process.wait()
+def signalled(number: signal.Signals) -> Kill:
+    """Return what sends a signal to the parent, and waits for its end."""
+
+    def kill(process: subprocess.Popen[str], moments: random.Random) -> bool:
+        alive = process.poll() is None
+        process.send_signal(number)
+        process.wait()
+        return alive
+
+    return kill
+
+
+def kill_worker(process: subprocess.Popen[str], moments: random.Random) -> bool:
+    """Kill a worker of the pool; its parent goes on for a while, with another worker."""
+    workers = workers_of(process)
+    if workers:
+        with contextlib.suppress(Exception):  # it may just have ended
+            moments.choice(workers).kill()
+    time.sleep(moments.uniform(0, 0.3))
+    return bool(workers)
+
+
+def times_of(out: Path) -> dict[Path, int]:
+    """Return when each result was written; a result that is computed again is a file of another time."""
+    return {path: path.stat().st_mtime_ns for path in out.glob("units/*/*.json")}
+
+
+def lost(before: dict[Path, int], out: Path) -> int:
+    """Return how many results are not there any more, or were computed again."""
+    now = times_of(out)
+    return sum(now.get(path) != written for path, written in before.items())
+
+
+def finish(file: Path, out: Path, found: Found, alone: bytes) -> None:
+    """Finish a sweep that was killed, and compare it with one that was left alone."""
+    done = times_of(out)
     complete("sweep", file, "--workers", 2, "--out", out)
     complete("sweep", "collect", out)
-    found["sweeps with other bytes"] += (out / "table.csv").read_bytes() != (folder / "alone/table.csv").read_bytes()
+    found["lost units"] += lost(done, out)
+    found["wrong bytes"] += (out / "table.csv").read_bytes() != alone
     found["files left behind"] += len([*out.rglob("*.part"), *out.rglob("shards")])
-    print(dict(found), flush=True)
+
+
+def moment(out: Path, target: int, moments: random.Random, *processes: subprocess.Popen[str]) -> None:
+    """Wait until so many units are done, and some time more."""
+    wait_until(lambda: results(out) >= target or all(one.poll() is not None for one in processes), 600)
+    time.sleep(moments.uniform(0, 0.5 if target == 0 else 0.05))
+
+
+def kill_sweep(file: Path, out: Path, kill: Kill, targets: list[int], moments: random.Random, alone: bytes) -> Found:
+    """Kill a sweep at each of the targets, and finish it."""
+    found = Found()
+    for target in targets:
+        before = times_of(out)
+        with started("sweep", file, "--workers", 2, "--out", out) as process:
+            moment(out, target, moments, process)
+            found["kills"] += kill(process, moments)
+        found["lost units"] += lost(before, out)
+    finish(file, out, found, alone)
     return found
 
 
-def kill_runs(folder: Path, kills: int, moments: random.Random) -> Counter[str]:
+def kill_parts(file: Path, out: Path, targets: list[int], moments: random.Random, alone: bytes) -> Found:
+    """Kill parts of a sweep that run at the same time, and merge them."""
+    found = Found()
+    for k, target in enumerate(targets):
+        before = times_of(out)
+        parts = [("sweep", file, "--workers", 1, "--out", out, "--shard", f"{part}/2") for part in (1, 2)]
+        with started(*parts[0]) as one, started(*parts[1]) as other:
+            moment(out, target, moments, one, other)
+            for process in moments.sample((one, other), k=moments.choice((1, 2))):
+                found["kills"] += signalled(SIGNALS[k % len(SIGNALS)])(process, moments)
+        found["lost units"] += lost(before, out)
+    finish(file, out, found, alone)
+    return found
+
+
+def kill_on_dask(file: Path, out: Path, who: str, targets: list[int], moments: random.Random, alone: bytes) -> Found:
+    """Kill the parent, a worker or the scheduler of a sweep on a cluster of two workers."""
+    found = Found()
+    for k, target in enumerate(targets):
+        before, place = times_of(out), out.with_name(f"{out.name}-{k}")
+        place.mkdir()
+        cluster = Cluster(place)
+        try:
+            with started("sweep", file, "--dask", cluster.address, "--out", out) as process:
+                moment(out, target, moments, process)
+                alive = process.poll() is None
+                if who == "parent":
+                    signalled(SIGNALS[k % len(SIGNALS)])(process, moments)
+                elif who == "worker":
+                    cluster.workers[moments.randrange(2)].kill()
+                    # The other worker takes over.
+                    wait_until(lambda: process.poll() is not None, 600)  # noqa: B023
+                else:
+                    cluster.scheduler.kill()
+                    wait_until(lambda: process.poll() is not None, 600)  # noqa: B023
+                found["kills"] += alive
+        finally:
+            cluster.close()
+        found["lost units"] += lost(before, out)
+        # A worker's death ends no sweep, so the next one begins anew.
+        if who == "worker" and k + 1 < len(targets):
+            finish(file, out, found, alone)
+            shutil.rmtree(out)
+    finish(file, out, found, alone)
+    return found
+
+
+def kill_runs(folder: Path, kills: int, moments: random.Random) -> Found:
     """Kill runs that replace the results of another one: the folder has all files of the one or of the other."""
     places = []
     for seed in (1, 2):
@@ -135,38 +199,55 @@ def kill_runs(folder: Path, kills: int, moments: random.Random) -> Counter[str]:
         complete("run", file, "--out", folder / f"seed{seed}")
         places.append((file, files_of(folder / f"seed{seed}"), time.monotonic() - begin))
     (_, old, _), (other, new, seconds) = places
-    out, found = folder / "killed", Counter[str]()
+    out, found = folder / "killed", Found()
     for k in range(kills):
         # The results of the first run, which the second one replaces.
         shutil.rmtree(out, ignore_errors=True)
         shutil.copytree(folder / "seed1", out)
         # Half of them late, while files are drawn and written.
         late = moments.uniform(0.6, 1.05) if k % 2 else moments.uniform(0.0, 1.0)
-        number = SIGNALS[k % len(SIGNALS)]
         with started("run", other, "--out", out) as process:
             time.sleep(late * seconds)
-            found[f"{number.name} of a run"] += process.poll() is None
-            process.send_signal(number)
-            process.wait()
-        held = files_of(out)
-        found["folders of neither run"] += held not in (old, new)
-        found["finished all the same"] += held == new
+            found["kills"] += signalled(SIGNALS[k % len(SIGNALS)])(process, moments)
+        found["wrong bytes"] += files_of(out) not in (old, new)
     complete("run", other, "--out", out)
-    found["folders of neither run"] += files_of(out) != new
+    found["wrong bytes"] += files_of(out) != new
     found["files left behind"] += len(list(folder.glob(".*")))
-    print(dict(found), flush=True)
     return found
 
 
+def matrix(folder: Path, kills: int, moments: random.Random) -> Iterator[tuple[str, Found]]:
+    """Yield each kind of kill, and what was found."""
+    (folder / "scenario.toml").write_text(SCENARIO.format(seed=1))
+    file = folder / "sweep.toml"
+    file.write_text(SWEEP)
+    complete("sweep", file, "--workers", 2, "--out", folder / "alone")
+    complete("sweep", "collect", folder / "alone")
+    alone = (folder / "alone/table.csv").read_bytes()
+
+    def targets(count: int) -> list[int]:
+        return sorted(moments.choices(range(UNITS - 20), k=count))
+
+    for number in SIGNALS:
+        kind = f"pool, parent by {number.name}"
+        yield kind, kill_sweep(file, folder / number.name, signalled(number), targets(kills), moments, alone)
+    yield "pool, worker by SIGKILL", kill_sweep(file, folder / "workers", kill_worker, targets(kills), moments, alone)
+    yield "parts, one or both by each signal", kill_parts(file, folder / "parts", targets(kills), moments, alone)
+    for who in ("parent", "worker", "scheduler"):
+        how = "by each signal" if who == "parent" else "by SIGKILL"
+        yield f"Dask, {who} {how}", kill_on_dask(file, folder / who, who, targets(kills), moments, alone)
+    yield "run that replaces another, by each signal", kill_runs(folder, kills, moments)
+
+
 def main() -> None:
-    kills, seed = (int(given) for given in (*sys.argv[1:3], *("60", "0")[len(sys.argv) - 1 :]))
-    moments = random.Random(seed)
+    kills, seed = (int(given) for given in (*sys.argv[1:3], *("12", "0")[len(sys.argv) - 1 :]))
+    print(f"| kind | {' | '.join(COLUMNS)} |\n|---|{'---:|' * len(COLUMNS)}", flush=True)
+    wrong = 0
     with tempfile.TemporaryDirectory() as place:
-        found = kill_sweeps(Path(place), -(-kills // len(SIGNALS)), moments)
-        found += kill_parts(Path(place), -(-kills // len(SIGNALS)), moments)
-        found += kill_runs(Path(place), max(kills // 4, 3), moments)
-    wrong = [name for name in ("sweeps with other bytes", "folders of neither run", "files left behind") if found[name]]
-    sys.exit(f"wrong: {wrong}" if wrong else 0)
+        for kind, found in matrix(Path(place), kills, random.Random(seed)):
+            print(f"| {kind} | {' | '.join(str(found[name]) for name in COLUMNS)} |", flush=True)
+            wrong += sum(found[name] for name in COLUMNS[1:])
+    sys.exit(f"{wrong} wrong" if wrong else 0)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from peerpressure.sweep import SweepError, collect, run_sweep, status
-from peerpressure.sweep._runners import Cluster as RunningBatches, compute_batch
+from peerpressure.sweep._runners import Cluster as ClusterRunner, compute_batch
 
 from .running import Cluster, csv, noisy_plan, parent, results, wait_until
 
@@ -67,7 +67,7 @@ def test_a_dead_scheduler_is_the_last_line_and_the_only_report(cluster: Cluster,
     assert err.splitlines()[-1].startswith("peerpressure.sweep._ledger.SweepError: the scheduler of the cluster must")
 
 
-def test_a_scheduler_that_goes_away_while_it_is_asked_is_the_same_error(tmp_path: Path) -> None:
+def test_a_scheduler_that_goes_away_while_it_is_asked_is_the_same_error() -> None:
     class Client:
         status = "running"
 
@@ -75,9 +75,8 @@ def test_a_scheduler_that_goes_away_while_it_is_asked_is_the_same_error(tmp_path
             raise ConnectionResetError(104, "Connection reset by peer")
 
     asked: Any = Client()
-    work: Any = None
     with pytest.raises(SweepError, match="run the sweep again"):
-        RunningBatches(asked, work, noisy_plan(), tmp_path).check()
+        ClusterRunner(asked, noisy_plan()).lanes()
 
 
 def test_no_scheduler_is_one_clear_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

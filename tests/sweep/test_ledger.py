@@ -216,13 +216,13 @@ def test_several_connections_see_the_same(tmp_path: Path) -> None:
         keys = [unit.key for unit in plan.units]
         for i, key in enumerate(keys):
             writer = other if i % 2 else one
-            writer.begin([key], "somebody")
+            writer.begin([key])
             writer.finish([UnitOutcome(key, 2.0, "Traceback:\n  here\nOSError: no" if i == 7 else None)])
         assert one.counts() == other.counts() == {"planned": 0, "running": 0, "done": 49, "failed": 1}
         assert list(one.states()) == keys
         assert one.mean_seconds() == 2.0
         with pytest.raises(DamagedSweepError, match="missing"):
-            one.begin(["nobody"], "somebody")
+            one.begin(["nobody"])
     assert status(tmp_path).failures[0].error == "OSError: no"
 
 
@@ -247,7 +247,7 @@ def test_a_unit_that_kills_its_worker_tells_nothing_of_the_time_of_others(tmp_pa
     with open_ledger(tmp_path, create=True) as ledger:
         ledger.register(plan)
         work = Work(ledger, plan.units, 0, lambda done: None)
-        [first] = work.take("somebody")
+        [first] = work.take()
         work.record([UnitOutcome(first.key, 0.2, None)])
         size = work._batch_size()
         for _ in range(3):

@@ -168,8 +168,7 @@ CREATE TABLE IF NOT EXISTS unit (
     state TEXT NOT NULL DEFAULT 'planned' CHECK (state IN ('planned', 'running', 'done', 'failed')),
     attempts INTEGER NOT NULL DEFAULT 0,
     traceback TEXT,
-    seconds REAL,
-    worker TEXT
+    seconds REAL
 ) WITHOUT ROWID;
 """
 # An upsert keeps state, attempts and traceback of a unit that an earlier plan had already.
@@ -327,10 +326,10 @@ class Ledger:
         labels: dict[str, dict[str, str]] = json.loads(text[_SEAL:])
         return labels
 
-    def begin(self, keys: Iterable[str], worker: str) -> None:
-        """Mark units as running on a worker."""
-        query = "UPDATE unit SET state = 'running', attempts = attempts + 1, worker = ? WHERE key = ?"
-        self._change(query, [(worker, key) for key in keys])
+    def begin(self, keys: Iterable[str]) -> None:
+        """Mark units as running."""
+        query = "UPDATE unit SET state = 'running', attempts = attempts + 1 WHERE key = ?"
+        self._change(query, [(key,) for key in keys])
 
     def finish(self, outcomes: Iterable[UnitOutcome]) -> None:
         """Mark units as done or failed."""

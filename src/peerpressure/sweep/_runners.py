@@ -1,7 +1,11 @@
-"""The runners of a sweep: worker processes on this machine, or a Dask cluster.
+"""The runners of a sweep: worker processes on this machine, or a Dask cluster, behind one interface of futures.
 
-Local workers write result files themselves. Results from a cluster travel back, and the parent writes their files and
-the ledger; Dask recomputes the batches of a dead worker, and after a dead scheduler the ledger knows what is left.
+`run_on` is the only loop. It needs no more of a runner than `Runner` has: how many batches it computes at a time, a
+future for each batch, and an error of its own if the worker of a batch has died. Local workers write result files
+themselves. Results from a cluster travel back, and the loop writes their files.
+
+Executors of the standard library do not serve here: when one of its processes dies, a ProcessPoolExecutor gives up all
+batches and does not tell which one did it.
 """
 
 from __future__ import annotations
@@ -10,15 +14,14 @@ import contextlib
 import json
 import logging
 import os
-import queue
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
-from concurrent.futures import CancelledError
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from pathlib import Path
-from typing import Any, TypeAlias, final
+from typing import Any, Protocol, TypeAlias, final
 
 from peerpressure.errors import message
 from peerpressure.progress import announce
@@ -28,13 +31,12 @@ from peerpressure.sweep._work import Computed, Work, compute
 from peerpressure.sweep.plan import Plan, Unit
 from peerpressure.version import __version__
 
-_POLL_SECONDS = 1.0  # after which a death is noticed even if no pipe reports it
+_POLL_SECONDS = 1.0  # between two looks at scheduler and workers of a cluster
 # Workers that die before their first message point to a broken environment, in which every other one dies too.
 _MOST_FALSE_STARTS = 3
 _CONNECT_SECONDS = 10.0
 # A worker that restarts takes some seconds; after a minute without any, waiting longer is unlikely to help.
 _NO_WORKERS_SECONDS = 60.0
-_AHEAD = 2  # batches per thread of a cluster; with one, threads would wait for messages
 # One thread each: workers share the cores, and sums do not depend on the number of cores.
 _ONE_THREAD = dict.fromkeys(
     (
@@ -49,16 +51,74 @@ _ONE_THREAD = dict.fromkeys(
     "1",
 )
 
+Batch: TypeAlias = list[Unit]
+Answer: TypeAlias = Future[list[Computed]]
+
+
+class WorkerDeathError(Exception):
+    """The worker of a batch died while it computed; the text says how."""
+
+
+class Runner(Protocol):
+    """What computes batches."""
+
+    ahead: int
+    """Batches under way for each that is being computed."""
+
+    def lanes(self) -> int:
+        """Return how many batches are computed at a time, at present; raise SweepError if nothing can be computed."""
+        ...
+
+    def submit(self, batch: Batch) -> Answer:
+        """Begin to compute a batch."""
+        ...
+
+    def result(self, answer: Answer) -> list[Computed]:
+        """Return what was computed; raise WorkerDeathError if its worker died, and SweepError if all is lost."""
+        ...
+
+
+def run_on(runner: Runner, work: Work, plan: Plan, folder: Path) -> None:
+    """Compute all units."""
+    out: dict[Answer, Batch] = {}
+    lanes = 0
+    while not work.finished:
+        # While a cluster has no worker, batches keep their size.
+        if (now := runner.lanes()) not in (0, lanes):
+            work.expect(lanes=now)
+        lanes = now
+        # A bounded number of batches under way also bounds what must be computed again if all of them are lost.
+        while len(out) < runner.ahead * lanes and (batch := work.take()):
+            out[runner.submit(batch)] = batch
+        if not out:
+            time.sleep(_POLL_SECONDS)
+        for answer in wait(out, _POLL_SECONDS, FIRST_COMPLETED).done:
+            batch = out.pop(answer)
+            try:
+                computed = runner.result(answer)
+            except WorkerDeathError as death:
+                work.lost(batch, str(death))
+            else:
+                work.record([_keep(folder, plan, *pair) for pair in zip(batch, computed, strict=True)])
+
+
+def _keep(folder: Path, plan: Plan, unit: Unit, computed: Computed) -> UnitOutcome:
+    if computed.rows is not None:
+        try:
+            write_result(folder, plan.fingerprint.digest, unit, computed.rows)
+        except OSError as error:
+            raise no_room(str(error)) from error
+    return UnitOutcome(unit.key, computed.seconds, computed.traceback)
+
+
+# On this machine
+
 
 @final
 class Worker:
-    """The parent's end of a worker process, and the batch that it works on.
+    """The parent's end of a worker process. Messages are lines of JSON through its pipes, which every system has."""
 
-    Messages are lines of JSON through the pipes of the process, which every system has. Not every system can wait for
-    several pipes, so a thread puts the worker's messages into ``inbox``, and None after the last one.
-    """
-
-    def __init__(self, setting: Mapping[str, Any], inbox: queue.SimpleQueue[Message]) -> None:
+    def __init__(self, announced: Callable[[], None]) -> None:
         # The worker imports the task as the parent would, also from the current directory, for which sys.path has "".
         path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
         self.process = subprocess.Popen(
@@ -70,127 +130,133 @@ class Worker:
             # A session of its own: Ctrl-C at the terminal goes to the parent's process group only.
             start_new_session=True,
         )
-        self.ready = False
         self.announcement = ""
-        self.batch: list[Unit] = []
-        # Started before the first message is sent, because a full pipe could otherwise block both sides.
-        threading.Thread(target=self._listen, args=(inbox,), daemon=True).start()
-        self._send(setting)
+        self._announced = announced
 
-    def give(self, batch: list[Unit]) -> None:
-        """Send a batch to compute."""
-        self.batch = batch
-        self._send(batch)
+    def ask(self, question: object) -> dict[str, Any]:
+        """Send a message and return the answer; raise WorkerDeathError if there will be none."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        # A pipe of a dead process is closed, and a killed one may leave half a line, which is not JSON.
+        with contextlib.suppress(OSError, ValueError):
+            self.process.stdin.write(json.dumps(question).encode() + b"\n")
+            self.process.stdin.flush()
+            for line in self.process.stdout:
+                answer: dict[str, Any] = json.loads(line)
+                if "announcement" not in answer:
+                    return answer
+                self.announcement = answer["announcement"]
+                self._announced()
+        raise WorkerDeathError(self.end())
 
     def end(self) -> str:
         """Kill the process, which leaves result files intact, and return how it ended."""
         # Results are written to a temporary file and renamed, so a kill at any moment leaves no partial result.
         self.process.kill()
         code = self.process.wait()
-        assert self.process.stdin is not None
-        with contextlib.suppress(OSError):
-            self.process.stdin.close()
+        for pipe in filter(None, (self.process.stdin, self.process.stdout)):
+            # What a dead process has not read cannot be flushed any more.
+            with contextlib.suppress(OSError):
+                pipe.close()
         return f"the worker died of signal {-code}" if code < 0 else f"the worker ended with exit code {code}"
-
-    def _send(self, message: object) -> None:
-        assert self.process.stdin is not None
-        try:
-            self.process.stdin.write(json.dumps(message).encode() + b"\n")
-            self.process.stdin.flush()
-        except OSError:
-            self.process.kill()  # the listener notices
-
-    def _listen(self, inbox: queue.SimpleQueue[Message]) -> None:
-        assert self.process.stdout is not None
-        with self.process.stdout as lines, contextlib.suppress(ValueError):
-            # A killed worker may leave half a line, which is not JSON.
-            for line in lines:
-                inbox.put((self, json.loads(line)))
-        inbox.put((self, None))
-
-
-Message: TypeAlias = tuple[Worker, dict[str, Any] | None]
 
 
 @final
-class Pool:
-    """As many workers as there is work for; dead ones are replaced."""
+class LocalWorkers:
+    """Processes of one thread each, started when there is a batch for them; dead ones are replaced."""
 
-    def __init__(self, work: Work, setting: Mapping[str, Any], size: int) -> None:
-        self.workers: list[Worker] = []
-        self._inbox: queue.SimpleQueue[Message] = queue.SimpleQueue()
-        self._work, self._setting, self._size = work, setting, size
+    ahead = 1
+
+    def __init__(self, plan: Plan, folder: Path, size: int) -> None:
+        place, local = str(folder.resolve()), dict(plan.local)
+        fingerprint = plan.fingerprint.digest
+        self._setting = {"task": plan.task, "folder": place, "fingerprint": fingerprint, "local": local}
+        self._size = size
+        self._workers: list[Worker] = []
+        self._idle: list[Worker] = []
         self._false_starts = 0
+        self._closed = False
+        # No worker may be started once all are ended.
+        self._starting = threading.Lock()
 
-    def assign(self) -> None:
-        """Give a batch to every idle worker, and start workers until there are enough for what is left."""
-        for worker in self.workers:
-            if worker.ready and not worker.batch and (batch := self._work.take(f"process {worker.process.pid}")):
-                worker.give(batch)
-        # Importing the package takes a while. Counting the workers under way prevents one more start per call of
-        # assign.
-        starting = sum(not worker.ready for worker in self.workers)
-        while len(self.workers) < self._size and starting < self._work.left:
-            self.workers.append(Worker(self._setting, self._inbox))
-            starting += 1
+    def lanes(self) -> int:
+        """Return the number of processes."""
+        return self._size
 
-    def wait(self) -> None:
-        """Wait for a message of some worker, and handle it."""
+    def submit(self, batch: Batch) -> Answer:
+        """Give a batch to an idle worker or a new one."""
+        answer: Answer = Future()
+        # Not every system can wait for several pipes, so a thread waits for each. A daemon does not keep the program
+        # alive, however it ends.
+        threading.Thread(target=self._answer, args=(batch, answer), daemon=True).start()
+        return answer
+
+    def result(self, answer: Answer) -> list[Computed]:
+        """Return what was computed."""
+        return answer.result()
+
+    def close(self) -> None:
+        """End all workers at once: a unit may run for hours, and an interrupt must return."""
+        with self._starting:
+            self._closed = True
+        for worker in tuple(self._workers):
+            worker.end()
+
+    def _answer(self, batch: Batch, answer: Answer) -> None:
         try:
-            worker, answer = self._inbox.get(timeout=_POLL_SECONDS)
-        except queue.Empty:
-            dead = [worker for worker in self.workers if worker.process.poll() is not None]
-        else:
-            if answer is not None:
-                self._receive(worker, answer)
-            dead = [worker] if answer is None else []
-        for worker in dead:
-            if worker in self.workers:
-                self._remove(worker)
+            worker = self._take()
+            told = worker.ask(batch)
+            self._idle.append(worker)
+            # Every other worker meets a full disk too, so the sweep stops.
+            if "unwritten" in told:
+                raise no_room(told["unwritten"])
+            answer.set_result([Computed(*one) for one in told["computed"]])
+        except BaseException as error:
+            answer.set_exception(error)
 
-    def _receive(self, worker: Worker, answer: dict[str, Any]) -> None:
-        # Its messages may still be queued after its removal; recording them would count units twice.
-        if worker not in self.workers:
-            return  # its units were reassigned
-        if "unwritten" in answer:
-            raise no_room(answer["unwritten"])
-        if "announcement" in answer:
-            # One that has finished must not withdraw what another still does.
-            worker.announcement = answer["announcement"]
-            announce(next((other.announcement for other in self.workers if other.announcement), ""))
-            return
-        worker.ready, worker.batch, self._false_starts = True, [], 0
-        self._work.record([UnitOutcome(*outcome) for outcome in answer.get("outcomes", ())])
+    def _take(self) -> Worker:
+        """Return a worker that waits for a batch."""
+        while self._idle:
+            worker = self._idle.pop()
+            if worker.process.poll() is None:
+                return worker
+        return self._start()
 
-    def _remove(self, worker: Worker) -> None:
-        self.workers.remove(worker)
-        # After an orderly exit kill does nothing, so one path serves dead and finished workers.
-        how = worker.end()
-        self._work.lost(worker.batch, how)
-        self._false_starts += not worker.ready
-        if self._false_starts >= _MOST_FALSE_STARTS:
-            rule = "workers must be able to start"
-            raise SweepError(message(rule, got=f"{self._false_starts} that did not ({how})", remedy="see above why"))
+    def _start(self) -> Worker:
+        while True:
+            with self._starting:
+                if self._closed:
+                    raise WorkerDeathError("the sweep has ended")
+                worker = Worker(self._announce)
+                self._workers.append(worker)
+            try:
+                worker.ask(self._setting)
+            # Before its first batch: no unit is to blame.
+            except WorkerDeathError as death:
+                self._false_starts += 1
+                if self._false_starts >= _MOST_FALSE_STARTS:
+                    rule, got = "workers must be able to start", f"{self._false_starts} that did not ({death})"
+                    raise SweepError(message(rule, got=got, remedy="see above why")) from None
+            else:
+                self._false_starts = 0
+                return worker
+
+    def _announce(self) -> None:
+        # One that has finished must not withdraw what another still does.
+        busy = (worker.announcement for worker in self._workers if worker.process.poll() is None)
+        announce(next(filter(None, busy), ""))
 
 
 def run_locally(work: Work, plan: Plan, folder: Path, workers: int) -> None:
     """Compute all units in up to ``workers`` processes of one thread each."""
-    fingerprint = plan.fingerprint.digest
-    place, local = str(folder.resolve()), dict(plan.local)
-    setting = {"task": plan.task, "folder": place, "fingerprint": fingerprint, "local": local}
-    work.expect(lanes=workers)
-    pool = Pool(work, setting, workers)
-    try:
-        while not work.finished:
-            pool.assign()
-            pool.wait()
-    finally:
-        # No orderly shutdown: a unit may run for hours, and an interrupt must return at once.
-        for worker in pool.workers:
-            worker.end()
+    with contextlib.closing(LocalWorkers(plan, folder, workers)) as runner:
+        run_on(runner, work, plan, folder)
 
 
-def compute_batch(task: str, version: str, local: Mapping[str, str], units: list[Unit]) -> list[Computed]:
+# On a cluster
+
+
+def compute_batch(task: str, version: str, local: Mapping[str, str], units: Batch) -> list[Computed]:
     """Compute units on a worker of the cluster."""
     # Another version may compute other numbers, which the fingerprint of the result would not reveal.
     if version != __version__:
@@ -202,97 +268,60 @@ def compute_batch(task: str, version: str, local: Mapping[str, str], units: list
 def run_on_dask(work: Work, plan: Plan, folder: Path, address: str) -> None:
     """Compute all units on the cluster whose scheduler is at ``address``."""
     with _connected(address) as client:
-        cluster = Cluster(client, work, plan, folder)
-        while not work.finished:
-            cluster.check()
-            cluster.submit()
-            cluster.wait()
+        run_on(Cluster(client, plan), work, plan, folder)
 
 
 @final
 class Cluster:
-    """The batches that a cluster is computing."""
+    """The workers of a Dask cluster; Dask computes the batches of a dead one again."""
 
-    def __init__(self, client: Any, work: Work, plan: Plan, folder: Path) -> None:
-        self._client, self._work, self._plan, self._folder = client, work, plan, folder
-        # Futures are referenced here: Dask cancels a task as soon as no client refers to its future.
-        self._out: dict[str, tuple[Any, list[Unit]]] = {}
-        self._finished: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    ahead = 2  # with one, threads would wait for messages
+
+    def __init__(self, client: Any, plan: Plan) -> None:
+        self._client, self._plan = client, plan
         self._threads = 0
         # The monotonic clock may start at 0, and the first call is to check at once.
         self._checked = -_POLL_SECONDS
         self._last_seen = time.monotonic()
 
-    def check(self) -> None:
-        """Check at intervals whether scheduler and workers are alive, and how many threads they have."""
+    def lanes(self) -> int:
+        """Return the number of threads; at intervals it is checked that scheduler and workers are alive."""
         now = time.monotonic()
         if now < self._checked + _POLL_SECONDS:
-            return
+            return self._threads
         if self._client.status != "running":
             raise _gone("a scheduler that went away")
-        self._checked, before = now, self._threads
+        self._checked = now
         try:
             self._threads = sum(self._client.nthreads().values())
         # The scheduler may go away while it is asked.
         except (CancelledError, OSError, TimeoutError) as error:
             raise _gone(f"a scheduler that went away ({error})") from error
         self._last_seen = now if self._threads else self._last_seen
-        # 0 lanes would divide by zero in the size of a batch; while no worker is there, the last number is kept.
-        if self._threads not in (0, before):
-            self._work.expect(lanes=self._threads)
         if now > self._last_seen + _NO_WORKERS_SECONDS:
             rule = "a cluster must have workers"
             raise SweepError(message(rule, got="none for a minute", remedy="start some and run the sweep again"))
+        return self._threads
 
-    def submit(self) -> None:
-        """Keep every thread of the cluster busy."""
-        # A bounded number of batches in flight also bounds what must be recomputed if the scheduler dies.
-        while len(self._out) < _AHEAD * self._threads and (batch := self._work.take("dask")):
-            common = (self._plan.task, self._plan.fingerprint.version, dict(self._plan.local))
-            # pure=False: a batch that is taken back and submitted again must not be answered from Dask's cache by its
-            # arguments.
-            future = self._client.submit(compute_batch, *common, batch, pure=False)
-            self._out[future.key] = future, batch
-            # The callback runs in Dask's thread, so it only puts the future into a queue, and the ledger stays with one
-            # thread.
-            future.add_done_callback(self._finished.put)
+    def submit(self, batch: Batch) -> Answer:
+        """Send a batch to the scheduler."""
+        common = (self._plan.task, self._plan.fingerprint.version, dict(self._plan.local))
+        # pure=False: a batch that is taken back and submitted again must not be answered from Dask's cache by its
+        # arguments.
+        answer: Answer = self._client.get_executor(pure=False).submit(compute_batch, *common, batch)
+        return answer
 
-    def wait(self) -> None:
-        """Wait for a finished batch, and keep its results."""
+    def result(self, answer: Answer) -> list[Computed]:
+        """Return what was computed."""
+        from distributed import KilledWorker
+
         try:
-            future = self._finished.get(timeout=_POLL_SECONDS)
-        except queue.Empty:
-            return
-        _, batch = self._out.pop(future.key)
-        computed = _result(future)
-        if computed is None:
-            self._work.lost(batch, "workers of the cluster died")
-        else:
-            self._work.record([self._keep(unit, result) for unit, result in zip(batch, computed, strict=True)])
-
-    def _keep(self, unit: Unit, computed: Computed) -> UnitOutcome:
-        if computed.rows is not None:
-            try:
-                write_result(self._folder, self._plan.fingerprint.digest, unit, computed.rows)
-            except OSError as error:
-                raise no_room(str(error)) from error
-        return UnitOutcome(unit.key, computed.seconds, computed.traceback)
-
-
-def _result(future: Any) -> list[Computed] | None:
-    """Return the results of a batch; None if Dask gave it up because its workers died one after the other."""
-    from distributed import KilledWorker
-
-    try:
-        if future.cancelled():
-            raise CancelledError("cancelled")
-        result: list[Computed] = future.result()
-    # Dask tries a batch on several workers before it raises this; the batch is then split to find the unit.
-    except KilledWorker:
-        return None
-    except (CancelledError, OSError, TimeoutError) as error:
-        raise _gone(f"a scheduler that went away ({error})") from error
-    return result
+            return answer.result()
+        # Dask tries a batch on several workers before it raises this; the batch is then split to find the unit.
+        except KilledWorker as error:
+            raise WorkerDeathError("workers of the cluster died") from error
+        except (CancelledError, OSError, TimeoutError) as error:
+            raise _gone(f"a scheduler that went away ({error})") from error
 
 
 @contextlib.contextmanager

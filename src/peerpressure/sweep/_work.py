@@ -61,7 +61,7 @@ class Work:
         """The number of units that are not handed out yet."""
         return len(self._waiting) + len(self._suspects)
 
-    def take(self, worker: str) -> list[Unit]:
+    def take(self) -> list[Unit]:
         """Return the next batch, marked as running; empty if all units are handed out."""
         # Units of a dead worker are handed out one at a time: the next death identifies the cause.
         if self._suspects:
@@ -69,7 +69,7 @@ class Work:
         else:
             batch = [self._waiting.popleft() for _ in range(min(self._batch_size(), len(self._waiting)))]
         if batch:
-            self._ledger.begin((unit.key for unit in batch), worker)
+            self._ledger.begin(unit.key for unit in batch)
             self._out |= {unit.key for unit in batch}
         return batch
 
@@ -113,7 +113,10 @@ class Work:
 
 
 class Computed(NamedTuple):
-    """The result of a unit: its rows as JSON, or the traceback of its exception, and the seconds it took."""
+    """The result of a unit: its rows as JSON, or the traceback of its exception, and the seconds it took.
+
+    Both are None if the worker has written the rows to their file.
+    """
 
     rows: str | None
     traceback: str | None

@@ -17,7 +17,7 @@ from typing import IO, Any, Never
 
 from peerpressure.progress import announcing
 from peerpressure.sweep._results import write_result
-from peerpressure.sweep._work import compute
+from peerpressure.sweep._work import Computed, compute
 from peerpressure.sweep.plan import Unit
 
 
@@ -42,7 +42,7 @@ def _work(setting: dict[str, Any], batches: queue.SimpleQueue[list[Any]], answer
     while True:
         try:
             # One answer per batch; result files are written before it, so a unit that is reported as done has its file.
-            _send(answers, {"outcomes": [_serve(setting, Unit(*unit)) for unit in batches.get()]})
+            _send(answers, {"computed": [_serve(setting, Unit(*unit)) for unit in batches.get()]})
         except OSError as error:
             # The disk is full or not writable: no fault of the unit, and every other worker meets it too, so the parent
             # stops.
@@ -59,11 +59,12 @@ def _listen(orders: IO[bytes], batches: queue.SimpleQueue[list[Any]]) -> None:
         os._exit(0)
 
 
-def _serve(setting: dict[str, Any], unit: Unit) -> tuple[str, float, str | None]:
+def _serve(setting: dict[str, Any], unit: Unit) -> Computed:
+    """Compute a unit and write its rows, which then need not travel."""
     computed = compute(setting["task"], unit, setting["local"])
     if computed.rows is not None:
         write_result(Path(setting["folder"]), setting["fingerprint"], unit, computed.rows)
-    return unit.key, computed.seconds, computed.traceback
+    return computed._replace(rows=None)
 
 
 def _send(answers: IO[bytes], message: dict[str, Any]) -> None:
