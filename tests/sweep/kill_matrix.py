@@ -2,8 +2,8 @@
 
 A sweep of 320 units is killed and resumed again and again: its parent by each signal, its workers, parts that run at
 the same time, and parent, worker and scheduler of a Dask cluster. Its table must have the bytes of one that was left
-alone, and no unit that was done may be computed again. A run that replaces the results of another is killed as well; its
-folder must hold all files of one of them. The table at the end has a row for each kind of kill.
+alone, and no unit that was done may be computed again. A run that replaces the results of another is killed as well;
+its folder must hold all files of one of them. The table at the end has a row for each kind of kill.
 """
 
 from __future__ import annotations
@@ -173,10 +173,10 @@ def kill_on_dask(file: Path, out: Path, who: str, targets: list[int], moments: r
                 elif who == "worker":
                     cluster.workers[moments.randrange(2)].kill()
                     # The other worker takes over.
-                    wait_until(lambda: process.poll() is not None, 600)  # noqa: B023
+                    wait_until(lambda: process.poll() is not None, 600)
                 else:
                     cluster.scheduler.kill()
-                    wait_until(lambda: process.poll() is not None, 600)  # noqa: B023
+                    wait_until(lambda: process.poll() is not None, 600)
                 found["kills"] += alive
         finally:
             cluster.close()
