@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+import peerpressure as pp
+
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 # The only place that says how to install; pages of the documentation include it.
@@ -46,25 +48,114 @@ def test_the_first_block_has_the_two_commands_that_matter() -> None:
     assert "build/paper/report.html" in first[1]
 
 
-@pytest.mark.parametrize("command", commands())
-def test_commands_of_the_first_screen_work_in_a_clone(command: str, clone: Path, tmp_path: Path) -> None:
-    program, *arguments = shlex.split(command)
-    if program == "make":
-        if shutil.which("make") is None:
-            pytest.skip("there is no make")
-        # What is done is printed and not done, which takes minutes.
-        done = subprocess.run(["make", "-n", *arguments], cwd=clone, capture_output=True, encoding="utf-8", check=False)
-        assert done.returncode == 0, done.stderr
-        # make test calls make, which prints its commands as well.
-        assert f"/{'pytest' if arguments == ['test'] else f'peerpressure {arguments[0]}'}" in done.stdout
-        return
-    assert [program, *arguments[:1]] == ["pip", "install"]
+# Stand in for the programs of the environment that `make` creates, each after a record of what it was asked. Of the
+# paper's experiments one figure is made, from a small network, and of the tests one file is run. Lint, types and
+# compilation are only recorded, because `make test` itself runs them.
+PROGRAMS = {
+    "peerpressure": '[ "$1" != paper ] || exec {python} -m peerpressure "$@" --only failure --set steps=100,agents=20',
+    "pytest": "exec {python} -m pytest -p no:cacheprovider tests/test_durations.py",
+    "ruff": "exit 0",
+    "mypy": "exit 0",
+}
+
+
+@pytest.fixture(scope="module")
+def ready(clone: Path) -> Path:
+    """A copy of the repository whose environment exists, so `make` does not ask a package index."""
+    bin_folder = clone / ".venv" / "bin"
+    bin_folder.mkdir(parents=True)
+    for name, body in PROGRAMS.items():
+        program = bin_folder / name
+        program.write_text(f'#!/bin/sh\necho "{name} $*" >> asked.txt\n{body.format(python=sys.executable)}\n')
+        program.chmod(0o755)
+    for made in (".python", ".ready-base", ".ready-test", ".ready-js"):
+        (clone / ".venv" / made).touch()
+    return clone
+
+
+def make(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    if shutil.which("make") is None:
+        pytest.skip("there is no make")
+    # JavaScript is checked by npm, which needs the folder of the environment; it does nothing here.
+    command = ["make", "NPM=:", "JOBS=1", *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, encoding="utf-8", check=False)
+
+
+def test_make_paper_leaves_the_files_that_it_promises(ready: Path) -> None:
+    done = make(ready, "paper")
+    assert done.returncode == 0, done.stderr
+    assert "peerpressure paper --out build/paper" in (ready / "asked.txt").read_text(encoding="utf-8")
+    assert list((ready / "build" / "paper").rglob("failure.pdf")) != []
+
+
+def test_make_test_runs_lint_types_and_tests(ready: Path) -> None:
+    done = make(ready, "test")
+    assert done.returncode == 0, done.stdout + done.stderr
+    asked = (ready / "asked.txt").read_text(encoding="utf-8")
+    assert [
+        name for name in ("ruff check .", "ruff format --check .", "mypy", "pytest --num") if name not in asked
+    ] == []
+    assert re.search(r"^\d+ passed", done.stdout, flags=re.MULTILINE)
+
+
+def test_make_explore_starts_the_explorer(ready: Path) -> None:
+    # It serves until it is interrupted, which tests/explorer do.
+    done = make(ready, "-n", "explore")
+    assert (done.returncode, done.stdout.strip()) == (0, ".venv/bin/peerpressure explore")
+
+
+def test_pip_installs_the_copy_as_a_library(clone: Path, tmp_path: Path) -> None:
+    (install,) = [shlex.split(command) for command in commands() if not command.startswith("make ")]
+    assert install == ["pip", "install", "."]
     # The dependencies are those of this environment, and no index is asked.
-    pip = [sys.executable, "-m", "pip", *arguments, "--quiet", "--disable-pip-version-check", "--no-index"]
+    pip = [sys.executable, "-m", *install, "--quiet", "--disable-pip-version-check", "--no-index"]
     alone = ["--no-deps", "--no-build-isolation", "--no-compile", "--target", str(tmp_path)]
     done = subprocess.run([*pip, *alone], cwd=clone, capture_output=True, encoding="utf-8", check=False)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "peerpressure" / "py.typed").is_file()
+
+
+def test_all_commands_of_the_first_screen_are_tested() -> None:
+    assert sorted(commands()) == ["make explore", "make paper", "make test", "pip install ."]
+
+
+def test_the_ten_lines_print_what_the_readme_shows(capsys: pytest.CaptureFixture[str]) -> None:
+    (shown,) = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", README, flags=re.DOTALL)
+    exec(compile(shown[0], "README.md", "exec"), {})
+    assert capsys.readouterr().out == shown[1]
+    lines = [line for line in shown[0].splitlines() if line and not line.startswith("import")]
+    assert len(lines) <= 10
+
+
+def cited(text: str) -> dict[str, list[str]]:
+    """The fields of all entries of BibTeX or CITATION.cff, in the words of the latter."""
+    keys = "title|version|year|family-names|given-names|name"
+    return {
+        key: [value for name, value in re.findall(rf'^[ -]*({keys}): "?([^"\n]*)', text, re.MULTILINE) if name == key]
+        for key in keys.split("|")
+    }
+
+
+def test_the_bibtex_of_the_readme_is_that_of_the_citation_file() -> None:
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    fields = cited(citation)
+    (shown,) = re.findall(r"```bibtex\n(.*?)```", README, flags=re.DOTALL)
+    entries = dict(re.findall(r"@(\w+)\{(.*?)\n\}", shown, flags=re.DOTALL))
+    bib = {kind: dict(re.findall(r"(\w+) *= \{+(.*?)\}+,?$", text, re.MULTILINE)) for kind, text in entries.items()}
+    people = zip(fields["family-names"], fields["given-names"], strict=True)
+    assert bib["software"] == {
+        "author": fields["name"][0],
+        "title": fields["title"][0],
+        "version": fields["version"][0],
+    }
+    assert bib["misc"] == {
+        "author": " and ".join(f"{family}, {given}" for family, given in people),
+        "title": fields["title"][1],
+        "year": fields["year"][0],
+        "archiveprefix": "arXiv",
+        "eprint": re.findall(r"arXiv:([\d.]+)", citation)[0],
+    }
+    assert fields["version"][0] == pp.__version__
 
 
 @pytest.mark.parametrize("page", ["index", "install"])
