@@ -17,10 +17,12 @@ project = "Peer Pressure"
 copyright = "2026, the Peer Pressure developers"
 release = __version__
 extensions = [
+    "dark",
     "myst_nb",
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "sphinx_copybutton",
     "sphinx_design",
     "sphinxcontrib.katex",
 ]
@@ -37,8 +39,12 @@ nb_merge_streams = True
 # The style of figures in pages; kernels inherit it.
 os.environ["MATPLOTLIBRC"] = str(Path(__file__).parent / "matplotlibrc")
 html_theme = "furo"
-html_title = "Peer Pressure"
+html_title = f"Peer Pressure {release}"
 html_css_files = ["custom.css"]
+# Prompts and outputs of examples are not copied.
+copybutton_prompt_text = r">>> |\.\.\. "
+copybutton_prompt_is_regexp = True
+copybutton_exclude = ".linenos, .gp, .go"
 templates_path = ["_templates"]
 # Written here and not in an event, because files are searched for before the first event.
 pages.write(Path(__file__).parent)

@@ -86,7 +86,8 @@ def main() -> None:
         for theme in THEMES:
             for name, figure in draw(theme, *results).items():
                 figure.savefig(IMAGES / f"landing-{name}-{theme}.png", dpi=240, metadata={"Software": None})
-    _join()
+    _join("light", "white", "landing.png")
+    _join("dark", "#0d1117", "landing-dark.png")
     misfit().savefig(IMAGES / "fit-diagnostics.png", dpi=140, metadata={"Software": None})
 
 
@@ -100,13 +101,13 @@ def misfit() -> Figure:
     return pp.plotting.fit_diagnostics(found)
 
 
-def _join() -> None:
-    """Put the light panels side by side, for pages that cannot lay them out."""
-    parts = [Image.open(IMAGES / f"landing-{name}-light.png") for name in ("network", "public", "observer")]
-    joined = Image.new("RGB", (sum(part.width for part in parts), parts[0].height), "white")
+def _join(theme: str, paper: str, file: str) -> None:
+    """Put the panels of a theme side by side, for pages that cannot lay them out."""
+    parts = [Image.open(IMAGES / f"landing-{name}-{theme}.png") for name in ("network", "public", "observer")]
+    joined = Image.new("RGB", (sum(part.width for part in parts), parts[0].height), paper)
     for place, part in enumerate(parts):
         joined.paste(part, (place * part.width, 0), part)
-    joined.save(IMAGES / "landing.png", optimize=True)
+    joined.save(IMAGES / file, optimize=True)
 
 
 if __name__ == "__main__":

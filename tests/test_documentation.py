@@ -6,12 +6,14 @@ import contextlib
 import importlib
 import os
 import re
+import runpy
 import shlex
 import shutil
 import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -296,6 +298,42 @@ def test_the_table_dictionary_is_complete(tmp_path: Path, monkeypatch: pytest.Mo
         "sweep": {"replication", "measure", "detail", "replicate", "value"},
     }
     assert {name: set(columns) for name, columns in dictionary().items()} == found
+
+
+def test_the_page_says_what_combines_with_what() -> None:
+    # `python docs/combines.py` writes it anew.
+    combines = runpy.run_path(str(ROOT / "docs" / "combines.py"))
+    assert combines["content"]() == combines["current"]()
+
+
+def table_rows(text: str) -> Iterator[tuple[str, list[str]]]:
+    """The lines of the tables of a page, each with the cells into which its bars divide it, and those of the head."""
+    lines = re.sub(r"^( *)(```+|:::+).*?^\1\2", "", text, flags=re.DOTALL | re.MULTILINE).splitlines()
+    head: list[str] = []
+    for line, following in pairwise([*lines, ""]):
+        cells = re.split(r"(?<!\\)\|", line.strip().strip("|"))
+        if re.fullmatch(r"[|:\s-]*-[|:\s-]*", following) and "|" in following:
+            head = cells
+        if "|" not in line:
+            head = []
+        if head:
+            yield line, [f"{len(cells)} of {len(head)} cells"] if len(cells) != len(head) else []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_tables_have_as_many_cells_in_each_row_as_in_the_head(page: Path) -> None:
+    assert [(line, wrong) for line, wrong in table_rows(page.read_text(encoding="utf-8")) if wrong] == []
+
+
+def test_a_symbol_of_the_notation_has_one_meaning() -> None:
+    page = (ROOT / "docs" / "reference" / "notation.md").read_text(encoding="utf-8").partition("\n## ")[0]
+    first = [line.split("|")[1] for line in page.splitlines() if line.startswith("| $")]
+    symbols = [symbol for cell in first for symbol in re.findall(r"\$(.*?)\$", cell)]
+    # An index of time makes no other letter; capitals of a vector are its diagonal matrix, as the page says.
+    letters = [re.sub(r"_t$", "", symbol) for symbol in symbols]
+    # The network and the hidden opinions at step t are those of the start where they do not change.
+    shared = {"A", "d"}
+    assert sorted({one for one in letters if letters.count(one) > 1} - shared) == []
 
 
 def test_the_gallery_shows_every_example_with_its_sentence() -> None:

@@ -764,8 +764,8 @@ class Network:
     def with_topics(self, topics: int | Iterable[Label], matrix: Any = None) -> Network:
         """Return the network of all pairs (agent, topic), on which a model has opinions on several topics.
 
-        Opinions are then of shape (agents, topics), and with the topic matrix T a step is
-        Y_t = g_t ∘ (X + E_t) + C_t Y_{t−1} Tᵀ [1]_.
+        Opinions are then of shape (agents, topics), and with the topic matrix Θ a step is
+        Y_t = g_t ∘ (X + E_t) + C_t Y_{t−1} Θᵀ [1]_.
 
         Parameters
         ----------

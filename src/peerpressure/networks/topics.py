@@ -1,7 +1,7 @@
 """Topics: values of agents and topics, and the network of all pairs of both, on which k topics are an ordinary model.
 
-With opinions X of shape (agents, topics) and a topic matrix T, a step is Y_t = g_t ∘ (X + E_t) + C_t Y_{t−1} Tᵀ. Where
-the moduli of each row of T sum to 1, that is the model on the Kronecker product A ⊗ T: a pair (i, p) listens to
+With opinions X of shape (agents, topics) and a topic matrix Θ, a step is Y_t = g_t ∘ (X + E_t) + C_t Y_{t−1} Θᵀ. Where
+the moduli of each row of Θ sum to 1, that is the model on the Kronecker product A ⊗ Θ: a pair (i, p) listens to
 (j, q) with the weight a_ij T_pq, its degree is that of agent i, and no pair listens to itself. Engine, moments,
 verdicts and estimators need not know of topics.
 
