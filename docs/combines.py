@@ -129,9 +129,10 @@ class Case:
         return answers.loc[list(seen.times or answers.index), list(seen.agents or answers.columns)]
 
     @property
-    def network(self) -> pp.Network | pp.TemporalNetwork:
-        """The network on which the agents listen to each other."""
-        return self.model.temporal_network or self.model.network
+    def rivals(self) -> tuple[pp.Network | pp.TemporalNetwork, list[str] | dict[str, pp.Model]]:
+        """A network and rivals: the model, or one of the usual ones where it is the data that are special."""
+        network = self.model.temporal_network or self.model.network
+        return network, ["constant"] if self.feature.of_data else {"mine": self.model}
 
 
 def _recover(case: Case) -> bool:
@@ -159,7 +160,7 @@ FUNCTIONS: Mapping[str, Callable[[Case], object]] = {
     "recover": _recover,
     "recovery.diagnose_fit": _diagnose_fit,
     "recovery.fit": _fit,
-    "compare": lambda case: pp.compare(case.table, case.network, {"mine": case.model}),
+    "compare": lambda case: pp.compare(case.table, *case.rivals),
     "recovery.infer_network": lambda case: pp.recovery.infer_network(case.table, case.model.pressure),
     "privacy.budget": lambda case: not np.isnan(pp.privacy.budget(case.model, STEPS).epsilon),
     "privacy.calibrate": lambda case: pp.privacy.calibrate(case.model, STEPS, epsilon=1.0),

@@ -2,7 +2,7 @@
 
 With opinions X of shape (agents, topics) and a topic matrix Θ, a step is Y_t = g_t ∘ (X + E_t) + C_t Y_{t−1} Θᵀ. Where
 the moduli of each row of Θ sum to 1, that is the model on the Kronecker product A ⊗ Θ: a pair (i, p) listens to
-(j, q) with the weight a_ij T_pq, its degree is that of agent i, and no pair listens to itself. Engine, moments,
+(j, q) with the weight a_ij Θ_pq, its degree is that of agent i, and no pair listens to itself. Engine, moments,
 verdicts and estimators need not know of topics.
 
 References
