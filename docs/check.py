@@ -43,7 +43,7 @@ AT_WIDE = """(letter) => ({
   tables: [...document.querySelectorAll('article td, article th, article p')].flatMap(cell => {
     const copy = cell.cloneNode(true)
     copy.querySelectorAll('code, pre, .math, .katex').forEach(part => part.remove())
-    return /[$]|^\\s*[|]/.test(copy.textContent) ? [copy.textContent.trim().slice(0, 80)] : []
+    return /[$]|^\\s*[|](.*[|]){2,}\\s*$/.test(copy.textContent) ? [copy.textContent.trim().slice(0, 80)] : []
   }).concat([...document.querySelectorAll('.katex-error')].map(one => one.textContent.slice(0, 80))),
   links: [...new Set([...document.links].map(link => link.href))],
   anchors: [...document.querySelectorAll('[id], a[name]')].map(one => one.id || one.name),
@@ -75,6 +75,8 @@ QUESTIONS = {
     "which model": "howto/which-model",
     "compare schedules": "howto/compare-schedules",
     "cluster": "howto/cluster",
+    "own data": "howto/data",
+    "sweep": "howto/scenarios",
     "provenance": "howto/results",
     "installation": "install",
     "notation": "reference/notation",

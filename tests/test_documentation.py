@@ -23,6 +23,7 @@ import peerpressure as pp
 from peerpressure import cli
 from peerpressure.explorer.protocol import Limits
 from peerpressure.measures import Experiment, results, states
+from peerpressure.reproduction._single import EXPERIMENTS, settable
 from peerpressure.scenario import scenario_from
 from tests.explorer.asking import served
 
@@ -334,6 +335,17 @@ def test_a_symbol_of_the_notation_has_one_meaning() -> None:
     # The network and the hidden opinions at step t are those of the start where they do not change.
     shared = {"A", "d"}
     assert sorted({one for one in letters if letters.count(one) > 1} - shared) == []
+
+
+def test_the_page_on_the_paper_has_every_figure_with_its_number_and_parameters() -> None:
+    page = (ROOT / "docs" / "howto" / "paper.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (Figure \d+|–) \| `(\w+)` \| (.*) \|$", page, flags=re.MULTILINE)
+    assert {name: re.findall(r"`(\w+)`", taken) for _, name, taken in rows} == {
+        name: settable(name) for name in EXPERIMENTS
+    }
+    report = "".join(path.read_text(encoding="utf-8") for path in (PACKAGE / "report" / "templates").rglob("*.html"))
+    captions = re.findall(r'figure\("(\w+)".*?"(Figure \d+)(?:, Appendix A)?"\)', report)
+    assert {name: number for number, name, _ in rows if number != "–"} == dict(captions)
 
 
 def test_the_gallery_shows_every_example_with_its_sentence() -> None:
