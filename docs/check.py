@@ -59,7 +59,8 @@ AT_NARROW = """() => {
 }"""
 
 
-# Figures that a dark page shows as they are on a light one.
+# Figures that a page shows, and those that a dark page shows as they are on a light one.
+SHOWN = "() => [...document.querySelectorAll('article img')].filter(one => one.checkVisibility()).length"
 AT_DARK = """() => [...document.querySelectorAll('article img')]
   .filter(one => one.checkVisibility() && !one.closest('.only-dark, .any-theme'))
   .map(one => one.src.split('/').pop())"""
@@ -124,7 +125,10 @@ class Site:
         yield from (f"code is too long for {WIDE['width']} px: {line}" for line in found["problems"])
         page.set_viewport_size(NARROW)
         yield from (f"too wide for {NARROW['width']} px: {line}" for line in page.evaluate(AT_NARROW))
+        shown = page.evaluate(SHOWN)
         page.emulate_media(color_scheme="dark")
+        if page.evaluate(SHOWN) != shown:
+            yield f"{shown} figures on a light page, and {page.evaluate(SHOWN)} on a dark one"
         yield from (f"light figure on a dark page: {name}" for name in page.evaluate(AT_DARK))
         page.emulate_media(color_scheme="light")
 

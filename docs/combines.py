@@ -218,7 +218,7 @@ def content() -> str:
     """Return what stands between the marks of the page."""
     cells = table()
     head = ["## Refusals", "", "| function | feature | rule |", "|---|---|---|"]
-    return "\n".join(["", *rows(cells), "", *head, *refusals(cells), ""])
+    return "\n".join(["", ":::{container} upright-heads", *rows(cells), ":::", "", *head, *refusals(cells), ""])
 
 
 def current() -> str:

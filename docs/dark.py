@@ -7,7 +7,6 @@ which colours of the same number look equally light.
 
 from __future__ import annotations
 
-import copy
 import os
 from pathlib import Path
 
@@ -86,7 +85,7 @@ def add_dark_versions(app: Sphinx, doctree: nodes.document, docname: str) -> Non
             continue
         target = Path(app.outdir).parent / "dark" / app.env.images[uri][1]
         darken(Path(app.srcdir) / uri, target)
-        dark = copy.copy(light)
+        dark = light.deepcopy()
         dark["uri"] = os.path.relpath(target, app.srcdir)
         dark["candidates"] = {"*": dark["uri"]}
         dark["classes"] = [*light["classes"], "only-dark"]

@@ -309,7 +309,7 @@ def test_the_page_says_what_combines_with_what() -> None:
 
 def table_rows(text: str) -> Iterator[tuple[str, list[str]]]:
     """The lines of the tables of a page, each with the cells into which its bars divide it, and those of the head."""
-    lines = re.sub(r"^( *)(```+|:::+).*?^\1\2", "", text, flags=re.DOTALL | re.MULTILINE).splitlines()
+    lines = re.sub(r"^( *)(```+).*?^\1\2", "", text, flags=re.DOTALL | re.MULTILINE).splitlines()
     head: list[str] = []
     for line, following in pairwise([*lines, ""]):
         cells = re.split(r"(?<!\\)\|", line.strip().strip("|"))
@@ -346,6 +346,31 @@ def test_the_page_on_the_paper_has_every_figure_with_its_number_and_parameters()
     report = "".join(path.read_text(encoding="utf-8") for path in (PACKAGE / "report" / "templates").rglob("*.html"))
     captions = re.findall(r'figure\("(\w+)".*?"(Figure \d+)(?:, Appendix A)?"\)', report)
     assert {name: number for number, name, _ in rows if number != "–"} == dict(captions)
+
+
+def entries(folder: str) -> list[str]:
+    """The pages of a part of the documentation, from its table of contents."""
+    index = (ROOT / "docs" / folder / "index.md").read_text(encoding="utf-8")
+    return [
+        line
+        for block in re.findall(r"```\{toctree\}\n(.*?)```", index, re.DOTALL)
+        for line in block.split("\n")
+        if line
+    ]
+
+
+def test_the_comparison_of_documentation_counts_right() -> None:
+    page = (ROOT / "docs" / "development" / "comparison.md").read_text(encoding="utf-8")
+    ours = {row.split("|")[1].strip(): row.split("|")[-2].strip() for row in page.splitlines() if row.startswith("| ")}
+    pages = {
+        folder: sum(not one.startswith(":") for one in entries(folder))
+        for folder in ("tutorials", "gallery", "howto", "explanation")
+    }
+    first = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    words = ["no", "one", "two", "three", "four"]
+    assert (ours["tutorials"], ours["gallery"]) == (str(pages["tutorials"]), f"{pages['gallery']} examples")
+    assert (ours["how-to guides"], ours["mathematics"]) == (str(pages["howto"]), f"{pages['explanation']} chapters")
+    assert ours["figure"] == words[first.count(":class: only-light")]
 
 
 def test_the_gallery_shows_every_example_with_its_sentence() -> None:
