@@ -99,6 +99,20 @@ def test_a_network_is_enough_to_read_data() -> None:
     assert recovery.observations_of(WIDE, NETWORK).labels == LABELS
 
 
+@pytest.mark.parametrize("model", [None, pp.Network([[0, 1], [1, 0]], labels=["ann", "bob"])], ids=["alone", "network"])
+def test_an_index_of_any_name_has_the_times(model: pp.Network | None) -> None:
+    frame = pd.DataFrame({"ann": [0.5, 0.4], "bob": [0.1, 0.2]}, index=pd.Index([3, 4], name="week"))
+    run = pp.recovery.observations_of(frame, model)
+    assert list(run.labels) == ["ann", "bob"]
+    assert run.times.tolist() == [3, 4]
+
+
+def test_an_index_with_the_name_of_an_agent_has_its_outputs() -> None:
+    frame = pd.DataFrame({"time": [3, 4], "ann": [0.5, 0.4], "bob": [0.1, 0.2]}).set_index("ann")
+    network = pp.Network([[0, 1], [1, 0]], labels=["ann", "bob"])
+    assert pp.recovery.observations_of(frame, network).states[0].tolist() == [[0.5, 0.1], [0.4, 0.2]]
+
+
 def test_rows_without_times_are_steps_from_1_on() -> None:
     rows = np.array([[0.5, 0.1], [0.4, 0.2]])
     assert recovery.observations_of(rows, pp.Model(k2(), [0, 1])).times.tolist() == [1, 2]

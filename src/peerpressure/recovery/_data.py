@@ -184,7 +184,7 @@ def _from_xarray(given: Any, system: System | None) -> Trajectory:
 def _from_frame(frame: pandas.DataFrame, given: System | None) -> Trajectory:
     if frame.index.nlevels > 1 or frame.index.name is not None:
         # Names of an index are columns that happen to be in front.
-        frame = frame.reset_index()
+        frame = _named_by_time(frame.index.names[0], frame.reset_index(), given)
     named = storage.with_roles(frame, None if given is None else given.model)
     system = _unlinked(storage.agents_in(named)) if given is None else given
     model = system.model
@@ -193,6 +193,15 @@ def _from_frame(frame: pandas.DataFrame, given: System | None) -> Trajectory:
     if system.is_continuous:
         return _on_real_times(named, system)
     return Trajectory.from_dataframe(named, model)
+
+
+def _named_by_time(index: object, frame: pandas.DataFrame, given: System | None) -> pandas.DataFrame:
+    """Return a wide frame with the name "time" in place of that of its index, unless it means something else."""
+    model = None if given is None else given.model
+    labels = set() if model is None else set(map(str, model.network.agents))
+    roles = set(storage.with_roles(frame, model).columns)
+    is_wide = "time" not in roles and not {"agent", "public"} <= roles
+    return frame.rename(columns={index: "time"}) if is_wide and str(index) not in labels | {"replicate"} else frame
 
 
 def _times_of(frame: pandas.DataFrame, system: System) -> NDArray[Any] | list[Any]:
