@@ -105,13 +105,13 @@ mutations: $(VENV)/.ready-test kernels
 browser:
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || { \
 	  [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq \
-	  && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium fonts-dejavu-core >/dev/null; \
+	  && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium fonts-dejavu-core fonts-liberation >/dev/null; \
 	} || echo "Chromium is not to be had; the browser tests will be skipped"
 
 bench: $(VENV)/.ready-bench
 	$(BIN)/python -m benchmarks
 
-# Every page is then opened in a browser, wide and narrow, if there is one.
+# Every page is then opened in a browser, if there is one: wide, narrow and dark, under two families of fonts.
 docs: $(VENV)/.ready-docs browser
 	$(BIN)/sphinx-build -W -b html docs build/docs
 	$(BIN)/python docs/check.py build/docs

@@ -77,14 +77,22 @@ def darken(light: Path, dark: Path) -> None:
     Image.fromarray(mapped[places.ravel()].reshape(*np.asarray(flat).shape)).save(dark, quality=82)
 
 
+def dark_version(light: Path, target: Path) -> Path:
+    """Return the dark version of a picture: the file that lies beside it, such as a screenshot, or one that is made."""
+    own = light.with_name(f"{light.stem}-dark{light.suffix}")
+    if own.exists():
+        return own
+    darken(light, target)
+    return target
+
+
 def add_dark_versions(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Put the dark version beside every picture of a page that says nothing about themes."""
     for light in list(doctree.findall(nodes.image)):
         uri = light["uri"]
         if THEMED & set(light["classes"]) or uri not in app.env.images or Path(uri).suffix not in {".png", ".webp"}:
             continue
-        target = Path(app.outdir).parent / "dark" / app.env.images[uri][1]
-        darken(Path(app.srcdir) / uri, target)
+        target = dark_version(Path(app.srcdir) / uri, Path(app.outdir).parent / "dark" / app.env.images[uri][1])
         dark = light.deepcopy()
         dark["uri"] = os.path.relpath(target, app.srcdir)
         dark["candidates"] = {"*": dark["uri"]}

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -53,44 +54,64 @@ def at_step(page: Page, step: int) -> None:
 
 
 def compare(page: Page) -> None:
-    """Take the picture of two scenarios side by side: the first one, and the same with a pressure that grows faster."""
+    """Show two scenarios side by side: the first one, and the same with a pressure that grows faster."""
     page.click("#compare")
     page.locator('[data-path="pressure"] select').first.select_option("stretched_exponential")
     page.locator("#time").evaluate(GO_TO, [COMPARED_STEPS, 200])
     page.evaluate("() => document.activeElement.blur()")
     settled(page)
-    page.screenshot(path=IMAGES / "explorer-comparison.png")
+
+
+def guess(page: Page) -> None:
+    """Show the guided tour, after the guess."""
+    page.get_by_label("They agree, on the average").check()
+    page.click("#tour-next")
+    page.wait_for_selector("html[data-tour=see] #tour-next[data-done=true]")
+    settled(page)
+
+
+def observe(page: Page) -> None:
+    """Show an observer of half of the agents."""
+    page.click("#examples-open")
+    page.get_by_text("A partial observer").click()
+    settled(page)
+
+
+def infer(page: Page) -> None:
+    """Show what an observer finds who does not know the network."""
+    page.click("#examples-open")
+    page.click("[data-preset=unknown-network]")
+    page.wait_for_selector("html[data-inferences]:not([data-busy])", state="attached")
+    page.locator("#time").evaluate(GO_TO, [EDGES_SHOWN, 500])
+    settled(page)
+
+
+def begin(page: Page) -> None:
+    """Show the first steps."""
+    at_step(page, STEPS_SHOWN)
+
+
+# Name, window, what follows the address, and what is done before the picture is taken.
+PICTURES: tuple[tuple[str, dict[str, Any], str, Callable[[Page], None]], ...] = (
+    ("explorer", WINDOW, "", begin),
+    ("explorer-tour", WINDOW, "#tour=3", guess),
+    ("explorer-observer", WINDOW, "", observe),
+    ("explorer-network", WINDOW, "", infer),
+    ("explorer-comparison", WINDOW, "", compare),
+    ("explorer-phone", PHONE, "", begin),
+)
 
 
 def take(address: str, program: str) -> None:
-    """Take every picture."""
+    """Take every picture in both colour schemes; docs/dark.py puts them together."""
     with sync_playwright() as play:
         browser = play.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        for name, scheme in (("explorer-light", "light"), ("explorer-dark", "dark")):
-            page = opened(browser.new_context(**WINDOW, color_scheme=scheme).new_page(), address)
-            at_step(page, STEPS_SHOWN)
-            page.screenshot(path=IMAGES / f"{name}.png")
-        page = opened(browser.new_context(**WINDOW).new_page(), f"{address}#tour=3")
-        page.get_by_label("They agree, on the average").check()
-        page.click("#tour-next")
-        page.wait_for_selector("html[data-tour=see] #tour-next[data-done=true]")
-        settled(page)
-        page.screenshot(path=IMAGES / "explorer-tour.png")
-        page = opened(browser.new_context(**WINDOW).new_page(), address)
-        page.click("#examples-open")
-        page.get_by_text("A partial observer").click()
-        settled(page)
-        page.screenshot(path=IMAGES / "explorer-observer.png")
-        page.click("#examples-open")
-        page.click("[data-preset=unknown-network]")
-        page.wait_for_selector("html[data-inferences]:not([data-busy])", state="attached")
-        page.locator("#time").evaluate(GO_TO, [EDGES_SHOWN, 500])
-        settled(page)
-        page.screenshot(path=IMAGES / "explorer-network.png")
-        compare(opened(browser.new_context(**WINDOW).new_page(), address))
-        page = opened(browser.new_context(**PHONE).new_page(), address)
-        at_step(page, STEPS_SHOWN)
-        page.screenshot(path=IMAGES / "explorer-phone.png")
+        for name, window, part, prepare in PICTURES:
+            for scheme, ending in (("light", ""), ("dark", "-dark")):
+                page = opened(browser.new_context(**window, color_scheme=scheme).new_page(), f"{address}{part}")
+                prepare(page)
+                page.screenshot(path=IMAGES / f"{name}{ending}.png")
+                page.context.close()
         browser.close()
 
 

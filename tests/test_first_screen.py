@@ -165,6 +165,13 @@ def test_pages_include_the_section_of_the_readme(page: str) -> None:
     assert "pip install" not in text
 
 
+def test_the_landing_page_includes_the_ten_lines() -> None:
+    text = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    begin, end = "<!-- ten lines -->", "<!-- end of ten lines -->"
+    assert f':start-after: "{begin}"\n:end-before: "{end}"' in text
+    assert "```python" in README.split(begin)[1].split(end)[0]
+
+
 def sources() -> list[Path]:
     """All text of the repository that may say how to install something."""
     found = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "src").rglob("*.*")]
