@@ -43,7 +43,9 @@ AT_WIDE = """(letter) => ({
   tables: [...document.querySelectorAll('article td, article th, article p')].flatMap(cell => {
     const copy = cell.cloneNode(true)
     copy.querySelectorAll('code, pre, .math, .katex').forEach(part => part.remove())
-    return /[$]|^\\s*[|](.*[|]){2,}\\s*$/.test(copy.textContent) ? [copy.textContent.trim().slice(0, 80)] : []
+    const text = copy.textContent.trim()
+    const isTable = text.startsWith('|') && text.endsWith('|') && text.split('|').length > 3
+    return isTable || text.includes('$') ? [text.slice(0, 80)] : []
   }).concat([...document.querySelectorAll('.katex-error')].map(one => one.textContent.slice(0, 80))),
   links: [...new Set([...document.links].map(link => link.href))],
   anchors: [...document.querySelectorAll('[id], a[name]')].map(one => one.id || one.name),

@@ -19,7 +19,7 @@ from sphinx.application import Sphinx
 Floats = NDArray[np.float64]
 PAPER = np.array([0.075, 0.078, 0.086])  # the background of the theme's dark pages
 # Lightness of black paint, and of the darkest and the lightest coloured paint; paint of this chroma is fully coloured.
-INK, DIM, BRIGHT, COLOURED = 0.93, 0.62, 0.92, 0.08
+INK, DIM, BRIGHT, COLOURED = 0.93, 0.71, 0.92, 0.08
 # Pictures that have a dark version of their own, or none, say so by their class.
 THEMED = {"only-light", "only-dark", "any-theme"}
 _CONES = np.array(
