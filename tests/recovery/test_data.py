@@ -110,7 +110,9 @@ def test_an_index_of_any_name_has_the_times(model: pp.Network | None) -> None:
 def test_an_index_with_the_name_of_an_agent_has_its_outputs() -> None:
     frame = pd.DataFrame({"time": [3, 4], "ann": [0.5, 0.4], "bob": [0.1, 0.2]}).set_index("ann")
     network = pp.Network([[0, 1], [1, 0]], labels=["ann", "bob"])
-    assert pp.recovery.observations_of(frame, network).states[0].tolist() == [[0.5, 0.1], [0.4, 0.2]]
+    states = pp.recovery.observations_of(frame, network).states
+    assert states is not None
+    assert states[0].tolist() == [[0.5, 0.1], [0.4, 0.2]]
 
 
 def test_rows_without_times_are_steps_from_1_on() -> None:
