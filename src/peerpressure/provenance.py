@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import math
 import os
 import platform
 import time
@@ -145,10 +146,26 @@ def _begin(line: Sequence[str]) -> Invocation:
     return Invocation(tuple(line), datetime.now(UTC), time.perf_counter(), _processor_seconds())
 
 
-def json_text(facts: Mapping[str, Any]) -> str:
-    r"""Return plain values as the text of a JSON file, with the version of its schema first.
+def json_text(facts: Mapping[str, Any], *, ascii_only: bool = False) -> str:
+    r"""Return facts as the text of a JSON file, with the version of its schema first; JSON's escapes keep every letter.
 
-    >>> json_text({"seed": 3})
-    '{\n  "schema_version": 1,\n  "seed": 3\n}\n'
+    >>> json_text({"seed": 3, "rate": float("nan")})
+    '{\n  "schema_version": 1,\n  "seed": 3,\n  "rate": null\n}\n'
     """
-    return json.dumps({"schema_version": SCHEMA_VERSION, **facts}, indent=2, ensure_ascii=False) + "\n"
+    versioned = {"schema_version": SCHEMA_VERSION, **plain(facts)}
+    return json.dumps(versioned, indent=2, ensure_ascii=ascii_only, allow_nan=False) + "\n"
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON can hold it: paths as texts, and null for numbers that JSON lacks.
+
+    >>> plain({"error": float("inf"), "place": Path("a")})
+    {'error': None, 'place': 'a'}
+    """
+    if isinstance(value, Mapping):
+        return {str(key): plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(inner) for inner in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return str(value) if isinstance(value, Path) else value

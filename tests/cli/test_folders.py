@@ -8,9 +8,12 @@ import shutil
 import tomllib
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 import xarray
 
+import peerpressure as pp
 from peerpressure.provenance import DEPENDENCIES, sha256_of
 from peerpressure.report import folder as folders
 from tests.cli.calling import Answer, files_in, run
@@ -298,6 +301,82 @@ def test_estimates_in_a_folder_are_repeated_bit_by_bit(tmp_path: Path, capfd: Ca
     refused = run(capfd, "recover", results / "scenario.toml", "--outputs", kept, "--out", results.parent / "notes")
     assert refused.status == 2
     assert "name a new folder" in refused.err
+
+
+ESTIMATED = {
+    "fit": ("fit", "data/answers.csv", "--network", "friends.csv", "--unknown", "std", "--level", "0.9"),
+    "compare": ("compare", "data/answers.csv", "--network", "friends.csv", "--rival", "none", "--rival", "linear"),
+    "infer": ("infer", "data/answers.csv", "--pressure", "0.5*t", "--symmetric"),
+    "recover": ("recover", "study.toml", "--outputs", "data/answers.csv", "--method", "kalman", "--method", "ols"),
+    "recover without a network": ("recover", "study.toml", "--outputs", "data/answers.csv", "--unknown-network"),
+}
+
+
+def write_answers(place: Path) -> None:
+    """Write a study, and answers of its agents over 15 steps."""
+    write_study(place)
+    network = pp.networks.complete(3).relabelled(["ann", "bob", "cat"])
+    model = pp.Model(network, [0.1, 0.9, 0.5], pressure="0.5*t", noise=pp.Gaussian(0.5))
+    rows = np.asarray(pp.simulate(model, 15, seed=1).states)[0, 1:]
+    table = pd.DataFrame(rows, columns=["ann", "bob", "cat"]).assign(time=np.arange(1, 16))
+    table.to_csv(place / "data" / "answers.csv", index=False)
+
+
+@pytest.mark.parametrize("kind", ESTIMATED)
+def test_estimates_that_were_packed_and_moved_are_repeated_bit_by_bit(
+    kind: str, tmp_path: Path, capfd: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_answers(tmp_path / "here")
+    monkeypatch.chdir(tmp_path / "here")
+    line = ESTIMATED[kind]
+    answer = run(capfd, *line, "--out", "estimated")
+    assert (answer.status, answer.err) == (0, "")
+    monkeypatch.chdir(tmp_path)
+    results = moved(tmp_path / "here" / "estimated", tmp_path)
+    check_same(run(capfd, "rerun", results, "--json"))
+    again = files_in(results.with_name("estimated-rerun"))
+    assert again == files_in(results)
+    used = {"agents.csv"} if "infer" in kind or "without" in kind else {"agents.csv", "edges.csv"}
+    # Relative paths between inputs are preserved, and one alone has none.
+    kept = "inputs/answers.csv" if kind == "infer" else "inputs/data/answers.csv"
+    assert {"README.txt", "estimates.json", "report.html", kept, *used} <= again.keys()
+    assert ("edges.csv" in again) == ("edges.csv" in used)
+    stored = json.loads(again["estimates.json"])
+    assert stored["schema_version"] == 1
+    readme = again["README.txt"].decode()
+    # The command line that makes them works from the folder.
+    assert f"peerpressure {line[0]} {'scenario.toml' if line[0] == 'recover' else kept}" in readme
+    assert ("recover" in kind) == ("scenario.toml" in again)
+    for name in provenance(results)["outputs"]:  # type: ignore[attr-defined]
+        assert "a file of results" not in readme
+        assert name.startswith("figure") or f"\n  {name} " in readme
+    told = run(capfd, "info", results)
+    assert told.status == 0
+    assert f"results of peerpressure {line[0]}" in told.out
+    assert stored["sentences"][0] in " ".join(told.out.split())
+    # The page is made from the files beside it, and begins with the answer.
+    page = (results / "report.html").read_text()
+    (results / "report.html").unlink()
+    assert run(capfd, "report", results).status == 0
+    assert (results / "report.html").read_text() == page
+    assert page.index("What was run") > page.index('<p class="lead">')
+    (results / "estimates.json").write_text("{}")
+    refused = run(capfd, "report", results)
+    assert (refused.status, refused.err.count("\n")) == (2, 1)
+    assert (results / "report.html").read_text() == page
+
+
+@pytest.mark.parametrize("kind", ["fit", "compare", "infer"])
+def test_folders_of_others_are_never_written_to(
+    kind: str, tmp_path: Path, capfd: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_answers(tmp_path / "here")
+    monkeypatch.chdir(tmp_path / "here")
+    before = files_in(tmp_path)
+    refused = run(capfd, *ESTIMATED[kind], "--out", "data")
+    assert (refused.status, refused.err.count("\n")) == (2, 1)
+    assert "name a new folder" in refused.err
+    assert files_in(tmp_path) == before
 
 
 def test_simulate_takes_the_options_of_diagnose_and_gives_the_results_of_run(

@@ -191,14 +191,14 @@ def kill_on_dask(file: Path, out: Path, who: str, targets: list[int], moments: r
 
 def kill_runs(folder: Path, kills: int, moments: random.Random) -> Found:
     """Kill runs that replace the results of another one: the folder has all files of the one or of the other."""
-    places = []
+    # One file, which is edited in between: a run refuses to replace the results of another file.
+    file = folder / "run.toml"
     for seed in (1, 2):
-        file = folder / f"run{seed}.toml"
         file.write_text(SCENARIO.format(seed=seed))
         begin = time.monotonic()
         complete("run", file, "--out", folder / f"seed{seed}")
-        places.append((file, files_of(folder / f"seed{seed}"), time.monotonic() - begin))
-    (_, old, _), (other, new, seconds) = places
+        seconds = time.monotonic() - begin
+    old, new = (files_of(folder / f"seed{seed}") for seed in (1, 2))
     out, found = folder / "killed", Found()
     for k in range(kills):
         # The results of the first run, which the second one replaces.
@@ -206,11 +206,11 @@ def kill_runs(folder: Path, kills: int, moments: random.Random) -> Found:
         shutil.copytree(folder / "seed1", out)
         # Half of them late, while files are drawn and written.
         late = moments.uniform(0.6, 1.05) if k % 2 else moments.uniform(0.0, 1.0)
-        with started("run", other, "--out", out) as process:
+        with started("run", file, "--out", out) as process:
             time.sleep(late * seconds)
             found["kills"] += signalled(SIGNALS[k % len(SIGNALS)])(process, moments)
         found["wrong bytes"] += files_of(out) not in (old, new)
-    complete("run", other, "--out", out)
+    complete("run", file, "--out", out)
     found["wrong bytes"] += files_of(out) != new
     found["files left behind"] += len(list(folder.glob(".*")))
     return found

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import typer
 
+from peerpressure.cli.estimates import HELP, check_out, is_folder, study_of_tables, write_estimates
 from peerpressure.cli.terminal import AsJson, columns, listing_problems, print_json, progress_line, show
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.files import declare_output, table_format
+from peerpressure.files import declare_output
 
 if TYPE_CHECKING:
     from peerpressure.comparison import Comparison
@@ -19,6 +20,7 @@ Start: TypeAlias = Literal["hidden", "public"]
 
 
 def compare(
+    context: typer.Context,
     answers: Annotated[
         Path, typer.Argument(help="Table with columns time, agent, public; or time and one column for each agent.")
     ],
@@ -38,7 +40,8 @@ def compare(
     origin: Annotated[str | None, typer.Option(help="Date of step 0; by default the first date is step 1.")] = None,
     report: Annotated[Path | None, typer.Option(help="Also write a page with figures to this .html file.")] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Also write hidden opinions of all agents to this .csv or .parquet file.")
+        Path | None,
+        typer.Option(help=f"Also write hidden opinions of all agents to this .csv or .parquet file; {HELP}"),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -51,59 +54,42 @@ def compare(
 
     Example: peerpressure compare answers.csv --network friends.csv --report report.html
     """
-    _check_names(out, report)
+    check_out(out, "compare")
+    _check_report(report)
     with progress_line() as show_stage, listing_problems():
         from peerpressure.comparison import compare as compare_models
+        from peerpressure.comparison.page import estimates_of
         from peerpressure.networks import read_network
 
-        for written in filter(None, (out, report)):
-            declare_output(written)
         show_stage("reading")
         graph = None if network is None else read_network(network, directed=directed or None)
         show_stage("comparing models")
         found = compare_models(answers, graph, rival, start=start, step=step, origin=origin)
         # Everything is computed and written before anything is printed: a closed pipe loses no file.
-        facts = _facts(found)
+        told = estimates_of(found, drawn=out is not None and is_folder(out))
         if out is not None:
-            _write(found, out)
+            from peerpressure.report.run import network_files
+
+            study = study_of_tables(context, answers)
+            write_estimates(told, out, study, {} if graph is None else network_files(graph))
         if report is not None:
             show_stage("drawing")
             found.report(report)
     if as_json:
-        print_json(facts)
+        print_json(told.answer)
         return
     _print(found)
     for written in filter(None, (out, report)):
         show(f"written to {written}")
 
 
-def _check_names(out: Path | None, report: Path | None) -> None:
-    """Raise if results cannot be written in the formats that their names ask for."""
-    if report is not None and report.suffix.lower() not in (".html", ".htm"):
-        remedy = "use a name that ends in .html"
-        raise InvalidInputError(message("a report must be an HTML file", got=report.name, remedy=remedy))
-    if out is not None:
-        with listing_problems():
-            table_format(out)
-
-
-def _write(found: Comparison, out: Path) -> None:
-    from peerpressure.sweep import write_table
-
-    write_table(found.opinions, out)
-
-
-def _facts(found: Comparison) -> dict[str, Any]:
-    return {
-        "sentences": list(found.sentences),
-        "best": found.best,
-        "p_value": found.p_value,
-        "answers": found.scored,
-        "models": found.table.to_dict(orient="records"),
-        "parameters": found.parameters.to_dict(orient="records"),
-        "opinions": found.opinions.to_dict(orient="records"),
-        "notes": list(found.notes),
-    }
+def _check_report(report: Path | None) -> None:
+    """Raise if the page cannot be written under its name."""
+    if report is not None:
+        if report.suffix.lower() not in (".html", ".htm"):
+            remedy = "use a name that ends in .html"
+            raise InvalidInputError(message("a report must be an HTML file", got=report.name, remedy=remedy))
+        declare_output(report)
 
 
 def _print(found: Comparison) -> None:

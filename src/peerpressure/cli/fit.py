@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from peerpressure.cli.estimates import HELP, check_out, study_of_tables, write_estimates
 from peerpressure.cli.terminal import AsJson, columns, listing_problems, print_json, progress_line, show
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.files import declare_output, table_format
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,11 +17,13 @@ if TYPE_CHECKING:
     from peerpressure.model import Model
     from peerpressure.networks import Network
     from peerpressure.recovery import LikelihoodFit
+    from peerpressure.report.estimates import Estimates
 
 SHOWN = 30  # rows in the terminal; --out and --json have all of them
 
 
 def fit(
+    context: typer.Context,
     answers: Annotated[
         Path, typer.Argument(help="Table with columns time, agent, public; or time and one column for each agent.")
     ],
@@ -47,7 +49,7 @@ def fit(
     step: Annotated[str | None, typer.Option(help="Length of a step, such as '1 day', if times are dates.")] = None,
     origin: Annotated[str | None, typer.Option(help="Date of step 0; by default the first date is step 1.")] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Also write parameters and hidden opinions to this .csv or .parquet file.")
+        Path | None, typer.Option(help=f"Also write all estimates to this .csv or .parquet file; {HELP}")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -66,24 +68,24 @@ def fit(
         from peerpressure.recovery import Observation, fit as fit_model
         from peerpressure.trajectory import Trajectory
 
-        if out is not None:
-            table_format(out)
-            declare_output(out)
+        check_out(out, "fit")
         names = (unknown or ["std", "constant"]) + ["measurement_noise"] * measurement_noise
         look = Observation(rounding=rounding, scale=None if scale is None else _ends(scale))
         show_stage("reading")
-        model = _model(read_network(network, directed=directed or None), pressure, names)
+        graph = read_network(network, directed=directed or None)
+        model = _model(graph, pressure, names)
         run = Trajectory.from_csv(answers, model, step, origin)
         show_stage("fitting")
         found = fit_model(run, model, names, observation=look, level=level)
         table = found.to_dataframe()
+        told = _estimates(found, table)
         # Written before anything is printed: a closed pipe does not lose the file.
         if out is not None:
-            from peerpressure.sweep import write_table
+            from peerpressure.report.run import network_files
 
-            write_table(table, out)
+            write_estimates(told, out, study_of_tables(context, answers), network_files(graph))
     if as_json:
-        print_json(_facts(found, table))
+        print_json(told.answer)
         return
     _print(found, table)
     if out is not None:
@@ -110,9 +112,11 @@ def _model(network: Network, pressure: str | None, unknown: list[str]) -> Model:
     return Model(network, pressure=course if pressure is None else pressure, noise=Gaussian(1.0))
 
 
-def _facts(found: LikelihoodFit, table: pd.DataFrame) -> dict[str, Any]:
+def _estimates(found: LikelihoodFit, table: pd.DataFrame) -> Estimates:
+    from peerpressure.report.estimates import Estimates
+
     tests = found.diagnostics
-    return {
+    facts = {
         "estimates": table.to_dict(orient="records"),
         "level": found.level,
         "log_likelihood": found.log_likelihood.tolist(),
@@ -123,8 +127,10 @@ def _facts(found: LikelihoodFit, table: pd.DataFrame) -> dict[str, Any]:
         "p_value": None if tests is None or tests.p_value is None else tests.p_value.tolist(),
         "findings": {} if tests is None else dict(tests.findings),
         "failures": list(found.failures),
-        "notes": list(found.notes),
     }
+    words = [line.strip() for line in found.summary().splitlines()]
+    words += [] if tests is None else [f"{name}: {text}" for name, text in tests.summary() if name != "log-likelihood"]
+    return Estimates("Parameters and hidden opinions", words, facts, {"estimates": table}, notes=found.notes)
 
 
 def _print(found: LikelihoodFit, table: pd.DataFrame) -> None:

@@ -7,14 +7,15 @@ from typing import Annotated, Literal, TypeAlias
 
 import typer
 
-from peerpressure.cli.recover import inferred, write_answers
+from peerpressure.cli.estimates import HELP, check_out, study_of_tables, write_estimates
+from peerpressure.cli.recover import estimates_of, inferred
 from peerpressure.cli.terminal import AsJson, listing_problems, print_json, progress_line, show
-from peerpressure.files import declare_output, table_format
 
 Deviations: TypeAlias = Literal["common", "agent"]
 
 
 def infer(
+    context: typer.Context,
     answers: Annotated[
         Path, typer.Argument(help="Table with columns time, agent, public; or time and one column for each agent.")
     ],
@@ -28,7 +29,9 @@ def infer(
     signed: Annotated[
         bool, typer.Option("--signed", help="Weights may be negative: agents move away from those whom they distrust.")
     ] = False,
-    out: Annotated[Path | None, typer.Option(help="Also write the edges to this .csv or .parquet file.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help=f"Also write the edges to this .csv or .parquet file; {HELP}")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Infer who listens to whom from public opinions alone.
@@ -41,16 +44,15 @@ def infer(
     with progress_line() as show_stage, listing_problems():
         from peerpressure.recovery import infer_network
 
-        if out is not None:
-            table_format(out)
-            declare_output(out)
+        check_out(out, "infer")
         show_stage("inferring")
         answer = inferred("", infer_network(answers, pressure, std=std, symmetric=symmetric, signed=signed))
+        told = estimates_of([answer])
         # Written before anything is printed: a closed pipe does not lose the file.
         if out is not None:
-            write_answers([answer], out)
+            write_estimates(told, out, study_of_tables(context, answers), {})
     if as_json:
-        print_json(answer.facts)
+        print_json(told.answer)
         return
     show(*answer.parts)
     if out is not None:

@@ -84,15 +84,19 @@ def _words(wrong: list[Change]) -> str:
 
 
 def _run_of(folder: Path, seed: object) -> Facts:
-    """Return the seed, and the network, the answer and the size of a run, if the folder has one."""
+    """Return the seed and the answer, and the network and the size of a run, if the folder has one."""
+    from peerpressure.report.estimates import ESTIMATES
+
     found: Facts = {} if seed is None else {"size": f"seed {seed}"}
     try:
+        if (folder / ESTIMATES).exists():
+            return {"answer": str(json.loads((folder / ESTIMATES).read_bytes())["sentences"][0]), **found}
         verdict = json.loads((folder / "verdict.json").read_bytes())
         found["answer"] = str(verdict["words"])
         run = _netcdf(folder / "run.nc")
         found |= {**run, "size": f"{run['size']}, seed {seed}"}
     # A damaged file is reported as such with the others.
-    except (OSError, ValueError, KeyError, TypeError, PeerPressureError):
+    except (OSError, ValueError, KeyError, IndexError, TypeError, PeerPressureError):
         pass
     return {name: found[name] for name in ("answer", "network", "noise", "size") if name in found}
 

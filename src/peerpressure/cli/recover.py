@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias
 
 import typer
 
+from peerpressure.cli.estimates import HELP, check_out, is_folder, words, write_estimates
 from peerpressure.cli.terminal import (
     AsJson,
-    check_folder,
     columns,
     listing_problems,
     open_scenario,
@@ -23,13 +23,15 @@ from peerpressure.cli.terminal import (
     show,
 )
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.files import declare_output, replacing, table_format
+from peerpressure.files import declare_output, replacing
 
 if TYPE_CHECKING:
     import pandas as pd
     from rich.table import Table
 
     from peerpressure.recovery import Estimate, NetworkEstimate
+    from peerpressure.report.estimates import Estimates
+    from peerpressure.report.store import Content
     from peerpressure.scenario import Scenario
     from peerpressure.step import Array
 
@@ -40,6 +42,7 @@ SHOWN = 30  # agents in the terminal; --out and --json have all of them
 
 
 def recover(
+    context: typer.Context,
     file: Annotated[Path, typer.Argument(help="The scenario: network, stubbornness, pressure and noise.")],
     outputs: Annotated[
         Path,
@@ -66,10 +69,7 @@ def recover(
         typer.Option("--unknown-network", hidden=True, help="Infer the network as well; that of the file is not used."),
     ] = False,
     out: Annotated[
-        Path | None,
-        typer.Option(
-            help="Also write the table to this .csv or .parquet file; a name without suffix is a results folder."
-        ),
+        Path | None, typer.Option(help=f"Also write the table to this .csv or .parquet file; {HELP}")
     ] = None,
     figure: Annotated[
         Path | None,
@@ -98,11 +98,12 @@ def recover(
         rule = "--method, --target and --figure belong to a known network; one that is inferred has a single method"
         got = f"--method {method[0]}" if method else f"--target {target}" if target else f"--figure {figure}"
         raise InvalidInputError(message(rule, got=got, remedy="leave it out, or --unknown-network"))
-    _check_names(out, figure)
+    if figure is not None:
+        _kind(figure)
+        declare_output(figure)
+    check_out(out, "recover")
     # The length of the run is that of the outputs.
     scenario = open_scenario(file, needs_run=False)
-    for written in filter(None, (out, figure)):
-        declare_output(written)
     with progress_line() as show_stage:
         from peerpressure.measures import read_outputs
         from peerpressure.recovery import recover as recover_opinions
@@ -135,14 +136,13 @@ def recover(
             if figure is not None:
                 _draw(found[0], figure)
             answers.append(_estimated(topic, found))
+        note = ALONE if unknown_network and len(answers) > 1 else ""
+        told = estimates_of(answers, [note] if note else [])
         # Written before anything is printed, so a closed pipe does not lose the file.
         if out is not None:
-            options = _words({"--step": step, "--origin": origin, "--target": target}, method or ())
-            options += ["--unknown-network"] * unknown_network
-            _write(answers, out, scenario, {"file": file, "outputs": outputs}, options)
-    note = ALONE if unknown_network and len(answers) > 1 else ""
+            _write(told, out, scenario, file, context)
     if as_json:
-        print_json({"outputs": f"{outputs}, {seen.description}"} | ({"note": note} if note else {}) | _joined(answers))
+        print_json({"outputs": f"{outputs}, {seen.description}", **({"note": note} if note else {}), **told.answer})
         return
     show(f"{outputs}: {seen.description}", *([note] if note else []))
     _show(answers, out)
@@ -167,47 +167,34 @@ def _naming_options() -> Iterator[None]:
         raise type(error)(words) from error
 
 
-def _words(options: Mapping[str, str | None], methods: Sequence[str]) -> list[str]:
-    """Return options that are given as words of a command line."""
-    given = [(name, value) for name, value in options.items() if value is not None]
-    return [word for pair in (*given, *(("--method", name) for name in methods)) for word in pair]
-
-
-def _check_names(out: Path | None, figure: Path | None) -> None:
-    """Raise if results cannot be written in the formats that their names ask for."""
-    if figure is not None:
-        _kind(figure)
-    if out is not None and _is_folder(out):
-        check_folder(out)
-        from peerpressure.report.folder import has_results_of
-
-        if not has_results_of("recover", out):
-            text = f"{out} holds other files than those of recover; name a new folder"
-            raise typer.BadParameter(text, param_hint="'--out'")
-    elif out is not None:
-        # A wrong suffix is a wrong argument.
-        with listing_problems():
-            table_format(out)
-
-
-def _is_folder(out: Path) -> bool:
-    return not out.suffix or out.is_dir()
-
-
 class TopicAnswer(NamedTuple):
-    """The answer on one topic: its table, what is printed, and its facts as JSON."""
+    """The answer on one topic: its tables by name, the answer in words, what is printed, and its facts as JSON."""
 
     topic: str
-    table: pd.DataFrame
+    tables: dict[str, pd.DataFrame]
+    sentences: list[str]
     parts: list[Table | str]
     facts: dict[str, Any]
 
 
-def _joined(answers: list[TopicAnswer]) -> dict[str, Any]:
-    """Return the facts of the only topic, or those of all topics by name."""
-    if [answer.topic for answer in answers] == [""]:
-        return answers[0].facts
-    return {"topics": {answer.topic: answer.facts for answer in answers}}
+def estimates_of(answers: Sequence[TopicAnswer], notes: Sequence[str] = ()) -> Estimates:
+    """Return the answers on all topics as one."""
+    import pandas as pd
+
+    from peerpressure.report.estimates import Estimates
+
+    tables = {
+        name: pd.concat(
+            [one.tables[name].assign(**({"topic": one.topic} if one.topic else {})) for one in answers],
+            ignore_index=True,
+        )
+        for name in answers[0].tables
+    }
+    words = [f"{one.topic}: {line}" if one.topic else line for one in answers for line in one.sentences]
+    alone = [one.topic for one in answers] == [""]
+    facts = answers[0].facts if alone else {"topics": {one.topic: one.facts for one in answers}}
+    notes = [*facts.get("notes", ()), *notes]
+    return Estimates("Estimates from public opinions", words, facts, tables, notes=notes)
 
 
 def _estimated(topic: str, found: list[Estimate]) -> TopicAnswer:
@@ -218,7 +205,15 @@ def _estimated(topic: str, found: list[Estimate]) -> TopicAnswer:
     names = [*found[0].model.network.name_columns([])]
     table = pd.concat(parts, ignore_index=True)[["method", "replicate", *names, "value", "std", "identified"]]
     facts = {"methods": [_facts(one) for one in found], "agents": table.to_dict(orient="records")}
-    return TopicAnswer(topic, table, _shown(found, table), facts)
+    return TopicAnswer(topic, {"estimates": table}, _sentences(found), _shown(found, table), facts)
+
+
+def _sentences(found: list[Estimate]) -> list[str]:
+    from peerpressure.recovery._estimate import heading, rows
+
+    # Agents have a table.
+    told = [[heading(one), *(f"{name}: {text}" for name, text in rows(one) if name[0] != " ")] for one in found]
+    return [line for lines in told for line in lines]
 
 
 def _facts(one: Estimate) -> dict[str, object]:
@@ -244,49 +239,23 @@ def _numbers(values: Array | None) -> list[float] | None:
     return None if values is None else values.tolist()
 
 
-def write_answers(answers: list[TopicAnswer], out: Path) -> None:
-    """Write the tables of all topics to one file."""
-    from peerpressure.sweep import write_table
+def _write(told: Estimates, out: Path, scenario: Scenario, file: Path, context: typer.Context) -> None:
+    """Write the first table to a file, or all of it to a folder with what it was made from."""
+    from peerpressure.report.folder import SCENARIO
+    from peerpressure.report.run import network_files, scenario_file, study_of
 
-    write_table(_table(answers), out)
-
-
-def _write(
-    answers: list[TopicAnswer], out: Path, scenario: Scenario, files: Mapping[str, Path], options: Sequence[str]
-) -> None:
-    """Write the table to a file, or to a folder with all that it was made from."""
-    if _is_folder(out):
-        _write_folder(answers, out, scenario, files, options)
-    else:
-        write_answers(answers, out)
-
-
-def _table(answers: list[TopicAnswer]) -> pd.DataFrame:
-    import pandas as pd
-
-    parts = [one.table.assign(topic=one.topic) if one.topic else one.table for one in answers]
-    return pd.concat(parts, ignore_index=True)
-
-
-def _write_folder(
-    answers: list[TopicAnswer], out: Path, scenario: Scenario, given: Mapping[str, Path], options: Sequence[str]
-) -> None:
-    from peerpressure.cli.terminal import plain
-    from peerpressure.provenance import json_text
-    from peerpressure.report.folder import SCENARIO, write_folder
-    from peerpressure.report.run import edge_file, scenario_file, study_of
-    from peerpressure.report.store import to_csv
-
-    observed = given["outputs"].absolute()
-    study = study_of(scenario, given["file"], "recover", lambda kept: ["--outputs", kept[observed], *options])
-    files = {
-        SCENARIO: scenario_file(scenario, study.inputs, _HEADING),
-        "estimates.csv": to_csv(_table(answers)),
-        "estimates.json": json_text(plain(_joined(answers))).encode(),
-        **edge_file(scenario),
-    }
+    study = study_of(scenario, file, "recover", lambda names: words(context, names))
     meanings = {SCENARIO: "the scenario that the estimates assume, with every default written out"}
-    write_folder(files, out, replace(study, meanings=meanings))
+    files: dict[str, Content] = {SCENARIO: scenario_file(scenario, study.inputs, _HEADING)}
+    # The network of the file is not used where one is inferred.
+    if "inferred_network" not in told.tables:
+        files |= network_files(scenario.agent_network, **_stubbornness(scenario))
+    write_estimates(told, out, replace(study, meanings=meanings), files if is_folder(out) else {})
+
+
+def _stubbornness(scenario: Scenario) -> dict[str, Array]:
+    """Return the stubbornness of the agents; with topics, each pair of agent and topic has one, and agents none."""
+    return {} if scenario.topics is not None else {"stubbornness": scenario.model().s}
 
 
 _HEADING = "# The scenario that the estimates assume; its hidden opinions and its run are not used.\n"
@@ -338,6 +307,8 @@ def _number(value: Any) -> str:
 
 def inferred(topic: str, found: NetworkEstimate) -> TopicAnswer:
     """Return the answer on an inferred network."""
+    import pandas as pd
+
     edges = found.to_dataframe().sort_values("weight", ascending=False, ignore_index=True, key=abs)
     agents = {
         "agent": list(found.labels),
@@ -358,7 +329,11 @@ def inferred(topic: str, found: NetworkEstimate) -> TopicAnswer:
         "notes": list(found.notes),
     }
     return TopicAnswer(
-        topic, edges, _shown_network(found, edges), facts | {"edges": edges.to_dict(orient="records"), "agents": rows}
+        topic,
+        {"inferred_network": edges, "agents": pd.DataFrame(rows)},
+        [line.strip() for line in str(found).splitlines()],
+        _shown_network(found, edges),
+        facts | {"edges": edges.to_dict(orient="records"), "agents": rows},
     )
 
 

@@ -1,34 +1,34 @@
-"""``peerpressure report``: the report of a run, made anew from the stored results."""
+"""``peerpressure report``: the report in a results folder, made anew from the stored results."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from peerpressure.cli.terminal import AsJson, listing_problems, print_json, progress_line, show
+from peerpressure.errors import InvalidInputError, message
 
 
 def report(
-    folder: Annotated[Path, typer.Argument(help="A results folder of run or simulate.")],
+    folder: Annotated[Path, typer.Argument(help="A results folder of run, simulate, recover, fit, compare or infer.")],
     out: Annotated[
         Path | None, typer.Option(help="File of the page.", show_default="report.html in the folder")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make the report of a run anew from its stored results, without simulation.
+    """Make the report in a folder anew from its stored results, without simulating or fitting anything.
 
-    The page is that of run.nc and scenario.toml in the folder: the same version gives the same bits, and a later one
-    its own layout. Edit a table and it stays as it is; the page is made from the run.
+    The page of a run is that of run.nc and scenario.toml, the page of estimates that of estimates.json, tables and
+    figures. The same version gives the same bits, and a later one its own layout.
 
     Example: peerpressure report study-results
     """
     with listing_problems(), progress_line() as show_stage:
         show_stage("loading")
-        from peerpressure.report.run import report_again
-
-        page = report_again(folder, show_stage)
+        page = _page(folder, show_stage)
     target = out or folder / "report.html"
     from peerpressure.files import replacing
 
@@ -38,3 +38,17 @@ def report(
         print_json({"folder": folder, "report": target})
     else:
         show(f"open {target}")
+
+
+def _page(folder: Path, show_stage: Callable[[str], None]) -> bytes:
+    from peerpressure.report.estimates import ESTIMATES, page_again
+    from peerpressure.report.folder import made_by, read_provenance
+    from peerpressure.report.run import report_again
+
+    found = read_provenance(folder)
+    if found.command == "run":
+        return report_again(found, show_stage)
+    if ESTIMATES in found.outputs:
+        return page_again(folder, made_by(found.facts["repeat"]))
+    rule, remedy = "a report is made from the results of a run, or from estimates", "name a folder of these"
+    raise InvalidInputError(message(rule, got=f"{folder}, results of {found.command}", remedy=remedy))

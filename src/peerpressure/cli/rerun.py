@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 # Commands whose results can be made again. A folder may come from somebody else: it cannot ask for any other command,
 # nor for options that write elsewhere or reach another machine.
-COMMANDS: Final = ("run", "sweep", "paper", "recover")
-REFUSED: Final = ("--out", "--figure", "--dask")
+COMMANDS: Final = ("run", "sweep", "paper", "recover", "fit", "compare", "infer")
+REFUSED: Final = ("--out", "--figure", "--report", "--dask")
 
 
 def rerun(
     context: typer.Context,
-    folder: Annotated[Path, typer.Argument(help="A results folder of run, simulate, sweep, paper or recover.")],
+    folder: Annotated[Path, typer.Argument(help="A results folder of any command that writes one, such as run.")],
     out: Annotated[
         Path | None, typer.Option(help="New folder for the results.", show_default="FOLDER-rerun, beside it")
     ] = None,

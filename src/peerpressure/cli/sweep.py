@@ -18,7 +18,6 @@ from peerpressure.cli.terminal import (
     columns,
     facts,
     listing_problems,
-    plain,
     print_error,
     print_json,
     progress_line,
@@ -229,7 +228,7 @@ def _seal(plan: Plan, file: Path, folder: Path) -> None:
     scenario = scenario_from(plan.base["scenario"], folder=plan.local["folder"])
     files = {}
     if (agents := network_table(scenario, plan.axes)) is not None:
-        files = {**edge_file(scenario), "agents.csv": to_csv(agents)}
+        files = {**edge_file(scenario.agent_network), "agents.csv": to_csv(agents)}
         publish(folder, files)
     study = Study(
         command="sweep",
@@ -276,7 +275,7 @@ def _print_status(found: SweepStatus, folder: Path, *, as_json: bool) -> None:
     failures = [failure._asdict() | {"parameters": _axes(failure.parameters)} for failure in found.failures[:FAILURES]]
     if as_json:
         counts = {name: getattr(found, name) for name in COUNTS}
-        print_json({**counts, "seconds_left": found.seconds_left, "failures": plain(failures), "folder": folder})
+        print_json({**counts, "seconds_left": found.seconds_left, "failures": failures, "folder": folder})
         return
     show(f"{found}; results in {folder}")
     if failures:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import codecs
 import contextlib
 import io
-import json
-import math
 import os
 import re
 import shutil
@@ -23,7 +21,7 @@ from typer.core import TyperCommand, TyperOption
 from peerpressure.errors import FileFormatError, PeerPressureError
 from peerpressure.files import declare_input, expanded, guarding_inputs
 from peerpressure.progress import announcing
-from peerpressure.provenance import SCHEMA_VERSION
+from peerpressure.provenance import json_text
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -308,23 +306,7 @@ def results_folder(scenario: Scenario, file: Path) -> Path:
 def print_json(answer: Mapping[str, Any]) -> None:
     """Print plain values as JSON, with the version of its schema; numbers that JSON lacks become null."""
     # JSON's own escapes keep every name, where transliteration would change it.
-    versioned = {"schema_version": SCHEMA_VERSION, **plain(answer)}
-    print(json.dumps(versioned, indent=2, ensure_ascii=not has_unicode(), allow_nan=False))
-
-
-def plain(value: Any) -> Any:
-    """Return a value as JSON can hold it.
-
-    >>> plain({"error": float("inf"), "place": Path("a")})
-    {'error': None, 'place': 'a'}
-    """
-    if isinstance(value, Mapping):
-        return {str(key): plain(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(inner) for inner in value]
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return str(value) if isinstance(value, Path) else value
+    print(json_text(answer, ascii_only=not has_unicode()), end="")
 
 
 def text_width() -> int:

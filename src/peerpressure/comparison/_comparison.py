@@ -463,11 +463,11 @@ class Comparison:
         FileFormatError
             If the file cannot be written.
         """
-        from peerpressure.comparison._page import page
+        from peerpressure.comparison.page import page
 
         text = page(self)
         with replacing(path) as file:
-            file.write(text.encode())
+            file.write(text)
         return Path(path)
 
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from peerpressure.immutable import read_only
 from peerpressure.model import Model
-from peerpressure.networks import TemporalNetwork
+from peerpressure.networks import Network, TemporalNetwork
 from peerpressure.privacy import Budget, Definition, Exposure, Frontier, exposure, frontier
 from peerpressure.privacy._budget import budget_of
 from peerpressure.recording import Record
@@ -368,15 +368,11 @@ def summaries(experiment: Experiment) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def edges(scenario: Scenario) -> pd.DataFrame:
-    """Return the network of a scenario as it is used: source, target and weight of each edge.
-
-    The source of a directed edge listens to its target. A temporal network has its events: from step ``time`` on, an
-    edge has this weight, and 0 ends it.
-    """
-    import pandas as pd
-
-    return pd.DataFrame(scenario.agent_network.edge_columns())
+def agent_columns(network: Network) -> dict[str, Any]:
+    """Return the columns of a table that name the agents of a network, and have their degrees."""
+    # Whole degrees are written without a decimal point.
+    degrees = network.degrees if network.is_weighted else network.degrees.astype(int)
+    return {**network.name_columns(), "degree": degrees}
 
 
 def network_table(scenario: Scenario, axes: Iterable[str]) -> pd.DataFrame | None:
@@ -414,11 +410,7 @@ def network_table(scenario: Scenario, axes: Iterable[str]) -> pd.DataFrame | Non
     drawn = any(getattr(part, "seed", 0) is None for part in parts)
     if drawn or sections & {"network", "topics"}:
         return None
-    graph = scenario.graph
-    columns: dict[str, Any] = {
-        **graph.name_columns(),
-        "degree": graph.degrees if graph.is_weighted else graph.degrees.astype(int),
-    }
+    columns = agent_columns(scenario.graph)
     if scenario.drawn_hidden is None and "agents" not in sections:
         columns["hidden"] = scenario.model().x0
     return pd.DataFrame(columns)
@@ -439,9 +431,7 @@ def agents(experiment: Experiment) -> pd.DataFrame:
 
     model, final = experiment.model, experiment.run.final.public
     columns: dict[str, Any] = {
-        **model.network.name_columns(),
-        # Whole degrees are written without a decimal point.
-        "degree": model.network.degrees if model.network.is_weighted else model.network.degrees.astype(int),
+        **agent_columns(model.network),
         "stubbornness": model.s,
         "hidden": model.x0,
         "final_mean": final.mean(axis=0),

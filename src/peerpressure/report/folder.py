@@ -9,6 +9,7 @@ import contextlib
 import hashlib
 import json
 import os
+import shlex
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -53,10 +54,13 @@ MEANINGS: Final[Mapping[str, str]] = {
     "network.csv": "the number of edges and of isolated agents in each step",
     "states.csv": "public opinions by replicate, time and agent",
     "estimates.csv": "estimates of the hidden opinions, with their standard deviations",
+    "parameters.csv": "estimates of parameters, averaged over models, with 95 % intervals",
+    "opinions.csv": "hidden opinions after the last answer, averaged over models, with 95 % intervals",
+    "models.csv": "the models, the best first, with their weights",
     "inferred_network.csv": "the network that the observer infers",
     "budget.csv": "information and privacy budget over time",
     "frontier.csv": "the cost of other noise designs at the same privacy",
-    "estimates.json": "the estimates with their tests of fit, for programs",
+    "estimates.json": "the answer in words and all of its numbers, for programs",
     "manifest.json": "SHA-256 of tables and figures, by which they are reused",
     "references.bib": "the references, as BibTeX",
     "figures/": "figures",
@@ -123,6 +127,15 @@ def keep_as(paths: Iterable[Path]) -> dict[Path, str]:
         # On different drives of Windows.
         return {path: f"{INPUTS}/{k}/{path.name}" for k, path in enumerate(given)}
     return {path: f"{INPUTS}/{place.relative_to(base).as_posix()}" for path, place in real.items()}
+
+
+def made_by(repeat: Iterable[str]) -> str:
+    """Return the command line that repeats results, as it is typed in their folder.
+
+    >>> made_by(["fit", "{folder}/inputs/answers.csv", "--scale=1:5"])
+    'peerpressure fit inputs/answers.csv --scale=1:5'
+    """
+    return shlex.join(["peerpressure", *(word.replace(f"{FOLDER}/", "") for word in repeat)])
 
 
 # Writing
@@ -304,7 +317,8 @@ def readme(study: Study, names: Iterable[str]) -> str:
         [
             "To check them",
             "  peerpressure info .      what is here, and whether all files are as they were written",
-            "  peerpressure rerun .     makes all of it again in a new folder, and compares every file",
+            "  peerpressure rerun .     makes all of it again in a new folder, and compares every file:",
+            f"  {made_by(study.repeat)}",
         ],
     ]
     return "\n\n".join("\n".join(part) for part in parts) + "\n"

@@ -14,14 +14,16 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.errors import FileFormatError, InvalidInputError, TooLargeError, message
+from peerpressure.errors import FileFormatError, InvalidInputError, TooLargeError
 from peerpressure.files import declared_inputs, same_file
 from peerpressure.measures import Experiment, states
-from peerpressure.measures.experiment import edges, tables_of
+from peerpressure.measures.experiment import agent_columns, tables_of
+from peerpressure.networks import Network, TemporalNetwork
 from peerpressure.privacy import Budget
 from peerpressure.provenance import json_text, sha256_of
 from peerpressure.rendering import with_deviation
 from peerpressure.report.drawing import Drawing, Order, Submit, here
+from peerpressure.report.estimates import Picture
 from peerpressure.report.folder import FOLDER, SCENARIO, FolderProvenance, Study, keep_as, read_provenance
 from peerpressure.report.html import Column, HtmlTable, Image, number, table, templates
 from peerpressure.report.store import PART, Content, to_csv, write_csv
@@ -175,16 +177,6 @@ def recorded_epsilon(budget: Budget) -> str:
     return f"{_epsilon(budget)}, {runs} {'with y₀' if seen.sees_start else 'from step 1 on'}"
 
 
-@final
-@dataclass(frozen=True)
-class Picture:
-    """A figure on the page with its name, its caption and its picture."""
-
-    name: str
-    caption: str
-    image: Image
-
-
 CAPTIONS: Mapping[str, str] = {
     "opinions": "Left, the highest and the lowest public opinion (mean over replicates), the mean over agents of "
     "every replicate, and the consensus value v (dotted). Right, spread max − min and largest distance max |y − v|: "
@@ -278,7 +270,7 @@ def run_page(
             agents=_agents(tables["agents"], exact=experiment.scenario.privacy is None or experiment.exposure.is_exact),
             pictures=[Picture(name, CAPTIONS[name], picture) for name, picture in pictures.items()],
             files=[
-                *edge_file(experiment.scenario),
+                *edge_file(experiment.scenario.agent_network),
                 *(f"{name}.csv" for name in tables),
                 *(["states.csv"] * experiment.lists_states),
             ],
@@ -324,7 +316,8 @@ def run_files(
         SCENARIO: stored,
         "verdict.json": json_text(experiment.verdict.to_dict()).encode(),
     }
-    files |= {f"{name}.csv": to_csv(table) for name, table in tables.items()} | edge_file(experiment.scenario)
+    files |= {f"{name}.csv": to_csv(table) for name, table in tables.items()}
+    files |= edge_file(experiment.scenario.agent_network)
     # As functions, called while the file is written, so no second copy of the states is in memory.
     files["run.nc"] = lambda file: experiment.run.write_netcdf(file, _origin(experiment, scenario, inputs or {}))
     if experiment.lists_states:
@@ -350,9 +343,19 @@ def _origin(experiment: Experiment, scenario: str, inputs: Mapping[str, Path]) -
     return {"scenario": scenario, "provenance": json_text(made)}
 
 
-def edge_file(scenario: Scenario) -> dict[str, Content]:
-    """Return the network as it was used: its edges, or the events of a temporal network, by the name of the file."""
-    table = edges(scenario)
+def network_files(network: Network | TemporalNetwork, **columns: Any) -> dict[str, Content]:
+    """Return the network as it was used: its edges, and its agents with further columns, by the names of the files."""
+    import pandas as pd
+
+    graph = network.aggregate if isinstance(network, TemporalNetwork) else network
+    return {**edge_file(network), "agents.csv": to_csv(pd.DataFrame({**agent_columns(graph), **columns}))}
+
+
+def edge_file(network: Network | TemporalNetwork) -> dict[str, Content]:
+    """Return the edges of a network, or the events of a temporal one, by the name of the file."""
+    import pandas as pd
+
+    table = pd.DataFrame(network.edge_columns())
     if len(table) <= MAX_CSV_EDGES or find_spec("pyarrow") is None:
         return {"edges.csv": lambda file: write_csv([table], file)}
     # Texts, because a column of Parquet has one type and labels may have several.
@@ -364,7 +367,7 @@ def study_of(
     scenario: Scenario,
     file: Path,
     command: str = "run",
-    options: Callable[[Mapping[Path, str]], Sequence[str]] = lambda kept: (),
+    line: Callable[[Mapping[Path, str]], Sequence[str]] | None = None,
 ) -> Study:
     """Return the study of a command that takes a scenario: its name, its inputs, and how to repeat it.
 
@@ -377,18 +380,20 @@ def study_of(
         of the same command is the study of those.
     command : str, default "run"
         Name of the command.
-    options : callable, optional
-        Further words of the command line that repeats it, from the names of inputs in the folder by their paths.
+    line : callable, optional
+        Words of the command line that repeats it, from the names of files in the folder by their paths; by default the
+        scenario alone.
     """
     earlier = _earlier(file, command)
     # A scenario that was given by options has no source, neither at first nor when it is run again.
     source = earlier.kept_source if earlier is not None else file if file.is_file() else None
     given = [path for path in declared_inputs() if not same_file(path, file)]
     kept = keep_as([*filter(None, [source]), *given])
+    names = {**{path: f"{FOLDER}/{name}" for path, name in kept.items()}, file.absolute(): f"{FOLDER}/{SCENARIO}"}
     return Study(
         command=command,
         name=_study_name(file) if earlier is None else earlier.name,
-        repeat=(command, f"{FOLDER}/{SCENARIO}", *options({path: f"{FOLDER}/{name}" for path, name in kept.items()})),
+        repeat=(command, *(line(names) if line is not None else [f"{FOLDER}/{SCENARIO}"])),
         seed=scenario.run.seed,
         source=None if source is None else file,
         original=None if source is None else Path(os.path.abspath(source)),
@@ -440,12 +445,9 @@ def may_be_written(out: Path) -> bool:
     return not out.exists() or not any(out.iterdir()) or all((out / name).is_file() for name in MARKS)
 
 
-def report_again(folder: Path, progress: Callable[[str], None] = lambda stage: None) -> bytes:
+def report_again(found: FolderProvenance, progress: Callable[[str], None] = lambda stage: None) -> bytes:
     """Return the report of a run from the stored results in its folder, without simulation."""
-    found = read_provenance(folder)
-    if found.command != "run":
-        rule, remedy = "a report is made from the results of a run", "name the folder of a run"
-        raise InvalidInputError(message(rule, got=f"{folder}, results of {found.command}", remedy=remedy))
+    folder = found.folder
     scenario = load_scenario(folder / SCENARIO)
     # The page and its figures are made, whatever the scenario asks for beside them.
     asked = scenario.model_copy(update={"output": scenario.output.model_copy(update={"report": True})})

@@ -1,4 +1,4 @@
-"""The report of a comparison: one page, the answer first."""
+"""What is told of a comparison: sentences, tables and figures, for its page and its results folder."""
 
 from __future__ import annotations
 
@@ -7,64 +7,41 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from peerpressure.comparison._compared import Compared
-from peerpressure.report.html import Column, Form, HtmlTable, table, templates
-from peerpressure.report.run import Picture
-from peerpressure.version import __version__
+from peerpressure.report.estimates import REPORT, Estimates, Picture
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.figure import Figure
 
-# Agents whose layout takes a second or two, and those that are listed on the page.
-_MOST_PLACED, _LISTED = 120, 60
+_MOST_PLACED = 120  # agents whose layout takes a second or two
 
 
-def page(found: Compared) -> str:
+def page(found: Compared) -> bytes:
     """Return the page as HTML that needs nothing but a browser."""
-    return (
-        templates()
-        .get_template("comparison.html")
-        .render(
-            title="Comparison of models",
-            version=__version__,
-            lead=found.sentences[0],
-            sentences=found.sentences[1:],
-            record=_record(found),
-            models=_models(found.table),
-            parameters=_parameters(found.parameters),
-            opinions=_opinions(found.opinions),
-            pictures=_pictures(found),
-            notes=found.notes,
-        )
+    return estimates_of(found, drawn=True).files()[REPORT]
+
+
+def estimates_of(found: Compared, *, drawn: bool) -> Estimates:
+    """Return what is told of a comparison; figures only if they are to be ``drawn``."""
+    return Estimates(
+        title="Comparison of models",
+        sentences=[*found.sentences, _record(found)],
+        facts={
+            "best": found.best,
+            "p_value": found.p_value,
+            "answers": found.scored,
+            "models": found.table.to_dict(orient="records"),
+            "parameters": found.parameters.to_dict(orient="records"),
+            "opinions": found.opinions.to_dict(orient="records"),
+        },
+        tables={"opinions": found.opinions, "models": found.table, "parameters": found.parameters},
+        pictures=_pictures(found) if drawn else (),
+        notes=found.notes,
     )
 
 
 def _record(found: Compared) -> str:
     first, last = int(found.panel.steps[0]), int(found.panel.steps[-1])
     return f"{found.panel.n:,} agents, steps {first} to {last}; all models explain the same {found.scored:,} answers."
-
-
-def _models(frame: pd.DataFrame) -> HtmlTable:
-    columns = [
-        Column("model", "model"),
-        Column("log_likelihood", "log likelihood", 1, Form.FIXED),
-        Column("k", "parameters"),
-        Column("bic_difference", "BIC − min", 1, Form.FIXED),
-        Column("weight", "weight", 3, Form.FIXED),
-    ]
-    return table(frame, columns)
-
-
-def _parameters(frame: pd.DataFrame) -> HtmlTable:
-    names = [("parameter", "average over models"), ("value", "value"), ("low", "from"), ("high", "to")]
-    return table(frame, [Column(name, heading) for name, heading in names])
-
-
-def _opinions(frame: pd.DataFrame) -> HtmlTable:
-    names = [("agent", "agent"), ("last_answer", "last answer"), ("value", "hidden opinion")]
-    columns = [Column(name, heading) for name, heading in (*names, ("low", "from"), ("high", "to"))]
-    # Labels may be numbers, which the table would round and align as such.
-    return table(frame.assign(agent=frame["agent"].map(str)), columns, most=_LISTED)
 
 
 def _pictures(found: Compared) -> list[Picture]:

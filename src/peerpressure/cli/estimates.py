@@ -1,0 +1,90 @@
+"""Where commands that estimate put their results: a table, or a folder with all that the results were made from."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+from typer.core import TyperArgument
+
+from peerpressure.cli.terminal import OUTPUTS, check_folder, listing_problems
+from peerpressure.files import declare_output, declared_inputs, table_format
+
+if TYPE_CHECKING:
+    from peerpressure.report.estimates import Estimates
+    from peerpressure.report.folder import Study
+    from peerpressure.report.store import Content
+
+HELP = "or, if the name has no suffix, a results folder."  # the end of the help of --out
+
+
+def check_out(out: Path | None, command: str) -> None:
+    """Raise if results cannot be written to what --out names, before any work is done."""
+    if out is None:
+        return
+    if is_folder(out):
+        check_folder(out)
+        from peerpressure.report.folder import has_results_of
+
+        if not has_results_of(command, out):
+            text = f"{out} holds other files than those of {command}; name a new folder"
+            raise typer.BadParameter(text, param_hint="'--out'")
+    else:
+        # A wrong suffix is a wrong argument.
+        with listing_problems():
+            table_format(out)
+    declare_output(out)
+
+
+def is_folder(out: Path) -> bool:
+    """Return whether --out names a folder: it is one, or its name has no suffix."""
+    return not out.suffix or out.is_dir()
+
+
+def write_estimates(found: Estimates, out: Path, study: Study, files: Mapping[str, Content]) -> None:
+    """Write the first table to a file; or all of it, and further files, to a folder."""
+    from peerpressure.report.folder import made_by, write_folder
+    from peerpressure.sweep import write_table
+
+    if is_folder(out):
+        write_folder({**files, **found.files(made_by(study.repeat))}, out, study)
+    else:
+        write_table(next(iter(found.tables.values())), out)
+
+
+def study_of_tables(context: typer.Context, answers: Path, meanings: Mapping[str, str] | None = None) -> Study:
+    """Return the study of a command that takes a table of answers and no scenario."""
+    from peerpressure.report.folder import FOLDER, Study, keep_as
+    from peerpressure.trajectory import contents
+
+    kept, command = keep_as(declared_inputs()), str(context.info_name)
+    return Study(
+        command=command,
+        name=answers.stem,
+        repeat=(command, *words(context, {path: f"{FOLDER}/{name}" for path, name in kept.items()})),
+        inputs={name: path for path, name in kept.items()},
+        meanings=meanings or {},
+        contents=contents(hidden=True),
+    )
+
+
+def words(context: typer.Context, names: Mapping[Path, str]) -> list[str]:
+    """Return the arguments and options that repeat a command, with every default, and files by other names."""
+    arguments, options = [], []
+    for one in context.command.params:
+        value = context.params.get(str(one.name))
+        if one.name in (*OUTPUTS, "as_json") or value is None or value is False:
+            continue
+        texts = [_word(each, names) for each in (value if isinstance(value, list | tuple) else [value])]
+        if isinstance(one, TyperArgument):
+            arguments += texts
+        else:
+            options += [one.opts[0]] if value is True else [f"{one.opts[0]}={text}" for text in texts]
+    return [*arguments, *options]
+
+
+def _word(value: Any, names: Mapping[Path, str]) -> str:
+    return names[Path(os.path.abspath(value))] if isinstance(value, Path) else str(value)
