@@ -34,6 +34,7 @@ def same(found: Network, graph: Any) -> None:
     assert np.array_equal(found.adjacency.toarray(), nx.to_numpy_array(graph, nodelist=list(found.labels)))
 
 
+FILES = Path(__file__).parent / "files"
 GRAPHS = {"numbers": weighted(), "names": named(weighted())}
 
 
@@ -208,11 +209,48 @@ def test_adjacency_lists_of_networkx(name: str, tmp_path: Path) -> None:
 
 
 def test_lists_of_igraph_have_no_heading(tmp_path: Path) -> None:
-    # As igraph's write_ncol writes it; two names that occur nowhere else are an edge here.
+    # Two names that occur nowhere else are an edge here.
     (tmp_path / "graph.ncol").write_text("ann bob 0.5\ncat dan 2\ndan eve 1\n", encoding="utf-8")
     expected = nx.Graph()
     expected.add_weighted_edges_from([("ann", "bob", 0.5), ("cat", "dan", 2), ("dan", "eve", 1)])
     same(read_network(tmp_path / "graph.ncol"), expected)
+
+
+# Files that other programs have made; the README beside them says which and how.
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("igraph.ncol", "separated by spaces, no heading, columns source, target, weight"),
+        ("r_edges.csv", "source from 'from', target from 'to', weight from 'weight'; not used: the index"),
+        ("r_matrix.csv", "labels in the first row and the first column"),
+        ("r_matrix.txt", "labels in the first row and the first column"),
+        ("r_matrix_without_names.csv", "separated by commas, numbered by R"),
+    ],
+)
+def test_the_same_network_from_igraph_and_r(name: str, said: str) -> None:
+    expected = nx.Graph()
+    weights = [("Ann", "Bob", 0.5), ("Ann", "Cat", 2), ("Bob", "Cat", 1.25), ("Cat", "Dan", 0.001)]
+    expected.add_weighted_edges_from(weights)
+    if "without" in name:
+        expected = nx.relabel_nodes(expected, {"Ann": 1, "Bob": 2, "Cat": 3, "Dan": 4})
+    same(read_network(FILES / name), expected)
+    assert str(describe_network_file(FILES / name)).endswith(said)
+
+
+def test_a_list_of_igraph_without_weights() -> None:
+    same(read_network(FILES / "igraph_ring.ncol"), nx.cycle_graph(5))
+
+
+def test_the_characters_of_les_miserables_in_the_form_of_d3() -> None:
+    network = read_network(FILES / "les_mis.json")
+    expected = nx.les_miserables_graph()
+    assert (network.n, network.edge_count) == (len(expected), expected.size()) == (77, 254)
+    assert describe_network_file(FILES / "les_mis.json") == "agents by name, weight from 'value'; attributes: 'group'"
+    # The names differ between the two sources, and the numbers of meetings do not.
+    found = sorted(network.edges()[2].tolist())
+    assert found == sorted(weight for *_, weight in expected.edges(data="weight"))
 
 
 @pytest.mark.parametrize(

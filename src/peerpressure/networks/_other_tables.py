@@ -121,6 +121,9 @@ def _half_labelled(table: TextTable, rows: list[Row]) -> AdjacencyTable | None:
 
 def _labelled(table: TextTable, rows: list[Row], names: Sequence[str], read_as: str) -> AdjacencyTable | None:
     beside = [row.fields[0] for row in rows]
+    # R names the rows of a matrix without names 1, 2, …, and its columns V1, V2, …
+    if beside == [str(k + 1) for k in range(len(rows))] and list(names) == [f"V{number}" for number in beside]:
+        names, read_as = beside, "numbered by R"
     if set(beside) != set(names) or len(set(names)) != len(names):
         return None
     adjacency = _matrix(table, rows, 1, names, read_as)
