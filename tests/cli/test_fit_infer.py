@@ -62,7 +62,7 @@ def test_fit_takes_answers_on_a_scale(capfd: pytest.CaptureFixture[str], tmp_pat
     assert known["estimates"][0]["identified"]
     assert not any("grid" in note for note in known["notes"])
     ignored = json.loads(run(capfd, *given, "--json").out)
-    assert "declare Observation(rounding=1)" in ignored["notes"][0]
+    assert "declare --rounding 1" in ignored["notes"][0]
     assert not ignored["estimates"][0]["identified"]
     noisy = json.loads(run(capfd, *given, "--measurement-noise", "--json").out)
     assert {"std", "measurement_noise"} <= {row["parameter"] for row in noisy["estimates"]}

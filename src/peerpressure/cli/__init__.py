@@ -44,6 +44,7 @@ from peerpressure.cli.terminal import (
     explain_usage,
     in_words_of,
     open_closed_streams,
+    options_of,
     print_error,
     print_json,
     transliterate_output,
@@ -133,7 +134,7 @@ def invoke(arguments: Sequence[str]) -> int:
         return FAILURE
     except InvalidFileError as error:
         # All lines have the same status; max consumes the generator, which prints them.
-        return max(print_error(line, USAGE) for line in error.lines)
+        return max(print_error(in_words_of(line, _options(arguments)), USAGE) for line in error.lines)
     except (typer.TyperException, PeerPressureError, OSError, MemoryError) as error:
         return print_error(*_explain(error, arguments))
     except (KeyboardInterrupt, typer.Abort):
@@ -148,12 +149,19 @@ def _explain(error: Exception, arguments: Sequence[str]) -> tuple[str, int]:
         case typer.TyperException():
             return explain_usage(error, arguments), error.exit_code
         case PeerPressureError():
-            return in_words_of(str(error), arguments), USAGE if isinstance(error, InvalidInputError) else FAILURE
+            words = in_words_of(str(error), _options(arguments))
+            return words, USAGE if isinstance(error, InvalidInputError) else FAILURE
         case OSError():
             # A message without the name of the file would not help.
             return f"{error.strerror or error}: {error.filename or 'a file could not be written'}", FAILURE
         case _:
             return "there is not enough memory; use fewer agents, steps or replicates, or record less", FAILURE
+
+
+def _options(arguments: Sequence[str]) -> list[str]:
+    """Return the options of the command that a command line begins with."""
+    command = COMMANDS.get(arguments[0]) if arguments else None
+    return [] if command is None else options_of(command)
 
 
 def main() -> None:

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import typer
 
-from peerpressure.cli.estimates import HELP, check_out, is_folder, study_of_tables, write_estimates
+from peerpressure.cli.estimates import HELP, check_out, in_own_words, is_folder, study_of_tables, write_estimates
 from peerpressure.cli.terminal import AsJson, columns, listing_problems, print_json, progress_line, show
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.files import declare_output
 
 if TYPE_CHECKING:
     from peerpressure.comparison import Comparison
+    from peerpressure.report.estimates import Estimates
 
 
 Start: TypeAlias = Literal["hidden", "public"]
@@ -66,7 +67,7 @@ def compare(
         show_stage("comparing models")
         found = compare_models(answers, graph, rival, start=start, step=step, origin=origin)
         # Everything is computed and written before anything is printed: a closed pipe loses no file.
-        told = estimates_of(found, drawn=out is not None and is_folder(out))
+        told = in_own_words(estimates_of(found, drawn=out is not None and is_folder(out)), compare)
         if out is not None:
             from peerpressure.report.run import network_files
 
@@ -78,7 +79,7 @@ def compare(
     if as_json:
         print_json(told.answer)
         return
-    _print(found)
+    _print(found, told)
     for written in filter(None, (out, report)):
         show(f"written to {written}")
 
@@ -92,8 +93,7 @@ def _check_report(report: Path | None) -> None:
         declare_output(report)
 
 
-def _print(found: Comparison) -> None:
-    first, last = found.panel.steps[0], found.panel.steps[-1]
+def _print(found: Comparison, told: Estimates) -> None:
     rows = [
         (str(row.model), f"{row.log_likelihood:.1f}", str(row.k), f"{row.bic_difference:.1f}", f"{row.weight:.3f}")
         for row in found.table.itertuples()
@@ -102,9 +102,9 @@ def _print(found: Comparison) -> None:
         (str(row.parameter), f"{row.value:.4g}", f"{row.low:.4g} to {row.high:.4g}")
         for row in found.parameters.itertuples()
     ]
-    show(*found.sentences, "")
-    show(f"{found.panel.n} agents, steps {first}–{last}; all models explain the same {found.scored:,} answers")
+    *sentences, record = told.sentences
+    show(*sentences, "", record)
     show(columns(None, ("model", "log likelihood", "k", "BIC − min", "weight"), rows))
     if numbers:
         show(columns(None, ("average over models", "value", "95 % interval"), numbers))
-    show(*found.notes)
+    show(*told.notes)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 from typer.core import TyperArgument
 
-from peerpressure.cli.terminal import OUTPUTS, check_folder, listing_problems
+from peerpressure.cli.terminal import OUTPUTS, check_folder, in_words_of, listing_problems, options_of, show
 from peerpressure.files import declare_output, declared_inputs, table_format
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from peerpressure.report.estimates import Estimates
     from peerpressure.report.folder import Study
     from peerpressure.report.store import Content
@@ -53,6 +56,19 @@ def write_estimates(found: Estimates, out: Path, study: Study, files: Mapping[st
         write_folder({**files, **found.files(made_by(study.repeat))}, out, study)
     else:
         write_table(next(iter(found.tables.values())), out)
+
+
+def in_own_words(found: Estimates, command: Callable[..., None]) -> Estimates:
+    """Return estimates whose sentences and notes name options of the command, not arguments of Python functions."""
+    options = options_of(command)
+    told = [[in_words_of(text, options) for text in texts] for texts in (found.sentences, found.notes)]
+    return replace(found, sentences=told[0], notes=told[1])
+
+
+def show_parts(parts: Iterable[Table | str], command: Callable[..., None]) -> None:
+    """Print tables and texts, the latter in the words of the command."""
+    options = options_of(command)
+    show(*(in_words_of(part, options) if isinstance(part, str) else part for part in parts))
 
 
 def study_of_tables(context: typer.Context, answers: Path, meanings: Mapping[str, str] | None = None) -> Study:

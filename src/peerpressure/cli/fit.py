@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from peerpressure.cli.estimates import HELP, check_out, study_of_tables, write_estimates
+from peerpressure.cli.estimates import HELP, check_out, in_own_words, study_of_tables, write_estimates
 from peerpressure.cli.terminal import AsJson, columns, listing_problems, print_json, progress_line, show
 from peerpressure.errors import InvalidInputError, message
 
@@ -78,7 +78,7 @@ def fit(
         show_stage("fitting")
         found = fit_model(run, model, names, observation=look, level=level)
         table = found.to_dataframe()
-        told = _estimates(found, table)
+        told = in_own_words(_estimates(found, table), fit)
         # Written before anything is printed: a closed pipe does not lose the file.
         if out is not None:
             from peerpressure.report.run import network_files
@@ -87,7 +87,7 @@ def fit(
     if as_json:
         print_json(told.answer)
         return
-    _print(found, table)
+    _print(found, told, table)
     if out is not None:
         show(f"written to {out}")
 
@@ -133,7 +133,7 @@ def _estimates(found: LikelihoodFit, table: pd.DataFrame) -> Estimates:
     return Estimates("Parameters and hidden opinions", words, facts, {"estimates": table}, notes=found.notes)
 
 
-def _print(found: LikelihoodFit, table: pd.DataFrame) -> None:
+def _print(found: LikelihoodFit, told: Estimates, table: pd.DataFrame) -> None:
     first = table[table["replicate"] == table["replicate"].min()]
     rows = [
         (
@@ -145,9 +145,8 @@ def _print(found: LikelihoodFit, table: pd.DataFrame) -> None:
         )
         for row in first.head(SHOWN).itertuples()
     ]
-    show(found.summary())
-    if found.diagnostics is not None:
-        show(*(f"  {name}: {text}" for name, text in found.diagnostics.summary() if name != "log-likelihood"))
+    lead, *others = told.sentences
+    show(lead, *(f"  {line}" for line in others))
     names = ("parameter", "agent", "estimate", "standard error", f"{found.level:.0%} interval")
     show(columns(None, names, rows, text=2))
     if len(first) > SHOWN:

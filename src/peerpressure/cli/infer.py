@@ -7,7 +7,7 @@ from typing import Annotated, Literal, TypeAlias
 
 import typer
 
-from peerpressure.cli.estimates import HELP, check_out, study_of_tables, write_estimates
+from peerpressure.cli.estimates import HELP, check_out, in_own_words, show_parts, study_of_tables, write_estimates
 from peerpressure.cli.recover import estimates_of, inferred
 from peerpressure.cli.terminal import AsJson, listing_problems, print_json, progress_line, show
 
@@ -47,13 +47,13 @@ def infer(
         check_out(out, "infer")
         show_stage("inferring")
         answer = inferred("", infer_network(answers, pressure, std=std, symmetric=symmetric, signed=signed))
-        told = estimates_of([answer])
+        told = in_own_words(estimates_of([answer]), infer)
         # Written before anything is printed: a closed pipe does not lose the file.
         if out is not None:
             write_estimates(told, out, study_of_tables(context, answers), {})
     if as_json:
         print_json(told.answer)
         return
-    show(*answer.parts)
+    show_parts(answer.parts, infer)
     if out is not None:
         show(f"written to {out}")

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias
 
 import typer
 
-from peerpressure.cli.estimates import HELP, check_out, is_folder, words, write_estimates
+from peerpressure.cli.estimates import HELP, check_out, in_own_words, is_folder, show_parts, words, write_estimates
 from peerpressure.cli.terminal import (
     AsJson,
     columns,
@@ -127,8 +125,7 @@ def recover(
             # Options override [observe], which overrides the defaults.
             chosen = asked.methods if "methods" in asked.model_fields_set else ["auto"]
             methods, wanted = method or chosen, target or asked.target
-            with _naming_options():
-                found = [recover_opinions(run, system, name, look, prior, wanted) for name in methods]
+            found = [recover_opinions(run, system, name, look, prior, wanted) for name in methods]
             show_stage("testing the fit")
             # The fit is that of the model and not of a method, and so it is tested once.
             found = [replace(one, diagnostics=found[0].diagnostics) for one in found]
@@ -137,7 +134,7 @@ def recover(
                 _draw(found[0], figure)
             answers.append(_estimated(topic, found))
         note = ALONE if unknown_network and len(answers) > 1 else ""
-        told = estimates_of(answers, [note] if note else [])
+        told = in_own_words(estimates_of(answers, [note] if note else []), recover)
         # Written before anything is printed, so a closed pipe does not lose the file.
         if out is not None:
             _write(told, out, scenario, file, context)
@@ -152,19 +149,9 @@ def _show(answers: Sequence[TopicAnswer], out: Path | None) -> None:
     for answer in answers:
         if answer.topic:
             show(f"\ntopic {answer.topic}")
-        show(*answer.parts)
+        show_parts(answer.parts, recover)
     if out is not None:
         show(f"written to {out}")
-
-
-@contextmanager
-def _naming_options() -> Iterator[None]:
-    """Let errors name options of the command in place of arguments in Python."""
-    try:
-        yield
-    except InvalidInputError as error:
-        words = re.sub(r"method='(\w+)'(, '(\w+)')?( or '(\w+)')?", r"--method \1", str(error))
-        raise type(error)(words) from error
 
 
 class TopicAnswer(NamedTuple):
@@ -331,7 +318,8 @@ def inferred(topic: str, found: NetworkEstimate) -> TopicAnswer:
     return TopicAnswer(
         topic,
         {"inferred_network": edges, "agents": pd.DataFrame(rows)},
-        [line.strip() for line in str(found).splitlines()],
+        # Notes are apart, and the columns of the text are for a terminal.
+        [" ".join(line.split()) for line in str(found).partition("\n  note ")[0].splitlines()],
         _shown_network(found, edges),
         facts | {"edges": edges.to_dict(orient="records"), "agents": rows},
     )

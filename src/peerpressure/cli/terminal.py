@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import contextlib
+import inspect
 import io
 import os
 import re
@@ -11,7 +12,7 @@ import shutil
 import sys
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
@@ -85,32 +86,72 @@ def explain_usage(error: typer.TyperException, arguments: Sequence[str]) -> str:
     return f"{text}; {more}"
 
 
-# Arguments of Python functions that messages of the library name, as a scenario has them, and as recover does.
-_IN_FILES: Final = (
-    (re.compile(r"\bmethod='(exact|taylor|euler)'"), r"method = '\1' in [time]"),
-    (re.compile(r"\bmethod='(\w+)'"), r"methods = ['\1'] in [observe]"),
-    (re.compile(r"\btarget='(\w+)'"), r"target = '\1' in [observe]"),
-    (re.compile(r"\brecord='(\w+)'"), r"record = '\1' in [run]"),
-    (re.compile(r"\bRecord\(agents=\[...\]\)"), "record = { agents = [...] } in [run]"),
-    (re.compile(r"\bRecord\(every=(.+?)\)"), r"record = { every = \1 } in [run]"),
+# Sections of a scenario with the keys that messages of the library name as arguments of Python functions.
+_SECTIONS: Final = {
+    **dict.fromkeys(("method", "times", "sees_start", "rounding", "prior", "step", "origin", "target"), "[observe]"),
+    **dict.fromkeys(("symmetric", "penalty", "partial"), "unknown_network of [observe]"),
+    **dict.fromkeys(("start", "isolated", "activation", "hidden"), "[agents]"),
+    **dict.fromkeys(("signed", "directed", "largest_component"), "[network]"),
+    **dict.fromkeys(("record", "replicates", "steps", "seed"), "[run]"),
+    **{"temporal": "[noise]", "public_start": "[privacy]"},
+}
+# Calls that messages name, as arguments; the rules after them are for arguments.
+_CALLS: Final = (
+    (
+        re.compile(r"\brecovery\.fit takes them as they are, with .+ among the unknowns"),
+        "peerpressure fit takes them as they are, with --scale, --rounding or --measurement-noise",
+    ),
+    (re.compile(r"\bObservation\((scale|rounding)=(.+?\)?)\)(?!\))"), r"\1=\2"),
+    (re.compile(r"add 'measurement_noise' to what is unknown"), "measurement_noise=True"),
+    (re.compile(r"\bprior=Prior\(.+?\)"), "prior={ low = 0.0, high = 1.0 }"),
+    (re.compile(r"\bRecord\((agents|every)=(.+?)\)"), r"record={ \1 = \2 }"),
+    (re.compile(r"\buse network\.largest_component\(\)"), "set largest_component=True"),
+    (re.compile(r"\bsimulate\(\.\.\., replicates=\[k\]\) repeats replicate k alone"), "replicates=1 gives one"),
+    (re.compile(r",? or use delay_pressure\(model, steps\)"), ""),
 )
-_IN_OPTIONS: Final = (
-    (re.compile(r"\bmethod='(?!exact|taylor|euler)(\w+)'"), r"--method \1"),
-    (re.compile(r"\btarget='(\w+)'"), r"--target \1"),
+_ARGUMENT: Final = re.compile(
+    r"\b([a-z_]+)=('\w*'(?:, '\w+')*(?: or '\w+')?|\{.*? \}|\(.*?\)|\[.*?\]|True|False|\d[\w.]*|….*?|\.\.\.)"
 )
 
 
-def in_words_of(text: str, arguments: Sequence[str]) -> str:
-    """Return a message of the library in the words of a command: options or keys of a file, not Python's arguments.
+def options_of(command: Callable[..., object]) -> list[str]:
+    """Return the options of a command, which are named after its parameters.
 
-    >>> in_words_of("use method='kalman'", ["recover", "study.toml"])
-    'use --method kalman'
-    >>> in_words_of("use method='kalman'", ["run", "study.toml"])
+    >>> options_of(lambda as_json, measurement_noise: None)
+    ['--as-json', '--measurement-noise']
+    """
+    return [f"--{name.replace('_', '-')}" for name in inspect.signature(command).parameters]
+
+
+def in_words_of(text: str, options: Container[str]) -> str:
+    """Return a message of the library in the words of a command: its options or keys of a file, not Python's arguments.
+
+    >>> in_words_of("use method='kalman' or 'gls'", ["--method"])
+    'use --method kalman or gls'
+    >>> in_words_of("use method='kalman'", [])
     "use methods = ['kalman'] in [observe]"
     """
-    for pattern, words in (*(_IN_OPTIONS if [*arguments[:1]] == ["recover"] else ()), *_IN_FILES):
+    for pattern, words in _CALLS:
         text = pattern.sub(words, text)
-    return text
+    return _ARGUMENT.sub(lambda found: _words_for(found[1], found[2], options), text)
+
+
+def _words_for(name: str, value: str, options: Container[str]) -> str:
+    """Return how a command is given an argument of a Python function."""
+    option = next((flag for flag in (f"--{name.replace('_', '-')}", f"--{name}s") if flag in options), None)
+    if option is not None:
+        if value in ("True", "False"):
+            return option if value == "True" else f"no {option}"
+        # Several values are several options, except for the ends of a scale.
+        several = value.startswith("(")
+        parts = value.replace("'", "").strip("(,)").split(", ") if several else [value.replace("'", "")]
+        return f"{option} {':'.join(parts)}" if name == "scale" else " ".join(f"{option} {part}" for part in parts)
+    if name == "method" and re.match("'(exact|taylor|euler)'", value):
+        return f"method = {value} in [time]"
+    section = f" in {_SECTIONS[name]}" if name in _SECTIONS else ""
+    if name == "method":
+        return f"methods = [{value}]{section}"
+    return f"{name} = {value.replace('True', 'true').replace('False', 'false')}{section}"
 
 
 def _given(error: typer.TyperException, arguments: Sequence[str]) -> tuple[str, str] | None:

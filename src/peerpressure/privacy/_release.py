@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import shutil
 import tempfile
@@ -28,6 +27,7 @@ from peerpressure.privacy._grid import LAWS, NoiseGrid, grid_of, on_grid
 from peerpressure.privacy._shifts import leaks_at_first_step, require_discrete, require_public_start
 from peerpressure.progress import ShouldStop
 from peerpressure.propagation import step_count
+from peerpressure.provenance import json_text
 from peerpressure.recording import Record, as_record
 from peerpressure.simulation import Progress, simulate_preferred
 from peerpressure.statespace.systems import shows_start
@@ -142,7 +142,7 @@ class Release:
         self.to_dataframe().to_csv(folder / OPINIONS, index=False)
         (folder / STATEMENT).write_text(f"{self}\n", encoding="utf-8")
         facts = {"epsilon": self.epsilon, "delta": self.delta, "statement": dict(self.statement)}
-        (folder / FACTS).write_text(json.dumps(facts, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        (folder / FACTS).write_text(json_text(facts), encoding="utf-8")
         if isinstance(self.network, Network):
             write_network(self.network, folder / "network.graphml")
         elif self.network is not None:

@@ -15,6 +15,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple, final
 
 from peerpressure.errors import FileFormatError, message
 from peerpressure.files import expanded, replacing, table_format
+from peerpressure.provenance import SCHEMA_VERSION
 from peerpressure.sweep._ledger import (
     DamagedSweepError,
     Ledger,
@@ -38,7 +39,11 @@ _FILE = re.compile(r"([0-9a-f]{32})\.json")
 # The names that ``replacing`` gives to its temporary files.
 _LEFTOVER = re.compile(r"\.[0-9a-f]{32}\.json\..*\.part")
 # The checksum comes first and covers the exact text after it: verification does not depend on how JSON is formatted.
-_HEAD = re.compile(rb'\{"checksum":"([0-9a-f]{32})","unit":(\{"fingerprint":"([0-9a-f]{32})","key":"([0-9a-f]{32})",)')
+# Files of earlier versions have no version of their schema.
+_HEAD = re.compile(
+    rb'\{(?:"schema_version":1,)?"checksum":"([0-9a-f]{32})",'
+    rb'"unit":(\{"fingerprint":"([0-9a-f]{32})","key":"([0-9a-f]{32})",)'
+)
 
 
 class UnitResult(NamedTuple):
@@ -68,7 +73,7 @@ def write_result(folder: Path, fingerprint: str, unit: Unit, rows: str) -> None:
     # Workers create folders concurrently, hence exist_ok.
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as file:
-        file.write(f'{{"checksum":"{hash_text(body)}","unit":{body}}}'.encode())
+        file.write(f'{{"schema_version":{SCHEMA_VERSION},"checksum":"{hash_text(body)}","unit":{body}}}'.encode())
 
 
 def read_result(folder: Path, key: str, fingerprint: Fingerprint) -> UnitResult:

@@ -34,7 +34,7 @@ from peerpressure.version import __version__
 _POLL_SECONDS = 1.0  # between two looks at scheduler and workers of a cluster
 # Workers that die before their first message point to a broken environment, in which every other one dies too.
 _MOST_FALSE_STARTS = 3
-_CONNECT_SECONDS = 10.0
+_CONNECT_SECONDS = 30.0  # as long as Dask itself waits, for a scheduler on a busy machine
 # A worker that restarts takes some seconds; after a minute without any, waiting longer is unlikely to help.
 _NO_WORKERS_SECONDS = 60.0
 # One thread each: workers share the cores, and sums do not depend on the number of cores.
