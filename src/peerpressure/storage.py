@@ -26,6 +26,19 @@ if TYPE_CHECKING:
 
 # Raised when a new version could misread an old file; other versions then raise an error instead.
 FORMAT = 1
+SAVED = (".npz",)
+NETCDF = (".nc", ".nc4", ".netcdf")
+RUN = "run.nc"  # what `peerpressure run` calls the run in its folder of results
+
+
+def is_run(path: Path) -> bool:
+    """Return whether a file is a stored run, by its suffix."""
+    return path.suffix.lower() in (*SAVED, *NETCDF)
+
+
+def run_in(path: Path) -> Path:
+    """Return the stored run in a results folder; a file is returned as it is."""
+    return path / RUN if path.is_dir() else path
 
 
 def write_archive(path: str | Path, facts: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -123,3 +124,115 @@ def test_recover_does_not_offer_what_infer_does(capfd: pytest.CaptureFixture[str
     told = run(capfd, "recover", "--help").out
     assert "--unknown-network" not in told
     assert "peerpressure infer" in " ".join(told.split())
+
+
+READERS = {
+    "recover": lambda study, data: ("recover", study, "--outputs", data),
+    "fit": lambda study, data: ("fit", data, "--network", study.with_name("ran") / "edges.csv"),
+    "compare": lambda study, data: (
+        *("compare", data, "--network", study.with_name("ran") / "edges.csv"),
+        *("--rival", "none", "--rival", "constant"),
+    ),
+    "infer": lambda study, data: ("infer", data, "--pressure", "1.5"),
+}
+
+
+@pytest.mark.parametrize("command", READERS)
+def test_a_stored_run_is_read_as_its_table_is(capfd: pytest.CaptureFixture[str], tmp_path: Path, command: str) -> None:
+    study, ran = tmp_path / "study.toml", tmp_path / "ran"
+    study.write_text(
+        "[network]\ngenerator='cycle'\nn=6\n[pressure]\nkind='constant'\nvalue=1.5\n"
+        "[noise]\nlaw='gaussian'\nstd=0.2\n[run]\nsteps=40\nseed=3\n"
+        "[output]\nfigures=false\nreport=false\nstates=true\n"
+    )
+    assert run(capfd, "run", study, "--out", ran).status == 0
+    told = [run(capfd, *READERS[command](study, data), "--json") for data in (ran / "run.nc", ran, ran / "states.csv")]
+    assert [answer.status for answer in told] == [0, 0, 0], [answer.err for answer in told]
+    # Numbers of agents are texts in a table for which no network is given.
+    plain = [re.sub(r'"(\d+)"', r"\1", answer.out) for answer in told]
+    by_run, by_folder, by_table = ({**json.loads(text), "outputs": ""} for text in plain)
+    assert by_run == by_folder == by_table
+    # The run is kept among the inputs of the results.
+    out = tmp_path / "found"
+    assert run(capfd, *READERS[command](study, ran), "--out", out).status == 0
+    assert any((out / "inputs").rglob("run.nc"))
+    assert run(capfd, "rerun", out).status == 0
+
+
+def test_a_stored_run_has_steps_and_no_dates(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    pp.simulate(MODEL, 5, seed=1).save(tmp_path / "run.npz")
+    (tmp_path / "edges.csv").write_text("source,target\n" + "\n".join(f"{a},{(a + 1) % 8}" for a in range(8)))
+    given = ("fit", tmp_path / "run.npz", "--network", tmp_path / "edges.csv")
+    refused = run(capfd, *given, "--step", "1 day")
+    assert refused.status == 2
+    assert "times of a stored run count steps already" in refused.err
+    (tmp_path / "run.nc").write_bytes(b"damaged")
+    refused = run(capfd, "fit", tmp_path / "run.nc", "--network", tmp_path / "edges.csv")
+    assert (refused.status, refused.err.count("\n")) == (2, 1)
+    assert "a netCDF file must be readable" in refused.err
+
+
+# Words that only Python programs have: arguments of functions, and calls.
+PYTHON = re.compile(r"\b[a-z_]+=(?!=)|\b[A-Z]\w*\(|\b(?:method|observation|unknowns?|target|record)='")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("recover", "study.toml", "--outputs", "gaps.csv", "--method", "innovations"), "--method kalman, gls or ols"),
+        (("recover", "study.toml", "--outputs", "rounded.csv", "--method", "innovations"), "--method kalman"),
+        (("recover", "study.toml", "--outputs", "answers.csv", "--method", "mle"), ""),
+        (("recover", "study.toml", "--outputs", "answers.csv", "--method", "magic"), "innovations"),
+        (("recover", "large.toml", "--outputs", "few.csv", "--method", "kalman"), ""),
+        (("fit", "answers.csv", "--network", "edges.csv", "--unknown", "slop"), "std"),
+        (("fit", "answers.csv", "--network", "edges.csv", "--scale", "1:2"), "--scale 1:5"),
+        (("fit", "answers.csv", "--network", "edges.csv", "--level", "2"), "level"),
+        (("fit", "answers.csv", "--network", "signed.csv"), "signed"),
+        (("fit", "answers.csv", "--network", "edges.csv", "--unknown", "std", "--unknown", "std"), ""),
+        (("fit", "few.csv", "--network", "edges.csv"), ""),
+        (("compare", "answers.csv", "--network", "signed.csv"), "signed"),
+        (("compare", "few.csv", "--network", "edges.csv"), "--start public"),
+        (("compare", "answers.csv", "--network", "edges.csv", "--rival", "konstant"), "rivals"),
+        (("infer", "answers.csv", "--pressure", "nonsense"), ""),
+        (("infer", "few.csv", "--pressure", "1", "--symmetric"), ""),
+        (
+            ("infer", "answers.csv", "--pressure", "1", "--std", "agent", "--symmetric"),
+            "--std common, or no --symmetric",
+        ),
+        (("simulate", "--graph", "signed.csv"), "signed"),
+        (("simulate", "--graph", "ba:3:9"), ""),
+        (("simulate", "--graph", "k2", "--noise", "gaussian:-1"), "--noise"),
+        (("simulate", "--graph", "k2", "--pressure", "t +"), "--pressure"),
+        (("simulate", "--graph", "k2", "--isolated", "away"), "--isolated"),
+        (("simulate", "--graph", "apart.csv"), ""),
+        (("release", "study.toml", "--out", "new"), "[agents]"),
+    ],
+)
+def test_errors_name_options_and_keys_and_no_arguments_of_python(
+    capfd: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: tuple[str, ...],
+    says: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    scenario = "[agents]\nhidden=[0,0,0,0,1,1,1,1]\n[network]\ngenerator='cycle'\nn=8\n[pressure]\nkind='constant'\n"
+    scenario += "value=1.5\n[noise]\nlaw='gaussian'\nstd=0.2\n[run]\nsteps=9\n"
+    Path("study.toml").write_text(scenario)
+    Path("large.toml").write_text("[network]\ngenerator='cycle'\nn=20000\n[noise]\nlaw='gaussian'\nstd=0.2\n")
+    rows = pp.simulate(MODEL, 20, seed=1).to_dataframe().query("time > 0")
+    rows.to_csv("answers.csv", index=False)
+    rows.assign(public=rows["public"].round(1)).to_csv("rounded.csv", index=False)
+    rows.drop(rows.index[30]).to_csv("gaps.csv", index=False)
+    rows.query("time <= 2").to_csv("few.csv", index=False)
+    edges = [f"{a},{(a + 1) % 8}" for a in range(8)]
+    Path("edges.csv").write_text("source,target\n" + "\n".join(edges))
+    Path("signed.csv").write_text("source,target,weight\n" + "\n".join(f"{edge},-1" for edge in edges))
+    Path("apart.csv").write_text("source,target\na,b\nc,d\n")
+    before = sorted(Path.cwd().iterdir())
+    refused = run(capfd, *arguments)
+    # What only warns tells options in the output.
+    words = refused.err if refused.status else refused.out
+    assert says in words
+    assert not PYTHON.search(words), words
+    assert refused.status == 0 or sorted(Path.cwd().iterdir()) == before

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import typer
 
-from peerpressure.cli.estimates import HELP, check_out, in_own_words, is_folder, study_of_tables, write_estimates
+from peerpressure.cli.estimates import (
+    HELP,
+    TABLE,
+    check_out,
+    in_own_words,
+    is_folder,
+    stored_run,
+    study_of_tables,
+    write_estimates,
+)
 from peerpressure.cli.terminal import AsJson, columns, listing_problems, print_json, progress_line, show
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.files import declare_output
@@ -22,9 +31,7 @@ Start: TypeAlias = Literal["hidden", "public"]
 
 def compare(
     context: typer.Context,
-    answers: Annotated[
-        Path, typer.Argument(help="Table with columns time, agent, public; or time and one column for each agent.")
-    ],
+    answers: Annotated[Path, typer.Argument(help=TABLE, callback=stored_run)],
     network: Annotated[
         Path | None, typer.Option(help="File of edges or a graph; without it, only models without neighbours.")
     ] = None,

@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperArgument
 
 from peerpressure.cli.terminal import OUTPUTS, check_folder, in_words_of, listing_problems, options_of, show
-from peerpressure.files import declare_output, declared_inputs, table_format
+from peerpressure.files import declare_output, declared_inputs, expanded, table_format
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from peerpressure.report.folder import Study
     from peerpressure.report.store import Content
 
+TABLE = "Table with columns time, agent, public; or time and one column for each agent; or the run.nc of a run."
 HELP = "or, if the name has no suffix, a results folder."  # the end of the help of --out
 
 
@@ -40,6 +41,13 @@ def check_out(out: Path | None, command: str) -> None:
         with listing_problems():
             table_format(out)
     declare_output(out)
+
+
+def stored_run(given: Path) -> Path:
+    """Return the file that a path stands for: the run in a results folder, or the file itself."""
+    from peerpressure.storage import run_in
+
+    return run_in(expanded(given))
 
 
 def is_folder(out: Path) -> bool:

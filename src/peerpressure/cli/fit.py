@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from peerpressure.cli.estimates import HELP, check_out, in_own_words, study_of_tables, write_estimates
+from peerpressure.cli.estimates import (
+    HELP,
+    TABLE,
+    check_out,
+    in_own_words,
+    stored_run,
+    study_of_tables,
+    write_estimates,
+)
 from peerpressure.cli.terminal import AsJson, columns, listing_problems, print_json, progress_line, show
 from peerpressure.errors import InvalidInputError, message
 
@@ -24,9 +32,7 @@ SHOWN = 30  # rows in the terminal; --out and --json have all of them
 
 def fit(
     context: typer.Context,
-    answers: Annotated[
-        Path, typer.Argument(help="Table with columns time, agent, public; or time and one column for each agent.")
-    ],
+    answers: Annotated[Path, typer.Argument(help=TABLE, callback=stored_run)],
     network: Annotated[Path, typer.Option(help="File of edges or a graph.")],
     unknown: Annotated[
         list[str] | None,
@@ -64,9 +70,9 @@ def fit(
     Example: peerpressure fit answers.csv --network friends.csv --unknown std --unknown slope
     """
     with progress_line() as show_stage, listing_problems():
+        from peerpressure.measures import read_outputs
         from peerpressure.networks import read_network
         from peerpressure.recovery import Observation, fit as fit_model
-        from peerpressure.trajectory import Trajectory
 
         check_out(out, "fit")
         names = (unknown or ["std", "constant"]) + ["measurement_noise"] * measurement_noise
@@ -74,9 +80,12 @@ def fit(
         show_stage("reading")
         graph = read_network(network, directed=directed or None)
         model = _model(graph, pressure, names)
-        run = Trajectory.from_csv(answers, model, step, origin)
+        runs = read_outputs(answers, model, step, origin).runs
+        if len(runs) > 1:
+            rule, got = "parameters are fitted to one topic", ", ".join(map(repr, runs))
+            raise InvalidInputError(message(rule, got=got, remedy="pass a table of one topic"))
         show_stage("fitting")
-        found = fit_model(run, model, names, observation=look, level=level)
+        found = fit_model(next(iter(runs.values())), model, names, observation=look, level=level)
         table = found.to_dataframe()
         told = in_own_words(_estimates(found, table), fit)
         # Written before anything is printed: a closed pipe does not lose the file.

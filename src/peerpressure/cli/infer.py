@@ -7,7 +7,16 @@ from typing import Annotated, Literal, TypeAlias
 
 import typer
 
-from peerpressure.cli.estimates import HELP, check_out, in_own_words, show_parts, study_of_tables, write_estimates
+from peerpressure.cli.estimates import (
+    HELP,
+    TABLE,
+    check_out,
+    in_own_words,
+    show_parts,
+    stored_run,
+    study_of_tables,
+    write_estimates,
+)
 from peerpressure.cli.recover import estimates_of, inferred
 from peerpressure.cli.terminal import AsJson, listing_problems, print_json, progress_line, show
 
@@ -16,9 +25,7 @@ Deviations: TypeAlias = Literal["common", "agent"]
 
 def infer(
     context: typer.Context,
-    answers: Annotated[
-        Path, typer.Argument(help="Table with columns time, agent, public; or time and one column for each agent.")
-    ],
+    answers: Annotated[Path, typer.Argument(help=TABLE, callback=stored_run)],
     pressure: Annotated[str, typer.Option(help="Peer pressure, a number or a formula in t: 1.5, 0.5*t.")],
     std: Annotated[
         Deviations, typer.Option(help="Whether agents have noise of one common size, or each of its own.")

@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias
 
 import typer
 
-from peerpressure.cli.estimates import HELP, check_out, in_own_words, is_folder, show_parts, words, write_estimates
+from peerpressure.cli.estimates import (
+    HELP,
+    TABLE,
+    check_out,
+    in_own_words,
+    is_folder,
+    show_parts,
+    stored_run,
+    words,
+    write_estimates,
+)
 from peerpressure.cli.terminal import (
     AsJson,
     columns,
@@ -44,7 +54,7 @@ def recover(
     file: Annotated[Path, typer.Argument(help="The scenario: network, stubbornness, pressure and noise.")],
     outputs: Annotated[
         Path,
-        typer.Option(help="Table with columns time, agent, public; or time and one column for each agent."),
+        typer.Option(help=TABLE, callback=stored_run),
     ],
     step: Annotated[
         str | None, typer.Option(help="Length of a step, such as '1 day', if times are dates or Unix times.")

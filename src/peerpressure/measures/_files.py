@@ -12,15 +12,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from peerpressure.errors import FileFormatError, first_few, message
+from peerpressure.errors import FileFormatError, InvalidInputError, first_few, message
 from peerpressure.files import declared_inputs, naming
 from peerpressure.provenance import MAX_COPY
 from peerpressure.recording import SCENARIO_WORDS, Record, as_record, in_toml, require_run_memory
+from peerpressure.recovery import observations_of
 from peerpressure.resources import Memory, amount, require_memory
 from peerpressure.scenario import Scenario
 from peerpressure.simulation import run_size
 from peerpressure.statespace import System
-from peerpressure.storage import by_topic, multiples, on_steps, read_frame
+from peerpressure.storage import by_topic, is_run, multiples, on_steps, read_frame, run_in
 from peerpressure.trajectory import Trajectory
 
 
@@ -55,7 +56,8 @@ def read_outputs(path: str | Path, system: System, step: str | None = None, orig
     Parameters
     ----------
     path : str or Path
-        A file as ``Trajectory.from_csv`` reads it, which may have a column ``topic``.
+        A file as ``Trajectory.from_csv`` reads it, which may have a column ``topic``; or a stored run: a file .nc or
+        .npz, or the results folder of a run.
     system : Model or SDE
         The system that is assumed to have produced the outputs.
     step, origin : optional
@@ -71,7 +73,7 @@ def read_outputs(path: str | Path, system: System, step: str | None = None, orig
     FileFormatError
         If the file cannot be read.
     InvalidInputError
-        If a time is not a multiple of the step.
+        If a time is not a multiple of the step, or a stored run is given one.
 
     See Also
     --------
@@ -90,6 +92,11 @@ def read_outputs(path: str | Path, system: System, step: str | None = None, orig
     ...     read_outputs(file, Model(k2(), [1.0, 2.0])).runs[""].states
     array([[[1., 2.]]])
     """
+    if is_run(run_in(Path(path))):
+        if step is not None or origin is not None:
+            rule, got = "times of a stored run count steps already", "a step or an origin"
+            raise InvalidInputError(message(rule, got=got, remedy="leave it out, or pass a table with dates"))
+        return ObservedOutputs({"": observations_of(path, system)}, "a stored run")
     model, length = system.model, system.step if system.is_continuous else None
     with naming(path, "a file of outputs"):
         frame, words = read_frame(path, model)

@@ -27,10 +27,6 @@ if TYPE_CHECKING:
     Record: TypeAlias = Trajectory | pandas.DataFrame | xarray.Dataset | xarray.DataArray | NDArray[Any] | str | Path
 
 FORMS = "a run, a data frame, an array of shape (steps, agents), or the path of a table or a saved run"
-_NETCDF = (".nc", ".nc4", ".netcdf")
-_SAVED = (".npz",)
-# What `peerpressure run` calls the run in its folder of results.
-_RUN = "run.nc"
 
 
 def observations_of(data: Record, model: System | Network | TemporalNetwork | None = None) -> Trajectory:
@@ -141,11 +137,10 @@ def _is_from(value: object, package: str, *names: str) -> bool:
 
 
 def _from_path(path: Path, system: System | None) -> Trajectory:
-    if path.is_dir():
-        path = path / _RUN
-    if path.suffix.lower() in _SAVED:
+    path = storage.run_in(path)
+    if path.suffix.lower() in storage.SAVED:
         return Trajectory.load(path)
-    if path.suffix.lower() in _NETCDF:
+    if storage.is_run(path):
         return _from_netcdf(path, system)
     with naming(path, "a file of outputs"):
         return _from_frame(storage.read_frame(path, None if system is None else system.model)[0], system)

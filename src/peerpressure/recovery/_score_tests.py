@@ -402,7 +402,7 @@ def _redrawn(noise: Noise, design: _Design, kinds: Sequence[_Kind]) -> Array:
 
 
 def _fresh(noise: Noise, shape: tuple[int, ...], rng: np.random.Generator) -> Iterator[Array]:
-    """Yield the noise of each draw; quantiles are asked for in blocks, as each question costs more than many numbers."""
+    """Yield the noise of each draw; quantiles come in blocks, as a call costs more than many numbers."""
     if isinstance(noise, Gaussian):
         yield from (rng.standard_normal(shape) for _ in range(DRAWS))
         return
