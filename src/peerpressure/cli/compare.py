@@ -78,7 +78,7 @@ def compare(
         if out is not None:
             from peerpressure.report.run import network_files
 
-            study = study_of_tables(context, answers)
+            study = study_of_tables(context, answers, graph)
             write_estimates(told, out, study, {} if graph is None else network_files(graph))
         if report is not None:
             show_stage("drawing")

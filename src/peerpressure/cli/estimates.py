@@ -17,11 +17,13 @@ from peerpressure.files import declare_output, declared_inputs, expanded, table_
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from peerpressure.networks import Network
     from peerpressure.report.estimates import Estimates
     from peerpressure.report.folder import Study
     from peerpressure.report.store import Content
 
 TABLE = "Table with columns time, agent, public; or time and one column for each agent; or the run.nc of a run."
+AGENTS = "the agents of the network and their degrees"
 HELP = "or, if the name has no suffix, a results folder."  # the end of the help of --out
 
 
@@ -79,19 +81,19 @@ def show_parts(parts: Iterable[Table | str], command: Callable[..., None]) -> No
     show(*(in_words_of(part, options) if isinstance(part, str) else part for part in parts))
 
 
-def study_of_tables(context: typer.Context, answers: Path, meanings: Mapping[str, str] | None = None) -> Study:
-    """Return the study of a command that takes a table of answers and no scenario."""
+def study_of_tables(context: typer.Context, answers: Path, network: Network | None) -> Study:
+    """Return the study of a command that takes a table of answers, and a network or none, but no scenario."""
     from peerpressure.report.folder import FOLDER, Study, keep_as
-    from peerpressure.trajectory import contents
 
+    contents = "contains answers and estimates of hidden opinions: for study, not for release"
     kept, command = keep_as(declared_inputs()), str(context.info_name)
     return Study(
         command=command,
         name=answers.stem,
         repeat=(command, *words(context, {path: f"{FOLDER}/{name}" for path, name in kept.items()})),
         inputs={name: path for path, name in kept.items()},
-        meanings=meanings or {},
-        contents=contents(hidden=True),
+        meanings={"agents.csv": AGENTS if network is not None else "the agents, with what is inferred of each"},
+        contents=contents if network is not None else f"{contents}. No network was given, so there is no edges.csv",
     )
 
 

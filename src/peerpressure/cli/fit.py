@@ -92,7 +92,7 @@ def fit(
         if out is not None:
             from peerpressure.report.run import network_files
 
-            write_estimates(told, out, study_of_tables(context, answers), network_files(graph))
+            write_estimates(told, out, study_of_tables(context, answers, graph), network_files(graph))
     if as_json:
         print_json(told.answer)
         return

@@ -57,7 +57,7 @@ def infer(
         told = in_own_words(estimates_of([answer]), infer)
         # Written before anything is printed: a closed pipe does not lose the file.
         if out is not None:
-            write_estimates(told, out, study_of_tables(context, answers), {})
+            write_estimates(told, out, study_of_tables(context, answers, None), {})
     if as_json:
         print_json(told.answer)
         return

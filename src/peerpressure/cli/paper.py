@@ -129,7 +129,10 @@ def _seal(folder: Path, files: Sequence[Path], again: Sequence[str], seed: int) 
     """Add provenance and a README to the files, and return all of them."""
     from peerpressure.report.folder import Study, seal
 
-    contents = "holds no data of persons: each experiment draws its networks and opinions from the seed"
+    contents = (
+        "holds no data of persons. Each experiment draws networks and opinions of its own from the seed, so there is "
+        "no edges.csv or agents.csv"
+    )
     study = Study(command="paper", name="paper", repeat=again, seed=seed, contents=contents)
     added = seal(folder, study, [path.relative_to(folder).as_posix() for path in files])
     return (*files, *(folder / name for name in added))

@@ -242,11 +242,17 @@ def _write(told: Estimates, out: Path, scenario: Scenario, file: Path, context: 
     from peerpressure.report.run import network_files, scenario_file, study_of
 
     study = study_of(scenario, file, "recover", lambda names: words(context, names))
-    meanings = {SCENARIO: "the scenario that the estimates assume, with every default written out"}
+    meanings = {
+        SCENARIO: "the scenario that the estimates assume, with every default written out",
+        "agents.csv": "the agents of the network, with their degrees and stubbornness",
+    }
     files: dict[str, Content] = {SCENARIO: scenario_file(scenario, study.inputs, _HEADING)}
     # The network of the file is not used where one is inferred.
     if "inferred_network" not in told.tables:
         files |= network_files(scenario.agent_network, **_stubbornness(scenario))
+    else:
+        meanings["agents.csv"] = "the agents, with what is inferred of each"
+        study = replace(study, contents=f"{study.contents}. Its network was not used, so there is no edges.csv")
     write_estimates(told, out, replace(study, meanings=meanings), files if is_folder(out) else {})
 
 
