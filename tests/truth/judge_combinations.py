@@ -16,6 +16,8 @@ from tests.truth.second_moments import Reading, late_laws
 MEANS, VARIANCES, SWING, MOVED, APART = 2e-3, 3e-4, 1e-4, 1e-7, 5e-3
 # By which factor a variance grows from 4·10⁶ to 10¹⁰ steps if it is unbounded, that of log² t at least.
 GROWS = 1.4
+# And by which factor at most movements then fall that never end.
+CALMS = 0.3
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,8 @@ def true_kinds(model: Combination, early: Reading, late: Reading) -> NDArray[np.
     kind[:] = Kind.CONVERGES
     kind[now > VARIANCES * size**2] = Kind.RANDOM_LIMIT
     kind[np.ptp(late.mean, axis=0) > SWING * size] = Kind.PERIODIC
-    kind[late.moved > MOVED * size**2] = Kind.FLUCTUATES
+    # What moves less and less, as agents do by a small power of t under weak pressure, comes to rest.
+    kind[(late.moved > MOVED * size**2) & (late.moved > CALMS * early.moved)] = Kind.FLUCTUATES
     kind[now > GROWS * before + 1e-2 * size**2] = Kind.DRIFTS if model.phi == 1 else Kind.WALKS
     return kind
 
