@@ -12,6 +12,7 @@ import pytest
 import peerpressure as pp
 from peerpressure.sde import SDE
 from peerpressure.theory import (
+    Kind,
     Outcome,
     ReasonCode,
     _class_limits,
@@ -419,3 +420,16 @@ def test_words_name_influence_and_own_limits() -> None:
     for text in (words, verdict.explain()):
         assert "of own limits" in text
         assert "v" not in text.split()
+
+
+@pytest.mark.parametrize(("temporal", "kind"), [("frozen", Kind.DRIFTS), ("white", Kind.WALKS)], ids=str)
+def test_classes_that_growing_noise_moves_do_not_end_anywhere(temporal: Any, kind: Kind) -> None:
+    two = pp.Network([[0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]])
+    noise = pp.Gaussian(0.4, time_scale="t^0.8", temporal=temporal)
+    moved = pp.Model(two, [0.0, 1.0, 2.0, 4.0], pressure="0.3*t", noise=noise)
+    early, late = (pp.theory.moments(moved, steps).variance[-1] for steps in (2_000, 8_000))
+    assert (late > 1.4 * early).all()
+    verdict = diagnose(moved)
+    assert verdict.outcome is Outcome.CLUSTERS
+    assert set(verdict.law.kinds) == {kind}
+    assert "move ever further apart" in str(verdict)

@@ -171,6 +171,8 @@ def _law(model: Model, classes: tuple[Component, ...], *, noisy: bool) -> LimitL
         return replace(separate_law(Kind.PERIODIC, n), group=group, camp=camp)
     mean, std = absorbed(A, _known(n, classes, lambda one: one.value or 0.0)), _deviations(model, classes)
     kind = np.array([Kind.CONVERGES, Kind.RANDOM_LIMIT], dtype=np.object_)[(std != 0).astype(int)]
+    # Noise that grows moves even a common opinion without bound; if it is drawn once, always in the same direction.
+    kind[np.isinf(std)] = Kind.DRIFTS if model.noise.autocorrelation == 1 else Kind.WALKS
     group = _merged(model, classes, mean, group)
     if noisy:
         heard = absorbed(csr_array(abs(A)), _known(n, classes, lambda one: float(one.agents.size == 1))) != 0
