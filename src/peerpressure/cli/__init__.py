@@ -9,9 +9,11 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated
+from functools import cache
+from typing import Annotated, Any
 
 import typer
+from typer.main import get_command
 
 from peerpressure.cli import (
     check,
@@ -119,13 +121,19 @@ for name, command in COMMANDS.items():
 app.add_typer(sweep.app)
 
 
+@cache
+def _parser() -> Callable[..., Any]:
+    """Return the parser of all commands: options are read from signatures, which takes longer than many commands."""
+    return get_command(app)
+
+
 def invoke(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit status; errors become single lines on the error stream."""
     transliterate_output()
     try:
         with invoked(arguments):
             # standalone_mode=False: Typer would otherwise print errors in its own format and end the process.
-            status = app(args=list(arguments), prog_name="peerpressure", standalone_mode=False)
+            status = _parser()(args=list(arguments), prog_name="peerpressure", standalone_mode=False)
         # Flushed here, where a closed pipe can still be handled; at the end of the process it would print a traceback.
         sys.stdout.flush()
     except BrokenPipeError:
