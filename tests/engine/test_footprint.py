@@ -111,7 +111,7 @@ KINDS = [
 
 # Threads that share the agents of such models have kernels of their own, which `warmup` leaves out: each takes five
 # seconds to compile. What they share does not depend on the precision or the number of replicates.
-COMPILING = ("adaptation", "table")
+COMPILING = ("adaptation", "table", "euler", "chance")
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
