@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from peerpressure.cli import invoke
+
 from .running import ROOT, environment
 
 PAGE = ROOT / "docs" / "howto" / "cluster.md"
@@ -88,24 +90,28 @@ def shell(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, env=place, capture_output=True, text=True, timeout=300, check=False)
 
 
-def alone(folder: Path) -> bytes:
-    """Return the table of the same sweep on one machine."""
-    assert shell(folder, "peerpressure", "sweep", "sweep.toml", "--workers", "1", "--out", "alone").returncode == 0
-    assert shell(folder, "peerpressure", "sweep", "collect", "alone").returncode == 0
-    return (folder / "alone" / "table.csv").read_bytes()
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The table of the same sweep on one machine."""
+    folder = tmp_path_factory.mktemp("alone")
+    (folder / "scenario.toml").write_text(SCENARIO, encoding="utf-8")
+    (folder / "sweep.toml").write_text(SWEEP, encoding="utf-8")
+    assert invoke(["sweep", "run", str(folder / "sweep.toml"), "--workers", "1", "--out", str(folder / "out")]) == 0
+    assert invoke(["sweep", "collect", str(folder / "out")]) == 0
+    return (folder / "out" / "table.csv").read_bytes()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="SLURM runs on Linux, and its scripts are those of bash")
-def test_the_array_of_jobs_gives_the_table_of_one_machine(study: Path) -> None:
+def test_the_array_of_jobs_gives_the_table_of_one_machine(study: Path, alone: bytes) -> None:
     done = shell(study, "bash", "submit.sh")
     assert done.returncode == 0, done.stderr
-    assert (study / "table.csv").read_bytes() == alone(study)
+    assert (study / "table.csv").read_bytes() == alone
     assert not list(study.rglob("shards"))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="SLURM runs on Linux, and its scripts are those of bash")
-def test_the_job_with_dask_lives_until_the_work_is_done(study: Path) -> None:
+def test_the_job_with_dask_lives_until_the_work_is_done(study: Path, alone: bytes) -> None:
     done = shell(study, "sbatch", "dask.sh")
     assert done.returncode == 0, done.stderr
-    assert (study / "table.csv").read_bytes() == alone(study)
+    assert (study / "table.csv").read_bytes() == alone
     assert not list(study.glob("scheduler-*"))
