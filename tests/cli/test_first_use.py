@@ -105,7 +105,7 @@ def test_compilation_is_announced_and_loading_is_not() -> None:
 
 def test_warmup_has_a_run_of_every_kind(monkeypatch: pytest.MonkeyPatch) -> None:
     names = [name for name, _ in warmup._jobs()]
-    assert len(names) == len(set(names)) == 4 * (len(warmup.KINDS) + 2) + 2
+    assert len(names) == len(set(names)) == 4 * (len(warmup.KINDS) + 2) + 3
     # Other tests compile these kinds when they need them, so the runs are only looked at here.
     asked: list[Any] = []
     monkeypatch.setattr(peerpressure, "simulate", lambda system, *_, **__: asked.append(system))
@@ -122,6 +122,26 @@ def test_warmup_has_a_run_of_every_kind(monkeypatch: pytest.MonkeyPatch) -> None
     assert isinstance(frozen.noise.temporal, Frozen)
     assert continuous.path_method == "taylor"
     assert recorded.activation.kind == "table"
+
+
+def test_warmup_compiles_what_estimates_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    from peerpressure.recovery import _lasso, _responses
+
+    asked = set[str]()
+
+    def noted(module: Any, name: str) -> None:
+        kernel = getattr(module, name)()
+
+        def asking() -> Any:
+            asked.add(name)
+            return kernel
+
+        monkeypatch.setattr(module, name, asking)
+
+    noted(_lasso, "_descent")
+    noted(_responses, "_compiled")
+    warmup._compare()
+    assert asked == {"_descent", "_compiled"}
 
 
 def test_warmup_draws_networks_that_have_no_shape_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -65,6 +65,7 @@ def _jobs() -> Iterator[tuple[str, Callable[[], object]]]:
             yield f"agents shared by threads, {what}", partial(_share, replicates, dtype)
     yield "large networks", _compile_large
     yield "drawings of networks", _draw
+    yield "comparison of models", _compare
 
 
 def _simulate(kind: str, replicates: int, dtype: np.dtype[Any]) -> None:
@@ -125,3 +126,13 @@ def _draw() -> None:
 
     for network in (barabasi_albert(9, 2, seed=1), followers(9, 2, seed=1)):
         drawing(network)
+
+
+def _compare() -> None:
+    """Compare models of a long record, where ties are searched for, and of a short one, where responses are counted."""
+    from peerpressure import Gaussian, Model, compare, simulate
+    from peerpressure.networks import path
+
+    for agents, steps in ((5, 12), (30, 6)):
+        network, hidden = path(agents), [i / agents for i in range(agents)]
+        compare(simulate(Model(network, hidden=hidden, noise=Gaussian(0.3)), steps, seed=1), network)
