@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 import peerpressure as pp
-from peerpressure.noise import LAWS, noise_from_dict
+from peerpressure.noise import LAWS, _quantiles, noise_from_dict
 from tests.builders import NOISES, random_model
 
 REPLICATES = 4000
@@ -136,3 +136,82 @@ def test_bad_noise_is_refused_by_name(make: Any, says: str) -> None:
 def test_a_model_refuses_the_wrong_number_of_deviations() -> None:
     with pytest.raises(pp.errors.ModelError, match="23 agents, got 3"):
         random_model(noise=pp.Gaussian([1.0, 2.0, 3.0]))
+
+
+def _by_density(base: Any) -> Any:
+    """Return the same law given by its density alone."""
+
+    class Density(stats.rv_continuous):
+        def _pdf(self, x: Any) -> Any:
+            return base.pdf(x)
+
+    low, high = base.support()
+    return Density(a=low, b=high, name="density")()
+
+
+DENSITIES = {
+    "normal": stats.norm(),
+    "away from 0": stats.norm(100.0, 0.1),
+    "heavy tails": stats.t(2.5),
+    "kink": stats.laplace(),
+    "jump": stats.expon(),
+    "bounded": stats.uniform(-1, 2),
+    "poles at both ends": stats.beta(0.5, 0.5),
+    "pole": stats.gamma(0.3),
+    "triangle": stats.triang(0.3),
+    "flat top": stats.gennorm(8),
+}
+
+
+@pytest.mark.parametrize("name", DENSITIES)
+def test_quantiles_of_a_density_are_accurate_into_the_tails_and_never_fall(name: str) -> None:
+    base = DENSITIES[name]
+    noise = pp.noise.Custom(_by_density(base), centre=True)
+    tail = 10.0 ** -np.arange(2.0, 16.0, 0.37)
+    shares = np.concatenate([tail[::-1], np.linspace(0.01, 0.99, 997), 1 - tail[tail > 1e-9]])
+    drawn = noise.unit_quantiles(shares)
+    exact = (base.ppf(shares) - base.mean()) / base.std()
+    # SciPy integrates mean and deviation of a density with errors of its own.
+    own_mean, own_std = noise._moments
+    drawn = (drawn * own_std + own_mean - base.mean()) / base.std()
+    assert (np.abs(drawn - exact) <= 1e-7 * (1 + np.abs(exact))).all()
+    dense = noise.unit_quantiles(np.sort(np.random.default_rng(1).random(20_000)))
+    assert (np.diff(dense) >= 0).all()
+    assert np.isfinite(noise.unit_quantiles(np.array([0.0, 1.0]))).all()
+
+
+def test_a_law_with_quantiles_of_its_own_keeps_them() -> None:
+    shares = np.linspace(0.01, 0.99, 9)
+    law = stats.logistic(scale=0.2)
+    np.testing.assert_array_equal(pp.noise.Custom(law)._quantiles(shares), law.ppf(shares))
+
+
+def test_draws_from_a_density_are_fast() -> None:
+    class Raised(stats.rv_continuous):
+        calls = 0
+
+        def _pdf(self, x: Any) -> Any:
+            Raised.calls += 1
+            return (1 + np.cos(x)) / (2 * np.pi)
+
+    noise = pp.noise.Custom(Raised(a=-np.pi, b=np.pi, name="raised")())
+    before = Raised.calls
+    first = noise.unit_quantiles(np.random.default_rng(1).random((100, 100)))
+    # SciPy's own search calls the density some thousand times for a single draw.
+    assert Raised.calls - before < 100
+    np.testing.assert_array_equal(noise.unit_quantiles(np.random.default_rng(1).random((100, 100))), first)
+
+
+def test_densities_that_give_no_table_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Half(stats.rv_continuous):
+        def _pdf(self, x: Any) -> Any:
+            return 0.5 * stats.norm.pdf(x)
+
+        def _stats(self) -> Any:
+            return 0.0, 1.0, 0.0, 0.0
+
+    with pytest.raises(pp.errors.NoiseError, match=r"a density must have the integral 1, got 0\.5; divide it"):
+        pp.noise.Custom(Half(name="half")()).unit_quantiles(np.array([0.5]))
+    monkeypatch.setattr(_quantiles, "ACCURACY", 1e-16)
+    with pytest.raises(pp.errors.NoiseError, match=r"smooth enough for quantiles .* give the distribution a _ppf"):
+        pp.noise.Custom(_by_density(stats.laplace())).unit_quantiles(np.array([0.5]))
