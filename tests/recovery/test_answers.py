@@ -268,6 +268,25 @@ def test_measurement_noise_of_unknown_size() -> None:
     assert np.array_equal(again.hidden.value, found.hidden.value)
 
 
+def test_opinions_reach_as_far_as_uncertain_pressure_takes_them() -> None:
+    """With pressure estimated far too low, hidden opinions seem closer together than they are, by an unknown factor."""
+    inside, network = [], pp.networks.barabasi_albert(10, 2, seed=1)
+    for seed in (2, 7):
+        rng = np.random.default_rng([seed, 34])
+        model = pp.Model(network, rng.uniform(0.2, 0.8, 10), noise=pp.Gaussian(0.3), pressure=0.5)
+        run = pp.simulate(model, 50, seed=seed)
+        states = np.asarray(run.states) + 0.05 * rng.normal(size=np.shape(run.states))
+        found = fit(replace(run, states=states), model, ("std", "pressure", "measurement_noise"), pieces=(1,))
+        assert found.parameters["pressure"].value.item() < 0.4
+        assert covers(found.parameters["pressure"], 0.5)
+        hidden = found.hidden
+        assert (hidden.low < hidden.value).all()
+        assert (hidden.high > hidden.value).all()
+        inside.append((hidden.low <= model.x0) & (model.x0 <= hidden.high))
+    # By one standard error at the estimate, 13 of 20.
+    assert np.sum(inside) >= 17
+
+
 def test_without_measurement_noise_its_interval_begins_at_zero() -> None:
     model = panel(2, 6)
     found = fit(pp.simulate(model, 30, seed=2), model, ("std", "measurement_noise"))

@@ -4,7 +4,8 @@ Hidden opinions cannot be read off such outputs, and a parameter for each of the
 therefore integrated out as draws from N(μ, τ²): τ is one more shared coordinate, and μ has a wide prior. With a few
 agents the likelihood may be highest at τ = 0, where everybody would think alike with certainty; the factor τ keeps the
 estimate away from there [1]_. Intervals are those of the likelihood ratio in each coordinate, the others maximised.
-Those of x₀ come from its posteriors at several points around the maximum, weighted by their likelihood.
+Those of x₀ come from its posteriors at several points around the maximum, weighted by their likelihood, and reach at
+least as far as the profiles of the coordinates take it.
 
 References
 ----------
@@ -356,6 +357,8 @@ class _Intervals:
         # In units of standard errors a few steps of a search suffice.
         top = replace(top, root=np.asarray(np.linalg.cholesky(self.covariance), dtype=np.float64))
         self.top = top.onwards(top.point, tolerance=1e-6)
+        # Points that the profiles of the coordinates have gone through, (1, d) each.
+        self.visited: list[Array] = []
 
     def found(self) -> Found:
         """Return all intervals."""
@@ -363,10 +366,9 @@ class _Intervals:
         for name in dict.fromkeys(self.names):
             if name != "spread":
                 shared[name] = self._shared(name, [k for k, other in enumerate(self.names) if other == name])
-        value, covariance = self._opinions()
+        value, covariance, (low, high) = self._opinions()
         std = np.sqrt(np.diagonal(covariance))
-        half = np.sqrt(2 * self.drop) * std
-        hidden = UnknownParameter(value, std, value - half, value + half, np.isfinite(std))
+        hidden = UnknownParameter(value, std, low, high, np.isfinite(std))
         log_likelihood = self.top.height - self.top.point[self.names.index("spread")]
         return Found(shared, hidden, covariance, float(log_likelihood))
 
@@ -391,19 +393,35 @@ class _Intervals:
         values, vectors = np.linalg.eigh(-hessian / np.outer(steps, steps))
         return np.asarray((vectors / np.maximum(values, 1 / _WEAK**2)) @ vectors.T)
 
-    def _opinions(self) -> tuple[Array, Array]:
-        """Return mean and covariance of x₀ over the shared coordinates, from points on a sphere and its centre."""
+    def _opinions(self) -> tuple[Array, Array, tuple[Array, Array]]:
+        """Return mean and covariance of x₀ over the shared coordinates, and the ends of its intervals."""
         z, size = self.top.point, self.top.point.size
         moves = np.sqrt(size + 1) * self.top.root.T
-        points = np.clip(np.concatenate([[z], z + moves, z - moves]), *self.top.bounds)
-        heights, means, covariances = self.problem.posteriors(points, self.top.sites)
+        around = np.clip(np.concatenate([[z], z + moves, z - moves]), *self.top.bounds)
+        heights, means, covariances = self.problem.posteriors(np.concatenate([around, *self.visited]), self.top.sites)
+        ends = self._hull(heights, means, np.diagonal(covariances, axis1=1, axis2=2))
+        heights, means, covariances = (of[: len(around)] for of in (heights, means, covariances))
         # These points have the moments of a normal law of z; the ratio of densities corrects for the likelihood.
         away = np.where(np.arange(2 * size + 1) > 0, 0.5 * (size + 1), 0.0)
         weights = np.where(away > 0, 0.5, 1.0) * np.exp(np.clip(heights - heights[0] + away, -50.0, _RATIO))
         weights /= weights.sum()
         mean = weights @ means
         off = means - mean
-        return mean, np.einsum("k,kij->ij", weights, covariances) + np.einsum("k,ki,kj->ij", weights, off, off)
+        covariance = np.einsum("k,kij->ij", weights, covariances) + np.einsum("k,ki,kj->ij", weights, off, off)
+        half = np.sqrt(2 * self.drop * np.diagonal(covariance))
+        return mean, covariance, (np.minimum(ends[0], mean - half), np.maximum(ends[1], mean + half))
+
+    def _hull(self, heights: Array, means: Array, variances: Array) -> tuple[Array, Array]:
+        """Return how far intervals of x₀ reach, (n,) each, at the points that the profiles of coordinates went through.
+
+        Each point, together with a deviation from its mean, may be as unlikely as the drop allows. Likelihoods of
+        pressure are skew, and its upper values go with hidden opinions further apart, to which the standard error at
+        the maximum does not reach.
+        """
+        left = 2 * (self.drop - np.maximum(heights[0] - heights, 0.0))
+        near = left >= 0
+        half = np.sqrt(left[near, None] * variances[near])
+        return (means[near] - half).min(axis=0), (means[near] + half).max(axis=0)
 
     def _shared(self, name: str, at: list[int]) -> UnknownParameter:
         scale = COORDINATES[name]
@@ -429,6 +447,7 @@ class _Intervals:
             start = near.point + np.clip(move * drift, -_DRIFT, _DRIFT)
             start[k] = value
             there = near.onwards(start, k)
+            self.visited.append(there.point[None])
             # The root of the likelihood ratio is almost linear in the coordinate, which makes its zero easy to find.
             over = float(np.sqrt(max(2 * (self.top.height - there.height), 0.0)) - np.sqrt(2 * self.drop))
             # Far outside a search may end anywhere, and nothing must begin there.
