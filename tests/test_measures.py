@@ -92,6 +92,13 @@ def test_measures_of_an_onlooker_are_those_of_its_estimates(rows: list[dict[str,
         assert pick(rows, "identified", method) == [1.0]
 
 
+@pytest.mark.parametrize(("observe", "method"), [({}, "innovations"), ({"agents": [0, 1, 2]}, "kalman")])
+def test_without_a_method_the_one_that_can_work_is_taken(observe: dict[str, Any], method: str) -> None:
+    """A partial view was read by the innovations, which need all agents, and failed."""
+    estimates = Experiment(scenario_from({**DATA, "observe": observe})).estimates
+    assert list(estimates) == [method]
+
+
 def test_agents_who_never_agree_have_no_time_to_consensus() -> None:
     loud = scenario_from(with_fields(DATA, {"noise.std": 5.0, "pressure.kind": "constant", "pressure.value": 1.0}))
     found = measure(Experiment(loud), ["time_to_consensus", "verdict"])

@@ -202,6 +202,11 @@ class Observe(Section):
     origin: Annotated[str | None, Field(description="date of step 0; by default the first date is step 1")] = None
     unknown_network: UnknownNetwork | None = None
 
+    @property
+    def chosen_methods(self) -> list[str]:
+        """The methods of the file; without any, the one that can work with what is observed."""
+        return self.methods if "methods" in self.model_fields_set else ["auto"]
+
     def observation(self) -> Observation:
         """Return the observed agents and steps."""
         agents = None if self.agents is None else as_labels(self.agents)
