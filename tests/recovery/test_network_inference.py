@@ -443,6 +443,7 @@ def test_signs_of_a_network_with_distrust_are_inferred(penalty: Literal["bic"] |
     inside = ((low <= network.adjacency.toarray()) & (network.adjacency.toarray() <= high))[truth != 0]
     assert inside.mean() > 0.9
     assert "with distrust" in str(found)
+    assert found.plot().get_figure() is not None
 
 
 def test_confidences_of_both_signs_have_their_level() -> None:

@@ -213,7 +213,7 @@ class NetworkEstimate:
         matplotlib.axes.Axes
             The axes.
         """
-        network = Network(self.weights, self.labels, directed=True)
+        network = Network(self.weights, self.labels, directed=True, signed=self.signed)
         return network.plot(ax, self.hidden if np.isfinite(self.hidden).all() else None)
 
     @property
