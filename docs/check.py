@@ -1,8 +1,8 @@
 """Open every page of the built documentation in a browser: ``python docs/check.py build/docs [pattern]``.
 
 A page must not write to the console, request another host, have lines of code that are too long for 1,300 px, be wider
-than a phone of 390 px, show tables or formulas that were not understood, show a light figure in dark mode, or link to a
-page or section that does not exist. Ten questions to the search must find their pages first.
+than a phone of 390 px, show a traceback, or tables and formulas that were not understood, show a light figure in dark
+mode, or link to a page or section that does not exist. Questions to the search must find their pages first.
 
 Everything is checked under each of the usual families of fonts that is installed, or those named by ``--fonts``: the
 browser then finds no other. Whether code fits is judged by the number of characters and the widest of the usual fonts,
@@ -47,6 +47,8 @@ AT_WIDE = """(letter) => ({
     const isTable = text.startsWith('|') && text.endsWith('|') && text.split('|').length > 3
     return isTable || text.includes('$') ? [text.slice(0, 80)] : []
   }).concat([...document.querySelectorAll('.katex-error')].map(one => one.textContent.slice(0, 80))),
+  tracebacks: [...document.querySelectorAll('.cell_output')]
+    .filter(one => one.textContent.includes('Traceback (most recent call last)')).length,
   links: [...new Set([...document.links].map(link => link.href))],
   anchors: [...document.querySelectorAll('[id], a[name]')].map(one => one.id || one.name),
 })"""
@@ -79,7 +81,8 @@ QUESTIONS = {
     "compare schedules": "howto/compare-schedules",
     "cluster": "howto/cluster",
     "own data": "howto/data",
-    "sweep": "howto/scenarios",
+    "two workers": "howto/scenarios",
+    "noise for epsilon": "howto/release",
     "provenance": "howto/results",
     "installation": "install",
     "notation": "reference/notation",
@@ -123,6 +126,8 @@ class Site:
         page.wait_for_function(TYPESET)
         found = page.evaluate(AT_WIDE, LETTER)
         self.links[address], self.anchors[address] = found["links"], set(found["anchors"])
+        if found["tracebacks"]:
+            yield f"{found['tracebacks']} cells end in a traceback"
         yield from (f"not understood as a table or formula: {text}" for text in found["tables"])
         yield from (f"code is too long for {WIDE['width']} px: {line}" for line in found["problems"])
         page.set_viewport_size(NARROW)

@@ -27,6 +27,7 @@ FAULTS = {
     "wide": ("<p style='width: 900px'>x</p>", ["too wide for 390 px"]),
     "light": ("<img src='a.png'>", ["light figure on a dark page"]),
     "lost": ("<img class='only-light' src='a.png'>", ["1 figures on a light page, and 0 on a dark one"]),
+    "error": ("<p class='cell_output'>Traceback (most recent call last)</p>", ["cells end in a traceback"]),
     "link": ("<a href='nowhere.html'>x</a>", ["broken link"]),
 }
 
