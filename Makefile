@@ -111,9 +111,10 @@ browser:
 bench: $(VENV)/.ready-bench
 	$(BIN)/python -m benchmarks
 
+# All pages are written, because the search forgets index entries of those that are not. What their cells computed is kept.
 # Every page is then opened in a browser, if there is one: wide, narrow and dark, under two families of fonts.
 docs: $(VENV)/.ready-docs browser
-	$(BIN)/sphinx-build -W -b html docs build/docs
+	$(BIN)/sphinx-build -a -W -b html docs build/docs
 	$(BIN)/python docs/check.py build/docs
 
 # The figures of the documentation that are not drawn by its pages, and the pictures of the explorer, in docs/images.
