@@ -327,8 +327,12 @@ class Cluster:
 @contextlib.contextmanager
 def _without_reports() -> Iterator[None]:
     """Silence Dask's reports of a lost connection, which is one error of the sweep."""
-    # Dask gives several of its loggers a level and a handler of their own.
-    loggers = [logging.getLogger(name) for name in logging.root.manager.loggerDict if name.startswith("distributed")]
+    # Dask gives several of its loggers a level and a handler of their own. Tornado reports what callbacks raise after
+    # the scheduler is gone.
+    names = [
+        name for name in logging.root.manager.loggerDict if name.startswith(("distributed", "tornado.application"))
+    ]
+    loggers = [logging.getLogger(name) for name in names]
     levels = [logger.level for logger in loggers]
     for logger in loggers:
         logger.setLevel(logging.CRITICAL + 1)
