@@ -279,6 +279,7 @@ class Cluster:
 
     def __init__(self, client: Any, plan: Plan) -> None:
         self._client, self._plan = client, plan
+        self._futures: dict[Answer, Any] = {}
         self._threads = 0
         # The monotonic clock may start at 0, and the first call is to check at once.
         self._checked = -_POLL_SECONDS
@@ -308,31 +309,37 @@ class Cluster:
         common = (self._plan.task, self._plan.fingerprint.version, dict(self._plan.local))
         # pure=False: a batch that is taken back and submitted again must not be answered from Dask's cache by its
         # arguments.
-        answer: Answer = self._client.get_executor(pure=False).submit(compute_batch, *common, batch)
+        future = self._client.submit(compute_batch, *common, batch, pure=False)
+        # Not by Dask's own executor, whose future stays open forever if its result is lost on the way.
+        answer: Answer = Future()
+        # Referenced until its result is there: Dask cancels a task as soon as no client refers to its future.
+        self._futures[answer] = future
+        # The callback runs in a thread of Dask, so it only says that the batch is finished.
+        future.add_done_callback(lambda _: answer.set_result([]))
         return answer
 
     def result(self, answer: Answer) -> list[Computed]:
         """Return what was computed."""
         from distributed import KilledWorker
 
+        future = self._futures.pop(answer)
         try:
-            return answer.result()
+            if future.cancelled():
+                raise CancelledError("cancelled")
+            computed: list[Computed] = future.result()
         # Dask tries a batch on several workers before it raises this; the batch is then split to find the unit.
         except KilledWorker as error:
             raise WorkerDeathError("workers of the cluster died") from error
         except (CancelledError, OSError, TimeoutError) as error:
             raise _gone(f"a scheduler that went away ({error})") from error
+        return computed
 
 
 @contextlib.contextmanager
 def _without_reports() -> Iterator[None]:
     """Silence Dask's reports of a lost connection, which is one error of the sweep."""
-    # Dask gives several of its loggers a level and a handler of their own. Tornado reports what callbacks raise after
-    # the scheduler is gone.
-    names = [
-        name for name in logging.root.manager.loggerDict if name.startswith(("distributed", "tornado.application"))
-    ]
-    loggers = [logging.getLogger(name) for name in names]
+    # Dask gives several of its loggers a level and a handler of their own.
+    loggers = [logging.getLogger(name) for name in logging.root.manager.loggerDict if name.startswith("distributed")]
     levels = [logger.level for logger in loggers]
     for logger in loggers:
         logger.setLevel(logging.CRITICAL + 1)
