@@ -84,7 +84,13 @@ class Cluster:
     def __init__(self, folder: Path) -> None:
         file = folder / "scheduler.json"
         self.scheduler = self._start("scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(file))
-        wait_until(lambda: file.exists() and file.read_text().endswith("}"))
+        self.workers: list[subprocess.Popen[bytes]] = []
+        try:
+            wait_until(lambda: file.exists() and file.read_text().endswith("}"))
+        except AssertionError:
+            # Whoever waits for the cluster has nothing to close yet.
+            self.close()
+            raise
         self.address: str = json.loads(file.read_text())["address"]
         plain = (self.address, "--nthreads", "1", "--no-nanny", "--local-directory", str(folder))
         self.workers = [self._start("worker", *plain) for _ in range(2)]
