@@ -27,9 +27,9 @@ def check(
     from peerpressure.scenario import Problem, ScenarioError
 
     # Typed constructors, since mypy cannot infer the types of empty containers in one assignment.
-    summary, found, problems = "", dict[str, str](), list[Problem]()
+    summary, findings, problems = "", dict[str, str](), list[Problem]()
     try:
-        summary, found = _summary(file)
+        summary, findings = _summary(file)
     except ScenarioError as error:
         problems = [*error.problems]
     except FileFormatError as error:
@@ -39,12 +39,12 @@ def check(
     # The same keys in both cases, so a program need not distinguish them.
     if as_json:
         listed = [problem.to_dict() for problem in problems]
-        print_json({"file": file, "valid": not problems, "problems": listed, "found": found})
+        print_json({"file": file, "valid": not problems, "problems": listed, "found": findings})
     elif problems:
         count = f"{len(problems)} problem{'s' * (len(problems) != 1)}"
         print("\n".join([f"{file}: {count}", *(f"  {problem}" for problem in problems)]))
     else:
-        print("\n".join([f"{file}: {summary}", *(f"  {key}: {text}" for key, text in found.items())]))
+        print("\n".join([f"{file}: {summary}", *(f"  {key}: {text}" for key, text in findings.items())]))
     if problems:
         # After the output: an error would replace the list of problems by one line.
         raise typer.Exit(USAGE)

@@ -79,9 +79,9 @@ def _example(name: str) -> dict[str, str]:
     if folder.is_dir():
         others = {place.name: place.read_text(encoding="utf-8") for place in folder.iterdir() if place.name != STUDY}
         return {STUDY: known[name]} | others
-    found = {f"{name}.toml": known[name]}
+    files = {f"{name}.toml": known[name]}
     named = _scenario_of(known[name])
-    return found | ({named: known[named.removesuffix(".toml")]} if named else {})
+    return files | ({named: known[named.removesuffix(".toml")]} if named else {})
 
 
 def _scenario_of(text: str) -> str | None:

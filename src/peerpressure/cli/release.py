@@ -49,7 +49,7 @@ def release(
     asked, run = scenario.privacy or Privacy(), scenario.run
     with progress_line() as show_stage:
         show_stage("simulating")
-        found = made(
+        released = made(
             # An SDE is refused there, with its reason.
             scenario.system(),  # type: ignore[arg-type]
             run.steps,
@@ -63,12 +63,12 @@ def release(
             public_network=with_network,
             record=run.recording(),
         )
-    written = found.write(out)
+    written = released.write(out)
     if as_json:
-        facts = {"epsilon": found.epsilon, "delta": found.delta, "statement": dict(found.statement)}
+        facts = {"epsilon": released.epsilon, "delta": released.delta, "statement": dict(released.statement)}
         print_json(facts | {"folder": out, "files": written})
         return
-    show(str(found), f"{len(written)} files in {out}, which may be published")
+    show(str(released), f"{len(written)} files in {out}, which may be published")
 
 
 def _require_secrets(scenario: Scenario) -> None:

@@ -51,14 +51,14 @@ def _course(c: Compared) -> Iterator[str]:
     fit = c.fit
     if not isinstance(fit, FamilyFit) or not fit.uses_network or fit.given is not None:
         return
-    name, found = c.best.removesuffix(ADAPTING), fit.parameters
+    name, p = c.best.removesuffix(ADAPTING), fit.parameters
     if name == "constant":
-        yield f"Pressure is constant, {_interval(found.value[0], found.low[0], found.high[0])}."
+        yield f"Pressure is constant, {_interval(p.value[0], p.low[0], p.high[0])}."
     elif name == "linear":
-        yield f"Pressure grows with time, by {_interval(found.value[0], found.low[0], found.high[0])} a step."
+        yield f"Pressure grows with time, by {_interval(p.value[0], p.low[0], p.high[0])} a step."
     elif name == "power":
-        verb = "grows" if found.low[1] > 0 else "falls" if found.high[1] < 0 else "hardly changes"
-        yield f"Pressure {verb} with time, with exponent {_interval(found.value[1], found.low[1], found.high[1])}."
+        verb = "grows" if p.low[1] > 0 else "falls" if p.high[1] < 0 else "hardly changes"
+        yield f"Pressure {verb} with time, with exponent {_interval(p.value[1], p.low[1], p.high[1])}."
     else:
         rho = fit.dynamics.rho
         steady = np.diff(rho)
@@ -76,8 +76,8 @@ def _adaptation(c: Compared) -> Iterator[str]:
     if not isinstance(fit, FamilyFit) or fit.given is not None or not fit.uses_network:
         return
     if fit.adapts:
-        found = fit.parameters
-        value, low, high = found.value[-1], found.low[-1], found.high[-1]
+        p = fit.parameters
+        value, low, high = p.value[-1], p.low[-1], p.high[-1]
         yield f"Opinions adapt to answers, by {_interval(value, low, high)} of the difference at each step."
     elif c.best + ADAPTING in c.fits:
         yield "Opinions stay as they are: adaptation is not distinguishable from none."

@@ -348,8 +348,8 @@ class FitDiagnostics:
     >>> from peerpressure.recovery import diagnose_fit
     >>> model = Model(cycle(6), hidden=range(6), noise=Gaussian(1.0))
     >>> other = Model(cycle(6), hidden=range(6), noise=Gaussian(1.0, temporal=AR1(0.6)))
-    >>> found = diagnose_fit(simulate(other, 100, seed=1), model)
-    >>> "lags" in found.failing
+    >>> diagnostics = diagnose_fit(simulate(other, 100, seed=1), model)
+    >>> "lags" in diagnostics.failing
     True
     """
 
@@ -361,7 +361,7 @@ class FitDiagnostics:
     misses_of: Callable[[System, Outputs], ScoreTests] = field(repr=False)
 
     @cached_property
-    def _found(self) -> Residuals | None:
+    def _residuals(self) -> Residuals | None:
         try:
             with few_threads(self.outputs.seen.n):
                 return self.residuals_of(self.system, self.outputs)
@@ -372,9 +372,9 @@ class FitDiagnostics:
 
     @cached_property
     def _likelihood(self) -> Likelihood | None:
-        found = self._found
+        residuals = self._residuals
         # A large network's own likelihood takes as long as the estimate itself, so it comes last.
-        known = None if found is None else found.likelihood
+        known = None if residuals is None else residuals.likelihood
         return self.likelihood_of(self.system, self.outputs) if known is None else known
 
     @property
@@ -382,17 +382,17 @@ class FitDiagnostics:
         """Whether the residuals are known already, or found at once."""
         # An inversion reads each output once; a filter updates an n × n matrix with each.
         work = self.outputs.values.size if self.outputs.complete else self.outputs.present.size * self.outputs.seen.n**2
-        return "_found" in self.__dict__ or work < (_QUICK if self.outputs.complete else _QUICK_FILTER)
+        return "_residuals" in self.__dict__ or work < (_QUICK if self.outputs.complete else _QUICK_FILTER)
 
     @cached_property
     def impossible(self) -> bool:
         """Whether outputs contradict the model where it leaves no room for noise."""
-        return self._found is not None and bool(np.isinf(self._found.values).any())
+        return self._residuals is not None and bool(np.isinf(self._residuals.values).any())
 
     @property
     def times(self) -> Array:
         """The times of the residuals, (T,)."""
-        steps = np.arange(0) if self._found is None else self._found.times
+        steps = np.arange(0) if self._residuals is None else self._residuals.times
         return np.asarray(steps * self.system.step, dtype=np.float64)
 
     @property
@@ -401,8 +401,8 @@ class FitDiagnostics:
 
         For noise that is not Gaussian they are normal scores: Φ⁻¹ of the probability of a smaller output.
         """
-        found = self._found
-        return None if found is None or not np.isfinite(found.values[0]).any() else found.values
+        residuals = self._residuals
+        return None if residuals is None or not np.isfinite(residuals.values[0]).any() else residuals.values
 
     @cached_property
     def tests(self) -> Mapping[str, Array | None]:
@@ -420,17 +420,17 @@ class FitDiagnostics:
         """The p-value of all tests together, (replicates,): of the smallest, by Šidák's correction for their number."""
         if self.impossible:
             return np.zeros(self.outputs.known.shape[0])
-        found = [p for p in self.tests.values() if p is not None]
-        return at_least_one(np.stack(found, axis=1)) if found else None
+        p_values = [p for p in self.tests.values() if p is not None]
+        return at_least_one(np.stack(p_values, axis=1)) if p_values else None
 
     @property
     def failing(self) -> tuple[str, ...]:
         """The tests with a p-value below 0.01 in some replicate, corrected for all tests and replicates."""
-        found = {name: p for name, p in self.tests.items() if p is not None}
-        if not found:
+        p_values = {name: p for name, p in self.tests.items() if p is not None}
+        if not p_values:
             return ()
-        least = np.array([min(1.0, float(p.min()) * p.size) for p in found.values()])
-        return tuple(name for name, p in zip(found, holm(least), strict=True) if p < DOUBTFUL)
+        least = np.array([min(1.0, float(p.min()) * p.size) for p in p_values.values()])
+        return tuple(name for name, p in zip(p_values, holm(least), strict=True) if p < DOUBTFUL)
 
     @property
     def findings(self) -> Mapping[str, str]:
@@ -506,9 +506,9 @@ class FitDiagnostics:
     def _shown(self) -> tuple[Array, NDArray[np.int64]]:
         """Return the residuals, an empty array where there are none, and the positions of their agents."""
         w = self.residuals
-        if w is None or self._found is None:
+        if w is None or self._residuals is None:
             return np.empty((1, 1, 0)), np.empty(0, dtype=np.int64)
-        return w, np.asarray(self._found.agents)
+        return w, np.asarray(self._residuals.agents)
 
     def _names(self, positions: NDArray[np.int64]) -> dict[str, list[Hashable]]:
         return self.system.model.network.name_columns(positions.tolist())
@@ -559,7 +559,9 @@ class FitDiagnostics:
         table += [(f"failed test: {name}", finding) for name, finding in self.findings.items()]
         if "misses" in self.__dict__:
             table += [("missed", sentence) for sentence in self.misses.sentences]
-        known = "_likelihood" in self.__dict__ or (self._found is not None and self._found.likelihood is not None)
+        known = "_likelihood" in self.__dict__ or (
+            self._residuals is not None and self._residuals.likelihood is not None
+        )
         if known and self.log_likelihood is not None and self.aic is not None and self.bic is not None:
             numbers = [float(part.mean()) for part in (self.log_likelihood, self.aic, self.bic)]
             average = " (means over replicates)" if self.log_likelihood.size > 1 else ""

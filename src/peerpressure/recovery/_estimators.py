@@ -186,21 +186,21 @@ def _recover(
     # If opinions are constant, the current ones are x₀, and every method estimates them.
     follows = which == "current" and model.layout.has_hidden
     if not data.seen.free.size and not follows:
-        found = known_estimate(model.model, data, method)
-        return replace(found, target=which, replicates=data.replicates, diagnostics=diagnostics_of(model, data))
+        estimate = known_estimate(model.model, data, method)
+        return replace(estimate, target=which, replicates=data.replicates, diagnostics=diagnostics_of(model, data))
 
     def estimator(seen: Outputs) -> Estimate:
         return _current(model, seen, method, prior) if follows else METHODS[method].estimate(model, seen, prior)
 
     # A likelihood is maximised replicate by replicate, so copies would multiply the work, and to a tolerance far above
     # rounding errors.
-    found = estimator(data) if method == "likelihood" else with_rounding_error(estimator, data)
+    estimate = estimator(data) if method == "likelihood" else with_rounding_error(estimator, data)
     if method in REGRESSIONS and data.complete and not model.is_continuous and is_invertible(model.model):
         # A regression fits any outputs; inverting the update raises an error where the noise cannot have made them.
         invert(model.model, data)
-    note = "; ".join(filter(None, (why, found.note, *_remarks(model, data))))
+    note = "; ".join(filter(None, (why, estimate.note, *_remarks(model, data))))
     facts: dict[str, Any] = {"target": which, "note": note, "replicates": data.replicates}
-    return replace(found, diagnostics=diagnostics_of(model, data), **facts)
+    return replace(estimate, diagnostics=diagnostics_of(model, data), **facts)
 
 
 class _Choice(NamedTuple):

@@ -61,8 +61,8 @@ class Information:
     >>> from peerpressure import Gaussian, Model
     >>> from peerpressure.networks import path
     >>> from peerpressure.recovery import information
-    >>> found = information(Model(path(3), hidden=[0.0, 0.5, 1.0], start=0.0, noise=Gaussian(2.0)), steps=100)
-    >>> found.identified, found.bound.round(4)
+    >>> info = information(Model(path(3), hidden=[0.0, 0.5, 1.0], start=0.0, noise=Gaussian(2.0)), steps=100)
+    >>> info.identified, info.bound.round(4)
     (array([ True,  True,  True]), array([0.04, 0.04, 0.04]))
     """
 
@@ -213,9 +213,9 @@ def _large_information(problem: Complete) -> Information:
     def invert(columns: Array) -> Array:
         return conjugate_gradients(problem.apply, columns, diagonal)[0]
 
-    found = identify(problem.apply, invert, diagonal, evident=problem.determines_all)
-    bound, J = found.restrict(SymmetricOperator(n, invert)), SymmetricOperator(n, problem.apply, problem.diagonal())
-    return Information(problem.model, J, np.zeros(n, dtype=bool), bound, found.identified)
+    known = identify(problem.apply, invert, diagonal, evident=problem.determines_all)
+    bound, J = known.restrict(SymmetricOperator(n, invert)), SymmetricOperator(n, problem.apply, problem.diagonal())
+    return Information(problem.model, J, np.zeros(n, dtype=bool), bound, known.identified)
 
 
 def _of_partial(system: System, seen: ResolvedObservation) -> Information:

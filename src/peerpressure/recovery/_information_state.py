@@ -101,12 +101,12 @@ class PosteriorFit:
 class InformationState:
     """Facts E θ = f and A θ = b + e with e ~ N(0, I), as augmented rows [E | f] and [A | b].
 
-    θ has ``n`` unknowns: x₀ and, if noise is frozen, ``masks`` more, the draws of that noise. These are constants
-    like x₀ but have a normal law, with standard deviation ``unit``, the size of outputs, which gives all unknowns
-    one size. Rows of E have length one, and ``rounding`` (rows of E,) is how far each f may be off. The columns after
-    the first ``n`` are the right-hand sides, one for each replicate. Keeping A rather than AᵀA keeps twice the digits,
-    which is what distinguishes an agent that is barely observed from one that is not observed at all. ``size`` is the
-    size of opinions, as far as outputs show it.
+    θ has ``n`` unknowns: x₀ and, if noise is frozen, ``frozen_draws`` more, the draws of that noise. These are
+    constants like x₀ but have a normal law, with standard deviation ``unit``, the size of outputs, which gives all
+    unknowns one size. Rows of E have length one, and ``rounding`` (rows of E,) is how far each f may be off. The
+    columns after the first ``n`` are the right-hand sides, one for each replicate. Keeping A rather than AᵀA keeps
+    twice the digits, which is what distinguishes an agent that is barely observed from one that is not observed at all.
+    ``size`` is the size of opinions, as far as outputs show it.
     """
 
     n: int
@@ -115,13 +115,13 @@ class InformationState:
     noisy: Array
     unit: float
     size: float
-    masks: int = 0
+    frozen_draws: int = 0
 
     @classmethod
-    def empty(cls, n: int, replicates: int, unit: float, masks: int = 0) -> InformationState:
-        """Return the state before any fact about n unknowns, the last of which are masks."""
+    def empty(cls, n: int, replicates: int, unit: float, frozen_draws: int = 0) -> InformationState:
+        """Return the state before any fact about n unknowns, the last of which are frozen draws."""
         empty = np.empty((0, n + replicates))
-        return cls(n, empty, np.zeros(0), empty, unit, unit, masks)
+        return cls(n, empty, np.zeros(0), empty, unit, unit, frozen_draws)
 
     def condition(self, exact: Array, rounding: Array, noisy: Array) -> InformationState:
         """Return the state given more facts as augmented rows; ``rounding`` is the error of each exact f."""
@@ -135,7 +135,7 @@ class InformationState:
             certain, errors = certain[chosen], errors[chosen]
         kept = self._compressed(np.concatenate([self.noisy, noisy]))
         size = max(self.size, float(np.abs(certain[:, self.n :]).max(initial=0.0)))
-        return InformationState(self.n, certain, errors, kept, self.unit, size, self.masks)
+        return InformationState(self.n, certain, errors, kept, self.unit, size, self.frozen_draws)
 
     def _compressed(self, rows: Array) -> Array:
         """Return n rows equivalent to many, by a QR factorisation."""
@@ -148,8 +148,8 @@ class InformationState:
 
     def about_hidden(self) -> tuple[Array, Array]:
         """Return what the facts say about x₀ alone: exact rows (·, agents) and rows with unit noise (·, agents)."""
-        hidden = self.n - self.masks
-        if not self.masks:
+        hidden = self.n - self.frozen_draws
+        if not self.frozen_draws:
             return self.exact[:, :hidden], self.noisy[:, :hidden]
         rows = np.concatenate([self.exact, self.noisy])
         # A mask is noise of variance unit²; noisy facts have another such noise of their own.
@@ -166,7 +166,7 @@ class InformationState:
         """
         known = _orthogonalised(self.exact, self.rounding, self.n, self.size)
         # Equations with a large rounding error are treated as measurements with that error, not as constraints.
-        drawn = np.eye(self.n, self.noisy.shape[1])[self.n - self.masks :] / self.unit
+        drawn = np.eye(self.n, self.noisy.shape[1])[self.n - self.frozen_draws :] / self.unit
         facts = np.concatenate([self.noisy, known.coarse, drawn])
         A, b = facts[:, : self.n], facts[:, self.n :]
         basis, free = known.basis, known.free
@@ -180,8 +180,8 @@ class InformationState:
         moved = (basis.T - spread @ (A @ basis.T)) @ known.errors
         root = np.concatenate([spread, moved], axis=1)
         posterior = GaussianPosterior(mean.T, root, np.zeros((self.n, self.n)), free @ unknown, self.size)
-        hidden = spread[: self.n - self.masks]
-        sizes = 1 / values if not self.masks else _singular_values(hidden)
+        hidden = spread[: self.n - self.frozen_draws]
+        sizes = 1 / values if not self.frozen_draws else _singular_values(hidden)
         # Exact facts are as good as they are independent of one another.
         independence = _singular_values(self.exact[known.rows, : self.n])
         condition = np.inf if unknown.size else max(_squared_ratio(sizes), _squared_ratio(independence))
@@ -230,11 +230,11 @@ def _orthogonalised(exact: Array, rounding: Array, n: int, size: float) -> Const
     while rest.size and len(basis) < n:
         length = np.linalg.norm(left[rest], axis=1)
         total = np.hypot(rounding[rest], np.linalg.norm(inherited[rest], axis=1))
-        told = length > np.maximum(NEGLIGIBLE, total / (ILLEGIBLE * size))
-        if not told.any():
+        useful = length > np.maximum(NEGLIGIBLE, total / (ILLEGIBLE * size))
+        if not useful.any():
             break
         # Facts without any error come first, the longest of them, and in the order of time where they are alike.
-        ratio = np.divide(length, np.maximum(total, NEGLIGIBLE**2 * length), out=np.zeros_like(length), where=told)
+        ratio = np.divide(length, np.maximum(total, NEGLIGIBLE**2 * length), out=np.zeros_like(length), where=useful)
         best = int(np.argmax(ratio))
         row, rest = int(rest[best]), np.delete(rest, best)
         direction = left[row] / length[best]
@@ -242,16 +242,16 @@ def _orthogonalised(exact: Array, rounding: Array, n: int, size: float) -> Const
         # to machine precision.
         direction -= basis.T @ (basis @ direction)
         direction /= np.linalg.norm(direction)
-        found, error = part[row] / length[best], np.append(inherited[row], rounding[row]) / length[best]
+        value, error = part[row] / length[best], np.append(inherited[row], rounding[row]) / length[best]
         share = left[rest] @ direction
         left[rest] -= np.outer(share, direction)
-        part[rest] -= np.outer(share, found)
+        part[rest] -= np.outer(share, value)
         inherited = np.pad(inherited, ((0, 0), (0, 1)))
         inherited[rest] -= np.outer(share, error)
         inherited[row] = error
         basis, values, rows = (
             np.concatenate([basis, direction[None]]),
-            np.concatenate([values, found[None]]),
+            np.concatenate([values, value[None]]),
             [*rows, row],
         )
     # What is left of the others must fit: nothing new about θ, but a check that the outputs are those of the model.
@@ -299,20 +299,20 @@ def frozen_draw_count(system: System) -> int:
     return system.n if system.model.noise.is_frozen and system.layout.has_memory else 0
 
 
-def prior_information(model: Model, data: Outputs, prior: Prior | None, masks: int = 0) -> InformationState:
+def prior_information(model: Model, data: Outputs, prior: Prior | None, frozen_draws: int = 0) -> InformationState:
     """Return the information state before any step: opinions observed at the start, and the prior."""
     n, replicates = model.n, data.known.shape[0]
     known = np.flatnonzero(~np.isnan(data.known[0]))
-    nothing = np.zeros((n, masks))
+    nothing = np.zeros((n, frozen_draws))
     exact = np.concatenate([np.eye(n), nothing, data.known.T], axis=1)[known]
-    noisy = np.empty((0, n + masks + replicates))
+    noisy = np.empty((0, n + frozen_draws + replicates))
     if prior is not None:
         prior = prior.in_order(model.network.labels)
         root = np.linalg.cholesky(prior.covariance(n))
         means = np.tile(prior.means(n)[:, None], replicates)
         # L⁻¹x₀ = L⁻¹m + e has unit noise, so a prior is n more noisy rows and needs no case of its own.
         noisy = np.linalg.solve(root, np.concatenate([np.eye(n), nothing, means], axis=1))
-    nothing_yet = InformationState.empty(n + masks, replicates, size_of(data), masks)
+    nothing_yet = InformationState.empty(n + frozen_draws, replicates, size_of(data), frozen_draws)
     return nothing_yet.condition(exact, np.zeros(known.size), noisy)
 
 

@@ -212,16 +212,16 @@ class Bounds:
 
     def update(self, step: int, series: Array, error: float, share: Array) -> None:
         """Take in r_t (n, replicates), known to within ``error``, with p_t (·, 1); raise an error if no x₀ is left."""
-        least, most = self._support
+        lower, upper = self._support
         # Noise of unbounded support can produce any outputs.
-        if np.isinf(least) and np.isinf(most):
+        if np.isinf(lower) and np.isinf(upper):
             return
         noise = self._model.noise
         size = (noise.deviations(self._model.n) * float(noise.scale(step)))[:, None]
         with np.errstate(invalid="ignore", divide="ignore"):
             # np.where avoids 0 · ∞ = NaN for agents without noise under a law with one infinite end.
-            low = (series - np.where(size > 0, size * most, 0.0) - error) / share
-            high = (series - np.where(size > 0, size * least, 0.0) + error) / share
+            low = (series - np.where(size > 0, size * upper, 0.0) - error) / share
+            high = (series - np.where(size > 0, size * lower, 0.0) + error) / share
         # If hardly anything of x₀ is retained, dividing by the share would turn rounding errors into bounds.
         blind = np.broadcast_to(share < NEGLIGIBLE, low.shape)
         low, high = np.where(blind, -np.inf, low), np.where(blind, np.inf, high)
@@ -420,8 +420,8 @@ class Complete:
         """The information in each agent's own series at unit std, (n,); infinite if it reveals x₀."""
         noiseless = np.where(self.weights.legible, np.inf, 0.0)
         # With std 0, the information at unit std does not matter: any retained share of x₀ is read exactly.
-        found = noiseless if self.model.noise.is_zero else self.weights.information
-        return np.where(shows_start(self.model), np.inf, found)
+        own = noiseless if self.model.noise.is_zero else self.weights.information
+        return np.where(shows_start(self.model), np.inf, own)
 
     @cached_property
     def precision(self) -> Array:
@@ -531,20 +531,20 @@ def innovations(system: System, data: Outputs, prior: Prior | None = None) -> Es
         return estimate_of(model, data, NAME, gathered(system, data, prior))
     if not is_invertible(model):
         return replace(kalman(model, data, prior), method=NAME)
-    found = invert(model, data)
-    problem = complete(model, found.weights, first_step=found.first is not None)
+    inverted = invert(model, data)
+    problem = complete(model, inverted.weights, first_step=inverted.first is not None)
     # O(n) and no matrix at all: the usual case, which makes millions of agents feasible.
     if problem.separate and data.seen.free.size == model.n and (prior is None or prior.is_diagonal):
-        return _agent_by_agent(problem, found, data, prior)
+        return _agent_by_agent(problem, inverted, data, prior)
     check_dense(problem, prior)
     if model.n <= DENSE_LIMIT:
-        return _dense(problem, found, data, prior)
-    return _iterative(problem, found, data, prior)
+        return _dense(problem, inverted, data, prior)
+    return _iterative(problem, inverted, data, prior)
 
 
-def _agent_by_agent(problem: Complete, found: Inverted, data: Outputs, prior: Prior | None) -> Estimate:
+def _agent_by_agent(problem: Complete, inverted: Inverted, data: Outputs, prior: Prior | None) -> Estimate:
     """Return the estimate where every agent stands for itself."""
-    n, variance, value = problem.model.n, problem.variance, found.mean.T
+    n, variance, value = problem.model.n, problem.variance, inverted.mean.T
     if prior is not None:
         # This form is valid for variances 0 and ∞ of the data as well.
         tau, m = prior.variances(n), prior.means(n)
@@ -562,11 +562,11 @@ def _agent_by_agent(problem: Complete, found: Inverted, data: Outputs, prior: Pr
     )
 
 
-def _right_side(problem: Complete, found: Inverted, prior: Prior | None) -> Array:
+def _right_side(problem: Complete, inverted: Inverted, prior: Prior | None) -> Array:
     """Return i·D x̄ + weight·BᵀD r + P⁻¹m, (n, replicates)."""
-    total = problem.own[:, None] * found.mean
-    if problem.row is not None and found.first is not None and np.isfinite(problem.row.weight):
-        r = problem.row.observed(found.first, found.following)
+    total = problem.own[:, None] * inverted.mean
+    if problem.row is not None and inverted.first is not None and np.isfinite(problem.row.weight):
+        r = problem.row.observed(inverted.first, inverted.following)
         total = total + problem.row.weight * (problem.row.matrix.T @ (problem.precision[:, None] * r))
     if prior is not None:
         n = problem.model.n
@@ -579,13 +579,13 @@ def _right_side(problem: Complete, found: Inverted, prior: Prior | None) -> Arra
     return np.asarray(total)
 
 
-def _dense(problem: Complete, found: Inverted, data: Outputs, prior: Prior | None) -> Estimate:
+def _dense(problem: Complete, inverted: Inverted, data: Outputs, prior: Prior | None) -> Estimate:
     """Return the estimate with its full covariance, with exact equations and undetermined directions."""
     n, free = problem.model.n, data.seen.free
-    J, rhs = problem.apply(np.eye(n)), _right_side(problem, found, prior)
+    J, rhs = problem.apply(np.eye(n)), _right_side(problem, inverted, prior)
     if prior is not None:
         J = J + np.linalg.inv(prior.covariance(n))
-    rows, values = _exact(problem, found, data)
+    rows, values = _exact(problem, inverted, data)
     solution = solve(J, rows, values)
     value = solution.value(J, rhs.T)
     return estimate_from(
@@ -601,21 +601,21 @@ def _dense(problem: Complete, found: Inverted, data: Outputs, prior: Prior | Non
     )
 
 
-def _exact(problem: Complete, found: Inverted, data: Outputs) -> tuple[Array, Array]:
+def _exact(problem: Complete, inverted: Inverted, data: Outputs) -> tuple[Array, Array]:
     """Return all exact rows (m, n) with their values (replicates, m): known starts, noiseless agents, first steps."""
     n = problem.model.n
     known = np.setdiff1d(np.arange(n), data.seen.free)
     # The other exact rows would repeat the same information, n more rows for the SVD.
     if problem.revealed.all():
-        return np.eye(n), found.mean.T
+        return np.eye(n), inverted.mean.T
     rows, own, first = problem.exact_rows()
-    values = [data.known[:, known], found.mean[own].T]
-    if problem.row is not None and found.first is not None:
-        values.append(problem.row.observed(found.first, found.following)[first].T)
+    values = [data.known[:, known], inverted.mean[own].T]
+    if problem.row is not None and inverted.first is not None:
+        values.append(problem.row.observed(inverted.first, inverted.following)[first].T)
     return np.concatenate([np.eye(n)[known], rows]), np.concatenate(values, axis=1)
 
 
-def _iterative(problem: Complete, found: Inverted, data: Outputs, prior: Prior | None) -> Estimate:
+def _iterative(problem: Complete, inverted: Inverted, data: Outputs, prior: Prior | None) -> Estimate:
     """Return the estimate of a large network by conjugate gradients, its covariance as an operator."""
     n, free = problem.model.n, data.seen.free
     added = np.zeros(n) if prior is None else 1 / prior.variances(n)
@@ -636,7 +636,7 @@ def _iterative(problem: Complete, found: Inverted, data: Outputs, prior: Prior |
         return conjugate_gradients(apply, columns, diagonal)[0]
 
     # What is known of x₀ moves to the right-hand side.
-    rhs = _right_side(problem, found, prior)
+    rhs = _right_side(problem, inverted, prior)
     rhs = rhs if free.size == n else (rhs - whole(np.nan_to_num(data.known.T)))[free]
     value, condition = conjugate_gradients(apply, rhs, diagonal)
     known = identify(apply, invert, diagonal, evident=prior is not None or problem.determines_all)

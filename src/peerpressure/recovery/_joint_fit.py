@@ -287,8 +287,8 @@ class ProfileLikelihood:
         log_std = self._log_std(shared, squares, left)
         height = np.log1p(of.slope * w).sum() - (left * log_std).sum() - 0.5 * (squares * np.exp(-2 * log_std)).sum()
         height -= of.log_det
-        found = ProfilePoint(float(height), log_std, w, of.base + of.pull * w, squares, left, of)
-        return replace(found, height=found.height - self._modification(shared, found)) if restricted else found
+        point = ProfilePoint(float(height), log_std, w, of.base + of.pull * w, squares, left, of)
+        return replace(point, height=point.height - self._modification(shared, point)) if restricted else point
 
     def _integrated(self, shared: Shared, of: Regression, w: Array, squares: Array) -> ProfilePoint:
         """Return the point with x₀ integrated out."""
@@ -512,17 +512,17 @@ def climbed(problem: ProfileLikelihood, start: Array, free: list[int], scales: A
 
     def gradient(values: Array) -> Array:
         # Central differences within the range: one-sided ones are too coarse near the maximum, where they cancel.
-        moves = STEP * np.eye(len(free))
-        up, down = np.minimum(values + moves, high), np.maximum(values - moves, low)
+        steps = STEP * np.eye(len(free))
+        up, down = np.minimum(values + steps, high), np.maximum(values - steps, low)
         rises = np.array([minus(a) - minus(b) for a, b in zip(up, down, strict=True)])
         return np.asarray(rises / (up - down).diagonal())
 
     x0 = np.clip(start[free] / unit, low, high)
     options = {"ftol": tolerance / (1 + abs(minus(x0))), "gtol": 1e-4}
     bounds = list(zip(low, high, strict=True))
-    found = optimize.minimize(minus, x0, jac=gradient, method="L-BFGS-B", bounds=bounds, options=options)
+    solution = optimize.minimize(minus, x0, jac=gradient, method="L-BFGS-B", bounds=bounds, options=options)
     z = start.copy()
-    z[free] = (found.x if found.fun <= minus(x0) else x0) * unit
+    z[free] = (solution.x if solution.fun <= minus(x0) else x0) * unit
     return z
 
 

@@ -242,10 +242,10 @@ class LocationInterval:
     def _ends(self, level: float) -> tuple[Array, Array]:
         if isinstance(self.noise, Uniform):
             half = np.sqrt(3) * self.sigma
-            least = np.where(self.present, self.xi - half, -np.inf).max(axis=1)
-            most = np.where(self.present, self.xi + half, np.inf).min(axis=1)
+            lower = np.where(self.present, self.xi - half, -np.inf).max(axis=1)
+            upper = np.where(self.present, self.xi + half, np.inf).min(axis=1)
             # The density is constant between the two.
-            return (least + most - level * (most - least)) / 2, (least + most + level * (most - least)) / 2
+            return (lower + upper - level * (upper - lower)) / 2, (lower + upper + level * (upper - lower)) / 2
         value, std = self.value[:, self.place], self.std[self.place]
         if isinstance(self.noise, Rademacher):
             # If all signs are equal, two opinions are left, a σ on either side.
@@ -388,13 +388,13 @@ def fit(
         unknowns(model, unknown, np.zeros(0, dtype=np.int64))
         parts = _parts(data, model, observation)
         pieces = pieces or _common_pieces(parts, unknown)
-        fits = [_fit_part(model, part, unknown, pieces, level, alone=len(parts) == 1) for part in parts]
-    found = [each for part in fits for each in part.found]
-    reasons = tuple(reason for part in fits for reason in part.reasons)
-    fitted = next((part for part in fits if part.what is not None), None)
-    if fitted is None or fitted.what is None or all(each is None for each in found):
+        fitted_parts = [_fit_part(model, part, unknown, pieces, level, alone=len(parts) == 1) for part in parts]
+    fits = [each for part in fitted_parts for each in part.fits]
+    reasons = tuple(reason for part in fitted_parts for reason in part.reasons)
+    fitted = next((part for part in fitted_parts if part.what is not None), None)
+    if fitted is None or fitted.what is None or all(each is None for each in fits):
         raise InvalidInputError(reasons[0] or "nothing to fit")
-    return _gathered(fitted.what, _stacked_outputs(parts), fitted.rows, found, reasons, level)
+    return _gathered(fitted.what, _stacked_outputs(parts), fitted.rows, fits, reasons, level)
 
 
 class _FittedPart(NamedTuple):
@@ -402,7 +402,7 @@ class _FittedPart(NamedTuple):
 
     what: Unknowns | None
     rows: Present | None
-    found: list[Found | None]
+    fits: list[Found | None]
     reasons: list[str | None]
 
 
@@ -417,17 +417,17 @@ def _fit_part(
             raise
         count = data.values.shape[0]
         return _FittedPart(None, None, [None] * count, [str(error)] * count)
-    found: list[Found | None] = []
+    fits: list[Found | None] = []
     reasons: list[str | None] = []
     # Replicate by replicate: each has its own maximum, and one without must not lose the others.
     for fitted in replicates:
         try:
-            found.append(fitted())
+            fits.append(fitted())
             reasons.append(None)
         except (InvalidInputError, np.linalg.LinAlgError) as error:
-            found.append(None)
+            fits.append(None)
             reasons.append(str(error))
-    return _FittedPart(what, rows, found, reasons)
+    return _FittedPart(what, rows, fits, reasons)
 
 
 def _parts(data: Data, model: Model, observation: Observation | None) -> list[Outputs]:
@@ -570,19 +570,19 @@ def _gathered(
     what: Unknowns,
     data: Outputs,
     rows: Present | None,
-    found: list[Found | None],
+    fits: list[Found | None],
     reasons: tuple[str | None, ...],
     level: float,
 ) -> LikelihoodFit:
     model, free = what.model, data.seen.free
-    fitted = [each for each in found if each is not None]
-    hidden = _stacked([each and each.hidden for each in found])
+    fitted = [each for each in fits if each is not None]
+    hidden = _stacked([each and each.hidden for each in fits])
     # A replicate whose shared parameters have no estimate has no standard errors of opinions either.
     settled = [each for each in fitted if np.isfinite(each.hidden.std).any()] or fitted
     spread = np.mean([each.covariance for each in settled], axis=0)
     identified = np.asarray(np.isfinite(settled[0].hidden.std))[free]
     value = np.nan_to_num(hidden.value[:, free], nan=0.0)
-    value[[each is None for each in found]] = np.nan
+    value[[each is None for each in fits]] = np.nan
     if spread.ndim == 1:
         covariance: Any = sparse.diags_array(spread[free], format="csr")
     else:
@@ -590,11 +590,11 @@ def _gathered(
     rank = int(identified.sum())
     parameters = {}
     for name in what.names:
-        p = _stacked([each and each.parameters[name] for each in found])
+        p = _stacked([each and each.parameters[name] for each in fits])
         # One number for all, unless agents or pieces have their own.
         many = name in ("agent_std", "stubbornness", "pressure") or (name == "std" and np.ndim(model.noise.std))
         parameters[name] = p if many else UnknownParameter(*(part[:, 0] for part in vars(p).values()))
-    heights = np.array([np.nan if each is None else each.log_likelihood for each in found])
+    heights = np.array([np.nan if each is None else each.log_likelihood for each in fits])
     remark = _grid_remark(what, data, parameters)
     if remark is not None:
         parameters = {name: replace(p, identified=p.identified & (not remark.spoilt)) for name, p in parameters.items()}
@@ -625,12 +625,12 @@ def _grid_remark(what: Unknowns, data: Outputs, parameters: Mapping[str, Unknown
     return _Remark(fit_note(spacing, spoilt=spoilt), spoilt)
 
 
-def _stacked(found: Sequence[UnknownParameter | None]) -> UnknownParameter:
+def _stacked(parameters: Sequence[UnknownParameter | None]) -> UnknownParameter:
     """Return the intervals of all replicates, NaN for those that failed."""
-    shape = next(each.value for each in found if each is not None).shape
+    shape = next(each.value for each in parameters if each is not None).shape
     nothing = np.full(shape, np.nan)
     empty = UnknownParameter(nothing, nothing, nothing, nothing, np.zeros(shape, dtype=bool))
-    return UnknownParameter(*map(np.array, zip(*(vars(each or empty).values() for each in found), strict=True)))
+    return UnknownParameter(*map(np.array, zip(*(vars(each or empty).values() for each in parameters), strict=True)))
 
 
 def _of_law(model: Model, data: Outputs) -> Estimate:
@@ -654,11 +654,11 @@ def _of_law(model: Model, data: Outputs) -> Estimate:
     spread = sparse.diags_array(np.where(std > 0, variance, 0.0), format="csr")
     rank = int(identified.sum())
     note = "standard errors are those of large samples, intervals are exact"
-    found = estimate_from(model, data, NAME, value, spread, identified=identified, rank=rank, note=note)
+    estimate = estimate_from(model, data, NAME, value, spread, identified=identified, rank=rank, note=note)
     noisy = identified & (std > 0)
     series = xi[:, :, noisy], sigma[:, noisy], present[:, noisy]
-    ends = LocationInterval(model.noise, *series, found.value, found.std, free[noisy])
-    return replace(found, exact_interval=ends)
+    ends = LocationInterval(model.noise, *series, estimate.value, estimate.std, free[noisy])
+    return replace(estimate, exact_interval=ends)
 
 
 def _with_prior(estimate: Estimate, data: Outputs, prior: Prior | None) -> Estimate:

@@ -150,11 +150,11 @@ class Observation:
     def _positions(self, model: Model) -> Positions:
         if self.agents is None:
             return np.arange(model.n)
-        found = model.network.indices(self.agents)
-        if not found.size:
+        positions = model.network.indices(self.agents)
+        if not positions.size:
             remedy = "name at least one, or leave agents out to see all"
             raise InvalidInputError(message("an observer must see an agent", got="none", remedy=remedy))
-        return _distinct(found, [model.network.labels[i] for i in found], "agents")
+        return _distinct(positions, [model.network.labels[i] for i in positions], "agents")
 
     def _steps(self, recorded: Positions) -> Positions:
         earliest = max(self.first_step, 0 if self.sees_start else 1)

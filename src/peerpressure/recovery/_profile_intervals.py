@@ -40,7 +40,7 @@ _PATH = 25
 # Points of 1/s between the ends of its interval at which intervals of x₀ are united.
 _GRID = 15
 # An interval that is longer than this many standard errors has no end within reach.
-_FAR = 1e4
+_MAX_ERRORS = 1e4
 # Coordinates of which a maximum may be one of the modification alone.
 _LOCAL = ("adaptation",)
 # Maxima with and without the modification disagree if they are farther apart than this in a coordinate, and the plain
@@ -264,8 +264,8 @@ class _Profile:
             # A curvature at a point that is no estimate says nothing of what follows from it.
             std = np.where(np.isfinite(value) & seen & (not self.doubtful), std, np.inf)
             if name == "hidden":
-                low = np.where(value - low > _FAR * own, -np.inf, low)
-                high = np.where(high - value > _FAR * own, np.inf, high)
+                low = np.where(value - low > _MAX_ERRORS * own, -np.inf, low)
+                high = np.where(high - value > _MAX_ERRORS * own, np.inf, high)
                 known = seen & ~self.problem.design.free
                 low, high, std = np.where(known, value, low), np.where(known, value, high), np.where(known, 0.0, std)
             fine = seen & np.isfinite(low) & np.isfinite(high) & np.isfinite(std)

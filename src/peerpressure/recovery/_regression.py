@@ -387,11 +387,11 @@ def fit_large(model: Model, data: Outputs, design: RegressionDesign, method: str
 
     rhs = design.adjoint(design.observed(data))
     value, condition = normal.solve(rhs), normal.condition(rhs)
-    found = identify(normal.apply, normal.solve, normal.diagonal, evident=_determines_all(design))
-    covariance = found.restrict(SymmetricOperator(design.seen.free.size, sandwich, quadratic=variances))
+    known = identify(normal.apply, normal.solve, normal.diagonal, evident=_determines_all(design))
+    covariance = known.restrict(SymmetricOperator(design.seen.free.size, sandwich, quadratic=variances))
     note = f"by conjugate gradients; condition, scaled by step {int(design.seen.times[0])}, to within a factor of 3"
-    note = "; ".join(text for text in (note, found.note) if text)
-    facts: dict[str, Any] = {"identified": found.identified, "rank": found.rank, "condition": condition, "note": note}
+    note = "; ".join(text for text in (note, known.note) if text)
+    facts: dict[str, Any] = {"identified": known.identified, "rank": known.rank, "condition": condition, "note": note}
     return estimate_from(model, data, method, value.T, covariance, **facts)
 
 
@@ -522,11 +522,11 @@ def gls(model: Model, data: Outputs, prior: Prior | None = None) -> Estimate:
     Q, q, L = stacked(model, data)
     # Boolean indexing orders outputs by time and then by agent, as `stacked` does.
     values = np.asarray(data.values[:, data.present], dtype=np.float64).T - q[:, None]
-    masks = frozen_draw_count(model)
-    information = prior_information(model, data, prior, masks)
+    frozen_draws = frozen_draw_count(model)
+    information = prior_information(model, data, prior, frozen_draws)
     # Frozen draws are unknown constants, which are solved for together with x₀.
-    rows = np.concatenate([Q, L[:, :masks] / information.unit, values], axis=1)
-    facts = separate_noise(rows, L[:, masks:], information.n)
+    rows = np.concatenate([Q, L[:, :frozen_draws] / information.unit, values], axis=1)
+    facts = separate_noise(rows, L[:, frozen_draws:], information.n)
     return estimate_of(model, data, "gls", information.condition(*facts))
 
 
@@ -567,7 +567,7 @@ def _check_stacked(model: Model, data: Outputs) -> None:
     # L has one row per output and about n draws per step.
     numbers = int(data.present.sum()) * model.n * max(1, data.seen.last)
     if numbers > STACKED_NUMBERS:
-        most, got = contrast(STACKED_NUMBERS, numbers, digits=2)
-        rule = f"generalised least squares in one piece takes up to {most} numbers"
+        limit, got = contrast(STACKED_NUMBERS, numbers, digits=2)
+        rule = f"generalised least squares in one piece takes up to {limit} numbers"
         remedy = "use method='kalman', which gives the same estimate step by step"
         raise TooLargeError(message(rule, got=got, remedy=remedy))

@@ -41,7 +41,7 @@ from peerpressure.recovery._likelihood import likelihood
 from peerpressure.recovery._observation import Observation, Outputs, observed
 from peerpressure.recovery._regression import stacked
 from peerpressure.recovery._score_tests import is_quick, score_tests
-from peerpressure.recovery._series import Whitened, conditional_tests, noise_deviations, recursive, whitened
+from peerpressure.recovery._series import Whitened, conditional_tests, noise_std_by_step, recursive, whitened
 from peerpressure.recovery._sparse_kalman import SparseStates, eliminate, sparse_estimate
 from peerpressure.recovery.least_squares import conjugate_gradients, innovation_std
 from peerpressure.recovery.limits import (
@@ -115,23 +115,23 @@ def series_residuals(model: Model, data: Outputs) -> Residuals | None:
     return Residuals(series.times, everyone, values, Likelihood(height, parameters, count))
 
 
-def _with_law(model: Model, data: Outputs, found: Residuals) -> Residuals:
+def _with_law(model: Model, data: Outputs, result: Residuals) -> Residuals:
     """Return the residuals with the log-likelihood of white noise of another law, at its estimate of x₀.
 
     Where agents start from x₀, the estimate leaves out step 1, and the likelihood is a little below its maximum; that
     of uniform noise may even be 0 there, and is left out.
     """
-    deviations, from_hidden = noise_deviations(model, data), initial_state(model).starts_from_hidden
+    deviations, from_hidden = noise_std_by_step(model, data), initial_state(model).starts_from_hidden
     large = data.seen.last * data.known.size > RESIDUAL_NUMBERS
     cut = isinstance(model.noise, Uniform) and from_hidden and data.seen.free.size
     if model.noise.autocorrelation or large or cut or not (data.complete and deviations.all()):
-        return found
+        return result
     if model.keeps:
         # Outputs that are kept have no density.
-        return found
+        return result
     estimate = likelihood(model, data) if data.seen.free.size else None
     if estimate is not None and not estimate.identified.all():
-        return found
+        return result
     x = (data.known if estimate is None else estimate.value).T
     law, height, adopted = ScaledLaw.of(model.noise), np.zeros(x.shape[1]), np.zeros_like(x)
     before = x if from_hidden else np.tile(model.start_state[:, None], x.shape[1])
@@ -142,7 +142,7 @@ def _with_law(model: Model, data: Outputs, found: Residuals) -> Residuals:
         noise = (public - update.couple(before)) / update.gain[:, None] - adopted - share[row][:, None] * x
         height += (law.log_density(noise / sigma[:, None]) - np.log(update.gain * sigma)[:, None]).sum(axis=0)
         adopted, before = update.adapt(adopted, public), public
-    return replace(found, likelihood=Likelihood(height, data.seen.free.size, data.seen.last * model.n))
+    return replace(result, likelihood=Likelihood(height, data.seen.free.size, data.seen.last * model.n))
 
 
 def _first_steps(data: Outputs) -> Outputs | None:
@@ -174,8 +174,8 @@ def _first_step(
     A, off = sparse.csr_array(sparse.diags_array(1 / size) @ row.matrix), off / size[:, None]
     logs = 2 * float(np.log(gain * size / row.first).sum())
     if model.n <= DENSE_LIMIT:
-        found = RecursiveRows.of(np.diag(np.sqrt(information))[information > 0], off.shape[1])
-        w = found.residuals(A.toarray(), off)
+        rows = RecursiveRows.of(np.diag(np.sqrt(information))[information > 0], off.shape[1])
+        w = rows.residuals(A.toarray(), off)
         return w.T, np.nansum(np.square(w), axis=0), logs
     # Too many for a dense covariance of the residuals; their sum of squares needs one solution.
     rhs, diagonal = A.T @ off, information + np.asarray(A.multiply(A).sum(axis=0)).ravel()
@@ -200,11 +200,11 @@ def law_scores(values: Array, slope: Array, present: NDArray[np.bool_], known: A
     out = np.full(values.shape, np.nan)
     series = np.moveaxis(values[:, :, agents], 1, 0).reshape(steps, -1)
     a, here = np.tile(slope[:, agents], replicates), np.tile(present[:, agents], replicates)
-    start, found = known[:, agents].ravel(), np.empty_like(series)
+    start, scores = known[:, agents].ravel(), np.empty_like(series)
     for first in range(0, series.shape[1], _BLOCK):
         some = slice(first, first + _BLOCK)
-        found[:, some] = _scores(series[:, some], a[:, some], here[:, some], start[some], law)
-    out[:, :, agents] = np.moveaxis(found.reshape(steps, replicates, -1), 0, 1)
+        scores[:, some] = _scores(series[:, some], a[:, some], here[:, some], start[some], law)
+    out[:, :, agents] = np.moveaxis(scores.reshape(steps, replicates, -1), 0, 1)
     return out
 
 
@@ -398,7 +398,7 @@ def residuals(system: System, data: Outputs) -> Residuals | None:
         return series_residuals(model, data) if inverts and has_density(model) else None
     # Inversion is fast and loses nothing from complete outputs; from others it leaves out agents with a neighbour that
     # is not observed, so it is used only if the filter takes too long.
-    whole = data.complete and data.seen.free.size in (0, model.n) and bool((noise_deviations(model, data) > 0).all())
+    whole = data.complete and data.seen.free.size in (0, model.n) and bool((noise_std_by_step(model, data) > 0).all())
     whole = whole and not model.keeps
     if inverts and (whole or model.n > FILTER_LIMIT):
         return series_residuals(model, data)
@@ -436,18 +436,18 @@ def _filtered(system: System, data: Outputs) -> Residuals | None:
         # Single residuals of rounded outputs are often exactly 0, and too small for a continuous law.
         out[:, :, np.isfinite(out[0]).sum(axis=0) < _FEW_ROUNDED] = np.nan
     revealed = len(information.exact) > int((~np.isnan(data.known[0])).sum())
-    found = Residuals(data.seen.times, np.arange(n), out)
+    result = Residuals(data.seen.times, np.arange(n), out)
     if revealed or used < outputs or information.n > n:
-        return found
+        return result
     height = -0.5 * (used * np.log(2 * np.pi) + logs + squares)
-    return replace(found, likelihood=Likelihood(height, used - predicted, used))
+    return replace(result, likelihood=Likelihood(height, used - predicted, used))
 
 
 def _constrained(information: InformationState, replicates: int) -> tuple[Array, Array]:
     """Return an x₀ (n, replicates) that satisfies the exact facts, and the directions (n, f) that they leave open."""
     if not len(information.exact):
         return np.zeros((information.n, replicates)), np.eye(information.n)
-    exact = replace(information, noisy=information.noisy[:0], masks=0).solve().posterior
+    exact = replace(information, noisy=information.noisy[:0], frozen_draws=0).solve().posterior
     return exact.mean.T, exact.null_space
 
 
@@ -497,12 +497,12 @@ def _frozen(model: Model, data: Outputs) -> Residuals | None:
     y = np.asarray(some.values[:, some.present], dtype=np.float64).T - q[:, None] - Q @ known
     left, size, right = np.linalg.svd(np.concatenate([Q[:, free], L], axis=1), full_matrices=False)
     rank = int((size > _LEGIBLE_PART * size[0]).sum())
-    told = left[:, :rank].T @ y
+    coordinates = left[:, :rank].T @ y
     # What no x₀ and no draw explains contradicts the model, up to rounding errors.
-    worst = float(np.abs(y - left[:, :rank] @ told).max(initial=0.0))
+    worst = float(np.abs(y - left[:, :rank] @ coordinates).max(initial=0.0))
     if worst > CONTRADICTION * max(1.0, float(np.abs(y).max(initial=0.0))):
         return Residuals(data.seen.times[:1], np.arange(1), np.full((y.shape[1], 1, 1), np.inf))
-    combinations, values = right[:rank], told / size[:rank, None]
+    combinations, values = right[:rank], coordinates / size[:rank, None]
     # Combinations without x₀: the null space of its weights.
     hidden = combinations[:, : free.size]
     across, weight, _ = np.linalg.svd(hidden)
@@ -542,7 +542,7 @@ def sparse_likelihood(system: System, data: Outputs) -> Likelihood | None:
     free, count, phi = data.seen.free, int(data.present.sum()), model.noise.autocorrelation
     squares = normal.squares - np.einsum("ir,ri->r", normal.right, estimate.value[:, free])
     gains = np.array([update.gain for update in model.updates(range(1, data.seen.last + 1))])
-    logs = normal.log_det + 2 * float(np.log(gains * noise_deviations(model, data)).sum())
+    logs = normal.log_det + 2 * float(np.log(gains * noise_std_by_step(model, data)).sum())
     logs += 2 * (data.seen.last - 1) * model.n * float(np.log(innovation_std(phi)))
     if data.seen.rounding:
         logs += count * float(np.log(data.seen.noise_variance))
@@ -617,9 +617,9 @@ def diagnose_fit(
         if law is not None and (not isinstance(law, Gaussian) or law.is_frozen):
             rule, remedy = "a first row is given under fresh Gaussian noise", "leave out given_first"
             raise InvalidInputError(message(rule, got=str(law), remedy=remedy))
-        found = (conditional_tests if given_first else diagnostics_of)(system, outputs)
+        diagnostics = (conditional_tests if given_first else diagnostics_of)(system, outputs)
         # At once, since the callback holds in this block only.
-        found.p_value  # noqa: B018
-        if is_quick(found.outputs):
-            found.misses  # noqa: B018
-        return found
+        diagnostics.p_value  # noqa: B018
+        if is_quick(diagnostics.outputs):
+            diagnostics.misses  # noqa: B018
+        return diagnostics

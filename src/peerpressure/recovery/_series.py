@@ -27,7 +27,7 @@ from peerpressure.step import Array
 _LOST = 0.1
 
 
-def noise_deviations(model: Model, data: Outputs) -> Array:
+def noise_std_by_step(model: Model, data: Outputs) -> Array:
     """Return σ_t of the steps up to the last, (T, n)."""
     return model.noise.scale(np.arange(1, data.seen.last + 1))[:, None] * model.noise.deviations(model.n)
 

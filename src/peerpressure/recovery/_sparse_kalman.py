@@ -423,13 +423,13 @@ class Front:
         # Every state has a row with unit noise and coefficient 1/σ, so the leading block is positive definite.
         factor = linalg.cholesky(self.states[:size, :size], lower=True, check_finite=False)
         # With half = L⁻¹J_ab, J_ba J_aa⁻¹ J_ab is halfᵀ half, symmetric by construction.
-        ahead, sides = (
+        half, sides = (
             linalg.solve_triangular(factor, part, lower=True, check_finite=False)
             for part in (self.states[:size, size:], self.sides[:size])
         )
         width = self.touched.size
-        self.states = self.states[size:, size:] - ahead.T @ ahead
-        self.sides = self.sides[size:] - ahead.T @ sides
+        self.states = self.states[size:, size:] - half.T @ half
+        self.sides = self.sides[size:] - half.T @ sides
         shared = sides[:, :width]
         # In place and of one triangle only: half the work of a product, and no copy of the largest block.
         self.hidden = linalg.blas.dsyrk(-1.0, shared, beta=1.0, c=self.hidden, trans=1, lower=1, overwrite_c=1)
@@ -454,11 +454,11 @@ def eliminate(problem: SparseStates) -> Normal:
                 # Older states occur in no row still to come. Eliminating as early as possible keeps the front narrow.
                 front.eliminate_before(newest - problem.reach)
             front.admit(newest, problem.unseen(newest).size)
-        met = rows.touching()
-        if met.any():
-            front.add(rows.part(met))
-        if not met.all():
-            plain = rows.part(~met)
+        touching = rows.touching()
+        if touching.any():
+            front.add(rows.part(touching))
+        if not touching.all():
+            plain = rows.part(~touching)
             # Rows in x₀ only cause no fill-in, so their normal equations stay sparse for any number of agents.
             J = J + plain.hidden.T @ plain.hidden
             right += plain.hidden.T @ plain.values
@@ -472,20 +472,20 @@ def eliminate(problem: SparseStates) -> Normal:
 
 def _touched(problem: SparseStates) -> NDArray[np.int64]:
     """Return the free agents whose x₀ is in a row with an unobserved state; raise an error if the front is too wide."""
-    found = np.zeros(problem.data.seen.free.size, dtype=bool)
+    touched = np.zeros(problem.data.seen.free.size, dtype=bool)
     widest = 0
     for rows in problem:
         part = rows.part(rows.touching())
-        found[part.hidden.indices] = True
+        touched[part.hidden.indices] = True
         # A pass over all rows before any dense matrix is allocated: an error after minutes of work would be worse than
         # computing the rows twice.
         widest = max(widest, sum(matrix.shape[1] for matrix in rows.unknown))
-    width = widest + int(found.sum())
+    width = widest + int(touched.sum())
     if width > FRONT_LIMIT:
         rule = f"at most {FRONT_LIMIT:,} unobserved states and hidden opinions may meet in one step"
         remedy = "observe more agents, leave no gaps in time, or use method='ols', which takes any size"
         raise TooLargeError(message(rule, got=f"{width:,}", remedy=remedy))
-    return np.flatnonzero(found)
+    return np.flatnonzero(touched)
 
 
 def sparse_estimate(
@@ -527,17 +527,17 @@ def _iterative(model: Model, data: Outputs, prior: Prior | None, method: str, no
         right = right + added[:, None] * means.T
     diagonal = normal.diagonal() + added
     # Agents without information have a diagonal of pure rounding error; do not invert it.
-    told = (diagonal > NEGLIGIBLE * normal.gross)[:, None]
+    informed = (diagonal > NEGLIGIBLE * normal.gross)[:, None]
     # Jacobi preconditioning; 1 avoids a division by 0 for agents without information.
-    scale = np.where(told[:, 0], diagonal, 1.0)
+    scale = np.where(informed[:, 0], diagonal, 1.0)
 
     def apply(columns: Array) -> Array:
-        return np.where(told, normal.apply(told * columns) + added[:, None] * columns, 0.0)
+        return np.where(informed, normal.apply(informed * columns) + added[:, None] * columns, 0.0)
 
     def invert(columns: Array) -> Array:
-        return conjugate_gradients(apply, told * columns, scale)[0]
+        return conjugate_gradients(apply, informed * columns, scale)[0]
 
-    value, condition = conjugate_gradients(apply, told * right, scale)
+    value, condition = conjugate_gradients(apply, informed * right, scale)
     known = identify(apply, invert, scale, evident=prior is not None)
     return estimate_from(
         model,

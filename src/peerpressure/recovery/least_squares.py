@@ -160,17 +160,17 @@ def _frozen(scale: Array, p: Array) -> tuple[Array, Array]:
     ratio = p / scale[:, None]
     # The two steps with the most different weights give the least amplification of rounding errors.
     low, high, each = np.argmin(ratio, axis=0), np.argmax(ratio, axis=0), np.arange(p.shape[1])
-    least, most = ratio[low, each], ratio[high, each]
+    smallest, largest = ratio[low, each], ratio[high, each]
     # With equal weights all steps repeat one measurement with noise u, and its information is that of a single step.
-    alike = most - least <= NEGLIGIBLE * most
+    alike = largest - smallest <= NEGLIGIBLE * largest
     mean = np.divide(1 / scale.size, p, out=np.zeros_like(p), where=alike & (p > 0))
     # Two different sizes of the same draw, beside the same opinion, cancel it.
     cancelling = np.zeros_like(p)
     cancelling[high, each] = 1 / scale[high]
     # Subtracted in place, because low and high coincide where all ratios are equal.
     cancelling[low, each] -= 1 / scale[low]
-    cancelling /= np.where(alike, 1.0, most - least)
-    return np.where(alike, mean, cancelling), np.where(alike, most**2, np.inf)
+    cancelling /= np.where(alike, 1.0, largest - smallest)
+    return np.where(alike, mean, cancelling), np.where(alike, largest**2, np.inf)
 
 
 # Random probes of a stochastic diagonal; 64 give an error of about √(2/64), 18 %, of the off-diagonal mass of a row.
@@ -235,15 +235,15 @@ class SymmetricOperator:
         """Return exact entries of the diagonal, (positions,)."""
         if self.entries is not None:
             return np.asarray(self.entries[positions])
-        found = np.empty(positions.size)
+        entries = np.empty(positions.size)
         for begin in range(0, positions.size, UNIT_BLOCK):
             block = positions[begin : begin + UNIT_BLOCK]
             units = np.zeros((self.n, block.size))
             units[block, np.arange(block.size)] = 1.0
-            found[begin : begin + block.size] = (
+            entries[begin : begin + block.size] = (
                 np.einsum("ij,ij->j", units, self.apply(units)) if self.quadratic is None else self.quadratic(units)
             )
-        return found
+        return entries
 
     def diagonal(self) -> Array:
         """Return the diagonal, (n,), estimated unless it was given."""

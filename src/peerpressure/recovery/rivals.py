@@ -489,10 +489,10 @@ def fit_family(criterion: Criterion, name: str, course: Course, *, adapts: bool)
         # Each evaluation runs a filter.
         starts = starts[:: max(1, len(starts) // 12)]
     heights = [draft.likelihood(z) for z in starts]
-    found = [
+    maxima = [
         _climb(draft.likelihood, starts[place], draft.bounds) for place in np.argsort(heights)[: -1 - _SEARCHES : -1]
     ]
-    z, height = max(found, key=lambda pair: pair[1])
+    z, height = max(maxima, key=lambda pair: pair[1])
     return replace(draft, z=z, log_likelihood=height)
 
 
@@ -593,10 +593,10 @@ def _pull(panel: Panel, rows: Array) -> Array:
 def fit_average(panel: Panel, *, alone: bool) -> AverageFit:
     """Return DeGroot's model with the weight of highest likelihood, or the random walk."""
     if panel.is_complete:
-        moves, pull = np.diff(panel.rows, axis=0), _pull(panel, panel.rows)
+        changes, pull = np.diff(panel.rows, axis=0), _pull(panel, panel.rows)
         size = float((pull**2).sum())
-        best = 0.0 if alone or not size else float(np.clip((pull * moves).sum() / size, 0.0, 0.999))
-        variance = float(np.square(moves - best * pull).mean())
+        best = 0.0 if alone or not size else float(np.clip((pull * changes).sum() / size, 0.0, 0.999))
+        variance = float(np.square(changes - best * pull).mean())
         height = -0.5 * panel.count * (_LOG_TWO_PI + np.log(variance) + 1)
     else:
 

@@ -35,7 +35,7 @@ _RULES: Final[Sequence[tuple[re.Pattern[str], str | Callable[[re.Match[str]], st
     (re.compile(r"\^-"), "^−"),
     (re.compile(r"\^([−]?[\w√]+(?:\.\d+)?)"), r"<sup>\1</sup>"),
     # The signs ₀ to ₉ of a font may look like letters.
-    (re.compile("([₀-₉]+)"), lambda found: f"<sub>{found[1].translate(_PLAIN)}</sub>"),
+    (re.compile("([₀-₉]+)"), lambda match: f"<sub>{match[1].translate(_PLAIN)}</sub>"),
     # A subscript is one character or in brackets; a name such as slow_tree has more and keeps its underscore.
     (re.compile(r"(?<=[\wα-ωΑ-Ω])_(?:\{([^}]+)\}|\(([^)]+)\)|(\w))(?!\w)"), r"<sub>\1\2\3</sub>"),
 )
@@ -48,11 +48,11 @@ _MINUS: Final = "\N{MINUS SIGN}"
 def with_formulas(text: str) -> str:
     r"""Return a text whose formulas are drawn, \\(…\\) in the line and \\[…\\] on a line of its own."""
 
-    def drawn(found: re.Match[str]) -> str:
+    def drawn(match: re.Match[str]) -> str:
         # Imported here: most texts have no formula, and need no Matplotlib.
         from peerpressure.report.formulas import formula
 
-        return formula(found[1]) if found[1] else f'<div class="display">{formula(found[2])}</div>'
+        return formula(match[1]) if match[1] else f'<div class="display">{formula(match[2])}</div>'
 
     return _IN_TEXT.sub(drawn, text)
 

@@ -70,7 +70,7 @@ def about(table: str) -> str:
     >>> about("size_effect")
     'Exact residual variance over random graphs by size'
     """
-    return _found(table, "").meaning
+    return _entry(table, "").meaning
 
 
 def columns_of(table: str, names: Iterable[str]) -> list[ColumnEntry]:
@@ -79,10 +79,10 @@ def columns_of(table: str, names: Iterable[str]) -> list[ColumnEntry]:
     >>> columns_of("summary", ["spread"])[0].meaning
     'max − min over agents'
     """
-    return [_found(table, name) for name in names]
+    return [_entry(table, name) for name in names]
 
 
-def _found(table: str, column: str) -> ColumnEntry:
+def _entry(table: str, column: str) -> ColumnEntry:
     entry = _entries().get((table, column)) or _entries().get((SHARED, column))
     if entry is None:
         rule, got = "every table and column must be in the data dictionary", f"{table}.{column}"
