@@ -422,14 +422,13 @@ def test_words_name_influence_and_own_limits() -> None:
         assert "v" not in text.split()
 
 
-@pytest.mark.parametrize(("temporal", "kind"), [("frozen", Kind.DRIFTS), ("white", Kind.WALKS)], ids=str)
-def test_classes_that_growing_noise_moves_do_not_end_anywhere(temporal: Any, kind: Kind) -> None:
+def test_classes_that_growing_noise_moves_do_not_end_anywhere() -> None:
     two = pp.Network([[0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]])
-    noise = pp.Gaussian(0.4, time_scale="t^0.8", temporal=temporal)
+    noise = pp.Gaussian(0.4, time_scale="(1 + t)^0.2", temporal="frozen")
     moved = pp.Model(two, [0.0, 1.0, 2.0, 4.0], pressure="0.3*t", noise=noise)
-    early, late = (pp.theory.moments(moved, steps).variance[-1] for steps in (2_000, 8_000))
-    assert (late > 1.4 * early).all()
+    early, late = (pp.theory.moments(moved, steps).variance[-1] for steps in (500, 4_000))
+    assert (late > 2 * early).all()
     verdict = diagnose(moved)
     assert verdict.outcome is Outcome.CLUSTERS
-    assert set(verdict.law.kinds) == {kind}
+    assert set(verdict.law.kinds) == {Kind.DRIFTS}
     assert "move ever further apart" in str(verdict)
