@@ -355,10 +355,10 @@ def _pressure(scenario: Scenario) -> None:
 
 
 def _adaptation(scenario: Scenario) -> None:
-    adaptation = adaptation_of(scenario.agents.adaptation, scenario.graph, scenario.run.seed, scenario.network_file)
-    if adaptation is not None:
-        _model_with(scenario, adaptation=adaptation)
-        adaptation.pace(_ends(scenario))
+    rule = adaptation_of(scenario.agents.adaptation, scenario.graph, scenario.run.seed, scenario.network_file)
+    if rule is not None:
+        _model_with(scenario, adaptation=rule)
+        rule.pace(_ends(scenario))
 
 
 def _susceptibility(scenario: Scenario) -> None:
