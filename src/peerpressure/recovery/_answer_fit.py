@@ -29,7 +29,7 @@ from peerpressure.recovery._answers import Answers, Sites
 from peerpressure.recovery._joint_fit import zero_between
 from peerpressure.recovery._latent_path import LatentPath, log_density, smoothed
 from peerpressure.recovery._observation import Outputs
-from peerpressure.recovery._profile_intervals import Found, allowance
+from peerpressure.recovery._profile_intervals import ReplicateFit, allowance
 from peerpressure.recovery._unknowns import COORDINATES, UnknownParameter, Unknowns, unknowns
 from peerpressure.recovery.limits import ANSWER_BYTES, ANSWER_LIMIT
 from peerpressure.statespace import initial_state
@@ -266,7 +266,7 @@ class AnswerLikelihood:
         return ranges
 
 
-def fit_answers(problem: AnswerLikelihood, level: float) -> Found:
+def fit_answers(problem: AnswerLikelihood, level: float) -> ReplicateFit:
     """Return the estimate of one replicate, with intervals of the given level."""
     if problem.answers.present.sum() <= len(problem.names) or np.nanstd(problem.answers.values) == 0:
         rule = "answers must differ, and be more than the unknown parameters"
@@ -275,7 +275,7 @@ def fit_answers(problem: AnswerLikelihood, level: float) -> Found:
     starts = problem.starts()
     best = starts[np.argsort(-problem.rough(starts), kind="stable")[:_STARTS]]
     top = max((_Climb.from_start(problem, z) for z in best), key=lambda climb: climb.height)
-    return _Intervals(top, level).found()
+    return _Intervals(top, level).result()
 
 
 @final
@@ -340,9 +340,9 @@ class _Climb:
     @property
     def gradient(self) -> Array:
         """The derivative of the height by the coordinates."""
-        moves = _STEP * np.eye(self.point.size)
+        steps = _STEP * np.eye(self.point.size)
         up, down = np.split(
-            self.problem.nearby(np.concatenate([self.point + moves, self.point - moves]), self.sites), 2
+            self.problem.nearby(np.concatenate([self.point + steps, self.point - steps]), self.sites), 2
         )
         return np.asarray((up - down) / (2 * _STEP))
 
@@ -360,7 +360,7 @@ class _Intervals:
         # Points that the profiles of the coordinates have gone through, (1, d) each.
         self.visited: list[Array] = []
 
-    def found(self) -> Found:
+    def result(self) -> ReplicateFit:
         """Return all intervals."""
         shared = {}
         for name in dict.fromkeys(self.names):
@@ -370,7 +370,7 @@ class _Intervals:
         std = np.sqrt(np.diagonal(covariance))
         hidden = UnknownParameter(value, std, low, high, np.isfinite(std))
         log_likelihood = self.top.height - self.top.point[self.names.index("spread")]
-        return Found(shared, hidden, covariance, float(log_likelihood))
+        return ReplicateFit(shared, hidden, covariance, float(log_likelihood))
 
     def _curvature(self) -> Array:
         """Return the covariance of the coordinates, that of a weak prior in directions without curvature."""
@@ -378,14 +378,14 @@ class _Intervals:
         steps = np.full(size, 0.1)
         # The second pass takes steps of a standard error's size.
         for _ in range(2):
-            moves = np.diag(steps)
-            heights = self.problem.heights(np.concatenate([[z], z + moves, z - moves]), self.top.sites)
+            shifts = np.diag(steps)
+            heights = self.problem.heights(np.concatenate([[z], z + shifts, z - shifts]), self.top.sites)
             bend = 2 * heights[0] - heights[1 : size + 1] - heights[size + 1 :]
             steps = _BEND * steps / np.sqrt(np.maximum(bend, np.square(steps / _WEAK)))
         pairs = [(i, j) for i in range(size) for j in range(i)]
         both = np.array([np.where(np.isin(np.arange(size), pair), steps, 0.0) for pair in pairs]).reshape(-1, size)
-        moves = np.concatenate([np.diag(steps), both])
-        heights = self.problem.heights(np.concatenate([[z], z + moves, z - moves]), self.top.sites)
+        shifts = np.concatenate([np.diag(steps), both])
+        heights = self.problem.heights(np.concatenate([[z], z + shifts, z - shifts]), self.top.sites)
         rises = (heights[1:] - heights[0]).reshape(2, -1).sum(axis=0)
         hessian = np.diag(rises[:size])
         for (i, j), rise in zip(pairs, rises[size:], strict=True):
@@ -396,11 +396,11 @@ class _Intervals:
     def _opinions(self) -> tuple[Array, Array, tuple[Array, Array]]:
         """Return mean and covariance of x₀ over the shared coordinates, and the ends of its intervals."""
         z, size = self.top.point, self.top.point.size
-        moves = np.sqrt(size + 1) * self.top.root.T
-        around = np.clip(np.concatenate([[z], z + moves, z - moves]), *self.top.bounds)
-        heights, means, covariances = self.problem.posteriors(np.concatenate([around, *self.visited]), self.top.sites)
+        shifts = np.sqrt(size + 1) * self.top.root.T
+        points = np.clip(np.concatenate([[z], z + shifts, z - shifts]), *self.top.bounds)
+        heights, means, covariances = self.problem.posteriors(np.concatenate([points, *self.visited]), self.top.sites)
         ends = self._hull(heights, means, np.diagonal(covariances, axis1=1, axis2=2))
-        heights, means, covariances = (of[: len(around)] for of in (heights, means, covariances))
+        heights, means, covariances = (of[: len(points)] for of in (heights, means, covariances))
         # These points have the moments of a normal law of z; the ratio of densities corrects for the likelihood.
         away = np.where(np.arange(2 * size + 1) > 0, 0.5 * (size + 1), 0.0)
         weights = np.where(away > 0, 0.5, 1.0) * np.exp(np.clip(heights - heights[0] + away, -50.0, _RATIO))

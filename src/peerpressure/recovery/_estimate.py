@@ -274,15 +274,15 @@ class Estimate:
         """
         positions = self.model.network.indices(agents)
         known = positions[self.identified[positions]]
-        found = np.full(positions.size, np.inf)
+        variance = np.full(positions.size, np.inf)
         # The diagonal of an operator is estimated, and its single entries are exact.
         exact = (
             self.covariance.diagonal_at(known)
             if isinstance(self.covariance, SymmetricOperator)
             else self.covariance.diagonal()[known]
         )
-        found[self.identified[positions]] = np.maximum(exact, 0.0)
-        return found
+        variance[self.identified[positions]] = np.maximum(exact, 0.0)
+        return variance
 
     def to_dataframe(self) -> pandas.DataFrame:
         """Return tidy rows: replicate, agent, topic where there are several, value, std, identified.
@@ -346,18 +346,18 @@ def estimate_from(
     ``data.seen.free``. Agents whose x₀ is known enter with it, and with variance 0.
     """
     free, n = data.seen.free, model.n
-    found = np.ones(free.size, dtype=bool) if identified is None else identified
+    known = np.ones(free.size, dtype=bool) if identified is None else identified
     rank = free.size if rank is None else rank
     facts: dict[str, Any] = {"condition": float(condition), "note": note}
     # The covariance is passed through as it is: an operator or a sparse matrix of a large network must not be embedded.
     if free.size == n:
         return Estimate(
-            model, method, value, covariance, found, rank, homoskedastic_covariance=homoskedastic_covariance, **facts
+            model, method, value, covariance, known, rank, homoskedastic_covariance=homoskedastic_covariance, **facts
         )
     full = data.known.copy()
     full[:, free] = value
     everyone = np.ones(n, dtype=bool)
-    everyone[free] = found
+    everyone[free] = known
     printed = None if homoskedastic_covariance is None else _embedded(homoskedastic_covariance, free, n)
     spread = _embedded(covariance, free, n)
     rank += n - free.size
@@ -395,13 +395,13 @@ def with_rounding_error(estimator: Callable[[Outputs], Estimate], data: Outputs)
     """Return the estimate with the error that rounding makes added to its covariance, where it matters."""
     # Small networks always use copies, which cost less than estimating twice.
     if data.known.shape[1] > COPIED_AGENTS:
-        found = estimator(data)
-        if not _is_suspicious(found, data):
-            return found
+        estimate = estimator(data)
+        if not _is_suspicious(estimate, data):
+            return estimate
     probed = estimator(with_copies(data))
     value, moved = without_copies(probed.value, probed.variance)
-    found = replace(probed, value=value)
-    return replace(found, covariance=_enlarged(found.covariance, moved)) if moved.any() else found
+    estimate = replace(probed, value=value)
+    return replace(estimate, covariance=_enlarged(estimate.covariance, moved)) if moved.any() else estimate
 
 
 def _enlarged(covariance: Any, moved: Array) -> Any:
@@ -413,15 +413,15 @@ def _enlarged(covariance: Any, moved: Array) -> Any:
     return covariance + sparse.diags_array(np.square(moved).sum(axis=0), format="csr")
 
 
-def _is_suspicious(found: Estimate, data: Outputs) -> bool:
+def _is_suspicious(estimate: Estimate, data: Outputs) -> bool:
     """Return whether some standard error may be smaller than the rounding error, and copies fit in memory."""
     if _COPIES * data.values[0].size > COPIED_NUMBERS:
         return False
     # The standard errors of an operator are estimates from random probes, each a linear solve: too expensive for a
     # check.
-    if not hasattr(found.covariance, "toarray") and not isinstance(found.covariance, np.ndarray):
+    if not hasattr(estimate.covariance, "toarray") and not isinstance(estimate.covariance, np.ndarray):
         return False
-    claimed = found.std[data.seen.free]
+    claimed = estimate.std[data.seen.free]
     return bool((claimed < _SUSPICIOUS * np.abs(data.values[0]).max(initial=0.0)).any())
 
 
@@ -478,9 +478,9 @@ def heading(estimate: Estimate) -> str:
 
 def rows(estimate: Estimate) -> Rows:
     """Return the table of names and values."""
-    n, found = estimate.value.shape[1], int(estimate.identified.sum())
-    table = [("identified", f"{found:,} of {n:,} agents, rank {estimate.rank:,}")]
-    if not isinstance(estimate.covariance, SymmetricOperator) and found:
+    n, identified = estimate.value.shape[1], int(estimate.identified.sum())
+    table = [("identified", f"{identified:,} of {n:,} agents, rank {estimate.rank:,}")]
+    if not isinstance(estimate.covariance, SymmetricOperator) and identified:
         std = estimate.std[estimate.identified]
         table.append(("standard error", f"{std.min():.4g}–{std.max():.4g}, median {np.median(std):.4g}"))
     table.append(("condition", f"{estimate.condition:.3g}"))

@@ -25,7 +25,7 @@ from peerpressure.recovery._joint_fit import FitDesign, ProfileLikelihood, Sampl
 from peerpressure.recovery._kalman import kalman
 from peerpressure.recovery._observation import Observation, Outputs, outputs_of
 from peerpressure.recovery._prior import Prior, update
-from peerpressure.recovery._profile_intervals import Found, fit_replicate
+from peerpressure.recovery._profile_intervals import ReplicateFit, fit_replicate
 from peerpressure.recovery._series import conditional_tests
 from peerpressure.recovery._unknowns import (
     PRESSURES,
@@ -402,7 +402,7 @@ class _FittedPart(NamedTuple):
 
     what: Unknowns | None
     rows: Present | None
-    fits: list[Found | None]
+    fits: list[ReplicateFit | None]
     reasons: list[str | None]
 
 
@@ -417,7 +417,7 @@ def _fit_part(
             raise
         count = data.values.shape[0]
         return _FittedPart(None, None, [None] * count, [str(error)] * count)
-    fits: list[Found | None] = []
+    fits: list[ReplicateFit | None] = []
     reasons: list[str | None] = []
     # Replicate by replicate: each has its own maximum, and one without must not lose the others.
     for fitted in replicates:
@@ -468,7 +468,7 @@ def _stacked_outputs(parts: list[Outputs]) -> Outputs:
 
 def _replicates(
     model: Model, data: Outputs, unknown: Sequence[str], pieces: Sequence[int] | None, level: float
-) -> tuple[Unknowns, Present | None, Sequence[Callable[[], Found]]]:
+) -> tuple[Unknowns, Present | None, Sequence[Callable[[], ReplicateFit]]]:
     """Return the unknowns, the rows that are scored given all others, and a function for each replicate that fits it.
 
     Answers that are measured are scored all, and have no such rows.
@@ -480,7 +480,7 @@ def _replicates(
         what = replace(what, names=tuple(name for name in what.names if name != "spread"))
         return what, None, [partial(fit_answers, problem, level) for problem in problems]
     what, design, samples = _prepared(model, data, unknown, pieces)
-    fits: list[Callable[[], Found]] = [
+    fits: list[Callable[[], ReplicateFit]] = [
         partial(fit_replicate, ProfileLikelihood(what, design, sample), level) for sample in samples
     ]
     return what, design.used, fits
@@ -570,7 +570,7 @@ def _gathered(
     what: Unknowns,
     data: Outputs,
     rows: Present | None,
-    fits: list[Found | None],
+    fits: list[ReplicateFit | None],
     reasons: tuple[str | None, ...],
     level: float,
 ) -> LikelihoodFit:

@@ -72,12 +72,12 @@ class AgentProblem:
         last = which.size and which[-1] == n
         j = which[:-1] if last else which
         c = m.c[i, j]
-        found = np.empty((which.size, which.size))
-        found[: j.size, : j.size] = m.s[np.ix_(j, j)] - c[:, None] - c[None, :] + m.q[i]
+        matrix = np.empty((which.size, which.size))
+        matrix[: j.size, : j.size] = m.s[np.ix_(j, j)] - c[:, None] - c[None, :] + m.q[i]
         if last:
-            found[-1, :-1] = found[:-1, -1] = m.bd[i] - m.be[i, j]
-            found[-1, -1] = m.bb[i]
-        return found
+            matrix[-1, :-1] = matrix[:-1, -1] = m.bd[i] - m.be[i, j]
+            matrix[-1, -1] = m.bb[i]
+        return matrix
 
 
 @final
@@ -119,16 +119,16 @@ class SymmetricProblem:
         """Return Mβ, from one product of matrices for each group of agents."""
         (a, b), r = self.pairs.T, self.r
         n = r.size
-        theta, found, own = np.zeros((n, n)), np.zeros((n, n)), 0.0
+        theta, product, own = np.zeros((n, n)), np.zeros((n, n)), 0.0
         theta[a, b], theta[b, a] = beta[:-1] * r[a], beta[:-1] * r[b]
         tau = beta[-1] / self.deviation
         for g in self.groups:
             rows, mine = theta[g.agents], tau[g.agents]
             d = rows.sum(axis=1)
             shift = g.q * d + mine * g.bd - (g.c * rows).sum(axis=1)
-            found[g.agents] = rows @ g.s - g.c * d[:, None] - mine[:, None] * g.be + shift[:, None]
+            product[g.agents] = rows @ g.s - g.c * d[:, None] - mine[:, None] * g.be + shift[:, None]
             own += float((d * g.bd - (g.be * rows).sum(axis=1) + mine * g.bb) @ (1 / self.deviation[g.agents]))
-        return np.append(found[a, b] * r[a] + found[b, a] * r[b], own)
+        return np.append(product[a, b] * r[a] + product[b, a] * r[b], own)
 
     def gram(self, which: Index) -> Array:
         """Return M for some of the variables, assembled agent by agent."""
@@ -137,7 +137,7 @@ class SymmetricProblem:
             rule = f"a symmetric fit can have {JOINT_PAIRS:,} edges or fewer"
             remedy = "use symmetric=False, name candidates, or raise the penalty"
             raise TooLargeError(message(rule, got=f"{which.size:,}", remedy=remedy))
-        found = np.zeros((which.size, which.size))
+        matrix = np.zeros((which.size, which.size))
         last = bool(which.size) and which[-1] == m
         ends = self.pairs[which[:-1] if last else which]
         order = np.argsort(ends.ravel(), kind="stable")
@@ -148,13 +148,13 @@ class SymmetricProblem:
                 j = ends[here].sum(axis=1) - i
                 c = group.c[at, j]
                 block = group.s[np.ix_(j, j)] - c[:, None] - c[None, :] + group.q[at]
-                found[np.ix_(here, here)] += block * self.r[i] ** 2
+                matrix[np.ix_(here, here)] += block * self.r[i] ** 2
                 if last:
-                    found[here, -1] += (group.bd[at] - group.be[at, j]) * self.r[i] / self.deviation[i]
-                    found[-1, -1] += group.bb[at] / self.deviation[i] ** 2
+                    matrix[here, -1] += (group.bd[at] - group.be[at, j]) * self.r[i] / self.deviation[i]
+                    matrix[-1, -1] += group.bb[at] / self.deviation[i] ** 2
         if last:
-            found[-1, :-1] = found[:-1, -1]
-        return found
+            matrix[-1, :-1] = matrix[:-1, -1]
+        return matrix
 
 
 Problem: TypeAlias = AgentProblem | SymmetricProblem
@@ -219,9 +219,9 @@ def solve(
         wanted = np.flatnonzero(~positive & (down > tolerance))
         if not wanted.size and (np.abs(down[positive]) <= tolerance).all():
             return beta
-        most = max(8, int(positive.sum()))
-        if wanted.size > most:
-            wanted = wanted[np.argpartition(-down[wanted], most)[:most]]
+        limit = max(8, int(positive.sum()))
+        if wanted.size > limit:
+            wanted = wanted[np.argpartition(-down[wanted], limit)[:limit]]
         which = np.union1d(np.flatnonzero(positive), wanted)
         if not _newton_step(problem, beta, which, slope[which], logs[which], inverse):
             # No further decrease within rounding errors.
@@ -377,18 +377,18 @@ def _share(unknowns: Array, rows: int) -> Array:
 # Covariances.
 
 
-def covariance_of(found: EdgeFit, scale: float, excess: float) -> Array:
+def covariance_of(edges: EdgeFit, scale: float, excess: float) -> Array:
     """Return the covariance of the positive weights w = θ/τ; ``scale`` is the information about τ, ∞ if it is known.
 
     The information H of a normal law becomes H⁻¹ + (κ − 3) H⁻¹LH⁻¹ for noise of kurtosis κ, with L the part of H that
     the logarithms contribute.
     """
-    tau, k = float(found.beta[-1]), found.support.size
-    full, logs = information(found.problem, found.beta, np.append(found.support, found.beta.size - 1))
+    tau, k = float(edges.beta[-1]), edges.support.size
+    full, logs = information(edges.problem, edges.beta, np.append(edges.support, edges.beta.size - 1))
     inverse = linalg.inv(full[:k, :k]) if k else np.zeros((0, 0))
     covariance = inverse + excess * inverse @ logs[:k, :k] @ inverse
     # dw/dτ along the best weights.
-    move = -inverse @ full[:k, k] - found.beta[found.support] / tau
+    move = -inverse @ full[:k, k] - edges.beta[edges.support] / tau
     return np.asarray((covariance + np.outer(move, move) / scale) / tau**2)
 
 

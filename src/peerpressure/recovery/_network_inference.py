@@ -128,8 +128,8 @@ class NetworkEstimate:
     >>> from peerpressure.networks import path
     >>> from peerpressure.recovery import infer_network
     >>> model = Model(path(3), hidden=[0.0, 1.0, 2.0], noise=Gaussian(0.5))
-    >>> found = infer_network(simulate(model, steps=400, seed=1), model.pressure)
-    >>> found.average_precision(model.network)
+    >>> estimate = infer_network(simulate(model, steps=400, seed=1), model.pressure)
+    >>> estimate.average_precision(model.network)
     1.0
     """
 
@@ -337,8 +337,8 @@ class NetworkEstimate:
     def __str__(self) -> str:
         n = len(self.labels)
         kind = ("symmetric" if self.symmetric else "directed") + (", with distrust" if self.signed else "")
-        scale, (least, most) = float(np.median(self.scale_std)), (int(self.steps.min()), int(self.steps.max()))
-        steps = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+        scale, (fewest, longest) = float(np.median(self.scale_std)), (int(self.steps.min()), int(self.steps.max()))
+        steps = f"{fewest:,}" if fewest == longest else f"{fewest:,} to {longest:,}"
         known = f"standard error {scale * np.median(self.noise_std):.2g}" if np.isfinite(scale) else "as assumed"
         lines = [
             f"Network of {n:,} agents, {kind}, from {steps} steps of each",
@@ -510,8 +510,8 @@ def infer_network(
     >>> from peerpressure.networks import cycle
     >>> from peerpressure.recovery import infer_network
     >>> model = Model(cycle(6), hidden=range(6), noise=Gaussian(1.0))
-    >>> found = infer_network(simulate(model, steps=400, seed=1), model.pressure)
-    >>> found.average_precision(model.network)
+    >>> estimate = infer_network(simulate(model, steps=400, seed=1), model.pressure)
+    >>> estimate.average_precision(model.network)
     1.0
     """
     with cancellable(should_stop):
@@ -532,27 +532,27 @@ def infer_network(
         deviation = law.deviations(run.model.n)[agents].astype(float)
         task = _Task(steps, groups, allowed, deviation, std, _checked_penalty(penalty), _excess_kurtosis(law))
         s = _checked_stubbornness(stubbornness, agents.size) if symmetric else None
-        found = _directed(task) if s is None else _symmetric(task, s)
-        harm = spacing if spacing is not None and spacing > HARMLESS * _least_noise(task, found) else 0.0
-        return replace(_named(found, labels, missing), spacing=harm)
+        estimate = _directed(task) if s is None else _symmetric(task, s)
+        harm = spacing if spacing is not None and spacing > HARMLESS * _least_noise(task, estimate) else 0.0
+        return replace(_named(estimate, labels, missing), spacing=harm)
 
 
-def _least_noise(task: _Task, found: NetworkEstimate) -> float:
+def _least_noise(task: _Task, estimate: NetworkEstimate) -> float:
     """Return the least standard deviation of an output given the step before, of all agents and steps."""
     scale, rho = task.steps.scale, task.steps.rho
     white = np.sqrt(1 - task.steps.coefficient**2)
-    pull = 1 + rho[:, None] * np.abs(found.weights).sum(axis=1)
-    return float((white * scale[:, None] * found.noise_std / pull).min())
+    pull = 1 + rho[:, None] * np.abs(estimate.weights).sum(axis=1)
+    return float((white * scale[:, None] * estimate.noise_std / pull).min())
 
 
-def _named(found: NetworkEstimate, labels: tuple[Hashable, ...], missing: int) -> NetworkEstimate:
+def _named(estimate: NetworkEstimate, labels: tuple[Hashable, ...], missing: int) -> NetworkEstimate:
     # An agent that is not observed may act on all others: what it does is taken for edges between them, and neither
     # errors nor confidence mean anything.
     if missing:
-        nothing = np.full_like(found.weights, np.nan)
-        hidden = np.full_like(found.hidden, np.nan)
-        found = replace(found, std=nothing, confidence=nothing, hidden_std=hidden, distrust_p_value=float("nan"))
-    return replace(found, labels=labels, unobserved=missing)
+        nothing = np.full_like(estimate.weights, np.nan)
+        hidden = np.full_like(estimate.hidden, np.nan)
+        estimate = replace(estimate, std=nothing, confidence=nothing, hidden_std=hidden, distrust_p_value=float("nan"))
+    return replace(estimate, labels=labels, unobserved=missing)
 
 
 # What comes in.
@@ -753,20 +753,20 @@ class _Task:
     @cached_property
     def places(self) -> list[tuple[ProductSums, int]]:
         """The group of each agent, and its position there."""
-        found = {int(i): (group, at) for group in self.groups for at, i in enumerate(group.agents)}
-        return [found[i] for i in range(len(found))]
+        place_of = {int(i): (group, at) for group in self.groups for at, i in enumerate(group.agents)}
+        return [place_of[i] for i in range(len(place_of))]
 
     @cached_property
     def unbounded(self) -> list[Unbounded | None]:
         """The likelihood of each agent without bounds, None if it has too few steps."""
         n = len(self.allowed)
         likelihoods = unbounded_signed if self.signed else unbounded
-        found: list[Unbounded | None] = [None] * n
+        agents: list[Unbounded | None] = [None] * n
         for group in self.groups:
             own = likelihoods(self.steps, group, self.allowed[group.agents, :n])
             for i, agent in zip(group.agents, own, strict=True):
-                found[i] = agent
-        return found
+                agents[i] = agent
+        return agents
 
     @property
     def signed(self) -> bool:
@@ -798,9 +798,9 @@ def _directed(task: _Task) -> NetworkEstimate:
     tau, scale = task.scales
     value, error, spare = edge_tests(task.unbounded, tau, task.excess)
     # One thread: the steps are too small for threads to gain anything over the interpreter's lock.
-    found = [_fitted(task, i, m, value[i]) for i in range(n)]
+    fits = [_fitted(task, i, m, value[i]) for i in range(n)]
     weights, std, hidden = np.zeros((n, m)), np.full((n, m), np.nan), np.zeros((n, 2))
-    for i, own in enumerate(found):
+    for i, own in enumerate(fits):
         covariance = covariance_of(own, scale[i] or np.inf, task.excess)
         weights[i, own.support] = own.beta[own.support] / tau[i]
         std[i, own.support] = np.sqrt(np.diag(covariance))
@@ -810,8 +810,8 @@ def _directed(task: _Task) -> NetworkEstimate:
         sure = np.where(np.isinf(task.scale_std), 0.0, task.scale_std)
         apart = np.hstack([error] * (m // n)) / tau[:, None]
         std = np.where(weights > 0, np.hypot(apart, weights * sure[:, None]), np.nan)
-    likelihood = -float(np.sum([objective(replace(own.problem, nu=np.ones(1)), own.beta) for own in found]))
-    penalties = np.array([own.penalty for own in found])
+    likelihood = -float(np.sum([objective(replace(own.problem, nu=np.ones(1)), own.beta) for own in fits]))
+    penalties = np.array([own.penalty for own in fits])
     made = _result(task, weights, std, confidence(value, error, spare), hidden, penalties, likelihood)
     return _folded(made) if task.signed else made
 
@@ -854,9 +854,9 @@ def _symmetric(task: _Task, stubbornness: Array) -> NetworkEstimate:
     factor = float(tau[0] * task.deviation[0])
     pairs = np.argwhere(np.triu(task.allowed | task.allowed.T))
     problem = SymmetricProblem.of(task.groups, pairs, stubbornness, task.deviation)
-    found = fit(problem, np.ones(len(pairs), dtype=bool), n, task.penalty, factor)
-    covariance = covariance_of(found, scale[0] / task.deviation[0] ** 2 or np.inf, task.excess)
-    (a, b), edge = pairs[found.support].T, found.beta[found.support] / factor
+    edges = fit(problem, np.ones(len(pairs), dtype=bool), n, task.penalty, factor)
+    covariance = covariance_of(edges, scale[0] / task.deviation[0] ** 2 or np.inf, task.excess)
+    (a, b), edge = pairs[edges.support].T, edges.beta[edges.support] / factor
     weights, std, hidden = np.zeros((n, n)), np.full((n, n), np.nan), np.zeros((n, 2))
     for i, j in ((a, b), (b, a)):
         weights[i, j], std[i, j] = edge / stubbornness[i], np.sqrt(np.diag(covariance)) / stubbornness[i]
@@ -871,9 +871,9 @@ def _symmetric(task: _Task, stubbornness: Array) -> NetworkEstimate:
     value, precision = value * unit[:, None], 1 / (error * unit[:, None]) ** 2
     both = precision + precision.T
     mean = (value * precision + value.T * precision.T) / both
-    likelihood = -objective(replace(found.problem, nu=np.ones(n)), found.beta)
+    likelihood = -objective(replace(edges.problem, nu=np.ones(n)), edges.beta)
     sure = confidence(mean, np.sqrt(1 / both), spare)
-    return replace(_result(task, weights, std, sure, hidden, np.full(n, found.penalty), likelihood), symmetric=True)
+    return replace(_result(task, weights, std, sure, hidden, np.full(n, edges.penalty), likelihood), symmetric=True)
 
 
 def _result(
@@ -910,7 +910,7 @@ def _hidden(task: _Task, i: int, covariance: Array, w: Array, support: Index) ->
 
 def _constant(task: _Task) -> float:
     """Return what the objectives leave out of the log-likelihood: the scale over time, and the factors of 2π."""
-    steps, found = task.steps, 0.0
+    steps, constant = task.steps, 0.0
     for group, _ in task.places:
-        found -= group.rows * 0.5 * np.log(2 * np.pi * (1 - steps.coefficient**2)) + group.log_scale
-    return float(found)
+        constant -= group.rows * 0.5 * np.log(2 * np.pi * (1 - steps.coefficient**2)) + group.log_scale
+    return float(constant)

@@ -59,9 +59,9 @@ class Steps:
 
     def consecutive(self) -> Mask:
         """Return which recorded times have their predecessors recorded, (T,)."""
-        found = np.zeros(self.times.size, dtype=bool)
-        found[self.lag :] = self.times[self.lag :] - self.times[: -self.lag] == self.lag
-        return found
+        mask = np.zeros(self.times.size, dtype=bool)
+        mask[self.lag :] = self.times[self.lag :] - self.times[: -self.lag] == self.lag
+        return mask
 
     def blocks(self, rows: Index) -> Iterator[tuple[Array, Array, Array, Array]]:
         """Yield D, E, B (replicates · steps, n) and u (replicates · steps,) for blocks of the rows given.
@@ -291,9 +291,9 @@ def unbounded(steps: Steps, sums: ProductSums, allowed: Mask) -> list[Unbounded 
     # Steps without peer pressure say nothing of weights.
     spare = np.count_nonzero(sums.rho) * sums.count - allowed.sum(axis=1) - sums.free
     enough = np.flatnonzero((spare >= _SPARE) & allowed.any(axis=1))
-    found: list[Unbounded | None] = [None] * len(spare)
+    likelihoods: list[Unbounded | None] = [None] * len(spare)
     if not enough.size:
-        return found
+        return likelihoods
     whole = sums.s + _ridge(sums)
     if (allowed[enough].sum(axis=1) == len(whole) - 1).any() and not is_resolved(whole):
         _refuse_dependent()
@@ -305,8 +305,8 @@ def unbounded(steps: Steps, sums: ProductSums, allowed: Mask) -> list[Unbounded 
         j = np.flatnonzero(allowed[at])
         totals = float(one.ones[j].sum()), float(one.b[j].sum()), one.inner
         parts = (j, one.ones[j], one.b[j], one.diagonal[j], *totals, float(sums.bb[at]))
-        found[at] = Unbounded(*parts, sums.rho, own, int(spare[at]))
-    return found
+        likelihoods[at] = Unbounded(*parts, sums.rho, own, int(spare[at]))
+    return likelihoods
 
 
 def _ridge(sums: ProductSums) -> float:
@@ -375,7 +375,7 @@ def _weights(
     A residual keeps 1 − h of its own noise, h being the leverage of its row. Early steps, which determine the scale,
     have most of it.
     """
-    found, begin = np.zeros((which.size, sums.rho.size)), 0
+    weights, begin = np.zeros((which.size, sums.rho.size)), 0
     # x₀ is one more unknown, whose part of the leverage is u²/Σu².
     share, agents = 1 / sums.uu if sums.free else 0.0, sums.agents[which]
     ones = np.stack([one.ones for one in inverses])
@@ -392,9 +392,9 @@ def _weights(
         leverage -= w[:, 0, 0] * first**2 + 2 * w[:, 0, 1] * first * second + w[:, 1, 1] * second**2
         leverage += d**2 * ones.sum(axis=1) - 2 * d * (e @ ones.T) + share * u[:, None] ** 2
         end = begin + u.size // sums.count
-        found[:, begin:end] = (1 - leverage).reshape(sums.count, -1, which.size).sum(axis=0).T
+        weights[:, begin:end] = (1 - leverage).reshape(sums.count, -1, which.size).sum(axis=0).T
         begin = end
-    return found
+    return weights
 
 
 # Weights of both signs. An agent who distrusts another listens to the opposite of its opinion, so each agent has a

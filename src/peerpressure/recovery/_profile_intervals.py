@@ -52,7 +52,7 @@ _FLAT = 0.01
 
 @final
 @dataclass(frozen=True, eq=False)
-class Found:
+class ReplicateFit:
     """Intervals by name, those of x₀ and their covariance (n, n), or variances (n,) of a large network, and log p."""
 
     parameters: dict[str, UnknownParameter]
@@ -77,20 +77,20 @@ def allowance(level: float, left: Any, *, scale: bool = False) -> Any:
     return np.where(finite, exact, 0.5 * special.ndtri((1 + level) / 2) ** 2)
 
 
-def fit_replicate(problem: ProfileLikelihood, level: float) -> Found:
+def fit_replicate(problem: ProfileLikelihood, level: float) -> ReplicateFit:
     """Return the estimate of one replicate, with intervals of the given level."""
     plain = searched(problem)
     log_likelihood = problem.height(plain) + _constant(problem)
     if _loses_memory(problem):
         problem = replace(problem, integrated=True)
-        return _Profile(problem, searched(problem), level, frozenset()).found(log_likelihood)
+        return _Profile(problem, searched(problem), level, frozenset()).result(log_likelihood)
     # The modification compares with the estimate, so it is repeated once with the estimate that it leads to.
     modified = problem.modified(plain)
     best = searched(modified)
     modified = modified.modified(best)
     best = searched(modified, best)
     doubtful = [k for k in _local(problem) if _is_doubtful(problem, plain, modified, best, k)]
-    return _Profile(modified, best, level, frozenset(doubtful)).found(log_likelihood)
+    return _Profile(modified, best, level, frozenset(doubtful)).result(log_likelihood)
 
 
 def _loses_memory(problem: ProfileLikelihood) -> bool:
@@ -147,7 +147,7 @@ class _Profile:
         self.scales = rough_scales(problem, self.best, list(range(len(self.names))))
         self.covariance, self.curved = self._covariance()
 
-    def found(self, log_likelihood: float) -> Found:
+    def result(self, log_likelihood: float) -> ReplicateFit:
         """Return all intervals."""
         shared = {}
         ends = [self._ends(k) for k in range(len(self.names))]
@@ -156,7 +156,7 @@ class _Profile:
             shared[name] = self._shared(name, at, [ends[k] for k in at])
         own, covariance = self._own(ends)
         hidden = own.pop("hidden")
-        return Found(shared | own, hidden, covariance, log_likelihood)
+        return ReplicateFit(shared | own, hidden, covariance, log_likelihood)
 
     # Shared parameters.
 

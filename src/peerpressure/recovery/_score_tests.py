@@ -439,13 +439,13 @@ def _gains(design: _Design, kind: _Kind, z: Array, which: NDArray[np.int64]) -> 
     ]
     E, c, R = (np.concatenate(part) for part in zip(*parts, strict=True))
     # Not beyond the change at which an agent would listen less than to nobody.
-    least = -1 / np.maximum(R.max(axis=0, initial=0.0), 1e-300)
-    most = -1 / np.minimum(R.min(axis=0, initial=0.0), -1e-300)
+    lower = -1 / np.maximum(R.max(axis=0, initial=0.0), 1e-300)
+    upper = -1 / np.minimum(R.min(axis=0, initial=0.0), -1e-300)
     delta = np.zeros(which.size)
     for _ in range(_NEWTON_STEPS):
         ratio = R / (1 + delta * R)
         slope = ratio.sum(axis=0) - (c * (E + delta * c)).sum(axis=0)
         step = slope / np.maximum((ratio**2 + c**2).sum(axis=0), 1e-300)
-        delta = np.clip(delta + step, (delta + least) / 2, (delta + most) / 2)
+        delta = np.clip(delta + step, (delta + lower) / 2, (delta + upper) / 2)
     gain = np.log1p(delta * R).sum(axis=0) - 0.5 * (np.square(E + delta * c) - np.square(E)).sum(axis=0)
     return np.asarray(np.where(kind.two_sided | (z[which] > 0), gain, 0.0))

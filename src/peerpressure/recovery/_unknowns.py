@@ -121,11 +121,11 @@ class LikelihoodFit:
     >>> from peerpressure.recovery import fit
     >>> truth = Model(cycle(6), hidden=range(6), pressure=0.5, noise=Gaussian(0.5))
     >>> unknown = Model(cycle(6), noise=Gaussian(1.0))
-    >>> found = fit(simulate(truth, 100, seed=1), unknown, ("std", "constant"))
-    >>> low, high = found.interval()["constant"]
+    >>> estimate = fit(simulate(truth, 100, seed=1), unknown, ("std", "constant"))
+    >>> low, high = estimate.interval()["constant"]
     >>> bool(low[0] < 0.5 < high[0])
     True
-    >>> found.number_of_parameters
+    >>> estimate.number_of_parameters
     8
     """
 
