@@ -72,21 +72,21 @@ def compare(
         show_stage("reading")
         graph = None if network is None else read_network(network, directed=directed or None)
         show_stage("comparing models")
-        found = compare_models(answers, graph, rival, start=start, step=step, origin=origin)
+        comparison = compare_models(answers, graph, rival, start=start, step=step, origin=origin)
         # Everything is computed and written before anything is printed: a closed pipe loses no file.
-        told = in_own_words(estimates_of(found, drawn=out is not None and is_folder(out)), compare)
+        estimates = in_own_words(estimates_of(comparison, drawn=out is not None and is_folder(out)), compare)
         if out is not None:
             from peerpressure.report.run import network_files
 
             study = study_of_tables(context, answers, graph)
-            write_estimates(told, out, study, {} if graph is None else network_files(graph))
+            write_estimates(estimates, out, study, {} if graph is None else network_files(graph))
         if report is not None:
             show_stage("drawing")
-            found.report(report)
+            comparison.report(report)
     if as_json:
-        print_json(told.answer)
+        print_json(estimates.answer)
         return
-    _print(found, told)
+    _print(comparison, estimates)
     for written in filter(None, (out, report)):
         show(f"written to {written}")
 
@@ -100,18 +100,18 @@ def _check_report(report: Path | None) -> None:
         declare_output(report)
 
 
-def _print(found: Comparison, told: Estimates) -> None:
+def _print(comparison: Comparison, estimates: Estimates) -> None:
     rows = [
         (str(row.model), f"{row.log_likelihood:.1f}", str(row.k), f"{row.bic_difference:.1f}", f"{row.weight:.3f}")
-        for row in found.table.itertuples()
+        for row in comparison.table.itertuples()
     ]
     numbers = [
         (str(row.parameter), f"{row.value:.4g}", f"{row.low:.4g} to {row.high:.4g}")
-        for row in found.parameters.itertuples()
+        for row in comparison.parameters.itertuples()
     ]
-    *sentences, record = told.sentences
+    *sentences, record = estimates.sentences
     show(*sentences, "", record)
     show(columns(None, ("model", "log likelihood", "k", "BIC − min", "weight"), rows))
     if numbers:
         show(columns(None, ("average over models", "value", "95 % interval"), numbers))
-    show(*told.notes)
+    show(*estimates.notes)

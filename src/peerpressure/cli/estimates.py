@@ -57,22 +57,22 @@ def is_folder(out: Path) -> bool:
     return not out.suffix or out.is_dir()
 
 
-def write_estimates(found: Estimates, out: Path, study: Study, files: Mapping[str, Content]) -> None:
+def write_estimates(estimates: Estimates, out: Path, study: Study, files: Mapping[str, Content]) -> None:
     """Write the first table to a file; or all of it, and further files, to a folder."""
     from peerpressure.report.folder import made_by, write_folder
     from peerpressure.sweep import write_table
 
     if is_folder(out):
-        write_folder({**files, **found.files(made_by(study.repeat))}, out, study)
+        write_folder({**files, **estimates.files(made_by(study.repeat))}, out, study)
     else:
-        write_table(next(iter(found.tables.values())), out)
+        write_table(next(iter(estimates.tables.values())), out)
 
 
-def in_own_words(found: Estimates, command: Callable[..., None]) -> Estimates:
+def in_own_words(estimates: Estimates, command: Callable[..., None]) -> Estimates:
     """Return estimates whose sentences and notes name options of the command, not arguments of Python functions."""
     options = options_of(command)
-    told = [[in_words_of(text, options) for text in texts] for texts in (found.sentences, found.notes)]
-    return replace(found, sentences=told[0], notes=told[1])
+    worded = [[in_words_of(text, options) for text in texts] for texts in (estimates.sentences, estimates.notes)]
+    return replace(estimates, sentences=worded[0], notes=worded[1])
 
 
 def show_parts(parts: Iterable[Table | str], command: Callable[..., None]) -> None:

@@ -85,18 +85,18 @@ def fit(
             rule, got = "parameters are fitted to one topic", ", ".join(map(repr, runs))
             raise InvalidInputError(message(rule, got=got, remedy="pass a table of one topic"))
         show_stage("fitting")
-        found = fit_model(next(iter(runs.values())), model, names, observation=look, level=level)
-        table = found.to_dataframe()
-        told = in_own_words(_estimates(found, table), fit)
+        fitted = fit_model(next(iter(runs.values())), model, names, observation=look, level=level)
+        table = fitted.to_dataframe()
+        estimates = in_own_words(_estimates(fitted, table), fit)
         # Written before anything is printed: a closed pipe does not lose the file.
         if out is not None:
             from peerpressure.report.run import network_files
 
-            write_estimates(told, out, study_of_tables(context, answers, graph), network_files(graph))
+            write_estimates(estimates, out, study_of_tables(context, answers, graph), network_files(graph))
     if as_json:
-        print_json(told.answer)
+        print_json(estimates.answer)
         return
-    _print(found, told, table)
+    _print(fitted, estimates, table)
     if out is not None:
         show(f"written to {out}")
 
@@ -121,28 +121,28 @@ def _model(network: Network, pressure: str | None, unknown: list[str]) -> Model:
     return Model(network, pressure=course if pressure is None else pressure, noise=Gaussian(1.0))
 
 
-def _estimates(found: LikelihoodFit, table: pd.DataFrame) -> Estimates:
+def _estimates(fitted: LikelihoodFit, table: pd.DataFrame) -> Estimates:
     from peerpressure.report.estimates import Estimates
 
-    tests = found.diagnostics
+    tests = fitted.diagnostics
     facts = {
         "estimates": table.to_dict(orient="records"),
-        "level": found.level,
-        "log_likelihood": found.log_likelihood.tolist(),
-        "aic": found.aic.tolist(),
-        "bic": found.bic.tolist(),
-        "number_of_parameters": found.number_of_parameters,
-        "number_of_outputs": found.number_of_outputs,
+        "level": fitted.level,
+        "log_likelihood": fitted.log_likelihood.tolist(),
+        "aic": fitted.aic.tolist(),
+        "bic": fitted.bic.tolist(),
+        "number_of_parameters": fitted.number_of_parameters,
+        "number_of_outputs": fitted.number_of_outputs,
         "p_value": None if tests is None or tests.p_value is None else tests.p_value.tolist(),
         "findings": {} if tests is None else dict(tests.findings),
-        "failures": list(found.failures),
+        "failures": list(fitted.failures),
     }
-    words = [line.strip() for line in found.summary().splitlines()]
+    words = [line.strip() for line in fitted.summary().splitlines()]
     words += [] if tests is None else [f"{name}: {text}" for name, text in tests.summary() if name != "log-likelihood"]
-    return Estimates("Parameters and hidden opinions", words, facts, {"estimates": table}, notes=found.notes)
+    return Estimates("Parameters and hidden opinions", words, facts, {"estimates": table}, notes=fitted.notes)
 
 
-def _print(found: LikelihoodFit, told: Estimates, table: pd.DataFrame) -> None:
+def _print(fitted: LikelihoodFit, estimates: Estimates, table: pd.DataFrame) -> None:
     first = table[table["replicate"] == table["replicate"].min()]
     rows = [
         (
@@ -154,9 +154,9 @@ def _print(found: LikelihoodFit, told: Estimates, table: pd.DataFrame) -> None:
         )
         for row in first.head(SHOWN).itertuples()
     ]
-    lead, *others = told.sentences
+    lead, *others = estimates.sentences
     show(lead, *(f"  {line}" for line in others))
-    names = ("parameter", "agent", "estimate", "standard error", f"{found.level:.0%} interval")
+    names = ("parameter", "agent", "estimate", "standard error", f"{fitted.level:.0%} interval")
     show(columns(None, names, rows, text=2))
     if len(first) > SHOWN:
         show(f"and {len(first) - SHOWN:,} more rows; --out FILE or --json has all of them")

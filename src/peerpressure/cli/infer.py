@@ -54,12 +54,12 @@ def infer(
         check_out(out, "infer")
         show_stage("inferring")
         answer = inferred("", infer_network(answers, pressure, std=std, symmetric=symmetric, signed=signed))
-        told = in_own_words(estimates_of([answer]), infer)
+        estimates = in_own_words(estimates_of([answer]), infer)
         # Written before anything is printed: a closed pipe does not lose the file.
         if out is not None:
-            write_estimates(told, out, study_of_tables(context, answers, None), {})
+            write_estimates(estimates, out, study_of_tables(context, answers, None), {})
     if as_json:
-        print_json(told.answer)
+        print_json(estimates.answer)
         return
     show_parts(answer.parts, infer)
     if out is not None:

@@ -38,14 +38,14 @@ def info(
     wrong: list[Change] = []
     with listing_problems():
         if place.is_dir():
-            found, wrong = _folder(place)
+            contents, wrong = _folder(place)
         else:
-            found = _file(place)
+            contents = _file(place)
     if as_json:
-        print_json({"place": place, **found, "changed": {one.name: one.what for one in wrong}})
+        print_json({"place": place, **contents, "changed": {one.name: one.what for one in wrong}})
     else:
-        title = found.pop("study", None)
-        show(f"{place}: {title}" if title else str(place), facts(list(found.items())))
+        title = contents.pop("study", None)
+        show(f"{place}: {title}" if title else str(place), facts(list(contents.items())))
     if wrong:
         raise typer.Exit(FAILURE)
 
@@ -60,20 +60,20 @@ def _folder(folder: Path) -> tuple[Facts, list[Change]]:
         rule, remedy = "a results folder has a provenance.json", "name such a folder, or one of its files"
         got = f"{folder} with {first_few(names, len(names)) or 'no files'}"
         raise FileFormatError(message(rule, got=got, remedy=remedy))
-    found = read_provenance(folder)
-    wrong, facts = changes(found), found.facts
-    outputs = found.outputs
-    updates = version_changes(found.versions, versions())
+    provenance = read_provenance(folder)
+    wrong, facts = changes(provenance), provenance.facts
+    outputs, inputs = provenance.outputs, [name.removeprefix("inputs/") for name in provenance.inputs]
+    updates = version_changes(provenance.versions, versions())
     size = sum(int(one.get("bytes", 0)) for one in outputs.values())
     return {
-        "study": f"{found.name}, results of peerpressure {found.command}",
+        "study": f"{provenance.name}, results of peerpressure {provenance.command}",
         "made": f"{facts.get('date', 'unknown')} in {facts.get('wall_seconds', 0):.3g} s "
         f"({facts.get('processor_seconds', 0):.3g} s of processor time)",
         "by": " ".join(map(str, facts.get("command_line", []))),
-        "with": f"peerpressure {found.versions.get('peerpressure')}, Python {found.versions.get('python')}"
+        "with": f"peerpressure {provenance.versions.get('peerpressure')}, Python {provenance.versions.get('python')}"
         + (f"; {len(updates)} other versions here: {first_few(updates, len(updates))}" if updates else ""),
         **_run_of(folder, facts.get("seed")),
-        "inputs": first_few((name.removeprefix("inputs/") for name in found.inputs), len(found.inputs)) or "none",
+        "inputs": first_few(inputs, len(inputs)) or "none",
         "files": f"{len(outputs)}, {amount(size)}: {first_few(outputs, len(outputs))}; README.txt explains them",
         "state": "all files are as they were written" if not wrong else _words(wrong),
     }, wrong
@@ -87,18 +87,18 @@ def _run_of(folder: Path, seed: object) -> Facts:
     """Return the seed and the answer, and the network and the size of a run, if the folder has one."""
     from peerpressure.report.estimates import ESTIMATES
 
-    found: Facts = {} if seed is None else {"size": f"seed {seed}"}
+    known: Facts = {} if seed is None else {"size": f"seed {seed}"}
     try:
         if (folder / ESTIMATES).exists():
-            return {"answer": str(json.loads((folder / ESTIMATES).read_bytes())["sentences"][0]), **found}
+            return {"answer": str(json.loads((folder / ESTIMATES).read_bytes())["sentences"][0]), **known}
         verdict = json.loads((folder / "verdict.json").read_bytes())
-        found["answer"] = str(verdict["words"])
+        known["answer"] = str(verdict["words"])
         run = _netcdf(folder / "run.nc")
-        found |= {**run, "size": f"{run['size']}, seed {seed}"}
+        known |= {**run, "size": f"{run['size']}, seed {seed}"}
     # A damaged file is reported as such with the others.
     except (OSError, ValueError, KeyError, IndexError, TypeError, PeerPressureError):
         pass
-    return {name: found[name] for name in ("answer", "network", "noise", "size") if name in found}
+    return {name: known[name] for name in ("answer", "network", "noise", "size") if name in known}
 
 
 def _file(file: Path) -> Facts:
@@ -152,17 +152,17 @@ def _scenario(file: Path) -> Facts:
 
 def _json(file: Path) -> Facts:
     try:
-        found: Any = json.loads(file.read_bytes())
+        content: Any = json.loads(file.read_bytes())
     except (OSError, ValueError) as error:
         raise FileFormatError(
             message(f"{file} must be readable as JSON", got=error, remedy="check its content")
         ) from None
-    keys = list(found) if isinstance(found, dict) else []
-    version = found.get("schema_version") if isinstance(found, dict) else None
+    keys = list(content) if isinstance(content, dict) else []
+    version = content.get("schema_version") if isinstance(content, dict) else None
     return {
-        "JSON": f"{len(keys)} keys: {first_few(keys, len(keys))}" if keys else f"a {type(found).__name__}",
+        "JSON": f"{len(keys)} keys: {first_few(keys, len(keys))}" if keys else f"a {type(content).__name__}",
         **({} if version is None else {"schema version": str(version)}),
-        **({"answer": str(found["words"])} if "words" in keys else {}),
+        **({"answer": str(content["words"])} if "words" in keys else {}),
     }
 
 

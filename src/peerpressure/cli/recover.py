@@ -134,21 +134,21 @@ def recover(
                 continue
             # Options override [observe], which overrides the defaults.
             methods, wanted = method or asked.chosen_methods, target or asked.target
-            found = [recover_opinions(run, system, name, look, prior, wanted) for name in methods]
+            estimates = [recover_opinions(run, system, name, look, prior, wanted) for name in methods]
             show_stage("testing the fit")
             # The fit is that of the model and not of a method, and so it is tested once.
-            found = [replace(one, diagnostics=found[0].diagnostics) for one in found]
-            found[0].goodness_of_fit, found[0].log_likelihood
+            estimates = [replace(one, diagnostics=estimates[0].diagnostics) for one in estimates]
+            estimates[0].goodness_of_fit, estimates[0].log_likelihood
             if figure is not None:
-                _draw(found[0], figure)
-            answers.append(_estimated(topic, found))
+                _draw(estimates[0], figure)
+            answers.append(_estimated(topic, estimates))
         note = ALONE if unknown_network and len(answers) > 1 else ""
-        told = in_own_words(estimates_of(answers, [note] if note else []), recover)
+        results = in_own_words(estimates_of(answers, [note] if note else []), recover)
         # Written before anything is printed, so a closed pipe does not lose the file.
         if out is not None:
-            _write(told, out, scenario, file, context)
+            _write(results, out, scenario, file, context)
     if as_json:
-        print_json({"outputs": f"{outputs}, {seen.description}", **({"note": note} if note else {}), **told.answer})
+        print_json({"outputs": f"{outputs}, {seen.description}", **({"note": note} if note else {}), **results.answer})
         return
     show(f"{outputs}: {seen.description}", *([note] if note else []))
     _show(answers, out)
@@ -193,28 +193,28 @@ def estimates_of(answers: Sequence[TopicAnswer], notes: Sequence[str] = ()) -> E
     return Estimates("Estimates from public opinions", words, facts, tables, notes=notes)
 
 
-def _estimated(topic: str, found: list[Estimate]) -> TopicAnswer:
+def _estimated(topic: str, estimates: list[Estimate]) -> TopicAnswer:
     import pandas as pd
 
-    parts = [one.to_dataframe().assign(method=one.method) for one in found]
+    parts = [one.to_dataframe().assign(method=one.method) for one in estimates]
     # Columns in a fixed order: scripts read them by position as well.
-    names = [*found[0].model.network.name_columns([])]
+    names = [*estimates[0].model.network.name_columns([])]
     table = pd.concat(parts, ignore_index=True)[["method", "replicate", *names, "value", "std", "identified"]]
-    facts = {"methods": [_facts(one) for one in found], "agents": table.to_dict(orient="records")}
-    return TopicAnswer(topic, {"estimates": table}, _sentences(found), _shown(found, table), facts)
+    facts = {"methods": [_facts(one) for one in estimates], "agents": table.to_dict(orient="records")}
+    return TopicAnswer(topic, {"estimates": table}, _sentences(estimates), _shown(estimates, table), facts)
 
 
-def _sentences(found: list[Estimate]) -> list[str]:
+def _sentences(estimates: list[Estimate]) -> list[str]:
     from peerpressure.recovery._estimate import heading, rows
 
     # Agents have a table.
-    told = [[heading(one), *(f"{name}: {text}" for name, text in rows(one) if name[0] != " ")] for one in found]
-    return [line for lines in told for line in lines]
+    parts = [[heading(one), *(f"{name}: {text}" for name, text in rows(one) if name[0] != " ")] for one in estimates]
+    return [line for lines in parts for line in lines]
 
 
 def _facts(one: Estimate) -> dict[str, object]:
-    found = one.diagnostics
-    tests = {} if found is None else {name: _numbers(p) for name, p in found.tests.items()}
+    diagnostics = one.diagnostics
+    tests = {} if diagnostics is None else {name: _numbers(p) for name, p in diagnostics.tests.items()}
     return {
         "method": one.method,
         "target": one.target,
@@ -223,7 +223,7 @@ def _facts(one: Estimate) -> dict[str, object]:
         "condition": one.condition,
         "goodness_of_fit": _numbers(one.goodness_of_fit),
         "tests": tests,
-        "findings": {} if found is None else dict(found.findings),
+        "findings": {} if diagnostics is None else dict(diagnostics.findings),
         "log_likelihood": _numbers(one.log_likelihood),
         "aic": _numbers(one.aic),
         "bic": _numbers(one.bic),
@@ -235,7 +235,7 @@ def _numbers(values: Array | None) -> list[float] | None:
     return None if values is None else values.tolist()
 
 
-def _write(told: Estimates, out: Path, scenario: Scenario, file: Path, context: typer.Context) -> None:
+def _write(estimates: Estimates, out: Path, scenario: Scenario, file: Path, context: typer.Context) -> None:
     """Write the first table to a file, or all of it to a folder with what it was made from."""
     from peerpressure.report.folder import SCENARIO
     from peerpressure.report.run import network_files, scenario_file, study_of
@@ -247,12 +247,12 @@ def _write(told: Estimates, out: Path, scenario: Scenario, file: Path, context: 
     }
     files: dict[str, Content] = {SCENARIO: scenario_file(scenario, study.inputs, _HEADING)}
     # The network of the file is not used where one is inferred.
-    if "inferred_network" not in told.tables:
+    if "inferred_network" not in estimates.tables:
         files |= network_files(scenario.agent_network, **_stubbornness(scenario))
     else:
         meanings["agents.csv"] = "the agents, with what is inferred of each"
         study = replace(study, contents=f"{study.contents}. Its network was not used, so there is no edges.csv")
-    write_estimates(told, out, replace(study, meanings=meanings), files if is_folder(out) else {})
+    write_estimates(estimates, out, replace(study, meanings=meanings), files if is_folder(out) else {})
 
 
 def _stubbornness(scenario: Scenario) -> dict[str, Array]:
@@ -280,11 +280,11 @@ def _draw(one: Estimate, file: Path) -> None:
             target.write(drawn)
 
 
-def _shown(found: list[Estimate], table: pd.DataFrame) -> list[Table | str]:
+def _shown(estimates: list[Estimate], table: pd.DataFrame) -> list[Table | str]:
     from peerpressure.recovery._estimate import heading, rows
 
     parts: list[Table | str] = []
-    for one in found:
+    for one in estimates:
         # The terminal shows one replicate; all of them may be thousands of rows.
         first = table[(table["method"] == one.method) & (table["replicate"] == table["replicate"].min())]
         names = [*one.model.network.name_columns([])]
@@ -307,46 +307,46 @@ def _number(value: Any) -> str:
     return f"{value:.4f}" if math.isfinite(value) else "-"
 
 
-def inferred(topic: str, found: NetworkEstimate) -> TopicAnswer:
+def inferred(topic: str, estimate: NetworkEstimate) -> TopicAnswer:
     """Return the answer on an inferred network."""
     import pandas as pd
 
-    edges = found.to_dataframe().sort_values("weight", ascending=False, ignore_index=True, key=abs)
+    edges = estimate.to_dataframe().sort_values("weight", ascending=False, ignore_index=True, key=abs)
     agents = {
-        "agent": list(found.labels),
-        "hidden": found.hidden.tolist(),
-        "hidden_std": found.hidden_std.tolist(),
-        "noise_std": found.noise_std.tolist(),
-        "scale_std": found.scale_std.tolist(),
-        "goodness_of_fit": found.goodness_of_fit.tolist(),
-        "steps": found.steps.tolist(),
+        "agent": list(estimate.labels),
+        "hidden": estimate.hidden.tolist(),
+        "hidden_std": estimate.hidden_std.tolist(),
+        "noise_std": estimate.noise_std.tolist(),
+        "scale_std": estimate.scale_std.tolist(),
+        "goodness_of_fit": estimate.goodness_of_fit.tolist(),
+        "steps": estimate.steps.tolist(),
     }
     rows = [dict(zip(agents, row, strict=True)) for row in zip(*agents.values(), strict=True)]
     facts = {
-        "symmetric": found.symmetric,
-        "signed": found.signed,
-        "unobserved": found.unobserved,
-        "log_likelihood": found.log_likelihood,
-        "distrust_p_value": found.distrust_p_value,
-        "notes": list(found.notes),
+        "symmetric": estimate.symmetric,
+        "signed": estimate.signed,
+        "unobserved": estimate.unobserved,
+        "log_likelihood": estimate.log_likelihood,
+        "distrust_p_value": estimate.distrust_p_value,
+        "notes": list(estimate.notes),
     }
     return TopicAnswer(
         topic,
         {"inferred_network": edges, "agents": pd.DataFrame(rows)},
         # Notes are apart, and the columns of the text are for a terminal.
-        [" ".join(line.split()) for line in str(found).partition("\n  note ")[0].splitlines()],
-        _shown_network(found, edges),
+        [" ".join(line.split()) for line in str(estimate).partition("\n  note ")[0].splitlines()],
+        _shown_network(estimate, edges),
         facts | {"edges": edges.to_dict(orient="records"), "agents": rows},
     )
 
 
-def _shown_network(found: NetworkEstimate, edges: pd.DataFrame) -> list[Table | str]:
+def _shown_network(estimate: NetworkEstimate, edges: pd.DataFrame) -> list[Table | str]:
     lines = [
         (str(row.agent), str(row.neighbour), *(_number(x) for x in (row.weight, row.std, row.confidence)))
         for row in edges.head(SHOWN).itertuples()
     ]
     names = ("agent", "listens to", "weight", "standard error", "confidence")
-    parts: list[Table | str] = [str(found), columns(None, names, lines)]
+    parts: list[Table | str] = [str(estimate), columns(None, names, lines)]
     if len(edges) > SHOWN:
         parts.append(f"and {len(edges) - SHOWN:,} more edges; --out FILE or --json has all of them")
     return parts

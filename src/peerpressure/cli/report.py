@@ -45,10 +45,10 @@ def _page(folder: Path, show_stage: Callable[[str], None]) -> bytes:
     from peerpressure.report.folder import made_by, read_provenance
     from peerpressure.report.run import report_again
 
-    found = read_provenance(folder)
-    if found.command == "run":
-        return report_again(found, show_stage)
-    if ESTIMATES in found.outputs:
-        return page_again(folder, made_by(found.facts["repeat"]))
+    provenance = read_provenance(folder)
+    if provenance.command == "run":
+        return report_again(provenance, show_stage)
+    if ESTIMATES in provenance.outputs:
+        return page_again(folder, made_by(provenance.facts["repeat"]))
     rule, remedy = "a report is made from the results of a run, or from estimates", "name a folder of these"
-    raise InvalidInputError(message(rule, got=f"{folder}, results of {found.command}", remedy=remedy))
+    raise InvalidInputError(message(rule, got=f"{folder}, results of {provenance.command}", remedy=remedy))

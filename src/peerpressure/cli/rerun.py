@@ -55,7 +55,7 @@ def rerun(
     later = read_provenance(new)
     names = [name for name in dict.fromkeys([*earlier.outputs, *later.outputs]) if name not in UNREPEATED]
     compared = {name: _compare(name, earlier, later) for name in names}
-    differing = [name for name, what in compared.items() if what != SAME]
+    differing = [name for name, what in compared.items() if what != UNCHANGED]
     updates = version_changes(earlier.versions, versions())
     if as_json:
         lists = {"files": compared, "damaged": {one.name: one.what for one in damaged}}
@@ -71,7 +71,7 @@ def rerun(
         raise typer.Exit(FAILURE)
 
 
-SAME: Final = "same"
+UNCHANGED: Final = "same"
 
 
 def _compare(name: str, earlier: FolderProvenance, later: FolderProvenance) -> str:
@@ -79,17 +79,19 @@ def _compare(name: str, earlier: FolderProvenance, later: FolderProvenance) -> s
     one, other = earlier.outputs.get(name), later.outputs.get(name)
     if one is None or other is None:
         return "new" if one is None else "not made again"
-    return SAME if one.get("sha256") == other.get("sha256") else "different"
+    return UNCHANGED if one.get("sha256") == other.get("sha256") else "different"
 
 
-def _command_line(found: FolderProvenance) -> list[str]:
+def _command_line(provenance: FolderProvenance) -> list[str]:
     """Return the command line that repeats the results of a folder."""
     from peerpressure.report.folder import FOLDER, PROVENANCE
 
-    line = [str(word).replace(FOLDER, str(found.folder)) for word in found.facts["repeat"]]
+    line = [str(word).replace(FOLDER, str(provenance.folder)) for word in provenance.facts["repeat"]]
     refused = [word for word in line if word.partition("=")[0] in REFUSED]
     if not line or line[0] not in COMMANDS or refused:
-        rule = f"{found.folder / PROVENANCE} must repeat one of {', '.join(COMMANDS)}, without {', '.join(REFUSED)}"
+        rule = (
+            f"{provenance.folder / PROVENANCE} must repeat one of {', '.join(COMMANDS)}, without {', '.join(REFUSED)}"
+        )
         raise FileFormatError(
             message(rule, got=" ".join(line) or "nothing", remedy="take the folder as it was written")
         )

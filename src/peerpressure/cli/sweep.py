@@ -99,14 +99,14 @@ def run_file(
     check_folder(folder, f"output.folder of {file}" if out is None and loaded.folder else "'--out'")
     from peerpressure.sweep import run_sweep
 
-    found = run_sweep(plan, folder, workers=workers, dask=dask, retry_failed=retry_failed, fresh=fresh, progress=True)
+    state = run_sweep(plan, folder, workers=workers, dask=dask, retry_failed=retry_failed, fresh=fresh, progress=True)
     # Parts that run at the same time must not write to one file; the run that merges them describes the folder.
     if shard is None:
         _seal(plan, file, folder)
-    _print_status(found, folder, as_json=as_json)
-    if found.failed:
+    _print_status(state, folder, as_json=as_json)
+    if state.failed:
         # The table of failures comes first; the error line and the exit status are for scripts.
-        raise typer.Exit(print_error(f"{found.failed} of {found.total} units failed; see sweep status", FAILURE))
+        raise typer.Exit(print_error(f"{state.failed} of {state.total} units failed; see sweep status", FAILURE))
 
 
 def _shard(text: str) -> tuple[int, int]:
@@ -271,13 +271,13 @@ def _folder(place: Path) -> Path:
         return load_sweep(place).folder or _beside(place)
 
 
-def _print_status(found: SweepStatus, folder: Path, *, as_json: bool) -> None:
-    failures = [failure._asdict() | {"parameters": _axes(failure.parameters)} for failure in found.failures[:FAILURES]]
+def _print_status(state: SweepStatus, folder: Path, *, as_json: bool) -> None:
+    failures = [failure._asdict() | {"parameters": _axes(failure.parameters)} for failure in state.failures[:FAILURES]]
     if as_json:
-        counts = {name: getattr(found, name) for name in COUNTS}
-        print_json({**counts, "seconds_left": found.seconds_left, "failures": failures, "folder": folder})
+        counts = {name: getattr(state, name) for name in COUNTS}
+        print_json({**counts, "seconds_left": state.seconds_left, "failures": failures, "folder": folder})
         return
-    show(f"{found}; results in {folder}")
+    show(f"{state}; results in {folder}")
     if failures:
         rows = [(_point(one["parameters"]), str(one["replication"]), one["error"]) for one in failures]
         show(columns("failed", ("point", "replication", "error"), rows, text=3))

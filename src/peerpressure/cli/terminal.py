@@ -81,8 +81,8 @@ def explain_usage(error: typer.TyperException, arguments: Sequence[str]) -> str:
     more = f"see {getattr(context, 'command_path', 'peerpressure')} --help"
     text = error.format_message().rstrip(".")
     for pattern, rule in _RULES:
-        if (found := pattern.fullmatch(error.message.rstrip("."))) and (given := _given(error, arguments)):
-            text = f"{given[0]} {found.expand(rule)}, got {given[1]}"
+        if (match := pattern.fullmatch(error.message.rstrip("."))) and (given := _given(error, arguments)):
+            text = f"{given[0]} {match.expand(rule)}, got {given[1]}"
     return f"{text}; {more}"
 
 
@@ -133,7 +133,7 @@ def in_words_of(text: str, options: Container[str]) -> str:
     """
     for pattern, words in _CALLS:
         text = pattern.sub(words, text)
-    return _ARGUMENT.sub(lambda found: _words_for(found[1], found[2], options), text)
+    return _ARGUMENT.sub(lambda match: _words_for(match[1], match[2], options), text)
 
 
 def _words_for(name: str, value: str, options: Container[str]) -> str:

@@ -269,8 +269,8 @@ class Comparison:
     @cached_property
     def p_value(self) -> float | None:
         """The p-value of the best model's fit, tiny if another one made the record; None if it cannot be tested."""
-        found = None if self.diagnostics is None else self.diagnostics.p_value
-        return None if found is None else float(found[0])
+        p_values = None if self.diagnostics is None else self.diagnostics.p_value
+        return None if p_values is None else float(p_values[0])
 
     @cached_property
     def parameters(self) -> pd.DataFrame:
@@ -362,8 +362,8 @@ class Comparison:
         """What is missed as rows: kind, first and second, positions of agents, −1 for none."""
         import pandas as pd
 
-        found = () if self.misses is None else self.misses.missed
-        rows = [(one.kind, int(one.agents[0]), int([*one.agents, -1][1])) for one in found]
+        misses = () if self.misses is None else self.misses.missed
+        rows = [(one.kind, int(one.agents[0]), int([*one.agents, -1][1])) for one in misses]
         return pd.DataFrame(rows, columns=["kind", "first", "second"])
 
     @cached_property
@@ -377,9 +377,9 @@ class Comparison:
         pieces = self.fits.get("pieces", self.fits.get("constant"))
         if not isinstance(pieces, FamilyFit):
             return frame.assign(value=np.nan, low=np.nan, high=np.nan)
-        found = pieces.parameters
-        place = np.searchsorted(piece_starts(steps), steps, side="right") - 1 if found.value.size > 1 else steps * 0
-        return frame.assign(value=found.value[place], low=found.low[place], high=found.high[place])
+        levels = pieces.parameters
+        place = np.searchsorted(piece_starts(steps), steps, side="right") - 1 if levels.value.size > 1 else steps * 0
+        return frame.assign(value=levels.value[place], low=levels.low[place], high=levels.high[place])
 
     @cached_property
     def errors(self) -> pd.DataFrame:

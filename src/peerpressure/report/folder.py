@@ -257,8 +257,8 @@ def _facts(study: Study, folder: Path) -> dict[str, Any]:
 def _is_sealed(folder: Path, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> bool:
     """Return whether a folder has the provenance of just these files, which then tells when they were really made."""
     with contextlib.suppress(FileFormatError):
-        found = read_provenance(folder)
-        return [found.inputs, found.outputs, found.versions] == [inputs, outputs, versions()]
+        provenance = read_provenance(folder)
+        return [provenance.inputs, provenance.outputs, provenance.versions] == [inputs, outputs, versions()]
     return False
 
 
@@ -447,15 +447,15 @@ def _is_inside(name: str) -> bool:
     return not path.is_absolute() and ".." not in path.parts and ":" not in name and "\\" not in name
 
 
-def changes(found: FolderProvenance, names: Iterable[str] | None = None) -> list[Change]:
+def changes(provenance: FolderProvenance, names: Iterable[str] | None = None) -> list[Change]:
     """Return the files of a folder that are missing, or not as they were written."""
-    recorded = found.inputs | found.outputs
+    recorded = provenance.inputs | provenance.outputs
     listed = []
     for name in recorded if names is None else names:
-        if not (found.folder / name).exists():
+        if not (provenance.folder / name).exists():
             was = recorded[name].get("from")
             listed.append(Change(name, "missing" + (f"; it was {was}" if was else "")))
-        elif fingerprint(found.folder, name)["sha256"] != recorded[name].get("sha256"):
+        elif fingerprint(provenance.folder, name)["sha256"] != recorded[name].get("sha256"):
             listed.append(Change(name, "changed since it was written"))
     return listed
 
@@ -463,8 +463,8 @@ def changes(found: FolderProvenance, names: Iterable[str] | None = None) -> list
 def _listed(folder: Path) -> list[str]:
     """Return the files that the provenance of a folder lists; none if there is none."""
     with contextlib.suppress(FileFormatError):
-        found = read_provenance(folder)
-        return [*found.inputs, *found.outputs]
+        provenance = read_provenance(folder)
+        return [*provenance.inputs, *provenance.outputs]
     return []
 
 

@@ -132,8 +132,8 @@ def privacy_numbers(experiment: Experiment) -> list[tuple[str, str]]:
     """Return the exposure of agents, and the ε of one run and of the recorded data; nothing without [privacy]."""
     if experiment.scenario.privacy is None:
         return []
-    found, one, recorded = experiment.exposure, experiment.budget, experiment.recorded_budget
-    bits, least = found.table["bits"], "" if found.is_exact else "at least "
+    exposure, one, recorded = experiment.exposure, experiment.budget, experiment.recorded_budget
+    bits, least = exposure.table["bits"], "" if exposure.is_exact else "at least "
     rows = [
         ("mean information", f"{least}{number(float(bits.mean()))} bits per agent from one run"),
         ("most exposed agent", f"{least}{number(float(bits.max()))} bits, agent {bits.idxmax()}"),
@@ -413,8 +413,8 @@ def _earlier(file: Path, command: str) -> FolderProvenance | None:
     if file.name != SCENARIO:
         return None
     with contextlib.suppress(FileFormatError):
-        found = read_provenance(file.parent)
-        return found if found.command == command else None
+        provenance = read_provenance(file.parent)
+        return provenance if provenance.command == command else None
     return None
 
 
@@ -445,9 +445,9 @@ def may_be_written(out: Path) -> bool:
     return not out.exists() or not any(out.iterdir()) or all((out / name).is_file() for name in MARKS)
 
 
-def report_again(found: FolderProvenance, progress: Callable[[str], None] = lambda stage: None) -> bytes:
+def report_again(provenance: FolderProvenance, progress: Callable[[str], None] = lambda stage: None) -> bytes:
     """Return the report of a run from the stored results in its folder, without simulation."""
-    folder = found.folder
+    folder = provenance.folder
     scenario = load_scenario(folder / SCENARIO)
     # The page and its figures are made, whatever the scenario asks for beside them.
     asked = scenario.model_copy(update={"output": scenario.output.model_copy(update={"report": True})})
@@ -457,4 +457,4 @@ def report_again(found: FolderProvenance, progress: Callable[[str], None] = lamb
     pictures = {name: one.picture for name, wait in ordered.drawings.items() if (one := wait()).picture is not None}
     # The text that the folder has, without its heading.
     text = (folder / SCENARIO).read_text(encoding="utf-8").removeprefix(_HEADING)
-    return run_page(experiment, ordered.tables, pictures, found.name, text).encode()
+    return run_page(experiment, ordered.tables, pictures, provenance.name, text).encode()

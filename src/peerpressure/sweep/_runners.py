@@ -62,7 +62,7 @@ class WorkerDeathError(Exception):
 class Runner(Protocol):
     """What computes batches."""
 
-    ahead: int
+    prefetch: int
     """Batches under way for each that is being computed."""
 
     def lanes(self) -> int:
@@ -88,7 +88,7 @@ def run_on(runner: Runner, work: Work, plan: Plan, folder: Path) -> None:
             work.expect(lanes=now)
         lanes = now
         # A bounded number of batches under way also bounds what must be computed again if all of them are lost.
-        while len(out) < runner.ahead * lanes and (batch := work.take()):
+        while len(out) < runner.prefetch * lanes and (batch := work.take()):
             out[runner.submit(batch)] = batch
         if not out:
             time.sleep(_POLL_SECONDS)
@@ -165,7 +165,7 @@ class Worker:
 class LocalWorkers:
     """Processes of one thread each, started when there is a batch for them; dead ones are replaced."""
 
-    ahead = 1
+    prefetch = 1
 
     def __init__(self, plan: Plan, folder: Path, size: int) -> None:
         place, local = str(folder.resolve()), dict(plan.local)
@@ -275,7 +275,7 @@ def run_on_dask(work: Work, plan: Plan, folder: Path, address: str) -> None:
 class Cluster:
     """The workers of a Dask cluster; Dask computes the batches of a dead one again."""
 
-    ahead = 2  # with one, threads would wait for messages
+    prefetch = 2  # with one, threads would wait for messages
 
     def __init__(self, client: Any, plan: Plan) -> None:
         self._client, self._plan = client, plan
