@@ -200,9 +200,9 @@ class Model:
             remedy = "0 is for agents who ignore all others; distrust is a negative weight in the network"
             raise ModelError(message("susceptibility must not be negative", got=got, remedy=remedy))
         with np.errstate(divide="ignore"):
-            found: Array = s / b
-        found.flags.writeable = False
-        return found
+            weight: Array = s / b
+        weight.flags.writeable = False
+        return weight
 
     def _drop_edges_of_zealots(self) -> None:
         """Replace infinite stubbornness by stubbornness 1 and no in-edges, which is equivalent."""
@@ -343,9 +343,9 @@ class Model:
         """The different values of the closed classes as ρ → ∞, in ascending order, and of both camps of each."""
         if isinstance(self.target, float):
             return np.array([self.target])
-        found = np.sort(np.concatenate([self.target[members] for members in self.network.closed_classes]))
+        values = np.sort(np.concatenate([self.target[members] for members in self.network.closed_classes]))
         # Agents of one class may differ by rounding errors.
-        return np.asarray(found[np.diff(found, prepend=-np.inf) > 1e-9 * float(np.abs(self.x0).max())])
+        return np.asarray(values[np.diff(values, prepend=-np.inf) > 1e-9 * float(np.abs(self.x0).max())])
 
     @cached_property
     def kappa(self) -> float:

@@ -348,7 +348,7 @@ def _exact(equation: SDE) -> Callable[..., RunResult]:
         report: Callable[[int], None],
         hidden: NDArray[Any] | None,
     ) -> RunResult:
-        found = exact_paths(
+        paths = exact_paths(
             equation,
             plan.steps,
             replicates=plan.replicates,
@@ -363,14 +363,14 @@ def _exact(equation: SDE) -> Callable[..., RunResult]:
             report=report,
         )
         # Exact paths are drawn in float64, and rounded once here.
-        parts = {"states": found.states, "hidden": found.hidden} if plan.keep_states else {}
-        kept = {"final": found.final, "memory": found.memory, "final_hidden": found.final_hidden, **parts}
+        parts = {"states": paths.states, "hidden": paths.hidden} if plan.keep_states else {}
+        kept = {"final": paths.final, "memory": paths.memory, "final_hidden": paths.final_hidden, **parts}
         # Without a copy of records that have the precision; final states are views of an array that is let go.
         rounded = {
             name: None if part is None else part.astype(plan.dtype, copy=name not in parts)
             for name, part in kept.items()
         }
-        nothing = {"states": None, "hidden": None, "summaries": found.summaries if plan.keep_summaries else None}
+        nothing = {"states": None, "hidden": None, "summaries": paths.summaries if plan.keep_summaries else None}
         return RunResult(**(nothing | rounded))
 
     return run

@@ -28,8 +28,8 @@ def layout(agents: int, ends: NDArray[np.int64]) -> Places:
     net.add_nodes_from(range(agents))
     net.add_edges_from(ends.tolist())
     # Deterministic, starting from a circle; force-directed layouts start from random positions.
-    found = nx.kamada_kawai_layout(net, dist=_distances(net))
-    places = np.array([found[agent] for agent in range(agents)])
+    position_of = nx.kamada_kawai_layout(net, dist=_distances(net))
+    places = np.array([position_of[agent] for agent in range(agents)])
     centred = places - places.mean(axis=0)
     # Principal axes: the direction of largest extent becomes horizontal, which suits a wide column.
     _, _, axes = np.linalg.svd(centred, full_matrices=False)
@@ -39,9 +39,9 @@ def layout(agents: int, ends: NDArray[np.int64]) -> Places:
 
 def _distances(net: nx.Graph) -> dict[int, dict[int, float]]:
     """Return the distances between all nodes; components are two steps further apart than the longest path."""
-    found = dict(nx.all_pairs_shortest_path_length(net))
-    far = 2 + max(max(row.values()) for row in found.values())
-    return {one: {other: row.get(other, far) for other in net} for one, row in found.items()}
+    lengths = dict(nx.all_pairs_shortest_path_length(net))
+    far = 2 + max(max(row.values()) for row in lengths.values())
+    return {one: {other: row.get(other, far) for other in net} for one, row in lengths.items()}
 
 
 def edge_lines(
@@ -59,19 +59,19 @@ def edge_lines(
     the lines in points. More than ``MOST_HEADS`` arrows are left out.
     """
     distrust = np.zeros(len(ends), dtype=bool) if negative is None else np.asarray(negative, dtype=bool)
-    found: list[LineCollection | PolyCollection] = [
+    lines: list[LineCollection | PolyCollection] = [
         LineCollection(list(places[ends[~distrust]]), colors=GREY, linewidths=width, zorder=1)
     ]
     if distrust.any():
         # Dashes have gaps, so they are drawn darker.
         dashes = {"colors": RED, "linewidths": max(width, 0.5), "linestyles": (0, (3.5, 2.0)), "alpha": 0.9}
-        found.append(LineCollection(list(places[ends[distrust]]), zorder=1, **dashes))
+        lines.append(LineCollection(list(places[ends[distrust]]), zorder=1, **dashes))
     headed = np.zeros(len(ends), dtype=bool) if one_way is None else np.asarray(one_way, dtype=bool)
     if headed.any() and headed.sum() <= MOST_HEADS:
         colours = np.where(distrust[headed], RED, INK)
         heads = _arrowheads(places[ends[headed]], radii[ends[headed, 1]], HEAD / points)
-        found.append(PolyCollection(list(heads), facecolors=list(colours), linewidths=0, alpha=0.8, zorder=1.5))
-    return found
+        lines.append(PolyCollection(list(heads), facecolors=list(colours), linewidths=0, alpha=0.8, zorder=1.5))
+    return lines
 
 
 def _arrowheads(lines: NDArray[Any], radii: NDArray[Any], length: float) -> NDArray[Any]:

@@ -111,13 +111,13 @@ class EventArrays:
             first, last = np.searchsorted(self.times, [begin, end], side="right")
             index = np.arange(first, last)
             return index, self.times[index]
-        found, when = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+        events, when = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
         for turn in range((begin - 1) // period, (end - 1) // period + 1):
             offset = turn * period
             first, last = np.searchsorted(self.times, [begin - offset, end - offset], side="right")
-            found.append(np.arange(first, last))
+            events.append(np.arange(first, last))
             when.append(self.times[first:last] + offset)
-        index, rounds = np.concatenate(found), np.concatenate(when)
+        index, rounds = np.concatenate(events), np.concatenate(when)
         order = np.argsort(rounds, kind="stable")
         return index[order], rounds[order]
 

@@ -366,17 +366,17 @@ def _curves(axes: Axes, designs: pd.DataFrame, column: str) -> None:
 
 MOST_DOTS = 4_000  # residuals drawn one by one
 MOST_NAMES = 4  # agents that are named
-_SMALL = 0.01
+_DOUBTFUL_P = 0.01
 _TWO_SIDED = float(special.ndtri(0.975))
 
 
 @styled
-def fit_diagnostics(found: FitDiagnostics, replicate: int = 0) -> Figure:
+def fit_diagnostics(diagnostics: FitDiagnostics, replicate: int = 0) -> Figure:
     """Show the residuals of one replicate over time, by agent, by lag and against the normal law.
 
     Parameters
     ----------
-    found : FitDiagnostics
+    diagnostics : FitDiagnostics
         The diagnostics of a run, from ``diagnose_fit`` or an estimate.
     replicate : int, default 0
         The replicate that is shown.
@@ -401,7 +401,8 @@ def fit_diagnostics(found: FitDiagnostics, replicate: int = 0) -> Figure:
     4
     """
     residuals, agents, lags = (
-        table[table["replicate"] == replicate] for table in (found.to_dataframe(), found.agents, found.lags)
+        table[table["replicate"] == replicate]
+        for table in (diagnostics.to_dataframe(), diagnostics.agents, diagnostics.lags)
     )
     if residuals.empty:
         return _nothing()
@@ -446,7 +447,7 @@ def _by_agent(axes: Axes, agents: pd.DataFrame) -> None:
     # The sum of squares of an agent is χ² with as many degrees of freedom as it has residuals.
     low, high = (np.sqrt(special.chdtri(count, share) / count) for share in (0.975, 0.025))
     axes.fill_between(place, low, high, color=GREY, alpha=0.15, linewidth=0, step="mid")
-    odd = agents["p_value"].to_numpy() < _SMALL
+    odd = agents["p_value"].to_numpy() < _DOUBTFUL_P
     axes.scatter(place[~odd], size[~odd], s=9, color=BLUE, linewidths=0)
     axes.scatter(place[odd], size[odd], s=12, color=RED, linewidths=0)
     # The most extreme ones only: names of many would cover one another.
@@ -462,7 +463,7 @@ def _by_agent(axes: Axes, agents: pd.DataFrame) -> None:
 def _by_lag(axes: Axes, lags: pd.DataFrame, count: int) -> None:
     reach = _TWO_SIDED / np.sqrt(count)
     axes.axhspan(-reach, reach, color=GREY, alpha=0.15, linewidth=0)
-    colours = [RED if p < _SMALL else BLUE for p in lags["p_value"]]
+    colours = [RED if p < _DOUBTFUL_P else BLUE for p in lags["p_value"]]
     axes.vlines(lags["lag"], 0, lags["autocorrelation"], color=colours, linewidth=2.5)
     axes.axhline(0, color=INK, linewidth=0.5)
     axes.margins(x=0.15, y=0.25)

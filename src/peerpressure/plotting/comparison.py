@@ -14,7 +14,7 @@ from peerpressure.drawing.graphs import edge_lines, layout
 from peerpressure.drawing.style import BLUE, GOLD, GREY, INK, ONE_COLUMN, RED, TEAL, TWO_COLUMNS, label, panel, styled
 
 # Differences in BIC beyond this are drawn as bars of the same length, with their number.
-_FAR = 30.0
+_LONGEST_BAR = 30.0
 _COLOURS = {"none": GREY, "walk": GOLD}
 # Agents that are named on a network, and beside points.
 _MOST_NAMED = 40
@@ -32,15 +32,17 @@ def _weights(axes: Axes, table: pd.DataFrame) -> None:
     place = np.arange(len(table))
     off = table["bic_difference"].to_numpy()
     # The best bar has no length of its own, and a dot marks it.
-    axes.barh(place, np.minimum(off, _FAR), color=[BLUE if k == 0 else GREY for k in place], height=0.62)
+    axes.barh(place, np.minimum(off, _LONGEST_BAR), color=[BLUE if k == 0 else GREY for k in place], height=0.62)
     axes.plot(0, 0, "o", color=BLUE, markersize=5, clip_on=False, zorder=3)
     for k, (distance, weight) in enumerate(zip(off, table["weight"], strict=True)):
         text = f"weight {weight:.2f}" if weight >= 0.005 else f"+{distance:,.0f}"
-        axes.annotate(text, (min(distance, _FAR), k), (5, 0), textcoords="offset points", va="center", fontsize=7)
+        axes.annotate(
+            text, (min(distance, _LONGEST_BAR), k), (5, 0), textcoords="offset points", va="center", fontsize=7
+        )
     axes.set_yticks(place, list(table["model"]))
     axes.invert_yaxis()
-    axes.set_xlim(0, 1.32 * _FAR)
-    axes.set_xticks([0, 10, 20, _FAR], ["0", "10", "20", f"≥ {_FAR:g}"])
+    axes.set_xlim(0, 1.32 * _LONGEST_BAR)
+    axes.set_xticks([0, 10, 20, _LONGEST_BAR], ["0", "10", "20", f"≥ {_LONGEST_BAR:g}"])
     axes.set_xlabel("BIC above the best model")
 
 
@@ -93,8 +95,8 @@ def _opinions(axes: Axes, agents: pd.DataFrame) -> int:
     """Draw opinions, and return the number of agents whose interval does not contain the last answer."""
     last, value = agents["last_answer"].to_numpy(), agents["value"].to_numpy()
     low, high = agents["low"].to_numpy(), agents["high"].to_numpy()
-    apart = (last < low) | (last > high)
-    for group, colour in ((~apart, BLUE), (apart, RED)):
+    outside = (last < low) | (last > high)
+    for group, colour in ((~outside, BLUE), (outside, RED)):
         if group.any():
             bars = np.array([value - low, high - value])[:, group]
             axes.errorbar(
@@ -104,7 +106,7 @@ def _opinions(axes: Axes, agents: pd.DataFrame) -> int:
     axes.plot(ends, ends, color=INK, linewidth=0.7, linestyle=":", zorder=1)
     axes.set_xlabel("last answer")
     axes.set_ylabel("hidden opinion")
-    return int(apart.sum())
+    return int(outside.sum())
 
 
 @styled
@@ -130,10 +132,10 @@ def _errors(axes: Axes, table: pd.DataFrame) -> None:
 
 
 @styled
-def missed(agents: Sequence[str], edges: pd.DataFrame, found: pd.DataFrame) -> Figure:
+def missed(agents: Sequence[str], edges: pd.DataFrame, misses: pd.DataFrame) -> Figure:
     """Draw the network with what the best model misses: agents, ties with another sign, and missing ties.
 
-    ``edges`` has positions ``source`` and ``target``; ``found`` has ``kind``, and positions ``first`` and ``second``,
+    ``edges`` has positions ``source`` and ``target``; ``misses`` has ``kind``, and positions ``first`` and ``second``,
     −1 for none.
     """
     ends = edges[["source", "target"]].to_numpy()
@@ -146,7 +148,7 @@ def missed(agents: Sequence[str], edges: pd.DataFrame, found: pd.DataFrame) -> F
     for lines in edge_lines(places, ends, np.full(len(agents), np.sqrt(size) / 2 / points), points, 0.4):
         axes.add_collection(lines)
     marked = np.zeros(len(agents), dtype=bool)
-    for row in found.itertuples():
+    for row in misses.itertuples():
         marked[row.first] |= row.kind == "stubbornness"
         if row.second >= 0:
             pair = places[[row.first, row.second]]
@@ -162,7 +164,7 @@ def missed(agents: Sequence[str], edges: pd.DataFrame, found: pd.DataFrame) -> F
     axes.set_aspect("equal")
     axes.margins(0.12)
     axes.axis("off")
-    axes.set_title("red: another stubbornness; red line: missing tie; dashed: other sign" if len(found) else "nothing")
+    axes.set_title("red: another stubbornness; red line: missing tie; dashed: other sign" if len(misses) else "nothing")
     return figure
 
 

@@ -92,9 +92,9 @@ def _name_agent_1(axes: Axes, places: Places, ends: NDArray[np.int64], *, points
     along = np.linspace(0, 1, 7)[:, None, None]
     crowd = ((1 - along) * places[ends[:, 0]] + along * places[ends[:, 1]]).reshape(-1, 2)
     # A name is wider than it is high, so horizontal distances count half.
-    apart = ((crowd - places[0]) * points - spots[:, None, :]) * (0.5, 1.0)
+    offsets = ((crowd - places[0]) * points - spots[:, None, :]) * (0.5, 1.0)
     # (spots,): the distance from each spot to the nearest point of the drawing.
-    room = np.hypot(apart[:, :, 0], apart[:, :, 1]).min(axis=1)
+    room = np.hypot(offsets[:, :, 0], offsets[:, :, 1]).min(axis=1)
     free = np.flatnonzero(room >= ROOM)
     # Spots are ordered by distance, so the first free one is the nearest; in a crowd, take the least crowded.
     spot = spots[free[0] if free.size else int(np.argmax(room))]

@@ -118,11 +118,11 @@ def _range(axes: Axes, summaries: pd.DataFrame, columns: tuple[str, str, str], c
 def _levels(axes: Axes, end: float, values: NDArray[np.float64]) -> None:
     """Mark v by a line, or each value of closed classes and camps by its own."""
     # Names that would overlap are left out; the lines of many classes are still a picture of where they are.
-    apart = np.ptp(values) / MOST_LEVELS
+    gap = np.ptp(values) / MOST_LEVELS
     last = -np.inf
     for value in values.tolist():
         axes.axhline(value, color=INK, linewidth=0.7, linestyle=DOTTED, zorder=3)
-        if value - last >= apart:
+        if value - last >= gap:
             name, last = "$v$" if values.size == 1 else f"{value:.2g}".replace("-", "−"), value
             label(axes, name, (end, value), xytext=(3, 0), va="center", annotation_clip=False)
 

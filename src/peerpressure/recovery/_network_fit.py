@@ -295,8 +295,8 @@ class EdgeFit:
 
     def refitted(self, problem: Problem) -> EdgeFit:
         """Return the fit of the selected variables, with the logarithms corrected for their number."""
-        found = self.solved(problem)
-        return found.solved(_restricted(problem, found.beta))
+        first = self.solved(problem)
+        return first.solved(_restricted(problem, first.beta))
 
 
 def fit(problem: Problem, allowed: Mask, agents: int, penalty: Penalty, tau: float) -> EdgeFit:
