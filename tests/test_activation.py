@@ -153,9 +153,9 @@ def test_moments_are_those_of_the_mixture_over_all_masks(activation: Any, adapta
     model = pp.Model(network, [0.0, 1.0, 3.0], [0.5, 1.0, 2.0], "0.5*t", **parts)
     steps = 4 if activation == "single" else 3
     mean, P = mixture(model, steps)
-    found = pp.moments(model, steps, what="joint")
-    np.testing.assert_allclose(found.mean[-1], mean, atol=1e-13)
-    np.testing.assert_allclose(found.covariance, P, atol=1e-13)
+    result = pp.moments(model, steps, what="joint")
+    np.testing.assert_allclose(result.mean[-1], mean, atol=1e-13)
+    np.testing.assert_allclose(result.covariance, P, atol=1e-13)
     weights = np.random.default_rng(0).normal(size=(2, 6))
     sums = pp.moments(model, steps, of=weights, what="joint", times=[1, steps])
     np.testing.assert_allclose(sums.covariance, weights @ P @ weights.T, atol=1e-12)

@@ -60,9 +60,9 @@ def test_adjoint_is_the_transpose(kind: str) -> None:
 def test_moments_are_exact(kind: str, start: Any) -> None:
     one, T = model(kind, noise=NOISE, start=start), 12
     c, B, L = (part[-one.n :] for part in rows(one, kind, T))
-    found = moments(one, T)
-    np.testing.assert_allclose(found.mean[-1], c + B @ one.x0, atol=1e-12)
-    np.testing.assert_allclose(found.covariance, L @ L.T, atol=1e-12)
+    result = moments(one, T)
+    np.testing.assert_allclose(result.mean[-1], c + B @ one.x0, atol=1e-12)
+    np.testing.assert_allclose(result.covariance, L @ L.T, atol=1e-12)
     some = moments(one, T, of=pp.theory.difference(one, 0, 1))
     weights = np.eye(one.n)[0] - np.eye(one.n)[1]
     np.testing.assert_allclose(some.variance[-1], weights @ (L @ L.T) @ weights, atol=1e-12)
@@ -102,9 +102,9 @@ def test_continuous_time(kind: str) -> None:
     np.testing.assert_allclose(mean, rest + F @ (0.1 - rest), atol=1e-8)
     at_rest = solve_continuous_lyapunov(B, np.diag(G**2))
     np.testing.assert_allclose(covariance, at_rest - F @ at_rest @ F.T, atol=1e-8)
-    found = moments_of(sde, np.eye(n)[:2], 1.5)
-    np.testing.assert_allclose(found.covariance, covariance[:2, :2], atol=1e-8)
-    np.testing.assert_allclose(found.mean[-1], mean[:2], atol=1e-8)
+    result = moments_of(sde, np.eye(n)[:2], 1.5)
+    np.testing.assert_allclose(result.covariance, covariance[:2, :2], atol=1e-8)
+    np.testing.assert_allclose(result.mean[-1], mean[:2], atol=1e-8)
     for got, expected in zip(stationary(sde, 1.0), (rest, at_rest), strict=True):
         np.testing.assert_allclose(got, expected, atol=1e-10)
     run = moments(sde, 20)
@@ -118,12 +118,12 @@ def test_observers_are_as_good_as_they_say(kind: str, method: str) -> None:
     run = pp.simulate(one, T, seed=5, record="all")
     c, B, L = (part[one.n :] for part in rows(one, kind, T))
     y = run.states[0, 1:].ravel() if run.states is not None else np.zeros(0)
-    found = recover(run, one, method)
+    estimate = recover(run, one, method)
     weights = np.eye(y.size) if method == "ols" else np.linalg.inv(L @ L.T)
     H = np.linalg.inv(B.T @ weights @ B)
     G = H @ B.T @ weights
-    np.testing.assert_allclose(found.value[0], G @ (y - c), atol=1e-7)
-    np.testing.assert_allclose(np.asarray(found.covariance @ np.eye(one.n)), G @ L @ L.T @ G.T, atol=1e-7)
+    np.testing.assert_allclose(estimate.value[0], G @ (y - c), atol=1e-7)
+    np.testing.assert_allclose(np.asarray(estimate.covariance @ np.eye(one.n)), G @ L @ L.T @ G.T, atol=1e-7)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -135,8 +135,8 @@ def test_partial_observers(kind: str) -> None:
     prior = pp.recovery.Prior(0.0, 1.0)
     J = np.eye(one.n) + B[seen].T @ np.linalg.solve(L[seen] @ L[seen].T, B[seen])
     view = pp.recovery.Observation(agents=list(one.network.labels[: one.n // 2]))
-    found = recover(run, one, "kalman", observation=view, prior=prior)
-    np.testing.assert_allclose(np.asarray(found.covariance @ np.eye(one.n)), np.linalg.inv(J), atol=1e-8)
+    estimate = recover(run, one, "kalman", observation=view, prior=prior)
+    np.testing.assert_allclose(np.asarray(estimate.covariance @ np.eye(one.n)), np.linalg.inv(J), atol=1e-8)
     assert information(one, T, observation=view).matrix.shape == (one.n, one.n)
 
 

@@ -107,9 +107,9 @@ def test_moments_are_those_of_the_joint_law(noise: Noise, adaptation: float | No
     by_hidden, by_start, covariance = joint_law(model, steps)
     mean = by_hidden @ model.x0 + by_start @ model.start_state
     blocks = covariance.reshape(steps + 1, N, steps + 1, N)
-    found = pp.moments(model, steps)
-    np.testing.assert_allclose(found.mean, mean, atol=1e-12)
-    np.testing.assert_allclose(found.variance, np.einsum("titi->ti", blocks), atol=1e-12)
+    result = pp.moments(model, steps)
+    np.testing.assert_allclose(result.mean, mean, atol=1e-12)
+    np.testing.assert_allclose(result.variance, np.einsum("titi->ti", blocks), atol=1e-12)
     # The adjoint, which knows no covariance.
     weights = np.linspace(-1, 2, 2 * N).reshape(2, N)
     sums = pp.moments(model, steps, weights)
@@ -164,12 +164,12 @@ def test_estimates_are_the_best_linear_ones(noise: Noise, adaptation: float | No
     run = pp.simulate(model, 14, seed=5)
     value, covariance = generalised_least_squares(model, states_of(run)[0])
     for method in ("innovations", "kalman", "gls"):
-        found = pp.recover(run, model, method)
-        np.testing.assert_allclose(found.value[0], value, atol=2e-4)
-        np.testing.assert_allclose(found.std, np.sqrt(np.diag(covariance)), atol=2e-4)
+        estimate = pp.recover(run, model, method)
+        np.testing.assert_allclose(estimate.value[0], value, atol=2e-4)
+        np.testing.assert_allclose(estimate.std, np.sqrt(np.diag(covariance)), atol=2e-4)
     # The bound before anything is observed; who keeps y₀ = x₀ at the first step is known exactly.
     bound = pp.recovery.information(model, 14).bound
-    np.testing.assert_allclose(bound, found.std**2, atol=1e-8)
+    np.testing.assert_allclose(bound, estimate.std**2, atol=1e-8)
     assert np.array_equal(bound[2:] < 1e-12, [start == "hidden"] * 3)
 
 
@@ -177,9 +177,9 @@ def test_partial_outputs_and_coverage() -> None:
     model = model_of(noise=pp.Gaussian(0.4), start=0.0)
     run = pp.simulate(model, 25, replicates=400, seed=2)
     for seen in (pp.Observation(), pp.Observation(agents=[0, 2, 3])):
-        found = pp.recover(run, model, "kalman", seen)
-        inside = np.abs(found.value - model.x0) <= 1.96 * found.std
-        assert abs(inside[:, found.identified].mean() - 0.95) < 0.03
+        estimate = pp.recover(run, model, "kalman", seen)
+        inside = np.abs(estimate.value - model.x0) <= 1.96 * estimate.std
+        assert abs(inside[:, estimate.identified].mean() - 0.95) < 0.03
     whole = pp.recover(run, model)
     np.testing.assert_allclose(whole.value, pp.recover(run, model, "kalman").value, atol=1e-9)
 

@@ -37,14 +37,14 @@ MODEL = pp.Model(pp.networks.cycle(1000), np.zeros(1000), noise=pp.Gaussian(1.0)
 
 def _followed(size: RunSize, text: str) -> RunSize:
     """Return the run that a remedy asks for."""
-    if found := re.search(r"up to ([\d,]+)$", text):
-        return replace(size, replicates=size.replicates[: int(found[1].replace(",", ""))])
+    if match := re.search(r"up to ([\d,]+)$", text):
+        return replace(size, replicates=size.replicates[: int(match[1].replace(",", ""))])
     if "float32" in text:
         return replace(size, dtype=np.dtype(np.float32))
-    if found := re.search(r"of up to ([\d,]+) agents", text):
-        return replace(size, keep=replace(size.keep, agents=range(int(found[1].replace(",", "")))))
-    if found := re.search(r"record='(\w+)'", text):
-        return replace(size, keep=as_record(found[1]))
+    if match := re.search(r"of up to ([\d,]+) agents", text):
+        return replace(size, keep=replace(size.keep, agents=range(int(match[1].replace(",", "")))))
+    if match := re.search(r"record='(\w+)'", text):
+        return replace(size, keep=as_record(match[1]))
     given = dict(re.findall(r"(\w+)=([^,)]*)", text))
     agents = size.keep.agents if "agents" in given else None
     keep = Record(given.get("states") != "False", given.get("summaries") != "False", int(given["every"]), agents)

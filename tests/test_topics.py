@@ -113,11 +113,11 @@ def test_estimates_cover_and_privacy_counts_each_pair() -> None:
     truth, covered = X.ravel(), []
     run = pp.simulate(one, 40, 200, seed=5)
     for method, look in {"innovations": None, "kalman": pp.Observation(agents=one.network.labels[:9])}.items():
-        found = pp.recover(run, one, method, look)
-        z = (found.value - truth) / found.std
-        covered.append(np.abs(z[:, found.identified]) < 1.96)
+        estimate = pp.recover(run, one, method, look)
+        z = (estimate.value - truth) / estimate.std
+        covered.append(np.abs(z[:, estimate.identified]) < 1.96)
         assert abs(float(covered[-1].mean()) - 0.95) < 0.02
-    table = found.to_dataframe()
+    table = estimate.to_dataframe()
     assert list(table.columns) == ["replicate", "agent", "topic", "value", "std", "identified"]
     assert list(table["topic"][:4]) == ["tax", "rent", "war", "tax"]
     # 40 steps have the information 40/σ² on each pair, and the first one also tells what its listeners heard, x₀.

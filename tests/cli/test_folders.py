@@ -85,13 +85,13 @@ def test_a_run_that_was_packed_and_moved_is_repeated_bit_by_bit(results: Path, c
 
 
 def test_the_folder_says_what_made_it(results: Path) -> None:
-    found = provenance(results)
-    assert found["command_line"] == ["peerpressure", "run", str(results.parents[1] / "here" / "study.toml")]
-    assert (found["schema_version"], found["seed"], found["name"]) == (1, 3, "study")
-    versions = found["versions"]
+    recorded = provenance(results)
+    assert recorded["command_line"] == ["peerpressure", "run", str(results.parents[1] / "here" / "study.toml")]
+    assert (recorded["schema_version"], recorded["seed"], recorded["name"]) == (1, 3, "study")
+    versions = recorded["versions"]
     assert isinstance(versions, dict)
     assert {"peerpressure", "python", *DEPENDENCIES} <= versions.keys()
-    inputs, outputs = found["inputs"], found["outputs"]
+    inputs, outputs = recorded["inputs"], recorded["outputs"]
     assert isinstance(inputs, dict)
     assert isinstance(outputs, dict)
     assert set(inputs) == {"inputs/study.toml", "inputs/friends.csv", "inputs/data/people.csv"}
@@ -139,13 +139,13 @@ def test_changed_inputs_are_refused(results: Path, capfd: Captured) -> None:
 def test_damage_and_other_numbers_are_told_file_by_file(results: Path, capfd: Captured) -> None:
     (results / "agents.csv").write_text("agent\n")
     (results / "summaries.csv").unlink()
-    found = provenance(results)
-    outputs, versions = found["outputs"], found["versions"]
+    recorded = provenance(results)
+    outputs, versions = recorded["outputs"], recorded["versions"]
     assert isinstance(outputs, dict)
     assert isinstance(versions, dict)
     outputs["edges.csv"]["sha256"] = "0" * 64
     versions["numpy"] = "1.0"
-    (results / "provenance.json").write_text(json.dumps(found))
+    (results / "provenance.json").write_text(json.dumps(recorded))
     answer = run(capfd, "rerun", results, "--json")
     assert answer.status == 1
     assert [name for name, what in answer.json["files"].items() if what != "same"] == ["edges.csv"]
@@ -254,9 +254,9 @@ def test_a_sweep_that_was_packed_and_moved_is_repeated_bit_by_bit(tmp_path: Path
     answer = run(capfd, "rerun", results, "--json")
     check_same(answer)
     assert answer.json["files"].keys() == {"units/", "edges.csv", "agents.csv", "README.txt"}
-    found = provenance(results)
-    assert isinstance(found["outputs"], dict)
-    assert found["outputs"]["units/"]["files"] == 2
+    recorded = provenance(results)
+    assert isinstance(recorded["outputs"], dict)
+    assert recorded["outputs"]["units/"]["files"] == 2
     told = run(capfd, "info", results)
     assert told.status == 0
     assert "results of peerpressure sweep" in told.out

@@ -71,5 +71,5 @@ def test_every_json_has_the_version_of_its_schema(
     assert {"verdict.json", "provenance.json", "estimates.json", "release.json"} <= kinds
     assert any("units/" in name for name in written)
     for name, path in written.items():
-        found = json.loads(path.read_bytes(), parse_constant=pytest.fail)
-        assert path.name in OTHERS or found["schema_version"] == SCHEMA_VERSION, name
+        content = json.loads(path.read_bytes(), parse_constant=pytest.fail)
+        assert path.name in OTHERS or content["schema_version"] == SCHEMA_VERSION, name

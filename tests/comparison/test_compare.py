@@ -20,13 +20,13 @@ FEW = ["none", "constant", "linear", "constant+adaptation", "degroot", "walk"]
 
 def test_pressure_that_grows_is_found_among_all_rivals() -> None:
     network = graph(20)
-    found = pp.compare(record(network, 40, 1, lambda t: 0.2 * t), network)
-    assert found.best == "linear"
-    assert found.sentences[0] == "People respond to their neighbours."
-    assert found.sentences[1].startswith("Pressure grows with time")
-    assert found.weights["linear"] > 0.5
-    assert sum(found.weights.values()) == pytest.approx(1)
-    assert {"none", "power", "pieces", "degroot", "walk", "var", "linear+adaptation"} <= set(found.fits)
+    comparison = pp.compare(record(network, 40, 1, lambda t: 0.2 * t), network)
+    assert comparison.best == "linear"
+    assert comparison.sentences[0] == "People respond to their neighbours."
+    assert comparison.sentences[1].startswith("Pressure grows with time")
+    assert comparison.weights["linear"] > 0.5
+    assert sum(comparison.weights.values()) == pytest.approx(1)
+    assert {"none", "power", "pieces", "degroot", "walk", "var", "linear+adaptation"} <= set(comparison.fits)
 
 
 @pytest.mark.parametrize(
@@ -47,18 +47,18 @@ def test_walks_and_averages_win_where_they_are_true() -> None:
     for _ in range(40):
         y = 0.6 * y + 0.4 * (W @ y) + 0.1 * rng.standard_normal(20)
         rows.append(y)
-    found = pp.compare(np.array(rows), network, FEW)
-    assert found.best == "degroot"
-    fit = found.fit
+    comparison = pp.compare(np.array(rows), network, FEW)
+    assert comparison.best == "degroot"
+    fit = comparison.fit
     assert isinstance(fit, AverageFit)
     assert fit.weight == pytest.approx(0.4, abs=0.05)
 
 
 def test_a_walk_is_not_explained_by_the_network() -> None:
     network = graph(15)
-    found = pp.compare(walk(15, 40, 2), network, FEW)
-    assert found.sentences[0] == "This network does not explain these data."
-    assert not found.caveat
+    comparison = pp.compare(walk(15, 40, 2), network, FEW)
+    assert comparison.sentences[0] == "This network does not explain these data."
+    assert not comparison.caveat
 
 
 def test_no_pressure_is_rarely_called_pressure() -> None:
@@ -80,8 +80,8 @@ def test_estimates_of_three_waves_are_not_drawn_to_zero() -> None:
     network, values = graph(100), []
     for seed in range(12):
         hidden = np.random.default_rng(seed).standard_normal(100)
-        found = pp.compare(record(network, 3, seed, lambda t: 0.3, hidden=hidden), network, ["none", "constant"])
-        fit = found.fits["constant"]
+        comparison = pp.compare(record(network, 3, seed, lambda t: 0.3, hidden=hidden), network, ["none", "constant"])
+        fit = comparison.fits["constant"]
         assert isinstance(fit, FamilyFit)
         values.append(fit.parameters.value[0])
     assert 0.2 < np.median(values) < 0.45
@@ -91,12 +91,12 @@ def test_every_rival_explains_the_same_answers() -> None:
     network = graph(12)
     rows = record(network, 20, 5, lambda t: 0.4)
     rows[3, 4] = rows[7, 2] = np.nan
-    found = pp.compare(rows, network, ["none", "constant", "degroot", "walk"])
-    assert found.scored == 19 * 12 - 2
-    for fit in found.fits.values():
-        off = np.where(found.panel.scored, found.panel.rows[1:] - fit.predictions(found.panel), 0.0)
+    comparison = pp.compare(rows, network, ["none", "constant", "degroot", "walk"])
+    assert comparison.scored == 19 * 12 - 2
+    for fit in comparison.fits.values():
+        off = np.where(comparison.panel.scored, comparison.panel.rows[1:] - fit.predictions(comparison.panel), 0.0)
         assert np.isfinite(off).all()
-    assert set(found.fits) == {"none", "constant", "degroot", "walk"}
+    assert set(comparison.fits) == {"none", "constant", "degroot", "walk"}
 
 
 def test_gaps_change_little() -> None:
@@ -133,29 +133,31 @@ def test_averages_have_one_likelihood_with_and_without_the_filter(alone: bool) -
 def test_the_fitted_model_is_ready_for_use() -> None:
     network = graph(15)
     rows = record(network, 40, 1, lambda t: 0.2 * t)
-    found = pp.compare(rows, network, FEW)
-    assert found.model is not None
-    assert pp.simulate(found.model, 5).final.public.shape == (1, 15)
-    assert pp.recover(rows, found.model).value.shape == (1, 15)
-    assert np.isfinite(pp.privacy.exposure(found.model, steps=5).table["bits"]).all()
+    comparison = pp.compare(rows, network, FEW)
+    assert comparison.model is not None
+    assert pp.simulate(comparison.model, 5).final.public.shape == (1, 15)
+    assert pp.recover(rows, comparison.model).value.shape == (1, 15)
+    assert np.isfinite(pp.privacy.exposure(comparison.model, steps=5).table["bits"]).all()
 
 
 @pytest.mark.parametrize("best", ["walk", "degroot"])
 def test_walks_and_averages_are_models_too(best: str) -> None:
     """One step of the model from the first row has the mean that the rival predicts."""
     network = graph(10)
-    found = pp.compare(record(network, 20, 1, lambda t: 0.5), network, [best])
-    assert found.model is not None
-    assert found.model.update(1)(found.panel.rows[0]) == pytest.approx(found.fit.predictions(found.panel)[0])
+    comparison = pp.compare(record(network, 20, 1, lambda t: 0.5), network, [best])
+    assert comparison.model is not None
+    assert comparison.model.update(1)(comparison.panel.rows[0]) == pytest.approx(
+        comparison.fit.predictions(comparison.panel)[0]
+    )
 
 
 def test_opinions_and_parameters_are_averaged_with_intervals() -> None:
     network, hidden = graph(20), np.linspace(0, 1, 20)
-    found = pp.compare(record(network, 60, 2, lambda t: 0.4, hidden=hidden), network, FEW)
-    opinions = found.opinions
+    comparison = pp.compare(record(network, 60, 2, lambda t: 0.4, hidden=hidden), network, FEW)
+    opinions = comparison.opinions
     inside = (opinions["low"] <= hidden) & (hidden <= opinions["high"])
     assert inside.mean() > 0.7
-    parameters = found.parameters.set_index("parameter")
+    parameters = comparison.parameters.set_index("parameter")
     low, high = parameters.loc["pressure, mean", ["low", "high"]]
     assert low < 0.4 < high
     assert low < parameters.loc["pressure, mean", "value"] < high
@@ -167,40 +169,40 @@ def test_the_best_of_bad_rivals_is_said_to_be_bad() -> None:
     rows = record(network, 60, 1, lambda t: 0.4)
     # One agent whose noise is ten times that of the others.
     rows[:, 3] += 3 * np.random.default_rng(1).standard_normal(60)
-    found = pp.compare(rows, network, ["none", "constant"])
-    assert found.p_value is not None
-    assert found.p_value < 1e-4
-    assert any("fits badly" in sentence for sentence in found.sentences)
+    comparison = pp.compare(rows, network, ["none", "constant"])
+    assert comparison.p_value is not None
+    assert comparison.p_value < 1e-4
+    assert any("fits badly" in sentence for sentence in comparison.sentences)
 
 
 def test_what_the_best_model_misses_is_named() -> None:
     network, stubbornness = graph(15), np.ones(15)
     stubbornness[7] = 4.0
     rows = record(network, 80, 2, lambda t: 0.3 * t, stubbornness=stubbornness)
-    found = pp.compare(rows, network, ["none", "constant", "linear"])
-    assert found.misses is not None
-    assert found.misses.missed[0].agents == (7,)
-    assert "Agent 7 is more stubborn than the model says." in found.sentences
-    assert found.missed.iloc[0].tolist() == ["stubbornness", 7, -1]
+    comparison = pp.compare(rows, network, ["none", "constant", "linear"])
+    assert comparison.misses is not None
+    assert comparison.misses.missed[0].agents == (7,)
+    assert "Agent 7 is more stubborn than the model says." in comparison.sentences
+    assert comparison.missed.iloc[0].tolist() == ["stubbornness", 7, -1]
 
 
 def test_limits_are_stated_where_influence_is_claimed() -> None:
     network = graph(15)
-    found = pp.compare(record(network, 30, 1, lambda t: 0.5), network, FEW)
-    assert "friendships that form because people agree" in found.sentences[-1]
-    assert found.caveat in str(found)
+    comparison = pp.compare(record(network, 30, 1, lambda t: 0.5), network, FEW)
+    assert "friendships that form because people agree" in comparison.sentences[-1]
+    assert comparison.caveat in str(comparison)
 
 
 def test_models_of_the_user_are_rivals() -> None:
     network = graph(12)
     rows = record(network, 40, 1, lambda t: 0.5)
     right = pp.Model(network, np.zeros(12), pressure=0.5, noise=pp.Gaussian(1.0))
-    found = pp.compare(rows, network, ["none", "constant", right, replace(right, pressure=pp.Constant(5.0))])
-    assert list(found.fits) == ["none", "constant", "model 1", "model 2"]
-    assert found.weights["model 1"] > found.weights["model 2"]
+    comparison = pp.compare(rows, network, ["none", "constant", right, replace(right, pressure=pp.Constant(5.0))])
+    assert list(comparison.fits) == ["none", "constant", "model 1", "model 2"]
+    assert comparison.weights["model 1"] > comparison.weights["model 2"]
     # No parameter of its own is fitted.
-    assert found.fits["model 1"].k == found.fits["none"].k
-    assert found.fits["model 1"].log_likelihood <= found.fits["constant"].log_likelihood + 1e-6
+    assert comparison.fits["model 1"].k == comparison.fits["none"].k
+    assert comparison.fits["model 1"].log_likelihood <= comparison.fits["constant"].log_likelihood + 1e-6
     named = pp.compare(rows, network, {"mine": right})
     assert "mine" in named.fits
     assert "walk" in named.fits
@@ -210,11 +212,11 @@ def test_a_public_start_is_step_zero() -> None:
     network = graph(12)
     model = pp.Model(network, np.linspace(0, 1, 12), pressure=pp.Linear(0.3), noise=pp.Gaussian(0.2), start=0.5)
     run = pp.simulate(model, 40, seed=2)
-    found = pp.compare(run, network, ["none", "constant", "linear"], start="public")
-    assert found.scored == 40 * 12
-    assert found.best == "linear"
-    assert found.model is not None
-    assert np.array_equal(found.model.start_state, np.full(12, 0.5))
+    comparison = pp.compare(run, network, ["none", "constant", "linear"], start="public")
+    assert comparison.scored == 40 * 12
+    assert comparison.best == "linear"
+    assert comparison.model is not None
+    assert np.array_equal(comparison.model.start_state, np.full(12, 0.5))
     hidden = pp.compare(run, network, ["none", "constant", "linear"])
     assert hidden.scored == 39 * 12
     assert any("Step 0 was not used" in note for note in hidden.notes)
@@ -234,10 +236,10 @@ def test_answers_on_a_scale_are_said_to_be_taken_as_exact() -> None:
 
 def test_without_a_network_only_rivals_without_neighbours_are_compared() -> None:
     frame = pd.DataFrame(walk(6, 30, 1), columns=list("abcdef")).assign(time=np.arange(1, 31))
-    found = pp.compare(frame, None)
-    assert set(found.fits) == {"none", "none+adaptation", "walk", "var"}
-    assert found.best == "walk"
-    assert "infer_network" in found.sentences[-1]
+    comparison = pp.compare(frame, None)
+    assert set(comparison.fits) == {"none", "none+adaptation", "walk", "var"}
+    assert comparison.best == "walk"
+    assert "infer_network" in comparison.sentences[-1]
 
 
 def test_frames_tidy_and_wide_and_files_give_the_same(tmp_path: Path) -> None:
@@ -255,11 +257,11 @@ def test_frames_tidy_and_wide_and_files_give_the_same(tmp_path: Path) -> None:
 
 def test_texts_have_the_answer_first() -> None:
     network = graph(10)
-    found = pp.compare(record(network, 20, 1, lambda t: 0.5), network, FEW)
-    assert str(found).startswith(found.sentences[0])
-    assert "<table>" in found._repr_html_()
-    assert list(found.table.columns) == ["model", "log_likelihood", "k", "bic_difference", "weight"]
-    assert found.table["bic_difference"].iloc[0] == 0
+    comparison = pp.compare(record(network, 20, 1, lambda t: 0.5), network, FEW)
+    assert str(comparison).startswith(comparison.sentences[0])
+    assert "<table>" in comparison._repr_html_()
+    assert list(comparison.table.columns) == ["model", "log_likelihood", "k", "bic_difference", "weight"]
+    assert comparison.table["bic_difference"].iloc[0] == 0
 
 
 @pytest.mark.parametrize(

@@ -67,8 +67,8 @@ def test_faults_are_drawn_on_the_network(found: pp.comparison.Comparison) -> Non
 
 def test_a_walk_has_a_report_too(tmp_path: Path) -> None:
     network = graph(8)
-    found = pp.compare(walk(8, 25, 1), network, ["none", "walk", "var"])
-    text = found.report(tmp_path / "walk.html").read_text(encoding="utf-8")
+    comparison = pp.compare(walk(8, 25, 1), network, ["none", "walk", "var"])
+    text = comparison.report(tmp_path / "walk.html").read_text(encoding="utf-8")
     assert "This network does not explain these data." in text
 
 

@@ -177,10 +177,10 @@ def test_an_unknown_network_is_inferred_as_time_goes_on(driver: Driver) -> None:
         if last is not None and earliest is not None:
             assert earliest <= int(last[1]) <= step
             look = pp.Observation(times=range(1, int(last[1]) + 1))
-            found = pp.recovery.infer_network(run, model.pressure, observation=look)
-            inferred = (found.weights + found.weights.T) > 0
+            estimate = pp.recovery.infer_network(run, model.pressure, observation=look)
+            inferred = (estimate.weights + estimate.weights.T) > 0
             told = driver.number('#inference-text [data-key="average_precision"]')
-            assert told == pytest.approx(found.average_precision(model.network))
+            assert told == pytest.approx(estimate.average_precision(model.network))
         for kind, pairs in {"found": inferred & edges, "false": inferred & ~edges, "missed": ~inferred & edges}.items():
             assert driver.number(f"#edge-key [data-key={kind}] output") == pairs.sum() / 2, (kind, step)
     state = driver.module("address", "await module.decodeState(given)", driver.link())

@@ -315,13 +315,13 @@ def test_edges_are_inferred_from_more_and_more_steps_as_the_library_infers_them(
     selected = set()
     for k, time in enumerate(arrays["times"].astype(int)):
         look = pp.Observation(times=range(0 if sees_start else 1, time + 1), sees_start=sees_start)
-        found = pp.recovery.infer_network(run, model.pressure, observation=look, **settings, **known)
-        assert arrays["average_precision"][k] == found.average_precision(model.network)
+        estimate = pp.recovery.infer_network(run, model.pressure, observation=look, **settings, **known)
+        assert arrays["average_precision"][k] == estimate.average_precision(model.network)
         for p, (i, j) in enumerate(pairs):
-            assert arrays["weights"][k, p] == np.float32(max(found.weights[i, j], found.weights[j, i]))
-            sure = [c for c in (found.confidence[i, j], found.confidence[j, i]) if not np.isnan(c)]
+            assert arrays["weights"][k, p] == np.float32(max(estimate.weights[i, j], estimate.weights[j, i]))
+            sure = [c for c in (estimate.confidence[i, j], estimate.confidence[j, i]) if not np.isnan(c)]
             assert np.array_equal(arrays["confidence"][k, p], np.float32(max(sure, default=np.nan)), equal_nan=True)
-        selected |= {(int(min(pair)), int(max(pair))) for pair in np.argwhere(found.weights > 0)}
+        selected |= {(int(min(pair)), int(max(pair))) for pair in np.argwhere(estimate.weights > 0)}
     assert set(pairs) == selected | {(i, j) for i, j in edges if i < j}
     assert arrays["true"].tolist() == [int(pair in edges) for pair in pairs]
 

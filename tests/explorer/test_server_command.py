@@ -76,8 +76,8 @@ def started(*arguments: object, program: Sequence[str] = MODULE) -> Iterator[tup
 
 def _address(output: IO[str]) -> str:
     for line in output:
-        if found := re.search(r"http://\S+/", line):
-            return found[0]
+        if match := re.search(r"http://\S+/", line):
+            return match[0]
     raise AssertionError("it ended without an address")
 
 

@@ -39,15 +39,15 @@ def test_joint_connectivity_matches_the_dense_union() -> None:
     @given(histories(agents=5, steps=8, events=18), st.integers(1, 4), st.none() | st.integers(4, 25))
     def check(history: History, window: int, until: int | None) -> None:
         network = history.network()
-        found = joint_connectivity(network, window, until)
+        windows = joint_connectivity(network, window, until)
         count = until // window if until is not None else -(-network.span // window)
         want = [pieces(network, k * window + 1, (k + 1) * window) for k in range(count)]
-        assert found.components.tolist() == want
-        assert found.connected.tolist() == [number == 1 for number in want]
-        assert found.always == all(found.connected)
-        broken = {t for first, last in found.broken for t in range(first, last + 1)}
+        assert windows.components.tolist() == want
+        assert windows.connected.tolist() == [number == 1 for number in want]
+        assert windows.always == all(windows.connected)
+        broken = {t for first, last in windows.broken for t in range(first, last + 1)}
         assert broken == {t for t in range(1, count * window + 1) if want[(t - 1) // window] > 1}
-        assert all(last + 1 < first for (_, last), (first, _) in zip(found.broken, found.broken[1:], strict=False))
+        assert all(last + 1 < first for (_, last), (first, _) in zip(windows.broken, windows.broken[1:], strict=False))
 
     check()
 
@@ -124,10 +124,10 @@ def test_joint_connectivity_of_large_networks() -> None:
         activity_driven(2_000, 400, seed=1, contacts=2, floor=0.02),
         failing_edges(cycle(300), 0.02, 200, seed=2, repeat=True),
     ):
-        found = joint_connectivity(network, 40)
-        assert found.components.size == -(-network.span // 40)
+        windows = joint_connectivity(network, 40)
+        assert windows.components.size == -(-network.span // 40)
         for k in (0, 2, 4):
-            assert found.components[k] == pieces(network, 40 * k + 1, 40 * (k + 1))
+            assert windows.components[k] == pieces(network, 40 * k + 1, 40 * (k + 1))
         # The bound is met somewhere, and the window below it is broken somewhere.
         window = shortest_window(network, until=200)
         assert window is not None

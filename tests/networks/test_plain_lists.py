@@ -75,11 +75,11 @@ def outcome(file: Path, monkeypatch: pytest.MonkeyPatch, least: float, **options
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            found = read_network(file, **options)
+            network = read_network(file, **options)
             said = describe_network_file(file, directed=options.get("directed"))
         except PeerPressureError as error:
             return type(error), str(error)
-    return bits(found), said, sorted({str(one.message) for one in caught})
+    return bits(network), said, sorted({str(one.message) for one in caught})
 
 
 def bits(network: Network) -> Any:

@@ -45,9 +45,9 @@ def test_adaptation_shows_public_and_hidden_opinions_at_both_rates(tables: dict[
             assert drawn(axes, own["time"], own["mean"])
             assert drawn(axes, own["time"], own["path"])
         assert len(axes.collections) == 3
-    found = slow.get_legend()
-    assert found is not None
-    assert {text.get_text() for text in found.get_texts()} >= {"hidden, exact mean", "public, exact mean"}
+    legend_box = slow.get_legend()
+    assert legend_box is not None
+    assert {text.get_text() for text in legend_box.get_texts()} >= {"hidden, exact mean", "public, exact mean"}
 
 
 def test_consensus_limit_shows_law_runs_v_and_disagreement_at_each_horizon(

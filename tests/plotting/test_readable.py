@@ -70,12 +70,12 @@ def test_colours_are_logarithmic_where_the_range_is_wide() -> None:
 
 
 def test_every_design_has_a_colour_of_its_own() -> None:
-    found = frontier(pp.Model(cycle(5), np.linspace(0, 1, 5), noise=pp.Gaussian(1.0)), 20, [0.5, 1.0])
-    looks = network._looks(list(dict.fromkeys(found.table["design"])))
+    trade_off = frontier(pp.Model(cycle(5), np.linspace(0, 1, 5), noise=pp.Gaussian(1.0)), 20, [0.5, 1.0])
+    looks = network._looks(list(dict.fromkeys(trade_off.table["design"])))
     assert len(looks) == len(DESIGNS)
     assert len({colour for colour, _ in looks.values()}) == len(DESIGNS)
     assert len(set(network._looks([str(k) for k in range(20)]).values())) == 20
-    drawn = network.frontier(found.table, found.units, found.limit)
+    drawn = network.frontier(trade_off.table, trade_off.units, trade_off.limit)
     used = {to_hex(str(line.get_color())) for line in drawn.axes[0].lines}
     assert {colour for colour, _ in looks.values()} <= used
 
@@ -83,8 +83,8 @@ def test_every_design_has_a_colour_of_its_own() -> None:
 def test_agents_of_small_maps_are_named() -> None:
     def names(name: str) -> set[str]:
         graph = named(name)
-        found = exposure(pp.Model(graph, np.linspace(0, 1, graph.n), noise=pp.Gaussian(1.0)), 5)
-        return {text.get_text() for text in network.exposure(found.table, found.edges()).axes[0].texts}
+        report = exposure(pp.Model(graph, np.linspace(0, 1, graph.n), noise=pp.Gaussian(1.0)), 5)
+        return {text.get_text() for text in network.exposure(report.table, report.edges()).axes[0].texts}
 
     assert {"Medici", "Strozzi", "Pazzi"} <= names("florentine")
     assert not names("karate")

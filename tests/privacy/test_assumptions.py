@@ -219,9 +219,9 @@ def test_a_person_under_other_laws_has_the_shifts_of_all_topics(law: type[pp.noi
 
 @pytest.mark.parametrize("target", [{"epsilon": 1.0}, {"mu": 0.5}])
 def test_noise_is_calibrated_for_persons(target: dict[str, Any]) -> None:
-    found = calibrate(on_topics(), T, **target)
-    assert getattr(found.budget, next(iter(target))) == pytest.approx(next(iter(target.values())), rel=1e-9)
-    assert found.std == pytest.approx(math.sqrt(3) * calibrate(on_topics(), T, unit="topic", **target).std)
+    calibrated = calibrate(on_topics(), T, **target)
+    assert getattr(calibrated.budget, next(iter(target))) == pytest.approx(next(iter(target.values())), rel=1e-9)
+    assert calibrated.std == pytest.approx(math.sqrt(3) * calibrate(on_topics(), T, unit="topic", **target).std)
     other = calibrate(replace(on_topics(), noise=pp.Laplace(1.0)), T, epsilon=2.0)
     assert other.budget.epsilon == pytest.approx(2.0, rel=1e-6)
 

@@ -33,31 +33,31 @@ def test_gaussian_budgets_are_met_exactly(noise: pp.noise.Noise, value: float, s
     model = random_model(N, noise=noise)
     for name in ("epsilon", "mu", "information"):
         asked: dict[str, Any] = {name: value}
-        found = calibrate(model, T, sensitivity=sensitivity, **asked)
-        assert getattr(found.budget, name) == pytest.approx(value, rel=1e-6)
-        assert getattr(budget(found.model, T, sensitivity), name) == pytest.approx(value, rel=1e-6)
+        calibrated = calibrate(model, T, sensitivity=sensitivity, **asked)
+        assert getattr(calibrated.budget, name) == pytest.approx(value, rel=1e-6)
+        assert getattr(budget(calibrated.model, T, sensitivity), name) == pytest.approx(value, rel=1e-6)
 
 
 @pytest.mark.parametrize("noise", [pp.Laplace(), pp.Laplace(np.linspace(1, 2, N)), pp.StudentT(df=4.0)])
 @pytest.mark.parametrize("start", ["hidden", np.zeros(N)], ids=["hidden", "public"])
 def test_other_laws_meet_epsilon_from_the_safe_side(noise: pp.noise.Noise, start: object) -> None:
-    found = calibrate(random_model(N, noise=noise, start=start), T, epsilon=0.8)
-    assert found.budget.epsilon <= 0.8 * (1 + 1e-9)
-    assert found.budget.epsilon == pytest.approx(0.8, rel=1e-4)
+    calibrated = calibrate(random_model(N, noise=noise, start=start), T, epsilon=0.8)
+    assert calibrated.budget.epsilon <= 0.8 * (1 + 1e-9)
+    assert calibrated.budget.epsilon == pytest.approx(0.8, rel=1e-4)
 
 
 def test_ratios_of_agents_are_kept() -> None:
     std = np.linspace(1, 2, N)
-    found = calibrate(random_model(N, noise=pp.Gaussian(std)), T, mu=0.3)
-    np.testing.assert_allclose(np.asarray(found.std) / std, np.asarray(found.std)[0])
+    calibrated = calibrate(random_model(N, noise=pp.Gaussian(std)), T, mu=0.3)
+    np.testing.assert_allclose(np.asarray(calibrated.std) / std, np.asarray(calibrated.std)[0])
 
 
 def test_a_silent_model_gets_white_gaussian_noise() -> None:
-    found = calibrate(random_model(N, start=np.zeros(N)), 25, mu=0.5)
-    assert found.std == pytest.approx(10.0)
-    assert isinstance(found.model.noise, pp.Gaussian)
-    assert found.rms_error == mode_error(found.model, 25)
-    assert str(found).startswith("noise of standard deviation 10 leaves the consensus mode")
+    calibrated = calibrate(random_model(N, start=np.zeros(N)), 25, mu=0.5)
+    assert calibrated.std == pytest.approx(10.0)
+    assert isinstance(calibrated.model.noise, pp.Gaussian)
+    assert calibrated.rms_error == mode_error(calibrated.model, 25)
+    assert str(calibrated).startswith("noise of standard deviation 10 leaves the consensus mode")
 
 
 def test_a_mask_costs_the_same_at_every_horizon() -> None:
@@ -104,17 +104,17 @@ def test_the_optimal_schedule_under_a_budget_keeps_it_and_is_the_most_accurate(n
     rng = np.random.default_rng(4)
     network = pp.networks.barabasi_albert(15, 2, seed=1)
     model = pp.Model(network, rng.uniform(size=15), rng.uniform(0.5, 1, 15), noise=noise)
-    found = calibrate(model, 12, epsilon=4.0, optimal_pressure=True)
-    assert budget(found.model, 12).epsilon == pytest.approx(4.0)
-    assert found.optimum is not None
-    assert found.model.pressure == found.optimum.schedule
+    calibrated = calibrate(model, 12, epsilon=4.0, optimal_pressure=True)
+    assert budget(calibrated.model, 12).epsilon == pytest.approx(4.0)
+    assert calibrated.optimum is not None
+    assert calibrated.model.pressure == calibrated.optimum.schedule
     # Nobody responds to the hidden start, so the noise is that of any delayed schedule.
-    assert float(found.model.pressure(1)) == 0
+    assert float(calibrated.model.pressure(1)) == 0
     delayed = calibrate(delay_pressure(model, 12), 12, epsilon=4.0)
-    np.testing.assert_allclose(found.std, delayed.std)
-    distances = [one.rms_distance for one in found.optimum.alternatives.values()]
-    assert found.optimum.rms_distance <= min(distances)
-    assert found.rms_error < delayed.rms_error or noise.is_frozen
+    np.testing.assert_allclose(calibrated.std, delayed.std)
+    distances = [one.rms_distance for one in calibrated.optimum.alternatives.values()]
+    assert calibrated.optimum.rms_distance <= min(distances)
+    assert calibrated.rms_error < delayed.rms_error or noise.is_frozen
     # A public start reveals nothing, and its first pressure is free.
     public = calibrate(replace(model, start=np.full(15, 0.5)), 12, epsilon=4.0, optimal_pressure=True)
     assert float(public.model.pressure(1)) > 0

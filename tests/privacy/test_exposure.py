@@ -136,10 +136,15 @@ def test_other_laws_are_seen_through_their_variance() -> None:
 )
 def test_the_bound_is_that_of_the_law(noise: pp.noise.Noise, bound: float) -> None:
     model = pp.Model(pp.networks.complete(3), [0.0, 0.5, 1.0], noise=noise, start=np.zeros(3))
-    found = exposure(model, 20)
-    np.testing.assert_allclose(found.table["cramer_rao"], bound, rtol=1e-9)
-    np.testing.assert_allclose(found.table["cramer_rao"], 0.05 / noise.fisher_information(), rtol=1e-9)
-    labelled = ["bits ≥" in str(found), "≤" in str(found), "others may learn more" in found.note, not found.is_exact]
+    report = exposure(model, 20)
+    np.testing.assert_allclose(report.table["cramer_rao"], bound, rtol=1e-9)
+    np.testing.assert_allclose(report.table["cramer_rao"], 0.05 / noise.fisher_information(), rtol=1e-9)
+    labelled = [
+        "bits ≥" in str(report),
+        "≤" in str(report),
+        "others may learn more" in report.note,
+        not report.is_exact,
+    ]
     assert all(labelled) == (not isinstance(noise, pp.Gaussian))
     assert any(labelled) == all(labelled)
     # An agent that nothing observed depends on stays open under every law.
@@ -191,12 +196,12 @@ def test_default_prior_is_the_spread_of_opinions() -> None:
 
 
 def test_it_prints_for_a_person() -> None:
-    found = exposure(random_model(20, noise=pp.Gaussian(1.0)), T, observed=[0, 1, 2])
-    text = str(found)
+    report = exposure(random_model(20, noise=pp.Gaussian(1.0)), T, observed=[0, 1, 2])
+    text = str(report)
     assert text.startswith("Exposure after 5 steps to an observer of 3 of 20 agents")
     assert "and 12 more" in text
-    assert set(found.edges().columns) == {"source", "target", "one_way", "negative"}
-    assert len(found.edges()) == found.model.network.edge_count
+    assert set(report.edges().columns) == {"source", "target", "one_way", "negative"}
+    assert len(report.edges()) == report.model.network.edge_count
 
 
 @pytest.mark.parametrize(

@@ -67,10 +67,10 @@ def test_forgetting_is_a_promise_for_ever() -> None:
 
 def test_calibrated_noise_serves_every_later_horizon() -> None:
     model = random_model(6, noise=pp.Gaussian(1.0), start=np.zeros(6), adaptation=0.2)
-    found = calibrate(model, 400, mu=0.5)
-    assert found.std == pytest.approx(2 / np.sqrt(1 - 0.8**2), rel=1e-9)
-    assert budget(found.model, 4000).mu == pytest.approx(0.5, rel=1e-9)
-    assert found.model.adaptation == model.adaptation
+    calibrated = calibrate(model, 400, mu=0.5)
+    assert calibrated.std == pytest.approx(2 / np.sqrt(1 - 0.8**2), rel=1e-9)
+    assert budget(calibrated.model, 4000).mu == pytest.approx(0.5, rel=1e-9)
+    assert calibrated.model.adaptation == model.adaptation
 
 
 def test_a_held_mask_gives_itself_away_as_opinions_fade() -> None:
@@ -117,8 +117,8 @@ def test_designs_that_follow_the_model_follow_it_all_the_way() -> None:
     noisy = [design for design in DESIGNS if isinstance(design, Noisy)]
     for kind in KINDS:
         model = extended(kind)
-        found = frontier(model, [T], [0.5], noisy)
-        white = found.table.iloc[0]
+        trade_off = frontier(model, [T], [0.5], noisy)
+        white = trade_off.table.iloc[0]
         own = replace(delay_pressure(model, T), noise=pp.Gaussian(float(white["std"])))
         assert budget(own, T).mu == pytest.approx(0.5)
         exact = pp.moments(own, T, of=pp.theory.consensus_mode(own))

@@ -142,9 +142,9 @@ def test_noisy_designs_are_the_model_itself() -> None:
     model = tuned()
     (trade,) = MASK.trades(Definition(model, 30), [30])
     same = delay_pressure(pp.Model(model.network, model.x0, model.s, model.pressure, MASK.noise), 30)
-    found = moments(same, 30, of=consensus_mode(same))
-    assert trade.variance == pytest.approx(found.variance[0, 0])
-    assert trade.bias == pytest.approx(found.mean[0, 0] - model.consensus_value)
+    result = moments(same, 30, of=consensus_mode(same))
+    assert trade.variance == pytest.approx(result.variance[0, 0])
+    assert trade.bias == pytest.approx(result.mean[0, 0] - model.consensus_value)
     assert trade.information == 1.0
 
 

@@ -104,10 +104,10 @@ def test_insiders_hear_their_neighbours_start(law: type[pp.noise.Noise]) -> None
 def test_noise_is_calibrated_to_the_observer() -> None:
     model = small(start=np.zeros(N))
     seen: dict[str, Any] = {"observed": [0, 3], "insiders": [1], "runs": 4}
-    found = calibrate(model, T, mu=0.5, **seen)
-    assert found.budget.mu == pytest.approx(0.5)
-    assert budget(found.model, T, **seen).mu == pytest.approx(0.5)
-    assert float(np.max(found.std)) < float(np.max(calibrate(model, T, mu=0.5, runs=4).std))
+    calibrated = calibrate(model, T, mu=0.5, **seen)
+    assert calibrated.budget.mu == pytest.approx(0.5)
+    assert budget(calibrated.model, T, **seen).mu == pytest.approx(0.5)
+    assert float(np.max(calibrated.std)) < float(np.max(calibrate(model, T, mu=0.5, runs=4).std))
     laplace = replace(model, noise=pp.Laplace(1.0))
     many = calibrate(laplace, T, epsilon=2.0, runs=4, insiders=[1])
     assert many.budget.epsilon == pytest.approx(2.0, rel=1e-6)
@@ -123,17 +123,17 @@ def test_what_no_noise_hides_is_refused(changes: dict[str, Any]) -> None:
 def test_the_frontier_follows_the_observer() -> None:
     model = small(start=np.zeros(N))
     seen: dict[str, Any] = {"observed": [0, 3], "insiders": [1], "runs": 4}
-    found = frontier(model, [3, T], [0.5], DESIGNS, **seen)
-    for row in found.table[found.table["horizon"] == T].itertuples():
+    trade_off = frontier(model, [3, T], [0.5], DESIGNS, **seen)
+    for row in trade_off.table[trade_off.table["horizon"] == T].itertuples():
         (design,) = [one for one in DESIGNS if one.name == row.design]
         if isinstance(design, Noisy):
             louder = replace(design.noise, std=float(row.std))
             assert budget(replace(model, noise=louder), T, **seen).mu == pytest.approx(0.5)
     # The limit holds for who sees everything, and the mode of one of R runs.
-    assert math.isnan(found.limit)
+    assert math.isnan(trade_off.limit)
     assert frontier(model, T, [0.5], runs=4).limit == pytest.approx(2 * frontier(model, T, [0.5]).limit)
     assert (frontier(model, T, [0.5], runs=4).table["rms_error"] > frontier(model, T, [0.5]).table["rms_error"]).all()
-    assert all(sentence in " ".join(str(found).split()) for sentence in found.definition.terms.values())
+    assert all(sentence in " ".join(str(trade_off).split()) for sentence in trade_off.definition.terms.values())
     with pytest.raises(InvalidInputError, match="no noise hides"):
         frontier(small(), T, [0.5], sees_start=True)
 

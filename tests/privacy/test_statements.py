@@ -47,9 +47,9 @@ def test_functions_are_documented(name: str) -> None:
 
 def test_a_mean_heard_at_the_start_beats_the_limit_of_independent_noise() -> None:
     model = pp.Model(pp.networks.complete(20), np.linspace(0, 1, 20), noise=pp.Gaussian(3.0))
-    found = pp.moments(model, 1, of=consensus_mode(model))
-    assert float(found.mean[-1, 0]) == pytest.approx(model.consensus_value)
-    cost = float(found.std[-1, 0]) * budget(model, 1).mu
+    result = pp.moments(model, 1, of=consensus_mode(model))
+    assert float(result.mean[-1, 0]) == pytest.approx(model.consensus_value)
+    cost = float(result.std[-1, 0]) * budget(model, 1).mu
     assert cost == pytest.approx(0.05)
     assert frontier(model, 1, [1.0]).limit == pytest.approx(math.sqrt(20) / 20)
     assert "0.0500" in PAGE

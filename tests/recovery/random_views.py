@@ -171,8 +171,8 @@ def _differences(case: Case) -> Iterator[Difference]:
         right = _formula(method, view, initial, blue)
         if right is None or (method == "innovations" and not data.complete):
             continue
-        found = recover(case.run, case.model, method, case.view)
-        said = (found.value, found.covariance @ np.eye(case.model.n), found.identified)
+        estimate = recover(case.run, case.model, method, case.view)
+        said = (estimate.value, estimate.covariance @ np.eye(case.model.n), estimate.identified)
         yield from _compare(case, method, said, right, wide, case.model.x0)
     told = information(case.model, case.steps, case.view) if data.present.all() else None
     if told is not None:
@@ -181,8 +181,8 @@ def _differences(case: Case) -> Iterator[Difference]:
     prior = exact.with_prior(view, np.full(case.model.n, 0.3), np.full(case.model.n, 0.8))
     after = exact.best(prior, initial)
     for method in ("gls", "kalman", *(("innovations",) if data.complete else ())):
-        found = recover(case.run, case.model, method, case.view, Prior(0.3, 0.8))
-        said = (found.value, found.covariance @ np.eye(case.model.n), found.identified)
+        estimate = recover(case.run, case.model, method, case.view, Prior(0.3, 0.8))
+        said = (estimate.value, estimate.covariance @ np.eye(case.model.n), estimate.identified)
         yield from _compare(case, f"{method} with a prior", said, after, wide)
     yield from _paths(case, view, (public, hidden), wide)
 

@@ -61,9 +61,9 @@ def test_estimates_are_the_exact_ones_given_who_updated(temporal: Any, start: An
 def test_intervals_cover() -> None:
     model, inside, count = model_of(0.4), 0, 0
     for replicate in range(60):
-        found = pp.recover(pp.simulate(model, 20, replicates=[replicate], seed=9), model)
-        low, high = found.interval(0.9)
-        seen = found.identified
+        estimate = pp.recover(pp.simulate(model, 20, replicates=[replicate], seed=9), model)
+        low, high = estimate.interval(0.9)
+        seen = estimate.identified
         inside += int(np.count_nonzero((low[0] < model.x0)[seen] & (model.x0 < high[0])[seen]))
         count += int(np.count_nonzero(seen))
     assert abs(inside / count - 0.9) < 4 * np.sqrt(0.09 / count)

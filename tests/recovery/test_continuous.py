@@ -82,11 +82,11 @@ def test_estimate_and_information_are_those_of_the_joint_law(scaling: str, start
     np.testing.assert_allclose(told.matrix @ np.eye(N), J, rtol=1e-6, atol=1e-7 * np.abs(J).max())
     posterior = np.linalg.inv(J + np.eye(N) / 0.5)
     for method in ("kalman", *(["innovations"] if view == "all" else [])):
-        found = recover(run, sde, method, VIEWS[view], Prior(0.2, 0.5))
-        np.testing.assert_allclose(found.covariance @ np.eye(N), posterior, rtol=1e-6, atol=1e-9)
-        np.testing.assert_allclose(found.value.T, posterior @ (right + 0.2 / 0.5), atol=1e-6)
+        estimate = recover(run, sde, method, VIEWS[view], Prior(0.2, 0.5))
+        np.testing.assert_allclose(estimate.covariance @ np.eye(N), posterior, rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(estimate.value.T, posterior @ (right + 0.2 / 0.5), atol=1e-6)
         # Coarse rounding may be no independent noise, and its outputs cannot be tested then.
-        assert found.goodness_of_fit is not None or COARSE_ROUNDING in found.note
+        assert estimate.goodness_of_fit is not None or COARSE_ROUNDING in estimate.note
 
 
 @pytest.mark.parametrize("pressure", [pp.Linear(0.5), pp.schedules.Table([0.5, 2.0, 0.1, 3.0])])
@@ -95,8 +95,8 @@ def test_errors_have_the_stated_size_however_paths_are_drawn(method: str, pressu
     sde = equation(pressure=pressure, method=method)
     run = pp.simulate(sde, STEPS, 3000, seed=2)
     for way, view in (("innovations", "all"), ("kalman", "all"), ("kalman", "some agents"), ("kalman", "gaps")):
-        found = recover(run, sde, way, VIEWS[view])
-        assert_unbiased_with_its_covariance(found, sde.model)
+        estimate = recover(run, sde, way, VIEWS[view])
+        assert_unbiased_with_its_covariance(estimate, sde.model)
     assert_same(recover(run, sde, "innovations"), recover(run, sde, "kalman"))
 
 
@@ -146,9 +146,9 @@ def test_without_noise_x0_is_found_exactly() -> None:
     sde = SDE(replace(equation().model, noise=pp.NoNoise()), step=H)
     run = pp.simulate(sde, STEPS)
     for method in ("innovations", "kalman"):
-        found = recover(run, sde, method)
-        np.testing.assert_allclose(found.value[0], sde.x0, atol=1e-6)
-        np.testing.assert_allclose(found.variance, 0.0, atol=1e-12)
+        estimate = recover(run, sde, method)
+        np.testing.assert_allclose(estimate.value[0], sde.x0, atol=1e-6)
+        np.testing.assert_allclose(estimate.variance, 0.0, atol=1e-12)
 
 
 def test_who_sees_the_start_knows_it_and_constant_opinions_stay() -> None:

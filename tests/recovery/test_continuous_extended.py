@@ -52,10 +52,10 @@ def test_estimates_and_information_are_those_of_the_joint_law(name: str, view: s
         np.concatenate([np.full(N, 0.2), np.zeros(L.shape[1])])[:, None] + gain @ (y - 0.2 * Q.sum(axis=1)[:, None])
     )
     for method in ("kalman", *(["innovations"] if view == "all" else [])):
-        found = recover(run, sde, method, look, prior)
-        np.testing.assert_allclose(found.covariance @ np.eye(N), posterior, rtol=1e-6, atol=1e-9)
-        np.testing.assert_allclose(found.value.T, posterior @ (right + 0.2 / 0.5), atol=1e-6)
-        assert found.diagnostics is not None
+        estimate = recover(run, sde, method, look, prior)
+        np.testing.assert_allclose(estimate.covariance @ np.eye(N), posterior, rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(estimate.value.T, posterior @ (right + 0.2 / 0.5), atol=1e-6)
+        assert estimate.diagnostics is not None
         present = recover(run, sde, method, look, prior, "current")
         np.testing.assert_allclose(present.value.T, now, atol=1e-6)
 

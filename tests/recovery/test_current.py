@@ -31,10 +31,10 @@ def test_it_is_the_conditional_law_of_what_is_held(kind: str, noise: str, start:
         law = joint.given(outputs_of(run, model, VIEWS[view]), 0.3, 0.8)
         mean, covariance = law.of(*(part[-1] for part in joint.current))
         for method in ("kalman", *(["innovations"] if view == "all" else [])):
-            found = recover(run, model, method, VIEWS[view], PRIOR, target="current")
-            assert found.target == "current"
-            np.testing.assert_allclose(found.value, mean, atol=1e-7)
-            np.testing.assert_allclose(found.covariance @ np.eye(AGENTS), covariance, atol=1e-7)
+            estimate = recover(run, model, method, VIEWS[view], PRIOR, target="current")
+            assert estimate.target == "current"
+            np.testing.assert_allclose(estimate.value, mean, atol=1e-7)
+            np.testing.assert_allclose(estimate.covariance @ np.eye(AGENTS), covariance, atol=1e-7)
 
 
 @pytest.mark.parametrize("noise", ["white", "ar1"])
@@ -65,11 +65,11 @@ def test_errors_have_the_stated_size(noise: str) -> None:
     run = pp.simulate(model, STEPS, 3000, seed=7)
     assert run.final.hidden is not None
     for method, view in (("innovations", "all"), ("kalman", "all"), ("kalman", "some agents"), ("kalman", "gaps")):
-        found = recover(run, model, method, VIEWS[view], target="current")
-        who = found.identified & (found.variance > 1e-12)
-        errors = found.residuals(run.final.hidden)[:, who]
-        assert (np.abs(errors.mean(axis=0)) < 5 * found.std[who] / np.sqrt(3000)).all()
-        assert (np.abs((errors**2).mean(axis=0) / found.variance[who] - 1) < 5 * np.sqrt(2 / 3000)).all()
+        estimate = recover(run, model, method, VIEWS[view], target="current")
+        who = estimate.identified & (estimate.variance > 1e-12)
+        errors = estimate.residuals(run.final.hidden)[:, who]
+        assert (np.abs(errors.mean(axis=0)) < 5 * estimate.std[who] / np.sqrt(3000)).all()
+        assert (np.abs((errors**2).mean(axis=0) / estimate.variance[who] - 1) < 5 * np.sqrt(2 / 3000)).all()
 
 
 def test_what_is_held_becomes_known_while_what_was_held_is_lost() -> None:
@@ -88,11 +88,11 @@ def test_agents_who_believe_what_they_say_are_known_without_an_opinion_of_their_
     run = pp.simulate(model, 3, seed=1)
     at_once = int(np.argmax(FACTORS))
     for method in ("innovations", "kalman"):
-        found = recover(run, model, method, target="current")
-        assert found.identified.all()
-        assert found.variance[at_once] == pytest.approx(0.0, abs=1e-20)
+        estimate = recover(run, model, method, target="current")
+        assert estimate.identified.all()
+        assert estimate.variance[at_once] == pytest.approx(0.0, abs=1e-20)
         assert run.final.hidden is not None
-        np.testing.assert_allclose(found.value[0, at_once], run.final.hidden[0, at_once])
+        np.testing.assert_allclose(estimate.value[0, at_once], run.final.hidden[0, at_once])
     # With a start of its own and full faith in the first word, only that word ever told of x₀.
     public = replace(model, start=np.zeros(AGENTS))
     assert recover(pp.simulate(public, 50), public).variance[at_once] == pytest.approx(0.49)

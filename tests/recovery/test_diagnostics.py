@@ -72,13 +72,13 @@ def test_residuals_are_independent_and_the_likelihood_is_that_of_the_joint_law(
     Q, V, y = dense(model, data)
     assert_independent(affine(model, data), Q, V)
     height, rank = highest(Q, V, y)
-    found = diagnostics_of(model, data)
-    assert found.log_likelihood is not None
-    np.testing.assert_allclose(found.log_likelihood, height, rtol=1e-8)
-    assert found.parameters == rank
-    assert found.bic is not None
-    assert found.aic is not None
-    np.testing.assert_allclose(found.bic - found.aic, rank * (np.log(len(y)) - 2), atol=1e-8)
+    diagnostics = diagnostics_of(model, data)
+    assert diagnostics.log_likelihood is not None
+    np.testing.assert_allclose(diagnostics.log_likelihood, height, rtol=1e-8)
+    assert diagnostics.parameters == rank
+    assert diagnostics.bic is not None
+    assert diagnostics.aic is not None
+    np.testing.assert_allclose(diagnostics.bic - diagnostics.aic, rank * (np.log(len(y)) - 2), atol=1e-8)
 
 
 @pytest.mark.parametrize("view", SDE_VIEWS)
@@ -90,10 +90,10 @@ def test_continuous_time(view: str, monkeypatch: pytest.MonkeyPatch) -> None:
     Q, q, V = dense_facts(sde, SDE_VIEWS[view])
     assert_independent(affine(sde, data), Q, V)
     height, _ = highest(Q, V, data.values.reshape(2, -1).T - q[:, None])
-    found = diagnostics_of(sde, data)
-    assert found.log_likelihood is not None
-    np.testing.assert_allclose(found.log_likelihood, height, rtol=1e-6)
-    assert found.times[-1] == pytest.approx(12 * sde.step)
+    diagnostics = diagnostics_of(sde, data)
+    assert diagnostics.log_likelihood is not None
+    np.testing.assert_allclose(diagnostics.log_likelihood, height, rtol=1e-6)
+    assert diagnostics.times[-1] == pytest.approx(12 * sde.step)
 
 
 @pytest.mark.parametrize("noise", ["white", "ar1"])
@@ -136,19 +136,19 @@ def test_partial_outputs_of_large_networks_have_a_likelihood(
     expected = diagnostics_of(model, data)
     assert expected.log_likelihood is not None
     monkeypatch.setattr(import_module("peerpressure.recovery._residuals"), "FILTER_LIMIT", 1)
-    found = diagnostics_of(model, data)
-    assert found.log_likelihood is not None
-    np.testing.assert_allclose(found.log_likelihood, expected.log_likelihood, rtol=1e-8)
-    assert (found.parameters, len(data.values)) == (expected.parameters, 2)
+    diagnostics = diagnostics_of(model, data)
+    assert diagnostics.log_likelihood is not None
+    np.testing.assert_allclose(diagnostics.log_likelihood, expected.log_likelihood, rtol=1e-8)
+    assert (diagnostics.parameters, len(data.values)) == (expected.parameters, 2)
 
 
 def uniform_p(model: Any, steps: int, view: Observation | None = None, replicates: int = 2000) -> dict[str, float]:
     """Return the p-value of a Kolmogorov–Smirnov test of the p-values of each test under the model."""
-    found = diagnose_fit(pp.simulate(model, steps, replicates, seed=5, record="all"), model, view)
-    assert found.p_value is not None
-    tests = {name: p for name, p in found.tests.items() if p is not None}
+    diagnostics = diagnose_fit(pp.simulate(model, steps, replicates, seed=5, record="all"), model, view)
+    assert diagnostics.p_value is not None
+    tests = {name: p for name, p in diagnostics.tests.items() if p is not None}
     # Šidák's correction is exact for independent tests, and cautious for these and for deviations from a mean.
-    for p in (found.p_value, tests.pop("outlier", found.p_value)):
+    for p in (diagnostics.p_value, tests.pop("outlier", diagnostics.p_value)):
         assert np.mean(p < 0.05) < 0.05 + 4 * np.sqrt(0.05 * 0.95 / replicates)
     return {name: float(stats.kstest(p, "uniform").pvalue) for name, p in tests.items()}
 
@@ -169,17 +169,17 @@ def uniform_p(model: Any, steps: int, view: Observation | None = None, replicate
 def test_p_values_are_uniform_under_the_model(
     kind: str, noise: str, start: str, steps: int, view: Observation | None
 ) -> None:
-    found = uniform_p(extended(kind, noise, start), steps, view)
-    assert "size" in found
-    assert min(found.values()) > 1e-4
+    p_values = uniform_p(extended(kind, noise, start), steps, view)
+    assert "size" in p_values
+    assert min(p_values.values()) > 1e-4
 
 
 @pytest.mark.parametrize(
     "law", [pp.Laplace(0.7), pp.noise.Uniform(0.7), pp.StudentT(0.7, df=3.0, temporal=pp.AR1(0.5))]
 )
 def test_p_values_of_other_laws_are_uniform_however_few_steps_there_are(law: pp.noise.Noise) -> None:
-    found = uniform_p(random_model(4, noise=law), 6, replicates=500)
-    assert min(found.values()) > 1e-4
+    p_values = uniform_p(random_model(4, noise=law), 6, replicates=500)
+    assert min(p_values.values()) > 1e-4
 
 
 def test_rounded_outputs_are_tested_where_rounding_is_finer_than_the_noise() -> None:
@@ -189,20 +189,20 @@ def test_rounded_outputs_are_tested_where_rounding_is_finer_than_the_noise() -> 
     tested = []
     for rounding in (0.02, 0.05, 3.0):
         rounded = replace(run, states=rounding * np.rint(run.states / rounding))
-        found = diagnose_fit(rounded, model, Observation(rounding=rounding))
-        tested.append(0 if found.residuals is None else int(np.isfinite(found.residuals[0]).sum()))
-        assert (found.p_value is None) == (rounding == 3.0)
-        if found.p_value is not None:
-            assert np.mean(found.p_value < 0.05) < 0.08
+        diagnostics = diagnose_fit(rounded, model, Observation(rounding=rounding))
+        tested.append(0 if diagnostics.residuals is None else int(np.isfinite(diagnostics.residuals[0]).sum()))
+        assert (diagnostics.p_value is None) == (rounding == 3.0)
+        if diagnostics.p_value is not None:
+            assert np.mean(diagnostics.p_value < 0.05) < 0.08
     # Under growing pressure, the noise in outputs falls below the spacing after some steps.
     assert 29 * 8 >= tested[0] > tested[1] > tested[2] == 0
 
 
 def power(made: pp.Model, read: pp.Model, replicates: int = 60) -> tuple[float, float, FitDiagnostics]:
-    found = diagnose_fit(pp.simulate(made, 50, replicates, seed=3), read)
-    assert found.p_value is not None
-    assert found.tests["size"] is not None
-    return float(np.mean(found.tests["size"] < 0.05)), float(np.mean(found.p_value < 0.05)), found
+    diagnostics = diagnose_fit(pp.simulate(made, 50, replicates, seed=3), read)
+    assert diagnostics.p_value is not None
+    assert diagnostics.tests["size"] is not None
+    return float(np.mean(diagnostics.tests["size"] < 0.05)), float(np.mean(diagnostics.p_value < 0.05)), diagnostics
 
 
 def test_faults_that_leave_the_sum_of_squares_alone_are_found_and_named() -> None:
@@ -230,15 +230,15 @@ def test_agents_lags_and_residuals_are_tables() -> None:
     read = random_model(6, noise=pp.Gaussian(1.0))
     std = np.ones(6)
     std[2] = 2.0
-    found = diagnose_fit(pp.simulate(replace(read, noise=pp.Gaussian(std)), 100, 2, seed=1), read)
-    agents = found.agents
+    diagnostics = diagnose_fit(pp.simulate(replace(read, noise=pp.Gaussian(std)), 100, 2, seed=1), read)
+    agents = diagnostics.agents
     assert agents[agents.p_value < 0.01].agent.unique().tolist() == [2]
     assert agents[agents.agent == 2]["size"].mean() == pytest.approx(2.0, rel=0.2)
-    assert found.lags.groupby("replicate").lag.max().tolist() == [5, 5]
-    table = found.to_dataframe()
-    assert found.residuals is not None
-    assert len(table) == np.isfinite(found.residuals).sum()
-    np.testing.assert_allclose((table.residual**2).sum(), np.nansum(found.residuals**2))
+    assert diagnostics.lags.groupby("replicate").lag.max().tolist() == [5, 5]
+    table = diagnostics.to_dataframe()
+    assert diagnostics.residuals is not None
+    assert len(table) == np.isfinite(diagnostics.residuals).sum()
+    np.testing.assert_allclose((table.residual**2).sum(), np.nansum(diagnostics.residuals**2))
 
 
 def test_what_cannot_be_tested_has_no_p_value() -> None:
@@ -276,8 +276,8 @@ def test_the_start_alone_tests_nothing_and_missing_steps_do_no_harm() -> None:
     assert some.goodness_of_fit is not None
     assert np.isfinite(some.goodness_of_fit).all()
     uniform = replace(model, noise=pp.noise.Uniform(1.0))
-    found = diagnose_fit(pp.simulate(uniform, 9, seed=1), uniform, Observation(agents=[0, 1, 2, 3]))
-    assert found.p_value is None or np.isfinite(found.p_value).all()
+    diagnostics = diagnose_fit(pp.simulate(uniform, 9, seed=1), uniform, Observation(agents=[0, 1, 2, 3]))
+    assert diagnostics.p_value is None or np.isfinite(diagnostics.p_value).all()
 
 
 def test_outputs_that_contradict_exact_facts_have_a_p_value_of_0() -> None:
@@ -293,13 +293,13 @@ def test_outputs_that_contradict_exact_facts_have_a_p_value_of_0() -> None:
 
 def test_an_error_of_another_kind_is_no_contradiction() -> None:
     model = random_model(5, noise=pp.Gaussian(1.0))
-    found = diagnostics_of(model, outputs_of(pp.simulate(model, 12, seed=1), model))
+    diagnostics = diagnostics_of(model, outputs_of(pp.simulate(model, 12, seed=1), model))
 
     def refuse(*_: object) -> None:
         raise pp.errors.InvalidInputError("the table has a hole")
 
     with pytest.raises(pp.errors.InvalidInputError, match="hole"):
-        _ = replace(found, residuals_of=refuse).p_value
+        _ = replace(diagnostics, residuals_of=refuse).p_value
 
 
 @pytest.mark.parametrize("start", ["hidden", "given"])
@@ -364,6 +364,6 @@ def test_laws_of_the_statistics() -> None:
 def test_who_updates_at_random_is_read_off_the_run() -> None:
     model = pp.Model(pp.networks.cycle(6), range(6), noise=pp.Gaussian(0.3), activation="single")
     run = pp.simulate(model, 60, seed=1)
-    found = diagnose_fit(run, model)
-    assert found.findings == {}
-    assert found.p_value == pytest.approx(pp.recover(run, model).goodness_of_fit)
+    diagnostics = diagnose_fit(run, model)
+    assert diagnostics.findings == {}
+    assert diagnostics.p_value == pytest.approx(pp.recover(run, model).goodness_of_fit)

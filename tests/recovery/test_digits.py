@@ -66,9 +66,9 @@ def test_other_contradictions_still_blame_the_model(method: str) -> None:
 
 def test_diagnostics_say_it() -> None:
     model = cycle()
-    found = diagnose_fit(rounded(pp.simulate(model, 20, seed=1), 6), model)
-    assert len(found.notes) == 1
-    assert "grid of spacing 1e-06" in str(found)
+    diagnostics = diagnose_fit(rounded(pp.simulate(model, 20, seed=1), 6), model)
+    assert len(diagnostics.notes) == 1
+    assert "grid of spacing 1e-06" in str(diagnostics)
     assert diagnose_fit(pp.simulate(model, 20, seed=1), model).notes == ()
 
 
@@ -100,10 +100,10 @@ def test_answers_on_a_scale_of_any_spacing_are_a_grid(levels: int) -> None:
     run = replace(run, states=states)
     assert detected(model, run) == pytest.approx(1 / (levels - 1))
     for unknown in (("pressure",), ("std",)):
-        found = fit(outputs_of(run, model), model, unknown)
-        assert any("grid of spacing" in note for note in found.notes)
-        assert "grid of spacing" in found.estimate.note
-        assert "grid of spacing" in str(found)
+        fitted = fit(outputs_of(run, model), model, unknown)
+        assert any("grid of spacing" in note for note in fitted.notes)
+        assert "grid of spacing" in fitted.estimate.note
+        assert "grid of spacing" in str(fitted)
     assert "grid of spacing" in recover(run, model, "ols").note
     found_network = infer_network(run, model.pressure)
     assert found_network.spacing == pytest.approx(1 / (levels - 1))

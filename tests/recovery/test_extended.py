@@ -57,9 +57,9 @@ def test_a_prior_gives_the_conditional_law(kind: str, noise: str, start: str) ->
     for view in ("all", "some agents", "gaps", "rounded"):
         mean, covariance = joint.given(outputs_of(run, model, VIEWS[view]), 0.3, 0.8).hidden()
         for method in ("gls", "kalman", *(["innovations"] if view == "all" else [])):
-            found = recover(run, model, method, VIEWS[view], PRIOR)
-            np.testing.assert_allclose(found.value, mean, atol=1e-7)
-            np.testing.assert_allclose(found.covariance @ np.eye(AGENTS), covariance, atol=1e-7)
+            estimate = recover(run, model, method, VIEWS[view], PRIOR)
+            np.testing.assert_allclose(estimate.value, mean, atol=1e-7)
+            np.testing.assert_allclose(estimate.covariance @ np.eye(AGENTS), covariance, atol=1e-7)
 
 
 @pytest.mark.parametrize("noise", REGULAR)
@@ -83,9 +83,9 @@ def test_regressions_are_their_dense_formulas(kind: str, noise: str) -> None:
                 continue
             G = np.linalg.solve(q.T @ W @ q, q.T @ W)
             spread = G @ (V if method != "snapshot" else V[np.ix_(last, last)]) @ G.T
-            found = recover(run, model, method, VIEWS[view])
-            np.testing.assert_allclose(found.value.T, G @ y[rows], rtol=1e-6, atol=1e-7)
-            np.testing.assert_allclose(found.covariance @ np.eye(AGENTS), spread, rtol=1e-6, atol=1e-8)
+            estimate = recover(run, model, method, VIEWS[view])
+            np.testing.assert_allclose(estimate.value.T, G @ y[rows], rtol=1e-6, atol=1e-7)
+            np.testing.assert_allclose(estimate.covariance @ np.eye(AGENTS), spread, rtol=1e-6, atol=1e-8)
 
 
 @pytest.mark.parametrize("noise", ["white", "ar1", "frozen"])
@@ -141,12 +141,12 @@ def test_a_held_mask_is_undone_where_opinions_fade_from_under_it(start: str) -> 
     run = pp.simulate(model, STEPS, 3, seed=1)
     fading = FACTORS > 0
     for method in ("innovations", "gls", "kalman"):
-        found = recover(run, model, method)
-        np.testing.assert_allclose(found.variance[fading], 0.0, atol=1e-12)
-        np.testing.assert_allclose(found.value[:, fading], np.tile(model.x0[fading], (3, 1)), atol=1e-7)
+        estimate = recover(run, model, method)
+        np.testing.assert_allclose(estimate.variance[fading], 0.0, atol=1e-12)
+        np.testing.assert_allclose(estimate.value[:, fading], np.tile(model.x0[fading], (3, 1)), atol=1e-7)
         if start == "given":
             # Who never adapts keeps the mask.
-            np.testing.assert_allclose(found.variance[~fading], 0.49)
+            np.testing.assert_allclose(estimate.variance[~fading], 0.49)
 
 
 @pytest.mark.parametrize("start", STARTS)
@@ -189,14 +189,14 @@ def test_p_values_are_uniform_and_another_rate_is_noticed() -> None:
     model = extended("both", "ar1")
     run = pp.simulate(model, 30, 1500, seed=8)
     for method in ("innovations", "kalman", "ols"):
-        found = recover(run, model, method)
-        assert found.goodness_of_fit is not None
-        assert found.diagnostics is not None
-        for p in (found.diagnostics.tests["size"], found.diagnostics.tests["steps"]):
+        estimate = recover(run, model, method)
+        assert estimate.goodness_of_fit is not None
+        assert estimate.diagnostics is not None
+        for p in (estimate.diagnostics.tests["size"], estimate.diagnostics.tests["steps"]):
             assert p is not None
             assert abs(p.mean() - 0.5) < 5 * np.sqrt(1 / 12 / 1500)
             assert abs(np.mean(p < 0.1) - 0.1) < 5 * np.sqrt(0.09 / 1500)
-        assert np.mean(found.goodness_of_fit < 0.1) < 0.1 + 5 * np.sqrt(0.09 / 1500)
+        assert np.mean(estimate.goodness_of_fit < 0.1) < 0.1 + 5 * np.sqrt(0.09 / 1500)
     longer = pp.simulate(model, 1000, seed=1)
     for other in (replace(model, adaptation=None), replace(model, adaptation=pp.Adaptation(0.3, FACTORS[::-1]))):
         p = recover(longer, other).goodness_of_fit

@@ -82,6 +82,6 @@ def test_who_is_always_alone_does_not_tell_how_stubborn_it_is() -> None:
     events = [(1, 0, 1), (1, 1, 2), (9, 2, 3)]
     network = pp.TemporalNetwork.from_events(events, n=4)
     model = pp.Model(network, hidden=[0.0, 1.0, 2.0, 3.0], noise=pp.Gaussian(0.3), start=np.zeros(4))
-    found = fit(outputs_of(pp.simulate(model, 8, seed=2), model), model, ("stubbornness",))
-    assert np.isfinite(found.parameters["stubbornness"].std[0, :3]).all()
-    assert np.isinf(found.parameters["stubbornness"].std[0, 3])
+    fitted = fit(outputs_of(pp.simulate(model, 8, seed=2), model), model, ("stubbornness",))
+    assert np.isfinite(fitted.parameters["stubbornness"].std[0, :3]).all()
+    assert np.isinf(fitted.parameters["stubbornness"].std[0, 3])

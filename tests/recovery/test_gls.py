@@ -52,8 +52,8 @@ def test_what_noise_does_not_reach_is_found_exactly() -> None:
 def test_p_values_are_uniform_under_the_model_and_tiny_under_another() -> None:
     model = small_model("ar1")
     run = pp.simulate(model, STEPS, 2000, seed=8)
-    found = recover(run, model, "gls", VIEWS["some agents"])
-    p = found.diagnostics.tests["size"] if found.diagnostics else None
+    estimate = recover(run, model, "gls", VIEWS["some agents"])
+    p = estimate.diagnostics.tests["size"] if estimate.diagnostics else None
     assert p is not None
     assert abs(p.mean() - 0.5) < 4 * np.sqrt(1 / 12 / 2000)
     assert abs(np.mean(p < 0.1) - 0.1) < 4 * np.sqrt(0.09 / 2000)

@@ -106,7 +106,7 @@ def test_refuses_bad_steps_and_large_partial_views() -> None:
 def test_the_information_about_one_agent_is_exact_however_many_there_are() -> None:
     """Beyond the dense limit J is an operator; a hub's bound must still be the inverse of J at its place."""
     model = random_model(2500, weighted=False, noise=pp.Gaussian(1.0))
-    found = information(model, 10)
+    info = information(model, 10)
     hub = int(np.argmax(model.network.degrees))
-    J = np.asarray(found.matrix @ np.eye(2500))
-    np.testing.assert_allclose(found.of(hub), 1 / np.linalg.inv(J)[hub, hub], rtol=1e-6)
+    J = np.asarray(info.matrix @ np.eye(2500))
+    np.testing.assert_allclose(info.of(hub), 1 / np.linalg.inv(J)[hub, hub], rtol=1e-6)

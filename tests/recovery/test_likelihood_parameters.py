@@ -43,14 +43,14 @@ def truth(model: pp.Model, name: str) -> Any:
 def test_parameters_are_found_and_their_errors_are_calibrated(case: str) -> None:
     pressure, unknown = CASES[case]
     model = six(pressure)
-    found = fit(outputs_of(pp.simulate(model, 80, REPLICATES, seed=3), model), model, unknown)
-    for name, parameter in found.parameters.items():
+    fitted = fit(outputs_of(pp.simulate(model, 80, REPLICATES, seed=3), model), model, unknown)
+    for name, parameter in fitted.parameters.items():
         inside = (parameter.low <= truth(model, name)) & (truth(model, name) <= parameter.high)
         assert inside.mean() > 0.6
         assert ((parameter.low < parameter.value) & (parameter.value < parameter.high)).all()
-    assert np.mean((found.hidden.low <= model.x0) & (model.x0 <= found.hidden.high)) >= 0.75
-    fine = np.isfinite(found.hidden.std)
-    assert 0.6 < np.sqrt(np.mean((found.estimate.residuals() / found.hidden.std)[fine] ** 2)) < 1.6
+    assert np.mean((fitted.hidden.low <= model.x0) & (model.x0 <= fitted.hidden.high)) >= 0.75
+    fine = np.isfinite(fitted.hidden.std)
+    assert 0.6 < np.sqrt(np.mean((fitted.estimate.residuals() / fitted.hidden.std)[fine] ** 2)) < 1.6
 
 
 def test_with_nothing_unknown_it_is_the_average_of_innovations() -> None:
@@ -75,9 +75,9 @@ def test_noise_by_agent_is_known_up_to_its_size() -> None:
 def test_who_sees_the_start_knows_x0_and_finds_the_rest() -> None:
     model = six(pp.Linear(0.4), start="hidden")
     data = outputs_of(pp.simulate(model, 100, 4, seed=2), model, Observation(sees_start=True))
-    found = fit(data, model, ("std", "stubbornness"))
-    np.testing.assert_allclose(found.estimate.residuals(), 0.0, atol=1e-12)
-    s = found.parameters["stubbornness"]
+    fitted = fit(data, model, ("std", "stubbornness"))
+    np.testing.assert_allclose(fitted.estimate.residuals(), 0.0, atol=1e-12)
+    s = fitted.parameters["stubbornness"]
     # 6 agents in 4 replicates: 95 % of 24, within four standard errors.
     assert np.mean((s.low <= model.s) & (model.s <= s.high)) > 0.75
 
@@ -88,10 +88,10 @@ def test_agents_seen_too_little_are_named() -> None:
     assert run.states is not None
     states = run.states.copy()
     states[:, 1:, 5] = np.nan
-    found = fit(outputs_of(replace(run, states=states), model), model, ("stubbornness",))
-    assert not found.identifiable.any()
-    assert np.isinf(found.hidden.std[:, 5]).all()
-    np.testing.assert_array_equal(np.isinf(found.parameters["stubbornness"].std[0]), ~found.estimate.identified)
+    fitted = fit(outputs_of(replace(run, states=states), model), model, ("stubbornness",))
+    assert not fitted.identifiable.any()
+    assert np.isinf(fitted.hidden.std[:, 5]).all()
+    np.testing.assert_array_equal(np.isinf(fitted.parameters["stubbornness"].std[0]), ~fitted.estimate.identified)
 
 
 def test_the_estimate_alone_and_with_a_prior() -> None:
@@ -105,15 +105,15 @@ def test_the_estimate_alone_and_with_a_prior() -> None:
 
 def test_a_fit_reads_as_a_table_and_as_a_line() -> None:
     model = six(pp.Linear(0.4))
-    found = fit(outputs_of(pp.simulate(model, 40, 2, seed=2), model), model, ("std", "stubbornness"))
-    table = found.to_dataframe()
+    fitted = fit(outputs_of(pp.simulate(model, 40, 2, seed=2), model), model, ("std", "stubbornness"))
+    table = fitted.to_dataframe()
     assert list(table.columns) == ["parameter", "agent", "replicate", "value", "std", "low", "high", "identified"]
     # Whole numbers stay labels, and what all agents share names none.
     assert table["agent"][:2].tolist() == [None, None]
     assert [type(agent) for agent in table["agent"][2:]] == [int] * 24
     assert table["parameter"].value_counts().to_dict() == {"std": 2, "stubbornness": 12, "hidden": 12}
-    assert "std" in repr(found)
-    assert "2 replicates" in repr(found)
+    assert "std" in repr(fitted)
+    assert "2 replicates" in repr(fitted)
 
 
 @pytest.mark.parametrize(
@@ -139,8 +139,8 @@ def test_what_outputs_cannot_settle_is_refused(pressure: pp.schedules.Schedule, 
 
 def test_an_offset_sets_the_unit_of_stubbornness() -> None:
     model = six(pp.Linear(0.3, 2.0))
-    found = fit(outputs_of(pp.simulate(model, 200, 2, seed=1), model), model, ("slope", "stubbornness"))
-    slope = found.parameters["slope"]
+    fitted = fit(outputs_of(pp.simulate(model, 200, 2, seed=1), model), model, ("slope", "stubbornness"))
+    slope = fitted.parameters["slope"]
     assert ((slope.low < 0.3) & (slope.high > 0.3)).all()
 
 

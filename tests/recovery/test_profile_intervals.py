@@ -90,18 +90,18 @@ def test_estimates_and_ends_are_those_of_the_dense_joint_law(case: str) -> None:
     model = extended(kind, parts.get("noise", "white"), "given")
     run = pp.simulate(model, STEPS, seed=6)
     assert run.states is not None
-    found = fit(outputs_of(run, model), model, unknown)
-    values = {name: float(p.value[0]) for name, p in found.parameters.items()}
+    fitted = fit(outputs_of(run, model), model, unknown)
+    values = {name: float(p.value[0]) for name, p in fitted.parameters.items()}
     dense = Dense(model, run.states[0])
-    assert found.log_likelihood[0] == pytest.approx(dense.maximum(values, list(unknown)), abs=1e-4)
+    assert fitted.log_likelihood[0] == pytest.approx(dense.maximum(values, list(unknown)), abs=1e-4)
     top, opinions = dense.profile(values, values)
-    np.testing.assert_allclose(found.estimate.value[0], opinions, atol=1e-8)
+    np.testing.assert_allclose(fitted.estimate.value[0], opinions, atol=1e-8)
     for name in unknown:
         for factor in (0.97, 1.03):
             assert dense.profile(values | {name: values[name] * factor}, values)[0] < top + 1e-4
     left = AGENTS * (STEPS - 1) - len(unknown) if "std" in unknown else np.inf
     drop = float(allowance(0.95, left, scale=unknown == ("std",)))
-    for name, p in found.parameters.items():
+    for name, p in fitted.parameters.items():
         others = [other for other in unknown if other != name]
         for end in (float(p.low[0]), float(p.high[0])):
             if np.isfinite(end) and end not in (0.0, 1.0):
@@ -113,10 +113,10 @@ def test_estimates_and_ends_are_those_of_the_dense_joint_law(case: str) -> None:
 def test_with_std_alone_intervals_are_those_of_student_and_almost_of_chi_squared() -> None:
     model = six()
     run = pp.simulate(model, 8, 3, seed=2)
-    found = fit(outputs_of(run, model), model, ("std",))
-    std, free = found.parameters["std"], 6 * 7
+    fitted = fit(outputs_of(run, model), model, ("std",))
+    std, free = fitted.parameters["std"], 6 * 7
     half = stats.t(free - 1).ppf(0.975) * std.value[:, None] / np.sqrt(8)
-    np.testing.assert_allclose(found.hidden.high - found.estimate.value, half * np.ones(6), rtol=0.01)
+    np.testing.assert_allclose(fitted.hidden.high - fitted.estimate.value, half * np.ones(6), rtol=0.01)
     # The exact law of σ̂²: the level of the interval is that of χ² between its ends.
     level = stats.chi2(free).cdf(free * (std.value / std.low) ** 2) - stats.chi2(free).cdf(
         free * (std.value / std.high) ** 2
@@ -129,33 +129,33 @@ def test_with_std_alone_intervals_are_those_of_student_and_almost_of_chi_squared
 )
 def test_intervals_cover(unknown: str, steps: int, replicates: int) -> None:
     model = six()
-    found = fit(outputs_of(pp.simulate(model, steps, replicates, seed=8), model), model, (unknown,))
+    fitted = fit(outputs_of(pp.simulate(model, steps, replicates, seed=8), model), model, (unknown,))
     truth = {"std": 0.7, "agent_std": np.full(6, 0.7), "stubbornness": model.s}[unknown]
-    for inside in (covers(found.parameters[unknown], truth), covers(found.hidden, model.x0)):
+    for inside in (covers(fitted.parameters[unknown], truth), covers(fitted.hidden, model.x0)):
         # Five standard errors of a binomial share.
         assert abs(inside.mean() - 0.95) < 5 * np.sqrt(0.95 * 0.05 / inside.size)
 
 
 def test_std_and_slope_cover_although_their_scale_is_almost_free() -> None:
     model = six()
-    found = fit(outputs_of(pp.simulate(model, 30, 10, seed=8), model), model, ("std", "slope"))
-    assert covers(found.parameters["std"], 0.7).sum() >= 7
-    assert covers(found.parameters["slope"], 0.4).sum() >= 7
-    assert covers(found.hidden, model.x0).mean() > 0.85
+    fitted = fit(outputs_of(pp.simulate(model, 30, 10, seed=8), model), model, ("std", "slope"))
+    assert covers(fitted.parameters["std"], 0.7).sum() >= 7
+    assert covers(fitted.parameters["slope"], 0.4).sum() >= 7
+    assert covers(fitted.hidden, model.x0).mean() > 0.85
 
 
 def test_ten_steps_leave_the_scale_open_and_the_fit_says_so() -> None:
     network = pp.networks.barabasi_albert(6, 2, seed=3)
     model = replace(six(), network=network, stubbornness=np.linspace(0.5, 1, 6))
-    found = fit(outputs_of(pp.simulate(model, 10, 6, seed=1), model), model, ("std", "slope"))
-    slope = found.parameters["slope"]
+    fitted = fit(outputs_of(pp.simulate(model, 10, 6, seed=1), model), model, ("std", "slope"))
+    slope = fitted.parameters["slope"]
     open_ended = np.isinf(slope.high)
     assert open_ended.sum() > 0
     np.testing.assert_array_equal(slope.identified, ~open_ended)
-    np.testing.assert_array_equal(found.identifiable, slope.identified & found.parameters["std"].identified)
+    np.testing.assert_array_equal(fitted.identifiable, slope.identified & fitted.parameters["std"].identified)
     assert covers(slope, 0.4).sum() >= 5
     # Opinions share the scale, so their intervals are open as well.
-    assert np.isinf(found.hidden.high - found.hidden.low)[open_ended].any(axis=1).all()
+    assert np.isinf(fitted.hidden.high - fitted.hidden.low)[open_ended].any(axis=1).all()
 
 
 def test_a_replicate_that_cannot_be_fitted_does_not_lose_the_others() -> None:
@@ -166,15 +166,15 @@ def test_a_replicate_that_cannot_be_fitted_does_not_lose_the_others() -> None:
     still = pp.simulate(replace(model, noise=pp.NoNoise()), 20).states
     assert still is not None
     states[1] = still[0]
-    found = fit(outputs_of(replace(run, states=states), model), model, ("std",))
-    assert [reason is None for reason in found.failures] == [True, False, True]
-    assert "residuals of size 0" in str(found.failures[1])
-    np.testing.assert_array_equal(np.isnan(found.parameters["std"].value), [False, True, False])
-    np.testing.assert_array_equal(np.isnan(found.estimate.value).all(axis=1), [False, True, False])
-    np.testing.assert_array_equal(found.identifiable, [True, False, True])
-    assert "1 failed" in repr(found)
+    fitted = fit(outputs_of(replace(run, states=states), model), model, ("std",))
+    assert [reason is None for reason in fitted.failures] == [True, False, True]
+    assert "residuals of size 0" in str(fitted.failures[1])
+    np.testing.assert_array_equal(np.isnan(fitted.parameters["std"].value), [False, True, False])
+    np.testing.assert_array_equal(np.isnan(fitted.estimate.value).all(axis=1), [False, True, False])
+    np.testing.assert_array_equal(fitted.identifiable, [True, False, True])
+    assert "1 failed" in repr(fitted)
     alone = fit(outputs_of(run, model), model, ("std",)).parameters["std"]
-    np.testing.assert_array_equal(found.parameters["std"].value[[0, 2]], alone.value[[0, 2]])
+    np.testing.assert_array_equal(fitted.parameters["std"].value[[0, 2]], alone.value[[0, 2]])
 
 
 def test_if_no_replicate_can_be_fitted_the_reason_is_raised() -> None:
@@ -207,12 +207,12 @@ def test_a_free_course_of_pressure_is_found_piece_by_piece() -> None:
     course = np.repeat([0.3, 2.0, 0.8], [10, 10, 20])
     model = six(pressure=pp.schedules.as_schedule(list(course)))
     data = outputs_of(pp.simulate(model, 40, seed=4), model)
-    found = fit(data, model, ("pressure",), pieces=(1, 11, 21))
-    p = found.parameters["pressure"]
+    fitted = fit(data, model, ("pressure",), pieces=(1, 11, 21))
+    p = fitted.parameters["pressure"]
     assert p.value.shape == (1, 3)
     assert covers(p, [0.3, 2.0, 0.8]).all()
     assert p.identified.all()
-    np.testing.assert_array_equal(found.to_dataframe().query("parameter == 'pressure'")["agent"], [1, 11, 21])
+    np.testing.assert_array_equal(fitted.to_dataframe().query("parameter == 'pressure'")["agent"], [1, 11, 21])
     with pytest.raises(pp.errors.InvalidInputError, match="pieces must be"):
         fit(data, model, ("pressure",), pieces=(5, 11))
 
@@ -228,9 +228,9 @@ def test_correlated_noise_with_gaps_uses_only_steps_whose_past_is_known() -> Non
     model = six(noise=pp.Gaussian(0.7, temporal=pp.AR1(0.6)))
     run = pp.simulate(model, 80, 2, seed=3)
     data = outputs_of(run, model, Observation(times=[*range(1, 40), *range(43, 81)]))
-    found = fit(data, model, ("autocorrelation", "std"))
+    fitted = fit(data, model, ("autocorrelation", "std"))
     for name, truth in (("autocorrelation", 0.6), ("std", 0.7)):
-        assert covers(found.parameters[name], truth).all()
+        assert covers(fitted.parameters[name], truth).all()
 
 
 def test_thousands_of_agents() -> None:
@@ -238,11 +238,11 @@ def test_thousands_of_agents() -> None:
     rng = np.random.default_rng(1)
     network = pp.networks.barabasi_albert(n, 2, seed=1)
     model = pp.Model(network, rng.normal(size=n), stubbornness=rng.uniform(0.5, 1, n), noise=pp.Gaussian(0.5))
-    found = fit(outputs_of(pp.simulate(model, 12, seed=1), model), model, ("std", "slope"))
-    assert covers(found.parameters["std"], 0.5).all()
-    assert covers(found.parameters["slope"], 1.0).all()
-    assert abs(covers(found.hidden, model.x0).mean() - 0.95) < 5 * np.sqrt(0.95 * 0.05 / n)
-    assert found.identifiable.all()
+    fitted = fit(outputs_of(pp.simulate(model, 12, seed=1), model), model, ("std", "slope"))
+    assert covers(fitted.parameters["std"], 0.5).all()
+    assert covers(fitted.parameters["slope"], 1.0).all()
+    assert abs(covers(fitted.hidden, model.x0).mean() - 0.95) < 5 * np.sqrt(0.95 * 0.05 / n)
+    assert fitted.identifiable.all()
 
 
 @pytest.mark.parametrize("level", [0.0, 1.0, 2.0])
@@ -389,12 +389,12 @@ def test_the_integrated_likelihood_is_that_of_the_dense_law_with_random_opinions
 @pytest.mark.parametrize("start", ["hidden", np.linspace(0, 1, 10)], ids=["hidden", "public"])
 def test_adaptation_in_weak_data_is_bounded_or_said_to_be_open(start: Any) -> None:
     model = weak_adaptation(start)
-    found = fit(outputs_of(pp.simulate(model, 40, 16, seed=0), model), model, ("adaptation",))
-    p = found.parameters["adaptation"]
+    fitted = fit(outputs_of(pp.simulate(model, 40, 16, seed=0), model), model, ("adaptation",))
+    p = fitted.parameters["adaptation"]
     assert (p.value < 0.9).all()
     assert covers(p, 0.06).mean() > 0.8
     np.testing.assert_array_equal(p.identified, p.high < 1)
-    np.testing.assert_array_equal(found.identifiable, p.identified)
+    np.testing.assert_array_equal(fitted.identifiable, p.identified)
     none, all_of_it = (p.low == 0) & (p.high < 1), (p.low > 0) & (p.high == 1)
     assert none.any()
     limits = {
@@ -402,36 +402,36 @@ def test_adaptation_in_weak_data_is_bounded_or_said_to_be_open(start: Any) -> No
         "complete adaptation": all_of_it.sum(),
     }
     said = [f"adaptation is not distinguishable from {name} in {k} of 16 replicates" for name, k in limits.items() if k]
-    assert [note for note in found.notes if "distinguishable" in note] == said
+    assert [note for note in fitted.notes if "distinguishable" in note] == said
     lost = (~p.identified).sum()
-    assert (f"adaptation is not identified in {lost} of 16 replicates" in str(found)) == bool(lost)
-    for note in found.notes:
-        assert note in found.estimate.note
+    assert (f"adaptation is not identified in {lost} of 16 replicates" in str(fitted)) == bool(lost)
+    for note in fitted.notes:
+        assert note in fitted.estimate.note
 
 
 def test_pressure_that_may_be_absent_is_said_to_be() -> None:
     model = replace(weak_adaptation(), adaptation=None, pressure=pp.Constant(1e-3))
-    found = fit(outputs_of(pp.simulate(model, 20, seed=2), model), model, ("std", "pressure"), pieces=[1])
-    assert found.parameters["pressure"].low[0] == 0
-    assert "pressure is not distinguishable from no peer pressure on a piece of time" in found.notes
+    fitted = fit(outputs_of(pp.simulate(model, 20, seed=2), model), model, ("std", "pressure"), pieces=[1])
+    assert fitted.parameters["pressure"].low[0] == 0
+    assert "pressure is not distinguishable from no peer pressure on a piece of time" in fitted.notes
 
 
 def test_opinions_that_follow_a_parameter_without_an_estimate_are_not_identified_either() -> None:
     model = weak_adaptation()
     run = pp.simulate(model, 40, 6, seed=0)
-    found = fit(outputs_of(run, model), model, ("agent_std", "adaptation"))
-    p = found.parameters["adaptation"]
+    fitted = fit(outputs_of(run, model), model, ("agent_std", "adaptation"))
+    p = fitted.parameters["adaptation"]
     doubtful = np.isinf(p.std)
     assert 0 < doubtful.sum() < 6
     # At either end of the range the modified likelihood has no maximum, whatever its curvature there.
     assert not p.identified[(p.value > 0.9) | (p.value < 1e-4)].any()
     assert (p.low[doubtful] == 0).all()
     assert (p.high[doubtful] == 1).all()
-    assert f"adaptation is not identified in {doubtful.sum()} of 6 replicates" in found.estimate.note
-    assert not found.hidden.identified[doubtful].any()
-    assert found.hidden.identified[~doubtful].all()
-    assert covers(found.hidden, model.x0)[doubtful].mean() > 0.85
-    assert found.estimate.identified.all()
+    assert f"adaptation is not identified in {doubtful.sum()} of 6 replicates" in fitted.estimate.note
+    assert not fitted.hidden.identified[doubtful].any()
+    assert fitted.hidden.identified[~doubtful].all()
+    assert covers(fitted.hidden, model.x0)[doubtful].mean() > 0.85
+    assert fitted.estimate.identified.all()
     assert run.states is not None
     only = replace(run, states=run.states[doubtful], replicates=run.replicates[doubtful])
     assert not fit(outputs_of(only, model), model, ("agent_std", "adaptation")).estimate.identified.any()
@@ -439,7 +439,7 @@ def test_opinions_that_follow_a_parameter_without_an_estimate_are_not_identified
 
 def test_clear_adaptation_has_no_note() -> None:
     model = replace(weak_adaptation(), noise=pp.Gaussian(0.2))
-    found = fit(outputs_of(pp.simulate(model, 60, 4, seed=0), model), model, ("adaptation",))
-    assert found.identifiable.all()
-    assert found.notes == ()
-    assert "note" not in str(found)
+    fitted = fit(outputs_of(pp.simulate(model, 60, 4, seed=0), model), model, ("adaptation",))
+    assert fitted.identifiable.all()
+    assert fitted.notes == ()
+    assert "note" not in str(fitted)

@@ -116,12 +116,12 @@ def test_unreadable_files(content: bytes | None, tmp_path: Path) -> None:
 
 def test_tables_have_the_replicates_numbers_of_the_run() -> None:
     run = pp.simulate(MODEL, 12, replicates=[3, 7], seed=1)
-    found = recover(run, MODEL)
-    assert found.diagnostics is not None
-    tables = [run.to_dataframe(), found.to_dataframe(), found.diagnostics.to_dataframe()]
-    tables += [found.diagnostics.agents, found.diagnostics.lags]
+    estimate = recover(run, MODEL)
+    assert estimate.diagnostics is not None
+    tables = [run.to_dataframe(), estimate.to_dataframe(), estimate.diagnostics.to_dataframe()]
+    tables += [estimate.diagnostics.agents, estimate.diagnostics.lags]
     assert [table["replicate"].unique().tolist() for table in tables] == [[3, 7]] * 5
     # The same rows as of a run of all replicates.
     every = recover(pp.simulate(MODEL, 12, 8, seed=1), MODEL).to_dataframe()
     same = every[every["replicate"].isin([3, 7])].reset_index(drop=True)
-    pd.testing.assert_frame_equal(found.to_dataframe(), same, check_dtype=False)
+    pd.testing.assert_frame_equal(estimate.to_dataframe(), same, check_dtype=False)

@@ -36,8 +36,8 @@ def test_rms_distance_splits_into_disagreement_and_error_on_every_path(model: Mo
 
 
 def test_simulated_paths_follow_the_exact_law(model: Model) -> None:
-    found = approach(model, 300, paths=400, seed=2)
-    exact, last = found["approach_exact"].iloc[-1], found["approach_paths"].query("time == 300")
+    paths = approach(model, 300, paths=400, seed=2)
+    exact, last = paths["approach_exact"].iloc[-1], paths["approach_paths"].query("time == 300")
     std = (exact["error_high"] - exact["error_low"]) / (2 * stats.norm.ppf(0.975))
     assert abs(last["error"].mean() - exact["error"]) < 4 * std / np.sqrt(len(last))
     # The standard deviation of a variance estimate of normal numbers is √(2/n) of it.

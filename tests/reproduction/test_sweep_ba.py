@@ -98,12 +98,12 @@ def test_mean_residuals_have_the_variance_of_their_cell(tables: dict[str, pd.Dat
 
 def test_a_line_is_fitted_as_by_the_textbook(sweeps: SweepComparison) -> None:
     cells = sweeps.two.cells
-    found = fit(cells, "exact", "noise")
+    fitted = fit(cells, "exact", "noise")
     design = np.column_stack([np.ones(len(cells)), cells["agents"], cells["noise"]])
     beta, rest, *_ = np.linalg.lstsq(design, cells["exact"], rcond=None)
-    np.testing.assert_allclose(found["estimate"], beta, rtol=1e-9)
+    np.testing.assert_allclose(fitted["estimate"], beta, rtol=1e-9)
     errors = np.sqrt(rest / (len(cells) - 3) * np.diag(np.linalg.inv(design.T @ design)))
-    np.testing.assert_allclose(found["standard_error"], errors, rtol=1e-9)
+    np.testing.assert_allclose(fitted["standard_error"], errors, rtol=1e-9)
     assert error_ratio(cells, "noise") == pytest.approx(errors[0] / errors[2])
 
 
@@ -141,16 +141,16 @@ def test_the_result_is_a_sweep(sweeps: SweepComparison) -> None:
 
 def test_the_fit_is_that_of_longhand_least_squares(sweeps: SweepComparison) -> None:
     cells = sweeps.two.cells
-    found = fit(cells, "mean_residual_variance", "noise").set_index("term")
+    fitted = fit(cells, "mean_residual_variance", "noise").set_index("term")
     X = np.column_stack([np.ones(len(cells)), cells["agents"], cells["noise"]])
     y = cells["mean_residual_variance"].to_numpy()
     known, (squares,), *_ = np.linalg.lstsq(X, y, rcond=None)
     errors = np.sqrt(squares / (len(y) - 3) * np.diag(np.linalg.inv(X.T @ X)))
-    np.testing.assert_allclose(found["estimate"], known, rtol=1e-9)
-    np.testing.assert_allclose(found["standard_error"], errors, rtol=1e-9)
-    np.testing.assert_allclose(found["t"], known / errors, rtol=1e-9)
+    np.testing.assert_allclose(fitted["estimate"], known, rtol=1e-9)
+    np.testing.assert_allclose(fitted["standard_error"], errors, rtol=1e-9)
+    np.testing.assert_allclose(fitted["t"], known / errors, rtol=1e-9)
     # 2.262 is Student's 97.5 % quantile for 9 degrees of freedom.
-    np.testing.assert_allclose(found["high"] - found["estimate"], 2.262157 * errors, rtol=1e-6)
+    np.testing.assert_allclose(fitted["high"] - fitted["estimate"], 2.262157 * errors, rtol=1e-6)
     tests = regression_tests(sweeps.two, printed.REGRESSIONS[2])
     share = 1 - squares / np.sum((y - y.mean()) ** 2)
     assert tests["r_squared"] == pytest.approx(share)
@@ -166,11 +166,11 @@ def test_robust_errors_are_the_usual_ones_on_average_where_variances_are_equal()
     for _ in range(200):
         rows = pd.DataFrame([(n, s) for n in range(20, 100, 10) for s in NOISES], columns=["agents", "noise"])
         rows = rows.assign(y=generator.normal(size=len(rows)))
-        found = least_squares(rows, "y", "noise")
-        leverage = np.einsum("ij,jk,ik->i", found.design, found.unscaled, found.design)
-        meat = (found.design.T * (found.residuals / (1 - leverage)) ** 2) @ found.design
-        robust = (found.unscaled @ meat @ found.unscaled)[2, 2]
-        ratios.append(robust / (found.variance * found.unscaled[2, 2]))
+        ols = least_squares(rows, "y", "noise")
+        leverage = np.einsum("ij,jk,ik->i", ols.design, ols.unscaled, ols.design)
+        meat = (ols.design.T * (ols.residuals / (1 - leverage)) ** 2) @ ols.design
+        robust = (ols.unscaled @ meat @ ols.unscaled)[2, 2]
+        ratios.append(robust / (ols.variance * ols.unscaled[2, 2]))
     assert np.mean(ratios) == pytest.approx(1.0, abs=0.12)
 
 

@@ -68,8 +68,8 @@ def problems(text: str, folder: Path | str = ".") -> dict[str, tuple[int | None,
 
 
 def test_many_mistakes_are_told_at_once_with_their_places() -> None:
-    found = problems(MANY)
-    assert {path: line for path, (line, _) in found.items()} == {
+    listed = problems(MANY)
+    assert {path: line for path, (line, _) in listed.items()} == {
         "network.m": 1,
         "network.mm": 4,
         "agents.hidden[2]": 7,
@@ -92,12 +92,12 @@ def test_many_mistakes_are_told_at_once_with_their_places() -> None:
         "observe.methods[0]": "did you mean 'innovations'?",
         "outputs": "did you mean 'output'?",
     }.items():
-        assert words in found[path][1], path
+        assert words in listed[path][1], path
 
 
 def test_parts_that_do_not_fit_are_told_beside_a_wrong_value_elsewhere() -> None:
-    found = problems(MISFITS)
-    assert set(found) == {
+    listed = problems(MISFITS)
+    assert set(listed) == {
         "agents.hidden",
         "agents.stubbornness",
         "agents.start",
@@ -109,7 +109,7 @@ def test_parts_that_do_not_fit_are_told_beside_a_wrong_value_elsewhere() -> None
         "observe.prior",
         "privacy.delta",
     }
-    assert all("34 agents" in found[path][1] for path in ("agents.hidden", "noise.std", "observe.prior"))
+    assert all("34 agents" in listed[path][1] for path in ("agents.hidden", "noise.std", "observe.prior"))
 
 
 @pytest.mark.parametrize(
@@ -146,8 +146,8 @@ def test_parts_that_do_not_fit_are_told_beside_a_wrong_value_elsewhere() -> None
     ],
 )
 def test_one_mistake_is_told_at_its_place(text: str, path: str, says: str) -> None:
-    found = problems(text + "\n")
-    assert says in found[path][1]
+    listed = problems(text + "\n")
+    assert says in listed[path][1]
 
 
 @pytest.mark.parametrize(

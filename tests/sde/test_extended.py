@@ -49,9 +49,9 @@ def test_moments_solve_the_equations_of_the_whole_state(name: str) -> None:
     weights = np.array([[1.0, 0, -1, 0, 0], [0.2] * N])
     W = np.zeros((2, 3 * N))
     W[:, :N] = weights
-    found = moments_of(sde, weights, TIMES[[-1]])
-    np.testing.assert_allclose(found.mean[0], W @ expected[0], atol=2e-10)
-    np.testing.assert_allclose(found.covariance, W @ expected[1] @ W.T, atol=2e-10)
+    result = moments_of(sde, weights, TIMES[[-1]])
+    np.testing.assert_allclose(result.mean[0], W @ expected[0], atol=2e-10)
+    np.testing.assert_allclose(result.covariance, W @ expected[1] @ W.T, atol=2e-10)
     np.testing.assert_allclose(moments_at(sde, TIMES).variance[-1], np.diag(expected[1])[:N], atol=2e-10)
     both = moments_of(sde, np.concatenate([weights, weights[::-1]], axis=1), TIMES[[-1]])
     W[:, N : 2 * N] = weights[::-1]

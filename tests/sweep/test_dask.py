@@ -46,9 +46,9 @@ def test_a_dead_scheduler_is_one_clear_error_and_the_sweep_goes_on_without_it(cl
 
     with pytest.raises(SweepError, match="run the sweep again"):
         run_sweep(plan, folder, dask=cluster.address, progress=kill_scheduler)
-    found = status(folder)
-    assert 5 <= found.done < found.total
-    assert found.running == 0
+    state = status(folder)
+    assert 5 <= state.done < state.total
+    assert state.running == 0
     kept = {path: path.stat().st_mtime_ns for path in folder.glob("units/*/*.json")}
     assert run_sweep(plan, folder, workers=1).complete
     assert all(path.stat().st_mtime_ns == written for path, written in kept.items())

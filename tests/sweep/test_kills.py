@@ -70,9 +70,9 @@ def test_a_second_process_is_refused_and_the_first_undisturbed(tmp_path: Path) -
             run_sweep(plan, tmp_path)
         (tmp_path / "gate").touch()
         assert process.wait() == 0
-    found = status(tmp_path)
-    assert found.complete
-    assert not found.active
+    state = status(tmp_path)
+    assert state.complete
+    assert not state.active
     assert len(collect(tmp_path)) == 3
 
 

@@ -187,8 +187,8 @@ def test_a_harmed_result_of_a_unit_that_fails_now_is_no_result(tmp_path: Path) -
     switch.unlink()
     for path in tmp_path.glob("sweep/units/*/*.json"):
         path.write_bytes(b"")
-    found = run_sweep(plan, tmp_path / "sweep", workers=1)
-    assert (found.done, found.failed, found.recomputed) == (1, 1, 1)
+    state = run_sweep(plan, tmp_path / "sweep", workers=1)
+    assert (state.done, state.failed, state.recomputed) == (1, 1, 1)
     told = status(tmp_path / "sweep")
     assert (told.done, told.failed, told.damaged) == (1, 1, 0)
 
@@ -235,11 +235,11 @@ def test_the_time_left_is_shared_among_workers(tmp_path: Path) -> None:
         for unit in plan.units[:2]:
             write_result(tmp_path, plan.fingerprint.digest, unit, "[]")
         ledger.finish([UnitOutcome(unit.key, 3.0, None) for unit in plan.units[:2]])
-    found = status(tmp_path)
-    assert found.seconds_left == 6.0
-    assert str(found) == "2 of 10 done, 0 failed, 0 running, about 6 s left"
+    state = status(tmp_path)
+    assert state.seconds_left == 6.0
+    assert str(state) == "2 of 10 done, 0 failed, 0 running, about 6 s left"
     # Where nothing waits, there is no time left to tell, whether or not all succeeded.
-    assert str(replace(found, planned=0, failed=8, seconds_left=0.0)) == "2 of 10 done, 8 failed, 0 running"
+    assert str(replace(state, planned=0, failed=8, seconds_left=0.0)) == "2 of 10 done, 8 failed, 0 running"
 
 
 def test_a_unit_that_kills_its_worker_tells_nothing_of_the_time_of_others(tmp_path: Path) -> None:

@@ -41,9 +41,9 @@ def test_one_worker_and_three_give_the_same_table(tmp_path: Path) -> None:
     plan = noisy_plan(40)
     seen: list[int] = []
     for workers in (1, 3):
-        found = run_sweep(plan, tmp_path / str(workers), workers=workers, progress=lambda done, _: seen.append(done))
-        assert found.complete
-        assert found.total == len(plan)
+        state = run_sweep(plan, tmp_path / str(workers), workers=workers, progress=lambda done, _: seen.append(done))
+        assert state.complete
+        assert state.total == len(plan)
     assert csv(tmp_path / "1") == csv(tmp_path / "3")
     assert seen[-1] == len(plan)
 
@@ -68,10 +68,10 @@ def test_an_added_value_computes_only_its_own_units(tmp_path: Path) -> None:
 
 def test_a_unit_that_raises_is_told_and_the_others_go_on(tmp_path: Path) -> None:
     plan = _plan("picky", [1, 2, 3], switch=str(tmp_path / "switch"))
-    found = run_sweep(plan, tmp_path, workers=2)
-    assert (found.done, found.failed, found.planned) == (2, 1, 0)
-    assert found.failures[0].error == "ValueError: two is one too many"
-    assert '"a":2' in found.failures[0].parameters
+    state = run_sweep(plan, tmp_path, workers=2)
+    assert (state.done, state.failed, state.planned) == (2, 1, 0)
+    assert state.failures[0].error == "ValueError: two is one too many"
+    assert '"a":2' in state.failures[0].parameters
     with pytest.raises(UnfinishedSweepError, match="2 of 3 done, 1 failed"):
         collect(tmp_path)
     assert list(collect(tmp_path, partial=True)["a"]) == [1, 3]
@@ -86,11 +86,11 @@ def test_a_unit_that_raises_is_told_and_the_others_go_on(tmp_path: Path) -> None
 def test_a_unit_that_kills_its_worker_is_tried_again_but_not_for_ever(tmp_path: Path, lives: int, failed: int) -> None:
     scars = tmp_path / "scars"
     scars.mkdir()
-    found = run_sweep(_plan("deadly", [1, 2, 3, 4], scars=str(scars), lives=lives), tmp_path, workers=2)
-    assert (found.done, found.failed) == (4 - failed, failed)
+    state = run_sweep(_plan("deadly", [1, 2, 3, 4], scars=str(scars), lives=lives), tmp_path, workers=2)
+    assert (state.done, state.failed) == (4 - failed, failed)
     assert len(os.listdir(scars)) >= min(lives, 3)
     if failed:
-        assert "died of signal 9" in found.failures[0].error
+        assert "died of signal 9" in state.failures[0].error
 
 
 @pytest.mark.parametrize("limit", [20_000, 300_000])
@@ -104,9 +104,9 @@ def test_a_full_disk_is_one_clear_error_and_the_sweep_goes_on_later(tmp_path: Pa
 
 
 def test_what_is_no_row_is_told(tmp_path: Path) -> None:
-    found = run_sweep(_plan("untidy", ["list", "array", "name", "taken"]), tmp_path, workers=1)
-    assert found.failed == 4
-    assert all("InvalidInputError" in failure.error for failure in found.failures)
+    state = run_sweep(_plan("untidy", ["list", "array", "name", "taken"]), tmp_path, workers=1)
+    assert state.failed == 4
+    assert all("InvalidInputError" in failure.error for failure in state.failures)
 
 
 def test_workers_have_one_thread_each(tmp_path: Path) -> None:

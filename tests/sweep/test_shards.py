@@ -49,8 +49,8 @@ def test_parts_merge_into_the_table_of_a_whole_run(tmp_path: Path) -> None:
     plan = noisy_plan()
     run_sweep(plan, tmp_path / "whole", workers=1)
     for number in (2, 3, 1):
-        found = run_sweep(plan.part(number, 3), tmp_path / "parts", workers=1)
-        assert found.total == found.done == 8
+        state = run_sweep(plan.part(number, 3), tmp_path / "parts", workers=1)
+        assert state.total == state.done == 8
     with pytest.raises(MissingSweepError, match="the parts of a sweep must be merged"):
         collect(tmp_path / "parts")
     before = {file: file.stat().st_mtime_ns for file in tmp_path.glob("parts/units/*/*.json")}
@@ -95,9 +95,9 @@ def test_failures_of_parts_are_taken_over(tmp_path: Path) -> None:
     assert [run_sweep(plan.part(k, 2), tmp_path / "out", workers=1).failed for k in (1, 2)] == [0, 1]
     (tmp_path / "on").touch()
     # Not computed again unless that is asked for, as after a whole run.
-    found = run_sweep(plan, tmp_path / "out", workers=1)
-    assert (found.done, found.failed) == (2, 1)
-    assert "two is one too many" in str(found.failures[0])
+    state = run_sweep(plan, tmp_path / "out", workers=1)
+    assert (state.done, state.failed) == (2, 1)
+    assert "two is one too many" in str(state.failures[0])
     assert run_sweep(plan, tmp_path / "out", workers=1, retry_failed=True).done == 3
 
 

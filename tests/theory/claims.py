@@ -54,68 +54,68 @@ ODD: dict[str, Any] = {"hidden": [0.0, 1.0, 2.0, 6.0], "stubbornness": [1.0, 2.0
 DIGITS = 5e-3
 
 
-def cycling(model: Model, found: Mapping[str, Any]) -> None:
-    cycle = mean_path(model, 600)[0][-found["period"] :]
-    assert [cycle.min(), cycle.max()] == pytest.approx([found["low"], found["high"]], rel=DIGITS)
+def cycling(model: Model, numbers: Mapping[str, Any]) -> None:
+    cycle = mean_path(model, 600)[0][-numbers["period"] :]
+    assert [cycle.min(), cycle.max()] == pytest.approx([numbers["low"], numbers["high"]], rel=DIGITS)
     assert np.ptp(cycle, axis=0).max() > 0.01
 
 
-def spanning(model: Model, found: Mapping[str, Any]) -> None:
+def spanning(model: Model, numbers: Mapping[str, Any]) -> None:
     late = mean_path(model, 4_000)[0][-1]
-    assert [late.min(), late.max()] == pytest.approx([found["low"], found["high"]], rel=DIGITS)
+    assert [late.min(), late.max()] == pytest.approx([numbers["low"], numbers["high"]], rel=DIGITS)
 
 
-def settling_at_random(model: Model, found: Mapping[str, Any]) -> None:
+def settling_at_random(model: Model, numbers: Mapping[str, Any]) -> None:
     early, late = moments(model, 2_000, times=[1_000, 2_000]).std
-    assert late.max() == pytest.approx(found["high"], rel=DIGITS)
+    assert late.max() == pytest.approx(numbers["high"], rel=DIGITS)
     np.testing.assert_allclose(early, late, atol=1e-3)
-    assert np.count_nonzero(late > 1e-3) == found["agents"]
+    assert np.count_nonzero(late > 1e-3) == numbers["agents"]
 
 
-def moving(model: Model, found: Mapping[str, Any]) -> None:
+def moving(model: Model, numbers: Mapping[str, Any]) -> None:
     late = moments(model, 800).std[-1]
-    assert late.max() == pytest.approx(found["high"], rel=DIGITS)
-    assert np.count_nonzero(late > 0.05) == found["agents"]
+    assert late.max() == pytest.approx(numbers["high"], rel=DIGITS)
+    assert np.count_nonzero(late > 0.05) == numbers["agents"]
 
 
 def unbounded_by(power: float) -> Check:
     """Return the check that variances of the agents who are counted grow like a power of t."""
 
-    def check(model: Model, found: Mapping[str, Any]) -> None:
+    def check(model: Model, numbers: Mapping[str, Any]) -> None:
         early, late = moments(model, 4_000, times=[2_000, 4_000]).variance
         grows = late > 1.5 * early
-        assert np.count_nonzero(grows) == found["agents"]
+        assert np.count_nonzero(grows) == numbers["agents"]
         np.testing.assert_allclose((late / early)[grows], 2**power, rtol=0.03)
 
     return check
 
 
-def all_on_v(model: Model, found: Mapping[str, Any]) -> None:
-    early, late = (np.abs(state(model, T) - found["v"]).max() for T in (100, 4_000))
+def all_on_v(model: Model, numbers: Mapping[str, Any]) -> None:
+    early, late = (np.abs(state(model, T) - numbers["v"]).max() for T in (100, 4_000))
     assert late < 0.1 * early < 0.1
 
 
-def start_kept(model: Model, found: Mapping[str, Any]) -> None:
+def start_kept(model: Model, numbers: Mapping[str, Any]) -> None:
     other = Model(model.network, model.x0, model.s, model.pressure, start=model.start_state + 1)
     assert np.abs(state(other, 4_000) - state(model, 4_000)).min() > 0.01
 
 
-def all_on_mean(model: Model, found: Mapping[str, Any]) -> None:
-    np.testing.assert_allclose(limit(model), found["mean"], atol=found.get("error", 0.0) + 1e-5)
-    assert model.consensus_value == pytest.approx(found["v"])
+def all_on_mean(model: Model, numbers: Mapping[str, Any]) -> None:
+    np.testing.assert_allclose(limit(model), numbers["mean"], atol=numbers.get("error", 0.0) + 1e-5)
+    assert model.consensus_value == pytest.approx(numbers["v"])
 
 
-def odd_cycle(model: Model, found: Mapping[str, Any]) -> None:
+def odd_cycle(model: Model, numbers: Mapping[str, Any]) -> None:
     assert np.ptp(state(model, 4_000)) < 1e-3
 
 
-def rotating(model: Model, found: Mapping[str, Any]) -> None:
-    path = [state(model, 3_000 + k) for k in range(found["period"] + 1)]
+def rotating(model: Model, numbers: Mapping[str, Any]) -> None:
+    path = [state(model, 3_000 + k) for k in range(numbers["period"] + 1)]
     np.testing.assert_allclose(path[0], path[-1], atol=1e-6)
     assert all(np.abs(path[0] - other).max() > 0.01 for other in path[1:-1])
 
 
-def two_phases(model: Model, found: Mapping[str, Any]) -> None:
+def two_phases(model: Model, numbers: Mapping[str, Any]) -> None:
     # Steps of equal parity, as the phases alternate.
     even, odd = (2 * state(model, 4_000 + k) - state(model, 2_000 + k) for k in (0, 1))
     sides = model.network.sides
@@ -124,184 +124,186 @@ def two_phases(model: Model, found: Mapping[str, Any]) -> None:
         assert np.ptp(now[sides]) < 1e-3
         np.testing.assert_allclose(now[sides], then[~sides][0], atol=1e-3)
     np.testing.assert_allclose(
-        sorted([even[0], odd[0]]), sorted([found["first"], found["second"]]), atol=1e-5 + found["error"]
+        sorted([even[0], odd[0]]), sorted([numbers["first"], numbers["second"]]), atol=1e-5 + numbers["error"]
     )
 
 
-def phases_of_camps(model: Model, found: Mapping[str, Any]) -> None:
+def phases_of_camps(model: Model, numbers: Mapping[str, Any]) -> None:
     path = np.stack([state(model, 4_000), state(model, 4_001)])
     first, second = (np.sort(path[:, model.network.camps == camp], axis=0) for camp in (1, -1))
-    np.testing.assert_allclose(first.T, [sorted([found["first"], found["second"]])], atol=1e-3)
-    np.testing.assert_allclose(second.T, [sorted([found["opposite_first"], found["opposite_second"]])], atol=1e-3)
+    np.testing.assert_allclose(first.T, [sorted([numbers["first"], numbers["second"]])], atol=1e-3)
+    np.testing.assert_allclose(second.T, [sorted([numbers["opposite_first"], numbers["opposite_second"]])], atol=1e-3)
 
 
-def opposite_camps(model: Model, found: Mapping[str, Any]) -> None:
+def opposite_camps(model: Model, numbers: Mapping[str, Any]) -> None:
     late = model.network.camps * state(model, 4_000)
     assert np.ptp(late) < 0.01 * np.abs(late).max()
-    assert (found["first"], found["second"]) == tuple(np.count_nonzero(model.network.camps == c) for c in (1, -1))
+    assert (numbers["first"], numbers["second"]) == tuple(np.count_nonzero(model.network.camps == c) for c in (1, -1))
 
 
-def class_values(model: Model, found: Mapping[str, Any]) -> None:
+def class_values(model: Model, numbers: Mapping[str, Any]) -> None:
     (agents, *_) = model.network.closed_classes
-    np.testing.assert_allclose(np.abs(limit(model)[agents]), abs(found["mean"]), atol=5e-4 * abs(found["mean"]) + 1e-5)
-    assert found["agents"] == agents.size
-    if found["std"]:
-        np.testing.assert_allclose(spread(model, 2_000)[agents], found["std"], rtol=2e-2)
+    np.testing.assert_allclose(
+        np.abs(limit(model)[agents]), abs(numbers["mean"]), atol=5e-4 * abs(numbers["mean"]) + 1e-5
+    )
+    assert numbers["agents"] == agents.size
+    if numbers["std"]:
+        np.testing.assert_allclose(spread(model, 2_000)[agents], numbers["std"], rtol=2e-2)
 
 
-def class_unbounded(model: Model, found: Mapping[str, Any]) -> None:
+def class_unbounded(model: Model, numbers: Mapping[str, Any]) -> None:
     (agents, *_) = model.network.closed_classes
     stds = [spread(model, steps)[agents] for steps in (20, 200, 2_000)]
     # 1 + log t grows by log 10 in a decade, and the deviation with it.
     assert np.all(np.diff(stds, axis=0) > 0.4 * 0.3 / math.sqrt(agents.size))
-    np.testing.assert_allclose(np.abs(limit(model)[agents]), abs(found["mean"]), atol=1e-4)
+    np.testing.assert_allclose(np.abs(limit(model)[agents]), abs(numbers["mean"]), atol=1e-4)
     # Camps are spoken of where there are any.
-    assert bool(found["camps"]) == model.network.signed
+    assert bool(numbers["camps"]) == model.network.signed
 
 
-def on_zero(model: Model, found: Mapping[str, Any]) -> None:
+def on_zero(model: Model, numbers: Mapping[str, Any]) -> None:
     assert np.abs(state(model, 100)).max() > 0.01
     np.testing.assert_allclose(limit(model), 0.0, atol=1e-5)
 
 
-def others_follow(model: Model, found: Mapping[str, Any]) -> None:
+def others_follow(model: Model, numbers: Mapping[str, Any]) -> None:
     outside = np.setdiff1d(np.arange(model.n), np.concatenate(model.network.closed_classes))
     late = limit(model)[outside]
-    np.testing.assert_allclose([late.min(), late.max()], [found["low"], found["high"]], rtol=5e-5)
+    np.testing.assert_allclose([late.min(), late.max()], [numbers["low"], numbers["high"]], rtol=5e-5)
     moved = Model(model.network, model.x0 + np.isin(np.arange(model.n), outside), model.s, model.pressure)
     np.testing.assert_allclose(limit(moved)[outside], late, atol=1e-4)
-    assert found["agents"] == outside.size
+    assert numbers["agents"] == outside.size
 
 
-def silent_noise(model: Model, found: Mapping[str, Any]) -> None:
+def silent_noise(model: Model, numbers: Mapping[str, Any]) -> None:
     silent = model.network.degrees == 0
     np.testing.assert_allclose(spread(model, 500)[silent], model.noise.deviations(model.n)[silent])
-    assert found["agents"] == np.count_nonzero(silent)
+    assert numbers["agents"] == np.count_nonzero(silent)
 
 
-def averages(model: Model, found: Mapping[str, Any]) -> None:
+def averages(model: Model, numbers: Mapping[str, Any]) -> None:
     times = np.array([800, 3_200])
     early, late = (mode_std(model, T) for T in times.tolist())
     # The variance falls like σ_t²/ρ_t.
     share = model.noise.scale(times.astype(float)) ** 2 / model.pressure(times.astype(float))
     assert late / early == pytest.approx(float(np.sqrt(share[1] / share[0])), rel=0.02)
-    assert bool(found["scale"]) == bool(np.ptp(model.noise.scale(np.arange(1.0, 9.0))))
+    assert bool(numbers["scale"]) == bool(np.ptp(model.noise.scale(np.arange(1.0, 9.0))))
     weights = model.s / model.s.sum()
-    assert found["sigma"] == pytest.approx(np.linalg.norm(weights * model.noise.deviations(model.n)), rel=DIGITS)
+    assert numbers["sigma"] == pytest.approx(np.linalg.norm(weights * model.noise.deviations(model.n)), rel=DIGITS)
 
 
-def averages_slowly(model: Model, found: Mapping[str, Any]) -> None:
-    averages(model, found)
+def averages_slowly(model: Model, numbers: Mapping[str, Any]) -> None:
+    averages(model, numbers)
     # The next order is smaller by 1/ρ_t, which two horizons remove.
     shares = []
     for T in (800, 3_200):
-        sigma = found["sigma"] * float(model.noise.scale(T))
+        sigma = numbers["sigma"] * float(model.noise.scale(T))
         shares.append(mode_std(model, T) ** 2 / (model.kappa * sigma**2 / (2 * float(model.pressure(T)))))
     assert 2 * shares[1] - shares[0] == pytest.approx(1.0, abs=1e-2)
 
 
-def noise_fades(model: Model, found: Mapping[str, Any]) -> None:
+def noise_fades(model: Model, numbers: Mapping[str, Any]) -> None:
     stds = [mode_std(model, T) for T in (100, 1_000, 10_000)]
     assert stds[2] < 0.5 * stds[1] < 0.25 * stds[0]
     # It follows its own scale and not the root of the number of draws.
     assert stds[2] / stds[1] == pytest.approx(float(model.noise.scale(10_000) / model.noise.scale(1_000)), rel=0.15)
 
 
-def memory(model: Model, found: Mapping[str, Any]) -> None:
+def memory(model: Model, numbers: Mapping[str, Any]) -> None:
     white = Model(model.network, model.x0, model.s, model.pressure, Gaussian(0.3))
     ratio = (mode_std(model, 4_000) / mode_std(white, 4_000)) ** 2
-    assert found["factor"] == pytest.approx(ratio, rel=DIGITS)
+    assert numbers["factor"] == pytest.approx(ratio, rel=DIGITS)
 
 
-def frozen_limit(model: Model, found: Mapping[str, Any]) -> None:
-    all_on_mean(model, found)
-    np.testing.assert_allclose(2 * spread(model, 2_000) - spread(model, 1_000), found["std"], rtol=DIGITS)
+def frozen_limit(model: Model, numbers: Mapping[str, Any]) -> None:
+    all_on_mean(model, numbers)
+    np.testing.assert_allclose(2 * spread(model, 2_000) - spread(model, 1_000), numbers["std"], rtol=DIGITS)
 
 
-def frozen_growth(model: Model, found: Mapping[str, Any]) -> None:
+def frozen_growth(model: Model, numbers: Mapping[str, Any]) -> None:
     # The deviation follows 1 + log t: it grows by equal amounts in each doubling, and so without bound.
     at = [mode_std(model, T) for T in (2_000, 4_000, 8_000)]
     sigma = float(np.linalg.norm(model.s / model.s.sum() * model.noise.deviations(model.n)))
     np.testing.assert_allclose(np.diff(at), sigma * math.log(2), rtol=0.02)
-    np.testing.assert_allclose(limit(model, 8_000), found["mean"], atol=1e-5)
+    np.testing.assert_allclose(limit(model, 8_000), numbers["mean"], atol=1e-5)
 
 
-def stationary(model: Model, found: Mapping[str, Any]) -> None:
+def stationary(model: Model, numbers: Mapping[str, Any]) -> None:
     late = state(model, 2_000)
-    assert [late.min(), late.max()] == pytest.approx([found["low"], found["high"]], rel=5e-4, abs=1e-4)
+    assert [late.min(), late.max()] == pytest.approx([numbers["low"], numbers["high"]], rel=5e-4, abs=1e-4)
 
 
-def unmoved(model: Model, found: Mapping[str, Any]) -> None:
+def unmoved(model: Model, numbers: Mapping[str, Any]) -> None:
     np.testing.assert_array_equal(spread(model, 50), 0.0)
     np.testing.assert_allclose(state(model, 2_000), state(model, 2_001), atol=1e-12)
 
 
-def deviations(model: Model, found: Mapping[str, Any]) -> None:
+def deviations(model: Model, numbers: Mapping[str, Any]) -> None:
     std = spread(model, 400)
-    assert [std.min(), std.max()] == pytest.approx([found["low"], found["high"]], rel=DIGITS)
-    mode_deviation(model, found)
+    assert [std.min(), std.max()] == pytest.approx([numbers["low"], numbers["high"]], rel=DIGITS)
+    mode_deviation(model, numbers)
 
 
-def mode_deviation(model: Model, found: Mapping[str, Any]) -> None:
-    assert found["std"] == pytest.approx(mode_std(model, 200), rel=DIGITS)
+def mode_deviation(model: Model, numbers: Mapping[str, Any]) -> None:
+    assert numbers["std"] == pytest.approx(mode_std(model, 200), rel=DIGITS)
     if np.ptp(model.network.degrees) == 0:
         return
     # The plain average has another one, which the sentence does not speak of.
     plain = float(moments(model, 200, of=np.full(model.n, 1 / model.n)).std[-1, 0])
-    assert abs(found["std"] - mode_std(model, 200)) < 0.1 * abs(found["std"] - plain)
-    assert found["weights"] == "degree"
+    assert abs(numbers["std"] - mode_std(model, 200)) < 0.1 * abs(numbers["std"] - plain)
+    assert numbers["weights"] == "degree"
 
 
-def fluctuation_fades(model: Model, found: Mapping[str, Any]) -> None:
+def fluctuation_fades(model: Model, numbers: Mapping[str, Any]) -> None:
     assert spread(model, 1_000).max() < 0.2 * spread(model, 10).max()
 
 
-def fluctuation_grows(model: Model, found: Mapping[str, Any]) -> None:
+def fluctuation_grows(model: Model, numbers: Mapping[str, Any]) -> None:
     assert spread(model, 1_000).min() > 2 * spread(model, 10).min()
 
 
-def scatter(model: Model, found: Mapping[str, Any]) -> None:
+def scatter(model: Model, numbers: Mapping[str, Any]) -> None:
     P = exact_law(model, 2_000)[1]
     assert P[0, 0] + P[1, 1] - 2 * P[0, 1] > 1e-3
 
 
-def balanced(model: Model, found: Mapping[str, Any]) -> None:
+def balanced(model: Model, numbers: Mapping[str, Any]) -> None:
     d = model.network.degrees
     for T in (1, 10, 1_000):
-        assert float(d @ state(model, T) / d.sum()) == pytest.approx(found["v"])
+        assert float(d @ state(model, T) / d.sum()) == pytest.approx(numbers["v"])
 
 
-def settled(model: Model, found: Mapping[str, Any]) -> None:
+def settled(model: Model, numbers: Mapping[str, Any]) -> None:
     np.testing.assert_allclose(state(model, 500), model.x0[0])
 
 
-def walk(model: Model, found: Mapping[str, Any]) -> None:
+def walk(model: Model, numbers: Mapping[str, Any]) -> None:
     w = consensus_mode(model).weights
     before, after = (float(moments(model, T, of=w).variance[-1, 0]) for T in (2_000, 4_000))
-    assert (after - before) / 2_000 == pytest.approx(found["rate"], rel=0.02)
-    assert float(mean_path(model, 2_000)[0][-1] @ w) == pytest.approx(found["mean"], rel=1e-3)
+    assert (after - before) / 2_000 == pytest.approx(numbers["rate"], rel=0.02)
+    assert float(mean_path(model, 2_000)[0][-1] @ w) == pytest.approx(numbers["mean"], rel=1e-3)
 
 
-def unbounded_walk(model: Model, found: Mapping[str, Any]) -> None:
+def unbounded_walk(model: Model, numbers: Mapping[str, Any]) -> None:
     w = consensus_mode(model).weights
     kept = w @ np.stack([mean_path(model, 2_000)[0][-1]]).T
-    assert float(kept[0]) == pytest.approx(found["mean"], rel=1e-3)
+    assert float(kept[0]) == pytest.approx(numbers["mean"], rel=1e-3)
     early, mid, late = (float(moments(model, T, of=w).variance[-1, 0]) for T in (4_000, 8_000, 16_000))
     # It grows like log t: by equal amounts in each doubling, and so by no constant amount per step.
     assert late > mid > early
     assert (late - mid) / (mid - early) == pytest.approx(1.0, abs=0.2)
 
 
-def drift(model: Model, found: Mapping[str, Any]) -> None:
+def drift(model: Model, numbers: Mapping[str, Any]) -> None:
     stds = [mode_std(model, T) for T in (500, 1_000, 2_000)]
     assert stds[2] - stds[1] == pytest.approx(2 * (stds[1] - stds[0]), rel=0.1)
 
 
-def damped_start(model: Model, found: Mapping[str, Any]) -> None:
+def damped_start(model: Model, numbers: Mapping[str, Any]) -> None:
     assert np.ptp(state(model, 4_000)) < 0.05
 
 
-def unknown_phases(model: Model, found: Mapping[str, Any]) -> None:
+def unknown_phases(model: Model, numbers: Mapping[str, Any]) -> None:
     # Three turns that never mix: an opinion reaches an agent at every third step only.
     P = model.network.adjacency.toarray()
     np.testing.assert_array_equal(np.linalg.matrix_power(P, 3), np.eye(3))
@@ -311,7 +313,7 @@ def unknown_phases(model: Model, found: Mapping[str, Any]) -> None:
     assert np.any(np.diff(rho) > 0)
 
 
-def follows(model: Model, found: Mapping[str, Any]) -> None:
+def follows(model: Model, numbers: Mapping[str, Any]) -> None:
     T, d = 4_000, model.network.degrees
     rho, laplacian = float(model.pressure(T)), model.network.laplacian.toarray()
     fixed = np.linalg.solve(np.diag(model.s) + rho * laplacian, model.s * model.x0)
@@ -321,29 +323,29 @@ def follows(model: Model, found: Mapping[str, Any]) -> None:
     assert early / bias == pytest.approx(float(model.pressure(T) / model.pressure(1_000)), rel=0.05)
 
 
-def counted_classes(model: Model, found: Mapping[str, Any]) -> None:
+def counted_classes(model: Model, numbers: Mapping[str, Any]) -> None:
     reached = np.linalg.matrix_power(np.eye(model.n) + model.network.adjacency.toarray(), model.n) > 0
-    assert found["classes"] == len({tuple(row) for row in reached})
+    assert numbers["classes"] == len({tuple(row) for row in reached})
 
 
-def single_classes(model: Model, found: Mapping[str, Any]) -> None:
+def single_classes(model: Model, numbers: Mapping[str, Any]) -> None:
     silent = model.network.degrees == 0
-    assert found["agents"] == np.count_nonzero(silent)
+    assert numbers["agents"] == np.count_nonzero(silent)
     np.testing.assert_allclose(state(model, 500)[silent], model.x0[silent])
 
 
-def on_the_anchor(model: Model, found: Mapping[str, Any]) -> None:
+def on_the_anchor(model: Model, numbers: Mapping[str, Any]) -> None:
     assert model.adaptation is not None
     fixed = model.adaptation.adaptation_weights(model.n) == 0
     early, late = (np.abs(mean_path(model, T)[0][-1] - model.x0[fixed]).max() for T in (100, 10_000))
     assert late < 0.3 * early
 
 
-def forgotten(model: Model, found: Mapping[str, Any]) -> None:
+def forgotten(model: Model, numbers: Mapping[str, Any]) -> None:
     assert np.ptp(mean_path(model, 2_000)[1][-1]) < 1e-6
 
 
-def kept_in_part(model: Model, found: Mapping[str, Any]) -> None:
+def kept_in_part(model: Model, numbers: Mapping[str, Any]) -> None:
     assert model.adaptation is not None
     left = np.prod(1 - model.adaptation.pace(np.arange(1.0, 1e5)))
     assert left > 0.1
@@ -352,14 +354,14 @@ def kept_in_part(model: Model, found: Mapping[str, Any]) -> None:
     assert np.ptp(hidden[-1]) > 0.1
 
 
-def wanders(model: Model, found: Mapping[str, Any]) -> None:
+def wanders(model: Model, numbers: Mapping[str, Any]) -> None:
     stds, P = [mode_std(model, T) for T in (400, 800)], exact_law(model, 800)[1]
     assert stds[1] > 0.95 * stds[0] > 0.01
     assert P[0, 0] + P[1, 1] - 2 * P[0, 1] < 0.1 * P[0, 0]
-    assert found["mean"] == pytest.approx(float(state(model, 100_000).mean()), abs=0.02)
+    assert numbers["mean"] == pytest.approx(float(state(model, 100_000).mean()), abs=0.02)
 
 
-def slower(model: Model, found: Mapping[str, Any]) -> None:
+def slower(model: Model, numbers: Mapping[str, Any]) -> None:
     """Confirm both rates by what is left of the start between two steps: exp(−κ Σ 1/ρ)."""
     assert model.activation is not None
     together = Model(model.network, model.x0, model.s, model.pressure)
@@ -372,34 +374,34 @@ def slower(model: Model, found: Mapping[str, Any]) -> None:
                 for start in (together.start_state, together.start_state + 1)
             )
             kept.append(float((after(other, T) - after(one, T)).mean()))
-        assert math.log(kept[0] / kept[1]) / lost == pytest.approx(found[rate], rel=5e-3)
+        assert math.log(kept[0] / kept[1]) / lost == pytest.approx(numbers[rate], rel=5e-3)
     # The two sides of an even cycle come together.
     if model.network.sides is not None:
         np.testing.assert_allclose(second_moments(model, 500)[0], second_moments(model, 501)[0], atol=2e-3)
 
 
-def random_limit(model: Model, found: Mapping[str, Any]) -> None:
+def random_limit(model: Model, numbers: Mapping[str, Any]) -> None:
     mean, P = second_moments(model, 2_000)
-    np.testing.assert_allclose(mean, found["mean"], atol=2e-3)
-    np.testing.assert_allclose(np.sqrt(np.diag(P)), found["std"], rtol=0.02)
+    np.testing.assert_allclose(mean, numbers["mean"], atol=2e-3)
+    np.testing.assert_allclose(np.sqrt(np.diag(P)), numbers["std"], rtol=0.02)
 
 
-def counted_components(model: Model, found: Mapping[str, Any]) -> None:
+def counted_components(model: Model, numbers: Mapping[str, Any]) -> None:
     groups = groups_of(rounds_of(model)[0][-1])
-    assert (found["components"], found["single"]) == (len(groups), sum(group.size == 1 for group in groups))
+    assert (numbers["components"], numbers["single"]) == (len(groups), sum(group.size == 1 for group in groups))
 
 
-def nobody_heard(model: Model, found: Mapping[str, Any]) -> None:
+def nobody_heard(model: Model, numbers: Mapping[str, Any]) -> None:
     assert not rounds_of(model)[0][-1].any()
 
 
-def isolated_share(model: Model, found: Mapping[str, Any], keeps: bool) -> None:
+def isolated_share(model: Model, numbers: Mapping[str, Any], keeps: bool) -> None:
     temporal = model.temporal_network
     assert temporal is not None
     silent = np.stack([A.sum(axis=1) == 0 for A in rounds_of(model)[0]])
     if temporal.law is None:
         who = silent.any(axis=0)
-        assert (found["agents"], found["share"]) == (np.count_nonzero(who), silent[:, who].mean())
+        assert (numbers["agents"], numbers["share"]) == (np.count_nonzero(who), silent[:, who].mean())
     public, _ = paths(model, 40)
     for t in range(1, 41):
         quiet = silent[(t - 1) % len(silent)]
@@ -407,27 +409,27 @@ def isolated_share(model: Model, found: Mapping[str, Any], keeps: bool) -> None:
             np.testing.assert_array_equal(public[t][quiet], (public[t - 1] if keeps else model.x0)[quiet])
 
 
-def isolated_at_times(model: Model, found: Mapping[str, Any]) -> None:
-    isolated_share(model, found, keeps=False)
+def isolated_at_times(model: Model, numbers: Mapping[str, Any]) -> None:
+    isolated_share(model, numbers, keeps=False)
 
 
-def silent_at_times(model: Model, found: Mapping[str, Any]) -> None:
-    isolated_share(model, found, keeps=True)
+def silent_at_times(model: Model, numbers: Mapping[str, Any]) -> None:
+    isolated_share(model, numbers, keeps=True)
 
 
-def both_edges_fail(model: Model, found: Mapping[str, Any]) -> None:
+def both_edges_fail(model: Model, numbers: Mapping[str, Any]) -> None:
     # Each agent of a cycle has two edges, each of which fails with probability 0.4.
-    assert (found["agents"], found["share"]) == (5, pytest.approx(0.4**2))
-    isolated_share(model, found, keeps=False)
+    assert (numbers["agents"], numbers["share"]) == (5, pytest.approx(0.4**2))
+    isolated_share(model, numbers, keeps=False)
 
 
-def not_in_the_pair(model: Model, found: Mapping[str, Any]) -> None:
+def not_in_the_pair(model: Model, numbers: Mapping[str, Any]) -> None:
     # One of five edges at a step, two of which are an agent's own.
-    assert (found["agents"], found["share"]) == (5, pytest.approx(1 - 2 / 5))
-    isolated_share(model, found, keeps=True)
+    assert (numbers["agents"], numbers["share"]) == (5, pytest.approx(1 - 2 / 5))
+    isolated_share(model, numbers, keeps=True)
 
 
-def detached(model: Model, found: Mapping[str, Any]) -> None:
+def detached(model: Model, numbers: Mapping[str, Any]) -> None:
     public, hidden = paths(model, 4_000)
     np.testing.assert_allclose(hidden[-1], hidden[2_000], atol=1e-3)
     np.testing.assert_allclose(public[-1], hidden[-1], atol=1e-3)
@@ -437,14 +439,14 @@ def detached(model: Model, found: Mapping[str, Any]) -> None:
     assert np.prod(1 - model.adaptation.pace(np.arange(1.0, 4_001.0))) < 1e-9
 
 
-def anchored(model: Model, found: Mapping[str, Any]) -> None:
+def anchored(model: Model, numbers: Mapping[str, Any]) -> None:
     hidden = paths(model, 400)[1]
     still = np.ptp(hidden, axis=0) == 0
-    assert found["agents"] == np.count_nonzero(still)
+    assert numbers["agents"] == np.count_nonzero(still)
     assert np.all(np.abs(np.diff(hidden[:, ~still], axis=0)).max(axis=1) > 0)
 
 
-def fades_marginally(model: Model, found: Mapping[str, Any]) -> None:
+def fades_marginally(model: Model, numbers: Mapping[str, Any]) -> None:
     other = Model(model.network, model.x0, model.s, model.pressure, start=model.start_state + 1)
     d, kept, added = model.network.degrees, [], []
     for T in (1_000, 16_000):
@@ -456,25 +458,25 @@ def fades_marginally(model: Model, found: Mapping[str, Any]) -> None:
     assert halves[1] < 0.7 * halves[0]
 
 
-def chance_averages(model: Model, found: Mapping[str, Any]) -> None:
+def chance_averages(model: Model, numbers: Mapping[str, Any]) -> None:
     w = np.full(model.n, 1 / model.n)
     variances = [float(w @ second_moments(model, T)[1] @ w) for T in (250, 1_000, 4_000)]
     # It falls like t^(−2κ), here t^(−1/2), as the start does.
     np.testing.assert_allclose(np.diff(np.log(variances)) / math.log(4), -0.5, rtol=0.01)
 
 
-def almost_surely(model: Model, found: Mapping[str, Any]) -> None:
+def almost_surely(model: Model, numbers: Mapping[str, Any]) -> None:
     first, second, third = recurrences(model, 0.25, (100, 800, 3_200))
     assert third < 0.5 * second < 0.25 * first
 
 
-def not_almost_surely(model: Model, found: Mapping[str, Any]) -> None:
+def not_almost_surely(model: Model, numbers: Mapping[str, Any]) -> None:
     first, second, third = recurrences(model, 0.25, (100, 800, 3_200))
     assert third > 1.5 * second > 2 * first
     assert mode_std(model, 8_000) < mode_std(model, 100)
 
 
-def perhaps_almost_surely(model: Model, found: Mapping[str, Any]) -> None:
+def perhaps_almost_surely(model: Model, numbers: Mapping[str, Any]) -> None:
     stds = [mode_std(model, T) for T in (100, 1_000, 8_000)]
     assert stds[2] < stds[1] < stds[0]
     # A draw moves an agent by ε with probability t^(−c ε): ρ_t/(σ_t log t) has a limit, and so it depends on ε.
@@ -484,7 +486,7 @@ def perhaps_almost_surely(model: Model, found: Mapping[str, Any]) -> None:
     assert isinstance(model.noise, Laplace)
 
 
-def damped(system: SDE, found: Mapping[str, Any]) -> None:
+def damped(system: SDE, numbers: Mapping[str, Any]) -> None:
     model = system.model
     # The flow of one unit of time, late: one factor for the common value and one for the swing.
     zero, begin = flow(model, np.zeros(2), 400.0, 401.0), 400.0
@@ -495,37 +497,37 @@ def damped(system: SDE, found: Mapping[str, Any]) -> None:
     assert np.ptp(flow(model, model.start_state, 0.0, 20.0)) < 0.05
 
 
-def keeps_nothing(model: Model, found: Mapping[str, Any]) -> None:
+def keeps_nothing(model: Model, numbers: Mapping[str, Any]) -> None:
     """Continue the recursion of the common value, m ← m + κ(v − m)/ρ_t, from a late step on."""
     T, d = 4_000, model.network.degrees
     m = float(d @ state(model, T) / d.sum())
     exponent = model.pressure.growth.exponent
     assert exponent is not None
     later = T / (exponent - 1) / float(model.pressure(T))
-    assert abs(m - found["v"]) * math.exp(-model.kappa * later) <= found["bound"]
-    assert found["v"] == pytest.approx(float(model.s @ model.x0 / model.s.sum()))
+    assert abs(m - numbers["v"]) * math.exp(-model.kappa * later) <= numbers["bound"]
+    assert numbers["v"] == pytest.approx(float(model.s @ model.x0 / model.s.sum()))
 
 
-def mirrored(model: Model, found: Mapping[str, Any]) -> None:
+def mirrored(model: Model, numbers: Mapping[str, Any]) -> None:
     # Opinions are the opposite of those of the mirror image, and v = 0 is the only value that is.
     np.testing.assert_allclose(late(model), -late(model)[::-1], atol=1e-12)
-    assert abs(found["v"]) <= found["bound"] < 1e-6
+    assert abs(numbers["v"]) <= numbers["bound"] < 1e-6
 
 
-def not_resolved(model: Model, found: Mapping[str, Any]) -> None:
-    assert max(found["bias"], found["swing"]) <= found["resolution"]
+def not_resolved(model: Model, numbers: Mapping[str, Any]) -> None:
+    assert max(numbers["bias"], numbers["swing"]) <= numbers["resolution"]
     # It is not v, as a long recursion shows, but within the error that is stated.
-    off = np.abs(late(model, 2_000) - found["v"]).max()
-    assert off <= found["bias"] + found["resolution"]
+    off = np.abs(late(model, 2_000) - numbers["v"]).max()
+    assert off <= numbers["bias"] + numbers["resolution"]
 
 
-def sides_agree(model: Model, found: Mapping[str, Any]) -> None:
+def sides_agree(model: Model, numbers: Mapping[str, Any]) -> None:
     assert model.network.sides is not None
     assert np.ptp(state(model, 4_000)) < 1e-3
     np.testing.assert_allclose(state(model, 4_000), state(model, 4_001), atol=1e-3)
 
 
-def noise_in_the_limit(model: Model, found: Mapping[str, Any]) -> None:
+def noise_in_the_limit(model: Model, numbers: Mapping[str, Any]) -> None:
     stds = [spread(model, T).min() for T in (100, 400)]
     assert min(stds) > 0.05
     assert model.adaptation is not None
@@ -535,7 +537,7 @@ def noise_in_the_limit(model: Model, found: Mapping[str, Any]) -> None:
     assert np.abs(late(other) - late(model)).min() > 0.01
 
 
-def other_records(model: Model, found: Mapping[str, Any]) -> None:
+def other_records(model: Model, numbers: Mapping[str, Any]) -> None:
     law = model.temporal_network
     assert law is not None
     ends = []
@@ -544,10 +546,10 @@ def other_records(model: Model, found: Mapping[str, Any]) -> None:
         ends.append(late(Model(record, model.x0, model.s, model.pressure, adaptation=model.adaptation), 400))
     assert max(map(np.ptp, ends)) < 0.01
     assert abs(ends[0].mean() - ends[1].mean()) > 0.02
-    assert min(abs(end.mean() - found["v"]) for end in ends) > 0.01
+    assert min(abs(end.mean() - numbers["v"]) for end in ends) > 0.01
 
 
-def other_updates(model: Model, found: Mapping[str, Any]) -> None:
+def other_updates(model: Model, numbers: Mapping[str, Any]) -> None:
     A, d, ends = model.network.adjacency, model.network.degrees, []
     for seed in (1, 2):
         rng, y = np.random.default_rng(seed), model.start_state.copy()
@@ -556,17 +558,17 @@ def other_updates(model: Model, found: Mapping[str, Any]) -> None:
             y = np.where(rng.random(model.n) < 0.5, shown, y)
         ends.append(y)
     assert max(map(np.ptp, ends)) < 0.1 * abs(ends[0].mean() - ends[1].mean())
-    assert min(abs(end.mean() - found["v"]) for end in ends) > 10 * max(map(np.ptp, ends))
+    assert min(abs(end.mean() - numbers["v"]) for end in ends) > 10 * max(map(np.ptp, ends))
 
 
-def variance_unbounded(model: Model, found: Mapping[str, Any]) -> None:
+def variance_unbounded(model: Model, numbers: Mapping[str, Any]) -> None:
     # Σ t^(−0.4) for noise that is drawn anew, and (Σ t^(−1/2))² for noise that is drawn once.
     stds = [mode_std(model, T) for T in (400, 6_400)]
     power = 1.0 if model.noise.autocorrelation == 1 else 0.6
     assert 2 * math.log(stds[1] / stds[0]) / math.log(16) == pytest.approx(power, abs=0.1)
 
 
-def one_source(model: Model, found: Mapping[str, Any]) -> None:
+def one_source(model: Model, numbers: Mapping[str, Any]) -> None:
     silent = np.stack([A.sum(axis=1) == 0 for A in rounds_of(model)[0]]).any(axis=0)
     assert np.count_nonzero(silent) == 1
     source = int(np.flatnonzero(silent)[0])
@@ -575,7 +577,7 @@ def one_source(model: Model, found: Mapping[str, Any]) -> None:
         np.testing.assert_allclose(unlike(model, agent), 0.0, atol=0.02)
 
 
-def weights_of_degrees(model: Model, found: Mapping[str, Any]) -> None:
+def weights_of_degrees(model: Model, numbers: Mapping[str, Any]) -> None:
     weights = np.array([unlike(model, agent).mean() for agent in range(model.n)])
     assert weights.sum() == pytest.approx(1.0)
     assert np.abs(weights - model.s / model.s.sum()).max() > 0.05
@@ -583,27 +585,27 @@ def weights_of_degrees(model: Model, found: Mapping[str, Any]) -> None:
     assert np.any(np.ptp(degrees, axis=0))
 
 
-def early_noise(model: Model, found: Mapping[str, Any]) -> None:
+def early_noise(model: Model, numbers: Mapping[str, Any]) -> None:
     quiet, moved = (paths(model, 2_000, shock)[0] for shock in (0.0, 1.0))
     kept = moved - quiet
     assert np.abs(kept[-1]).min() > 0.01
     np.testing.assert_allclose(kept[-1], kept[1_000], rtol=0.02)
 
 
-def moved_first(model: Model, found: Mapping[str, Any]) -> None:
+def moved_first(model: Model, numbers: Mapping[str, Any]) -> None:
     hidden = paths(model, 4_000)[1]
     assert np.abs(hidden[-1] - model.x0).max() > 0.1
     np.testing.assert_allclose(hidden[-1], hidden[2_000], atol=2e-3)
 
 
-def exchanging(model: Model, found: Mapping[str, Any]) -> None:
+def exchanging(model: Model, numbers: Mapping[str, Any]) -> None:
     public, groups = paths(model, 4_002)[0], groups_of(rounds_of(model)[0][-1])
     np.testing.assert_allclose(public[-1], public[-3], atol=1e-3)
     moving = [group for group in groups if np.abs(public[-1] - public[-2])[group].max() > 0.01]
-    assert (found["periodic"], found["components"]) == (len(moving), len(groups))
+    assert (numbers["periodic"], numbers["components"]) == (len(moving), len(groups))
 
 
-def parity(model: Model, found: Mapping[str, Any]) -> None:
+def parity(model: Model, numbers: Mapping[str, Any]) -> None:
     rho = model.pressure(np.arange(1.0, 1_001.0))
     assert rho[1::2].sum() > 1.5 * rho[::2].sum()
     public = paths(model, 8_000)[0]
@@ -615,7 +617,7 @@ def parity(model: Model, found: Mapping[str, Any]) -> None:
         assert np.ptp(public[-1][side]) < 0.01
 
 
-def driven_phases(model: Model, found: Mapping[str, Any]) -> None:
+def driven_phases(model: Model, numbers: Mapping[str, Any]) -> None:
     """Confirm that what the parts of the network differ by grows with the noise."""
     agents = np.arange(model.n)
     part = agents % 3 if model.network.directed else np.asarray(model.network.sides).astype(int)
@@ -624,38 +626,38 @@ def driven_phases(model: Model, found: Mapping[str, Any]) -> None:
     stds = [float(moments(model, T, of=w).std[-1, 0]) for T in (500, 4_000)]
     scale, rho = model.noise.scale(np.array([500.0, 4_000.0])), model.pressure(np.array([500.0, 4_000.0]))
     assert stds[1] / stds[0] == pytest.approx(float(np.sqrt((scale**2 / rho)[1] / (scale**2 / rho)[0])), rel=0.1)
-    np.testing.assert_allclose(state(model, 8_000), found["mean"], atol=5e-3)
+    np.testing.assert_allclose(state(model, 8_000), numbers["mean"], atol=5e-3)
 
 
-def driven_components(model: Model, found: Mapping[str, Any]) -> None:
+def driven_components(model: Model, numbers: Mapping[str, Any]) -> None:
     # Components have values of their own, and no mean is named.
-    assert math.isnan(found["mean"])
+    assert math.isnan(numbers["mean"])
     assert np.ptp(late(model)) > 1
 
 
-def driven_classes(model: Model, found: Mapping[str, Any]) -> None:
+def driven_classes(model: Model, numbers: Mapping[str, Any]) -> None:
     draws = np.random.default_rng(3).normal(0, 0.3, (4, model.n))
     assert model.temporal_network is not None
     for draw in draws:
         public = paths(Model(model.temporal_network, model.x0 + draw, model.s, model.pressure), 4_001)[0]
         np.testing.assert_allclose(public[-1], public[-3], atol=1e-3)
         assert np.abs(public[-1] - public[-2]).max() > 0.01
-    assert late(model) == pytest.approx(found["mean"])
+    assert late(model) == pytest.approx(numbers["mean"])
 
 
-def own_opinions(model: Model, found: Mapping[str, Any]) -> None:
+def own_opinions(model: Model, numbers: Mapping[str, Any]) -> None:
     np.testing.assert_array_equal(late(model, 5), model.x0)
     np.testing.assert_allclose(spread(model, 5), model.noise.deviations(model.n))
-    assert bool(found["noise"]) == (not model.noise.is_zero)
+    assert bool(numbers["noise"]) == (not model.noise.is_zero)
 
 
-def kept_opinions(model: Model, found: Mapping[str, Any]) -> None:
+def kept_opinions(model: Model, numbers: Mapping[str, Any]) -> None:
     public = paths(model, 5)[0]
     np.testing.assert_array_equal(public[-1], public[1])
     assert np.abs(public[-1] - model.x0).max() > 0.1
 
 
-def hidden_agree(model: Model, found: Mapping[str, Any]) -> None:
+def hidden_agree(model: Model, numbers: Mapping[str, Any]) -> None:
     n, apart, own = model.n, [], []
     for T in (200, 3_200):
         mean, P = exact_law(model, T)
@@ -664,27 +666,27 @@ def hidden_agree(model: Model, found: Mapping[str, Any]) -> None:
         own.append(P[0, 0] + P[1, 1] - 2 * P[0, 1])
     assert apart[1] < 0.5 * apart[0]
     assert min(own) > 0.01
-    assert found["who"] == "all agents keep"
+    assert numbers["who"] == "all agents keep"
     # Slow adaptation conserves the mean weighted by stubbornness, up to the rate.
     w = model.s / model.s.sum()
-    assert float(w @ mean[n : 2 * n]) == pytest.approx(found["mean"], abs=2e-3)
+    assert float(w @ mean[n : 2 * n]) == pytest.approx(numbers["mean"], abs=2e-3)
     # What later steps add to the variance falls like T^(1 − 2·0.8).
     earlier = exact_law(model, 800)[1]
     now, before = (float(w @ each[n : 2 * n, n : 2 * n] @ w) for each in (P, earlier))
     share = 4.0 ** (1 - 2 * 0.8)
-    assert math.sqrt(now + (now - before) * share / (1 - share)) == pytest.approx(found["std"], abs=5e-3)
+    assert math.sqrt(now + (now - before) * share / (1 - share)) == pytest.approx(numbers["std"], abs=5e-3)
 
 
-def hidden_follow(model: Model, found: Mapping[str, Any]) -> None:
+def hidden_follow(model: Model, numbers: Mapping[str, Any]) -> None:
     n = model.n
     mean, P = exact_law(model, 2_000)
     assert P[n, n] + P[n + 1, n + 1] - 2 * P[n, n + 1] > 1e-4
     assert np.diag(P)[:n].min() > 1e-3
-    np.testing.assert_allclose(mean[:n], found["mean"], rtol=5e-4)
+    np.testing.assert_allclose(mean[:n], numbers["mean"], rtol=5e-4)
 
 
-def isolated_follow(model: Model, found: Mapping[str, Any]) -> None:
-    assert found["who"] == "agents who are isolated at times keep"
+def isolated_follow(model: Model, numbers: Mapping[str, Any]) -> None:
+    assert numbers["who"] == "agents who are isolated at times keep"
     silent = np.stack([A.sum(axis=1) == 0 for A in rounds_of(model)[0]])
     mean, before = exact_law(model, 1_601)[0], exact_law(model, 1_600)
     A, rho = rounds_of(model)[0][0], float(model.pressure(1_601))
@@ -698,21 +700,21 @@ def isolated_follow(model: Model, found: Mapping[str, Any]) -> None:
     apart = np.add.outer(np.diag(hidden), np.diag(hidden)) - 2 * hidden
     assert apart[alone].max() > 0.01
     assert np.delete(np.delete(apart, alone, 0), alone, 1).max() < 0.1 * apart[alone].max()
-    assert float(np.delete(mean[:n], alone).mean()) == pytest.approx(found["mean"], rel=2e-3)
+    assert float(np.delete(mean[:n], alone).mean()) == pytest.approx(numbers["mean"], rel=2e-3)
 
 
-def left_apart(model: Model, found: Mapping[str, Any]) -> None:
+def left_apart(model: Model, numbers: Mapping[str, Any]) -> None:
     public = paths(model, 4_000)[0]
     assert np.ptp(public[2_000:], axis=1).min() > 0.1
 
 
-def random_means(model: Model, found: Mapping[str, Any]) -> None:
+def random_means(model: Model, numbers: Mapping[str, Any]) -> None:
     growing = Model(cycle(5), model.x0, model.s)
     mean = expected_means(growing, 1e9 if model.pressure.growth.bounded is False else float(model.pressure(1)))
-    assert [found["low"], found["high"]] == pytest.approx([mean.min(), mean.max()], rel=5e-4)
+    assert [numbers["low"], numbers["high"]] == pytest.approx([mean.min(), mean.max()], rel=5e-4)
 
 
-def returning(model: Model, found: Mapping[str, Any]) -> None:
+def returning(model: Model, numbers: Mapping[str, Any]) -> None:
     rounds, public = rounds_of(model)[0], paths(model, 400)[0]
     seen = np.zeros((2, model.n), dtype=bool)
     for t, A in enumerate(rounds[:400], start=1):
@@ -722,13 +724,13 @@ def returning(model: Model, found: Mapping[str, Any]) -> None:
     assert np.all(seen)
 
 
-def keeps_moving(model: Model, found: Mapping[str, Any]) -> None:
+def keeps_moving(model: Model, numbers: Mapping[str, Any]) -> None:
     assert model.noise.autocorrelation == 0
     stds = [spread(model, T) for T in (200, 400, 401)]
     assert np.min(stds) > 0.01
 
 
-def shifted_once(model: Model, found: Mapping[str, Any]) -> None:
+def shifted_once(model: Model, numbers: Mapping[str, Any]) -> None:
     assert spread(model, 400).min() > 0.01
     draw = np.random.default_rng(1).normal(0, 0.3, model.n)
     moved = Model(model.network, model.x0 + draw, model.s, model.pressure)
@@ -738,7 +740,7 @@ def shifted_once(model: Model, found: Mapping[str, Any]) -> None:
         np.testing.assert_allclose(shift[0], shift[1], atol=1e-9)
 
 
-def component_values(model: Model, found: Mapping[str, Any]) -> None:
+def component_values(model: Model, numbers: Mapping[str, Any]) -> None:
     groups = groups_of(rounds_of(model)[0][-1])
     told = [reason for reason in diagnose(model).reasons if reason.code is ReasonCode.COMPONENT_LIMIT]
     ends, n = late(model, 8_000), model.n
@@ -757,7 +759,7 @@ def component_values(model: Model, found: Mapping[str, Any]) -> None:
             assert model.noise.is_zero or std[fitting[0]].max() < 0.02
 
 
-def component_means(model: Model, found: Mapping[str, Any]) -> None:
+def component_means(model: Model, numbers: Mapping[str, Any]) -> None:
     groups, n = groups_of(rounds_of(model)[0][-1]), model.n
     told = [reason for reason in diagnose(model).reasons if reason.code is ReasonCode.COMPONENT_MEAN]
     ends, std = late(model, 8_000), np.sqrt(np.diag(exact_law(model, 1_000)[1]))[:n]
@@ -771,60 +773,60 @@ def component_means(model: Model, found: Mapping[str, Any]) -> None:
         assert std[fitting[0]].min() > 0.05
 
 
-def values_differ(model: Model, found: Mapping[str, Any]) -> None:
+def values_differ(model: Model, numbers: Mapping[str, Any]) -> None:
     ends = late(model)
     means = [ends[group].mean() for group in groups_of(rounds_of(model)[0][-1])]
     assert np.diff(np.sort(means)).min() > 0.1
-    assert found["v"] == pytest.approx(float(model.s @ model.x0 / model.s.sum()))
+    assert numbers["v"] == pytest.approx(float(model.s @ model.x0 / model.s.sum()))
 
 
-def not_named(model: Model, found: Mapping[str, Any]) -> None:
+def not_named(model: Model, numbers: Mapping[str, Any]) -> None:
     told = sum(reason.code is ReasonCode.COMPONENT_LIMIT for reason in diagnose(model).reasons)
-    assert found["components"] + told == len(groups_of(rounds_of(model)[0][-1]))
+    assert numbers["components"] + told == len(groups_of(rounds_of(model)[0][-1]))
 
 
-def alone_on_walks(model: Model, found: Mapping[str, Any]) -> None:
+def alone_on_walks(model: Model, numbers: Mapping[str, Any]) -> None:
     alone = rounds_of(model)[0][-1].sum(axis=1) == 0 if model.temporal_network else np.ones(model.n, dtype=bool)
     variances = [np.diag(exact_law(model, T)[1])[model.n : 2 * model.n][alone] for T in (500, 1_000, 2_000)]
     np.testing.assert_allclose(variances[2] - variances[1], 2 * (variances[1] - variances[0]), rtol=0.05)
 
 
-def components_wander(model: Model, found: Mapping[str, Any]) -> None:
+def components_wander(model: Model, numbers: Mapping[str, Any]) -> None:
     stds = [np.diag(exact_law(model, T)[1])[: model.n] for T in (250, 500, 1_000)]
     assert np.all(stds[2] > 1.05 * stds[1])
     assert np.all(stds[1] > 1.05 * stds[0])
 
 
-def several_sources(model: Model, found: Mapping[str, Any]) -> None:
+def several_sources(model: Model, numbers: Mapping[str, Any]) -> None:
     silent = np.stack([A.sum(axis=1) == 0 for A in rounds_of(model)[0]]).any(axis=0)
     counts = np.array([np.abs(unlike(model, agent)).max() > 0.05 for agent in range(model.n)])
     assert not np.any(counts & ~silent)
-    assert found["agents"] == np.count_nonzero(silent)
+    assert numbers["agents"] == np.count_nonzero(silent)
     public = paths(model, 2_000)[0]
     np.testing.assert_allclose(public[-1], public[-3], atol=0.01)
     assert np.abs(public[-1] - public[-2]).max() > 0.1
 
 
-def never_mix(model: Model, found: Mapping[str, Any]) -> None:
+def never_mix(model: Model, numbers: Mapping[str, Any]) -> None:
     assert len(classes_of(model)) > 1
     assert np.ptp(late(model)) > 0.1
 
 
-def cycle_range(model: Model, found: Mapping[str, Any]) -> None:
+def cycle_range(model: Model, numbers: Mapping[str, Any]) -> None:
     # Opinions approach the cycle like 1/t, which two horizons extrapolate.
     far = [np.array([f(paths(model, T)[0][-2:]) for f in (np.min, np.max)]) for T in (2_000, 4_000)]
-    np.testing.assert_allclose(2 * far[1] - far[0], [found["low"], found["high"]], rtol=5e-4, atol=5e-4)
+    np.testing.assert_allclose(2 * far[1] - far[0], [numbers["low"], numbers["high"]], rtol=5e-4, atol=5e-4)
 
 
-def start_share(model: Model, found: Mapping[str, Any]) -> None:
+def start_share(model: Model, numbers: Mapping[str, Any]) -> None:
     other = Model(model.network, model.x0, model.s, model.pressure, start=model.start_state + 1)
-    steps, d = found["steps"], model.network.degrees
+    steps, d = numbers["steps"], model.network.degrees
     kept = float(d @ (state(other, steps) - state(model, steps)) / d.sum())
-    assert kept == pytest.approx(found["weight"], rel=5e-3)
-    assert (found["first"], found["last"]) == tuple(model.pressure(np.array([1.0, steps])).tolist())
+    assert kept == pytest.approx(numbers["weight"], rel=5e-3)
+    assert (numbers["first"], numbers["last"]) == tuple(model.pressure(np.array([1.0, steps])).tolist())
 
 
-def repeating(model: Model, found: Mapping[str, Any]) -> None:
+def repeating(model: Model, numbers: Mapping[str, Any]) -> None:
     assert model.temporal_network is not None
     assert len(rounds_of(model)[0]) == model.temporal_network.period == 2
     rho = model.pressure(np.arange(1.0, 2_001.0))
@@ -833,7 +835,7 @@ def repeating(model: Model, found: Mapping[str, Any]) -> None:
     assert not model.pressure.growth.is_regular
 
 
-def weak_anchors(model: Model, found: Mapping[str, Any]) -> None:
+def weak_anchors(model: Model, numbers: Mapping[str, Any]) -> None:
     # The agent who never adapts is outside of the class that public opinions end in: others hear it by way of its own
     # public opinion only, in which its opinion has a share of order 1/ρ.
     assert model.adaptation is not None

@@ -27,14 +27,14 @@ def advised(model: Model | SDE, steps: int) -> Advice:
 
 def check_promises(model: Model, steps: int) -> None:
     """Compare every number of the advice with the law of the state by dense recursions."""
-    found = advised(model, steps)
-    assert found.rms_distance == pytest.approx(rms_distance(model, steps), rel=1e-9)
-    distances = [one.rms_distance for one in found.suggestions]
+    suggestions = advised(model, steps)
+    assert suggestions.rms_distance == pytest.approx(rms_distance(model, steps), rel=1e-9)
+    distances = [one.rms_distance for one in suggestions.suggestions]
     assert distances == sorted(distances)
-    for one in found.suggestions:
+    for one in suggestions.suggestions:
         exact = rms_distance(replace(model, pressure=one.schedule), steps)
         assert one.rms_distance == pytest.approx(exact, rel=1e-9)
-        assert one.gain == pytest.approx(found.rms_distance / exact)
+        assert one.gain == pytest.approx(suggestions.rms_distance / exact)
         assert one.gain >= 1.05
 
 
@@ -112,14 +112,14 @@ def test_the_tuned_line_is_named_with_its_outcome() -> None:
 
 def test_where_no_optimum_is_computed_the_reason_is_given() -> None:
     process = SDE(few(cycle(5), Linear(5.0), Gaussian(0.3)), step=0.5)
-    found = advised(process, 10)
-    assert found.omitted is not None
-    assert found.omitted.code is ReasonCode.OPTIMUM_CONTINUOUS
+    suggestions = advised(process, 10)
+    assert suggestions.omitted is not None
+    assert suggestions.omitted.code is ReasonCode.OPTIMUM_CONTINUOUS
     large = few(barabasi_albert(120, 2, seed=1), Linear(), Gaussian(0.1))
-    found = advised(large, 50)
-    assert found.omitted is not None
-    assert found.omitted.code is ReasonCode.OPTIMUM_TOO_LARGE
-    (best, *_) = found.suggestions
+    suggestions = advised(large, 50)
+    assert suggestions.omitted is not None
+    assert suggestions.omitted.code is ReasonCode.OPTIMUM_TOO_LARGE
+    (best, *_) = suggestions.suggestions
     assert best.name == "averaging"
     assert best.rms_distance == pytest.approx(rms_distance(replace(large, pressure=best.schedule), 50), rel=1e-9)
     assert best.gain > 1.5

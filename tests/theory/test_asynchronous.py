@@ -141,10 +141,10 @@ def test_what_is_not_worked_out_is_unknown(parts: dict[str, Any]) -> None:
 
 def test_forecasts_are_exact_and_count_chance_as_noise() -> None:
     model = pp.Model(pp.networks.path(3), [0.0, 1.0, 2.0], activation=0.5)
-    ahead, exact = pp.theory.forecast(model, 20), pp.moments(model, 20)
-    np.testing.assert_allclose(ahead.mean, exact.mean[-1])
-    assert ahead.std is not None
-    np.testing.assert_allclose(ahead.std, exact.std[-1])
+    prediction, exact = pp.theory.forecast(model, 20), pp.moments(model, 20)
+    np.testing.assert_allclose(prediction.mean, exact.mean[-1])
+    assert prediction.std is not None
+    np.testing.assert_allclose(prediction.std, exact.std[-1])
     distance = np.mean((exact.mean[-1] - 1.0) ** 2) + np.trace(exact.covariance) / 3
-    assert ahead.rms_distance == pytest.approx(np.sqrt(distance))
+    assert prediction.rms_distance == pytest.approx(np.sqrt(distance))
     assert pp.diagnose(model, 20).rate.regime is Regime.LINEAR

@@ -43,9 +43,9 @@ def conserved_value(model: Model, rho: float, eta: np.ndarray) -> float:
 def test_constant_pressure_and_rates_converge_to_their_conserved_value(rho: float, rate: float) -> None:
     model = build(Constant(rho), Adaptation(rate, BY_AGENT))
     expected = conserved_value(model, rho, rate * BY_AGENT)
-    found = consensus_limit(model)
-    assert found.mean == pytest.approx(expected, rel=1e-9)
-    assert found.residual < 1e-9
+    limit = consensus_limit(model)
+    assert limit.mean == pytest.approx(expected, rel=1e-9)
+    assert limit.residual < 1e-9
 
 
 def test_hidden_opinions_converge_to_the_conserved_value() -> None:
@@ -85,22 +85,22 @@ CASES: dict[str, tuple[Schedule, Adaptation]] = {
 @pytest.mark.parametrize(("pressure", "rate"), CASES.values(), ids=CASES)
 def test_limits_are_where_long_runs_are(pressure: Schedule, rate: Adaptation, noise: Noise) -> None:
     model = build(pressure, rate, noise)
-    found = consensus_limit(model, tolerance=1e-4)
+    limit = consensus_limit(model, tolerance=1e-4)
     late = moments(model, 2500, of=mean(model))
-    assert late.mean[0, 0] == pytest.approx(found.mean, abs=1e-2)
-    if found.std == 0:
+    assert late.mean[0, 0] == pytest.approx(limit.mean, abs=1e-2)
+    if limit.std == 0:
         assert late.std[0, 0] < moments(model, 600, of=mean(model)).std[0, 0] or model.noise.is_zero
-    elif math.isfinite(found.std) and model.pressure.growth.bounded is False:
-        assert late.std[0, 0] == pytest.approx(found.std, abs=6e-3, rel=0.04)
+    elif math.isfinite(limit.std) and model.pressure.growth.bounded is False:
+        assert late.std[0, 0] == pytest.approx(limit.std, abs=6e-3, rel=0.04)
 
 
 @pytest.mark.parametrize("pressure", [Linear(0.05), Power(1.5)], ids=str)
 @pytest.mark.parametrize("rate", [Adaptation(Power(-2, 0.9)), Adaptation(0.3, ANCHORS)], ids=str)
 def test_frozen_noise_stays_in_an_anchored_limit(pressure: Schedule, rate: Adaptation) -> None:
     model = build(pressure, rate, Gaussian(0.5, temporal=Frozen()))
-    found = consensus_limit(model, tolerance=1e-4)
+    limit = consensus_limit(model, tolerance=1e-4)
     late = moments(model, 6000, of=mean(model))
-    assert late.std[0, 0] == pytest.approx(found.std, rel=0.05)
+    assert late.std[0, 0] == pytest.approx(limit.std, rel=0.05)
 
 
 def test_the_common_opinion_wanders_at_the_rate_of_its_conserved_sum() -> None:
@@ -122,13 +122,13 @@ def test_frozen_noise_makes_opinions_drift_linearly() -> None:
 
 def test_limits_scatter_as_simulated_runs_do() -> None:
     model, replicates = build(Linear(), Adaptation(0.2, BY_AGENT), Gaussian(1.0)), 2000
-    found = consensus_limit(model)
+    limit = consensus_limit(model)
     final = simulate(model, 800, replicates, seed=2, record="final").final
     assert final.hidden is not None
     agreed = final.hidden.mean(axis=1)
     assert np.ptp(final.hidden, axis=1).max() < 0.05
-    assert abs(agreed.mean() - found.mean) < 5 * found.std / np.sqrt(replicates) + 1e-3
-    assert agreed.std() == pytest.approx(found.std, rel=5 / np.sqrt(2 * replicates) + 1e-2)
+    assert abs(agreed.mean() - limit.mean) < 5 * limit.std / np.sqrt(replicates) + 1e-3
+    assert agreed.std() == pytest.approx(limit.std, rel=5 / np.sqrt(2 * replicates) + 1e-2)
 
 
 @pytest.mark.parametrize("rate", [None, Adaptation(0.1)], ids=["constant opinions", "adapting"])
@@ -143,8 +143,8 @@ def test_limits_of_temporal_networks_are_where_long_runs_are(
         with pytest.raises(InvalidInputError, match="only agents who agree"):
             consensus_limit(model)
         return
-    found = consensus_limit(model)
-    np.testing.assert_allclose(mean_path(model, 10_000)[0][-1], found.mean, atol=5e-3)
+    limit = consensus_limit(model)
+    np.testing.assert_allclose(mean_path(model, 10_000)[0][-1], limit.mean, atol=5e-3)
 
 
 def test_plain_models_have_closed_forms_where_the_start_is_forgotten() -> None:

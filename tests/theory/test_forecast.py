@@ -81,23 +81,23 @@ def test_a_star_of_ten_thousand_agents_is_forecast_within_its_error() -> None:
             pull * pull * hub + (0.1 * gain) ** 2,
             pull * pull * hub,
         )
-    ahead = forecast(model, T)
+    prediction = forecast(model, T)
     expected = math.sqrt((hub + (n - 1) * leaf) / n)
-    assert abs(ahead.rms_distance - expected) < 4 * ahead.rms_distance_stderr + 1e-9
-    assert ahead.rms_distance_stderr < 0.01 * expected
+    assert abs(prediction.rms_distance - expected) < 4 * prediction.rms_distance_stderr + 1e-9
+    assert prediction.rms_distance_stderr < 0.01 * expected
 
 
 def test_without_noise_every_forecast_is_exact() -> None:
     n = 5_000
     model = Model(cycle(n), np.arange(n) % 2, 1.0, Linear())
-    ahead = forecast(model, 20)
-    assert ahead.std is not None
-    assert (ahead.rms_distance_stderr, ahead.std.max(), ahead.mode_std) == (0.0, 0.0, 0.0)
+    prediction = forecast(model, 20)
+    assert prediction.std is not None
+    assert (prediction.rms_distance_stderr, prediction.std.max(), prediction.mode_std) == (0.0, 0.0, 0.0)
     # Agents alternate between two values a and b: a ← (0 + ρ·2b)/(1 + 2ρ), b ← (1 + ρ·2a)/(1 + 2ρ).
     a, b = 0.0, 1.0
     for t in range(1, 21):
         a, b = 2 * t * b / (1 + 2 * t), (1 + 2 * t * a) / (1 + 2 * t)
-    assert ahead.rms_distance == pytest.approx(math.sqrt(((a - 0.5) ** 2 + (b - 0.5) ** 2) / 2), rel=1e-12)
+    assert prediction.rms_distance == pytest.approx(math.sqrt(((a - 0.5) ** 2 + (b - 0.5) ** 2) / 2), rel=1e-12)
 
 
 def test_the_weight_of_the_start_is_exact_under_unequal_stubbornness() -> None:

@@ -216,9 +216,9 @@ def test_the_mean_of_a_random_network_under_bounded_pressure(name: str) -> None:
 
 def test_the_optimal_schedule_knows_who_keeps() -> None:
     model = model_of("t", noise=pp.Gaussian(0.3))
-    found = optimal_schedule(model, 18, know_hidden=True)
-    states = pp.moments(replace(model, pressure=found.schedule), 18)
+    optimum = optimal_schedule(model, 18, know_hidden=True)
+    states = pp.moments(replace(model, pressure=optimum.schedule), 18)
     error = (states.mean[-1] - model.consensus_value) ** 2 + states.variance[-1]
-    assert found.rms_distance == pytest.approx(float(np.sqrt(error.mean())), rel=1e-6)
+    assert optimum.rms_distance == pytest.approx(float(np.sqrt(error.mean())), rel=1e-6)
     plain = pp.moments(model, 18)
     assert error.mean() < ((plain.mean[-1] - model.consensus_value) ** 2 + plain.variance[-1]).mean()

@@ -41,10 +41,10 @@ def test_pressure_that_grows_late_is_followed_until_it_is_high() -> None:
     y = recursion(model, 4500)
     assert np.ptp(y) < 1e-8
     assert y[0] == pytest.approx(0.52744, abs=1e-5)
-    found = consensus_limit(model)
-    assert abs(found.mean - y[0]) <= found.residual + 1e-8 < 1e-6
+    limit = consensus_limit(model)
+    assert abs(limit.mean - y[0]) <= limit.residual + 1e-8 < 1e-6
     # Pressure is far below κ at the first horizons.
-    assert float(model.pressure(found.horizon)) > 100 * model.kappa
+    assert float(model.pressure(limit.horizon)) > 100 * model.kappa
 
 
 @pytest.mark.parametrize("formula", ["1e-4*t^2", "0.001*1.01^t", "0.01*2^sqrt(t)", "t^3/(1e6+t)"])
@@ -55,15 +55,15 @@ def test_limits_lie_within_their_error(network: Network, formula: str) -> None:
     model = Model(network, rng.uniform(size=n), rng.uniform(0.2, 3, n), formula, start=rng.uniform(size=n))
     steps = 200_000
     y = simulate(model, steps, record="final").final.public[0]
-    found = consensus_limit(model, tolerance=1e-5)
+    limit = consensus_limit(model, tolerance=1e-5)
     # What is still ahead of the run itself: Σ κ/ρ over all later steps.
     later = float(
         model.kappa
         * np.sum(model.pressure.reciprocal(steps * 1.1 ** np.arange(200)) * 0.1 * steps * 1.1 ** np.arange(200))
     )
-    expected = np.full(n, found.mean) if found.phases is None else found.phases.at(steps)[0]
-    assert np.abs(y - expected).max() <= found.residual + 2 * later + ROUNDING
-    assert found.residual <= 1e-5 * (np.ptp(np.concatenate([model.x0, model.start_state])))
+    expected = np.full(n, limit.mean) if limit.phases is None else limit.phases.at(steps)[0]
+    assert np.abs(y - expected).max() <= limit.residual + 2 * later + ROUNDING
+    assert limit.residual <= 1e-5 * (np.ptp(np.concatenate([model.x0, model.start_state])))
 
 
 @pytest.mark.parametrize(("tolerance", "most"), [(1e-6, 1024), (1e-12, 65_536)])
@@ -78,8 +78,8 @@ def test_two_agents_take_little_work(tolerance: float, most: int) -> None:
 def test_no_residual_is_smaller_than_what_is_left() -> None:
     # 2·10⁶ steps pass before pressure reaches κ, more than any search affords.
     model = Model(cycle(5), np.arange(5.0), [1, 2, 1, 3, 1], Power(2, 1e-13), start=[9.0, 1, 2, 3, 4])
-    found = consensus_limit(model)
-    assert found.residual > 0.1
+    limit = consensus_limit(model)
+    assert limit.residual > 0.1
 
 
 @pytest.mark.parametrize(
@@ -99,14 +99,14 @@ def test_small_rates_are_followed_to_the_end(pressure: Schedule, rate: float | A
     start, s = [0.9, 0.1, 0.2, 0.3, 0.4], [1, 2, 1, 3, 1]
     model = Model(cycle(5), np.arange(5.0) / 10, s, pressure, start=start, adaptation=rate)
     final = simulate(model, 300_000, record="final").final
-    found = consensus_limit(model, tolerance=1e-5)
+    limit = consensus_limit(model, tolerance=1e-5)
     assert final.hidden is not None
     # Where Σ 1/ρ converges, public opinions agree by then. Elsewhere hidden ones agree or are at rest, and public ones
     # may still be on the way to their mean.
     fast = pressure.growth.reciprocal_sum_diverges is False
     reached = float(final.public.mean() if fast else model.s @ final.hidden[0] / model.s.sum())
-    assert abs(reached - found.mean) <= found.residual + 5e-6
-    assert found.residual <= 1e-5
+    assert abs(reached - limit.mean) <= limit.residual + 5e-6
+    assert limit.residual <= 1e-5
 
 
 @pytest.mark.parametrize("noise", [Gaussian(0.5), Gaussian(0.5, temporal=Frozen())], ids=str)
@@ -120,10 +120,10 @@ def test_deviations_lie_within_their_error(network: Network, noise: Noise) -> No
         C, N = rho * A / (s + rho * d)[:, None], np.diag(0.5 * s / (s + rho * d))
         shared = C @ shared + N
         P = shared @ shared.T if frozen else C @ P @ C.T + N @ N
-    found = consensus_limit(model)
-    deviations = np.full(5, found.std) if found.phases is None else found.phases.at(1000)[1]
-    assert np.abs(np.sqrt(np.diag(P)) - deviations).max() <= 2 * found.residual + ROUNDING
-    assert found.residual <= 1e-5
+    limit = consensus_limit(model)
+    deviations = np.full(5, limit.std) if limit.phases is None else limit.phases.at(1000)[1]
+    assert np.abs(np.sqrt(np.diag(P)) - deviations).max() <= 2 * limit.residual + ROUNDING
+    assert limit.residual <= 1e-5
 
 
 @pytest.mark.parametrize("tolerance", [0.0, 1.0, -1e-3, math.nan, math.inf, 2.0])

@@ -135,8 +135,8 @@ def test_only_the_ratio_of_stubbornness_and_pressure_counts(seed: int, c: float)
 
 @pytest.mark.parametrize("T", [1, 2, 3, 10, 101])
 def test_two_agents_have_the_variance_of_the_closed_form(T: int) -> None:
-    found = moments(Model(k2(), hidden=[0.0, 1.0], noise=Gaussian(3.0)), T)
-    np.testing.assert_allclose(found.variance[-1], 9.0 * T / (T + 1) ** 2, rtol=1e-12)
+    result = moments(Model(k2(), hidden=[0.0, 1.0], noise=Gaussian(3.0)), T)
+    np.testing.assert_allclose(result.variance[-1], 9.0 * T / (T + 1) ** 2, rtol=1e-12)
 
 
 def test_relabelling_agents_relabels_their_moments() -> None:
@@ -157,8 +157,8 @@ def test_relabelling_agents_relabels_their_moments() -> None:
 
 def test_differences_keep_their_digits_where_agents_nearly_agree() -> None:
     model = Model(k2(), hidden=[0.0, 1.0], pressure=Constant(1e12), noise=Gaussian(1.0), start=[0.0, 0.0])
-    found = moments(model, 1, of=difference(model, 0, 1))
-    np.testing.assert_allclose(found.variance, 2e-24, rtol=1e-10)
+    result = moments(model, 1, of=difference(model, 0, 1))
+    np.testing.assert_allclose(result.variance, 2e-24, rtol=1e-10)
 
 
 @pytest.mark.parametrize("block", [1, AGENTS, 3 * AGENTS, 10**6])
@@ -185,9 +185,9 @@ def test_named_functionals_weigh_what_they_say() -> None:
 def test_functionals_and_plain_weights_mix() -> None:
     model = build(path(3), Linear(), Gaussian(1.0))
     of: list[Functional | Array] = [mean(model), np.array([0.0, 1.0, 0.0])]
-    found = moments(model, 3, of=of)
-    assert found.names == ("mean", "functional 1")
-    np.testing.assert_allclose(found.mean[0, 1], moments(model, 3).mean[-1, 1], rtol=1e-13)
+    result = moments(model, 3, of=of)
+    assert result.names == ("mean", "functional 1")
+    np.testing.assert_allclose(result.mean[0, 1], moments(model, 3).mean[-1, 1], rtol=1e-13)
 
 
 def test_a_result_reads_well() -> None:

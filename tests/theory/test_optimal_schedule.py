@@ -97,17 +97,17 @@ def test_optimal_distances_are_the_published_ones(
     network: object, std: float, steps: int, expected: tuple[float, ...]
 ) -> None:
     model = with_variance(network, std)
-    found = optimal_schedule(model, steps)
-    simple = found.alternatives
-    distances = [*(simple[name].rms_distance for name in ("t", "tuned", "line")), found.rms_distance]
+    best = optimal_schedule(model, steps)
+    simple = best.alternatives
+    distances = [*(simple[name].rms_distance for name in ("t", "tuned", "line")), best.rms_distance]
     # Stubbornness and random networks are others than those of the table.
     np.testing.assert_allclose(distances, expected, rtol=0.2)
-    assert found.converged
-    assert found.slope < 1e-3
-    assert found.rms_distance < simple["averaging"].rms_distance <= simple["line"].rms_distance
-    assert simple["averaging"].rms_distance < 1.15 * found.rms_distance
+    assert best.converged
+    assert best.slope < 1e-3
+    assert best.rms_distance < simple["averaging"].rms_distance <= simple["line"].rms_distance
+    assert simple["averaging"].rms_distance < 1.15 * best.rms_distance
     # It ends in a burst, under which agents hardly hear themselves.
-    values = found.schedule.values
+    values = best.schedule.values
     gain = model.s / (model.s + values[-3] * model.network.degrees)
     assert gain.max() < 0.01
     assert values[-3] > 20 * values[2]
@@ -141,10 +141,10 @@ def test_what_agrees_from_the_start_stays_so() -> None:
 
 
 def test_one_step_has_a_schedule_too() -> None:
-    found = optimal_schedule(Model(k2(), hidden=[0.0, 1.0]), 1)
+    best = optimal_schedule(Model(k2(), hidden=[0.0, 1.0]), 1)
     # y_1 = (x_0 + ρ x_1)/(1 + ρ) is v at ρ = 1.
-    np.testing.assert_allclose(found.schedule.values, [1.0], rtol=1e-3)
-    assert found.rms_distance < 1e-4
+    np.testing.assert_allclose(best.schedule.values, [1.0], rtol=1e-3)
+    assert best.rms_distance < 1e-4
 
 
 def test_limits_are_checked_first() -> None:
@@ -176,13 +176,13 @@ def test_the_tuned_line_is_the_best_for_noise_that_grows(gamma: float) -> None:
 
 def test_pressure_may_be_delayed() -> None:
     model = with_variance(barabasi_albert(12, 2, seed=3), 0.3)
-    found = optimal_schedule(model, 10, know_hidden=True, delayed=True)
-    schedules = [found.schedule, *(one.schedule for one in found.alternatives.values())]
-    expected = [found.rms_distance, *(one.rms_distance for one in found.alternatives.values())]
+    best = optimal_schedule(model, 10, know_hidden=True, delayed=True)
+    schedules = [best.schedule, *(one.schedule for one in best.alternatives.values())]
+    expected = [best.rms_distance, *(one.rms_distance for one in best.alternatives.values())]
     assert [float(one(1)) for one in schedules] == [0.0] * 5
     actual = [rms_distance(replace(model, pressure=one), 10) for one in schedules]
     np.testing.assert_allclose(actual, expected, rtol=1e-9)
-    assert found.rms_distance > optimal_schedule(model, 10, know_hidden=True).rms_distance
+    assert best.rms_distance > optimal_schedule(model, 10, know_hidden=True).rms_distance
 
 
 @pytest.mark.parametrize("know_hidden", [False, True])

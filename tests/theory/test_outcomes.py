@@ -104,8 +104,8 @@ def test_a_limit_that_cannot_be_told_from_v_is_v() -> None:
 def test_small_differences_are_printed_with_the_digits_that_show_them() -> None:
     verdict = diagnose(Model(named("karate"), np.linspace(0, 1, 34) ** 2, pressure="t^1.04"))
     assert verdict.outcome is Outcome.BIASED_CONSENSUS
-    found = values(verdict, Code.LIMIT)
-    assert 1e-9 < abs(float(found["mean"]) - verdict.value) < 1e-3
+    numbers = values(verdict, Code.LIMIT)
+    assert 1e-9 < abs(float(numbers["mean"]) - verdict.value) < 1e-3
     sentence = next(str(reason) for reason in verdict.reasons if reason.code is Code.LIMIT)
     shown = [float(word.rstrip(".,")) for word in sentence.split() if word[0].isdigit()]
     assert shown[0] != shown[1]
@@ -150,9 +150,11 @@ def test_stationary_deviations_are_exact(temporal: AR1 | str, pressure: float | 
     network = Network(upper + upper.T)
     model = Model(network, rng.uniform(size=7), rng.uniform(0.1, 3, 7), pressure, noise)
     verdict = diagnose(model)
-    found = values(verdict, Code.FROZEN_DEVIATION if temporal == "frozen" else Code.FLUCTUATION)
+    numbers = values(verdict, Code.FROZEN_DEVIATION if temporal == "frozen" else Code.FLUCTUATION)
     mode, agents = stationary(model)
-    assert (found["std"], found["low"], found["high"]) == pytest.approx((mode, agents.min(), agents.max()), rel=1e-6)
+    assert (numbers["std"], numbers["low"], numbers["high"]) == pytest.approx(
+        (mode, agents.min(), agents.max()), rel=1e-6
+    )
 
 
 def test_large_networks_have_the_deviation_of_their_average(monkeypatch: pytest.MonkeyPatch) -> None:

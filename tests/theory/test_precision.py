@@ -158,9 +158,9 @@ def test_a_precision_beyond_the_search_is_reached_when_it_is_said(noise: Noise) 
     model = Model(path(3), [0.0, 0, 1], [1.0, 1, 5], Linear(5.0), noise, start=[9.0, 5, 7])
     with pytest.raises(InvalidInputError, match=r"within 200 steps.*allow about 10\^(?P<power>[\d.]+) steps") as caught:
         steps_needed(model, 0.6, max_steps=200)
-    found = re.search(r"10\^([\d.]+) steps", str(caught.value))
-    assert found is not None
-    assert math.log10(steps_needed(model, 0.6)) == pytest.approx(float(found[1]), abs=0.1)
+    match = re.search(r"10\^([\d.]+) steps", str(caught.value))
+    assert match is not None
+    assert math.log10(steps_needed(model, 0.6)) == pytest.approx(float(match[1]), abs=0.1)
 
 
 def test_a_precision_that_is_lost_again_is_not_reached() -> None:

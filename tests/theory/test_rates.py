@@ -54,8 +54,8 @@ def with_ratio(network: Network, r: float, noise: Noise | None = None, shift: fl
 
 def exact(model: Model, times: list[int] = HORIZONS) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return bias and variance of the consensus mode."""
-    found = moments(model, times[-1], of=consensus_mode(model), times=times)
-    return found.mean[:, 0] - model.consensus_value, found.variance[:, 0]
+    result = moments(model, times[-1], of=consensus_mode(model), times=times)
+    return result.mean[:, 0] - model.consensus_value, result.variance[:, 0]
 
 
 def slope(values: NDArray[np.float64]) -> float:
@@ -167,8 +167,8 @@ def test_disagreement(name: str, r: float, noisy: bool) -> None:
     model = with_ratio(NETWORKS[name], r, Gaussian(10.0) if noisy else NoNoise())
     model = replace(model, start=np.where(np.arange(model.n) == 0, 20.0, 0.0))
     rows = np.eye(model.n) - consensus_mode(model).weights
-    found = moments(model, 2000, of=rows, times=[1000, 2000])
-    measured = np.sqrt(np.mean(found.mean**2 + found.variance, axis=1))
+    result = moments(model, 2000, of=rows, times=[1000, 2000])
+    measured = np.sqrt(np.mean(result.mean**2 + result.variance, axis=1))
     law = consensus_rate(model).disagreement
     assert law is not None
     assert slope(measured) == pytest.approx(law.exponent, abs=0.06)

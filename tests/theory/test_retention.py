@@ -25,38 +25,38 @@ def build(rate: object, adaptation_weight: object = 1.0) -> Model:
 @settings(max_examples=25, deadline=None)
 @given(st.floats(0.001, 0.999))
 def test_constant_rates_have_closed_forms(rate: float) -> None:
-    found = function(build(rate), 50)
-    np.testing.assert_allclose(found.share[:, 0], (1 - rate) ** np.arange(51), rtol=1e-11)
-    np.testing.assert_allclose(found.information, 1 / (rate * (2 - rate)), rtol=1e-8)
-    life = int(found.half_life[0])
+    result = function(build(rate), 50)
+    np.testing.assert_allclose(result.share[:, 0], (1 - rate) ** np.arange(51), rtol=1e-11)
+    np.testing.assert_allclose(result.information, 1 / (rate * (2 - rate)), rtol=1e-8)
+    life = int(result.half_life[0])
     assert (1 - rate) ** life < 0.5 <= (1 - rate) ** (life - 1) * (1 + 1e-12)
 
 
 def test_rates_that_fall_like_one_over_t_leave_a_power_law() -> None:
     # Π (1 − c/s) over s ≤ t is Γ(t + 1 − c)/(Γ(t + 1)Γ(1 − c)), and the squares sum up exactly when 2c > 1.
     c = 0.8
-    found = function(build(Power(-1, c)), 40)
+    result = function(build(Power(-1, c)), 40)
     t = np.arange(41.0)
-    np.testing.assert_allclose(found.share[:, 0], gamma(t + 1 - c) / (gamma(t + 1) * gamma(1 - c)), rtol=1e-11)
+    np.testing.assert_allclose(result.share[:, 0], gamma(t + 1 - c) / (gamma(t + 1) * gamma(1 - c)), rtol=1e-11)
     terms = np.cumprod(1 - c / np.arange(1.0, 4_000_001.0)) ** 2
     rest = terms[-1] * 4e6 / (2 * c - 1)
-    np.testing.assert_allclose(found.information, 1 + terms.sum() + rest, rtol=1e-4)
+    np.testing.assert_allclose(result.information, 1 + terms.sum() + rest, rtol=1e-4)
     assert np.all(np.isinf(function(build(Power(-1, 0.5)), 1).information))
 
 
 @pytest.mark.parametrize("rate", [1e-6, 1e-7, 1e-9])
 def test_small_rates_are_summed_beyond_the_steps_that_are_followed(rate: float) -> None:
-    found = function(build(rate), 1)
-    np.testing.assert_allclose(found.information, 1 / (rate * (2 - rate)), rtol=1e-7)
-    np.testing.assert_allclose(found.half_life, math.log(0.5) / math.log1p(-rate), rtol=1e-6)
+    result = function(build(rate), 1)
+    np.testing.assert_allclose(result.information, 1 / (rate * (2 - rate)), rtol=1e-7)
+    np.testing.assert_allclose(result.half_life, math.log(0.5) / math.log1p(-rate), rtol=1e-6)
 
 
 def test_falling_rates_are_summed_beyond_the_steps_that_are_followed() -> None:
-    found = function(build(Power(-0.5, 2e-4)), 1)
+    result = function(build(Power(-0.5, 2e-4)), 1)
     shares = np.cumprod(1 - 2e-4 / np.sqrt(np.arange(1.0, 4_000_001.0)))
-    assert found.half_life[0] == np.argmax(shares < 0.5) + 1
+    assert result.half_life[0] == np.argmax(shares < 0.5) + 1
     # ∫ exp(−4c√t) dt = 1/(8c²), up to the error ½ of a sum over steps, and smaller ones.
-    np.testing.assert_allclose(found.information, 1 / (8 * 2e-4**2), rtol=1e-3)
+    np.testing.assert_allclose(result.information, 1 / (8 * 2e-4**2), rtol=1e-3)
 
 
 def test_what_is_never_lost_tells_for_ever() -> None:
@@ -70,9 +70,9 @@ def test_what_is_never_lost_tells_for_ever() -> None:
 
 
 def test_nothing_is_claimed_of_rates_beyond_a_table() -> None:
-    found = function(build([0.6, 0.2, 0.1]), 2)
-    assert found.half_life.tolist() == [1.0, 1.0]
-    assert np.all(np.isnan(found.information))
+    result = function(build([0.6, 0.2, 0.1]), 2)
+    assert result.half_life.tolist() == [1.0, 1.0]
+    assert np.all(np.isnan(result.information))
     with pytest.raises(AdaptationError, match="3 values"):
         function(build([0.6, 0.2, 0.1]), 4)
 
@@ -92,9 +92,9 @@ def test_the_share_is_the_weight_of_the_first_opinion_where_nobody_is_heard() ->
 def test_many_susceptibilities_are_followed_at_once() -> None:
     factors = np.linspace(0.1, 1.0, 3000)
     model = Model(cycle(3000), np.zeros(3000), adaptation=Adaptation(0.5, factors))
-    found = function(model, 7)
-    np.testing.assert_allclose(found.share[-1], (1 - 0.5 * factors) ** 7, rtol=1e-12)
-    np.testing.assert_allclose(found.information, 1 / (0.5 * factors * (2 - 0.5 * factors)), rtol=1e-8)
+    result = function(model, 7)
+    np.testing.assert_allclose(result.share[-1], (1 - 0.5 * factors) ** 7, rtol=1e-12)
+    np.testing.assert_allclose(result.information, 1 / (0.5 * factors * (2 - 0.5 * factors)), rtol=1e-8)
 
 
 def test_it_reads_well_and_asks_for_steps() -> None:

@@ -75,12 +75,12 @@ def test_pressure_grows_as_its_sentence_says(pressure: str, bounds: Callable[[Ar
         "1/t^2": "falls like t^−2",
     }
     model = uneven(pressure=pressure)
-    found = restated(diagnose(model), ReasonCode.PRESSURE_GROWTH)
-    assert texts[pressure] in found["basis"]
+    numbers = restated(diagnose(model), ReasonCode.PRESSURE_GROWTH)
+    assert texts[pressure] in numbers["basis"]
     t = np.geomspace(100, 1e6, 5_000)
     rho, (low, high) = model.pressure.pressure(t), bounds(t)
     assert np.all((low * (1 - 1e-9) <= rho) & (rho <= high * (1 + 1e-9)))
-    assert found["regime"] in {"slow", "marginal", "bounded"}
+    assert numbers["regime"] in {"slow", "marginal", "bounded"}
 
 
 def test_what_is_not_known_is_not_given() -> None:
@@ -123,8 +123,8 @@ def test_networks_without_a_result_have_the_premises_that_are_named() -> None:
     open_cases: list[dict[str, Any]] = [{"noise": Gaussian(0.3, time_scale="t^0.6")}]
     for parts in open_cases:
         model = Model(HERALDS, [0, 1, 2], **parts)
-        found = restated(diagnose(model), ReasonCode.NETWORK_NOT_COVERED)
-        assert found == {"classes": 2}
+        numbers = restated(diagnose(model), ReasonCode.NETWORK_NOT_COVERED)
+        assert numbers == {"classes": 2}
     # Growing pressure and bounded noise, or bounded pressure and equal opinions, are covered.
     covered: list[dict[str, Any]] = [{}, {"noise": Gaussian(0.3)}, {"noise": Gaussian(0.3), "pressure": 2.0}]
     covered.append({"adaptation": 0.1})
@@ -134,8 +134,8 @@ def test_networks_without_a_result_have_the_premises_that_are_named() -> None:
 
 def test_too_many_classes_are_counted() -> None:
     pairs = Network(np.kron(np.eye(1_001), [[0, 1], [1, 0]]))
-    found = restated(diagnose(Model(pairs, np.arange(2_002.0))), ReasonCode.TOO_MANY_CLASSES)
-    assert found == {"classes": 1_001, "most": 1_000}
+    numbers = restated(diagnose(Model(pairs, np.arange(2_002.0))), ReasonCode.TOO_MANY_CLASSES)
+    assert numbers == {"classes": 1_001, "most": 1_000}
 
 
 def test_a_number_of_steps_replaces_the_advice_to_give_one() -> None:

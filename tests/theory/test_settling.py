@@ -157,9 +157,9 @@ def test_large_networks_with_noise_have_bounds_and_say_so() -> None:
 
 def test_what_would_take_too_long_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_forecast, "MOST_WORK", 100)
-    found = forecast(pp.SDE(MODELS["quiet"]), 9)
-    assert found.settling is None
-    assert found.settling_omitted == Reason(ReasonCode.SETTLING_TOO_LARGE, {"agents": 6, "steps": 9})
+    prediction = forecast(pp.SDE(MODELS["quiet"]), 9)
+    assert prediction.settling is None
+    assert prediction.settling_omitted == Reason(ReasonCode.SETTLING_TOO_LARGE, {"agents": 6, "steps": 9})
     verdict = diagnose(pp.SDE(MODELS["quiet"]), 9, advise=False)
     assert "not known" in str(verdict).lower()
     assert verdict.to_dict()["forecast"]["settling_omitted"]["code"] == "settling_too_large"

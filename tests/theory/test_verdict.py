@@ -178,20 +178,20 @@ def test_too_fast_a_pressure_keeps_a_mean_that_is_right_from_the_start(network: 
 
 def test_forecast_is_that_of_the_moments() -> None:
     model = make(ODD, Linear())
-    ahead = diagnose(model, 200).forecast
-    assert ahead is not None
-    found = moments(model, 200)
-    assert ahead.mean is not None
-    assert ahead.std is not None
-    np.testing.assert_allclose(ahead.mean, found.mean[-1], rtol=1e-12)
-    np.testing.assert_allclose(ahead.std, found.std[-1], rtol=1e-12)
+    prediction = diagnose(model, 200).forecast
+    assert prediction is not None
+    result = moments(model, 200)
+    assert prediction.mean is not None
+    assert prediction.std is not None
+    np.testing.assert_allclose(prediction.mean, result.mean[-1], rtol=1e-12)
+    np.testing.assert_allclose(prediction.std, result.std[-1], rtol=1e-12)
     rows = np.eye(30) - consensus_mode(model).weights
     deviations = moments(model, 200, of=rows)
     expected = np.sqrt(np.mean(deviations.mean[-1] ** 2 + deviations.variance[-1]))
-    assert ahead.disagreement == pytest.approx(expected, rel=1e-6)
+    assert prediction.disagreement == pytest.approx(expected, rel=1e-6)
     mode = moments(model, 200, of=consensus_mode(model))
-    assert ahead.mode_std == pytest.approx(mode.std[-1, 0])
-    assert ahead.mode_error == pytest.approx(np.hypot(mode.mean[-1, 0] - model.consensus_value, mode.std[-1, 0]))
+    assert prediction.mode_std == pytest.approx(mode.std[-1, 0])
+    assert prediction.mode_error == pytest.approx(np.hypot(mode.mean[-1, 0] - model.consensus_value, mode.std[-1, 0]))
 
 
 def test_unknown_growth_says_so_and_what_the_horizon_shows() -> None:

@@ -345,10 +345,10 @@ def test_hidden_opinions_are_forecast_too(monkeypatch: pytest.MonkeyPatch) -> No
     model = build(barabasi_albert(60, 2, seed=2), Linear(), Adaptation(0.1), Gaussian(0.5))
     exact = diagnose(model, 40).forecast
     assert exact is not None
-    found = moments(model, 40, times=[40], what="hidden")
+    result = moments(model, 40, times=[40], what="hidden")
     rows = np.eye(60) - 1 / 60
     apart = moments(model, 40, of=rows, what="hidden")
-    assert exact.hidden_mean == pytest.approx(found.mean[-1].mean())
+    assert exact.hidden_mean == pytest.approx(result.mean[-1].mean())
     assert exact.hidden_disagreement == pytest.approx(np.sqrt(np.mean(apart.mean[-1] ** 2 + apart.variance[-1])))
     monkeypatch.setattr(_forecast, "is_exact", lambda *_: False)
     probed = diagnose(model, 40).forecast
@@ -365,11 +365,11 @@ def test_hidden_opinions_are_forecast_too(monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.parametrize("name", ["star and ring", "isolated", "groups"])
 def test_the_weight_of_the_start_is_what_a_start_of_one_leaves(name: str) -> None:
     model = build(C[name], Linear(), Adaptation(0.2), Gaussian(0.5))
-    ahead = diagnose(model, 9).forecast
-    assert ahead is not None
+    prediction = diagnose(model, 9).forecast
+    assert prediction is not None
     alone = replace(model, hidden=np.zeros(6), start=np.ones(6))
     expected = consensus_mode(model)(mean_path(alone, 9)[0][-1])
-    assert ahead.start_weight == pytest.approx(float(expected), rel=1e-10)
+    assert prediction.start_weight == pytest.approx(float(expected), rel=1e-10)
 
 
 def test_changing_networks_come_to_their_value_at_the_rates_of_their_mode() -> None:
@@ -383,9 +383,9 @@ def test_changing_networks_come_to_their_value_at_the_rates_of_their_mode() -> N
         assert verdict.consensus_limit is not None
         bias, variance = [], []
         for T in (1000, 4000):
-            found = moments(model, T, of=consensus_mode(model))
-            bias.append(abs(found.mean[0, 0] - verdict.consensus_limit.mean))
-            variance.append(found.variance[0, 0])
+            result = moments(model, T, of=consensus_mode(model))
+            bias.append(abs(result.mean[0, 0] - verdict.consensus_limit.mean))
+            variance.append(result.variance[0, 0])
         assert rate.variance is not None
         assert math.log(bias[0] / bias[1]) / math.log(4) == pytest.approx(rate.bias.exponent, abs=0.15)
         assert math.log(variance[0] / variance[1]) / math.log(4) == pytest.approx(rate.variance.exponent, abs=0.1)
