@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -126,7 +127,7 @@ def test_recover_does_not_offer_what_infer_does(capfd: pytest.CaptureFixture[str
     assert "peerpressure infer" in " ".join(told.split())
 
 
-READERS = {
+READERS: dict[str, Callable[[Path, Path], tuple[object, ...]]] = {
     "recover": lambda study, data: ("recover", study, "--outputs", data),
     "fit": lambda study, data: ("fit", data, "--network", study.with_name("ran") / "edges.csv"),
     "compare": lambda study, data: (
