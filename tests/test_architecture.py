@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import importlib
+import inspect
 import re
 import subprocess
 import sys
@@ -20,7 +22,7 @@ ROOT = Path(peerpressure.__file__).parent
 
 # From the ground up; a module may import from layers that stand before its own, and from its own folder.
 LAYERS = (
-    ("version", "errors"),
+    ("version", "errors", "namespaces"),
     ("resources",),
     (
         "affine",
@@ -232,6 +234,48 @@ def test_the_public_names_are_few_and_all_there() -> None:
     assert len(names) < 45, "what is needed less often belongs in a namespace"
     with pytest.raises(AttributeError, match="No peerpressure attribute simulat"):
         peerpressure.simulat  # type: ignore[attr-defined]  # noqa: B018
+
+
+PUBLIC = (
+    "",
+    "comparison",
+    "errors",
+    "measures",
+    "networks",
+    "noise",
+    "plotting",
+    "privacy",
+    "recovery",
+    "scenario",
+    "schedules",
+    "sde",
+    "statespace",
+    "sweep",
+    "theory",
+)
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_a_namespace_lists_its_public_names_and_no_others(name: str) -> None:
+    namespace = importlib.import_module(f"peerpressure.{name}".rstrip("."))
+    # ``dir`` of an instance would add what every module has.
+    assert sorted(dir(namespace)) == sorted(namespace.__all__)
+    assert all(hasattr(namespace, one) for one in namespace.__all__)
+    internal = getattr(namespace, "_INTERNAL", ())
+    assert not set(internal) & set(namespace.__all__)
+    assert all(hasattr(namespace, one) for one in internal)
+
+
+def test_the_documented_names_are_fewer_than_200() -> None:
+    names = {one for name in PUBLIC for one in _public_objects(name)}
+    assert len(names) < 200, len(names)
+
+
+def _public_objects(name: str) -> set[tuple[str, int]]:
+    """Return the public names of a namespace with what they stand for, without modules and the version."""
+    namespace = importlib.import_module(f"peerpressure.{name}".rstrip("."))
+    pairs = [(one, getattr(namespace, one)) for one in namespace.__all__ if one != "__version__"]
+    return {(one, id(value)) for one, value in pairs if not inspect.ismodule(value)}
 
 
 def test_no_module_is_shadowed_by_a_function_of_its_name() -> None:

@@ -111,7 +111,9 @@ def public() -> dict[str, Any]:
         module = importlib.import_module(f"peerpressure.{namespace}".rstrip("."))
         # A module without a list of its names has those that it defines.
         own = [name for name, one in vars(module).items() if getattr(one, "__module__", "") == module.__name__]
-        for name in getattr(module, "__all__", [name for name in own if not name.startswith("_")]):
+        listed = getattr(module, "__all__", [name for name in own if not name.startswith("_")])
+        # Results that users read have docstrings, too, where they are not listed.
+        for name in (*listed, *getattr(module, "_INTERNAL", ())):
             found = getattr(module, name)
             if not (inspect.isclass(found) or inspect.isfunction(found)):
                 continue

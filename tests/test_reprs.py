@@ -74,12 +74,14 @@ MORE: dict[str, Callable[[], Any]] = {
 
 
 def public_classes() -> dict[str, type]:
-    """Return the classes of the public namespaces, except for errors and enumerations."""
+    """Return the classes of the namespaces, those for annotations too, except for errors and enumerations."""
     return {
         name: one
         for space in NAMESPACES
-        for name, one in inspect.getmembers(space, inspect.isclass)
-        if one.__module__.startswith("peerpressure.") and not issubclass(one, Exception | Enum)
+        for name in (*space.__all__, *getattr(space, "_INTERNAL", ()))
+        if inspect.isclass(one := getattr(space, name))
+        and one.__module__.startswith("peerpressure.")
+        and not issubclass(one, Exception | Enum)
     }
 
 

@@ -509,4 +509,4 @@ def test_a_seed_may_be_a_generator_of_numpy() -> None:
 def test_a_release_takes_no_generator_either() -> None:
     model = pp.Model(pp.networks.k2(), [0.0, 1.0], noise=1.0, start=0.0)
     with pytest.raises(pp.errors.InvalidInputError, match="draws its noise from the operating system"):
-        pp.privacy.release(model, 5, seed=np.random.default_rng(1))  # type: ignore[arg-type]
+        pp.privacy.release(model, 5, seed=np.random.default_rng(1))

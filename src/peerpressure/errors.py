@@ -9,6 +9,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from itertools import islice
 
+__all__ = [
+    "AdaptationError",
+    "CancelledError",
+    "ContradictionError",
+    "FileFormatError",
+    "FormulaError",
+    "InvalidInputError",
+    "ModelError",
+    "NetworkError",
+    "NoiseError",
+    "PeerPressureError",
+    "ScheduleError",
+    "TooLargeError",
+    "message",
+]
+
 SHOWN = 3  # offending items that a message names before it only counts them
 DOUBLE_DIGITS = 17  # which tell any two doubles apart
 SEARCHED = 10_000  # known names among which a close match is looked for
@@ -202,3 +218,7 @@ def did_you_mean(wanted: object, known: Iterable[object]) -> str:
     by_text = {str(name).casefold(): name for name in islice(known, SEARCHED)}
     close = get_close_matches(str(wanted).casefold(), by_text, n=1)
     return f" (did you mean {by_text[close[0]]!r}?)" if close else ""
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -683,7 +683,7 @@ def _checked_adaptation(value: object, network: Network) -> Adaptation | None:
     return None if adaptation is None or adaptation.is_zero else adaptation
 
 
-def _checked_noise(value: object, network: Network) -> Noise:
+def _checked_noise(value: Any, network: Network) -> Noise:
     # Names of agents and topics can be matched here, where they are known, and only here.
     several = is_labelled(value) or (hasattr(value, "__len__") and not isinstance(value, str) and np.ndim(value) > 0)
     names = network.agents, network.topics, network.labels

@@ -9,3 +9,7 @@ from __future__ import annotations
 from peerpressure.comparison._comparison import Comparison, compare
 
 __all__ = ["Comparison", "compare"]
+
+
+def __dir__() -> list[str]:
+    return __all__

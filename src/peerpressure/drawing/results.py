@@ -6,7 +6,7 @@ which import them when they are first drawn; a picture depends on nothing but th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,7 @@ LEAST_SIDE = 0.3  # of a drawing's shorter side to its longer one
 MOST_PLACED = 200  # agents up to which every pair counts for their places
 
 
-def own_axes(ax: Axes | None) -> Axes:
+def own_axes(ax: object) -> Axes:
     """Return the axes of the caller, or new ones of pyplot, which notebooks show."""
     if ax is None:
         from matplotlib import pyplot
@@ -41,7 +41,7 @@ def own_axes(ax: Axes | None) -> Axes:
     return ax
 
 
-def paths(ax: Axes | None, times: Array, values: Array, shades: Array | None, level: float | None) -> Axes:
+def paths(ax: Axes | None, times: NDArray[Any], values: Array, shades: Array | None, level: float | None) -> Axes:
     """Draw one line over time for each agent, coloured by ``shades``; ``values`` is (times, agents), ``level`` is v."""
     axes = own_axes(ax)
     rows = _spread(times.size, MOST_TIMES)
@@ -61,7 +61,7 @@ def paths(ax: Axes | None, times: Array, values: Array, shades: Array | None, le
     return axes
 
 
-def bands(ax: Axes | None, times: Array, middle: Array, low: Array, high: Array, names: Sequence[str]) -> Axes:
+def bands(ax: Axes | None, times: NDArray[Any], middle: Array, low: Array, high: Array, names: Sequence[str]) -> Axes:
     """Draw lines over time, each with a band if they are few; the arrays are (times, lines), and names label a few."""
     axes = own_axes(ax)
     rows, chosen = _spread(times.size, MOST_TIMES), _spread(middle.shape[1], MOST_LINES)
@@ -77,7 +77,7 @@ def bands(ax: Axes | None, times: Array, middle: Array, low: Array, high: Array,
     return axes
 
 
-def extremes(ax: Axes | None, times: Array, low: Array, high: Array, mean: Array, level: float | None) -> Axes:
+def extremes(ax: Axes | None, times: NDArray[Any], low: Array, high: Array, mean: Array, level: float | None) -> Axes:
     """Draw the mean opinion over time within a band from the lowest to the highest agent."""
     axes = own_axes(ax)
     rows = _spread(times.size, MOST_TIMES)
@@ -90,7 +90,7 @@ def extremes(ax: Axes | None, times: Array, low: Array, high: Array, mean: Array
     return axes
 
 
-def _finish_over_time(axes: Axes, times: Array, level: float | None) -> None:
+def _finish_over_time(axes: Axes, times: NDArray[Any], level: float | None) -> None:
     if level is not None:
         axes.axhline(level, color=INK, linewidth=0.8, linestyle=DOTTED, zorder=3)
         axes.annotate(
@@ -110,7 +110,7 @@ def _finish_over_time(axes: Axes, times: Array, level: float | None) -> None:
 def by_agent(
     ax: Axes | None,
     names: Sequence[str],
-    series: dict[str, tuple[Array, Array | None, Array | None]],
+    series: Mapping[str, tuple[Array, Array | None, Array | None]],
     what: str,
     level: float | None = None,
 ) -> Axes:
@@ -150,7 +150,7 @@ def by_agent(
     return axes
 
 
-def counts(ax: Axes | None, times: Array, values: Array, what: str) -> Axes:
+def counts(ax: Axes | None, times: NDArray[Any], values: NDArray[Any], what: str) -> Axes:
     """Draw a number that changes at whole steps."""
     axes = own_axes(ax)
     axes.step(times, values, where="mid", color=BLUE, linewidth=1.0)

@@ -1,5 +1,15 @@
 """Scenarios carried out: their results, their measures, and sweeps of both over a grid of parameters."""
 
-import lazy_loader
+from peerpressure.namespaces import attach
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+# For other packages and for annotations.
+_INTERNAL = (
+    "Measure",
+    "ObservedOutputs",
+    "check_room",
+    "measure_scenario",
+    "network_table",
+    "no_place",
+    "with_fields",
+)
+__getattr__, __dir__, __all__ = attach(__name__, __file__, _INTERNAL)

@@ -1,5 +1,13 @@
 """Networks of agents: static and temporal networks, generators, data sets, files and connectivity."""
 
-import lazy_loader
+from peerpressure.namespaces import attach
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+# For other packages and for annotations.
+_INTERNAL = (
+    "Generator",
+    "JointConnectivity",
+    "NetworkLaw",
+    "limit_components",
+    "shortest_window",
+)
+__getattr__, __dir__, __all__ = attach(__name__, __file__, _INTERNAL)

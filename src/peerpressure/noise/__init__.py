@@ -27,7 +27,6 @@ __all__ = [
     "AR1",
     "LAWS",
     "Custom",
-    "Deviation",
     "Frozen",
     "Gaussian",
     "Laplace",
@@ -38,9 +37,11 @@ __all__ = [
     "Temporal",
     "Uniform",
     "White",
-    "as_noise",
-    "noise_from_dict",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__
 
 
 def as_noise(value: object) -> Noise:

@@ -124,14 +124,14 @@ def _reach(law: Any, mean: float, std: float) -> tuple[float, float]:
     x = _spaced(max(low, mean - far), min(high, mean + far), mean, std, FEWEST)
     below, above = _cumulated(law, x)
     # One node further out on each side, where the tail is lighter than that.
-    first, last = np.searchsorted(below, TAIL) - 1, np.searchsorted(-above, -TAIL)
-    return (low if math.isfinite(low) else x[max(first - 1, 0)]), (high if math.isfinite(high) else x[last])
+    first, last = max(int(np.searchsorted(below, TAIL)) - 2, 0), int(np.searchsorted(-above, -TAIL))
+    return (low if math.isfinite(low) else float(x[first])), (high if math.isfinite(high) else float(x[last]))
 
 
 def _spaced(low: float, high: float, mean: float, std: float, panels: int) -> Array:
     """Return the ends of panels of equal length in arsinh((x − mean)/std), dense around the mean."""
-    ends = [math.asinh((end - mean) / std) for end in (low, high)]
-    return np.concatenate([[low], mean + std * np.sinh(np.linspace(*ends, panels + 1))[1:-1], [high]])
+    first, last = math.asinh((low - mean) / std), math.asinh((high - mean) / std)
+    return np.concatenate([[low], mean + std * np.sinh(np.linspace(first, last, panels + 1))[1:-1], [high]])
 
 
 def _nodes(law: Any, ends: tuple[float, float], mean: float, std: float, panels: int) -> Array:

@@ -96,4 +96,8 @@ def draw(name: str, tables: Mapping[str, "pd.DataFrame"]) -> Figure:
     return function(*(tables[table] for table in needed))
 
 
-__all__ = ["ANIMATIONS", "FIGURES", "draw", "fit_diagnostics", "render", "save", "sweep_plot"]
+__all__ = ["FIGURES", "draw", "fit_diagnostics", "render", "save", "sweep_plot"]
+
+
+def __dir__() -> list[str]:
+    return __all__

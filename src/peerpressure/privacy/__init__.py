@@ -7,6 +7,14 @@ A new mechanism is one class beside ``Noisy`` in ``_mechanisms``; the guarantee 
 ``PROMISES`` in ``_accounting``.
 """
 
-import lazy_loader
+from peerpressure.namespaces import attach
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+# For other packages and for annotations.
+_INTERNAL = (
+    "Calibration",
+    "Design",
+    "Frontier",
+    "Granularity",
+    "Trade",
+)
+__getattr__, __dir__, __all__ = attach(__name__, __file__, _INTERNAL)

@@ -167,7 +167,7 @@ def release(
     public_start: bool = False,
     public_network: bool = False,
     record: Record | str = "all",
-    seed: None = None,
+    seed: object = None,
     threads: int | None = None,
     progress: Progress = False,
     should_stop: ShouldStop | None = None,

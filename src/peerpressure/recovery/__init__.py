@@ -5,6 +5,21 @@ on any estimate, before a run is observed; ``infer_network`` estimates the netwo
 ``method(system, data, prior) -> Estimate`` and one line in ``METHODS``.
 """
 
-import lazy_loader
+from peerpressure.namespaces import attach
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+# For other packages and for annotations.
+_INTERNAL = (
+    "CONTINUOUS",
+    "CURRENT",
+    "Covariance",
+    "Estimator",
+    "Information",
+    "Method",
+    "Outputs",
+    "ResolvedObservation",
+    "Score",
+    "ScoreTests",
+    "Target",
+    "observations_of",
+)
+__getattr__, __dir__, __all__ = attach(__name__, __file__, _INTERNAL)

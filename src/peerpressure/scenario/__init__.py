@@ -1,5 +1,10 @@
 """Scenario files: one experiment in TOML, with all of its errors reported at once."""
 
-import lazy_loader
+from peerpressure.namespaces import attach
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+# For other packages and for annotations.
+_INTERNAL = (
+    "shipped_schema",
+    "starter_text",
+)
+__getattr__, __dir__, __all__ = attach(__name__, __file__, _INTERNAL)

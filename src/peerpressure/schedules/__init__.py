@@ -34,11 +34,13 @@ __all__ = [
     "Schedule",
     "StretchedExponential",
     "Table",
-    "as_schedule",
     "estimate_growth",
     "growth_of_ratio",
-    "schedule_from_dict",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__
 
 
 def as_schedule(value: object) -> Schedule:

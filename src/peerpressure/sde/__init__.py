@@ -6,6 +6,22 @@ one step, from which ``exact_paths`` are drawn; ``TaylorScheme`` has the steps o
 converge to the equation. The modules are open to other packages.
 """
 
-import lazy_loader
+from peerpressure.namespaces import attach
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+# For other packages and for annotations.
+_INTERNAL = (
+    "GaussianDensity",
+    "GaussianMoments",
+    "Method",
+    "Scaling",
+    "StepLaw",
+    "TaylorScheme",
+    "euler_moments",
+    "euler_step",
+    "exact_paths",
+    "exact_transitions",
+    "gaussian_path",
+    "moments_at",
+    "moments_of",
+)
+__getattr__, __dir__, __all__ = attach(__name__, __file__, _INTERNAL)

@@ -17,6 +17,20 @@ if noise is white, u_t = w_t is not part of the state. A step of the `SDE` has d
 `initial_state` gives z_0 and `transitions` the steps; readers of either need not ask which kind of model it is.
 """
 
-import lazy_loader
+from peerpressure.namespaces import attach
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+# For other packages and for annotations.
+_INTERNAL = (
+    "DenseTransition",
+    "InitialState",
+    "LARGEST_SDE",
+    "ModelTransition",
+    "checked_system",
+    "discrete_model",
+    "initial_state",
+    "is_system",
+    "model_transitions",
+    "retained",
+    "transition_table",
+)
+__getattr__, __dir__, __all__ = attach(__name__, __file__, _INTERNAL)

@@ -4,6 +4,18 @@ Make a ``Plan``, run it with ``run_sweep`` in a folder, on this machine or on a 
 ``collect`` the table. A sweep may be killed at any moment and run again.
 """
 
-import lazy_loader
+from peerpressure.namespaces import attach
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+# For other packages and for annotations.
+_INTERNAL = (
+    "DamagedSweepError",
+    "Failure",
+    "Fingerprint",
+    "MissingSweepError",
+    "OtherSweepError",
+    "SweepBusyError",
+    "UnfinishedSweepError",
+    "Unit",
+    "write_table",
+)
+__getattr__, __dir__, __all__ = attach(__name__, __file__, _INTERNAL)

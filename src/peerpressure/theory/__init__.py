@@ -1,5 +1,31 @@
 """Behaviour of a model without simulation: outcome, rates, limits, exact moments and forecasts."""
 
-import lazy_loader
+from peerpressure.namespaces import attach
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+# For other packages and for annotations.
+_INTERNAL = (
+    "Advice",
+    "Alternative",
+    "Component",
+    "Connectivity",
+    "ConsensusLimit",
+    "ConsensusLimitCurve",
+    "Departure",
+    "Forecast",
+    "Functional",
+    "HiddenOutcome",
+    "Law",
+    "LimitLaw",
+    "OptimalSchedule",
+    "Phases",
+    "Rate",
+    "Reason",
+    "Regime",
+    "Retention",
+    "Settling",
+    "Suggestion",
+    "contraction_product",
+    "mode_noise",
+    "regime_of",
+)
+__getattr__, __dir__, __all__ = attach(__name__, __file__, _INTERNAL)
