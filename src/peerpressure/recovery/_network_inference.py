@@ -683,7 +683,7 @@ def _groups(steps: Steps, allowed: Mask, *, alike: bool) -> list[ProductSums]:
     n = len(allowed)
     missing = np.stack([np.isnan(steps.states[:, row]).any(axis=0) for row in range(steps.times.size)])
     # An agent's step is lost if its own output is missing, or that of anyone it may listen to one step before.
-    hears = allowed | (steps.lag == 2 and np.eye(*allowed.shape, dtype=bool))
+    hears = allowed | (steps.lag == 2 and np.eye(n, allowed.shape[1], dtype=bool))
     heard = missing.astype(float) @ hears.T.astype(float) > 0
     lost = missing[:, :n].copy()
     for lag in range(1, steps.lag + 1):
@@ -771,7 +771,7 @@ class _Task:
     @property
     def signed(self) -> bool:
         """Whether agents have mirror images, to which they listen where they distrust."""
-        return self.allowed.shape[1] > self.allowed.shape[0]
+        return bool(self.allowed.shape[1] > self.allowed.shape[0])
 
     @cached_property
     def scales(self) -> tuple[Array, Array]:
