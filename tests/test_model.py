@@ -132,7 +132,7 @@ def test_shorthands() -> None:
 def test_noise_in_a_few_words(given: Any, noise: pp.noise.Noise) -> None:
     model = pp.Model(pp.Network.from_edges([("ann", "bob")]), [1.0, 2.0], noise=given)
     assert model.noise == noise
-    assert dataclasses.replace(model, start=0.0).noise == noise
+    assert dataclasses.replace(model, start=np.zeros(2)).noise == noise
 
 
 def test_noise_for_each_topic() -> None:

@@ -66,9 +66,9 @@ def test_a_run_has_one_line_for_each_agent_and_v() -> None:
     axes = own.plot(replicate=1)
     [lines] = axes.collections
     assert own.states is not None
-    drawn = np.array([line.vertices[:, 1] for line in lines.get_paths()])
+    drawn = np.array([np.asarray(line.vertices)[:, 1] for line in lines.get_paths()])
     np.testing.assert_array_equal(drawn, own.states[1].T)
-    assert axes.lines[0].get_ydata()[0] == NOISY.consensus_value
+    assert np.asarray(axes.lines[0].get_ydata())[0] == NOISY.consensus_value
     with pytest.raises(InvalidInputError, match="position of a replicate must be a whole number from 0"):
         own.plot(replicate=own.replicates.size)
     with pytest.raises(InvalidInputError, match="opinions over time"):
@@ -80,7 +80,7 @@ def test_an_estimate_shows_its_intervals() -> None:
     axes = estimate.plot(level=0.5)
     low, high = (ends[0] for ends in estimate.interval(0.5))
     order = np.argsort(estimate.value[0])
-    bars = np.array([path.vertices[:, 1] for path in axes.collections[0].get_paths()])
+    bars = np.array([np.asarray(path.vertices)[:, 1] for path in axes.collections[0].get_paths()])
     np.testing.assert_allclose(bars, np.stack([low, high], axis=1)[order])
     with pytest.raises(InvalidInputError, match="level"):
         estimate.plot(level=2.0)
@@ -88,23 +88,21 @@ def test_an_estimate_shows_its_intervals() -> None:
 
 def test_a_network_is_coloured_by_values_in_order_or_by_label() -> None:
     network = pp.Network.from_edges([("ann", "bob"), ("bob", "cat")])
-    shades = [
-        network.plot(values=values).collections[-1].get_array().tolist()
-        for values in ([1.0, 2.0, 3.0], {"cat": 3.0, "ann": 1.0, "bob": 2.0})
-    ]
+    given: list[Any] = [[1.0, 2.0, 3.0], {"cat": 3.0, "ann": 1.0, "bob": 2.0}]
+    shades = [np.asarray(network.plot(values=values).collections[-1].get_array()).tolist() for values in given]
     assert shades == [[1.0, 2.0, 3.0]] * 2
     with pytest.raises(NetworkError, match="one value for each agent"):
         network.plot(values=[1.0])
 
 
 def test_a_temporal_network_shows_the_edges_of_each_step() -> None:
-    drawn = FAILING.plot().lines[0].get_ydata()
+    drawn = np.asarray(FAILING.plot().lines[0].get_ydata())
     assert drawn.tolist() == [FAILING.at(t).nnz // 2 for t in range(1, FAILING.span + 1)]
 
 
 def test_a_budget_shows_the_epsilon_of_each_agent() -> None:
     account = privacy.budget(NOISY, 20)
-    drawn = account.plot().collections[0].get_offsets()[:, 1]
+    drawn = np.asarray(account.plot().collections[0].get_offsets())[:, 1]
     np.testing.assert_allclose(drawn, np.sort(account.table["epsilon"]))
 
 

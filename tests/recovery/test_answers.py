@@ -275,7 +275,8 @@ def test_opinions_reach_as_far_as_uncertain_pressure_takes_them() -> None:
         rng = np.random.default_rng([seed, 34])
         model = pp.Model(network, rng.uniform(0.2, 0.8, 10), noise=pp.Gaussian(0.3), pressure=0.5)
         run = pp.simulate(model, 50, seed=seed)
-        states = np.asarray(run.states) + 0.05 * rng.normal(size=np.shape(run.states))
+        assert run.states is not None
+        states = run.states + 0.05 * rng.normal(size=run.states.shape)
         found = fit(replace(run, states=states), model, ("std", "pressure", "measurement_noise"), pieces=(1,))
         assert found.parameters["pressure"].value.item() < 0.4
         assert covers(found.parameters["pressure"], 0.5)

@@ -163,7 +163,7 @@ def _dense_map(data: Panel, dynamics: Dynamics, place: float) -> Array:
 
 
 def _shares(data: Panel, rate: Array) -> Array:
-    return np.cumprod(np.vstack([np.ones(data.n), 1 - rate[:-1]]), axis=0)
+    return np.asarray(np.cumprod(np.vstack([np.ones(data.n), 1 - rate[:-1]]), axis=0), dtype=np.float64)
 
 
 def test_random_combinations_estimate_the_correction(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -200,7 +201,7 @@ def test_a_bipartite_network_at_rest_after_changes_has_two_phases() -> None:
 
 @pytest.mark.parametrize("pressure", ["t^2*(1 + t - 2*floor(t/2))", "exp(t)*(1 + t - 2*floor(t/2))"])
 @pytest.mark.parametrize("options", [{}, {"adaptation": 0.1}, {"activation": 0.5}], ids=str)
-def test_pressure_that_counts_steps_is_not_read_where_steps_are_lost(pressure: str, options: dict[str, float]) -> None:
+def test_pressure_that_counts_steps_is_not_read_where_steps_are_lost(pressure: str, options: dict[str, Any]) -> None:
     # Far out 1 + t − 2·floor(t/2) is 0 in doubles, and its product with an infinite power not a number.
     model = Model(complete(5), np.linspace(0, 1, 5), pressure=pressure, noise=Gaussian(0.3), **options)
     verdict = diagnose(model)
