@@ -228,6 +228,7 @@ class Model:
 
     is_continuous: ClassVar[bool] = False
     step: ClassVar[float] = 1
+    path_method: ClassVar[None] = None
 
     @property
     def model(self) -> Model:

@@ -293,7 +293,7 @@ def _plan(
 
 def run_size(system: System, steps: int, replicates: int, keep: Record) -> RunSize:
     """Return the size of a run of float64 on all cores."""
-    method = system.path_method if isinstance(system, SDE) else None
+    method = system.path_method
     chosen = np.arange(replicates)
     return RunSize(system.model, steps, chosen, keep, threads=available_cores(), method=method)
 

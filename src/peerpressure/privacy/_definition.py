@@ -24,7 +24,6 @@ from peerpressure.privacy._accounting import positive
 from peerpressure.privacy._shifts import leaks_at_first_step, require_public_start
 from peerpressure.propagation import step_count
 from peerpressure.recovery import Observation
-from peerpressure.sde import SDE
 from peerpressure.statespace import System, checked_system, initial_state
 from peerpressure.statespace.systems import shows_start
 
@@ -385,7 +384,7 @@ def _require_unit(unit: str) -> None:
 
 def has_grid(system: System) -> bool:
     """Return whether there is a path between the observed times: in continuous time, unless drawn by Euler steps."""
-    return isinstance(system, SDE) and system.path_method != "euler"
+    return system.path_method not in (None, "euler")
 
 
 def _require_known_updates(model: Model) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import ClassVar, Protocol, TypeGuard
+from typing import ClassVar, Literal, Protocol, TypeGuard
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -58,6 +58,11 @@ class System(Protocol):
     @property
     def model(self) -> Model:
         """The model that an SDE was made from, or the model itself."""
+        ...
+
+    @property
+    def path_method(self) -> Literal["exact", "taylor", "euler"] | None:
+        """How paths are drawn in continuous time; None in discrete time, whose steps need no method."""
         ...
 
     @property

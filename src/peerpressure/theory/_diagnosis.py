@@ -10,7 +10,6 @@ from peerpressure.networks import TemporalNetwork, joint_connectivity, shortest_
 from peerpressure.progress import ShouldStop, cancellable, check_cancelled
 from peerpressure.propagation import step_count
 from peerpressure.schedules import Formula
-from peerpressure.sde import SDE
 from peerpressure.statespace import System, checked_system
 from peerpressure.theory._advice import advice
 from peerpressure.theory._analysis import analyse
@@ -128,7 +127,7 @@ def _diagnose(model: System, horizon: int | None, tolerance: float | None, *, ad
         departure=analysis.departure,
         hidden=_hidden(long_run, limit),
         connectivity=_connectivity(long_run, horizon),
-        step=long_run.system.step if isinstance(long_run.system, SDE) else None,
+        step=long_run.system.step if long_run.system.is_continuous else None,
         classes=shown.classes,
         directed=long_run.model.network.directed,
         span=float(np.ptp(long_run.model.x0)),
