@@ -88,8 +88,6 @@ class NetworkEstimate:
         ``signed``: an absent edge exceeds 0.95 in 5 % of all cases. The test is that of the likelihood without the
         bounds w ≥ 0 and without a penalty: neither bound nor selection distorts it. NaN if it cannot be made: with
         fewer steps than agents, for instance.
-    distrust_p_value : float
-        The p-value of the test that no weight is negative; NaN where no edge can be tested.
     hidden, hidden_std : array of shape (n,)
         Hidden opinions x₀ and their standard errors.
     noise_std : array of shape (n,)
@@ -110,13 +108,15 @@ class NetworkEstimate:
         Log-likelihood of the Gaussian law at the estimate, of x₀ as well.
     symmetric : bool
         Whether a_ij = a_ji was imposed.
-    signed : bool
-        Whether weights may be negative.
     unobserved : int
         Agents that are not observed. If there are any, weights contain what the observed agents repeat of them, and no
         standard errors or confidences are given.
     spacing : float
         Spacing of the grid on which all outputs lie, where it is not small beside their noise; 0 elsewhere.
+    distrust_p_value : float
+        The p-value of the test that no weight is negative; NaN where no edge can be tested.
+    signed : bool
+        Whether weights may be negative.
 
     See Also
     --------
