@@ -131,6 +131,15 @@ def test_results_in_notebooks_are_small_tables() -> None:
         assert 3 <= page.count <= 30, type(value)
 
 
+def test_runs_and_estimates_in_notebooks_have_a_sketch() -> None:
+    own, estimate = run(), pp.recover(run(), NOISY)
+    assert own._repr_html_().count("<polyline") == NOISY.n
+    assert pp.simulate(NOISY, 9, record="summaries")._repr_html_().count("<polyline") == 3
+    assert pp.simulate(NOISY, 9, record="final")._repr_html_().count("<svg") == 0
+    # An interval for each agent, and the line through the estimates.
+    assert estimate._repr_html_().count("<polyline") == NOISY.n + 1
+
+
 def test_public_classes_without_an_example_are_few() -> None:
     made = {type(value).__name__ for name in (*RESULTS, *MORE) for value in seen(name)}
     assert set(PUBLIC) - made == WITHOUT

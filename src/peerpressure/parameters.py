@@ -324,3 +324,15 @@ def refuse_labels(values: Any, name: str, error: type[InvalidInputError]) -> Non
 
 def _listed(labels: Sequence[Any]) -> str:
     return first_few(map(repr, labels), len(labels))
+
+
+def checked_level(level: object) -> float:
+    """Return the probability of an interval if it is one.
+
+    >>> checked_level(0.95)
+    0.95
+    """
+    if not isinstance(level, numbers.Real) or not 0 < level < 1:
+        rule = "a level must lie strictly between 0 and 1"
+        raise InvalidInputError(message(rule, got=repr(level), remedy="for instance 0.95"))
+    return float(level)

@@ -1,4 +1,4 @@
-"""Results as text: numbers with the digits that count, and small tables as HTML."""
+"""Results as text: numbers with the digits that count, and small tables and sketches as HTML."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 LEAST_DISTANCE = 0.0001  # smaller ones are not told apart in words
+_WIDTH, _HEIGHT, _MARGIN = 320, 96, 3  # of sketches, in pixels
 
 
 def rounded(value: float, digit: float) -> str:
@@ -81,3 +82,27 @@ def html_table(rows: Iterable[tuple[str, str]], heading: str = "") -> str:
     left = "style='text-align:left'"
     body = (f"<tr><th {left}>{escape(name)}</th><td {left}>{escape(value)}</td></tr>" for name, value in rows)
     return f"{f'<strong>{escape(heading)}</strong>' if heading else ''}<table>{''.join(body)}</table>"
+
+
+def html_sketch(lines: Iterable[Sequence[tuple[float, float]]], label: str) -> str:
+    """Return lines through points (x, y) as a small picture, in the colour of the text around it; "" without any.
+
+    >>> html_sketch([[(0, 0), (1, 2)], [(0, 1), (1, 2)]], "two lines").count("<polyline")
+    2
+    """
+    kept = [points for points in ([p for p in line if all(map(math.isfinite, p))] for line in lines) if points]
+    if not kept:
+        return ""
+    ends = [(min(values), max(values)) for values in zip(*(point for points in kept for point in points), strict=True)]
+    (left, right), (low, high) = ((a, b if b > a else a + 1) for a, b in ends)
+
+    def place(x: float, y: float) -> str:
+        # Upside down: in a picture y counts from above.
+        return (
+            f"{_MARGIN + (x - left) / (right - left) * _WIDTH:.1f},{_MARGIN + (high - y) / (high - low) * _HEIGHT:.1f}"
+        )
+
+    style = "fill='none' stroke='currentColor' stroke-opacity='0.6'"
+    drawn = "".join(f"<polyline {style} points='{' '.join(place(*p) for p in points)}'/>" for points in kept)
+    size = f"width='{_WIDTH + 2 * _MARGIN}' height='{_HEIGHT + 2 * _MARGIN}'"
+    return f"<svg role='img' aria-label='{escape(label, quote=True)}' {size}>{drawn}</svg>"

@@ -16,7 +16,7 @@ from peerpressure.errors import FileFormatError, InvalidInputError, message
 from peerpressure.files import expanded, naming
 from peerpressure.immutable import read_only
 from peerpressure.model import Model
-from peerpressure.rendering import html_table
+from peerpressure.rendering import html_sketch, html_table
 from peerpressure.version import __version__
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ Array: TypeAlias = NDArray[Any]
 SUMMARIES = ("minimum", "maximum", "mean", "spread", "max_distance")
 # Fields that may be None and are stored under their own names.
 _RECORDED = ("states", "minimum", "maximum", "mean", "hidden")
+_SKETCHED_AGENTS, _SKETCHED_TIMES = 25, 120  # in the sketch of a notebook
 MOST_STEPS = 2**32 - 1  # the step is one word of the counter that the noise is made from
 
 
@@ -641,7 +642,21 @@ class Trajectory:
             ("spread, max − min, over replicates", f"{np.nanmean(np.ptp(final, axis=1)):.3g}"),
         ]
         equation = [] if self.equation is None else [("equation", self.equation)]
-        return f"<div>{html_table([*rows, *equation], 'Trajectory')}</div>"
+        return f"<div>{html_table([*rows, *equation], 'Trajectory')}{self._sketch()}</div>"
+
+    def _sketch(self) -> str:
+        """Return public opinions over time in the first replicate: of some agents, or least, mean and largest."""
+        paths: list[Array] = [part[0] for part in (self.minimum, self.mean, self.maximum) if part is not None]
+        if self.states is not None:
+            paths = list(self.states[0, :, _spaced(self.agents.size, _SKETCHED_AGENTS)])
+        shown = _spaced(self.times.size, _SKETCHED_TIMES)
+        lines = [list(zip(self.times[shown].tolist(), path[shown].tolist(), strict=True)) for path in paths]
+        return html_sketch(lines, "public opinions over time")
+
+
+def _spaced(size: int, most: int) -> NDArray[np.int64]:
+    """Return so many places among ``size``, the first and the last included, or all of them."""
+    return np.unique(np.linspace(0, size - 1, min(size, most)).round().astype(np.int64))
 
 
 def _stored_parts(arrays: Mapping[str, Array], facts: Mapping[str, Any], model: Model) -> dict[str, Any]:

@@ -410,7 +410,7 @@ def test_tables_and_summaries_name_agents() -> None:
         found.interval(1.5, "hidden")
     with pytest.raises(InvalidInputError, match="'weight'; check the spelling"):
         found.interval(of="weight")  # type: ignore[arg-type]
-    with pytest.raises(InvalidInputError, match="a level must be between 0 and 1"):
+    with pytest.raises(InvalidInputError, match="a level must lie strictly between 0 and 1"):
         found.interval("weights")  # type: ignore[arg-type]
     assert found.value is found.weights
     assert found.summary() == str(found)

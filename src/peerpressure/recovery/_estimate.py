@@ -14,9 +14,10 @@ from scipy import sparse
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.immutable import read_only
 from peerpressure.model import Model
+from peerpressure.parameters import checked_level
 from peerpressure.recovery.least_squares import SymmetricOperator
 from peerpressure.recovery.limits import COPIED_AGENTS, COPIED_NUMBERS, DENSE_LIMIT, NEGLIGIBLE_ERROR, WRONG_DIGITS
-from peerpressure.rendering import html_table
+from peerpressure.rendering import html_sketch, html_table
 from peerpressure.step import Array
 from peerpressure.trajectory import whole as whole_number
 
@@ -31,6 +32,8 @@ Rows: TypeAlias = list[tuple[str, str]]
 Target: TypeAlias = Literal["initial", "current"]
 # Agents listed when an estimate is printed.
 SHOWN = 6
+# Agents up to whom a notebook shows all intervals.
+_SKETCHED = 200
 # Perturbed copies of the first replicate: a standard deviation from eight samples is accurate to 1/√16, a quarter, and
 # since replicates share the factorisation, copies cost little.
 _COPIES = 8
@@ -214,9 +217,7 @@ class Estimate:
         """
         from scipy import special
 
-        if not 0 < level < 1:
-            remedy = "for instance 0.95"
-            raise InvalidInputError(message("a level must lie strictly between 0 and 1", got=level, remedy=remedy))
+        level = checked_level(level)
         if self.exact_interval is not None:
             return self.exact_interval(level)
         half = float(special.ndtri((1 + level) / 2)) * self.std
@@ -465,7 +466,19 @@ def as_text(estimate: Estimate) -> str:
 
 def as_html(estimate: Estimate) -> str:
     """Return the same as HTML, with every text escaped."""
-    return f"<div>{html_table(rows(estimate), heading(estimate))}</div>"
+    return f"<div>{html_table(rows(estimate), heading(estimate))}{_sketch(estimate)}</div>"
+
+
+def _sketch(estimate: Estimate) -> str:
+    """Return the intervals of the identified agents in the first replicate, in the order of the estimates."""
+    if isinstance(estimate.covariance, SymmetricOperator) or np.count_nonzero(estimate.identified) > _SKETCHED:
+        return ""
+    agents = np.flatnonzero(estimate.identified)
+    agents = agents[np.argsort(estimate.value[0, agents])]
+    low, high = (ends[0, agents].tolist() for ends in estimate.interval())
+    bars = [[(k, a), (k, b)] for k, (a, b) in enumerate(zip(low, high, strict=True))]
+    middle = list(enumerate(estimate.value[0, agents].tolist()))
+    return html_sketch([*bars, middle], "estimates in ascending order, with intervals of 95 %")
 
 
 def heading(estimate: Estimate) -> str:

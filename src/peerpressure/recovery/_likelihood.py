@@ -15,6 +15,7 @@ from peerpressure.adaptation import Adaptation
 from peerpressure.errors import ContradictionError, InvalidInputError, TooLargeError, message
 from peerpressure.model import Model, require_synchronous
 from peerpressure.noise import Gaussian, Noise, Rademacher, StudentT, Uniform
+from peerpressure.parameters import checked_level
 from peerpressure.progress import ShouldStop, cancellable, check_cancelled
 from peerpressure.recovery._answer_fit import answer_problems, fit_answers, is_measured
 from peerpressure.recovery._data import observations_of, refuse_model, single
@@ -378,9 +379,7 @@ def fit(
     >>> bool(std.low[0] < 0.5 < std.high[0])
     True
     """
-    if not 0 < level < 1:
-        rule = "a level must lie strictly between 0 and 1"
-        raise InvalidInputError(message(rule, got=level, remedy="for instance 0.95"))
+    level = checked_level(level)
     refuse_model(data)
     checked_system(model)
     with cancellable(should_stop), few_threads(model.n):

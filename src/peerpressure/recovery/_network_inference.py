@@ -16,6 +16,7 @@ from peerpressure.errors import InvalidInputError, message
 from peerpressure.immutable import read_only
 from peerpressure.networks import Network
 from peerpressure.noise import Gaussian, Noise
+from peerpressure.parameters import checked_level
 from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.recovery._data import observations_of
 from peerpressure.recovery._digits import HARMLESS, has_density, inference_note, spacing_of
@@ -186,9 +187,7 @@ class NetworkEstimate:
         InvalidInputError
             If the level is not strictly between 0 and 1, or there is no such estimate.
         """
-        given: object = level
-        if isinstance(given, str) or not 0 < level < 1:
-            raise InvalidInputError(message("a level must be between 0 and 1", got=level, remedy="for instance 0.95"))
+        level = checked_level(level)
         if of not in ("weights", "hidden", "noise_std"):
             rule = "intervals are of weights, hidden or noise_std"
             raise InvalidInputError(message(rule, got=repr(of), remedy="check the spelling"))
