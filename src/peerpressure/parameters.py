@@ -332,7 +332,7 @@ def checked_level(level: object) -> float:
     >>> checked_level(0.95)
     0.95
     """
-    if not isinstance(level, numbers.Real) or not 0 < level < 1:
+    if not isinstance(level, numbers.Real) or not 0 < float(level) < 1:
         rule = "a level must lie strictly between 0 and 1"
         raise InvalidInputError(message(rule, got=repr(level), remedy="for instance 0.95"))
     return float(level)
