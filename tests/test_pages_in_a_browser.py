@@ -6,6 +6,7 @@ import re
 import runpy
 import shutil
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -36,13 +37,19 @@ FAULTS = {
 def reported(tmp_path_factory: pytest.TempPathFactory) -> str:
     if BROWSER is None:
         pytest.skip("there is no Chromium")
-    from playwright.sync_api import sync_playwright
-
     folder = tmp_path_factory.mktemp("site")
     Image.new("RGB", (20, 20), "white").save(folder / "a.png")
     for name, (body, _) in FAULTS.items():
         page = f"<!doctype html><meta charset=utf-8><title>{name}</title>{STYLE}<article>{body}</article>"
         (folder / f"{name}.html").write_text(page, encoding="utf-8")
+    # In a thread of its own: Playwright may be in use already, by the tests of the explorer, and then refuses a second.
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(_problems, folder).result()
+
+
+def _problems(folder: Path) -> str:
+    from playwright.sync_api import sync_playwright
+
     with sync_playwright() as play:
         return "\n".join(CHECK["problems"](play, BROWSER, CHECK["Site"](folder, "*.html"), None))
 

@@ -208,7 +208,8 @@ def test_a_release_holds_neither_opinions_nor_seeds(tmp_path: Path) -> None:
         assert not any(f"{value:.6f}" in text for value in hidden)
         assert "hidden" not in text.replace("hidden opinion", "")
     facts = json.loads((tmp_path / "published" / "release.json").read_text(encoding="utf-8"))
-    assert facts == {"epsilon": found.epsilon, "delta": 1e-5, "statement": dict(found.statement)}
+    said = {"epsilon": found.epsilon, "delta": 1e-5, "statement": dict(found.statement)}
+    assert facts == {"schema_version": 1, **said}
     table = pd.read_csv(tmp_path / "published" / "opinions.csv")
     np.testing.assert_array_equal(table["public"].to_numpy().reshape(found.opinions.shape), found.opinions)
     events = release(model_of("temporal"), T, public_network=True).write(tmp_path / "events")
