@@ -26,6 +26,7 @@ from peerpressure.schedules import SCHEDULES
 
 NAMESPACES = (
     "",
+    "comparison",
     "errors",
     "measures",
     "networks",

@@ -74,7 +74,7 @@ def _folder(folder: Path) -> tuple[Facts, list[Change]]:
         + (f"; {len(updates)} other versions here: {first_few(updates, len(updates))}" if updates else ""),
         **_run_of(folder, facts.get("seed")),
         "inputs": first_few(inputs, len(inputs)) or "none",
-        "files": f"{len(outputs)}, {amount(size)}: {first_few(outputs, len(outputs))}; README.txt explains them",
+        "files": f"{first_few(outputs, len(outputs))}, {amount(size)}; README.txt explains them",
         "state": "all files are as they were written" if not wrong else _words(wrong),
     }, wrong
 

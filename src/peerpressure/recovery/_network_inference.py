@@ -583,7 +583,7 @@ def _checked(run: Trajectory, law: Noise, std: object, *, symmetric: bool, signe
         raise InvalidInputError(message(rule, got="std='agent'", remedy="use std='common', or symmetric=False"))
     if symmetric and signed:
         rule = "weights of both signs are inferred for each direction on its own"
-        raise InvalidInputError(message(rule, got="symmetric=True", remedy="use signed=True without symmetric"))
+        raise InvalidInputError(message(rule, got="symmetric=True", remedy="use signed=True without symmetric=True"))
     model = run.model
     wrong = (
         "an SDE" if run.equation is not None
