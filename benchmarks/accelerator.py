@@ -16,7 +16,7 @@ from peerpressure.engine import gpu
 from .network_classes import kinds
 from .sections import Cell, Section, Table, Target, count
 from .settings import FULL, Settings
-from .workload import workload
+from .workload import on, workload
 
 REPLICATES = 32
 STEPS = 1_000  # of a whole call
@@ -28,8 +28,22 @@ TEXT = f"""\
 Picoseconds per agent-step on an NVIDIA device, of the kernels by events on the device, and of whole calls of
 {STEPS:,} steps, set-up and copies included. The bound is the time that the bytes of one step take at the device's copy
 bandwidth if every gathered neighbour's row is read from memory; rows of hubs stay in its cache, so a fraction
-above 1 is possible. All cases of a table are interleaved. In the temporal network 1 in {1 / SHARE:,.0f} edges fails at
-every step; the other models are those of the section on kinds of networks, with agents in random order.
+above 1 is possible. With one replicate a row is a single number and the cache moves 32 bytes for each: *gathers alone*
+is a kernel that does nothing but read the neighbours' numbers of a step, the least that any kernel can take.
+All cases of a table are interleaved, and a step with its gathers alone. In the temporal network 1 in
+{1 / SHARE:,.0f} edges fails at every step; the other models are those of the section on kinds of networks, with agents
+in random order.
+"""
+
+GATHERS = r"""
+extern "C" __global__ void gathers(
+    unsigned long long entries, const unsigned* __restrict__ columns, const real* __restrict__ values, real* sums) {
+    unsigned long long thread = blockIdx.x * blockDim.x + threadIdx.x, stride = gridDim.x * blockDim.x;
+    real sum = 0;
+#pragma unroll 8
+    for (unsigned long long k = thread; k < entries; k += stride) sum += values[columns[k]];
+    sums[thread] = sum;
+}
 """
 
 
@@ -95,6 +109,43 @@ def _kernels(cupy: Any, settings: Settings, bandwidth: float) -> tuple[Table, di
     head = ("", "precision", "ps per agent-step", "from – to", "of the bound")
     table = Table(f"Kernels; copy bandwidth {bandwidth / 1e12:.2f} TB/s", head, rows)
     return table, {dtype: typical_of[large, REPLICATES, dtype] for dtype in PRECISIONS}
+
+
+def _gathers(cupy: Any, model: pp.Model, dtype: str) -> Callable[[], None]:
+    """Return a function that reads the neighbours' opinions as often as BATCH steps do, and nothing else."""
+    entries, threads = model.network.adjacency.nnz, 512
+    blocks = 8 * cupy.cuda.Device().attributes["MultiProcessorCount"]
+    columns = cupy.asarray(model.network.adjacency.indices.astype(np.uint32))
+    values, sums = cupy.ones(model.n, dtype), cupy.empty(blocks * threads, dtype)
+    options = (f"-Dreal={'float' if dtype == 'float32' else 'double'}",)
+    kernel = cupy.RawKernel(GATHERS, "gathers", options=options)
+
+    def work() -> None:
+        for _ in range(BATCH):
+            kernel((blocks,), (threads,), (np.uint64(entries), columns, values, sums))
+
+    return work
+
+
+def _single(cupy: Any, settings: Settings) -> Table:
+    """Return what a step of one replicate costs on several networks, against its gathers alone."""
+    n = settings.large
+    models = {
+        "Barabási–Albert, 4 neighbours": workload(n).model,
+        "the same, signed": kinds(n)["signed"],
+        "Watts–Strogatz, 4 neighbours": on(pp.networks.watts_strogatz(n, 4, 0.1, seed=1)).model,
+        "Watts–Strogatz, 10 neighbours": on(pp.networks.watts_strogatz(n, 10, 0.1, seed=1)).model,
+        "Erdős–Rényi, 20 neighbours": on(pp.networks.erdos_renyi(n, 20 / n, seed=1, connected=False)).model,
+    }
+    rows: list[list[Cell]] = []
+    for name, model in models.items():
+        for dtype in PRECISIONS:
+            works = {"step": _steps(model, 1, dtype), "gathers": _gathers(cupy, model, dtype)}
+            costs = {what: times / n * 1e12 for what, times in _interleaved(cupy, works, settings.rounds).items()}
+            step, gathers = (float(np.median(costs[what])) for what in works)
+            rows.append([name, dtype, step, _spread(costs["step"]), gathers, gathers / step])
+    head = ("", "precision", "ps per agent-step", "from – to", "gathers alone", "of these")
+    return Table(f"Kernels of one replicate, {count(n)} agents", head, rows)
 
 
 def _kinds(cupy: Any, settings: Settings) -> Table:
@@ -182,4 +233,4 @@ def measure(settings: Settings) -> Section:
     table, kernels = _kernels(cupy, settings, _copy_bandwidth(cupy))
     whole, ratios = _whole(settings, kernels)
     targets = _targets(kernels, ratios) if settings.large == FULL.large else _targets({}, {})
-    return Section(title, TEXT, [table, whole, _kinds(cupy, settings)], targets)
+    return Section(title, TEXT, [table, _single(cupy, settings), whole, _kinds(cupy, settings)], targets)

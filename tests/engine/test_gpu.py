@@ -158,6 +158,39 @@ def test_batches_equal_one_run(kind: str, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @needs_device
+@pytest.mark.parametrize("numbers", [[0], [0, 0, 0]], ids=["one", "three"])
+def test_accelerators_divide_the_replicates(numbers: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three that are the same one: the same code runs on machines that have several."""
+    model = extended_model("periodic", noise=NOISES["ar1"])
+    single = {row: pp.simulate(model, 70, replicates=[row], seed=5, device="gpu") for row in (0, 40, 79)}
+    done: list[int] = []
+    monkeypatch.setattr(gpu, "device_numbers", lambda: numbers)
+    monkeypatch.setattr(gpu.Device, "most_replicates", lambda self: 20)
+    whole = pp.simulate(model, 70, replicates=80, seed=5, device="gpu", progress=lambda steps, of: done.append(steps))
+    for row, alone in single.items():
+        np.testing.assert_array_equal(whole.final.public[row], alone.final.public[0])
+    assert done == sorted(done)
+    assert done[-1] == 70
+
+
+@needs_device
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_one_replicate_has_the_bits_of_many(dtype: Any, weighted: bool) -> None:
+    """Long rows, short ones and hubs, whose sums are taken in other ways if there is one replicate."""
+    edges = pp.networks.barabasi_albert(3_000, 9, seed=1).adjacency
+    if weighted:
+        edges = edges.copy()
+        edges.data = np.random.default_rng(1).uniform(0.5, 2.0, edges.nnz)
+        edges = edges + edges.T
+    model = pp.Model(pp.Network(edges), hidden=np.linspace(0, 1, 3_000), noise=pp.Gaussian(0.1))
+    many = pp.simulate(model, 12, replicates=5, seed=5, dtype=dtype, device="gpu", record="final").final.public
+    for row in range(5):
+        one = pp.simulate(model, 12, replicates=[row], seed=5, dtype=dtype, device="gpu", record="final").final.public
+        np.testing.assert_array_equal(one[0], many[row])
+
+
+@needs_device
 def test_replicates_need_not_be_consecutive() -> None:
     whole = pp.simulate(random_model(), 9, replicates=7, seed=5, device="gpu")
     some = pp.simulate(random_model(), 9, replicates=[1, 2, 5], seed=5, device="gpu")

@@ -77,7 +77,10 @@ def _library(folder: Path, **definitions: object) -> Any:
     source = re.sub(r'asm\("rsqrt.*', "inverse = estimate(1 / sqrt(x));", source)
     (folder / "kernels.cpp").write_text(STAND_INS + source + DRIVER, encoding="utf-8")
     sizes = {"threads": gpu._THREADS, "blocks": 1, "hub_packs": gpu._HUB_PACKS, "hub_slices": gpu._HUB_SLICES}
-    plain = dict.fromkeys(("stride", "keep_isolated", "moving", "partial"), 0) | {"edge": "word", "active": -1}
+    plain = dict.fromkeys(("stride", "shared_gathers", "keep_isolated", "moving", "partial"), 0) | {
+        "edge": "word",
+        "active": -1,
+    }
     options = [f"-D{name.upper()}={value}" for name, value in (sizes | plain | definitions).items()]
     command = [COMPILER, "-std=c++17", "-ffp-contract=off", "-w", "-shared", "-fPIC", *options]
     subprocess.run([*command, "kernels.cpp", "-o", "kernels.so"], cwd=folder, check=True)

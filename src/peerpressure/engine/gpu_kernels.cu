@@ -224,6 +224,40 @@ __device__ __forceinline__ void sum_rows(
     }
 }
 
+#if SHARED_GATHERS
+const int CHUNK = 8 * THREADS;  // neighbours whose opinions a block gathers at a time
+// Neighbours of an agent, on average in a block, for which this is faster: fewer take one round of loads anyway, and
+// with more the rounds of a block, each of which waits for the last, take longer than the rest of the step.
+const int LEAST_SHARED = 3, MOST_SHARED = 24;
+
+// Sums the rows of a block in one replicate. Rows stand one after the other, so their gathers are shared evenly by the
+// threads, whatever the rows' lengths; then each thread adds up its own, in the same order as ``sum_rows``.
+__device__ __forceinline__ void sum_together(
+    real* total, const real* __restrict__ y, const word* __restrict__ columns, const real* __restrict__ weights,
+    const EDGE* first, const EDGE* last, EDGE begin, EDGE end, word thread) {
+    __shared__ real gathered[CHUNK];
+    __shared__ real weighted[STRIDE ? CHUNK : 1];
+    for (EDGE base = begin; base < end; base += CHUNK) {
+        if (base != begin) __syncthreads();
+#pragma unroll
+        for (int j = 0; j < CHUNK / THREADS; ++j) {
+            EDGE place = j * THREADS + thread;
+            if (base + place < end) {
+                gathered[place] = y[columns[base + place]];
+                if (STRIDE) weighted[place] = weights[base + place];
+            }
+        }
+        __syncthreads();
+#pragma unroll
+        for (int h = 0; h < 2; ++h) {
+            EDGE stop = min(last[h], base + CHUNK);
+            for (EDGE edge = max(first[h], base); edge < stop; ++edge)
+                total[h] = fma(STRIDE ? weighted[edge - base] : weights[0], gathered[edge - base], total[h]);
+        }
+    }
+}
+#endif
+
 // Adds the sums of the threads of a hub that share a pack, in a fixed order; the first of them gets the total.
 __device__ __forceinline__ Pack add_up(Pack part, word slice, word thread) {
     __shared__ Pack parts[HUB_PACKS * HUB_SLICES];
@@ -287,14 +321,22 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) step(
     }
     word pack = blockIdx.y * blockDim.x + column;
     bool inside = pair < pairs && pack < packs && column < blockDim.x && slice < HUB_SLICES;
-    // No thread of a hub's block leaves before its barriers.
-    if (!inside && !hub) return;
+    // No thread of a block with barriers leaves before them.
+    if (!inside && !hub && !SHARED_GATHERS) return;
     Pack total[2] = {};
+    EDGE first[2] = {}, last[2] = {};
     if (inside) {
-        EDGE first[2] = {starts[2 * pair] + slice, starts[2 * pair + 1] + slice};
-        EDGE last[2] = {ends[2 * pair], ends[2 * pair + 1]};
-        sum_rows(total, y, columns, weights, first, last, hub ? HUB_SLICES : 1, packs, pack);
+        first[0] = starts[2 * pair] + slice, first[1] = starts[2 * pair + 1] + slice;
+        last[0] = ends[2 * pair], last[1] = ends[2 * pair + 1];
     }
+#if SHARED_GATHERS
+    word leading = pair - threadIdx.y, past = min(leading + blockDim.y, pairs);
+    EDGE begin = hub ? 0 : starts[2 * leading], end = hub ? 0 : starts[2 * past];
+    if (end - begin > LEAST_SHARED * 2 * THREADS && end - begin <= MOST_SHARED * 2 * THREADS)
+        sum_together(&total[0].lane[0], &y->lane[0], columns, weights, first, last, begin, end, thread);
+    else
+#endif
+    if (inside) sum_rows(total, y, columns, weights, first, last, hub ? HUB_SLICES : 1, packs, pack);
     if (hub) total[0] = add_up(total[0], slice, thread), total[1] = add_up(total[1], slice, thread);
     if (!inside || slice) return;
 
