@@ -1,6 +1,6 @@
 """Pictures of the explorer to look at: ``python -m tests.explorer.recording build/pictures``.
 
-The first view and eight examples in four windows, light and dark, and the guided tour as frames.
+The page as it opens, the first view and eight examples in five windows, light and dark, and the guided tour as frames.
 """
 
 from __future__ import annotations
@@ -20,7 +20,13 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.explorer.driving import Driver
 
-WINDOWS = {"1280x720": (1280, 720), "1440x900": (1440, 900), "1920x1080": (1920, 1080), "phone": (390, 844)}
+WINDOWS = {
+    "1920x1080": (1920, 1080),
+    "1440x900": (1440, 900),
+    "1280x720": (1280, 720),
+    "tablet": (768, 1024),
+    "phone": (390, 844),
+}
 EXAMPLES = ("graph", "too-fast", "residuals", "karate", "many", "partial-observer", "followers", "rival-camps")
 FRAMES_OF_PLAY, SECONDS_OF_PLAY = 12, 6.0
 
@@ -39,6 +45,17 @@ def shoot(page: Page, folder: Path, name: str) -> None:
     """Take a picture of the window."""
     folder.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=folder / f"{name}.png")
+
+
+def record_start(driver: Driver, folder: Path) -> None:
+    """Take the page as a newcomer finds it, when the run has played: the window, and all that scrolling shows."""
+    page = driver.page
+    page.emulate_media(reduced_motion="reduce")
+    driver.open()
+    page.wait_for_timeout(1_500)
+    driver.settle()
+    shoot(page, folder, "window")
+    page.screenshot(path=folder / "whole.png", full_page=True)
 
 
 def record_views(driver: Driver, folder: Path) -> None:
@@ -88,7 +105,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--window", choices=WINDOWS, action="append")
     parser.add_argument("--scheme", choices=["light", "dark"], action="append")
-    parser.add_argument("--only", choices=["views", "tour"])
+    parser.add_argument("--only", choices=["start", "views", "tour"])
     chosen = parser.parse_args()
     command = [sys.executable, "-u", "-m", "peerpressure", "explore", "--port", "0", "--no-browser"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as explorer, sync_playwright() as play:
@@ -99,7 +116,7 @@ def main() -> None:
         windows, schemes = chosen.window or [*WINDOWS], chosen.scheme or ["light", "dark"]
         try:
             for name, driver in pages(browser, address[0], windows, schemes):
-                for what, record in (("views", record_views), ("tour", record_tour)):
+                for what, record in (("start", record_start), ("views", record_views), ("tour", record_tour)):
                     if chosen.only in (None, what):
                         record(driver, chosen.folder / f"{what}-{name}")
                 driver.check()
