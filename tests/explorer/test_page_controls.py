@@ -146,17 +146,17 @@ def test_four_methods_at_a_time_and_at_least_one(driver: Driver, catalogue: dict
     with driver.answering("observations"):
         driver.page.click("#tab-observer")
     ticks = driver.page.locator("#observe-methods input")
-    others = [one["id"] for one in catalogue["methods"] if one["id"] not in ("ols", "innovations")]
-    for method in others[:2]:
+    others = [one["id"] for one in catalogue["methods"] if one["id"] != "auto"]
+    for method in others[:3]:
         with driver.answering("observations"):
             driver.page.locator(f"#observe-methods input[value={method}]").check()
     assert driver.page.locator("#observe-methods input:disabled").count() == ticks.count() - 4
     assert "4 at a time" in driver.page.inner_text("#methods-note")
-    for method in ("ols", *others[:2]):
+    for method in others[:3]:
         with driver.answering("observations"):
             driver.page.locator(f"#observe-methods input[value={method}]").uncheck()
     assert driver.page.locator("#observe-methods input:disabled").evaluate_all("ticks => ticks.map(t => t.value)") == [
-        "innovations"
+        "auto"
     ]
     assert driver.page.is_hidden("#methods-note")
 

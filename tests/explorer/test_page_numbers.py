@@ -138,10 +138,15 @@ def test_the_observer_makes_of_the_run_what_the_library_does(driver: Driver) -> 
         driver.page.click("#tab-observer")
     scenario = described(driver, "observe")
     run = pp.simulate(scenario.model(), scenario.run.steps, seed=scenario.run.seed)
-    for method in ("ols", "innovations"):
+    with driver.answering("observations"):
+        driver.page.locator("#observe-methods input[value=ols]").check()
+    for method in ("auto", "ols"):
         estimate = pp.recover(run, run.model, method)
         error = float(np.sqrt(np.mean((estimate.value[0] - run.model.x0) ** 2)))
         assert driver.number(f'[data-method="{method}"] [data-key="rmse"]') == pytest.approx(error, rel=1e-6)
+        title = pp.recovery.METHODS[estimate.method].title
+        assert driver.page.inner_text(f'[data-method="{method}"] figcaption') == title
+        assert driver.page.inner_text(f'[data-method="{method}"] .note') == f"{estimate.note}."
     assert driver.page.is_visible("#plot-budget canvas")
     told = pp.privacy.budget(run.model, scenario.run.steps)
     # Squares, with the same axes across and up.

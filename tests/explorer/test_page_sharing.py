@@ -86,12 +86,12 @@ def test_what_is_not_shown_is_not_exported(driver: Driver, tmp_path: Path) -> No
     with driver.answering("observations"):
         driver.page.click("#tab-observer")
     assert driver.page.locator("[data-method]").evaluate_all("found => found.map(one => one.dataset.method)") == [
-        "innovations"
+        "auto"
     ]
     assert driver.page.is_disabled("#observe-methods input[value=ols]")
     observe = pp.load_scenario(taken(driver, "toml", tmp_path)).observe
     assert observe is not None
-    assert observe.methods == ["innovations"]
+    assert observe.chosen_methods == ["auto"]
 
 
 def test_files_that_are_asked_for_at_once_all_come(driver: Driver) -> None:

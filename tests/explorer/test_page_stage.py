@@ -276,16 +276,17 @@ def test_opinions_can_be_typed_agent_by_agent(driver: Driver) -> None:
 def test_the_observer_sees_whom_and_when_it_is_told(driver: Driver) -> None:
     with driver.answering("observations"):
         driver.page.click("#tab-observer")
-    all_seen = driver.number('[data-method="innovations"] [data-key="rmse"]')
+    all_seen = driver.number('[data-method="auto"] [data-key="rmse"]')
     with driver.answering("observations"):
         driver.page.get_by_label("A share").check()
     assert len(driver.scenario("observe")["observe"]["agents"]) == AGENTS // 2
-    assert driver.scenario("observe")["observe"]["methods"] == ["ols", "kalman"]
-    assert driver.page.locator('[data-method="innovations"]').count() == 0
+    # As the library chooses, with its reason.
+    assert driver.page.inner_text('[data-method="auto"] figcaption') == "Kalman filter"
+    assert f"{AGENTS // 2} of {AGENTS} agents are observed" in driver.page.inner_text('[data-method="auto"] .note')
     with driver.answering("observations"):
         driver.type("observe.agents", 25)
     assert len(driver.scenario("observe")["observe"]["agents"]) == AGENTS // 4
-    few_seen = driver.number('[data-method="kalman"] [data-key="rmse"]')
+    few_seen = driver.number('[data-method="auto"] [data-key="rmse"]')
     assert few_seen > all_seen
     driver.page.get_by_label("Picked").check()
     driver.page.focus("#network")

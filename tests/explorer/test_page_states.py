@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from peerpressure.explorer.protocol import SupersededError, TimeLimitError
 from tests.explorer.driving import AGENTS, PATIENCE, SMALL, STEPS, Driver, fragment_of
 
 if TYPE_CHECKING:
@@ -16,18 +17,22 @@ if TYPE_CHECKING:
 PANELS: dict[str, list[str]] = {
     "run": ["#picture-b", "#key", "#network-facts", "#verdict", "figure.pressure", ".curve:has(#plot-opinions)"],
     "exact": ["#exact-note", "#verdict-outlook", "#verdict-advice"],
-    "observe": ["#estimates", "#exposure-text", "#budget"],
+    "observe": ["#estimates"],
+    "exposure": ["#exposure-text"],
+    "budget": ["#budget"],
     "inference": ["#inference"],
     "other": ["#picture-a .picture-canvas", "#verdict-a"],
 }
-PATHS = {"network": "run", "run": "run", "exact": "exact", "observe": "observe", "inference": "inference"}
+OBSERVER = ("observe", "exposure", "budget")
+PATHS = {"network": "run", **{name: name for name in ("run", "exact", *OBSERVER, "inference")}}
 INFERRING = ("network", "inference")
 FEW = 8  # steps, from which a network is inferred fast
-LATE = "an answer must be found within 20 seconds here, got no end by then; ask for fewer agents, steps or methods"
+# What takes the place of an answer: a status and a text, or nothing where the server is gone.
 FAILURES: dict[str, tuple[int, str]] = {
     "refused": (422, "agents must be few, got many; take fewer"),
-    "too late": (422, LATE),
-    "cancelled": (409, "the server answers the newest request of a kind, until it ends, got an older one; ask again"),
+    "too late": (422, str(TimeLimitError(20))),
+    "cancelled": (409, str(SupersededError())),
+    "gone": (0, "The explorer does not answer."),
 }
 
 
@@ -42,18 +47,23 @@ def wait_for(driver: Driver, part: str, state: str) -> None:
 
 
 def fail(driver: Driver, path: str, status: int, text: str) -> None:
-    """Answer a question with an error from now on."""
-    driver.expected.add(str(status))
+    """Answer a question with an error from now on; with status 0 not at all."""
+    driver.expected.update({str(status)} if status else {"ERR_FAILED", "Failed to load"})
     body = json.dumps({"error": {"text": text, "where": None}})
 
     def answer(route: Route) -> None:
-        route.fulfill(status=status, content_type="application/json", body=body)
+        if status:
+            route.fulfill(status=status, content_type="application/json", body=body)
+        else:
+            route.abort()
 
     driver.page.route(f"**/api/{path}", answer)
+    if not status:
+        driver.page.route("**/api/catalogue", answer)
 
 
 def observe(driver: Driver) -> None:
-    with driver.answering("observations"):
+    with driver.answering("observations"), driver.answering("exposures"), driver.answering("budgets"):
         driver.page.click("#tab-observer")
 
 
@@ -70,9 +80,9 @@ def ask(driver: Driver, path: str) -> tuple[str, ...]:
     driver.wait_for_exact()
     if path in INFERRING:
         infer(driver)
-        return "run", "exact", "observe", "inference"
+        return "run", "exact", *OBSERVER, "inference"
     observe(driver)
-    return "run", "exact", "observe"
+    return "run", "exact", *OBSERVER
 
 
 def text_of(driver: Driver, selector: str) -> str:
@@ -90,27 +100,25 @@ def test_what_failed_is_not_shown_but_why(driver: Driver, path: str) -> None:
         driver.type("network.n", AGENTS + 6)
         wait_for(driver, PATHS[path], "refused")
         check_refused(driver, path, text, answers)
-        # As soon as there is an answer again, it is shown.
+        # As soon as there is an answer again, it is shown; a server that is back is found without a question.
         driver.page.unroute(f"**/api/{path}")
-        driver.type("network.n", AGENTS)
+        driver.page.unroute("**/api/catalogue")
+        if status:
+            driver.type("network.n", AGENTS)
         for one in answers:
             wait_for(driver, one, "current")
-        assert f"{AGENTS} agents" in text_of(driver, "#network-facts")
+        assert f"{AGENTS if status else AGENTS + 6} agents" in text_of(driver, "#network-facts")
         assert driver.page.locator(".reason").count() == 0
-        assert driver.page.locator("#estimates .facet canvas").count() == 2
+        assert driver.page.locator("#estimates .facet canvas").count() == 1
         driver.settle()
 
 
 def check_refused(driver: Driver, path: str, text: str, answers: tuple[str, ...]) -> None:
     """What was refused is replaced by the reason, and all else is shown."""
     page, part = driver.page, PATHS[path]
-    shown = {
-        "run": ["#picture-b", "#verdict", "#estimates", "#budget", *(["#inference"] if path in INFERRING else [])],
-        "exact": [],
-        "observe": ["#estimates", "#budget"],
-        "inference": ["#inference"],
-    }
-    for panel in shown[part]:
+    panels = {"observe": "#estimates", "budget": "#budget", "inference": "#inference"}
+    shown = {"run": ["#picture-b", "#verdict", *(panels[one] for one in answers if one in panels)]}
+    for panel in shown.get(part, [panels[part]] if part in panels else []):
         assert text in text_of(driver, panel), panel
     if part == "exact":
         page.click("#tab-curves")
@@ -120,17 +128,20 @@ def check_refused(driver: Driver, path: str, text: str, answers: tuple[str, ...]
         page.click("#tab-observer")
     if part in ("run", "observe"):
         assert page.locator("#estimates .facet").count() == 0
+    if part in ("run", "budget"):
         assert "ε" not in text_of(driver, "#budget")
         assert page.is_hidden("#plot-budget")
-        assert text_of(driver, "#exposure-text") == ""
+    if part in ("run", "exposure"):
+        assert text_of(driver, "#exposure-text") in ("", text)
     if part == "run":
         assert page.is_hidden("#network")
         assert text_of(driver, "#network-facts") == text_of(driver, "#key") == ""
-        assert text_of(driver, "#verdict") == text
+        assert text_of(driver, "#verdict").startswith(text)
         assert all(states(driver, one) == {"refused"} for one in answers)
     else:
         # The others have their answers.
-        wait_for(driver, "run", "current")
+        for other in set(answers) - {part, "inference"}:
+            wait_for(driver, other, "current")
         assert f"{AGENTS + 6} agents" in text_of(driver, "#network-facts")
 
 
@@ -157,31 +168,20 @@ def test_until_an_answer_comes_the_last_one_is_pale(driver: Driver, path: str) -
     driver.settle()
 
 
-def test_an_observer_of_too_many_agents_leaves_nothing_of_the_last_one(driver: Driver) -> None:
+def test_fifty_thousand_agents_are_shown_and_their_observer_says_why_it_is_not(driver: Driver) -> None:
     driver.expected.add("422")
-    with driver.answering():
-        driver.type("network.n", 30)
     observe(driver)
     assert "ε =" in text_of(driver, "#budget-summary")
     with driver.answering():
-        driver.type("network.n", 5000)
-    wait_for(driver, "observe", "refused")
+        driver.type("network.n", 50_000)
+    for part in OBSERVER:
+        wait_for(driver, part, "refused")
     assert driver.page.locator("#estimates canvas").count() == 0
-    assert text_of(driver, "#budget-summary") == text_of(driver, "#exposure-text") == ""
-    assert "agents" in text_of(driver, "#estimates")
+    assert text_of(driver, "#budget-summary") == ""
+    for panel in ("#estimates", "#budget"):
+        assert "agents of an observed network must be at most 4,000" in text_of(driver, panel)
     assert states(driver, "run") == {"current"}
-
-
-def test_a_server_that_is_gone_leaves_nothing(driver: Driver) -> None:
-    driver.expected.update({"ERR_FAILED", "Failed to load"})
-    driver.page.route("**/api/run", lambda route: route.abort())
-    driver.type("run.seed", 9)
-    wait_for(driver, "run", "refused")
-    assert "does not answer" in text_of(driver, "#verdict")
-    driver.page.unroute("**/api/run")
-    with driver.answering():
-        driver.type("run.seed", 10)
-    assert states(driver, "run") == {"current"}
+    assert "50,000 agents" in text_of(driver, "#network-facts")
 
 
 def test_an_answer_that_ends_too_early_is_a_refusal(driver: Driver) -> None:
@@ -191,10 +191,13 @@ def test_an_answer_that_ends_too_early_is_a_refusal(driver: Driver) -> None:
     wait_for(driver, "run", "refused")
     assert "ended too early" in text_of(driver, "#verdict")
     driver.page.unroute("**/api/run")
+    # The page asks again by itself.
+    wait_for(driver, "run", "current")
 
 
-@pytest.mark.parametrize(("status", "text"), FAILURES.values(), ids=FAILURES)
-def test_a_comparison_without_an_answer_says_why(driver: Driver, status: int, text: str) -> None:
+@pytest.mark.parametrize("failure", FAILURES)
+def test_a_comparison_without_an_answer_says_why(driver: Driver, failure: str) -> None:
+    status, text = FAILURES[failure]
     page, other = driver.page, SMALL | {"run": {"steps": STEPS, "seed": 5}}
     with driver.answering("comparisons"):
         page.click("#compare")
@@ -206,6 +209,10 @@ def test_a_comparison_without_an_answer_says_why(driver: Driver, status: int, te
     assert page.is_hidden("#network-a")
     wait_for(driver, "run", "refused")
     page.unroute("**/api/run")
+    page.unroute("**/api/catalogue")
+    if not status:
+        wait_for(driver, "other", "current")
+        wait_for(driver, "run", "current")
     driver.leave()
 
 

@@ -14,10 +14,18 @@ import pytest
 
 import peerpressure as pp
 from peerpressure.errors import CancelledError
-from peerpressure.explorer.answers import NEGATIVE, ONE_WAY, exact_answer, inference_answer, run_answer
+from peerpressure.explorer.answers import (
+    NEGATIVE,
+    ONE_WAY,
+    exact_answer,
+    inference_answer,
+    recovered_answer,
+    run_answer,
+)
 from peerpressure.explorer.models import ModelCache
 from peerpressure.explorer.presets import PRESETS
 from peerpressure.explorer.protocol import Limits
+from peerpressure.measures import Experiment
 from peerpressure.progress import cancellable
 from peerpressure.reproduction import convergence
 from peerpressure.scenario import Scenario, parse_scenario, scenario_from
@@ -217,10 +225,12 @@ def test_an_observer_finds_what_the_librarys_finds(asker: Asker, observe: dict[s
         assert method["expected_rmse"] == pytest.approx(float(np.sqrt(estimate.variance.mean())))
     last = max(look.times or [40])
     table = pp.privacy.exposure(run.model, last, look, prior).table
-    assert np.allclose(arrays["exposure"] ** 2, table["posterior_variance"])
-    assert np.allclose(arrays["bits"], table["bits"])
     assert np.array_equal(arrays["seen"], table["seen"].astype(int))
     assert np.array_equal(arrays["truth"], run.model.x0)
+    learned = asker.packed("exposure", scenario).arrays
+    assert np.allclose(learned["exposure"] ** 2, table["posterior_variance"])
+    assert np.allclose(learned["bits"], table["bits"])
+    facts, arrays = asker.packed("budget", scenario)
     promised = pp.privacy.budget(run.model, last, 2.0, 1e-6, observed=look)
     assert (arrays["budget_times"][0], arrays["budget_times"][-1]) == (
         max(1, min(look.times or [look.first_step])),
@@ -228,12 +238,56 @@ def test_an_observer_finds_what_the_librarys_finds(asker: Asker, observe: dict[s
     )
     assert arrays["budget_epsilon"][-1] == pytest.approx(promised.epsilon)
     assert arrays["budget_mu"][-1] == pytest.approx(promised.mu)
-    assert (facts["budget"]["sensitivity"], facts["budget"]["delta"]) == (2.0, 1e-6)
+    assert (facts["sensitivity"], facts["delta"]) == (2.0, 1e-6)
     # The seed of the page is in its link.
     known = replace(promised.definition, seed="known")
-    assert all(sentence in facts["budget"]["text"] for sentence in known.terms.values())
+    assert all(sentence in facts["text"] for sentence in known.terms.values())
     exported = f"an export records, ε is ∞ at δ = 1e-06 and Δ = 2, {scenario['run']['replicates']} runs with y₀"
-    assert exported in facts["budget"]["text"]
+    assert exported in facts["text"]
+
+
+@pytest.mark.parametrize("look", [{}, {"agents": [0, 1, 2, 5, 8]}, {"first_step": 5}], ids=["all", "some", "late"])
+def test_estimates_over_time_are_those_of_recover_up_to_each_of_the_times(asker: Asker, look: dict[str, Any]) -> None:
+    scenario = SMALL | {"observe": look}
+    facts, arrays = asker.packed("recovered", scenario)
+    read = scenario_from(scenario)
+    run, first = pp.simulate(read.model(), 40, seed=5), max(1, look.get("first_step", 1))
+    assert (arrays["times"][0], arrays["times"][-1]) == (first, 40)
+    assert (facts["method"], facts["failed"]) == ("innovations" if not look else "kalman", None)
+    assert facts["title"] == pp.recovery.METHODS[facts["method"]].title
+    assert ("kalman was chosen" in facts["note"]) == bool(look)
+    assert np.array_equal(arrays["truth"], run.model.x0)
+    for row in (1, len(arrays["times"]) - 1):
+        seen = pp.Observation(look.get("agents"), range(first, int(arrays["times"][row]) + 1))
+        estimate = pp.recover(run, run.model, observation=seen)
+        for name, values in (("values", estimate.value[0]), ("std", estimate.std)):
+            expected = np.where(estimate.identified, values, np.nan)
+            assert np.allclose(arrays[name][row], expected, rtol=1e-5, atol=1e-5, equal_nan=True), name
+
+
+def test_estimates_over_time_are_fewer_where_the_machine_is_slow(asker: Asker) -> None:
+    built = ModelCache(Limits()).build({"scenario": SMALL})
+    answer = unpack(recovered_answer(built, Limits(recovery_seconds=0.0)))
+    assert answer.arrays["times"].tolist() == [40]
+    assert len(asker.packed("recovered").arrays["times"]) > 12
+
+
+def test_estimates_and_exposure_do_not_wait_for_the_budget(asker: Asker, monkeypatch: pytest.MonkeyPatch) -> None:
+    def endless(*_: object, **__: object) -> None:
+        raise CancelledError
+
+    monkeypatch.setattr(Experiment, "budget_after", endless)
+    # The budget of Laplace noise takes seconds, and is then cancelled alone.
+    slow = changed(noise={"law": "laplace"}, privacy={"sensitivity": 1.0})
+    assert asker.post("budget", slow).status_code == 422
+    assert asker.packed("observe", slow).facts["methods"][0]["failed"] is None
+    assert "exposure" in asker.packed("exposure", slow).arrays
+
+
+def test_the_method_is_the_one_that_recover_takes_unless_one_is_named(asker: Asker) -> None:
+    for look, used in (({}, "innovations"), ({"agents": [0, 1, 2]}, "kalman")):
+        (method,) = asker.packed("observe", SMALL | {"observe": look}).facts["methods"]
+        assert (method["id"], method["used"]) == ("auto", used)
 
 
 OBSERVERS: dict[str, dict[str, Any]] = {
@@ -254,16 +308,16 @@ def seen_by(look: dict[str, Any]) -> dict[str, Any]:
 def test_epsilon_is_that_of_the_observer(asker: Asker) -> None:
     found = {}
     for name, look in OBSERVERS.items():
-        facts, arrays = asker.packed("observe", seen_by(look))
+        facts, arrays = asker.packed("budget", seen_by(look))
         read, run = library(seen_by(look))
-        told = pp.privacy.budget(run.model, facts["steps"], observed=read.observation())
-        assert facts["budget"]["epsilon"] == pytest.approx(told.epsilon), name
+        told = pp.privacy.budget(run.model, max(look.get("times", [60])), observed=read.observation())
+        assert facts["epsilon"] == pytest.approx(told.epsilon), name
         assert arrays["budget_epsilon"][-1] == pytest.approx(told.epsilon), name
         # Over time, from the first step that is seen on.
         early = pp.privacy.budget(run.model, int(arrays["budget_times"][0]), observed=read.observation())
         assert arrays["budget_epsilon"][0] == pytest.approx(early.epsilon), name
         assert (np.diff(arrays["budget_epsilon"]) >= -1e-9).all(), name
-        assert told.definition.terms["observer"] in facts["budget"]["text"], name
+        assert told.definition.terms["observer"] in facts["text"], name
         found[name] = told.epsilon
     assert len({round(epsilon, 2) for epsilon in found.values()}) == len(found)
     assert found["1 agent"] < found["15 agents"] < found["30 agents"]
@@ -271,11 +325,9 @@ def test_epsilon_is_that_of_the_observer(asker: Asker) -> None:
 
 
 def test_every_epsilon_says_what_it_does_not_cover(asker: Asker) -> None:
-    facts, _ = asker.packed("observe", seen_by({}))
-    assert all(
-        facts["budget"]["text"].count(limit) == 1 for limit in ("seed is known", "real numbers", "several agents")
-    )
-    assert "as long as the seed is secret" in facts["budget"]["summary"]
+    facts, _ = asker.packed("budget", seen_by({}))
+    assert all(facts["text"].count(limit) == 1 for limit in ("seed is known", "real numbers", "several agents"))
+    assert "as long as the seed is secret" in facts["summary"]
 
 
 def test_a_method_that_cannot_work_says_why_and_the_others_go_on(asker: Asker) -> None:

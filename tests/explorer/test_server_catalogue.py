@@ -35,7 +35,7 @@ def read(**sections: Any) -> Any:
 
 def test_every_family_is_offered_in_full() -> None:
     assert {choice.id for choice in tables.generators()} == set(GENERATORS)
-    assert {choice.id for choice in tables.methods()} == set(recovery.METHODS)
+    assert {choice.id for choice in tables.methods()} == {"auto", *recovery.METHODS}
     # A table of pressures is no slider, and a law of SciPy's could not be called off.
     assert {choice.id for choice in tables.schedules()} == {*schedules.SCHEDULES, "tuned", "optimal"} - {"table"}
     assert {choice.id for choice in tables.noises()} == set(noise.LAWS) - {"custom"}

@@ -184,7 +184,7 @@ def test_the_queue_is_bounded_and_empties() -> None:
 def test_a_job_without_end_is_stopped_at_the_time_limit() -> None:
     async def scene() -> None:
         queue = JobQueue(Limits(workers=1, seconds=0.05))
-        with pytest.raises(TimeLimitError, match=r"within 0\.05 seconds") as told:
+        with pytest.raises(TimeLimitError, match=r"took longer than 0\.05 s; take fewer") as told:
             await queue.submit(("tab", "run"), patient(threading.Event()))
         assert error_answer(told.value) == (422, {"error": {"text": str(told.value), "where": None}})
         queue.close()

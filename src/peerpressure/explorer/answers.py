@@ -31,7 +31,7 @@ from peerpressure.networks import Network
 from peerpressure.privacy import exposure
 from peerpressure.progress import check_cancelled
 from peerpressure.recording import Record
-from peerpressure.recovery import Estimate, NetworkEstimate, Observation, recover
+from peerpressure.recovery import METHODS, Estimate, NetworkEstimate, Observation, recover
 from peerpressure.report.run import recorded_epsilon
 from peerpressure.scenario.scenario import Observe, Privacy
 from peerpressure.simulation import simulate
@@ -63,6 +63,7 @@ MAX_PRESSURES = 240  # points of the plot of ρ_t
 MIN_TIMES = 8  # a curve with fewer points shows nothing
 CONTINUOUS_TIMES = 60  # for which the equations of an SDE's moments are solved
 HORIZONS, CONTINUOUS_HORIZONS = 24, 6  # for which the privacy budget is computed
+MAX_RECOVERIES = 24  # times up to which hidden opinions are estimated
 BATCH = 2_000_000  # numbers recorded in one call of ``simulate``
 # Failures of one method or account that leave the others valid; SciPy raises a plain ValueError for inf.
 FAILURES = (PeerPressureError, ArithmeticError, ValueError)
@@ -300,16 +301,82 @@ def recorded(built: BuiltScenario, rows: Sequence[int], thinning: Thinning, name
 
 
 def observe_answer(built: BuiltScenario, limits: Limits) -> bytes:
-    """Return each method's estimates of the hidden opinions, the agents' exposure, and the privacy budget over time."""
+    """Return each method's estimates of the hidden opinions from all that the observer sees."""
     observation = built.scenario.observation()
     last = last_observed(built, limits)
     experiment = first_replicate(built)
     methods, arrays = _estimates(built, experiment, observation)
-    exposed, more = _exposure(built, observation, last)
-    budget, over_time = _budget(built, experiment, observation, last)
-    arrays["truth"], arrays["seen"] = experiment.truth[0], _observed(built.model, observation)
-    facts = {"methods": methods, "steps": last, "exposure": exposed, "budget": budget}
-    return pack(facts, arrays | more | over_time)
+    arrays |= {"truth": experiment.truth[0], "seen": _observed(built.model, observation)}
+    return pack({"methods": methods, "steps": last}, arrays)
+
+
+def exposure_answer(built: BuiltScenario, limits: Limits) -> bytes:
+    """Return what the best observer learns about each agent."""
+    return pack(*_exposure(built, built.scenario.observation(), last_observed(built, limits)))
+
+
+def budget_answer(built: BuiltScenario, limits: Limits) -> bytes:
+    """Return the privacy budget against the observer over time."""
+    last = last_observed(built, limits)
+    return pack(*_budget(built, first_replicate(built), built.scenario.observation(), last))
+
+
+# What the observer makes of the first steps, and of more and more of them
+
+
+def recovered_answer(built: BuiltScenario, limits: Limits) -> bytes:
+    """Return the estimates from the steps up to each of several times, (times, agents), as ``recover`` makes them."""
+    experiment, estimates, failed = first_replicate(built), dict[int, Estimate](), None
+    look = built.scenario.observation().resolve(built.model, np.arange(built.steps + 1))
+    limits.check_observer(built.model.n, look.last)
+    deadline = time.monotonic() + limits.recovery_seconds
+    # From all steps first, then from coarse to fine: on a slow machine the last ones are left out.
+    for count in _coarse_to_fine(_spaced(1, max(look.times.size, 1), MAX_RECOVERIES)):
+        if estimates and time.monotonic() > deadline:
+            break
+        seen = replace(built.scenario.observation(), times=look.times[:count].tolist(), first_step=0)
+        try:
+            estimate = recover(experiment.run, built.system, "auto", seen, built.scenario.prior(), experiment.target)
+        except FATAL:
+            raise
+        # One step may be too few, and all of them suffice.
+        except FAILURES as error:
+            failed = failed or error_text(error)
+            continue
+        estimates[int(look.times[count - 1])] = estimate
+    return _recovered(built, experiment, dict(sorted(estimates.items())), failed)
+
+
+def _recovered(
+    built: BuiltScenario, experiment: Experiment, estimates: Mapping[int, Estimate], failed: str | None
+) -> bytes:
+    """Pack estimates by the last step that they are made from."""
+    size = (len(estimates), built.model.n)
+    values, errors = np.full(size, np.nan, dtype=np.float32), np.full(size, np.nan, dtype=np.float32)
+    for row, one in enumerate(estimates.values()):
+        # nan is drawn as no point; an estimate that is not identified is arbitrary.
+        values[row] = np.where(one.identified, one.value[0], np.nan)
+        errors[row] = np.where(one.identified, one.std, np.nan)
+    last = estimates[max(estimates)] if estimates else None
+    facts: dict[str, Any] = {
+        "failed": None if estimates else failed,
+        "method": None if last is None else last.method,
+        "title": None if last is None else METHODS[last.method].title,
+        "note": "" if last is None else last.note,
+    }
+    times = np.array([*estimates], dtype=np.float64) * built.time_step
+    return pack(facts, {"times": times, "values": values, "std": errors, "truth": experiment.truth[0]})
+
+
+def _spaced(first: int, last: int, count: int) -> list[int]:
+    """Return whole numbers that are evenly spaced on a logarithmic axis."""
+    # Rounding makes small numbers coincide, and unique removes the repeats.
+    return [int(one) for one in np.unique(np.geomspace(min(first, last), last, count).round())]
+
+
+def _coarse_to_fine(counts: Sequence[int]) -> list[int]:
+    """Return the numbers in another order: the last first, and then those between the ones before."""
+    return [*dict.fromkeys(one for stride in (8, 4, 2, 1) for one in counts[::-stride])]
 
 
 def last_observed(built: BuiltScenario, limits: Limits) -> int:
@@ -338,7 +405,7 @@ def _estimates(
     built: BuiltScenario, experiment: Experiment, observation: Observation
 ) -> tuple[list[dict[str, Any]], Arrays]:
     facts, arrays, prior = [], Arrays(), built.scenario.prior()
-    for method in (built.scenario.observe or Observe()).methods:
+    for method in (built.scenario.observe or Observe()).chosen_methods:
         try:
             estimate = recover(experiment.run, built.system, method, observation, prior, experiment.target)
         # Cancellation and requests that cannot be answered end the job; another failure concerns one method only.
@@ -356,7 +423,7 @@ def _estimates(
 
 
 def _failed(method: str, text: str) -> dict[str, Any]:
-    return {"id": method, "rmse": None, "expected_rmse": None, "identified": 0, "failed": text}
+    return {"id": method, "used": method, "rmse": None, "expected_rmse": None, "identified": 0, "failed": text}
 
 
 def _accuracy(method: str, estimate: Estimate, truth: NDArray[np.float64]) -> dict[str, Any]:
@@ -365,6 +432,8 @@ def _accuracy(method: str, estimate: Estimate, truth: NDArray[np.float64]) -> di
     made, expected = (estimate.value[0] - truth)[known] ** 2, estimate.variance[known]
     return {
         "id": method,
+        # "auto" takes one of the others.
+        "used": estimate.method,
         "rmse": float(np.sqrt(made.mean())) if known.any() else None,
         "expected_rmse": float(np.sqrt(expected.mean())) if known.any() else None,
         "identified": int(known.sum()),
@@ -425,8 +494,7 @@ def _horizons(built: BuiltScenario, observation: Observation, steps: int) -> NDA
     few = observation.times is not None and not set(observation.times) >= set(range(1, steps + 1))
     if observation.agents is None and first == 1 and not few:
         count = CONTINUOUS_HORIZONS if built.continuous else HORIZONS
-        # Rounding makes small horizons coincide, and unique removes the repeats.
-        return np.unique(np.geomspace(1, steps, count).round().astype(np.int64))
+        return np.array(_spaced(1, steps, count))
     # An account of a part follows the state step by step; all of these together take as long as three of the longest.
     halved = steps // 2 ** np.arange(int(np.log2(steps / first)) + 1)
     return np.unique(np.append(halved, first))
@@ -483,7 +551,7 @@ def inferred_edges(built: BuiltScenario, limits: Limits) -> InferredEdges:
     estimates: dict[int, NetworkEstimate] = {}
     failed, deadline = None, time.monotonic() + limits.inference_seconds
     # From all steps first, then from coarse to fine: on a slow machine the last ones are left out.
-    for count in dict.fromkeys(one for stride in (8, 4, 2, 1) for one in counts[::-stride]):
+    for count in _coarse_to_fine(counts):
         if estimates and time.monotonic() > deadline:
             break
         # y₀ is not among the times that are resolved; who sees it sees it from the start.
@@ -505,9 +573,7 @@ def _counts(agents: int, steps: int, limits: Limits) -> list[int]:
     what = f"agents × (steps + {OVERHEAD:,}) × times of an inferred network"
     remedy = "observe fewer steps or a smaller network; peerpressure recover has no such limit"
     limits.check("inferred", MIN_TIMES * work, what=what, remedy=remedy, where="observe.unknown_network")
-    # Rounding makes small numbers coincide, and unique removes the repeats.
-    spaced = np.geomspace(min(FIRST, steps), steps, min(MAX_TIMES, limits.inferred // work))
-    return [int(count) for count in np.unique(spaced.round())]
+    return _spaced(FIRST, steps, min(MAX_TIMES, limits.inferred // work))
 
 
 def _compared(built: BuiltScenario, estimates: Mapping[int, NetworkEstimate], failed: str | None) -> InferredEdges:

@@ -25,10 +25,13 @@ from starlette.staticfiles import StaticFiles
 
 from peerpressure.errors import message
 from peerpressure.explorer.answers import (
+    budget_answer,
     exact_answer,
+    exposure_answer,
     inference_answer,
     network_answer,
     observe_answer,
+    recovered_answer,
     run_answer,
 )
 from peerpressure.explorer.catalogue import catalogue
@@ -93,7 +96,19 @@ def _check(cache: ModelCache, body: Body) -> Answer:
 
 
 def _observe(cache: ModelCache, body: Body) -> Answer:
-    return Answer(observe_answer(cache.build(body), cache.limits))
+    return Answer(observe_answer(cache.build(body, ("privacy",)), cache.limits))
+
+
+def _recovered(cache: ModelCache, body: Body) -> Answer:
+    return Answer(recovered_answer(cache.build(body, ("privacy",)), cache.limits))
+
+
+def _exposure(cache: ModelCache, body: Body) -> Answer:
+    return Answer(exposure_answer(cache.build(body, ("privacy",)), cache.limits))
+
+
+def _budget(cache: ModelCache, body: Body) -> Answer:
+    return Answer(budget_answer(cache.build(body), cache.limits))
 
 
 def _inference(cache: ModelCache, body: Body) -> Answer:
@@ -138,7 +153,11 @@ API: Mapping[str, ApiRoute] = {
     "run": ApiRoute(_run),
     "exact": ApiRoute(_exact),
     "check": ApiRoute(_check),
+    # Each is an answer of its own: one that takes long, or none, does not hold up the others.
+    "recovered": ApiRoute(_recovered),
     "observe": ApiRoute(_observe),
+    "exposure": ApiRoute(_exposure),
+    "budget": ApiRoute(_budget),
     "inference": ApiRoute(_inference),
     "upload": ApiRoute(_upload, raw=True),
     "export/toml": ApiRoute(_toml),

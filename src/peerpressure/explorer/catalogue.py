@@ -16,7 +16,7 @@ from peerpressure.explorer.protocol import Limits
 from peerpressure.networks import GENERATORS, NAMED, named
 from peerpressure.noise import LAWS
 from peerpressure.parameters import REQUIRED, Parameter, Slider, summary, with_defaults
-from peerpressure.recovery import CONTINUOUS, METHODS
+from peerpressure.recovery import AUTO, CONTINUOUS, METHODS
 from peerpressure.schedules import SCHEDULES
 from peerpressure.version import __version__
 
@@ -104,8 +104,8 @@ def schedules() -> list[Choice]:
 
 
 def methods() -> list[Choice]:
-    """Return the estimators."""
-    return [Choice(name, one.title, one.help) for name, one in METHODS.items()]
+    """Return the estimators, and before them the choice of the best one."""
+    return [BEST_METHOD, *(Choice(name, one.title, one.help) for name, one in METHODS.items())]
 
 
 def noises() -> list[Choice]:
@@ -127,6 +127,10 @@ TUNED = Choice(
 )
 OPTIMAL = Choice(
     "optimal", "Optimal for this run", "Agents are closest to v at the end of the run: slow growth, then averaging."
+)
+
+BEST_METHOD = Choice(
+    AUTO, "Best for what is seen", "Innovations where all agents and steps are seen, and else the Kalman filter."
 )
 
 HIDDEN_LAWS: tuple[Choice, ...] = (
@@ -212,7 +216,7 @@ def catalogue(limits: Limits, default: Mapping[str, Any] | None = None) -> dict[
         "run": [control(one) for one in RUN],
         "privacy": [control(one) for one in PRIVACY],
         "methods": [
-            choice.to_dict() | {"paper": choice.id == PAPERS, "continuous": choice.id in CONTINUOUS}
+            choice.to_dict() | {"paper": choice.id == PAPERS, "continuous": choice.id in (AUTO, *CONTINUOUS)}
             for choice in methods()
         ],
         "presets": [preset.to_dict() for preset in PRESETS],

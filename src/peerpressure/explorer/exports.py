@@ -165,7 +165,7 @@ def _observer(built: BuiltScenario, limits: Limits) -> Callable[[], Figure]:
         raise RequestError(422, message(rule, got="a scenario without [observe]", remedy=remedy), "observe")
     last_observed(built, limits)
     tables, problem = [], None
-    for method in observe.methods:
+    for method in observe.chosen_methods:
         # One method at a time: the failure of one must not hide the estimates of the others.
         one = built.with_scenario(observe=observe.model_copy(update={"methods": [method]}))
         try:

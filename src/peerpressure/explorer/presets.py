@@ -54,7 +54,8 @@ KARATE = [0.0, *[0.5] * 32, 1.0]
 LINEAR = {"kind": "linear", "slope": 1.0}
 FAST = {"kind": "stretched_exponential", "base": 2.0, "exponent": 0.5}
 TUNED = {"kind": "tuned"}
-BOTH = {"methods": ["ols", "innovations"]}
+BOTH = {"methods": ["ols", "auto"]}
+BEST = {"methods": ["auto"]}
 PRIVACY = {"sensitivity": 1.0, "delta": 1e-5}
 OBSERVER = {"tab": "observer"}
 LOG_LOG = {"logTime": True, "logSize": True}
@@ -115,7 +116,7 @@ BEYOND: tuple[Preset, ...] = (
             "run": {"steps": 60, "replicates": 1, "seed": SEED},
             "observe": {
                 "agents": list(range(0, 30, 2)),
-                "methods": ["kalman"],
+                "methods": ["auto"],
                 "prior": {"low": 0.0, "high": 1.0},
             },
             "privacy": PRIVACY,
@@ -149,7 +150,7 @@ BEYOND: tuple[Preset, ...] = (
             "pressure": TUNED,
             "noise": gaussian(1.0, temporal="frozen"),
             "run": {"steps": 200, "replicates": 20, "seed": SEED},
-            "observe": {"methods": ["kalman"], "prior": {"low": 0.0, "high": 1.0}},
+            "observe": {"methods": ["auto"], "prior": {"low": 0.0, "high": 1.0}},
             "privacy": PRIVACY,
         },
         OBSERVER,
@@ -421,7 +422,7 @@ DEFAULT: dict[str, Any] = {
         "pressure": LINEAR,
         "noise": gaussian(0.5),
         "run": {"steps": 200, "replicates": 20, "seed": 1},
-        "observe": BOTH,
+        "observe": BEST,
         "privacy": PRIVACY,
     },
     "view": {},

@@ -105,8 +105,7 @@ class SupersededError(PeerPressureError):
     """A job whose result nobody waits for any more."""
 
     def __init__(self) -> None:
-        rule, remedy = "the server answers the newest request of a kind, until it ends", "ask again"
-        super().__init__(message(rule, got="an older one", remedy=remedy))
+        super().__init__("the question was replaced by a newer one, or the explorer is about to end; ask again")
 
 
 @final
@@ -114,9 +113,8 @@ class TimeLimitError(PeerPressureError):
     """A job that takes longer than the time limit."""
 
     def __init__(self, seconds: float) -> None:
-        rule = f"an answer must be found within {seconds:g} seconds here"
-        remedy = "ask for fewer agents, steps or methods; the command line has no such limit"
-        super().__init__(message(rule, got="no end by then", remedy=remedy))
+        remedy = "take fewer agents, steps or methods, or use the command line, which has no such limit"
+        super().__init__(f"this took longer than {seconds:g} s; {remedy}")
 
 
 # Errors that end the whole job, even where the failure of one part, such as one method, is only reported.
@@ -350,6 +348,8 @@ class Limits:
     verdict_seconds: float = 2.0
     # No further time of an inferred network is computed after these.
     inference_seconds: float = 8.0
+    # Nor of estimates over time.
+    recovery_seconds: float = 2.0
     workers: int = 4
     # Each tab waits for a handful of answers; more than this is a page that asks in a loop.
     waiting: int = 32

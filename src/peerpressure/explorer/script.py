@@ -166,7 +166,7 @@ def _observer(scenario: Scenario) -> Iterator[str]:
     yield ""
     yield _call("observation = pp.Observation", [f"{name}={_literal(value)}" for name, value in given.items()])
     yield f"prior = {_prior(observe.prior)}"
-    yield f"for method in {observe.methods!r}:"
+    yield f"for method in {observe.chosen_methods!r}:"
     target = "" if observe.target == default.target else f", {observe.target!r}"
     yield f"    print(pp.recover(run, model, method, observation, prior{target}))"
     if observe.unknown_network is not None:

@@ -9,6 +9,7 @@ from peerpressure.namespaces import attach
 
 # For other packages and for annotations.
 _INTERNAL = (
+    "AUTO",
     "CONTINUOUS",
     "CURRENT",
     "Covariance",

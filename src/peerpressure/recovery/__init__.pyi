@@ -2,6 +2,7 @@ from ._data import observations_of as observations_of
 from ._diagnostics import FitDiagnostics as FitDiagnostics
 from ._estimate import Covariance as Covariance, Estimate as Estimate, Target as Target
 from ._estimators import (
+    AUTO as AUTO,
     CONTINUOUS as CONTINUOUS,
     CURRENT as CURRENT,
     METHODS as METHODS,

@@ -18,7 +18,7 @@ from peerpressure.model import Model
 from peerpressure.networks import DYNAMICS, GENERATORS, NAMED, RECORDED, TEMPORAL, Network, TemporalNetwork, k2
 from peerpressure.noise import LAWS
 from peerpressure.recording import Record, as_record
-from peerpressure.recovery import METHODS, NetworkEstimate, Observation, Prior, infer_network
+from peerpressure.recovery import AUTO, METHODS, NetworkEstimate, Observation, Prior, infer_network
 from peerpressure.scenario.agents import Agents, adaptation_of, agent_values, draw_words
 from peerpressure.scenario.network import NetworkFileSection, NetworkSection, StaticNetworkSection
 from peerpressure.scenario.section import (
@@ -119,7 +119,7 @@ class Output(Section):
 
 Step: TypeAlias = Annotated[int, Field(ge=0)]
 Method: TypeAlias = Annotated[
-    str, AfterValidator(among(METHODS, "a method")), Field(json_schema_extra={"enum": [*METHODS]})
+    str, AfterValidator(among((AUTO, *METHODS), "a method")), Field(json_schema_extra={"enum": [AUTO, *METHODS]})
 ]
 
 
@@ -205,7 +205,7 @@ class Observe(Section):
     @property
     def chosen_methods(self) -> list[str]:
         """The methods of the file; without any, the one that can work with what is observed."""
-        return self.methods if "methods" in self.model_fields_set else ["auto"]
+        return self.methods if "methods" in self.model_fields_set else [AUTO]
 
     def observation(self) -> Observation:
         """Return the observed agents and steps."""
@@ -554,7 +554,7 @@ def starter_text() -> str:
         "recorded": RECORDED,
         "schedules": SCHEDULES,
         "laws": LAWS,
-        "methods": METHODS,
+        "methods": (AUTO, *METHODS),
         "formats": FORMATS,
     }
     for family, names in tables.items():

@@ -19,6 +19,11 @@ export class Refusal extends Error {
     this.where = where;
     this.status = status;
   }
+
+  /** Whether nobody has answered. */
+  get isServerGone() {
+    return this.status === 0;
+  }
 }
 
 // Tells the server which requests come from this page: it gives up older ones of the same kind for a newer one.
@@ -59,7 +64,11 @@ async function post(path, body, { signal, type = "application/json", tab = TAB }
     response = await fetch(path, { method: "POST", body, signal, headers: { "Content-Type": type, "X-Tab": tab } });
   } catch (error) {
     if (signal?.aborted) throw error;
-    throw new Refusal("The server does not answer; start it again with peerpressure explore.", null, 0);
+    throw new Refusal(
+      "The explorer does not answer. Start it again with peerpressure explore; this page goes on by itself then.",
+      null,
+      0,
+    );
   }
   if (response.ok) return response;
   const { error } = await response.json().catch(() => ({}));
@@ -84,7 +93,7 @@ export async function ask(path, question, signal, tab) {
     return answer;
   } catch (error) {
     if (signal?.aborted) throw error;
-    throw new Refusal("The server's answer ended too early; ask again.", null, 0);
+    throw new Refusal("The answer ended too early; the page asks again by itself.", null, 0);
   }
 }
 

@@ -1,17 +1,17 @@
 // The comparison of two scenarios: A is kept as it was, all controls change B. Both have one time and one colour scale.
 
-import { ask, Channel, OTHER_TAB, Refusal } from "./api.js";
+import { ask, Channel, OTHER_TAB } from "./api.js";
 import { differences } from "./differences.js";
 import { byId, el } from "./elements.js";
 import { formatCount } from "./format.js";
 import { showMessage } from "./messages.js";
 import { NetworkView } from "./network-view.js";
-import { setState } from "./panel-state.js";
 import { setDrawing } from "./picture.js";
 import { observerOf } from "./scenario.js";
 import { BELOW } from "./screen-layout.js";
 import { ShownRun } from "./shown-run.js";
 import { exposureOf } from "./stage.js";
+import { follow } from "./validity.js";
 
 /**
  * @typedef {import("./network-view.js").Look} Look
@@ -20,8 +20,8 @@ import { exposureOf } from "./stage.js";
  * @typedef {import("./store.js").Store} Store
  * @typedef {import("./types.js").Catalogue} Catalogue
  * @typedef {import("./types.js").ExactAnswer} ExactAnswer
+ * @typedef {import("./types.js").ExposureAnswer} ExposureAnswer
  * @typedef {import("./types.js").NetworkAnswer} NetworkAnswer
- * @typedef {import("./types.js").ObserveAnswer} ObserveAnswer
  * @typedef {import("./types.js").RunAnswer} RunAnswer
  * @typedef {import("./types.js").Scenario} Scenario
  *
@@ -29,7 +29,7 @@ import { exposureOf } from "./stage.js";
  * @property {NetworkAnswer} graph
  * @property {RunAnswer} run
  * @property {ExactAnswer | null} exact null if it is not known, or not yet
- * @property {ObserveAnswer | null} observation
+ * @property {ExposureAnswer | null} exposure
  */
 
 const MAX_ROWS = 8;
@@ -40,8 +40,8 @@ const STACKED_BELOW = 24;
 class SecondNetwork {
   /** @type {ShownRun | null} */
   shown = null;
-  /** @type {ObserveAnswer | null} */
-  observation = null;
+  /** @type {ExposureAnswer | null} */
+  exposure = null;
   /** @type {NetworkAnswer | null} */
   #graph = null;
   /**
@@ -67,9 +67,9 @@ class SecondNetwork {
   }
 
   /** @param {Results} results */
-  show({ graph, run, observation }) {
+  show({ graph, run, exposure }) {
     this.shown = new ShownRun(run, this.stage.clock);
-    this.observation = observation;
+    this.exposure = exposure;
     if (graph === this.#graph) return;
     this.#graph = graph;
     this.#alike = { beside: null, answer: false };
@@ -103,7 +103,7 @@ class SecondNetwork {
     const alike = this.#sharesLayout;
     if (alike) this.#follow(layout);
     // Without an answer nothing is drawn in the place of exposure.
-    const exposure = colour === "exposure" ? (exposureOf(this.observation, this.shown.n) ?? new Float32Array(0)) : null;
+    const exposure = colour === "exposure" ? (exposureOf(this.exposure, this.shown.n) ?? new Float32Array(0)) : null;
     this.#look = {
       ...style,
       fill: exposure ?? (colour === "hidden" ? this.shown.hidden : this.shown.shown),
@@ -131,7 +131,7 @@ export class Comparison {
    * @type {{scenario: string, results: Results} | null}
    */
   #known = null;
-  #channel = new Channel();
+  #channels = { run: new Channel(), exact: new Channel(), exposure: new Channel() };
 
   /**
    * @param {object} parts
@@ -190,7 +190,7 @@ export class Comparison {
     const { other } = this.store;
     this.#showFrame(other !== null);
     if (!other) {
-      this.#channel.cancel();
+      for (const channel of Object.values(this.#channels)) channel.cancel();
       this.#known = null;
       this.#show(null);
       return;
@@ -199,19 +199,18 @@ export class Comparison {
     if (this.#known?.scenario !== scenario) {
       this.#known = null;
       this.#show(null);
-      setState("other", "pending");
-      const work = this.#channel.latest((signal) => this.#compute(other, signal));
-      const results = await work.catch((error) => {
-        const nothing = reported(error);
-        if (this.store.other === other) setState("other", "refused", error.message);
-        return nothing;
-      });
-      if (!results) return;
-      this.#known = { scenario, results };
     }
-    setState("other", this.store.other === other ? "current" : "pending");
-    this.#show(this.#known.results);
-    await this.#complete(other, this.#known.results);
+    const known = this.#known?.results;
+    await follow("other", {
+      isCurrent: () => this.store.other === other,
+      task: async () => known ?? this.#channels.run.latest((signal) => this.#compute(other, signal)),
+      show: (results) => {
+        this.#known = { scenario, results };
+        this.#show(results);
+        this.#complete(other, results);
+      },
+      onRefusal: reported,
+    });
   }
 
   /**
@@ -225,7 +224,7 @@ export class Comparison {
       ask("/api/network", question, signal, OTHER_TAB),
       ask("/api/run", question, signal, OTHER_TAB),
     ]);
-    return { graph, run, exact: null, observation: null };
+    return { graph, run, exact: null, exposure: null };
   }
 
   /**
@@ -233,23 +232,27 @@ export class Comparison {
    * @param {Scenario} other
    * @param {Results} results
    */
-  async #complete(other, results) {
+  #complete(other, results) {
     const { observe, privacy, ...scenario } = other;
-    const observing = this.store.view.colour === "exposure" && !results.observation;
-    if (results.exact && !observing) return;
-    const [exact, observation] = (await this.#channel.latest((signal) =>
-      Promise.all([
-        results.exact ?? ask("/api/exact", { scenario }, signal, OTHER_TAB).catch(() => null),
-        observing
-          ? ask("/api/observe", { scenario: { ...other, observe: observerOf(other) } }, signal, OTHER_TAB).catch(
-              reported,
-            )
-          : results.observation,
-      ]),
-    )) ?? [null, null];
-    if (this.#known?.results !== results) return;
-    Object.assign(results, { exact: exact ?? results.exact, observation: observation ?? results.observation });
-    this.#show(results);
+    const isCurrent = () => this.#known?.results === results;
+    const show = (/** @type {Partial<Results>} */ more) => {
+      if (isCurrent()) this.#show(Object.assign(results, more));
+    };
+    const { exact, exposure } = this.#channels;
+    follow("other-exact", {
+      isCurrent,
+      task: async () => results.exact ?? exact.latest((signal) => ask("/api/exact", { scenario }, signal, OTHER_TAB)),
+      show: (answer) => show({ exact: answer }),
+    });
+    if (this.store.view.colour !== "exposure") return;
+    const question = { scenario: { ...other, observe: observerOf(other) } };
+    follow("other-exposure", {
+      isCurrent,
+      task: async () =>
+        results.exposure ?? exposure.latest((signal) => ask("/api/exposure", question, signal, OTHER_TAB)),
+      show: (answer) => show({ exposure: answer }),
+      onRefusal: reported,
+    });
   }
 
   /** @param {Results | null} results */
@@ -315,12 +318,7 @@ export class Comparison {
   }
 }
 
-/**
- * Show a refusal, and return nothing in place of the answer.
- * @param {unknown} error
- */
-function reported(error) {
-  if (!(error instanceof Refusal)) throw error;
-  showMessage(`A: ${error.message}`, "bad");
-  return null;
+/** @param {import("./api.js").Refusal} refusal */
+function reported({ message }) {
+  showMessage(`A: ${message}`, "bad");
 }

@@ -1,16 +1,20 @@
 // What has to be computed after a change, in which order, and who gets the answers.
 
-import { ask, Channel, Refusal } from "./api.js";
+import { ask, Channel } from "./api.js";
 import { observerOf } from "./scenario.js";
+import { follow, setState } from "./validity.js";
 
 /**
- * @typedef {import("./panel-state.js").Part} Part
- * @typedef {import("./panel-state.js").PanelState} PanelState
+ * @typedef {import("./api.js").Refusal} Refusal
+ * @typedef {import("./validity.js").Known} Known
  * @typedef {import("./types.js").AgentLabel} AgentLabel
+ * @typedef {import("./types.js").BudgetAnswer} BudgetAnswer
  * @typedef {import("./types.js").ExactAnswer} ExactAnswer
+ * @typedef {import("./types.js").ExposureAnswer} ExposureAnswer
  * @typedef {import("./types.js").InferenceAnswer} InferenceAnswer
  * @typedef {import("./types.js").NetworkAnswer} NetworkAnswer
  * @typedef {import("./types.js").ObserveAnswer} ObserveAnswer
+ * @typedef {import("./types.js").RecoveredAnswer} RecoveredAnswer
  * @typedef {import("./types.js").RunAnswer} RunAnswer
  * @typedef {import("./types.js").Scenario} Scenario
  *
@@ -22,10 +26,12 @@ import { observerOf } from "./scenario.js";
  * @typedef {object} Listeners
  * @property {(graph: NetworkAnswer, run: RunAnswer, scenario: Scenario) => void} onRun
  * @property {(answer: ExactAnswer) => void} onExact
+ * @property {(answer: RecoveredAnswer) => void} onRecovered
  * @property {(answer: ObserveAnswer) => void} onObservation
+ * @property {(answer: ExposureAnswer) => void} onExposure
+ * @property {(answer: BudgetAnswer) => void} onBudget
  * @property {(answer: InferenceAnswer | string | null) => void} onInference null if the network is known; a text says
  *   why there is no answer, and is empty until there is one
- * @property {(part: Part, state: PanelState, reason: string) => void} onState
  * @property {(refusal: Refusal) => void} onRefusal
  * @property {(busy: boolean) => void} onBusy
  */
@@ -70,11 +76,17 @@ function inferenceKey({ privacy, observe, ...rest }) {
 // then they would slow down the runs.
 const REST = 150;
 
+/** Answers about the observer, which are computed apart: one that takes long does not hold up the others. */
+const OBSERVING = /** @type {const} */ (["observe", "exposure", "budget"]);
+
 export class Computation {
   #channels = {
     run: new Channel(),
     exact: new Channel(),
+    recovered: new Channel(),
     observe: new Channel(),
+    exposure: new Channel(),
+    budget: new Channel(),
     inference: new Channel(),
   };
   #frame = 0;
@@ -86,7 +98,7 @@ export class Computation {
   #inferenceKey = "";
   /**
    * What became of it.
-   * @type {{state: PanelState, reason: string}}
+   * @type {Known}
    */
   #inferred = { state: "pending", reason: "" };
   #tasks = 0;
@@ -105,26 +117,29 @@ export class Computation {
   /** Compute everything again, or just the observer; at most once per frame. */
   refresh(observerOnly = false) {
     this.#everything ||= !observerOnly;
-    this.#mark(this.#everything ? "run" : "observe", "pending");
+    if (this.#everything) setState("run", "pending");
+    else for (const part of /** @type {const} */ (["recovered", ...OBSERVING])) setState(part, "pending");
     if (this.#frame) return;
     this.#begin();
     this.#frame = requestAnimationFrame(() => {
       this.#frame = 0;
-      if (this.#everything) {
-        this.#computeRun();
-      } else if (this.source.observing()) {
-        this.#computeObservation();
-        this.#computeInference();
-      }
+      if (this.#everything) this.#computeRun();
+      else this.#computeObserver();
       this.#everything = false;
       this.#end();
     });
   }
 
+  /** Compute everything again, after the server was gone. */
+  restart() {
+    this.#inferenceKey = "";
+    this.refresh();
+  }
+
   /** Abort what is being computed for a scenario that will be replaced by another. */
   abandon() {
-    const { run, observe } = this.#channels;
-    for (const channel of [run, observe]) channel.cancel();
+    this.#channels.run.cancel();
+    this.#forgetObserver();
     this.#forgetExact();
   }
 
@@ -132,6 +147,10 @@ export class Computation {
   #forgetExact() {
     window.clearTimeout(this.#resting);
     this.#channels.exact.cancel();
+  }
+
+  #forgetObserver() {
+    for (const part of /** @type {const} */ (["recovered", ...OBSERVING])) this.#channels[part].cancel();
   }
 
   #begin() {
@@ -142,59 +161,6 @@ export class Computation {
   #end() {
     this.#tasks -= 1;
     if (!this.#tasks) this.listeners.onBusy(false);
-  }
-
-  /**
-   * @param {Part} part
-   * @param {PanelState} state
-   * @param {string} [reason]
-   */
-  #mark(part, state, reason = "") {
-    this.listeners.onState(part, state, reason);
-  }
-
-  /**
-   * Whether an answer for a scenario is still one for the scenario as it is. If not, another one is on its way.
-   * @param {Part} part
-   * @param {Scenario} given
-   */
-  #isCurrent(part, given) {
-    const now = this.source.scenario();
-    return part === "observe" ? now === given : onlyObserverChanged(now, given);
-  }
-
-  /**
-   * Ask for an answer, and show what becomes of it in the state of its panels.
-   * @template T
-   * @param {Part} part
-   * @param {Scenario} given
-   * @param {() => Promise<T | undefined>} task undefined if a newer one has taken its place
-   * @param {(answer: T) => void} show
-   * @param {(refusal: Refusal) => void} [onRefusal]
-   */
-  async #track(part, given, task, show, onRefusal = this.listeners.onRefusal) {
-    this.#mark(part, "pending");
-    try {
-      const answer = await task();
-      if (answer === undefined) return;
-      const current = this.#isCurrent(part, given);
-      show(answer);
-      if (current) this.#mark(part, "current");
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      if (!this.#isCurrent(part, given)) return;
-      if (part === "run") this.#forgetFollowing();
-      this.#mark(part, "refused", error.message);
-      onRefusal(error);
-    }
-  }
-
-  /** Abort what was computed from a run, which there is none of any more. */
-  #forgetFollowing() {
-    this.#forgetExact();
-    this.#channels.observe.cancel();
-    this.#channels.inference.cancel();
-    this.#inferenceKey = "";
   }
 
   /**
@@ -216,37 +182,73 @@ export class Computation {
     const scenario = withoutObserver(given);
     const key = networkKey(scenario);
     this.#forgetExact();
-    const task = () =>
-      this.#channels.run.latest((signal) => {
-        const network = this.#network?.key === key ? this.#network.answer : ask("/api/network", { scenario }, signal);
-        return Promise.all([network, ask("/api/run", { scenario }, signal)]);
-      });
-    const show = (/** @type {[NetworkAnswer, RunAnswer]} */ [network, run]) => {
-      this.#network = { key, answer: network };
-      this.listeners.onRun(network, run, given);
-      window.clearTimeout(this.#resting);
-      this.#resting = window.setTimeout(() => this.computeExact(), REST);
-      if (this.source.observing()) this.#computeObservation();
-      else this.#channels.observe.cancel();
-      this.#computeInference();
+    const question = {
+      isCurrent: () => onlyObserverChanged(this.source.scenario(), given),
+      task: () =>
+        this.#channels.run.latest((signal) => {
+          const network = this.#network?.key === key ? this.#network.answer : ask("/api/network", { scenario }, signal);
+          return Promise.all([network, ask("/api/run", { scenario }, signal)]);
+        }),
+      show: (/** @type {[NetworkAnswer, RunAnswer]} */ [network, run]) => {
+        this.#network = { key, answer: network };
+        this.listeners.onRun(network, run, given);
+        window.clearTimeout(this.#resting);
+        this.#resting = window.setTimeout(() => this.computeExact(), REST);
+        this.#computeObserver();
+      },
+      onRefusal: (/** @type {Refusal} */ refusal) => {
+        this.#forgetFollowing();
+        this.listeners.onRefusal(refusal);
+      },
     };
-    return this.#whileBusy(this.#track("run", given, task, show));
+    return this.#whileBusy(follow("run", question));
+  }
+
+  /** Abort what was computed from a run, which there is none of any more. */
+  #forgetFollowing() {
+    this.#forgetExact();
+    this.#forgetObserver();
+    this.#channels.inference.cancel();
+    this.#inferenceKey = "";
   }
 
   /** Compute the exact law of the network's mean and of the agents that are followed. */
   computeExact() {
     const given = this.source.scenario();
     const question = { scenario: withoutObserver(given), agents: this.source.agents() };
-    const task = () => this.#channels.exact.latest((signal) => ask("/api/exact", question, signal));
-    // The scenario is valid but too large for this. The curves have no band then, and say why.
-    return this.#track("exact", given, task, this.listeners.onExact, () => {});
+    return follow("exact", {
+      isCurrent: () => onlyObserverChanged(this.source.scenario(), given),
+      task: () => this.#channels.exact.latest((signal) => ask("/api/exact", question, signal)),
+      // If it is refused, the scenario is valid but too large for this. The curves have no band then, and say why.
+      show: this.listeners.onExact,
+    });
   }
 
-  #computeObservation() {
+  /** Compute what the observer makes of the run: its estimates over time, and the rest if somebody looks at it. */
+  #computeObserver() {
+    this.#observe("recovered", this.listeners.onRecovered);
+    if (!this.source.observing()) {
+      for (const part of OBSERVING) this.#channels[part].cancel();
+    } else {
+      this.#observe("observe", this.listeners.onObservation, this.listeners.onRefusal);
+      this.#observe("exposure", this.listeners.onExposure);
+      this.#observe("budget", this.listeners.onBudget);
+    }
+    this.#computeInference();
+  }
+
+  /**
+   * @template {"recovered" | "observe" | "exposure" | "budget"} Name
+   * @param {Name} part
+   * @param {(answer: import("./types.js").Answers[`/api/${Name}`]) => void} show
+   * @param {(refusal: Refusal) => void} [onRefusal] a refusal is told once, though it concerns several answers
+   */
+  #observe(part, show, onRefusal) {
     const scenario = this.source.scenario();
     const question = { scenario: { ...scenario, observe: observerOf(scenario) } };
-    const task = () => this.#channels.observe.latest((signal) => ask("/api/observe", question, signal));
-    return this.#whileBusy(this.#track("observe", scenario, task, this.listeners.onObservation));
+    const task = () => this.#channels[part].latest((signal) => ask(`/api/${part}`, question, signal));
+    const isCurrent = () => this.source.scenario() === scenario;
+    return this.#whileBusy(follow(part, { task, isCurrent, show, onRefusal }));
   }
 
   /** Infer the network, unless it is known or has been inferred; this takes seconds, and nothing else waits for it. */
@@ -255,7 +257,8 @@ export class Computation {
     const question = { scenario: { ...scenario, observe: observerOf(scenario) } };
     const key = inferenceKey(question.scenario);
     if (key === this.#inferenceKey) {
-      this.#mark("inference", this.#inferred.state, this.#inferred.reason);
+      const { state, reason } = this.#inferred;
+      setState("inference", state, reason);
       return;
     }
     const wanted = key !== "" && this.source.observing();
@@ -264,15 +267,17 @@ export class Computation {
     this.#inferred = { state: "pending", reason: "" };
     this.listeners.onInference(wanted ? "" : null);
     if (!wanted) return;
-    const task = () => this.#channels.inference.latest((signal) => ask("/api/inference", question, signal));
-    const show = (/** @type {InferenceAnswer} */ answer) => {
-      this.#inferred = { state: "current", reason: "" };
-      this.listeners.onInference(answer);
-    };
-    // A refusal concerns the inference alone, and is shown in its place.
-    const refuse = (/** @type {Refusal} */ { message }) => {
-      this.#inferred = { state: "refused", reason: message };
-    };
-    this.#whileBusy(this.#track("inference", scenario, task, show, refuse));
+    const work = follow("inference", {
+      isCurrent: () => this.#inferenceKey === key,
+      task: () => this.#channels.inference.latest((signal) => ask("/api/inference", question, signal)),
+      show: (answer) => {
+        this.#inferred = { state: "current", reason: "" };
+        this.listeners.onInference(answer);
+      },
+      onRefusal: ({ message }) => {
+        this.#inferred = { state: "refused", reason: message };
+      },
+    });
+    this.#whileBusy(work);
   }
 }

@@ -1,4 +1,4 @@
-// What the observer concludes: each method's estimates against the truth, and the privacy budget over time.
+// What the observer concludes: each method's estimates against the truth, what is learned about agents, and the budget.
 
 import { cssColour } from "./colour.js";
 import { axisFont, byId, context2d, el } from "./elements.js";
@@ -9,6 +9,8 @@ import { Plot } from "./plot.js";
 /**
  * @typedef {import("./types.js").Method} Method
  * @typedef {import("./types.js").MethodResult} MethodResult
+ * @typedef {import("./types.js").BudgetAnswer} BudgetAnswer
+ * @typedef {import("./types.js").ExposureAnswer} ExposureAnswer
  * @typedef {import("./types.js").ObserveAnswer} ObserveAnswer
  *
  * @typedef {object} Cloud the points of a scatter plot, one per agent
@@ -272,7 +274,11 @@ export class Estimates {
   constructor(methods, onPoint) {
     this.methods = methods;
     this.onPoint = onPoint;
-    this.budget = new Plot(byId("plot-budget"), { height: 140, label: "Privacy budget over time" });
+  }
+
+  /** What is shown; null if there is no answer. */
+  get answer() {
+    return this.#answer;
   }
 
   /** @param {ObserveAnswer} answer */
@@ -281,27 +287,28 @@ export class Estimates {
     this.draw();
   }
 
+  /** @param {ExposureAnswer | null} answer null if there is none */
+  showExposure(answer) {
+    byId("exposure-text").replaceChildren(answer ? typeset(`${answer.header.summary} ${answer.header.note}`) : "");
+  }
+
   /** Remove what is shown, where there is no answer. */
   clear() {
     this.#answer = null;
-    for (const id of ["estimates", "exposure-text", "budget-summary", "budget-text"]) byId(id).replaceChildren();
-    for (const id of ["plot-budget", "budget-why"]) byId(id).hidden = true;
+    byId("estimates").replaceChildren();
   }
 
   draw() {
     const answer = this.#answer;
     if (!answer) return;
-    const { methods, exposure } = answer.header;
+    const { methods } = answer.header;
     const clouds = methods.map((method) => (method.failed ? null : this.#cloud(answer, method)));
     const range = commonRange(clouds.filter((cloud) => cloud !== null));
     byId("estimates").replaceChildren(...methods.map((method, i) => this.#facet(method, clouds[i], range)));
-    byId("exposure-text").replaceChildren(typeset(`${exposure.summary} ${exposure.note}`));
-    this.#drawBudget(answer);
   }
 
   restyle() {
     this.draw();
-    this.budget.restyle();
   }
 
   /**
@@ -336,7 +343,8 @@ export class Estimates {
    * @param {Range} range
    */
   #facet(method, cloud, range) {
-    const title = this.methods.find(({ id }) => id === method.id)?.title ?? method.id;
+    const titleOf = (/** @type {string} */ name) => this.methods.find(({ id }) => id === name)?.title ?? name;
+    const title = titleOf(method.used);
     const figure = el("figure", { class: "facet", "data-method": method.id }, el("figcaption", {}, el("b", {}, title)));
     if (!cloud) {
       figure.append(el("p", { class: "blurb failed" }, method.failed));
@@ -350,20 +358,49 @@ export class Estimates {
     const error = el("output", { class: "numeral", "data-value": method.rmse, "data-key": "rmse" }, rmse);
     const expected = method.expected_rmse === null ? "" : `, expected ${formatNumber(method.expected_rmse, 3)}`;
     figure.append(scatter.canvas, el("p", { class: "blurb" }, "typical error ", error, expected));
+    if (method.note) figure.append(el("p", { class: "blurb note" }, typeset(`${method.note}.`)));
     scatter.show(cloud, range, `Estimates against the truth, ${title}: typical error ${rmse}`);
     return figure;
   }
+}
 
-  /** @param {ObserveAnswer} answer */
-  #drawBudget({ arrays, header }) {
-    const { budget_times: times, budget_epsilon: epsilon } = arrays;
-    byId("budget-summary").replaceChildren(typeset(header.budget.summary));
-    byId("budget-text").replaceChildren(typeset(header.budget.text));
-    byId("budget-why").hidden = !header.budget.text;
+/** The privacy budget against the observer, over time. */
+export class Budget {
+  /** @type {BudgetAnswer | null} */
+  #answer = null;
+
+  constructor() {
+    this.plot = new Plot(byId("plot-budget"), { height: 140, label: "Privacy budget over time" });
+  }
+
+  /** @param {BudgetAnswer} answer */
+  show(answer) {
+    this.#answer = answer;
+    const { summary, text } = answer.header;
+    byId("budget-summary").replaceChildren(typeset(summary));
+    byId("budget-text").replaceChildren(typeset(text));
+    byId("budget-why").hidden = !text;
+    this.#draw();
+  }
+
+  /** Remove what is shown, where there is no answer. */
+  clear() {
+    this.#answer = null;
+    for (const id of ["budget-summary", "budget-text"]) byId(id).replaceChildren();
+    for (const id of ["plot-budget", "budget-why"]) byId(id).hidden = true;
+  }
+
+  restyle() {
+    this.#draw();
+    this.plot.restyle();
+  }
+
+  #draw() {
+    const { budget_times: times, budget_epsilon: epsilon } = this.#answer?.arrays ?? {};
     byId("plot-budget").hidden = !times;
     if (!times || !epsilon) return;
     const values = Array.from(epsilon, (value) => (Number.isFinite(value) ? value : null));
-    this.budget.show({
+    this.plot.show({
       x: times,
       low: 0,
       high: Math.max(0, ...values.map(Number)),

@@ -6,16 +6,16 @@ import { Brush } from "./brush.js";
 import { followTheme } from "./colour.js";
 import { Comparison } from "./comparison.js";
 import { Computation, onlyObserverChanged } from "./computation.js";
+import { Connection } from "./connection.js";
 import { Controls } from "./controls.js";
 import { Curves, PressurePanel } from "./curves.js";
 import { byId } from "./elements.js";
-import { Estimates } from "./estimates.js";
+import { Budget, Estimates } from "./estimates.js";
 import { segmented } from "./fields.js";
 import { acceptFiles, listenToShareMenu } from "./files.js";
 import { Inference } from "./inference.js";
 import { clearRefusals, hideMessage, showMessage, showRefusal } from "./messages.js";
 import { ObserverControls } from "./observer.js";
-import { setState, sharing, showStates } from "./panel-state.js";
 import { listenToTabs, markPreset, showFollowed, showPresets, showTab } from "./panels.js";
 import { Clock, listenToKeys, Transport } from "./playback.js";
 import { Tools } from "./pointing.js";
@@ -24,13 +24,13 @@ import { observerOf, reconcile } from "./scenario.js";
 import { Stage } from "./stage.js";
 import { checkedView, Store } from "./store.js";
 import { Tour, tourStep } from "./tour.js";
+import { onServerGone, onWithdrawal, showStates } from "./validity.js";
 import { hideForecast, showForecast, showVerdict } from "./verdict.js";
 
 /**
  * @typedef {import("./types.js").Catalogue} Catalogue
  * @typedef {import("./types.js").ExactAnswer} ExactAnswer
  * @typedef {import("./types.js").NetworkAnswer} NetworkAnswer
- * @typedef {import("./types.js").ObserveAnswer} ObserveAnswer
  * @typedef {import("./types.js").Preset} Preset
  * @typedef {import("./types.js").RunAnswer} RunAnswer
  * @typedef {import("./types.js").Scenario} Scenario
@@ -47,7 +47,7 @@ const COLOURS = [
 
 /**
  * Count the answers shown in an attribute of the page; tests wait for the next one.
- * @param {"runs" | "exacts" | "observations" | "inferences" | "comparisons"} kind
+ * @param {"runs" | "exacts" | "recoveries" | "observations" | "exposures" | "budgets" | "inferences" | "comparisons"} kind
  */
 function countAnswer(kind) {
   const { dataset } = document.documentElement;
@@ -85,6 +85,7 @@ class Explorer {
     this.brush = new Brush(this.stage, this.store);
     this.transport = new Transport(this.clock, (chosen) => this.store.setView(chosen));
     this.estimates = new Estimates(catalogue.methods, (index) => this.#pointAt(index));
+    this.budget = new Budget();
     this.inference = new Inference({
       onSeek: (time) => this.clock.seekTime(time),
       onEdges: (groups) => this.stage.setEdges(groups),
@@ -132,14 +133,25 @@ class Explorer {
       {
         onRun: (graph, run, scenario) => this.#showRun(graph, run, scenario),
         onExact: (answer) => this.#showExact(answer),
-        onObservation: (answer) => this.#showObservation(answer),
+        onRecovered: () => countAnswer("recoveries"),
+        onObservation: (answer) => {
+          clearRefusals();
+          this.estimates.show(answer);
+          countAnswer("observations");
+          this.address.schedule();
+        },
+        onExposure: (answer) => {
+          this.estimates.showExposure(answer);
+          this.stage.setExposure(answer);
+          countAnswer("exposures");
+        },
+        onBudget: (answer) => {
+          this.budget.show(answer);
+          countAnswer("budgets");
+        },
         onInference: (answer) => {
           this.inference.show(answer);
           if (answer) countAnswer("inferences");
-        },
-        onState: (part, state, reason) => {
-          if (state !== "current") for (const one of sharing(part, state)) this.#withdraw(one, state);
-          setState(part, state, reason);
         },
         onRefusal: showRefusal,
         onBusy: (busy) => document.documentElement.toggleAttribute("data-busy", busy),
@@ -161,6 +173,7 @@ class Explorer {
     this.#listenToState();
     this.#listenToAddress();
     this.#listenToButtons();
+    this.#listenToValidity();
     if (tourStep(location.hash)) this.tour.begin(tourStep(location.hash));
     // On a first visit only: a link shows what it was made to show, also one that the server was started with.
     const { view } = this.catalogue.default;
@@ -176,9 +189,9 @@ class Explorer {
 
   /** What is known of the scenario; null if the answers shown are those of another one. */
   get #results() {
-    const { graph, run, observation } = this.stage;
+    const { graph, run, exposure } = this.stage;
     if (!graph || !run || !this.#shown || !onlyObserverChanged(this.store.scenario, this.#shown.scenario)) return null;
-    return { graph, run, observation, exact: this.#shown.exact };
+    return { graph, run, exposure, exact: this.#shown.exact };
   }
 
   /** Let the clock follow the longer one of the runs that are compared. */
@@ -221,18 +234,29 @@ class Explorer {
     this.address.schedule();
   }
 
-  /**
-   * Take back what an answer has brought: it belongs to another scenario, or to none.
-   * @param {import("./panel-state.js").Part} part
-   * @param {"pending" | "refused"} state
-   */
-  #withdraw(part, state) {
-    const refused = state === "refused";
-    if (part === "exact" && refused) this.#showExact(null);
-    if (part === "observe" && refused) this.estimates.clear();
-    // While nobody looks at the observer, no newer answer is on its way.
-    if (part === "observe" && (refused || this.store.view.tab !== "observer")) this.stage.setObservation(null);
-    if (part === "inference" && refused) this.inference.clear();
+  /** Take back answers that belong to another scenario, or to none, and ask again once a server is back. */
+  #listenToValidity() {
+    /** @type {[import("./validity.js").Part, () => void][]} */
+    const clearing = [
+      ["exact", () => this.#showExact(null)],
+      ["observe", () => this.estimates.clear()],
+      ["exposure", () => this.estimates.showExposure(null)],
+      ["budget", () => this.budget.clear()],
+      ["inference", () => this.inference.clear()],
+    ];
+    for (const [part, clear] of clearing) {
+      onWithdrawal(part, (state) => {
+        if (state === "refused") clear();
+        // While nobody looks at the observer, no newer answer is on its way.
+        const isStale = state === "refused" || this.store.view.tab !== "observer";
+        if (part === "exposure" && isStale) this.stage.setExposure(null);
+      });
+    }
+    const connection = new Connection(() => {
+      this.computation.restart();
+      this.comparison.refresh();
+    });
+    onServerGone(() => connection.wait());
   }
 
   /** @param {ExactAnswer | null} answer null if there is none */
@@ -245,15 +269,6 @@ class Explorer {
       this.store.setScenario("pressure", section),
     );
     countAnswer("exacts");
-  }
-
-  /** @param {ObserveAnswer} answer */
-  #showObservation(answer) {
-    clearRefusals();
-    this.estimates.show(answer);
-    this.stage.setObservation(answer);
-    countAnswer("observations");
-    this.address.schedule();
   }
 
   /** Play, unless the system asks for reduced motion. */
@@ -316,9 +331,9 @@ class Explorer {
     this.stage.marksObserved = observing;
     this.stage.zoomed = view.zoomColours;
     this.inference.setVisible(observing);
-    byId("picture-b").dataset.answers = observing && view.colour === "exposure" ? "run observe" : "run";
+    byId("picture-b").dataset.answers = observing && view.colour === "exposure" ? "run exposure" : "run";
     showStates();
-    this.stage.setObservation(this.stage.observation);
+    this.stage.setExposure(this.stage.exposure);
   }
 
   /** @param {Preset} preset */
@@ -426,8 +441,8 @@ class Explorer {
     byId("message-close").addEventListener("click", hideMessage);
     listenToKeys(this.clock, this.address);
     followTheme(() => {
-      const parts = [this.stage, this.comparison, this.curves, this.pressure, this.estimates, this.inference];
-      for (const part of parts) part.restyle();
+      const { stage, comparison, curves, pressure, estimates, budget, inference } = this;
+      for (const part of [stage, comparison, curves, pressure, estimates, budget, inference]) part.restyle();
     });
     listenToShareMenu({
       scenario: (observer) => {

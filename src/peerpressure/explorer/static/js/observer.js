@@ -3,7 +3,7 @@
 import { byId, el } from "./elements.js";
 import { segmented, slider } from "./fields.js";
 import { plural } from "./format.js";
-import { isContinuous, observerOf, suitableMethods } from "./scenario.js";
+import { DEFAULT_METHODS, isContinuous, observerOf } from "./scenario.js";
 
 /**
  * @typedef {import("./stage.js").Stage} Stage
@@ -70,7 +70,7 @@ export class ObserverControls {
   }
 
   get #methods() {
-    return this.#observe.methods ?? suitableMethods(this.#observe);
+    return this.#observe.methods ?? DEFAULT_METHODS;
   }
 
   /** Build the controls for the current scenario. */
@@ -120,14 +120,14 @@ export class ObserverControls {
   }
 
   /**
-   * Change the section, together with the methods that suit it.
+   * Change the section.
    * @param {Partial<ObserveSection>} change undefined removes a key
    */
   #write(change) {
     const entries = Object.entries({ ...this.#observe, ...change });
     /** @type {ObserveSection} */
     const next = Object.fromEntries(entries.filter(([, value]) => value !== undefined));
-    this.#setScenario("observe", { ...next, methods: suitableMethods(next) });
+    this.#setScenario("observe", next);
     this.#showMethods();
   }
 

@@ -5,7 +5,8 @@
  * @typedef {import("./types.js").Scenario} Scenario
  */
 
-const DEFAULT_METHODS = ["ols", "innovations"];
+// The method that suits what is observed, as the library chooses it.
+export const DEFAULT_METHODS = ["auto"];
 
 /** Whether the agents change their opinions at all times rather than in steps. */
 export function isContinuous(/** @type {Scenario} */ { time }) {
@@ -13,13 +14,12 @@ export function isContinuous(/** @type {Scenario} */ { time }) {
 }
 
 /**
- * Return what the observer does. If the scenario does not say, that is the paper's regression, which needs steps, beside
- * the best estimator.
+ * Return what the observer does; if the scenario does not say, it sees everything and estimates as well as it can.
  * @param {Scenario} scenario
  * @returns {ObserveSection}
  */
 export function observerOf(scenario) {
-  return scenario.observe ?? { methods: isContinuous(scenario) ? ["innovations"] : DEFAULT_METHODS };
+  return scenario.observe ?? { methods: DEFAULT_METHODS };
 }
 
 /**
@@ -55,7 +55,7 @@ export function reconcile(now, before, defaults) {
  * @returns {ObserveSection}
  */
 function observingEveryone({ agents, ...rest }) {
-  return { ...rest, methods: suitableMethods(rest) };
+  return rest;
 }
 
 /**
@@ -71,15 +71,4 @@ function untilStep(observe, steps) {
     if (!cut.times.length || cut.times.at(-1) === steps) delete cut.times;
   }
   return cut;
-}
-
-/**
- * Return an observer's methods with the best estimator for what it sees. The innovations method inverts the update and
- * so needs all agents at all steps; the Kalman filter needs neither.
- * @param {ObserveSection} observe
- */
-export function suitableMethods({ agents, times, first_step = 0, methods = DEFAULT_METHODS }) {
-  const seesAll = !agents && !times && first_step <= 1;
-  const [best, other] = seesAll ? ["innovations", "kalman"] : ["kalman", "innovations"];
-  return [...new Set(methods.map((method) => (method === other ? best : method)))];
 }

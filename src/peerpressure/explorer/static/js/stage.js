@@ -15,8 +15,8 @@ import { commonDomain, ShownRun } from "./shown-run.js";
  * @typedef {import("./store.js").Store} Store
  * @typedef {import("./types.js").AgentLabel} AgentLabel
  * @typedef {import("./types.js").FollowedAgent} FollowedAgent
+ * @typedef {import("./types.js").ExposureAnswer} ExposureAnswer
  * @typedef {import("./types.js").NetworkAnswer} NetworkAnswer
- * @typedef {import("./types.js").ObserveAnswer} ObserveAnswer
  * @typedef {import("./types.js").RunAnswer} RunAnswer
  *
  * @typedef {object} SecondPicture another network beside this one
@@ -48,13 +48,13 @@ function rangeLabels({ centre, half }) {
 
 /**
  * Return how much is learned about each agent, from 0 to 1; null if that is not known.
- * @param {ObserveAnswer | null} observation
+ * @param {ExposureAnswer | null} answer
  * @param {number} n
  */
-export function exposureOf(observation, n) {
-  if (!observation) return null;
-  const { header, arrays } = observation;
-  const prior = header.exposure.prior_std;
+export function exposureOf(answer, n) {
+  if (!answer) return null;
+  const { header, arrays } = answer;
+  const prior = header.prior_std;
   if (arrays.exposure?.length !== n || prior === null) return null;
   return Float32Array.from(arrays.exposure, (posterior) => 1 - posterior / prior);
 }
@@ -69,8 +69,8 @@ export class Stage {
    * @type {SecondPicture | null}
    */
   second = null;
-  /** @type {ObserveAnswer | null} */
-  observation = null;
+  /** @type {ExposureAnswer | null} */
+  exposure = null;
   /**
    * Hidden opinions that are being drawn, until the server has answered.
    * @type {Float32Array | null}
@@ -135,7 +135,7 @@ export class Stage {
       this.view.setGraph({ n: graph.header.n, exact: graph.header.exact, ...graph.arrays });
       this.showMarks();
       this.cursor = -1;
-      this.observation = null;
+      this.exposure = null;
     }
     this.#shown = new ShownRun(run, this.clock);
     this.preview = null;
@@ -164,9 +164,9 @@ export class Stage {
     this.invalidate();
   }
 
-  /** @param {ObserveAnswer | null} observation */
-  setObservation(observation) {
-    this.observation = observation;
+  /** @param {ExposureAnswer | null} exposure */
+  setExposure(exposure) {
+    this.exposure = exposure;
     this.#showKey();
     this.invalidate();
   }
@@ -315,7 +315,7 @@ export class Stage {
 
   /** How much is learned about each agent, from 0 to 1; null if the network is not coloured by it. */
   #exposure() {
-    return this.store.view.colour === "exposure" ? exposureOf(this.observation, this.n) : null;
+    return this.store.view.colour === "exposure" ? exposureOf(this.exposure, this.n) : null;
   }
 
   /**

@@ -16,6 +16,7 @@ import { checkedView } from "./store.js";
  * @property {import("./store.js").Store} store
  * @property {import("./playback.js").Clock} clock
  * @property {import("./stage.js").Stage} stage
+ * @property {import("./estimates.js").Estimates} estimates
  * @property {import("./pointing.js").Tools} tools
  *
  * @typedef {object} Recovery how well the observer does
@@ -127,9 +128,9 @@ function isRaised(/** @type {PressureSection | undefined} */ pressure) {
  * @param {Page} page
  * @returns {Recovery | null}
  */
-export function recoveryOn({ stage: { observation } }) {
-  if (!observation) return null;
-  const { header, arrays } = observation;
+export function recoveryOn({ estimates: { answer } }) {
+  if (!answer) return null;
+  const { header, arrays } = answer;
   /** @type {MethodResult | undefined} */
   const best = header.methods.filter(({ rmse }) => rmse !== null).sort((a, b) => Number(a.rmse) - Number(b.rmse))[0];
   if (!best) return null;

@@ -324,6 +324,10 @@ export type ExactAnswer = Packed<
 
 export interface MethodResult {
   id: string;
+  /** The method that "auto" has taken; for others the same. */
+  used: string;
+  /** What a reader must know about how the outputs were read. */
+  note?: string;
   rmse: number | null;
   expected_rmse: number | null;
   /** Why there is no estimate, null if there is one. */
@@ -333,17 +337,43 @@ export interface MethodResult {
 export type ObserveAnswer = Packed<
   {
     methods: MethodResult[];
-    exposure: { summary: string; text: string; note: string; prior_std: number | null };
-    /** A plain sentence, and what exactly is promised; that is empty if there is no promise. */
-    budget: { summary: string; text: string };
   },
   {
     truth: Float64;
+    [estimates: `estimate_${string}` | `std_${string}`]: Float64;
+  }
+>;
+
+/** What is learned about each agent; without arrays if that is not known. */
+export type ExposureAnswer = Packed<
+  { summary: string; text: string; note: string; prior_std: number | null },
+  {
     /** The standard deviation that the best observer is left with. */
     exposure?: Float64;
-    budget_times?: Float64;
-    budget_epsilon?: Float64;
-    [estimates: `estimate_${string}` | `std_${string}`]: Float64;
+  }
+>;
+
+/** The privacy budget over time: a plain sentence, and what exactly is promised; that is empty without a promise. */
+export type BudgetAnswer = Packed<
+  { summary: string; text: string; epsilon: number | null },
+  { budget_times?: Float64; budget_epsilon?: Float64 }
+>;
+
+/** What the observer makes of the steps up to each of T times. */
+export type RecoveredAnswer = Packed<
+  {
+    /** Why there is no estimate, null if there is one. */
+    failed: string | null;
+    /** The name of the method that suits what is observed. */
+    title: string | null;
+    note: string;
+  },
+  {
+    times: Float64;
+    /** (T, agents); NaN where the steps up to then tell nothing. */
+    values: Float32;
+    std: Float32;
+    truth: Float64;
   }
 >;
 
@@ -380,7 +410,10 @@ export interface Answers {
   "/api/network": NetworkAnswer;
   "/api/run": RunAnswer;
   "/api/exact": ExactAnswer;
+  "/api/recovered": RecoveredAnswer;
   "/api/observe": ObserveAnswer;
+  "/api/exposure": ExposureAnswer;
+  "/api/budget": BudgetAnswer;
   "/api/inference": InferenceAnswer;
   "/api/check": object;
 }

@@ -1,0 +1,129 @@
+// The rule of validity, for all panels: what a panel shows belongs to the scenario as it is, or is marked. A panel names
+// the answers that it shows in `data-answers`, and is
+// - current: it shows the answer for the scenario as it is;
+// - pending: until that answer comes, it shows the last one in a paler colour;
+// - refused: there is no answer. Nothing is shown but the reason, in panels with `data-tells`.
+// Whoever asks the server for something that is shown does so by `follow`.
+
+import { Refusal } from "./api.js";
+import { el } from "./elements.js";
+
+/**
+ * @typedef {"run" | "exact" | "recovered" | "observe" | "exposure" | "budget" | "inference" | "other"
+ *   | "other-exact" | "other-exposure"} Part an answer; the others are about the scenario that is compared with
+ * @typedef {"current" | "pending" | "refused"} PanelState
+ * @typedef {{state: PanelState, reason: string}} Known
+ */
+
+// What is computed after a part, from the same scenario, and so waits and fails with it.
+/** @type {Partial<Record<Part, Part[]>>} */
+const FOLLOWING = {
+  run: ["exact", "recovered", "observe", "exposure", "budget", "inference"],
+  other: ["other-exact", "other-exposure"],
+};
+
+/** @type {Map<string, Known>} */
+const known = new Map();
+
+/** @type {Map<Part, (state: "pending" | "refused") => void>} */
+const withdrawals = new Map();
+
+/** @type {((refusal: Refusal) => void) | null} */
+let whenServerIsGone = null;
+
+/**
+ * Say how to take back what an answer has brought, when it comes to belong to another scenario, or to none.
+ * @param {Part} part
+ * @param {(state: "pending" | "refused") => void} withdraw
+ */
+export function onWithdrawal(part, withdraw) {
+  withdrawals.set(part, withdraw);
+}
+
+/** @param {() => void} listener called when the server does not answer */
+export function onServerGone(listener) {
+  whenServerIsGone = listener;
+}
+
+/**
+ * Ask for an answer and show it, and let its panels be pending until then, or refused if there is none.
+ * @template T
+ * @param {Part} part
+ * @param {object} question
+ * @param {() => Promise<T | undefined>} question.task undefined if a newer one has taken its place
+ * @param {() => boolean} question.isCurrent whether an answer is still one for what is asked; if not, another one is on
+ *   its way
+ * @param {(answer: T) => void} question.show
+ * @param {(refusal: Refusal) => void} [question.onRefusal]
+ */
+export async function follow(part, { task, isCurrent, show, onRefusal }) {
+  setState(part, "pending");
+  try {
+    const answer = await task();
+    if (answer === undefined) return;
+    const current = isCurrent();
+    show(answer);
+    if (current) setState(part, "current");
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    // Also if the question is an old one: no newer one will be answered either.
+    if (error.isServerGone) whenServerIsGone?.(error);
+    if (!isCurrent()) return;
+    setState(part, "refused", error.message);
+    onRefusal?.(error);
+  }
+}
+
+/**
+ * Set the state of an answer, of those that follow from it, and of all panels that show them.
+ * @param {Part} part
+ * @param {PanelState} state
+ * @param {string} [reason] why it is refused
+ */
+export function setState(part, state, reason = "") {
+  const parts = state === "current" ? [part] : [part, ...(FOLLOWING[part] ?? [])];
+  for (const one of parts) {
+    known.set(one, { state, reason });
+    if (state !== "current") withdrawals.get(one)?.(state);
+  }
+  showStates();
+}
+
+/**
+ * Return what has become of an answer.
+ * @param {string} part
+ * @returns {Known}
+ */
+export function stateOf(part) {
+  return known.get(part) ?? { state: "pending", reason: "" };
+}
+
+/** Show the states of all panels, after one has changed the answers that it shows. */
+export function showStates() {
+  for (const panel of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-answers]"))) {
+    const { state, reason } = panelState((panel.dataset.answers ?? "").split(" "));
+    panel.dataset.state = state;
+    if ("tells" in panel.dataset) tell(panel, state === "refused" ? reason : "");
+  }
+}
+
+/**
+ * Return the state of a panel: it is refused with the first of its answers, and pending with any of them.
+ * @param {string[]} parts
+ */
+function panelState(parts) {
+  const states = parts.map(stateOf);
+  if (states[0].state === "refused") return states[0];
+  return states.find(({ state }) => state === "pending") ?? { state: "current", reason: "" };
+}
+
+/**
+ * @param {HTMLElement} panel
+ * @param {string} reason empty if there is nothing to tell
+ */
+function tell(panel, reason) {
+  const place = panel.querySelector(":scope > .reason");
+  if (!reason) place?.remove();
+  else if (place) place.textContent = reason;
+  else panel.append(el("span", { class: "reason" }, reason));
+}
