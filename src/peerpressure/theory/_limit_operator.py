@@ -219,14 +219,15 @@ class _Pairs:
 
 def _moved(laws: RandomSteps, step: RandomStep, mean: Array, S: Array) -> tuple[Array, Array]:
     """Return mean and second moment after a step."""
-    n = laws.model.n
-    q, spread = np.ones(laws.states), np.zeros((laws.states, laws.states))
-    q[: 2 * n] = np.tile(laws.updates, 2)
-    spread[: 2 * n, : 2 * n] = np.tile(laws.together - np.outer(laws.updates, laws.updates), (2, 2))
-    change = step.on - step.off
-    lazy = step.off + q[:, None] * change
+    lazy, spread = step.on, None
+    if laws.updates.min() < 1:
+        n, q, spread = laws.model.n, np.ones(laws.states), np.zeros((laws.states, laws.states))
+        q[: 2 * n] = np.tile(laws.updates, 2)
+        spread[: 2 * n, : 2 * n] = np.tile(laws.together - np.outer(laws.updates, laws.updates), (2, 2))
+        lazy = step.off + q[:, None] * (step.on - step.off)
     new = np.einsum("g,gij->ij", step.chance, lazy @ S @ lazy.transpose(0, 2, 1))
-    if spread.any():
+    if spread is not None:
+        change = step.on - step.off
         new = new + spread * np.einsum("g,gij->ij", step.chance, change @ S @ change.transpose(0, 2, 1))
     new = new + step.noise
     # An antisymmetric rounding error would grow.
@@ -473,9 +474,9 @@ def _followed(block: _Block, limits: ScheduleLimits, chance: _Chance | None, *, 
     inner = slice(0, 2 * laws.model.n) if means_only else slice(0, laws.states)
     slow = SlowChain(block.slow.K0[inner, inner], block.slow.K1[inner, inner])
     for end in ends:
-        for t in range(begin + 1, end + 1):
+        for step in laws.following(begin, end):
             check_cancelled()
-            mean, S = _moved(laws, laws.at(t), mean, S)
+            mean, S = _moved(laws, step, mean, S)
         begin, tau = end, clock.later(end)
         L = slow.limit(tau)
         if L is None:

@@ -9,11 +9,13 @@ unit of time, in which the network is constant.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 from typing import final
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import expm
 
 from peerpressure.model import Model
@@ -26,12 +28,17 @@ from peerpressure.step import Array
 MOST_EDGES = 10
 # Parts of a unit of continuous time in which a step of Runge–Kutta is taken: many while pressure changes fast.
 PARTS = ((1, 32), (8, 12), (64, 4), (math.inf, 2))
+# Entries of the maps of steps that are made at a time: fewer would take longer, and more do not stay in the caches.
+AT_ONCE = 100_000
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Networks:
-    """The networks that one step may have: adjacency, shape (networks, agents, agents), and their probabilities."""
+    """The networks that one step may have: adjacency, shape (networks, agents, agents), and their probabilities.
+
+    Networks of several steps have one more axis in front.
+    """
 
     adjacency: Array
     chance: Array
@@ -44,6 +51,7 @@ class RandomStep:
 
     Shapes are (networks, states, states), and ``noise`` has the covariance of the noise of the step, its mean over who
     updates. ``slope_on`` is the derivative of ``on`` by 1/ρ at infinite pressure; ``off`` does not depend on pressure.
+    Laws of several steps have one more axis in front, and iteration gives them one by one.
     """
 
     chance: Array
@@ -51,6 +59,10 @@ class RandomStep:
     off: Array
     noise: Array
     slope_on: Array
+
+    def __iter__(self) -> Iterator[RandomStep]:
+        parts = zip(self.on, self.off, self.noise, self.slope_on, strict=True)
+        return (RandomStep(self.chance, *one) for one in parts)
 
 
 @final
@@ -99,118 +111,137 @@ class RandomSteps:
         """Whether the maps of steps are random."""
         return bool(np.any(self.updates < 1)) or any(phase.chance.size > 1 for phase in self.phases)
 
-    def networks(self, t: int) -> Networks:
-        """Return the networks that step t may have."""
+    def step(self, networks: Networks, relief: float, weight: float, rates: Array, scale: float) -> RandomStep:
+        """Return the law of a step at constant pressure, rates of adaptation and scale of the noise."""
+        given = (np.array([relief]), np.array([weight]), rates[None], np.array([scale]))
+        steps = self._flows(networks, *given) if self.continuous else self._jumps(networks, *given)
+        return next(iter(steps))
+
+    def following(self, begin: int, end: int) -> Iterator[RandomStep]:
+        """Give the laws of steps begin + 1 to end of the schedules themselves, many at a time."""
+        while begin < end:
+            parts, last = next((parts, last) for last, parts in PARTS if begin < last)
+            networks = self._networks(begin + 1)
+            room = max(1, AT_ONCE // (networks.chance.size * self.states**2))
+            until = int(min(begin + room, end, last if self.continuous else end))
+            times = np.arange(begin + 1, until + 1)
+            if begin < self.begin or len(self.phases) > 1:
+                adjacency = np.stack([self._networks(int(t)).adjacency for t in times])
+                networks = Networks(adjacency, networks.chance)
+            yield from self._integrated(networks, times, parts) if self.continuous else self._discrete(networks, times)
+            begin = until
+
+    def _networks(self, t: int) -> Networks:
+        """Return the networks that step t may have; all steps have the same number of them."""
         if t > self.begin:
             return self.phases[(t - self.begin - 1) % len(self.phases)]
         return Networks(self.model.adjacency_at(t).toarray()[None], np.ones(1))
 
-    def step(self, networks: Networks, relief: float, weight: float, rates: Array, scale: float) -> RandomStep:
-        """Return the law of a step at constant pressure, rates of adaptation and scale of the noise."""
-        if self.continuous:
-            return self._flow(networks, relief, weight, rates, scale)
-        n, size = self.model.n, self.states
+    def _discrete(self, networks: Networks, times: NDArray[np.int64]) -> RandomStep:
+        model = self.model
+        scale = np.zeros(times.size) if model.noise.is_zero else np.asarray(model.noise.scale(times))
+        rates = np.zeros((times.size, model.n))
+        if model.adaptation is not None:
+            rates = model.adaptation.pace(times)[:, None] * model.adaptation.adaptation_weights(model.n)
+        return self._jumps(networks, *model.pressure.homogeneous(times), rates, scale)
+
+    def _jumps(self, networks: Networks, relief: Array, weight: Array, rates: Array, scale: Array) -> RandomStep:
+        """Return the laws of discrete steps; arguments have one entry for each, or networks are those of all."""
+        n, size, i = self.model.n, self.states, np.arange(self.model.n)
         rows, slope, entering = self._public_rows(networks.adjacency, relief, weight, scale)
         memory, fresh = self._memory()
-        off = np.broadcast_to(np.eye(size), (len(rows), size, size)).copy()
-        off[:, n : 2 * n, :n] = np.diag(rates)
-        off[:, n : 2 * n, n : 2 * n] = np.diag(1 - rates)
-        off[:, 2 * n :, 2 * n :] *= memory
-        on, slope_on = off.copy(), np.zeros_like(off)
-        on[:, :n], slope_on[:, :n] = rows, slope
-        on[:, n : 2 * n], slope_on[:, n : 2 * n] = rates[:, None] * rows, rates[:, None] * slope
-        on[:, n : 2 * n, n : 2 * n] += np.diag(1 - rates)
-        both = np.zeros((len(rows), size, n))
-        both[:, :n] = entering * np.eye(n)
-        both[:, n : 2 * n] = rates[:, None] * both[:, :n]
-        both[:, 2 * n :] = fresh * np.eye(n)[: size - 2 * n]
-        alone = np.zeros_like(both)
-        alone[:, 2 * n :] = both[:, 2 * n :]
-        added = (both * self.updates) @ both.transpose(0, 2, 1)
-        added += (alone * (1 - self.updates)) @ alone.transpose(0, 2, 1)
-        return RandomStep(networks.chance, on, off, np.einsum("g,gij->ij", networks.chance, added), slope_on)
+        eta = rates[:, None]
+        off = np.zeros((len(relief), 1, size, size))
+        off[..., i, i], off[..., n + i, i], off[..., n + i, n + i] = 1.0, eta, 1 - eta
+        on, slope_on = np.zeros((*rows.shape[:2], size, size)), np.zeros((*rows.shape[:2], size, size))
+        on[..., :n, :], slope_on[..., :n, :] = rows, slope
+        on[..., n : 2 * n, :] = eta[..., None] * rows
+        slope_on[..., n : 2 * n, :] = eta[..., None] * slope
+        on[..., n + i, n + i] += 1 - eta
+        entries = np.zeros((*rows.shape[:2], size, n))
+        entries[..., i, i], entries[..., n + i, i] = entering, eta * entering
+        if self.layers == 3:
+            off[..., 2 * n + i, 2 * n + i] = on[..., 2 * n + i, 2 * n + i] = memory
+            entries[..., 2 * n + i, i] = fresh
+        added = (entries * self.updates) @ entries.swapaxes(-1, -2)
+        if self.layers == 3:
+            # The memory of the noise goes on under those who do not update.
+            added[..., 2 * n + i, 2 * n + i] += (1 - self.updates) * fresh**2
+        return RandomStep(networks.chance, on, np.broadcast_to(off, on.shape), _mean(networks, added), slope_on)
 
     def _memory(self) -> tuple[float, float]:
         """Return the share of the noise's memory that a step keeps, and the deviation of what it adds."""
         phi = self.model.noise.autocorrelation
         return phi, math.sqrt((1 - phi) * (1 + phi))
 
-    def _public_rows(self, A: Array, relief: float, weight: float, scale: float) -> tuple[Array, Array, Array]:
+    def _public_rows(self, A: Array, relief: Array, weight: Array, scale: Array) -> tuple[Array, Array, Array]:
         """Return the rows of public opinions, their derivative by 1/ρ, and the weights of fresh noise."""
-        model, n = self.model, self.model.n
+        model, n, i = self.model, self.model.n, np.arange(self.model.n)
         keeps = model.isolated == "keep"
-        d = np.abs(A).sum(axis=2)
+        relief, weight, scale = relief[:, None, None], weight[:, None, None], scale[:, None, None]
+        d = np.abs(A).sum(axis=-1)
         silent = d == 0
         total = np.where(silent, 1.0, relief * model.s + weight * d)
         gain = np.where(silent, 0.0 if keeps else 1.0, relief * model.s / total)
-        heard = np.where(silent, 0.0, weight / total)[:, :, None] * A
+        heard = np.where(silent, 0.0, weight / total)[..., None] * A
         faster = np.where(silent, 0.0, model.s / np.where(silent, 1.0, d))
-        rows, slope = np.zeros((len(A), n, self.states)), np.zeros((len(A), n, self.states))
-        rows[:, :, :n] = heard + (silent & keeps)[:, :, None] * np.eye(n)
-        slope[:, :, :n] = -faster[:, :, None] * heard
+        rows, slope = np.zeros((*total.shape, self.states)), np.zeros((*total.shape, self.states))
+        rows[..., :n] = heard
+        rows[..., i, i] += silent & keeps
+        slope[..., :n] = -faster[..., None] * heard
         deviations = np.zeros(n) if model.noise.is_zero else self.system.deviations * scale
         memory, fresh = (1.0, 0.0) if self.continuous and self.layers == 3 else self._memory()
         for one, own in ((rows, gain), (slope, faster)):
-            one[:, :, n : 2 * n] = own[:, :, None] * np.eye(n)
-            one[:, :, 2 * n :] = (own * deviations * memory)[:, :, None] * np.eye(n)[:, : self.states - 2 * n]
-        entering = (gain * deviations * (fresh if self.layers == 3 else 1.0))[:, :, None]
-        return rows, slope, entering
+            one[..., i, n + i] = own
+            if self.layers == 3:
+                one[..., i, 2 * n + i] = own * deviations * memory
+        return rows, slope, gain * deviations * (fresh if self.layers == 3 else 1.0)
 
-    def _generator(self, networks: Networks, relief: float, weight: float, rates: Array, scale: float) -> list[Array]:
-        """Return the drift of each network, its derivative by 1/ρ, and the diffusion, (networks, states, states)."""
-        n, size = self.model.n, self.states
+    def _generator(self, networks: Networks, relief: Array, weight: Array, rates: Array, scale: Array) -> list[Array]:
+        """Return the drift of each network, its derivative by 1/ρ, and the diffusion, (…, networks, states, states)."""
+        n, size, i = self.model.n, self.states, np.arange(self.model.n)
         rows, slope, entering = self._public_rows(networks.adjacency, relief, weight, scale)
-        drift, steeper = np.zeros((len(rows), size, size)), np.zeros((len(rows), size, size))
-        drift[:, :n], steeper[:, :n] = rows, slope
-        drift[:, :n, :n] -= np.eye(n)
-        drift[:, n : 2 * n, :n] = np.diag(rates)
-        drift[:, n : 2 * n, n : 2 * n] = -np.diag(rates)
-        added = np.zeros((len(rows), size, size))
+        drift, steeper, added = (np.zeros((*rows.shape[:2], size, size)) for _ in range(3))
+        drift[..., :n, :], steeper[..., :n, :] = rows, slope
+        drift[..., i, i] -= 1
+        drift[..., n + i, i], drift[..., n + i, n + i] = rates[:, None], -rates[:, None]
         if self.layers == 2:
-            added[:, :n, :n] = entering**2 * np.eye(n)
+            added[..., i, i] = entering**2
         elif not self.frozen:
             assert isinstance(self.system, SDE)
-            drift[:, 2 * n :, 2 * n :] = -self.system.reversion * np.eye(n)
-            added[:, 2 * n :, 2 * n :] = 2 * self.system.reversion * np.eye(n)
+            drift[..., 2 * n + i, 2 * n + i] = -self.system.reversion
+            added[..., 2 * n + i, 2 * n + i] = 2 * self.system.reversion
         return [drift, steeper, added]
 
-    def _flow(self, networks: Networks, relief: float, weight: float, rates: Array, scale: float) -> RandomStep:
+    def _flows(self, networks: Networks, relief: Array, weight: Array, rates: Array, scale: Array) -> RandomStep:
         size = self.states
         drift, steeper, added = self._generator(networks, relief, weight, rates, scale)
         zero = np.zeros_like(drift)
         # The flow with its derivative, and by Van Loan's formula the covariance that the noise of a unit of time adds.
         flow = expm(np.block([[drift, steeper], [zero, drift]]))
-        noise = expm(np.block([[drift, added], [zero, -drift.transpose(0, 2, 1)]]))
-        on, slope = flow[:, :size, :size], flow[:, :size, size:]
-        covariance = noise[:, :size, size:] @ on.transpose(0, 2, 1)
-        return RandomStep(networks.chance, on, on, np.einsum("g,gij->ij", networks.chance, covariance), slope)
+        noise = expm(np.block([[drift, added], [zero, -drift.swapaxes(-1, -2)]]))
+        on, slope = flow[..., :size, :size], flow[..., :size, size:]
+        covariance = noise[..., :size, size:] @ on.swapaxes(-1, -2)
+        return RandomStep(networks.chance, on, on, _mean(networks, covariance), slope)
 
-    def at(self, t: int) -> RandomStep:
-        """Return the law of step t of the schedules themselves."""
-        networks, model = self.networks(t), self.model
-        if not self.continuous:
-            relief, weight = map(float, model.pressure.homogeneous(t))
-            scale = 0.0 if model.noise.is_zero else float(model.noise.scale(t))
-            return self.step(networks, relief, weight, self.rates(t), scale)
-        parts = next(count for last, count in PARTS if t <= last)
+    def _integrated(self, networks: Networks, times: NDArray[np.int64], parts: int) -> RandomStep:
+        """Return the laws of units of continuous time, which are all integrated side by side."""
         width, size = 1 / parts, self.states
-        flow = np.broadcast_to(np.eye(size), (networks.chance.size, size, size))
+        flow = np.broadcast_to(np.eye(size), (times.size, networks.chance.size, size, size))
         added = np.zeros_like(flow)
         for part in range(parts):
-            flow, added = self._runge_kutta(networks, t - 1 + part * width, width, flow, added)
-        return RandomStep(
-            networks.chance, flow, flow, np.einsum("g,gij->ij", networks.chance, added), np.zeros_like(flow)
-        )
+            flow, added = self._runge_kutta(networks, times - 1 + part * width, width, flow, added)
+        return RandomStep(networks.chance, flow, flow, _mean(networks, added), np.zeros_like(flow))
 
-    def _runge_kutta(self, networks: Networks, begin: float, width: float, F: Array, Q: Array) -> tuple[Array, Array]:
+    def _runge_kutta(self, networks: Networks, begin: Array, width: float, F: Array, Q: Array) -> tuple[Array, Array]:
         """Return flow and covariance after a short time, by the classical method of order 4."""
         # Schedules may not be defined at time 0 itself.
-        ends = [self._drift_at(networks, max(begin + share * width, 1e-9)) for share in (0.0, 0.5, 1.0)]
+        ends = [self._drift_at(networks, np.maximum(begin + share * width, 1e-9)) for share in (0.0, 0.5, 1.0)]
 
         def slope(which: int, F: Array, Q: Array) -> tuple[Array, Array]:
             drift, added = ends[which]
             turned = drift @ Q
-            return drift @ F, turned + turned.transpose(0, 2, 1) + added
+            return drift @ F, turned + turned.swapaxes(-1, -2) + added
 
         first = slope(0, F, Q)
         second = slope(1, F + width / 2 * first[0], Q + width / 2 * first[1])
@@ -219,12 +250,12 @@ class RandomSteps:
         sums = [a + 2 * b + 2 * c + d for a, b, c, d in zip(first, second, third, last, strict=True)]
         return F + width / 6 * sums[0], Q + width / 6 * sums[1]
 
-    def _drift_at(self, networks: Networks, t: float) -> tuple[Array, Array]:
+    def _drift_at(self, networks: Networks, t: Array) -> tuple[Array, Array]:
         assert isinstance(self.system, SDE)
-        relief, weight = map(float, self.system.homogeneous(t))
-        scale = 0.0 if self.model.noise.is_zero else float(self.system.noise_scale(t))
-        factors = self.rates(None)
-        rates = factors * float(self.system.adaptation_pace(t)) if factors.any() else factors
+        relief, weight = self.system.homogeneous(t)
+        scale = np.zeros(t.size) if self.model.noise.is_zero else self.system.noise_scale(t)
+        factors = np.broadcast_to(self.rates(None), (t.size, self.model.n))
+        rates = factors * self.system.adaptation_pace(t)[:, None] if factors.any() else factors
         drift, _, added = self._generator(networks, relief, weight, rates, scale)
         return drift, added
 
@@ -241,6 +272,11 @@ class RandomSteps:
         mean = np.concatenate([model.start_state, model.x0, np.zeros(self.states - 2 * model.n)])
         memory = np.concatenate([np.zeros(2 * model.n), np.ones(self.states - 2 * model.n)])
         return mean, np.outer(mean, mean) + np.diag(memory)
+
+
+def _mean(networks: Networks, of_each: Array) -> Array:
+    """Return the mean over networks of matrices, (steps, networks, …)."""
+    return np.asarray(np.einsum("g,tgij->tij", networks.chance, of_each))
 
 
 def step_laws(system: System) -> RandomSteps | None:
