@@ -1,4 +1,4 @@
-"""Run the benchmarks: ``python -m benchmarks [--quick] [--only NAME ...] [--jobs N] [--write FILE] [--json FILE]``."""
+"""Run the benchmarks: ``python -m benchmarks [--quick] [--only NAME ...] [--write FILE] [--json FILE]``."""
 
 from __future__ import annotations
 
@@ -34,6 +34,7 @@ from . import (
     regression,
     scaling,
     score_power,
+    short_panels,
     speed,
     threads,
     whole_user,
@@ -63,6 +64,7 @@ MEASUREMENTS: Mapping[str, Callable[[Settings], Section]] = {
     "coverage": coverage.measure,
     "fit": fit_coverage.measure,
     "comparison": comparison.measure,
+    "panels": short_panels.measure,
     "answers": answers.measure,
     "diagnostics": goodness_of_fit.measure,
     "scores": score_power.measure,
@@ -78,8 +80,10 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--only", nargs="+", choices=MEASUREMENTS, default=list(MEASUREMENTS), metavar="NAME",
                         help=f"some of: {', '.join(MEASUREMENTS)}")  # fmt: skip
     parser.add_argument("--jobs", type=int, default=1, metavar="N",
-                        help="processes that share the records of studies (fit, comparison, answers, scores); what is "
-                        "timed alone still runs alone")  # fmt: skip
+                        help="processes that share the records of studies (fit, comparison, panels, answers, scores); "
+                        "what is timed alone still runs alone")  # fmt: skip
+    parser.add_argument("--records", type=int, metavar="N",
+                        help="records of each setting in studies, for a first look or smaller errors")  # fmt: skip
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the report as Markdown")
     parser.add_argument("--json", type=Path, metavar="FILE",
                         help="write the figures as JSON after each section; those of other sections that the file has "
@@ -89,7 +93,7 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
 
 def main(given: Sequence[str] | None = None) -> None:
     chosen = arguments(given)
-    settings = replace(QUICK if chosen.quick else FULL, jobs=chosen.jobs)
+    settings = replace(QUICK if chosen.quick else FULL, jobs=chosen.jobs, records=chosen.records)
     console = Console()
     machine = {"machine": facts(), "quick": chosen.quick}
     sections = {} if chosen.json is None else stored(chosen.json, machine)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,39 +14,55 @@ from peerpressure.networks import barabasi_albert
 from peerpressure.recovery import fit
 
 from .processes import spread
-from .sections import Cell, Section, Table
+from .sections import Cell, Section, Table, share
 from .settings import Settings
 
-RECORDS = 100
+RECORDS = 60
 AGENTS, STEPS = 10, 50
 PRESSURE, STD = 0.5, 0.3
 
 TEXT = f"""\
-Share of 95 % intervals that contain the truth, over {RECORDS} records of {AGENTS} agents and {STEPS} steps on
+Share of 95 % intervals that contain the truth, ± a standard error, of records of {AGENTS} agents and {STEPS} steps on
 BA({AGENTS}, 2), with ρ = {PRESSURE:g}, σ = {STD:g} and hidden opinions that are drawn anew for each record, uniformly
 on [0.2, 0.8]; of x₀ all agents count. Noise of an output is about 0.1. Answers with measurement noise r are fitted with
-r ignored and with r unknown; answers on a scale from 0 to 1 as if they were exact, and as ordered categories. Pressure
-and r are medians of the estimates.
+r ignored and with r unknown; answers rounded to multiples of w, and those on a scale from 0 to 1, as if they were
+exact, and as numbers with an error of w²/12 or as ordered categories. Pressure and r are medians of the estimates.
 """
 
 
 class Case(NamedTuple):
-    """Measurement noise or points of a scale, and whether the fit knows of it."""
+    """Measurement noise, rounding or points of a scale, and whether the fit knows of it."""
 
     noise: float = 0.0
+    rounding: float = 0.0
     points: int = 0
     declared: bool = True
 
     @property
     def name(self) -> str:
         """The case in words."""
-        what = f"{self.points} points" if self.points else f"r = {self.noise:g}"
+        rounded = f"w = {self.rounding:g}" if self.rounding else f"r = {self.noise:g}"
+        what = f"{self.points} points" if self.points else rounded
         return what + ("" if self.declared else ", ignored")
 
+    @property
+    def observation(self) -> Observation | None:
+        """What the fit is told."""
+        if not self.declared or not (self.rounding or self.points):
+            return None
+        return (
+            Observation(scale=(0, 1), rounding=1 / (self.points - 1))
+            if self.points
+            else Observation(rounding=self.rounding)
+        )
 
-CASES = tuple(Case(noise=r, declared=declared) for r in (0.02, 0.05, 0.1) for declared in (False, True)) + tuple(
-    Case(points=points, declared=declared) for points in (5, 7, 11) for declared in (False, True)
+
+KINDS: tuple[Mapping[str, Any], ...] = (
+    *({"noise": r} for r in (0.02, 0.05, 0.1)),
+    {"rounding": 0.2},
+    *({"points": points} for points in (5, 7, 11)),
 )
+CASES = tuple(Case(**kind, declared=declared) for kind in KINDS for declared in (False, True))
 
 
 def record(case: Case, seed: int) -> tuple[Model, Trajectory]:
@@ -58,6 +74,8 @@ def record(case: Case, seed: int) -> tuple[Model, Trajectory]:
     states = np.asarray(run.states)
     if case.points:
         answers = np.clip(np.rint(states * (case.points - 1)), 0, case.points - 1) / (case.points - 1)
+    elif case.rounding:
+        answers = case.rounding * np.rint(states / case.rounding)
     else:
         answers = states + case.noise * rng.normal(size=states.shape)
     return model, replace(run, states=answers)
@@ -74,11 +92,10 @@ class Outcome(NamedTuple):
 def fitted(case: Case, seed: int) -> Outcome:
     """Return what a fit says of one record."""
     unknown = ("std", "pressure") + (("measurement_noise",) if case.noise and case.declared else ())
-    look = Observation(scale=(0, 1), rounding=1 / (case.points - 1)) if case.points and case.declared else None
     truth = {"std": STD, "pressure": PRESSURE, "measurement_noise": case.noise}
     model, run = record(case, seed)
     begin = time.process_time()
-    found = fit(run, model, unknown, pieces=(1,), observation=look)
+    found = fit(run, model, unknown, pieces=(1,), observation=case.observation)
     seconds = time.process_time() - begin
     values = {name: float(p.value.ravel()[0]) for name, p in found.parameters.items()}
     inside = {name: float(p.low.ravel()[0] <= truth[name] <= p.high.ravel()[0]) for name, p in found.parameters.items()}
@@ -89,17 +106,19 @@ def fitted(case: Case, seed: int) -> Outcome:
 def row(case: Case, outcomes: Sequence[Outcome]) -> list[Cell]:
     """Return a row: the case, the median pressure and r, coverage of pressure, σ, r and x₀, and seconds a record."""
     median = {name: float(np.median([one.values[name] for one in outcomes])) for name in outcomes[0].values}
-    share = {name: float(np.mean([one.inside[name] for one in outcomes])) for name in outcomes[0].inside}
+    inside = {name: share([one.inside[name] for one in outcomes]) for name in outcomes[0].inside}
     noise, seconds = "measurement_noise", float(np.mean([one.seconds for one in outcomes]))
-    covered = [share["pressure"], share["std"], share.get(noise), share["x₀"]]
+    covered = [inside["pressure"], inside["std"], inside.get(noise), inside["x₀"]]
     return [case.name, median["pressure"], median.get(noise), *covered, seconds]
 
 
 def measure(settings: Settings) -> Section:
     """Return the coverage of fits to answers."""
     quick = settings.quick
-    cases, count = (CASES[-6:-4], 2) if quick else (CASES, RECORDS)
+    cases, count = (CASES[6:8], 2) if quick else (CASES, settings.records_or(RECORDS))
     columns = ("answers", "pressure", "r", "covers pressure", "σ", "r", "x₀", "s a record")
     outcomes = spread(fitted, [(case, seed) for case in cases for seed in range(count)], settings.jobs)
     rows = [row(case, outcomes[k * count : (k + 1) * count]) for k, case in enumerate(cases)]
-    return Section("Answers", TEXT, [Table("Coverage of 95 % intervals of fits to answers", columns, rows)])
+    return Section(
+        "Answers", TEXT, [Table(f"Coverage of 95 % intervals of fits to answers, {count} records a row", columns, rows)]
+    )

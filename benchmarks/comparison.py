@@ -1,26 +1,24 @@
-"""How often the true model wins a comparison, how often chance is called pressure, and how long it takes."""
+"""How often the true model wins a comparison, and how long it takes."""
 
 from __future__ import annotations
 
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure import Network, compare
 from peerpressure.networks import barabasi_albert
-from peerpressure.recovery.rivals import FamilyFit
 
 from .processes import spread
-from .sections import Cell, Section, Table, Target
+from .sections import Cell, Section, Table, Target, share
 from .settings import Settings
 
 Array = NDArray[np.float64]
 STD = 0.3
-WEAK = 0.15
 # Rivals of the confusion matrix; the other ones are theirs with adaptation.
 RIVALS = (
     "none",
@@ -35,21 +33,13 @@ RIVALS = (
     "var",
 )
 SIZES = ((10, 20), (10, 50), (10, 200), (30, 20), (30, 50), (30, 200))
-PANELS = ((60, 3), (200, 3), (60, 5), (200, 5), (60, 10), (200, 10))
-KINDS = ("uniform", "far apart", "likeness")
-DATA_SETS, PANEL_SETS = 20, 200
+DATA_SETS = 20
 
 TEXT = f"""\
 Records are made by a plain loop on BA(n, 2) networks with σ = {STD:g}, hidden opinions uniform on [0, 1] and y₀ = x₀
 not observed. *Right* is the share of data sets in which the true model has the largest weight among {len(RIVALS)}
 rivals; the true pressure is 0.5, 0.1 t, 0.5 √t, or 0.2 that becomes 1 after a third of the record, and adaptation 0.05.
 The autoregression is true where agents respond to other agents than those of the network.
-
-*Size* is the share of records without pressure for which a model with neighbours has the largest weight among all
-rivals. *Found* is that share where pressure is {WEAK:g}; *cover* the share of 95 % intervals of its fit that contain
-it, and *opinions* that of the intervals of hidden opinions. With *likeness*, hidden opinions are smoothed over the
-network, (1 + 3D⁻¹L)⁻¹ of white noise, and friends think alike before any influence; *far apart*, they are white with
-standard deviation 1, and the first row under pressure tells little of them.
 """
 
 
@@ -122,59 +112,13 @@ def confusion(sizes: Sequence[tuple[int, int]], data_sets: int, jobs: int) -> tu
     totals, truths = list[list[Cell]](), list[list[Cell]]()
     for n, steps in sizes:
         own = {item: answer for item, answer in found.items() if item[:2] == (n, steps)}
-        right = float(np.mean([best == item[2] for item, (best, _) in own.items()]))
+        right = share([best == item[2] for item, (best, _) in own.items()])
         totals.append([n, steps, right, float(np.mean([seconds for _, seconds in own.values()]))])
         for truth in RIVALS:
             counts = Counter(best for item, (best, _) in own.items() if item[2] == truth)
             others = ", ".join(f"{name} {count}" for name, count in counts.most_common() if name != truth)
             truths.append([n, steps, truth, counts[truth] / data_sets, others or None])
     return totals, truths
-
-
-def opinions(kind: str, network: Network, rng: np.random.Generator) -> Array:
-    """Return hidden opinions: uniform, far apart, or alike between friends."""
-    white = rng.standard_normal(network.n)
-    if kind == "likeness":
-        mean = network.adjacency.toarray() / network.degrees[:, None]
-        return np.asarray(np.linalg.solve(4 * np.eye(network.n) - 3 * mean, white))
-    return white if kind == "far apart" else rng.random(network.n)
-
-
-class Panel(NamedTuple):
-    """What the records of one seed say: pressure called where there is none, and found; its fit and opinions."""
-
-    called: bool
-    found: bool
-    value: float
-    covered: bool
-    inside: float
-
-
-def panel(n: int, waves: int, kind: str, seed: int) -> Panel:
-    """Return what comparisons say of two records of the same people, without and with pressure."""
-    network, rng = barabasi_albert(n, 3, seed=seed), np.random.default_rng(950_000 + seed)
-    A, x = network.adjacency.toarray(), opinions(kind, network, rng)
-    called = compare(family(A, x, waves, Truth(), rng), network).fit.uses_network
-    answer = compare(family(A, x, waves, Truth(lambda t, last: WEAK), rng), network)
-    fit: Any = answer.fits["constant"]
-    assert isinstance(fit, FamilyFit)
-    table, (value, std) = fit.parameters, fit.opinions
-    inside = float(np.mean(np.abs(value - x) <= 1.96 * std))
-    covered = bool(table.low[0] <= WEAK <= table.high[0])
-    return Panel(called, answer.fit.uses_network, float(table.value[0]), covered, inside)
-
-
-def short(sizes: Sequence[tuple[int, int]], data_sets: int, jobs: int) -> list[list[Cell]]:
-    """Return rows: the setting, size, share found, median and coverage of weak pressure, and coverage of opinions."""
-    settings = [(n, waves, kind) for n, waves in sizes for kind in KINDS]
-    found = spread(panel, [(*setting, seed) for setting in settings for seed in range(data_sets)], jobs)
-    rows = list[list[Cell]]()
-    for k, setting in enumerate(settings):
-        own = found[k * data_sets : (k + 1) * data_sets]
-        size, share, cover = (float(np.mean([one[field] for one in own])) for field in (0, 1, 3))
-        median, inside = float(np.median([one.value for one in own])), float(np.mean([one.inside for one in own]))
-        rows.append([*setting, size, share, median, cover, inside])
-    return rows
 
 
 def timed(n: int, steps: int) -> list[Cell]:
@@ -189,33 +133,22 @@ def timed(n: int, steps: int) -> list[Cell]:
 
 
 def measure(settings: Settings) -> Section:
-    """Return the confusion of rivals, size and coverage of short panels, and the time of comparisons."""
+    """Return the confusion of rivals, and the time of comparisons."""
     quick = settings.quick
-    sizes, data_sets = (SIZES[:1], 1) if quick else (SIZES, DATA_SETS)
-    panels, panel_sets = (PANELS[:1], 4) if quick else (PANELS, PANEL_SETS)
+    sizes, data_sets = (SIZES[:1], 1) if quick else (SIZES, settings.records_or(DATA_SETS))
     totals, truths = confusion(sizes, data_sets, settings.jobs)
-    shorts = short(panels, panel_sets, settings.jobs)
     times = [timed(n, steps) for n, steps in ([(30, 30)] if quick else [(100, 200), (1_000, 100), (200, 10)])]
     tables = [
-        Table(f"Right among {len(RIVALS)} rivals", ("n", "T", "right", "s a comparison"), totals),
+        Table(f"Right among {len(RIVALS)} rivals, ± a standard error", ("n", "T", "right", "s a comparison"), totals),
         Table(f"Right by truth, and who won otherwise, of {data_sets}", ("n", "T", "truth", "right", "else"), truths),
-        Table(
-            f"Short panels, pressure 0 or {WEAK:g}",
-            ("n", "waves", "opinions", "size", "found", "median", "cover", "opinions covered"),
-            shorts,
-        ),
         Table("Processor time in s", ("n", "T", "rivals", "comparison", "with sentences"), times),
     ]
-    return Section("Comparison of models", TEXT, tables, _targets(shorts, times, quick=quick))
+    return Section("Comparison of models", TEXT, tables, _targets(times, quick=quick))
 
 
-def _targets(shorts: list[list[Cell]], times: list[list[Cell]], *, quick: bool) -> list[Target]:
-    size = max(float(row[3] or 0) for row in shorts)
-    cover = min(float(row[6] or 0) for row in shorts)
+def _targets(times: list[list[Cell]], *, quick: bool) -> list[Target]:
     seconds = [None] * 3 if quick else [float(row[4] or 0) for row in times]
     return [
-        Target("no pressure called pressure in short panels, at most", 0.07, size, at_least=False),
-        Target("coverage of pressure in short panels", 0.93, cover),
         Target("100 agents, 200 steps", 20, seconds[0], " s", at_least=False),
         Target("1,000 agents, 100 steps", 180, seconds[1], " s", at_least=False),
         Target("200 agents, 10 steps", 20, seconds[2], " s", at_least=False),

@@ -12,7 +12,7 @@ import peerpressure as pp
 from peerpressure.recovery import Score, ScoreTests, diagnose_fit
 
 from .processes import spread
-from .sections import Cell, Section, Table
+from .sections import Cell, Section, Table, share
 from .settings import Settings
 
 AGENTS, LEVEL = 20, 0.05
@@ -103,13 +103,13 @@ def judged(name: str, run: int) -> dict[str, list[bool]]:
 
 def measure(settings: Settings) -> Section:
     """Return size and power of the score tests."""
-    runs, names = 5 if settings.quick else RUNS, list(settings_of())
+    runs, names = 5 if settings.quick else settings.records_or(RUNS), list(settings_of())
     found = spread(judged, [(name, run) for name in names for run in range(runs)], settings.jobs)
     rows: list[list[Cell]] = []
     for k, name in enumerate(names):
         own = found[k * runs : (k + 1) * runs]
         for what in own[0]:
-            shares = [float(share) for share in np.mean([one[what] for one in own], axis=0)]
+            shares = [share([one[what][place] for one in own]) for place in range(len(own[0][what]))]
             rows.append([name, what, *(None if what == "none" and k in (3, 4) else x for k, x in enumerate(shares))])
     columns = ("setting", "fault", *KINDS, "clearest", "named", "others")
-    return Section("Score tests", TEXT, [Table(f"Shares of {runs} runs", columns, rows)])
+    return Section("Score tests", TEXT, [Table(f"Shares of {runs} runs, ± a standard error", columns, rows)])

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, final
 
+import numpy as np
+
 Cell: TypeAlias = str | float | int | None
 
 
@@ -70,6 +72,19 @@ def shown(cell: Cell) -> str:
     if isinstance(cell, int) or abs(cell) >= 1000:
         return f"{cell:,.0f}"
     return f"{cell:.3g}"
+
+
+def share(values: Sequence[float]) -> str:
+    """Return the mean of records' shares, or of whether something holds in each, with its standard error.
+
+    >>> share([True, False, True, True]), share([1.0] * 100)
+    ('0.750 ± 0.250', '1.000 ± 0.013')
+    """
+    size, mean = len(values), float(np.mean(values))
+    error = float(np.std(values, ddof=1) / np.sqrt(size)) if size > 1 else 0.0
+    # Where all agree, two successes and two failures more say how far the truth may be (Agresti and Coull 1998).
+    near = (mean * size + 2) / (size + 4)
+    return f"{mean:.3f} ± {error or float(np.sqrt(near * (1 - near) / (size + 4))):.3f}"
 
 
 def count(number: int) -> str:

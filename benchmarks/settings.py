@@ -11,8 +11,8 @@ from typing import final
 class Settings:
     """Sizes and patience of a run.
 
-    ``seconds`` is how long one contender is asked to work in one round, and ``jobs`` the number of processes that share
-    the records of a study.
+    ``seconds`` is how long one contender is asked to work in one round, ``jobs`` the number of processes that share the
+    records of a study, and ``records`` how many it has of each setting, None for its own number.
     """
 
     sizes: tuple[int, ...] = (100, 10_000, 1_000_000)
@@ -26,6 +26,11 @@ class Settings:
     processes: int = 3
     quick: bool = False
     jobs: int = 1
+    records: int | None = None
+
+    def records_or(self, usual: int) -> int:
+        """Return the records of a setting of a study."""
+        return self.records or usual
 
     def rounds_for(self, work: int) -> int:
         """Return how many rounds to run where one step makes ``work`` agent-steps; large ones vary less."""

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks import bound, cross_check, peers, report, score_power, whole_user
+from benchmarks import bound, cross_check, peers, report, score_power, short_panels, whole_user
 from benchmarks.__main__ import MEASUREMENTS, arguments, main
 from benchmarks.clock import Job, costs, ratio
 from benchmarks.contenders import CONTENDERS, Run, numba_loop
 from benchmarks.contenders.peerpressure_simulate import run as ours
 from benchmarks.processes import fresh, spread
-from benchmarks.sections import Section, Table, Target, count, shown
+from benchmarks.sections import Section, Table, Target, count, share, shown
 from benchmarks.settings import FULL, QUICK, Settings
 from benchmarks.software_network import software_network
 from benchmarks.workload import SEED, workload
@@ -188,6 +188,30 @@ def test_targets_say_whether_they_were_met(measured: float | None, at_least: boo
 def test_numbers_are_shown_short() -> None:
     assert [shown(cell) for cell in (None, "x", 3, 1.23456, 12345.6)] == ["–", "x", "3", "1.23", "12,346"]
     assert [count(n) for n in (1, 32, 100, 10_000_000)] == ["1", "32", "10²", "10⁷"]
+
+
+def test_shares_have_a_standard_error_also_where_all_records_agree() -> None:
+    assert share([True] * 190 + [False] * 10) == "0.950 ± 0.015"
+    assert share([0.5, 0.7, 0.9]) == "0.700 ± 0.115"
+    assert share([0.0] * 400) == "0.000 ± 0.003"
+
+
+def test_studies_take_the_number_of_their_records() -> None:
+    assert Settings(records=25).records_or(400) == 25
+    assert Settings().records_or(400) == 400
+    assert arguments(["--records", "25"]).records == 25
+
+
+def test_short_panels_count_records_with_and_without_adapting_rivals(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(short_panels, "RECORDS", {30: 2})
+    monkeypatch.setattr(short_panels, "WAVES", (3,))
+    monkeypatch.setattr(short_panels, "KINDS", ("likeness",))
+    monkeypatch.setattr(short_panels, "ADAPTED_WAVES", (5,))
+    section = short_panels.measure(Settings(records=1))
+    panels, adapting = section.tables
+    assert [row[:4] for row in panels.rows] == [[30, 3, "likeness", 1]]
+    assert [row[:4] for row in adapting.rows] == [[60, 5, "likeness", 1]]
+    assert all("±" in str(cell) for cell in adapting.rows[0][4:])
 
 
 def test_report_holds_machine_targets_definitions_and_tables() -> None:

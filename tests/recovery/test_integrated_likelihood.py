@@ -11,6 +11,7 @@ from peerpressure.errors import InvalidInputError
 from peerpressure.model import Model
 from peerpressure.networks import Network
 from peerpressure.recovery.integrated_likelihood import (
+    Criterion,
     Dynamics,
     bias_correction,
     integrated_height,
@@ -20,6 +21,7 @@ from peerpressure.recovery.integrated_likelihood import (
     within_height,
 )
 from peerpressure.recovery.panel import Panel, panel
+from peerpressure.recovery.rivals import FamilyFit, fit_rival
 from tests.comparison.records import graph, record
 
 Array = NDArray[np.float64]
@@ -172,6 +174,19 @@ def test_random_combinations_estimate_the_correction(monkeypatch: pytest.MonkeyP
     exact = bias_correction(data, _constant(data, 0.4, 0.1))
     monkeypatch.setattr("peerpressure.recovery.integrated_likelihood._RESPONSES", 20 * 80 * 5)
     assert bias_correction(data, _constant(data, 0.4, 0.1)) == pytest.approx(exact, rel=0.05)
+
+
+@pytest.mark.parametrize("name", ["constant", "power+adaptation"])
+def test_a_rough_search_ends_at_the_maximum_of_the_exact_likelihood(name: str) -> None:
+    network = graph(40, seed=2)
+    criterion = Criterion(_panel(record(network, 5, 4, lambda t: 0.3), network))
+    assert criterion.is_within
+    fit = fit_rival(criterion, name)
+    assert isinstance(fit, FamilyFit)
+    low, high = np.array(fit.bounds).T
+    for step in 0.3 * np.eye(fit.z.size):
+        for point in (fit.z + step, fit.z - step):
+            assert fit.likelihood(np.clip(point, low, high)) <= fit.log_likelihood + 1e-6
 
 
 def test_no_pressure_needs_no_correction() -> None:

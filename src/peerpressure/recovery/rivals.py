@@ -241,6 +241,10 @@ class FamilyFit:
         """Return the log-likelihood by which models are compared."""
         return self.criterion(self.dynamics_at(z))
 
+    def rough(self, z: Array) -> float:
+        """Return the log-likelihood by which models are compared, as far as a search needs it."""
+        return self.criterion.rough(self.dynamics_at(z))
+
     def within(self, z: Array) -> float:
         """Return the within log-likelihood."""
         return within_height(self.panel, self.dynamics_at(z))
@@ -488,11 +492,11 @@ def fit_family(criterion: Criterion, name: str, course: Course, *, adapts: bool)
     if not panel.is_complete:
         # Each evaluation runs a filter.
         starts = starts[:: max(1, len(starts) // 12)]
-    heights = [draft.likelihood(z) for z in starts]
-    maxima = [
-        _climb(draft.likelihood, starts[place], draft.bounds) for place in np.argsort(heights)[: -1 - _SEARCHES : -1]
-    ]
+    heights = [draft.rough(z) for z in starts]
+    maxima = [_climb(draft.rough, starts[place], draft.bounds) for place in np.argsort(heights)[: -1 - _SEARCHES : -1]]
     z, height = max(maxima, key=lambda pair: pair[1])
+    if criterion.is_within:
+        z, height = _climb(draft.likelihood, z, draft.bounds)
     return replace(draft, z=z, log_likelihood=height)
 
 
