@@ -147,7 +147,7 @@ def test_what_is_not_covered_is_refused(change: dict[str, Any], reason: str) -> 
 def test_random_updates_and_continuous_time_are_refused() -> None:
     with pytest.raises(ModelError, match="who updates"):
         release(model_of(activation=0.5), T)
-    with pytest.raises(InvalidInputError, match="worked out for a Model"):
+    with pytest.raises(InvalidInputError, match="defined for a Model"):
         release(pp.SDE(model_of()), T)  # type: ignore[arg-type]
 
 
@@ -286,7 +286,7 @@ def test_the_command_prints_json(capfd: pytest.CaptureFixture[str], tmp_path: Pa
         ({"start": "[0.0, 1.0, 1.0, 1.0]"}, "not declared to be public"),
         ({"law": "uniform"}, "Gaussian or Laplace noise"),
         ({"more": 'record = "summaries"'}, "opinions of agents"),
-        ({"more": "[time]\ncontinuous = true\nstep = 0.1"}, "worked out for a Model"),
+        ({"more": "[time]\ncontinuous = true\nstep = 0.1"}, "defined for a Model"),
     ],
 )
 def test_the_command_refuses_in_one_line(

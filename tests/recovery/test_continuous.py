@@ -175,7 +175,7 @@ def test_refusals() -> None:
         recover(run, replace(sde, step=0.2))
     with pytest.raises(pp.errors.InvalidInputError, match="needs every step from 1 on"):
         recover(run, sde, "innovations", VIEWS["gaps"])
-    with pytest.raises(pp.errors.InvalidInputError, match="fitted in discrete time"):
+    with pytest.raises(pp.errors.InvalidInputError, match="a fit of unknown parameters is defined for a Model"):
         fit(outputs_of(run, sde), sde, ("std",))  # type: ignore[arg-type]
     large = SDE(pp.Model(pp.networks.cycle(1500), np.zeros(1500), noise=pp.Gaussian(1.0)), method="euler")
     with pytest.raises(pp.errors.TooLargeError, match=r"at most 1,000 agents, got 1,500"):

@@ -34,7 +34,6 @@ from peerpressure.privacy._shifts import (
     leaks_at_first_step,
     mixes_draws,
     model_shifts,
-    require_discrete,
     safe_factor,
     shifts_of_information,
 )
@@ -46,7 +45,7 @@ from peerpressure.schedules import Constant, Table
 from peerpressure.sde import SDE
 from peerpressure.sde.equation import FIRST_TIME
 from peerpressure.sde.moments import schedules_of
-from peerpressure.statespace import System
+from peerpressure.statespace import System, discrete_model
 from peerpressure.statespace.systems import is_invertible, shows_start
 from peerpressure.step import Array
 from peerpressure.theory import OptimalSchedule, mode_error, optimal_schedule
@@ -592,7 +591,7 @@ def calibrate(
     >>> calibrate(model, 100, mu=0.5).std
     2.0
     """
-    require_discrete(model, "the noise that a budget asks for")
+    discrete_model(model, "the noise that a budget asks for")
     target, kind = _target(epsilon=epsilon, mu=mu, information=information)
     # A model without noise has no law to scale.
     base = model if not model.noise.is_zero else replace(model, noise=Gaussian(1.0))

@@ -25,11 +25,12 @@ from peerpressure.model import Model
 from peerpressure.noise import AR1, Gaussian, Noise
 from peerpressure.privacy._budget import definition_lines, shifts_of
 from peerpressure.privacy._definition import Definition, Observed, Unit
-from peerpressure.privacy._shifts import delay_pressure, leaks_at_first_step, require_discrete
+from peerpressure.privacy._shifts import delay_pressure, leaks_at_first_step
 from peerpressure.progress import check_cancelled
 from peerpressure.propagation import Times, consensus_mode, moments, whole_times
 from peerpressure.recovery.limits import PARTIAL_LIMIT
 from peerpressure.schedules import Power
+from peerpressure.statespace import discrete_model
 from peerpressure.step import Array
 
 if TYPE_CHECKING:
@@ -557,7 +558,7 @@ def frontier(
     """
     import pandas as pd
 
-    require_discrete(model, "accuracy against privacy")
+    discrete_model(model, "accuracy against privacy")
     horizons, mus = _horizons(steps), _budgets(budgets)
     seen = (sensitivity, sees_start, runs, observed, insiders, unit, public_start)
     definition = Definition(model, int(horizons[-1]), *seen)

@@ -24,12 +24,13 @@ from peerpressure.privacy._accounting import checked_delta, positive
 from peerpressure.privacy._budget import Budget, budget_of, calibrate
 from peerpressure.privacy._definition import Definition, Granularity, Unit
 from peerpressure.privacy._grid import LAWS, NoiseGrid, grid_of, on_grid
-from peerpressure.privacy._shifts import leaks_at_first_step, require_discrete, require_public_start
+from peerpressure.privacy._shifts import leaks_at_first_step, require_public_start
 from peerpressure.progress import ShouldStop
 from peerpressure.propagation import step_count
 from peerpressure.provenance import json_text
 from peerpressure.recording import Record, as_record
 from peerpressure.simulation import Progress, simulate_preferred
+from peerpressure.statespace import discrete_model
 from peerpressure.statespace.systems import shows_start
 from peerpressure.step import Array
 from peerpressure.trajectory import Trajectory
@@ -251,7 +252,7 @@ def release(
     if seed is not None:
         rule, remedy = "a release draws its noise from the operating system", "leave seed out, or use simulate to study"
         raise InvalidInputError(message(rule, got=f"seed {seed!r}", remedy=remedy))
-    require_discrete(model, "a release")
+    discrete_model(model, "a release")
     T, kept = step_count(steps), as_record(record)
     _require_opinions(kept)
     # Checked with the hidden opinions, and then accounted for without them: nothing in the statement depends on them.

@@ -82,14 +82,6 @@ def _is_affine(y: Array, x: Array) -> bool:
     return bool(np.abs(y - y.mean() - slope * centred).max() <= close)
 
 
-def require_discrete(model: object, what: str) -> None:
-    """Raise an error for an SDE where only whole steps are accounted for."""
-    if not isinstance(model, Model):
-        rule = f"{what} is worked out for a Model, in whole steps"
-        remedy = "use budget or exposure, or the model that the SDE was made from"
-        raise InvalidInputError(message(rule, got="an SDE", remedy=remedy))
-
-
 def delay_pressure(model: Model, steps: int) -> Model:
     """Return the model with its peer pressure delayed by one step: ρ′₁ = 0 and ρ′_t = ρ_{t−1} up to ``steps``.
 

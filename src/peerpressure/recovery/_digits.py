@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure.model import Model
 from peerpressure.noise import Gaussian, Noise
 from peerpressure.statespace import System, transitions
 from peerpressure.step import Array
@@ -115,11 +114,8 @@ def has_density(noise: Noise) -> bool:
 def _noise_of_outputs(system: System, data: Outputs) -> Array:
     """Return the standard deviation of the noise in each observed output, (T, k), 0 for opinions that are kept."""
     seen, times = data.seen.agents, data.seen.times
-    if not isinstance(system, Model):
-        steps = {t: step.noise_std[seen] for t, step in enumerate(transitions(system, data.seen.last), 1)}
-        return np.array([steps[int(t)] for t in times])
-    gains = np.array([system.update(int(t)).gain[seen] for t in times])
-    return np.asarray(gains * system.noise.deviations(system.n)[seen] * system.noise.scale(times)[:, None])
+    steps = {t: step.noise_std[seen] for t, step in enumerate(transitions(system, data.seen.last), 1)}
+    return np.array([steps[int(t)] for t in times])
 
 
 def grid_note(spacing: float) -> str:

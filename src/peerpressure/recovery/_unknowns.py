@@ -19,6 +19,7 @@ from peerpressure.noise import AR1, Gaussian
 from peerpressure.recovery._estimate import Estimate
 from peerpressure.recovery.limits import FIT_PIECES
 from peerpressure.schedules import Constant, Linear, Power, Table
+from peerpressure.statespace import discrete_model
 from peerpressure.step import Array
 
 if TYPE_CHECKING:
@@ -588,7 +589,7 @@ def unknowns(
         rule = f"unknowns must be among {', '.join(UNKNOWNS)}"
         got = repr(names) if isinstance(names, str) else ", ".join(map(repr, wrong))
         raise InvalidInputError(message(rule, got=got, remedy="for instance unknown=('std', 'stubbornness')"))
-    _check_model(model)
+    discrete_model(model, "a fit of unknown parameters")
     _check_noise(model, names)
     _check_kinds(model, names)
     _check_scales(model, set(names))
@@ -622,13 +623,6 @@ def _pieces(times: NDArray[np.int64], pieces: Sequence[int] | None) -> NDArray[n
         rule += f" step {times[0]}"
         raise InvalidInputError(message(rule, got=str(list(pieces)), remedy="for instance pieces=(1, 5, 20)"))
     return first
-
-
-def _check_model(model: object) -> None:
-    if not isinstance(model, Model):
-        rule = "unknown parameters are fitted in discrete time, to a Model"
-        remedy = "recover the hidden opinions alone, or fit a Model"
-        raise InvalidInputError(message(rule, got=type(model).__name__, remedy=remedy))
 
 
 def _check_noise(model: Model, names: Sequence[str]) -> None:

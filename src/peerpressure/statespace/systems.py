@@ -198,13 +198,15 @@ def is_system(value: object) -> TypeGuard[System]:
     return isinstance(value, (Model, SDE))
 
 
-def discrete_model(model: object) -> Model:
+def discrete_model(model: object, what: str = "this") -> Model:
     """Return a model in discrete time unchanged and raise for anything else, an SDE included.
 
     Parameters
     ----------
     model : Model
         The model.
+    what : str, optional
+        What needs discrete time, for the message.
 
     Returns
     -------
@@ -230,10 +232,9 @@ def discrete_model(model: object) -> Model:
     True
     """
     if not isinstance(model, Model):
-        remedy = "pass the Model that it was made from" if isinstance(model, SDE) else _BUILD
-        raise ModelError(
-            message("this is defined for a Model, in discrete time", got=type(model).__name__, remedy=remedy)
-        )
+        remedy = "pass the Model that it was made from" if is_system(model) else _BUILD
+        rule = f"{what} is defined for a Model, in discrete time"
+        raise ModelError(message(rule, got=type(model).__name__, remedy=remedy))
     return model
 
 

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.chain import phases
+from peerpressure.dates import whole_steps
 from peerpressure.model import Model
 from peerpressure.networks import Network
 from peerpressure.schedules import Constant, Formula, Growth, Schedule, Table
-from peerpressure.sde import SDE
 from peerpressure.statespace import System, checked_system
 from peerpressure.step import Array
 from peerpressure.theory._limit_law import Kind, LimitLaw, common_law, separate_law
@@ -149,14 +149,15 @@ class LongRun:
 
         In continuous time that of AR(1) noise whose mean over a long time varies as much: (1 + φ)/(1 − φ) = 2/θ.
         """
-        phi, system = self.model.noise.autocorrelation, self.system
-        if not isinstance(system, SDE) or phi in (0.0, 1.0):
+        phi = self.model.noise.autocorrelation
+        if not self.system.is_continuous or phi in (0.0, 1.0):
             return phi
-        return (2 - system.reversion) / (2 + system.reversion)
+        theta = -math.log(phi)
+        return (2 - theta) / (2 + theta)
 
     def network_step(self, steps: int) -> int:
         """Return the step of the network that so many steps of the system lead to."""
-        return self.system.network_step(self.system.time(steps)) if isinstance(self.system, SDE) else steps
+        return int(whole_steps(steps * self.system.step))
 
     @property
     def noise_grows(self) -> bool:

@@ -21,7 +21,7 @@ from peerpressure.propagation import step_count, whole_times
 from peerpressure.schedules import Table
 from peerpressure.statespace import discrete_model
 from peerpressure.step import Array, Update
-from peerpressure.theory._regime import farthest
+from peerpressure.theory._regime import farthest_reading
 
 # Contraction: the factor by which one step, or all steps so far, shrink the distance between two states.
 
@@ -409,7 +409,7 @@ def _later(adaptation: Adaptation, factors: Array, left: Array, done: int) -> tu
         squares[open_ended] = math.nan
         return lives, squares
     nodes = min(NODES, max(1001, MOST_WORK // factors.size))
-    log_t = np.linspace(math.log(done + 0.5), farthest(adaptation), nodes)
+    log_t = np.linspace(math.log(done + 0.5), farthest_reading(adaptation.rate), nodes)
     times = np.exp(log_t)
     with np.errstate(all="ignore"):
         rates = adaptation.rate.pressure(times)

@@ -29,13 +29,15 @@ LATE_TIME = 1_000_000
 FARTHEST, FARTHEST_COUNT = 690.0, math.log(2.0**50)
 
 
-def farthest(model: Model | Adaptation) -> float:
-    """Return log t of the farthest time at which all schedules of a model, or an adaptation, can be read."""
-    adaptation = model if isinstance(model, Adaptation) else model.adaptation
-    schedules = [] if adaptation is None else [adaptation.rate]
-    if isinstance(model, Model):
-        schedules += [model.pressure, model.noise.time_scale]
-    counts = any(isinstance(schedule, Formula) and schedule.expression.counts_steps for schedule in schedules)
+def farthest(model: Model) -> float:
+    """Return log t of the farthest time at which all schedules of a model can be read."""
+    rates = [] if model.adaptation is None else [model.adaptation.rate]
+    return min(map(farthest_reading, (model.pressure, model.noise.time_scale, *rates)))
+
+
+def farthest_reading(schedule: Schedule) -> float:
+    """Return log t of the farthest time at which a schedule can be read."""
+    counts = isinstance(schedule, Formula) and schedule.expression.counts_steps
     return FARTHEST_COUNT if counts else FARTHEST
 
 

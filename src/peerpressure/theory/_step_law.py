@@ -226,11 +226,11 @@ class RandomSteps:
 
     def _integrated(self, networks: Networks, times: NDArray[np.int64], parts: int) -> RandomStep:
         """Return the laws of units of continuous time, which are all integrated side by side."""
-        width, size = 1 / parts, self.states
+        width, size, begin = 1 / parts, self.states, times.astype(np.float64) - 1
         flow = np.broadcast_to(np.eye(size), (times.size, networks.chance.size, size, size))
         added = np.zeros_like(flow)
         for part in range(parts):
-            flow, added = self._runge_kutta(networks, times - 1 + part * width, width, flow, added)
+            flow, added = self._runge_kutta(networks, begin + part * width, width, flow, added)
         return RandomStep(networks.chance, flow, flow, _mean(networks, added), np.zeros_like(flow))
 
     def _runge_kutta(self, networks: Networks, begin: Array, width: float, F: Array, Q: Array) -> tuple[Array, Array]:

@@ -32,6 +32,7 @@ from peerpressure.noise import Noise
 from peerpressure.progress import ShouldStop, cancellable, check_cancelled
 from peerpressure.propagation import Times, step_count
 from peerpressure.schedules import Formula, Linear, Schedule, Table
+from peerpressure.statespace import discrete_model
 from peerpressure.step import Array
 from peerpressure.theory._structure import has_single_closed_class
 
@@ -431,10 +432,7 @@ def optimal_schedule(
 
 def check_optimum(model: object, steps: int) -> None:
     """Raise an error for a model and a horizon whose optimal schedule cannot be computed."""
-    if not isinstance(model, Model):
-        remedy = "use the model that the SDE was made from"
-        rule = "an optimal schedule is that of a model in discrete time"
-        raise ModelError(message(rule, got=repr(model)[:80], remedy=remedy))
+    model = discrete_model(model, "an optimal schedule")
     if not model.network.is_connected or not has_single_closed_class(model):
         rule = "an optimal schedule needs one consensus value for all agents"
         remedy = "take a closed class of the network, or compare schedules with forecast(model, steps)"
