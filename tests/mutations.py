@@ -1,9 +1,9 @@
 """How much the tests catch: ``python -m tests.mutations --count 60 --seed 1``.
 
 Small mistakes are made in a copy of the package, one at a time, and the tests nearest to each are run: those named for
-the module, its own examples, those that import it, and those that mention what it defines. A mistake that no test
-notices is printed as a difference. The same seed makes the same mistakes in the same sources, so states of the tests
-can be compared. With ``--jobs 16``, so many are tried at a time, each in a copy of its own.
+the module or for one that imports it, its own examples, those that import it, and those that mention what it defines.
+A mistake that no test notices is printed as a difference. The same seed makes the same mistakes in the same sources, so
+states of the tests can be compared. With ``--jobs 16``, so many are tried at a time, each in a copy of its own.
 """
 
 from __future__ import annotations
@@ -185,10 +185,12 @@ def near_tests(file: str, root: Path) -> list[str]:
     tree = ast.parse((root / file).read_text("utf-8"))
     defined = [node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
     mention = re.compile(rf"\b({'|'.join(map(re.escape, defined)) or '(?!)'})\b")
-    folder = f"tests/{path.parts[2]}/"
+    folder, users = f"tests/{path.parts[2]}/", importers(dotted, root)
 
     def score(test: str, text: str) -> float:
-        named = 100 * (re.sub(r"^test_(server_)?", "", Path(test).stem) == stem) + 20 * (stem in Path(test).stem)
+        subject = re.sub(r"^test_(server_)?", "", Path(test).stem)
+        named = 100 * (subject == stem) + 20 * (stem in Path(test).stem)
+        named += {1: 60, 2: 20}.get(users.get(subject, 0), 0)
         imports = 50 * bool(re.search(rf"\b{re.escape(dotted)}\b", text))
         mentions = min(len(set(mention.findall(text))), 8) * (4 if test.startswith(folder) else 1)
         return named + imports + mentions + test.startswith(folder)
@@ -199,6 +201,18 @@ def near_tests(file: str, root: Path) -> list[str]:
     # The quickest first: most mistakes are noticed by any of them.
     known = durations.recorded()
     return [file, *sorted(best[:NEAR], key=lambda test: durations.seconds_of(test, known))]
+
+
+def importers(dotted: str, root: Path) -> dict[str, int]:
+    """Return the modules that import a module, whose tests use it, too, and then those that import these."""
+    texts = {path: path.read_text("utf-8") for path in sorted((root / PACKAGE).rglob("*.py"))}
+    reached, users = {dotted}, dict[str, int]()
+    for distance in (1, 2):
+        imported = re.compile(rf"^\s*(from|import) ({'|'.join(map(re.escape, reached))})\b", re.MULTILINE)
+        direct = [path for path, text in texts.items() if imported.search(text)]
+        reached = {".".join(path.relative_to(root).with_suffix("").parts[1:]) for path in direct}
+        users |= {name: distance for path in direct if (name := path.stem.strip("_")) not in users}
+    return users
 
 
 def copy_tree(place: Path) -> None:
