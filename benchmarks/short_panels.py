@@ -9,7 +9,8 @@ import numpy as np
 
 from peerpressure import Network, compare
 from peerpressure.networks import barabasi_albert
-from peerpressure.recovery.rivals import ADAPTING, FamilyFit
+from peerpressure.recovery.courses import ADAPTING
+from peerpressure.recovery.rivals import FamilyFit
 
 from .comparison import STD, Array, Truth, family
 from .processes import spread

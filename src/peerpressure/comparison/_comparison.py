@@ -21,6 +21,7 @@ from peerpressure.model import Model
 from peerpressure.networks import Network, TemporalNetwork
 from peerpressure.progress import ShouldStop, cancellable
 from peerpressure.recovery import FitDiagnostics, diagnose_fit
+from peerpressure.recovery.courses import piece_starts
 from peerpressure.recovery.integrated_likelihood import Criterion, conditional_run, sums_of
 from peerpressure.recovery.panel import Panel
 from peerpressure.recovery.rivals import (
@@ -30,7 +31,6 @@ from peerpressure.recovery.rivals import (
     Fitted,
     fit_given,
     fit_rival,
-    piece_starts,
     rival_names,
     weights_of,
 )

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from peerpressure.comparison._compared import Compared
-from peerpressure.recovery.rivals import ADAPTING, AverageFit, FamilyFit
+from peerpressure.recovery.courses import ADAPTING
+from peerpressure.recovery.rivals import AverageFit, FamilyFit
 
 COMMON_CAUSES = (
     "No such record tells influence from shocks that neighbours share, or from friendships that form because people "

@@ -24,12 +24,11 @@ import numpy as np
 
 from peerpressure.errors import InvalidInputError, TooLargeError, message
 from peerpressure.model import Model
-from peerpressure.progress import check_cancelled
+from peerpressure.recovery._answer_search import Climb, Intervals
 from peerpressure.recovery._answers import Answers, Sites
-from peerpressure.recovery._joint_fit import zero_between
-from peerpressure.recovery._latent_path import LatentPath, log_density, smoothed
+from peerpressure.recovery._latent_path import LatentPath, log_density, smoothed, transitions
 from peerpressure.recovery._observation import Outputs
-from peerpressure.recovery._profile_intervals import ReplicateFit, allowance
+from peerpressure.recovery._profile_intervals import ReplicateFit
 from peerpressure.recovery._unknowns import COORDINATES, UnknownParameter, Unknowns, unknowns
 from peerpressure.recovery.limits import ANSWER_BYTES, ANSWER_LIMIT
 from peerpressure.statespace import initial_state
@@ -39,22 +38,10 @@ from peerpressure.step import Array
 _OWN = ("agent_std", "stubbornness")
 # How far coordinates whose start follows from the others may go from it; further below, nothing changes any more.
 _REACH = {"measurement_noise": (5.0, 4.0), "spread": (6.0, 4.0), "std": (6.0, 6.0)}
-# How far another coordinate is moved along before a search, at most.
-_DRIFT = 1.0
 # Shares of the variance of outputs that are tried as measurement noise.
 _SHARES = (0.1, 0.5, 0.9)
 # Best starts from which a search continues.
 _STARTS = 2
-# Step of numerical derivatives of heights at fixed Gaussians, and of second derivatives in standard errors.
-_STEP, _BEND = 1e-3, 0.5
-# Rough standard error of coordinates before it is known.
-_FIRST = 0.3
-# What a search takes for the height of points that have none.
-_IMPOSSIBLE = 1e100
-# Standard deviation of a weak prior of coordinates in directions without curvature.
-_WEAK = 3.0
-# Most by which the logarithm of the likelihood may exceed that of a normal law at a point beside the maximum.
-_RATIO = 1.0
 
 
 @final
@@ -190,29 +177,16 @@ class AnswerLikelihood:
         rho, std = np.array([each.rho for each in shared]), np.exp([float(each.log_std or 0.0) for each in shared])
         gain = 1 / (1 + rho * inverse * design.degrees)
         noise = gain * std[:, None, None] * design.scale
-        B, T = gain.shape[:2]
-        F, G = np.zeros((B, T, self.states, self.states)), np.zeros((B, T, self.states, n))
-        public, hidden, memory = slice(0, n), slice(n, 2 * n), slice(2 * n, None)
-        agents = np.arange(n)
-        F[:, :, public, public] = (gain * rho * inverse)[..., None] * design.adjacency
-        F[:, :, agents, n + agents] = gain
-        G[:, :, agents, agents] = noise
-        if self.states > 2 * n:
-            phi = np.array([each.phi for each in shared])[:, None, None]
-            F[:, :, agents, 2 * n + agents] = noise * phi
-            F[:, :, 2 * n + agents, 2 * n + agents] = phi
-            G[:, :, agents, agents] = noise * np.sqrt(1 - phi**2)
-            G[:, :, 2 * n + agents, agents] = np.sqrt(1 - phi**2)
-        F[:, :, n + agents, n + agents] = 1.0
+        rate = None
         if any(each.rate is not None for each in shared):
-            rate = np.array([np.zeros((T, n)) if each.rate is None else each.rate for each in shared])[..., None]
-            F[:, :, hidden] = (1 - rate) * F[:, :, hidden] + rate * F[:, :, public]
-            G[:, :, hidden] = rate * G[:, :, public]
-        mean, covariance = self._start(points, memory)
-        return LatentPath(mean, covariance, F, G @ G.swapaxes(-1, -2))
+            rate = np.array([np.zeros(gain.shape[1:]) if each.rate is None else each.rate for each in shared])
+        phi = np.array([each.phi for each in shared]) if self.states > 2 * n else None
+        F, Q = transitions(design.adjacency, gain, rho * inverse, noise, rate, phi)
+        return LatentPath(*self._start(points), F, Q)
 
-    def _start(self, points: Array, memory: slice) -> tuple[Array, Array]:
+    def _start(self, points: Array) -> tuple[Array, Array]:
         n, (middle, reach) = self.unknown.model.n, self.centre
+        memory = slice(2 * n, None)
         spread = np.exp(self._log_spread(points))
         opinions = spread[:, None, None] ** 2 * np.eye(n) + reach**2
         mean, covariance = np.zeros((len(points), self.states)), np.zeros((len(points), self.states, self.states))
@@ -274,196 +248,37 @@ def fit_answers(problem: AnswerLikelihood, level: float) -> ReplicateFit:
         raise InvalidInputError(message(rule, got=got, remedy="observe longer, or take less as unknown"))
     starts = problem.starts()
     best = starts[np.argsort(-problem.rough(starts), kind="stable")[:_STARTS]]
-    top = max((_Climb.from_start(problem, z) for z in best), key=lambda climb: climb.height)
-    return _Intervals(top, level).result()
+    top = max((Climb.from_start(problem, z) for z in best), key=lambda climb: climb.height)
+    return _result(problem, Intervals(top, level))
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class _Climb:
-    """A maximum: its point, its height, and the Gaussians in place of answers there.
-
-    ``root`` (d, d) is a root of a rough covariance of the coordinates, in units of which a search goes.
-    """
-
-    problem: AnswerLikelihood
-    bounds: tuple[Array, Array]
-    root: Array
-    point: Array
-    height: float
-    sites: Sites
-
-    @classmethod
-    def from_start(cls, problem: AnswerLikelihood, start: Array) -> _Climb:
-        """Return the maximum that a search from a start leads to."""
-        low, high = np.array(problem.bounds(start)).T
-        height, sites = problem.evidence(start[None])
-        first = cls(problem, (low, high), _FIRST * np.eye(start.size), start, float(height[0]), sites)
-        return first.onwards(start)
-
-    def onwards(self, start: Array, fixed: int | None = None, tolerance: float = 1e-4) -> _Climb:
-        """Return the maximum that a search from another point leads to, perhaps with one coordinate fixed."""
-        from scipy import optimize
-
-        root = self.root
-        if fixed is not None:
-            # The covariance of the others given this one.
-            others = np.delete(np.eye(start.size), fixed, axis=0)
-            precision = others @ np.linalg.inv(root @ root.T) @ others.T
-            root = others.T @ np.linalg.cholesky(np.linalg.inv(precision))
-        last, best = [self.sites], [self]
-
-        def minus(u: Array) -> tuple[float, Array]:
-            check_cancelled()
-            z = np.clip(start + root @ u, *self.bounds)
-            with np.errstate(all="ignore"):
-                there = self._at(z, last[0])
-            if there is None:
-                return _IMPOSSIBLE, np.zeros(u.size)
-            last[0] = there.sites
-            if best[0] is self or there.height > best[0].height:
-                best[0] = there
-            return -there.height, -(there.gradient * ((z > self.bounds[0]) & (z < self.bounds[1]))) @ root
-
-        options = {"ftol": tolerance / (1 + abs(self.height)), "gtol": 1e-2}
-        optimize.minimize(minus, np.zeros(root.shape[1]), jac=True, method="L-BFGS-B", options=options)
-        return best[0]
-
-    def _at(self, z: Array, near: Sites) -> _Climb | None:
-        """Return this point of the likelihood, None if it has no height there."""
-        try:
-            height, sites = self.problem.evidence(z[None], near)
-        except (InvalidInputError, np.linalg.LinAlgError):
-            return None
-        return replace(self, point=z, height=float(height[0]), sites=sites) if np.isfinite(height[0]) else None
-
-    @property
-    def gradient(self) -> Array:
-        """The derivative of the height by the coordinates."""
-        steps = _STEP * np.eye(self.point.size)
-        up, down = np.split(
-            self.problem.nearby(np.concatenate([self.point + steps, self.point - steps]), self.sites), 2
-        )
-        return np.asarray((up - down) / (2 * _STEP))
+def _result(problem: AnswerLikelihood, intervals: Intervals) -> ReplicateFit:
+    """Return all intervals."""
+    shared = {}
+    for name in dict.fromkeys(problem.names):
+        if name != "spread":
+            shared[name] = _shared(
+                problem, intervals, name, [k for k, other in enumerate(problem.names) if other == name]
+            )
+    value, covariance, (low, high) = intervals.opinions()
+    std = np.sqrt(np.diagonal(covariance))
+    hidden = UnknownParameter(value, std, low, high, np.isfinite(std))
+    log_likelihood = intervals.top.height - intervals.top.point[problem.names.index("spread")]
+    return ReplicateFit(shared, hidden, covariance, float(log_likelihood))
 
 
-class _Intervals:
-    """Intervals around one maximum."""
-
-    def __init__(self, top: _Climb, level: float) -> None:
-        self.top, self.problem, self.names = top, top.problem, top.problem.names
-        self.drop = float(allowance(level, np.inf))
-        self.covariance = self._curvature()
-        # In units of standard errors a few steps of a search suffice.
-        top = replace(top, root=np.asarray(np.linalg.cholesky(self.covariance), dtype=np.float64))
-        self.top = top.onwards(top.point, tolerance=1e-6)
-        # Points that the profiles of the coordinates have gone through, (1, d) each.
-        self.visited: list[Array] = []
-
-    def result(self) -> ReplicateFit:
-        """Return all intervals."""
-        shared = {}
-        for name in dict.fromkeys(self.names):
-            if name != "spread":
-                shared[name] = self._shared(name, [k for k, other in enumerate(self.names) if other == name])
-        value, covariance, (low, high) = self._opinions()
-        std = np.sqrt(np.diagonal(covariance))
-        hidden = UnknownParameter(value, std, low, high, np.isfinite(std))
-        log_likelihood = self.top.height - self.top.point[self.names.index("spread")]
-        return ReplicateFit(shared, hidden, covariance, float(log_likelihood))
-
-    def _curvature(self) -> Array:
-        """Return the covariance of the coordinates, that of a weak prior in directions without curvature."""
-        z, size = self.top.point, self.top.point.size
-        steps = np.full(size, 0.1)
-        # The second pass takes steps of a standard error's size.
-        for _ in range(2):
-            shifts = np.diag(steps)
-            heights = self.problem.heights(np.concatenate([[z], z + shifts, z - shifts]), self.top.sites)
-            bend = 2 * heights[0] - heights[1 : size + 1] - heights[size + 1 :]
-            steps = _BEND * steps / np.sqrt(np.maximum(bend, np.square(steps / _WEAK)))
-        pairs = [(i, j) for i in range(size) for j in range(i)]
-        both = np.array([np.where(np.isin(np.arange(size), pair), steps, 0.0) for pair in pairs]).reshape(-1, size)
-        shifts = np.concatenate([np.diag(steps), both])
-        heights = self.problem.heights(np.concatenate([[z], z + shifts, z - shifts]), self.top.sites)
-        rises = (heights[1:] - heights[0]).reshape(2, -1).sum(axis=0)
-        hessian = np.diag(rises[:size])
-        for (i, j), rise in zip(pairs, rises[size:], strict=True):
-            hessian[i, j] = hessian[j, i] = 0.5 * (rise - rises[i] - rises[j])
-        values, vectors = np.linalg.eigh(-hessian / np.outer(steps, steps))
-        return np.asarray((vectors / np.maximum(values, 1 / _WEAK**2)) @ vectors.T)
-
-    def _opinions(self) -> tuple[Array, Array, tuple[Array, Array]]:
-        """Return mean and covariance of x₀ over the shared coordinates, and the ends of its intervals."""
-        z, size = self.top.point, self.top.point.size
-        shifts = np.sqrt(size + 1) * self.top.root.T
-        points = np.clip(np.concatenate([[z], z + shifts, z - shifts]), *self.top.bounds)
-        heights, means, covariances = self.problem.posteriors(np.concatenate([points, *self.visited]), self.top.sites)
-        ends = self._hull(heights, means, np.diagonal(covariances, axis1=1, axis2=2))
-        heights, means, covariances = (of[: len(points)] for of in (heights, means, covariances))
-        # These points have the moments of a normal law of z; the ratio of densities corrects for the likelihood.
-        away = np.where(np.arange(2 * size + 1) > 0, 0.5 * (size + 1), 0.0)
-        weights = np.where(away > 0, 0.5, 1.0) * np.exp(np.clip(heights - heights[0] + away, -50.0, _RATIO))
-        weights /= weights.sum()
-        mean = weights @ means
-        off = means - mean
-        covariance = np.einsum("k,kij->ij", weights, covariances) + np.einsum("k,ki,kj->ij", weights, off, off)
-        half = np.sqrt(2 * self.drop * np.diagonal(covariance))
-        return mean, covariance, (np.minimum(ends[0], mean - half), np.maximum(ends[1], mean + half))
-
-    def _hull(self, heights: Array, means: Array, variances: Array) -> tuple[Array, Array]:
-        """Return how far intervals of x₀ reach, (n,) each, at the points that the profiles of coordinates went through.
-
-        Each point, together with a deviation from its mean, may be as unlikely as the drop allows. Likelihoods of
-        pressure are skew, and its upper values go with hidden opinions further apart, to which the standard error at
-        the maximum does not reach.
-        """
-        left = 2 * (self.drop - np.maximum(heights[0] - heights, 0.0))
-        near = left >= 0
-        half = np.sqrt(left[near, None] * variances[near])
-        return (means[near] - half).min(axis=0), (means[near] + half).max(axis=0)
-
-    def _shared(self, name: str, at: list[int]) -> UnknownParameter:
-        scale = COORDINATES[name]
-        z, ends = self.top.point, np.array([[self._end(k, side) for side in (-1, 1)] for k in at])
-        value = np.array([scale.back(z[k]) for k in at])
-        # The derivative of the parameter by its coordinate carries the standard error over.
-        slope = np.array([(scale.back(z[k] + 1e-6) - scale.back(z[k] - 1e-6)) / 2e-6 for k in at])
-        low = np.array([scale.limits[0] if np.isinf(a) else scale.back(a) for a in ends[:, 0]])
-        high = np.array([scale.limits[1] if np.isinf(b) else scale.back(b) for b in ends[:, 1]])
-        bounded = ((low > scale.limits[0]) | (low == 0)) & (high < scale.limits[1])
-        std = np.where(bounded, np.abs(slope) * np.sqrt(self.covariance[at, at]), np.inf)
-        factor = _proportions(self.problem.unknown.model) if name == "std" else 1.0
-        return UnknownParameter(value * factor, std * factor, low * factor, high * factor, bounded)
-
-    def _end(self, k: int, side: int) -> float:
-        """Return where the profile of a coordinate has fallen by the drop; ∓∞ if it does not within its range."""
-        drift, (low, high) = self.covariance[:, k] / self.covariance[k, k], (float(end[k]) for end in self.top.bounds)
-        near = self.top
-
-        def excess(value: float) -> float:
-            nonlocal near
-            move = value - near.point[k]
-            start = near.point + np.clip(move * drift, -_DRIFT, _DRIFT)
-            start[k] = value
-            there = near.onwards(start, k)
-            self.visited.append(there.point[None])
-            # The root of the likelihood ratio is almost linear in the coordinate, which makes its zero easy to find.
-            over = float(np.sqrt(max(2 * (self.top.height - there.height), 0.0)) - np.sqrt(2 * self.drop))
-            # Far outside a search may end anywhere, and nothing must begin there.
-            near = there if over <= 0 else near
-            return over
-
-        step = side * float(np.clip(np.sqrt(2 * self.drop * self.covariance[k, k]), 1e-6, 2.0))
-        inner, below = float(self.top.point[k]), -float(np.sqrt(2 * self.drop))
-        while True:
-            outer = float(np.clip(inner + step, low, high))
-            above = excess(outer)
-            if above > 0:
-                return zero_between(excess, (inner, below), (outer, above))
-            if outer in (low, high):
-                return side * np.inf
-            inner, below = outer, above
+def _shared(problem: AnswerLikelihood, intervals: Intervals, name: str, at: list[int]) -> UnknownParameter:
+    scale = COORDINATES[name]
+    z, ends = intervals.top.point, np.array([[intervals.end(k, side) for side in (-1, 1)] for k in at])
+    value = np.array([scale.back(z[k]) for k in at])
+    # The derivative of the parameter by its coordinate carries the standard error over.
+    slope = np.array([(scale.back(z[k] + 1e-6) - scale.back(z[k] - 1e-6)) / 2e-6 for k in at])
+    low = np.array([scale.limits[0] if np.isinf(a) else scale.back(a) for a in ends[:, 0]])
+    high = np.array([scale.limits[1] if np.isinf(b) else scale.back(b) for b in ends[:, 1]])
+    bounded = ((low > scale.limits[0]) | (low == 0)) & (high < scale.limits[1])
+    std = np.where(bounded, np.abs(slope) * np.sqrt(intervals.covariance[at, at]), np.inf)
+    factor = _proportions(problem.unknown.model) if name == "std" else 1.0
+    return UnknownParameter(value * factor, std * factor, low * factor, high * factor, bounded)
 
 
 def _proportions(model: Model) -> Any:

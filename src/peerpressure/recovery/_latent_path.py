@@ -32,6 +32,43 @@ class LatentPath:
     noise: Array
 
 
+def transitions(
+    listening: Array, gain: Array, pull: Array, noise: Array, rate: Array | None, phi: Array | None
+) -> tuple[Array, Array]:
+    """Return F and G Gᵀ of steps of the model, (B, T, S, S) each.
+
+    Parameters
+    ----------
+    listening : array, (1 or T, n, n)
+        The adjacency, whatever ``pull`` is a factor of.
+    gain, pull, noise : array, (B, T, n) or of that form
+        1/(1 + ρ d/s), what neighbours' opinions are multiplied by before, and the standard deviation of fresh noise in
+        y_t where there is no memory.
+    rate : array, (B, T, n), or None
+        Rates of adaptation.
+    phi : array, (B,), or None
+        Autocorrelation of the noise, which then has a memory in the state.
+    """
+    (B, T, n), memory = gain.shape, phi is not None
+    states = (3 if memory else 2) * n
+    F, G = np.zeros((B, T, states, states)), np.zeros((B, T, states, n))
+    public, hidden, agents = slice(0, n), slice(n, 2 * n), np.arange(n)
+    F[:, :, public, public] = (gain * pull)[..., None] * listening
+    F[:, :, agents, n + agents] = gain
+    G[:, :, agents, agents] = noise
+    if phi is not None:
+        phi = phi[:, None, None]
+        F[:, :, agents, 2 * n + agents] = noise * phi
+        F[:, :, 2 * n + agents, 2 * n + agents] = phi
+        G[:, :, agents, agents] = noise * np.sqrt(1 - phi**2)
+        G[:, :, 2 * n + agents, agents] = np.sqrt(1 - phi**2)
+    F[:, :, n + agents, n + agents] = 1.0
+    if rate is not None:
+        F[:, :, hidden] = (1 - rate[..., None]) * F[:, :, hidden] + rate[..., None] * F[:, :, public]
+        G[:, :, hidden] = rate[..., None] * G[:, :, public]
+    return F, G @ G.swapaxes(-1, -2)
+
+
 class Measurement(NamedTuple):
     """What is seen of y_0, y_1, …: ``value`` and ``variance`` (B, T + 1, n), where ``present`` (T + 1, n)."""
 

@@ -13,15 +13,27 @@ from functools import cached_property
 from typing import NamedTuple, Protocol, TypeAlias, final
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import optimize, special
 
 from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.immutable import read_only
 from peerpressure.model import Model
 from peerpressure.noise import Gaussian
 from peerpressure.recovery._lasso import Autoregression, fit_autoregression
+from peerpressure.recovery.courses import (
+    ADAPTING,
+    FIRST_RATES,
+    Bounds,
+    Course,
+    ParameterTable,
+    common_parameters,
+    courses,
+    no_course,
+    own_ranges,
+    own_values,
+    search_charge,
+    shown_ends,
+)
 from peerpressure.recovery.integrated_likelihood import (
     Criterion,
     Dynamics,
@@ -34,17 +46,10 @@ from peerpressure.recovery.integrated_likelihood import (
     within_height,
 )
 from peerpressure.recovery.panel import Panel
-from peerpressure.schedules import Constant, Linear, Power, Schedule, Table
+from peerpressure.schedules import Constant
 from peerpressure.step import Array
 
-ADAPTING = "+adaptation"
 _LOG_TWO_PI = float(np.log(2 * np.pi))
-# Pressure times the mean degree over stubbornness: outside of these nothing of it, or of anything else, is seen.
-_WEAKEST, _STRONGEST = np.log(1e-5), np.log(1e5)
-# Logit of an adaptation rate; at the lower end it is 0.0001, and at the upper end 0.999.
-_SLOWEST, _FASTEST = -9.0, 7.0
-# Beyond ±3, pressure vanishes or dominates after a few steps, and data cannot resolve the exponent.
-_STEEPEST = 3.0
 # Up to so many scored rows of this many agents, the law of hidden opinions given the first row still shows in estimates
 # of parameters, which are then made without it.
 SHORT, MANY_AGENTS = 50, 30
@@ -52,113 +57,6 @@ SHORT, MANY_AGENTS = 50, 30
 _SEARCHES = 2
 # A rival with at most so many parameters has intervals of its likelihood; others those of the curvature.
 _PROFILED = 3
-
-
-Bounds: TypeAlias = tuple[tuple[float, float], ...]
-
-
-class Course(NamedTuple):
-    """A course of peer pressure: its names of parameters, its values, where to search, and its schedule."""
-
-    names: tuple[str, ...]
-    rho: Callable[[Array, Array], Array]
-    starts: Array
-    bounds: Bounds
-    values: Callable[[Array], Array]
-    schedule: Callable[[Array], Schedule]
-
-
-def courses(panel: Panel) -> dict[str, Course]:
-    """Return the courses of peer pressure by name that a record can tell apart."""
-    t = panel.steps[1:].astype(np.float64)
-    weight = float(panel.slope.mean()) or 1.0
-    middle = float(np.exp(np.log(t).mean()))
-    scales = np.linspace(-4.0, 4.0, 9)
-    reach = (_WEAKEST, _STRONGEST)
-    level = (reach, (-_STEEPEST, _STEEPEST))
-    made = {
-        "none": _none(),
-        "constant": Course(
-            ("pressure",),
-            lambda z, t: np.full(t.size, np.exp(z[0]) / weight),
-            scales[:, None],
-            (reach,),
-            lambda z: np.exp(z) / weight,
-            lambda z: Constant(float(np.exp(z[0]) / weight)),
-        ),
-        "linear": Course(
-            ("slope",),
-            lambda z, t: np.exp(z[0]) / (weight * middle) * t,
-            scales[:, None],
-            (reach,),
-            lambda z: np.exp(z) / (weight * middle),
-            lambda z: Linear(float(np.exp(z[0]) / (weight * middle))),
-        ),
-        "power": Course(
-            ("scale", "exponent"),
-            lambda z, t: np.exp(z[0]) / weight * (t / middle) ** z[1],
-            np.array([(c, p) for c in scales[::2] for p in (-0.5, 0.0, 0.5, 1.0, 1.5)]),
-            level,
-            lambda z: np.array([np.exp(z[0]) / weight * middle ** -z[1], z[1]]),
-            lambda z: Power(float(z[1]), float(np.exp(z[0]) / weight * middle ** -z[1])),
-        ),
-    }
-    edges = piece_starts(panel.steps[1:])
-    if edges.size > 1:
-        made["pieces"] = _pieces(panel, edges, weight)
-    # With two scored rows, two parameters are a level for each row, which the pieces are already.
-    if panel.length < 3:
-        made.pop("power")
-    return made
-
-
-def _none() -> Course:
-    return Course(
-        (), lambda z, t: np.zeros(t.size), np.zeros((1, 0)), (), lambda z: np.zeros(0), lambda z: Constant(0.0)
-    )
-
-
-def _pieces(panel: Panel, edges: NDArray[np.int64], weight: float) -> Course:
-    piece = np.searchsorted(edges, panel.steps[1:], side="right") - 1
-    starts = np.array([c + p * np.log(edges / edges[0]) for c in np.linspace(-4, 3, 6) for p in (0.0, 0.5, 1.0)])
-
-    def table(z: Array) -> Schedule:
-        # Steps before the first scored one have the pressure of its piece.
-        before = np.full(int(panel.steps[1]) - 1, np.exp(z[0]) / weight)
-        return Table(np.concatenate([before, np.exp(z)[piece] / weight]))
-
-    return Course(
-        tuple(f"pressure from step {edge}" for edge in edges),
-        lambda z, t: np.exp(z)[piece] / weight,
-        np.clip(starts, _WEAKEST, _STRONGEST),
-        ((_WEAKEST, _STRONGEST),) * edges.size,
-        lambda z: np.exp(z) / weight,
-        table,
-    )
-
-
-def piece_starts(steps: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the first steps of pieces of time, each twice as long as the one before."""
-    first, last = int(steps[0]), int(steps[-1])
-    powers = 2 ** np.arange(63)
-    inside = powers[(powers > first) & (powers <= last)]
-    # A last piece of one row among many would have a level of its own that one row determines.
-    if inside.size and last - inside[-1] + 1 < min(3, steps.size // 2):
-        inside = inside[:-1]
-    return np.concatenate([[first], inside]).astype(np.int64)
-
-
-@final
-@read_only
-@dataclass(frozen=True, eq=False)
-class ParameterTable:
-    """Parameters of one rival: estimates, standard errors, and ends of intervals, all of shape (k,)."""
-
-    names: tuple[str, ...]
-    value: Array
-    std: Array
-    low: Array
-    high: Array
 
 
 class FittedRival(Protocol):
@@ -341,29 +239,17 @@ class FamilyFit:
             nothing = np.zeros(0)
             return ParameterTable((), nothing, nothing, nothing, nothing)
         std = np.sqrt(np.maximum(np.diagonal(self.covariance), 0.0))
-        low, high = (self._legal(side, self._ends[:, side]) for side in (0, 1))
+        low, high = (shown_ends(self.course, z, self._ends[:, side], side, adapts=self.adapts) for side in (0, 1))
         value, slopes = self._values(z), np.diagonal(_slopes(self._values, z))
         return ParameterTable(self.parameter_names, value, np.abs(slopes) * std, low, high)
 
     def _values(self, z: Array) -> Array:
-        own = self.course.values(z[: len(self.course.names)])
-        return np.append(own, special.expit(z[-1])) if self.adapts else np.asarray(own)
-
-    def _legal(self, side: int, ends: Array) -> Array:
-        """Return ends of intervals on the scale of the model; an end of the search range is one of the legal range."""
-        z = self.reported.z
-        shown = np.array([self._values(_with(z, k, end))[k] for k, end in enumerate(ends)])
-        for k, name in enumerate(self.parameter_names):
-            if side == 0 and ends[k] <= self.bounds[k][0]:
-                shown[k] = -np.inf if name == "exponent" else 0.0
-            if side == 1 and ends[k] >= self.bounds[k][1]:
-                shown[k] = 1.0 if name == "adaptation" else np.inf
-        return shown
+        return own_values(self.course, z, adapts=self.adapts)
 
     @property
     def bounds(self) -> Bounds:
         """The range of each coordinate that is searched."""
-        return self.course.bounds + ((_SLOWEST, _FASTEST),) * self.adapts
+        return own_ranges(self.course, adapts=self.adapts)
 
     def _interval(self, place: int, std: float, level: float = 0.95) -> tuple[float, float]:
         drop = 0.5 * float(special.chdtri(1, 1 - level))
@@ -432,12 +318,6 @@ class FamilyFit:
         return replace(made, hidden=posterior(self.sums, self.regressors)[0])
 
 
-def _with(z: Array, place: int, value: float) -> Array:
-    moved = z.copy()
-    moved[place] = value
-    return moved
-
-
 def _end(fall: Callable[[float], float], best: float, bound: float, std: float) -> float:
     """Return where the likelihood has fallen, between the estimate and a bound; the bound if it never does."""
     inner, step = best, max(min(2 * std, 1.0), 0.02) * np.sign(bound - best)
@@ -487,7 +367,7 @@ def fit_family(criterion: Criterion, name: str, course: Course, *, adapts: bool)
     draft = FamilyFit(name, panel, course, criterion, adapts, np.zeros(0), -np.inf, k)
     if names + adapts == 0:
         return replace(draft, log_likelihood=draft.likelihood(np.zeros(0)))
-    rates = (-6.0, -4.0, -3.0, -2.0, 0.0) if adapts else (np.nan,)
+    rates = FIRST_RATES if adapts else (np.nan,)
     starts = np.array([[*point, *([rate] * adapts)] for point in course.starts for rate in rates])
     if not panel.is_complete:
         # Each evaluation runs a filter.
@@ -525,7 +405,7 @@ def fit_given(panel: Panel, name: str, model: Model) -> FamilyFit:
         remedy = "compare other models by the log-likelihoods of diagnose_fit"
         raise InvalidInputError(message(rule, got=repr(model)[:120], remedy=remedy))
     own = replace(panel, model=model)
-    draft = FamilyFit(name, own, _none(), Criterion(own), False, np.zeros(0), 0.0, common_parameters(panel), model)
+    draft = FamilyFit(name, own, no_course(), Criterion(own), False, np.zeros(0), 0.0, common_parameters(panel), model)
     return replace(draft, log_likelihood=draft.likelihood(draft.z))
 
 
@@ -681,20 +561,6 @@ def rival_names(panel: Panel) -> tuple[str, ...]:
 
 def _allows_autoregression(panel: Panel) -> bool:
     return panel.is_complete and panel.length >= 10
-
-
-def search_charge(panel: Panel) -> float:
-    """Return the charge for the choice among the ways to respond to neighbours, on the scale of −2 log likelihood.
-
-    With so many ways, one of them explains chance more often than a single one would.
-    """
-    # Courses with pressure, and DeGroot's average; "none" is no way to respond.
-    return 2 * float(np.log(len(courses(panel))))
-
-
-def common_parameters(panel: Panel) -> int:
-    """Return the number of parameters of the family without pressure: coefficients of first answers, λ and σ."""
-    return int(panel.regressors.shape[1]) + 2
 
 
 def fit_rival(criterion: Criterion, name: str) -> Fitted:

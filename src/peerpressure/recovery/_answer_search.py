@@ -1,0 +1,222 @@
+"""The maximum of a likelihood of answers with errors, and intervals around it.
+
+Points of the likelihood come with the Gaussians that stand for answers on a scale, from which a neighbouring point is
+computed faster. Intervals are those of the likelihood ratio in each coordinate, the others maximised. Those of hidden
+opinions come from their posteriors at several points around the maximum, weighted by their likelihood, and reach at
+least as far as the profiles of the coordinates take them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol, final
+
+import numpy as np
+
+from peerpressure.errors import InvalidInputError
+from peerpressure.progress import check_cancelled
+from peerpressure.recovery._answers import Sites
+from peerpressure.recovery._joint_fit import zero_between
+from peerpressure.recovery._profile_intervals import allowance
+from peerpressure.step import Array
+
+# How far another coordinate is moved along before a search, at most.
+_DRIFT = 1.0
+# Step of numerical derivatives of heights at fixed Gaussians, and of second derivatives in standard errors.
+_STEP, _BEND = 1e-3, 0.5
+# Rough standard error of coordinates before it is known.
+_FIRST = 0.3
+# What a search takes for the height of points that have none.
+_IMPOSSIBLE = 1e100
+# Standard deviation of a weak prior of coordinates in directions without curvature.
+_WEAK = 3.0
+# Most by which the logarithm of the likelihood may exceed that of a normal law at a point beside the maximum.
+_RATIO = 1.0
+
+
+class AnswerProblem(Protocol):
+    """A likelihood as a function of points of shared coordinates, (B, d)."""
+
+    def evidence(self, points: Array, near: Sites | None = None) -> tuple[Array, Sites]:
+        """Return heights (B,), and the Gaussians in place of answers."""
+        ...
+
+    def nearby(self, points: Array, sites: Sites) -> Array:
+        """Return heights (B,), right to first order around the point of the Gaussians."""
+        ...
+
+    def heights(self, points: Array, near: Sites) -> Array:
+        """Return heights (B,)."""
+        ...
+
+    def posteriors(self, points: Array, near: Sites) -> tuple[Array, Array, Array]:
+        """Return heights (B,), and means (B, n) and covariances (B, n, n) of hidden opinions."""
+        ...
+
+    def bounds(self, start: Array) -> Sequence[tuple[float, float]]:
+        """Return the range of each coordinate in a search from a start."""
+        ...
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Climb:
+    """A maximum: its point, its height, and the Gaussians in place of answers there.
+
+    ``root`` (d, d) is a root of a rough covariance of the coordinates, in units of which a search goes.
+    """
+
+    problem: AnswerProblem
+    bounds: tuple[Array, Array]
+    root: Array
+    point: Array
+    height: float
+    sites: Sites
+
+    @classmethod
+    def from_start(cls, problem: AnswerProblem, start: Array) -> Climb:
+        """Return the maximum that a search from a start leads to."""
+        low, high = np.array(problem.bounds(start)).T
+        height, sites = problem.evidence(start[None])
+        first = cls(problem, (low, high), _FIRST * np.eye(start.size), start, float(height[0]), sites)
+        return first.onwards(start)
+
+    def onwards(self, start: Array, fixed: int | None = None, tolerance: float = 1e-4) -> Climb:
+        """Return the maximum that a search from another point leads to, perhaps with one coordinate fixed."""
+        from scipy import optimize
+
+        root = self.root
+        if fixed is not None:
+            # The covariance of the others given this one.
+            others = np.delete(np.eye(start.size), fixed, axis=0)
+            precision = others @ np.linalg.inv(root @ root.T) @ others.T
+            root = others.T @ np.linalg.cholesky(np.linalg.inv(precision))
+        last, best = [self.sites], [self]
+
+        def minus(u: Array) -> tuple[float, Array]:
+            check_cancelled()
+            z = np.clip(start + root @ u, *self.bounds)
+            with np.errstate(all="ignore"):
+                there = self._at(z, last[0])
+            if there is None:
+                return _IMPOSSIBLE, np.zeros(u.size)
+            last[0] = there.sites
+            if best[0] is self or there.height > best[0].height:
+                best[0] = there
+            return -there.height, -(there.gradient * ((z > self.bounds[0]) & (z < self.bounds[1]))) @ root
+
+        options = {"ftol": tolerance / (1 + abs(self.height)), "gtol": 1e-2}
+        optimize.minimize(minus, np.zeros(root.shape[1]), jac=True, method="L-BFGS-B", options=options)
+        return best[0]
+
+    def _at(self, z: Array, near: Sites) -> Climb | None:
+        """Return this point of the likelihood, None if it has no height there."""
+        try:
+            height, sites = self.problem.evidence(z[None], near)
+        except (InvalidInputError, np.linalg.LinAlgError):
+            return None
+        return replace(self, point=z, height=float(height[0]), sites=sites) if np.isfinite(height[0]) else None
+
+    @property
+    def gradient(self) -> Array:
+        """The derivative of the height by the coordinates."""
+        steps = _STEP * np.eye(self.point.size)
+        up, down = np.split(
+            self.problem.nearby(np.concatenate([self.point + steps, self.point - steps]), self.sites), 2
+        )
+        return np.asarray((up - down) / (2 * _STEP))
+
+
+class Intervals:
+    """Intervals around one maximum."""
+
+    def __init__(self, top: Climb, level: float) -> None:
+        self.top, self.problem = top, top.problem
+        self.drop = float(allowance(level, np.inf))
+        self.covariance = self._curvature()
+        # In units of standard errors a few steps of a search suffice.
+        top = replace(top, root=np.asarray(np.linalg.cholesky(self.covariance), dtype=np.float64))
+        self.top = top.onwards(top.point, tolerance=1e-6)
+        # Points that the profiles of the coordinates have gone through, (1, d) each.
+        self.visited: list[Array] = []
+
+    def _curvature(self) -> Array:
+        """Return the covariance of the coordinates, that of a weak prior in directions without curvature."""
+        z, size = self.top.point, self.top.point.size
+        steps = np.full(size, 0.1)
+        # The second pass takes steps of a standard error's size.
+        for _ in range(2):
+            shifts = np.diag(steps)
+            heights = self.problem.heights(np.concatenate([[z], z + shifts, z - shifts]), self.top.sites)
+            bend = 2 * heights[0] - heights[1 : size + 1] - heights[size + 1 :]
+            steps = _BEND * steps / np.sqrt(np.maximum(bend, np.square(steps / _WEAK)))
+        pairs = [(i, j) for i in range(size) for j in range(i)]
+        both = np.array([np.where(np.isin(np.arange(size), pair), steps, 0.0) for pair in pairs]).reshape(-1, size)
+        shifts = np.concatenate([np.diag(steps), both])
+        heights = self.problem.heights(np.concatenate([[z], z + shifts, z - shifts]), self.top.sites)
+        rises = (heights[1:] - heights[0]).reshape(2, -1).sum(axis=0)
+        hessian = np.diag(rises[:size])
+        for (i, j), rise in zip(pairs, rises[size:], strict=True):
+            hessian[i, j] = hessian[j, i] = 0.5 * (rise - rises[i] - rises[j])
+        values, vectors = np.linalg.eigh(-hessian / np.outer(steps, steps))
+        return np.asarray((vectors / np.maximum(values, 1 / _WEAK**2)) @ vectors.T)
+
+    def opinions(self) -> tuple[Array, Array, tuple[Array, Array]]:
+        """Return mean and covariance of x₀ over the shared coordinates, and the ends of its intervals."""
+        z, size = self.top.point, self.top.point.size
+        shifts = np.sqrt(size + 1) * self.top.root.T
+        points = np.clip(np.concatenate([[z], z + shifts, z - shifts]), *self.top.bounds)
+        heights, means, covariances = self.problem.posteriors(np.concatenate([points, *self.visited]), self.top.sites)
+        ends = self._hull(heights, means, np.diagonal(covariances, axis1=1, axis2=2))
+        heights, means, covariances = (of[: len(points)] for of in (heights, means, covariances))
+        # These points have the moments of a normal law of z; the ratio of densities corrects for the likelihood.
+        away = np.where(np.arange(2 * size + 1) > 0, 0.5 * (size + 1), 0.0)
+        weights = np.where(away > 0, 0.5, 1.0) * np.exp(np.clip(heights - heights[0] + away, -50.0, _RATIO))
+        weights /= weights.sum()
+        mean = weights @ means
+        off = means - mean
+        covariance = np.einsum("k,kij->ij", weights, covariances) + np.einsum("k,ki,kj->ij", weights, off, off)
+        half = np.sqrt(2 * self.drop * np.diagonal(covariance))
+        return mean, covariance, (np.minimum(ends[0], mean - half), np.maximum(ends[1], mean + half))
+
+    def _hull(self, heights: Array, means: Array, variances: Array) -> tuple[Array, Array]:
+        """Return how far intervals of x₀ reach, (n,) each, at the points that the profiles of coordinates went through.
+
+        Each point, together with a deviation from its mean, may be as unlikely as the drop allows. Likelihoods of
+        pressure are skew, and its upper values go with hidden opinions further apart, to which the standard error at
+        the maximum does not reach.
+        """
+        left = 2 * (self.drop - np.maximum(heights[0] - heights, 0.0))
+        near = left >= 0
+        half = np.sqrt(left[near, None] * variances[near])
+        return (means[near] - half).min(axis=0), (means[near] + half).max(axis=0)
+
+    def end(self, k: int, side: int) -> float:
+        """Return where the profile of a coordinate has fallen by the drop; ∓∞ if it does not within its range."""
+        drift, (low, high) = self.covariance[:, k] / self.covariance[k, k], (float(end[k]) for end in self.top.bounds)
+        near = self.top
+
+        def excess(value: float) -> float:
+            nonlocal near
+            move = value - near.point[k]
+            start = near.point + np.clip(move * drift, -_DRIFT, _DRIFT)
+            start[k] = value
+            there = near.onwards(start, k)
+            self.visited.append(there.point[None])
+            # The root of the likelihood ratio is almost linear in the coordinate, which makes its zero easy to find.
+            over = float(np.sqrt(max(2 * (self.top.height - there.height), 0.0)) - np.sqrt(2 * self.drop))
+            # Far outside a search may end anywhere, and nothing must begin there.
+            near = there if over <= 0 else near
+            return over
+
+        step = side * float(np.clip(np.sqrt(2 * self.drop * self.covariance[k, k]), 1e-6, 2.0))
+        inner, below = float(self.top.point[k]), -float(np.sqrt(2 * self.drop))
+        while True:
+            outer = float(np.clip(inner + step, low, high))
+            above = excess(outer)
+            if above > 0:
+                return zero_between(excess, (inner, below), (outer, above))
+            if outer in (low, high):
+                return side * np.inf
+            inner, below = outer, above
