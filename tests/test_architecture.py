@@ -170,6 +170,23 @@ def test_imports_go_down_only(path: Path) -> None:
     assert not above, f"{package_name} must not import {above}"
 
 
+# Methods of results that are made of what stands in a layer above, which they load when they are called.
+FROM_ABOVE = {"trajectory": ("explorer.recorded", "run_page")}
+
+
+def test_references_to_layers_above_are_listed() -> None:
+    calls = {
+        _package(path): tuple(part.value for part in node.args if isinstance(part, ast.Constant))
+        for path in FILES
+        for node in ast.walk(_tree(path))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "from_above"
+    }
+    assert calls == FROM_ABOVE
+    loads = {path for path in FILES if "import_module" in path.read_text("utf-8")}
+    # The work of a sweep is named by its caller.
+    assert {path.relative_to(ROOT).as_posix() for path in loads} == {"namespaces.py", "sweep/_work.py"}
+
+
 # Each one more is a seam that leaks; each one less lowers this number.
 MOST_IMPORTS_OF_PRIVATE_MODULES = 10
 

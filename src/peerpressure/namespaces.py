@@ -8,6 +8,7 @@ pages of the documentation.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from importlib import import_module
 from typing import Any
 
 import lazy_loader  # type: ignore[import-untyped]
@@ -18,3 +19,11 @@ def attach(package: str, file: str, internal: Collection[str]) -> tuple[Callable
     load, _, names = lazy_loader.attach_stub(package, file)
     public = sorted(set(names) - set(internal))
     return load, lambda: list(public), public
+
+
+def from_above(module: str, name: str) -> Any:
+    """Return a name of a module in a layer above, for a result whose method is made of what stands there.
+
+    Imports go down the layers; these few references go up when they are first used, and a test lists them.
+    """
+    return getattr(import_module(f"peerpressure.{module}"), name)

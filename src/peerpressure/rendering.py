@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from html import escape
+from typing import final
 
 LEAST_DISTANCE = 0.0001  # smaller ones are not told apart in words
 _WIDTH, _HEIGHT, _MARGIN = 320, 96, 3  # of sketches, in pixels
+_FRAME = 720  # height of a page in a notebook, in pixels
 
 
 def rounded(value: float, digit: float) -> str:
@@ -71,6 +74,42 @@ def significant(value: float) -> str:
     if value < LEAST_DISTANCE:
         return f"less than {LEAST_DISTANCE:g}"
     return f"{value:,.{max(0, _digits(value) - 1 - math.floor(math.log10(value)))}f}"
+
+
+@final
+@dataclass(frozen=True)
+class HtmlPage:
+    """A page of HTML that needs nothing else: no server, no other file, no network.
+
+    Notebooks show it in a frame of its own.
+
+    Attributes
+    ----------
+    html : str
+        The whole document.
+
+    See Also
+    --------
+    Trajectory.to_html : The page of a run.
+
+    Examples
+    --------
+    >>> from peerpressure.rendering import HtmlPage
+    >>> HtmlPage("<!doctype html><title>Run</title>")
+    HtmlPage(33 bytes)
+    """
+
+    html: str
+
+    def __str__(self) -> str:
+        return self.html
+
+    def __repr__(self) -> str:
+        return f"HtmlPage({len(self.html.encode()):,} bytes)"
+
+    def _repr_html_(self) -> str:
+        style = f"width:100%;height:{_FRAME}px;border:0"
+        return f'<iframe srcdoc="{escape(self.html, quote=True)}" style="{style}" title="A recorded run"></iframe>'
 
 
 def html_table(rows: Iterable[tuple[str, str]], heading: str = "") -> str:

@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from peerpressure import storage
 from peerpressure.errors import FileFormatError, InvalidInputError, message
-from peerpressure.files import expanded, naming
+from peerpressure.files import expanded, naming, replacing
 from peerpressure.immutable import read_only
 from peerpressure.model import Model
-from peerpressure.rendering import html_sketch, html_table
+from peerpressure.namespaces import from_above
+from peerpressure.rendering import HtmlPage, html_sketch, html_table
 from peerpressure.version import __version__
 
 if TYPE_CHECKING:
@@ -327,6 +328,48 @@ class Trajectory:
             rule, remedy = "a picture needs opinions over time", "record states or summaries"
             raise InvalidInputError(message(rule, got="a final state only", remedy=remedy))
         return extremes(ax, self.times, self.minimum[row], self.maximum[row], self.mean[row], v)
+
+    def to_html(self, path: str | Path | None = None) -> HtmlPage:
+        """Return the run as a page of the explorer that needs no server: network, playback, curves and estimates.
+
+        The page is one file without links to others, which opens from disk and, as the last line of a cell, in a
+        notebook. It shows the first replicate agent by agent, with summaries of up to 20; of a large network or a long
+        run it holds a part, and says so. It contains hidden opinions.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            A file to write it to, such as "run.html".
+
+        Returns
+        -------
+        HtmlPage
+            The page; ``str`` gives its text.
+
+        Raises
+        ------
+        InvalidInputError
+            If states were not recorded, or hidden opinions are unknown.
+        FileFormatError
+            If the file cannot be written.
+
+        See Also
+        --------
+        Trajectory.plot : Public opinions over time, as a figure.
+
+        Examples
+        --------
+        >>> from peerpressure import Model, simulate
+        >>> from peerpressure.networks import path
+        >>> run = simulate(Model(path(3), hidden=[0.0, 0.0, 1.0]), steps=100)
+        >>> str(run.to_html())[:15]
+        '<!doctype html>'
+        """
+        page: HtmlPage = from_above("explorer.recorded", "run_page")(self)
+        if path is not None:
+            with replacing(path) as file:
+                file.write(str(page).encode())
+        return page
 
     def provenance(self) -> dict[str, Any]:
         """Return in plain values what this run is of: software, seed and the parts of the model.

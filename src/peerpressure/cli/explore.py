@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import shlex
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from peerpressure.cli.terminal import open_scenario
-from peerpressure.files import expanded
+from peerpressure.files import declare_output, expanded, replacing
 
 
 def explore(
@@ -27,17 +29,28 @@ def explore(
         str, typer.Option(help="The address to listen at; with any but the default, other machines can reach it.")
     ] = "127.0.0.1",
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
+    export: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PAGE.html",
+            dir_okay=False,
+            help="Write the page with its run to one file that needs no server, and end.",
+        ),
+    ] = None,
 ) -> None:
     """Open a web page for trying out networks, agents, pressure and noise.
 
     Everything is computed on this machine, and nothing is fetched from elsewhere. The server runs until Ctrl-C.
 
-    Example: peerpressure explore scenario.toml
+    Example: peerpressure explore scenario.toml --export page.html
     """
     # Before any import that loads NumPy.
     _limit_blas_threads()
     from peerpressure.explorer.server import address_of, is_loopback, names_for, open_socket, serve
 
+    if export is not None:
+        _export(start, expanded(export))
+        return
     # Validated before a port is opened, so errors are reported like those of other commands.
     default = None if start is None else _state(start)
     with open_socket(host, port) as listening:
@@ -56,6 +69,27 @@ def explore(
         typer.echo("Explorer ended")
     finally:
         _end_process()
+
+
+def _export(start: str | None, file: Path) -> None:
+    """Write the page of a scenario, or of the page's own start, to a file."""
+    from peerpressure.explorer.bundle import page
+    from peerpressure.explorer.links import is_link
+    from peerpressure.explorer.presets import DEFAULT
+    from peerpressure.explorer.protocol import Limits
+    from peerpressure.explorer.recorded import record
+    from peerpressure.trajectory import contents
+
+    declare_output(file)
+    state = DEFAULT if start is None else _state(start)
+    # A link is the whole state, which the page holds anyway.
+    named = [] if start is None else ["LINK" if is_link(start) else start]
+    # The file is opened first: a place that cannot be written to is known before anything is computed.
+    with replacing(file) as out:
+        # Its name is left out, because the same run makes the same page under any name.
+        made_by = shlex.join(["peerpressure", "explore", *named, "--export", "page.html"])
+        out.write(str(page(record(state, Limits(), made_by))).encode())
+    typer.echo(f"{file}: {file.stat().st_size:,} bytes; it {contents(hidden=True)}")
 
 
 def _state(start: str) -> dict[str, Any]:

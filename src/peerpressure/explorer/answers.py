@@ -49,7 +49,7 @@ from peerpressure.theory import (
     regime_of,
 )
 from peerpressure.theory._forecast import forecast_work
-from peerpressure.trajectory import SUMMARIES
+from peerpressure.trajectory import SUMMARIES, Trajectory
 
 Array: TypeAlias = NDArray[Any]
 Arrays: TypeAlias = dict[str, Array]
@@ -126,7 +126,9 @@ def forecast_facts(built: BuiltScenario, limits: Limits) -> dict[str, Any] | Non
 def _diagnosed(
     built: BuiltScenario, limits: Limits, steps: int | None = None, *, advise: bool = True
 ) -> Verdict | None:
-    if _events_to_follow(built.model) > limits.rounds:
+    # A recorded run in continuous time does not say which equation it is of.
+    unknown = built.continuous and built.system is built.model
+    if unknown or _events_to_follow(built.model) > limits.rounds:
         return None
     # A verdict accompanies other answers, and has a shorter limit than a whole job.
     deadline = time.monotonic() + limits.verdict_seconds
@@ -168,7 +170,11 @@ def _plain_verdict(verdict: Verdict, built: BuiltScenario) -> dict[str, Any]:
 
 def exact_answer(built: BuiltScenario, body: Mapping[str, Any], limits: Limits) -> bytes:
     """Return mean and standard deviation of the network's mean and of the agents asked for, (names, times)."""
-    named = _checked_agents(body)
+    return exact_of(built, _checked_agents(body), limits)
+
+
+def exact_of(built: BuiltScenario, named: Sequence[int | str], limits: Limits) -> bytes:
+    """Return mean and standard deviation of the network's mean and of the agents with these labels."""
     functionals = [mean(built.system), *(agent(built.system, label) for label in named)]
     thinning = _affordable_times(built, len(functionals), limits)
     exact = moments(built.system, built.steps, of=functionals, times=thinning.times * built.time_step)
@@ -211,7 +217,8 @@ def run_answer(built: BuiltScenario, limits: Limits) -> bytes:
     """Return the states of the first replicate and the summaries of all, with the peer pressure and the verdict."""
     begin = time.perf_counter()
     model, thinning = built.model, shown_times(built, limits)
-    arrays = _run_arrays(built, thinning) | _pressures(built)
+    arrays = _run_arrays(built, thinning) if built.run is None else recorded_arrays(built.run, limits)
+    arrays |= _pressures(built)
     facts = {
         "n": model.n,
         "steps": built.steps,
@@ -266,6 +273,24 @@ def _run_arrays(built: BuiltScenario, thinning: Thinning) -> Arrays:
     arrays["hidden"] = hidden if hidden.ndim == 1 else hidden[0]
     # Single precision halves the answer and exceeds the resolution of any screen; times need all their digits.
     return {"times": first["times"].astype(np.float64)} | {name: a.astype(np.float32) for name, a in arrays.items()}
+
+
+def recorded_arrays(run: Trajectory, limits: Limits) -> Arrays:
+    """Return what a run has recorded, at as many of its times as fit into one picture."""
+    assert run.states is not None, "what is drawn has states"
+    numbers = run.agents.size * (1 + (run.hidden_path is not None))
+    kept = thinned(run.times.size - 1, min(limits.times, limits.states // numbers)).times
+    arrays: Arrays = {"states": run.states[0, kept], "stubbornness": run.model.stubbornness[run.agents]}
+    path = run.hidden_path
+    arrays["hidden"] = np.asarray(run.hidden) if path is None else path[0, kept]
+    for name in SUMMARIES:
+        found = getattr(run, name)
+        # Unknown where some agents, or their limits, are.
+        whole = np.full((1, kept.size), np.nan) if found is None else found[:, kept]
+        arrays[name] = whole[:MAX_CURVES]
+        if name in ("spread", "max_distance"):
+            arrays[f"{name}_mean"] = whole.mean(axis=0)
+    return {"times": run.times[kept].astype(np.float64)} | {name: a.astype(np.float32) for name, a in arrays.items()}
 
 
 def _first_batch(built: BuiltScenario, rows: range, thinning: Thinning) -> Arrays:
@@ -395,7 +420,7 @@ def first_replicate(built: BuiltScenario) -> Experiment:
 
 def experiment_of(built: BuiltScenario, record: Record) -> Experiment:
     """Return the scenario's experiment on the model that is built already."""
-    experiment = Experiment(built.scenario, record=record)
+    experiment = Experiment(built.scenario, record=record, stored=built.run)
     # Fills the cached property, which would otherwise build the model a second time.
     experiment.__dict__["system"] = built.system
     return experiment

@@ -12,7 +12,6 @@ import traceback
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any, TypeAlias, final
 
 from starlette.applications import Starlette
@@ -34,6 +33,7 @@ from peerpressure.explorer.answers import (
     recovered_answer,
     run_answer,
 )
+from peerpressure.explorer.bundle import STATIC, page
 from peerpressure.explorer.catalogue import catalogue
 from peerpressure.explorer.exports import KINDS, SUBJECTS, Look, csv_file, netcdf_file, picture, toml_file
 from peerpressure.explorer.jobs import JobQueue
@@ -48,6 +48,7 @@ from peerpressure.explorer.protocol import (
     read_bytes,
     read_json,
 )
+from peerpressure.explorer.recorded import record
 from peerpressure.explorer.script import script
 from peerpressure.explorer.server import LOOPBACK, Guard
 
@@ -148,6 +149,12 @@ def _figure(cache: ModelCache, body: Body) -> Answer:
     return Answer(content, KINDS[kind], f"peerpressure-{what}.{kind}")
 
 
+def _page(cache: ModelCache, body: Body) -> Answer:
+    state = {name: body.get(name) for name in ("scenario", "view", "other")}
+    recording = record(state, cache.limits, "peerpressure explore scenario.toml --export page.html")
+    return Answer(str(page(recording)).encode(), "text/html", "peerpressure.html")
+
+
 API: Mapping[str, ApiRoute] = {
     "network": ApiRoute(_network),
     "run": ApiRoute(_run),
@@ -165,10 +172,10 @@ API: Mapping[str, ApiRoute] = {
     "export/netcdf": ApiRoute(_netcdf),
     "export/python": ApiRoute(_python),
     "export/figure": ApiRoute(_figure),
+    "export/page": ApiRoute(_page),
 }
 
 
-STATIC = Path(__file__).parent / "static"
 # Python knows this type only on systems that list it.
 mimetypes.add_type("font/woff2", ".woff2")
 # Tab names become keys of a dictionary, so their length is bounded.
@@ -193,14 +200,14 @@ def create_app(
         yield
         queue.close()
 
-    async def page(request: Request) -> Response:
+    async def show_page(request: Request) -> Response:
         # The page is revalidated each time: an upgrade of the package shows at the next reload.
         return FileResponse(STATIC / "index.html", headers={"cache-control": "no-cache"})
 
     async def show_catalogue(request: Request) -> Response:
         return Response(choices, media_type="application/json")
 
-    routes = [Route("/", page), Route("/api/catalogue", show_catalogue)]
+    routes = [Route("/", show_page), Route("/api/catalogue", show_catalogue)]
     routes += [_endpoint(f"/api/{name}", route, queue, cache) for name, route in API.items()]
     app = Starlette(
         routes=[*routes, Mount("/static", PageFiles(directory=STATIC))],

@@ -7,7 +7,7 @@ import re
 import tempfile
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias, cast, final
 
@@ -30,6 +30,7 @@ from peerpressure.scenario.system import OptimalSection
 from peerpressure.schedules import Schedule, Table
 from peerpressure.statespace import System
 from peerpressure.theory.tuning import pass_work
+from peerpressure.trajectory import Trajectory
 
 Networks: TypeAlias = tuple[Network, TemporalNetwork | None]
 
@@ -45,13 +46,17 @@ SUFFIXES = (".csv", ".tsv", ".txt", ".edges", ".edgelist", ".graphml")
 @final
 @dataclass(frozen=True, eq=False)
 class BuiltScenario:
-    """A scenario with its model, and with what is run: the model itself, or its SDE where time is continuous."""
+    """A scenario with its model, and with what is run: the model itself, or its SDE where time is continuous.
+
+    A ``run`` that was recorded before is shown as it is; without one, answers simulate it.
+    """
 
     scenario: Scenario
     model: Model
     system: System
     time_step: float = 1
     continuous: bool = False
+    run: Trajectory | None = None
 
     @property
     def steps(self) -> int:
@@ -61,7 +66,7 @@ class BuiltScenario:
     def with_scenario(self, **sections: Any) -> BuiltScenario:
         """Return the same model under a scenario in which these sections, none of the model's, are replaced."""
         scenario = self.scenario.model_copy(update=sections)
-        return BuiltScenario(scenario, self.model, self.system, self.time_step, self.continuous)
+        return replace(self, scenario=scenario)
 
 
 def build(scenario: Scenario) -> BuiltScenario:

@@ -46,6 +46,22 @@ def pack(facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
     return b"".join([_padded(len(header).to_bytes(4, "little") + header), *parts])
 
 
+def unpack(body: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Return the facts and arrays of an answer in the binary format.
+
+    >>> unpack(pack({"n": 2}, {"x": np.array([1.0])}))
+    ({'n': 2}, {'x': array([1.])})
+    """
+    length = int.from_bytes(body[:4], "little")
+    facts: dict[str, Any] = json.loads(body[4 : 4 + length])
+    start, arrays = -(-(4 + length) // _ALIGNMENT) * _ALIGNMENT, {}
+    for name, place in facts.pop("arrays").items():
+        dtype = np.dtype(place["dtype"]).newbyteorder("<")
+        flat = np.frombuffer(body, dtype, math.prod(place["shape"]), start + place["offset"])
+        arrays[name] = flat.astype(place["dtype"], copy=False).reshape(place["shape"])
+    return facts, arrays
+
+
 def json_bytes(value: Any) -> bytes:
     """Return a value as JSON that every browser reads: numbers that are not finite become null.
 

@@ -191,6 +191,8 @@ export class AddressWriter {
    * @param {string} fragment
    */
   #enter(entry, fragment) {
+    // A frame without an address of its own, as in a notebook, cannot have a fragment.
+    if (location.protocol === "about:") return;
     const { depth } = AddressWriter;
     this.#written = fragment;
     // The time belongs to the entry that it is looked at in.

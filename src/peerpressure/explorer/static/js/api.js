@@ -27,7 +27,8 @@ export class Refusal extends Error {
 }
 
 // Tells the server which requests come from this page: it gives up older ones of the same kind for a newer one.
-const TAB = crypto.randomUUID();
+// Numbers, because browsers make UUIDs only on pages from this machine or by HTTPS.
+const TAB = crypto.getRandomValues(new Uint32Array(4)).join("-");
 /** For questions about a second scenario, which must not supersede those about the first. */
 export const OTHER_TAB = `${TAB}-a`;
 

@@ -13,6 +13,7 @@ import { byId } from "./elements.js";
 import { Budget, Estimates } from "./estimates.js";
 import { segmented } from "./fields.js";
 import { acceptFiles, listenToShareMenu } from "./files.js";
+import { showRecorded } from "./fixed.js";
 import { Inference } from "./inference.js";
 import { clearRefusals, hideMessage, showMessage, showRefusal } from "./messages.js";
 import { ObserverControls } from "./observer.js";
@@ -165,7 +166,11 @@ class Explorer {
     this.#closeRareGroups();
     const { limits, presets } = this.catalogue;
     const files = acceptFiles(limits.upload_bytes, (network) => this.store.setScenario("network", network));
-    new Controls(this.store, this.catalogue, { files, drawByHand: () => this.tools.drawByHand() });
+    const { recorded } = this.catalogue;
+    if (recorded) {
+      const has = { compares: this.store.other !== null, hasFiles: "scenarios" in recorded.provenance };
+      showRecorded(recorded, has);
+    } else new Controls(this.store, this.catalogue, { files, drawByHand: () => this.tools.drawByHand() });
     listenToTabs((tab) => this.store.setView({ tab }));
     showPresets(presets, (preset) => this.#openPreset(preset));
     markPreset(null);
@@ -454,6 +459,11 @@ class Explorer {
         const { colour, logTime, logSize, zoomColours } = this.#shownView;
         return { time: this.clock.time, colour, log_time: logTime, log_size: logSize, zoom_colours: zoomColours };
       },
+      state: () => ({
+        scenario: store.scenario,
+        other: store.other,
+        view: { ...this.#shownView, time: this.clock.time },
+      }),
       stage: this.stage,
       link: () => this.address.write().then(() => location.href),
     });

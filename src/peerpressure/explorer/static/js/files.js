@@ -112,6 +112,7 @@ function save(blob, name) {
  * @typedef {object} Shared what the menu gives away
  * @property {(observer: boolean) => Scenario} scenario with the observer, also if it is not shown
  * @property {() => object} look what is shown of it: the time, the colours and the axes
+ * @property {() => import("./types.js").State} state all that is set and shown
  * @property {import("./stage.js").Stage} stage
  * @property {() => Promise<string>} link
  */
@@ -168,7 +169,7 @@ async function savePicture(elements, name, options) {
  * @param {string} what
  * @param {Shared} shared
  */
-async function take(what, { scenario, look, stage, link }) {
+async function take(what, { scenario, look, state, stage, link }) {
   if (what === "link") {
     const address = await link();
     try {
@@ -190,7 +191,8 @@ async function take(what, { scenario, look, stage, link }) {
   } else if (what.startsWith("figure:")) {
     const [, figure, format] = what.split(":");
     await saveExport("figure", { ...look(), scenario: scenario(figure === "observer"), what: figure, format });
-  } else await saveExport(what, { scenario: scenario(false) });
+  } else if (what === "page") await saveExport("page", state());
+  else await saveExport(what, { scenario: scenario(false) });
 }
 
 // The server drops a request for a newer one of its kind, so files are requested one after the other.
@@ -227,7 +229,7 @@ function saveExport(kind, question) {
 export function listenToShareMenu(shared) {
   const menu = byId("share-menu");
   const button = byId("share");
-  const items = [...menu.querySelectorAll("button")];
+  const items = [...menu.querySelectorAll("button")].filter((item) => !item.disabled);
   const open = (/** @type {boolean} */ yes) => {
     menu.hidden = !yes;
     button.setAttribute("aria-expanded", String(yes));

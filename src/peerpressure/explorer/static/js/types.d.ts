@@ -161,6 +161,19 @@ export interface Catalogue {
   methods: Method[];
   presets: Preset[];
   default: UncheckedState;
+  /** What a page without a server says of itself. */
+  recorded?: Recorded;
+}
+
+/** A run that a page plays without a server. */
+export interface Recorded {
+  /** Why settings cannot be changed, and how they can. */
+  reason: string;
+  /** What was left out. */
+  notes: string[];
+  /** Parts of the model and of the run in words. */
+  settings: [string, string][];
+  provenance: Record<string, unknown>;
 }
 
 // Answers. JSON has no infinities or NaN; the server sends null instead.
