@@ -30,6 +30,7 @@ from peerpressure.statespace import System, checked_system
 from peerpressure.trajectory import MOST_STEPS, State, Trajectory, replicate_numbers, seed_number, whole
 
 if TYPE_CHECKING:
+    from peerpressure.engine.parts import Communicator
     from peerpressure.engine.plan import RunPlan, RunResult
 
 Progress: TypeAlias = bool | Callable[[int, int], None]
@@ -51,6 +52,7 @@ def simulate(
     threads: int | None = None,
     progress: Progress = False,
     should_stop: ShouldStop | None = None,
+    comm: Communicator | None = None,
 ) -> Trajectory:
     """Run a model for a number of steps in independent replicates.
 
@@ -87,6 +89,9 @@ def simulate(
         True displays a bar on a terminal; a function is called with (steps done, steps).
     should_stop : callable, optional
         Called between blocks of steps; the run is cancelled if it returns True.
+    comm : mpi4py.MPI.Intracomm, optional
+        Processes among which the agents are divided, such as ``MPI.COMM_WORLD``. All of them must call this with the
+        same arguments, and all return the same result, which is that of one process, bit for bit.
 
     Returns
     -------
@@ -127,14 +132,16 @@ def simulate(
         require_law_memory(equation)
     asked = (as_record(record), begin.step, precision, threads)
     plan = _plan(model, steps, chosen, number, *asked, method=method, device=device)
+    if comm is not None and comm.rank:
+        progress = False
     if equation is None:
-        return _execute(plan, begin, _engine(device), progress, should_stop)
+        return _execute(plan, begin, _engine(device, comm), progress, should_stop)
     # An Euler step is the discrete step with a pace, so the same kernels serve both.
     # The kernels multiply noise by √h, which for correlated noise is h.
     pace, root = equation.step, np.sqrt(equation.step) if equation.noise.has_memory else 1.0
     plan = replace(plan, pace=pace, deviation=root * equation.deviations)
     scheme = TaylorScheme(equation) if method == "taylor" else None
-    run = _execute(plan, begin, _continuous(equation, scheme, device), progress, should_stop)
+    run = _execute(plan, begin, _continuous(equation, scheme, device, comm), progress, should_stop)
     error = scheme.error if scheme else None if equation.path_method == "euler" else 0.0
     # Steps become times after the run; the engine counts whole steps, which the counter of the noise needs.
     times = plan.times * np.float64(equation.step)
@@ -298,7 +305,14 @@ def run_size(system: System, steps: int, replicates: int, keep: Record) -> RunSi
     return RunSize(system.model, steps, chosen, keep, threads=available_cores(), method=method)
 
 
-def _engine(device: str) -> Callable[..., RunResult]:
+def _engine(device: str, comm: Communicator | None = None) -> Callable[..., RunResult]:
+    if comm is not None:
+        if device != "cpu":
+            rule, remedy = "several processes share a network on processors, device='cpu'", "leave comm out"
+            raise InvalidInputError(message(rule, got=repr(device), remedy=remedy))
+        from peerpressure.engine import parts
+
+        return partial(parts.run, comm)
     if device == "cpu":
         # Imported on first use: numba is slow to import, and other parts of the package do not need it.
         from peerpressure.engine import runner
@@ -321,10 +335,15 @@ def _in_words(equation: SDE, error: float | None) -> str:
     return f"continuous time, {kind} of {equation.step:g}, noise {scaling}"
 
 
-def _continuous(equation: SDE, scheme: TaylorScheme | None, device: str) -> Callable[..., RunResult]:
+def _continuous(
+    equation: SDE, scheme: TaylorScheme | None, device: str, comm: Communicator | None
+) -> Callable[..., RunResult]:
     """Return the engine that makes the steps of the equation's method."""
     if equation.path_method == "euler":
-        return _engine(device)
+        return _engine(device, comm)
+    if comm is not None:
+        rule = f"{equation.path_method} paths are drawn by one process"
+        raise InvalidInputError(message(rule, got="comm", remedy="use SDE(..., method='euler'), or leave comm out"))
     if device != "cpu":
         rule = f"{equation.path_method} paths are drawn on the processor, device='cpu'"
         remedy = "use SDE(..., method='euler') elsewhere"

@@ -85,7 +85,7 @@ def test_only_large_networks_of_distant_neighbours_are_summed_in_blocks() -> Non
 def test_threads_get_whole_units_of_equal_work(threads: int, unit: int) -> None:
     network = barabasi_albert(10_000, 2, seed=1)
     graph, _ = graph_of(network, np.dtype(float), narrow=False)
-    ranges = runner._ranges(graph, threads, unit)
+    ranges = runner.equal_parts(graph.starts, threads, unit)
     cuts = [begin for begin, _ in ranges]
     assert cuts[0] == 0
     assert [end for _, end in ranges] == [*cuts[1:], network.n]

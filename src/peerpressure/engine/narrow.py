@@ -164,15 +164,13 @@ def _keep_isolated(agents: AgentArrays, first: int, count: int, public: NDArray[
 
 
 @njit(error_model="numpy")
-def _toss_narrow(
-    activity: Activity, draw: Draw, k: int, first: int, count: int, step: int, replicate: int, agents: int
-) -> bool:
+def _toss_narrow(activity: Activity, draw: Draw, k: int, first: int, count: int, step: int, replicate: int) -> bool:
     """Write the coins of the agents of a chunk at the clock's step k, and return whether one of them may update."""
     if activity.mode == CHANCE:
         toss_narrow(activity.coins, activity.words, first, count, U64(step), U64(replicate), draw)
         return True
     anyone = False
-    chosen = chosen_agent(agents, U64(step), U64(replicate), draw)
+    chosen = chosen_agent(U64(step), U64(replicate), draw)
     for i in range(count):
         updates = activity.listed[k, first + i] if activity.mode == LISTED else chosen == U64(first + i)
         activity.coins[i] = U64(0) if updates else ABOVE
@@ -245,7 +243,7 @@ def run_narrow(  # noqa: PLR0912 — one branch for each argument that may be No
                 for first in range(begin, end, CHUNK):
                     count = min(CHUNK, end - first)
                     if activity is not None:
-                        anyone = _toss_narrow(activity, draw, k, first, count, step, row, agents.hidden.size)
+                        anyone = _toss_narrow(activity, draw, k, first, count, step, row)
                         # Noise with a memory runs on under those who keep their opinions, and hidden ones adapt.
                         if not anyone and draw.mode != RECURRENT and hidden_state is None:
                             for agent in range(first, first + count):

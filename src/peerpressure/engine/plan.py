@@ -67,7 +67,11 @@ def coin_thresholds(model: Model) -> NDArray[np.uint64]:
 
 
 class Draw(NamedTuple):
-    """How noise is made: the law and its shape, how it is carried through time, and the key of the seed."""
+    """How noise is made: the law and its shape, how it is carried through time, and the key of the seed.
+
+    ``offset`` is the number of the agent at place 0 of the arrays, which is not 0 in a part of a network; ``agents`` is
+    how many the whole network has.
+    """
 
     law: int
     shape: float
@@ -76,6 +80,8 @@ class Draw(NamedTuple):
     fresh: float
     k0: np.uint64
     k1: np.uint64
+    offset: int = 0
+    agents: int = 0
 
 
 def draw_of(noise: Noise, seed: int, pace: float = 1.0) -> Draw:
@@ -102,6 +108,20 @@ def network_step(count: int, pace: float) -> int:
     return max(count, 1) if pace == 1 else int(whole_steps(count * pace))
 
 
+class Share(NamedTuple):
+    """The agents that one process steps: places ``begin``…``end``−1 of its arrays.
+
+    In a run of one process that is everybody. Elsewhere the other places are for neighbours whom other processes step.
+    The agent at place 0 has the number ``offset`` among all ``agents``, a multiple of CHUNK like ``begin``.
+    """
+
+    offset: int
+    begin: int
+    end: int
+    agents: int
+    has_silent_steps: bool
+
+
 @dataclass(frozen=True, eq=False)
 class RunPlan:
     """One run: which steps, which replicates, what is recorded at which step.
@@ -109,7 +129,7 @@ class RunPlan:
     ``pace`` and ``deviation`` are those of the stochastic differential equation: the length of a step, and the noise of
     each agent where it is not the model's own. ``preferred(step, rows)``, where it is given, returns x + ε of a step
     for these rows of the replicates, (replicates, agents): the model then has hidden opinions 0 and noise of deviation
-    1, and the kernels know of neither x nor ε.
+    1, and the kernels know of neither x nor ε. ``part`` is given where other processes step other agents.
     """
 
     model: Model
@@ -126,6 +146,13 @@ class RunPlan:
     pace: float = 1.0
     deviation: NDArray[np.float64] | None = None
     preferred: Callable[[int, slice], Array] | None = None
+    part: Share | None = None
+
+    @property
+    def share(self) -> Share:
+        """The agents that this process steps."""
+        n = self.model.n
+        return self.part or Share(0, 0, n, n, self.model.has_silent_steps)
 
     def readings(self, begin: int, end: int) -> tuple[Array, Array, Array, Array]:
         """Return relief and weight of peer pressure, the noise's scale and η at steps begin + 1…end."""
@@ -133,7 +160,7 @@ class RunPlan:
         # k·h, and not a running sum of h, whose rounding errors would accumulate over the steps.
         times = np.arange(begin + 1, end + 1) * np.float64(self.pace)
         relief, weight = model.pressure.homogeneous(model.pressure.reading_times(times))
-        if model.has_silent_steps:
+        if self.share.has_silent_steps:
             # For agents who listen to nobody an infinite pressure would give 0/0.
             relief = np.maximum(relief, least_relief(self.dtype))
         scale = model.noise.scale(model.noise.time_scale.reading_times(times))

@@ -369,7 +369,7 @@ def fill(
     That of each of ``steps`` steps takes its ``room`` in the buffer. ``words``, (4, BATCH), is for what comes between.
     """
     if address:
-        block = U64(agent // 2)
+        block = U64((agent + draw.offset) // 2)
         call_filler(
             address, noise, words, count, steps, draw.shape, block, U64(step), U64(replicate), U64(stream), draw.k0,
             draw.k1,
@@ -401,17 +401,21 @@ ABOVE = U64(2**32)  # larger than every threshold of a coin
 
 
 @njit(error_model="numpy")
-def chosen_agent(agents: int, step: Word, replicate: Word, draw: Draw) -> Word:
-    """Return one agent, uniformly chosen: ⌊n·u⌋ for u of 64 bits, without rounding."""
+def chosen_agent(step: Word, replicate: Word, draw: Draw) -> Word:
+    """Return the place of one agent, uniformly chosen: ⌊n·u⌋ for u of 64 bits, without rounding.
+
+    Elsewhere than in these arrays it is no place of theirs: a difference below 0 becomes a very large number.
+    """
     w0, w1, _, _ = philox(U64(0), step, replicate, U64(STREAM_ACTIVE), draw.k0, draw.k1)
-    return (w0 * U64(agents) + ((w1 * U64(agents)) >> _32)) >> _32
+    agents = U64(draw.agents)
+    return ((w0 * agents + ((w1 * agents) >> _32)) >> _32) - U64(draw.offset)
 
 
 @njit(error_model="numpy")
 def toss_wide(coins: NDArray[np.uint64], first: int, step: Word, replicate: Word, draw: Draw) -> None:
     """Write the coins of the GROUP agents from ``first`` on, in WIDTH replicates: coins[agent·WIDTH + lane]."""
     for half in range(2):
-        block, part = U64(first // 4 + half), coins[half * HALF * WIDTH :]
+        block, part = U64((first + draw.offset) // 4 + half), coins[half * HALF * WIDTH :]
         for lane in range(U64(WIDTH)):
             w0, w1, w2, w3 = philox(block, step, replicate + lane, U64(STREAM_ACTIVE), draw.k0, draw.k1)
             part[lane] = w0
@@ -434,7 +438,9 @@ def toss_narrow(
     blocks = U64((count + 3) // 4)
     # Words are written in four streams to let the loop vectorise; then each agent gets its own.
     for j in range(blocks):
-        w0, w1, w2, w3 = philox(U64(first // 4) + j, step, replicate, U64(STREAM_ACTIVE), draw.k0, draw.k1)
+        w0, w1, w2, w3 = philox(
+            U64((first + draw.offset) // 4) + j, step, replicate, U64(STREAM_ACTIVE), draw.k0, draw.k1
+        )
         words[0, j] = w0
         words[1, j] = w1
         words[2, j] = w2

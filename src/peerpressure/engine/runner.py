@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -120,11 +120,11 @@ class Block:
 
 
 def make_blocks(
-    model: Model, replicates: NDArray[np.int64], dtype: np.dtype[Any], threads: int, *, memory: bool
+    model: Model, cuts: Iterable[tuple[int, int, int, int]], dtype: np.dtype[Any], *, memory: bool
 ) -> list[Block]:
-    """Allocate the blocks for these replicates."""
+    """Allocate blocks of replicates, each given by (first, lanes, width, row)."""
     n, blocks = model.n, []
-    for first, lanes, width, row in plan_blocks(replicates, n, threads):
+    for first, lanes, width, row in cuts:
         layers = -(-lanes // width)
         blocks.append(
             Block(
@@ -177,7 +177,9 @@ class ProcessorRun:
         self, plan: RunPlan, start: NDArray[Any], memory: NDArray[Any] | None, hidden_state: NDArray[Any] | None
     ) -> None:
         self.plan = plan
-        self.draw = draw_of(plan.model.noise, plan.seed, plan.pace)
+        self.share = plan.share
+        draw = draw_of(plan.model.noise, plan.seed, plan.pace)
+        self.draw = draw._replace(offset=self.share.offset, agents=self.share.agents)
         noise = plan.model.noise
         if plan.preferred is not None:
             self.draw = self.draw._replace(law=UNIT, mode=FROZEN)
@@ -185,7 +187,7 @@ class ProcessorRun:
         self.drawn_by_python = self.draw.law == UNIT and not isinstance(noise.temporal, Frozen)
         self.agents = agents_of(plan.model, plan.dtype, plan.deviation)
         self.temporal = _Temporal(plan, self.agents) if plan.model.temporal_network is not None else None
-        self.blocks = make_blocks(plan.model, plan.replicates, plan.dtype, plan.threads, memory=self.draw.mode != FRESH)
+        self.blocks = make_blocks(plan.model, self._cuts(), plan.dtype, memory=self.draw.mode != FRESH)
         narrow = self.temporal is None and any(block.width == 1 for block in self.blocks)
         edges = graph_of(plan.model.network, plan.dtype, narrow=True)[1] if narrow else None
         self.neighbour_sums = None if edges is None else NeighbourSums(edges, plan.model.n, plan.dtype)
@@ -202,6 +204,10 @@ class ProcessorRun:
             if block.hidden_state.size:
                 block.write(opinions if opinions.ndim == 1 else opinions[block.rows], block.hidden_state)
             self._remember(block, memory)
+
+    def _cuts(self) -> Iterable[tuple[int, int, int, int]]:
+        """Return how the replicates are cut into blocks."""
+        return plan_blocks(self.plan.replicates, self.plan.model.n, self.plan.threads)
 
     def _remember(self, block: Block, memory: NDArray[Any] | None) -> None:
         """Set the memory of correlated noise: drawn where the run starts, or the one of the run that is resumed."""
@@ -245,7 +251,8 @@ class ProcessorRun:
             records = self._records(block, np.zeros(1, np.int64))
             # With the arguments of the steps that follow, to avoid compiling another kernel for this.
             meeting = new_meeting(1) if self._is_shared(block) and self._meets else None
-            self._call(block, self._network(block), self._unchanged(0), clock, records, 0, self.plan.model.n, meeting)
+            places = self.share.begin, self.share.end
+            self._call(block, self._network(block), self._unchanged(0), clock, records, *places, meeting)
 
     @contextlib.contextmanager
     def _pool(self) -> Iterator[Executor | None]:
@@ -278,7 +285,7 @@ class ProcessorRun:
     def _segments(self) -> Iterator[tuple[int, int]]:
         """Cut the steps into (begin, end], short enough for progress and Ctrl-C; single steps where Python draws."""
         plan = self.plan
-        size = steps_of_segment(plan.model.n, plan.replicates.size, plan.dtype.itemsize, cost=self.cost)
+        size = steps_of_segment(self._agents_at_once, plan.replicates.size, plan.dtype.itemsize, cost=self.cost)
         if self.drawn_by_python:
             size = 1
         begin, last = plan.start_step, plan.start_step + plan.steps
@@ -286,6 +293,11 @@ class ProcessorRun:
             end = min(begin + size, last)
             yield begin, end
             begin = end
+
+    @property
+    def _agents_at_once(self) -> int:
+        """How many agents one process steps, more or less."""
+        return self.plan.model.n
 
     def _clock(self, begin: int, end: int) -> Clock:
         return Clock(begin + 1, *self.plan.readings(begin, end), self.plan.pace)
@@ -324,7 +336,7 @@ class ProcessorRun:
             # Every block changes a copy of its own: blocks run at the same time, and each starts from the segment's
             # first network.
             network, changes = self.temporal.copied(), self.temporal.changes
-        self._call(block, network, changes, clock, self._records(block, slots), 0, self.plan.model.n)
+        self._call(block, network, changes, clock, self._records(block, slots), self.share.begin, self.share.end)
 
     def _network(self, block: Block) -> tuple[Graph, AgentArrays]:
         """Return the network as it is where the segment begins."""
@@ -369,7 +381,7 @@ class ProcessorRun:
 
     def _share(self, block: Block, clock: Clock, slots: NDArray[np.int64], pool: Executor | None, threads: int) -> None:
         network, records = self._network(block), self._records(block, slots)
-        ranges = _ranges(network[0], min(threads, self.plan.model.n // CHUNK), CHUNK)
+        ranges = equal_parts(network[0].starts, min(threads, self.plan.model.n // CHUNK), CHUNK)
         meeting = new_meeting(len(ranges))
 
         def part(begin: int, end: int) -> None:
@@ -380,7 +392,7 @@ class ProcessorRun:
                 raise
 
         try:
-            _on_threads(pool, part, ranges)
+            on_threads(pool, part, ranges)
         except BaseException:
             # A thread may not have started at all.
             call_off(meeting)
@@ -390,7 +402,8 @@ class ProcessorRun:
         """Share the agents of each step among all threads, with a barrier at the end of every step."""
         network = self._network(block) if self.temporal is None else self.temporal.copied()
         sums = self.neighbour_sums if block.width == 1 else None
-        ranges = _ranges(network[0], 1 if pool is None else self.plan.threads, CHUNK if sums is None else BLOCK)
+        parts = 1 if pool is None else self.plan.threads
+        ranges = equal_parts(network[0].starts, parts, CHUNK if sums is None else BLOCK)
         for q in range(clock.relief.size):
             one, same, records = clock.part(q, q + 1), self._unchanged(1), self._records(block, slots[q : q + 1])
             if self.temporal is not None:
@@ -398,8 +411,8 @@ class ProcessorRun:
             if self.drawn_by_python:
                 self._draw_custom(block, one.first)
             if sums is not None:
-                _on_threads(pool, partial(sums.spread, block.states[0, (one.first - 1) & 1]), ranges)
-            _on_threads(pool, partial(self._call, block, network, same, one, records), ranges)
+                on_threads(pool, partial(sums.spread, block.states[0, (one.first - 1) & 1]), ranges)
+            on_threads(pool, partial(self._call, block, network, same, one, records), ranges)
             if slots[q] >= 0 and self.plan.keep_summaries:
                 # Here and not in the kernel, since no single call has seen all chunks.
                 reduce_summaries(records.summaries, slots[q], self.plan.model.n, block.partial)
@@ -456,27 +469,28 @@ class ProcessorRun:
         )
 
 
-def _ranges(graph: Graph, threads: int, unit: int) -> list[tuple[int, int]]:
-    """Cut the agents into whole units of about the same work for each thread.
+def equal_parts(starts: NDArray[Any], count: int, unit: int) -> list[tuple[int, int]]:
+    """Cut the agents, whose neighbours begin at ``starts``, into parts of whole units and of about the same work.
 
     The order of sums and the groups of the counter are then those of a single thread.
     """
-    n = graph.starts.size - 1
+    n = starts.size - 1
     ends = np.minimum(np.arange(0, n + unit, unit), n)
-    work = graph.starts[ends] + _AGENT * ends
-    cuts = ends[np.searchsorted(work, work[-1] * np.arange(threads + 1) / threads)]
+    work = starts[ends] + _AGENT * ends
+    cuts = ends[np.searchsorted(work, work[-1] * np.arange(count + 1) / count)]
     return [(int(begin), int(end)) for begin, end in itertools.pairwise(cuts)]
 
 
-def _on_threads(pool: Executor | None, task: Callable[[int, int], None], ranges: list[tuple[int, int]]) -> None:
-    """Call a task for all ranges at once, which are one without a pool, and wait for all of them."""
-    # This thread takes the last part itself instead of waiting.
-    *others, own = ranges
-    parts = [pool.submit(task, *part) for part in others] if pool is not None else []
-    task(*own)
-    for part in parts:
+def on_threads(pool: Executor | None, task: Callable[[int, int], None], ranges: list[tuple[int, int]]) -> None:
+    """Call a task for all ranges, at once if there is a pool, and wait for all of them."""
+    # This thread takes the last part itself instead of waiting, and all of them without a pool.
+    own = ranges if pool is None else ranges[-1:]
+    parts = [] if pool is None else [pool.submit(task, *part) for part in ranges[:-1]]
+    for part in own:
+        task(*part)
+    for future in parts:
         # A barrier: what follows reads neighbours from all parts. It also raises the errors of the threads.
-        part.result()
+        future.result()
 
 
 class _Temporal:

@@ -102,9 +102,7 @@ def _adapt_wide(
 
 
 @njit(error_model="numpy")
-def _anyone_updates(
-    activity: Activity, draw: Draw, k: int, begin: int, end: int, step: int, replicate: int, agents: int
-) -> bool:
+def _anyone_updates(activity: Activity, draw: Draw, k: int, begin: int, end: int, step: int, replicate: int) -> bool:
     """Return whether an agent of a range may update at the clock's step k in one of WIDTH replicates."""
     if activity.mode == CHANCE:
         return True
@@ -114,7 +112,7 @@ def _anyone_updates(
             anyone |= activity.listed[k, agent]
         return anyone
     for lane in range(WIDTH):
-        activity.chosen[lane] = chosen_agent(agents, U64(step), U64(replicate + lane), draw)
+        activity.chosen[lane] = chosen_agent(U64(step), U64(replicate + lane), draw)
         anyone |= U64(begin) <= activity.chosen[lane] < U64(end)
     return anyone
 
@@ -280,7 +278,7 @@ def run_wide(  # noqa: PLR0912 — see ``run_narrow``
                 for part in range(begin, end, _PART):
                     stop = min(part + _PART, end)
                     if activity is not None:
-                        anyone = _anyone_updates(activity, draw, k, part, stop, step, first, agents.hidden.size)
+                        anyone = _anyone_updates(activity, draw, k, part, stop, step, first)
                         # Noise with a memory runs on under those who keep their opinions, and hidden ones adapt.
                         if not anyone and draw.mode != RECURRENT and hidden_state is None:
                             for agent in range(part, stop):

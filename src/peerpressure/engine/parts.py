@@ -1,0 +1,414 @@
+"""One network over several processes: each steps agents of its own, and only the opinions of their neighbours travel.
+
+Noise is a function of (seed, replicate, step, agent), so a process needs nothing else of the others, and results are
+those of one process, bit for bit. The arrays of a process begin with neighbours of smaller numbers, go on with its own
+agents, and end with neighbours of larger numbers: neighbours of an agent keep their order, in which they are summed.
+"""
+
+from __future__ import annotations
+
+import itertools
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Executor
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from types import FrameType
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from peerpressure.engine.arguments import AgentArrays, Clock, Graph
+from peerpressure.engine.plan import BLOCK, CHUNK, RunPlan, RunResult, Share, plan_blocks
+from peerpressure.engine.runner import ProcessorRun, equal_parts, on_threads
+from peerpressure.errors import InvalidInputError, PeerPressureError, message
+from peerpressure.model import Model
+from peerpressure.networks import Network, TemporalNetwork
+
+Ranges: TypeAlias = list[tuple[int, int]]
+_SUMMARIES = 1  # the tag of messages with summaries; those with opinions have 0
+
+
+class Communicator(Protocol):
+    """What is needed of an intracommunicator of mpi4py."""
+
+    rank: int
+    size: int
+
+    def Alltoall(self, sendbuf: Any, recvbuf: Any) -> None: ...
+    def Alltoallv(self, sendbuf: Any, recvbuf: Any) -> None: ...
+    def Send_init(self, buf: Any, dest: int, tag: int = 0) -> Any: ...
+    def Recv_init(self, buf: Any, source: int, tag: int = 0) -> Any: ...
+    def Send(self, buf: Any, dest: int, tag: int = 0) -> None: ...
+    def Recv(self, buf: Any, source: int, tag: int = 0) -> None: ...
+    def Bcast(self, buf: Any, root: int = 0) -> None: ...
+    def allreduce(self, sendobj: Any) -> Any: ...
+    def allgather(self, sendobj: Any) -> list[Any]: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbourhood:
+    """The places of one process: neighbours below, padded to whole chunks, its own agents, and neighbours above.
+
+    ``numbers`` are those of the agents at all places, −1 in the padding; ``first``…``last``−1 are the process's own.
+    """
+
+    numbers: NDArray[np.int64]
+    begin: int
+    first: int
+    last: int
+
+    @classmethod
+    def of(cls, columns: NDArray[np.integer[Any]], first: int, last: int) -> Neighbourhood:
+        """Return the places of agents first…last−1, whose neighbours are ``columns``, in any order and repeated."""
+        outside = np.unique(columns[(columns < first) | (columns >= last)]).astype(np.int64)
+        cut = int(np.searchsorted(outside, first))
+        padding = np.full(-cut % CHUNK, -1)
+        numbers = np.concatenate([padding, outside[:cut], np.arange(first, last), outside[cut:]])
+        return cls(numbers, padding.size + cut, first, last)
+
+    @property
+    def own(self) -> slice:
+        """The places of the process's own agents."""
+        return slice(self.begin, self.begin + self.last - self.first)
+
+    @property
+    def outside(self) -> NDArray[np.int64]:
+        """The places of agents whom other processes step."""
+        places = np.flatnonzero(self.numbers >= 0)
+        return places[(places < self.own.start) | (places >= self.own.stop)]
+
+    def places(self, numbers: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+        """Return where agents are who have a place here."""
+        # The padding is smaller than all numbers, so these are in ascending order.
+        return np.searchsorted(self.numbers, numbers)
+
+    def take(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return the values of agents, on the last axis, at their places; the padding repeats those of the last."""
+        return np.take(values, self.numbers, axis=-1)
+
+    def spread(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return values of the process's own agents, on the last axis, at their places, and 0 at others."""
+        spread = np.zeros((*values.shape[:-1], self.numbers.size), values.dtype)
+        spread[..., self.own] = values
+        return spread
+
+    def rows(self, matrix: csr_array) -> csr_array:
+        """Return the matrix of all places from the rows of the own agents, whose columns are numbers of agents."""
+        before, after = self.begin, self.numbers.size - self.own.stop
+        starts = np.concatenate([np.zeros(before, np.int64), matrix.indptr, np.full(after, matrix.indptr[-1])])
+        size = self.numbers.size
+        return csr_array((matrix.data, self.places(matrix.indices), starts), shape=(size, size))
+
+
+def run(
+    comm: Communicator,
+    plan: RunPlan,
+    start: NDArray[Any],
+    memory: NDArray[Any] | None,
+    report: Callable[[int], None],
+    hidden_state: NDArray[Any] | None = None,
+) -> RunResult:
+    """Make the plan's steps, each process those of a part of the agents, and return the whole result to all of them."""
+    first, last = parts_of(plan.model, comm.size)[comm.rank]
+    A = plan.model.network.adjacency[first:last]
+    places = Neighbourhood.of(A.indices, first, last)
+    recorded = np.flatnonzero((plan.agents >= first) & (plan.agents < last))
+    own = slice(first, last)
+    part = replace(
+        plan,
+        model=_part_of_model(plan.model, A, places),
+        agents=places.places(plan.agents[recorded]),
+        deviation=None if plan.deviation is None or np.size(plan.deviation) == 1 else places.take(plan.deviation),
+        part=Share(first - places.begin, places.own.start, places.own.stop, plan.model.n, plan.model.has_silent_steps),
+    )
+    states = [None if state is None else state[..., own] for state in (start, memory, hidden_state)]
+    result = PartRun(comm, part, places, *states).finish(report)
+    return _whole(comm, plan, result, recorded)
+
+
+def parts_of(model: Model, count: int) -> Ranges:
+    """Cut the agents into one part a process, of about the same work."""
+    parts = equal_parts(model.network.adjacency.indptr, count, CHUNK)
+    if any(begin == end for begin, end in parts):
+        rule = f"every process needs at least {CHUNK:,} agents"
+        got = f"{count} processes for {model.n:,} agents"
+        raise InvalidInputError(message(rule, got=got, remedy=f"use at most {-(-model.n // CHUNK)} processes"))
+    return parts
+
+
+def _part_of_model(model: Model, rows: csr_array, places: Neighbourhood) -> Model:
+    """Return a model of the agents who have a place, in which only those of the process listen to others.
+
+    Its parts are set as they are, because they have been checked, and the constructor would drop what changes nothing
+    for these agents but does for others.
+    """
+    changed: dict[str, Any] = {
+        "network": Network(places.rows(rows), directed=True, signed=True),
+        "hidden": places.take(model.x0),
+        "stubbornness": places.take(model.stubbornness),
+        "start": "hidden" if isinstance(model.start, str) else places.take(model.start),
+        "temporal_network": _part_of_temporal_network(model.temporal_network, places),
+    }
+    if np.ndim(model.noise.std):
+        changed["noise"] = replace(model.noise, std=places.take(np.asarray(model.noise.std)))
+    if model.adaptation is not None and np.ndim(model.adaptation.adaptation_weight):
+        weight = places.take(np.asarray(model.adaptation.adaptation_weight))
+        changed["adaptation"] = replace(model.adaptation, adaptation_weight=weight)
+    if model.activation is not None:
+        changed["activation"] = replace(model.activation, values=places.take(np.asarray(model.activation.values)))
+    part = object.__new__(Model)
+    for field in fields(Model):
+        object.__setattr__(part, field.name, changed.get(field.name, getattr(model, field.name)))
+    return part
+
+
+def _part_of_temporal_network(network: TemporalNetwork | None, places: Neighbourhood) -> TemporalNetwork | None:
+    """Return the changes of edges that an agent of the process has."""
+    if network is None:
+        return None
+    own = [(end >= places.first) & (end < places.last) for end in (network.sources, network.targets)]
+    kept = own[0] | own[1]
+    sources, targets = (places.places(end[kept]) for end in (network.sources, network.targets))
+    events = network.event_times[kept], sources, targets, network.weights[kept]
+    return TemporalNetwork(*events, n=places.numbers.size, period=network.period, isolated=network.isolated)
+
+
+class _Exchange:
+    """Messages of one step: opinions of own agents to the processes that need them, and those of neighbours back."""
+
+    def __init__(self, comm: Communicator, places: Neighbourhood, widths: int, dtype: np.dtype[Any]) -> None:
+        lasts = np.array(comm.allgather(places.last))
+        outside = places.outside
+        wanted = np.ascontiguousarray(places.numbers[outside])
+        owners = np.searchsorted(lasts, wanted, side="right")
+        # Who needs which of this process's agents: asked once, and in the same order at every step.
+        receive = np.bincount(owners, minlength=comm.size)
+        send = np.empty_like(receive)
+        comm.Alltoall(receive, send)
+        asked = np.empty(int(send.sum()), np.int64)
+        comm.Alltoallv([wanted, receive], [asked, send])
+        self.outside, self.asked = outside, asked - places.first + places.begin
+        self.incoming = np.empty((outside.size, widths), dtype)
+        self.outgoing = np.empty((asked.size, widths), dtype)
+        self.requests = [
+            *self._requests(comm.Recv_init, self.incoming, receive),
+            *self._requests(comm.Send_init, self.outgoing, send),
+        ]
+
+    @staticmethod
+    def _requests(make: Callable[..., Any], buffer: NDArray[Any], counts: NDArray[np.int64]) -> Iterator[Any]:
+        """Yield a request for each process, whose rows of the buffer follow each other."""
+        for rank, (begin, end) in enumerate(itertools.pairwise(np.concatenate([[0], counts.cumsum()]))):
+            if end > begin:
+                yield make(buffer[begin:end], rank)
+
+    def begin(self, fields: Iterable[NDArray[Any]]) -> None:
+        """Send the opinions of own agents, (agents, width) for each block of replicates, and await the others'."""
+        np.concatenate([field[self.asked] for field in fields], axis=1, out=self.outgoing)
+        for request in self.requests:
+            request.Start()
+
+    def end(self, fields: Iterable[NDArray[Any]]) -> None:
+        """Wait for all messages, and write the opinions of neighbours to their places."""
+        for request in self.requests:
+            request.Wait()
+        column = 0
+        for field in fields:
+            field[self.outside] = self.incoming[:, column : column + field.shape[1]]
+            column += field.shape[1]
+
+    def close(self) -> None:
+        """Give up the requests."""
+        for request in self.requests:
+            request.Free()
+
+
+class PartRun(ProcessorRun):
+    """The arrays of one process of a run while it lasts. ``start``, ``memory`` and ``hidden_state`` are its own."""
+
+    def __init__(
+        self,
+        comm: Communicator,
+        plan: RunPlan,
+        places: Neighbourhood,
+        start: NDArray[Any] | None,
+        memory: NDArray[Any] | None,
+        hidden_state: NDArray[Any] | None,
+    ) -> None:
+        self.comm, self.places = comm, places
+        spread = [None if state is None else places.spread(state) for state in (start, memory, hidden_state)]
+        assert spread[0] is not None
+        super().__init__(plan, spread[0], *spread[1:])
+        self.exchange = _Exchange(comm, places, sum(block.width for block in self.blocks), plan.dtype)
+        self.inner, self.outer = self._ranges()
+        self.failure: BaseException | None = None
+
+    def _cuts(self) -> Iterable[tuple[int, int, int, int]]:
+        # The same in all processes, whatever the numbers of their agents: blocks are parts of messages.
+        return plan_blocks(self.plan.replicates, BLOCK, 1)
+
+    @property
+    def _agents_at_once(self) -> int:
+        # As many in all processes, which come to the end of a segment together.
+        return max(1, self.share.agents // self.comm.size)
+
+    def _ranges(self) -> tuple[Ranges, Ranges]:
+        """Return ranges of own agents without neighbours elsewhere, and all other ranges, in whole chunks."""
+        if self.neighbour_sums is not None:
+            return [], self._cut([(self.share.begin, self.share.end)], BLOCK)
+        A = self.plan.model.network.adjacency
+        elsewhere = (A.indices < self.share.begin) | (A.indices >= self.share.end)
+        before = np.concatenate([[0], np.cumsum(elsewhere)])
+        ends = np.append(np.arange(self.share.begin, self.share.end, CHUNK), self.share.end)
+        needy = np.diff(before[A.indptr[ends]]) > 0
+        runs = [0, *(np.flatnonzero(np.diff(needy)) + 1), needy.size]
+        ranges = [(int(ends[a]), int(ends[b]), bool(needy[a])) for a, b in itertools.pairwise(runs)]
+        inner, outer = ([(begin, end) for begin, end, is_needy in ranges if is_needy == kind] for kind in (False, True))
+        return self._cut(inner, CHUNK), self._cut(outer, CHUNK)
+
+    def _cut(self, ranges: Ranges, unit: int) -> Ranges:
+        """Cut ranges further, to let all threads share them."""
+        agents = sum(end - begin for begin, end in ranges)
+        size = max(unit, -(-agents // (self.plan.threads * unit)) * unit)
+        return [
+            (max(begin, at), min(end, at + size))
+            for begin, end in ranges
+            for at in range(begin // unit * unit, end, size)
+        ]
+
+    def finish(self, report: Callable[[int], None]) -> RunResult:
+        """Make all steps, together with the other processes, and return what was recorded of the own agents."""
+        with self._awaiting_interruption(), closing(self.exchange), self._pool() as pool:
+            self._try(self._record_start)
+            self._pass_on_summaries(0)
+            for begin, end in self._segments():
+                self._advance(begin, end, pool)
+                self._try(report, end - self.plan.start_step)
+                self._agree()
+        return self._result()
+
+    @contextmanager
+    def _awaiting_interruption(self) -> Iterator[None]:
+        """Let Ctrl-C end the run at the end of a segment, in all processes at once."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+
+        def remember(number: int, frame: FrameType | None) -> None:
+            self.failure = self.failure or KeyboardInterrupt()
+
+        before = signal.signal(signal.SIGINT, remember)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    def _try(self, task: Callable[..., object], *arguments: Any) -> None:
+        """Do what is to be done, unless something has failed: other processes still await messages then."""
+        if self.failure is None:
+            try:
+                task(*arguments)
+            except BaseException as failure:
+                self.failure = failure
+
+    def _agree(self) -> None:
+        """Raise an error if any process has failed: its own where it has one."""
+        failures = self.comm.allgather(None if self.failure is None else str(self.failure) or "interrupted")
+        if self.failure is not None:
+            raise self.failure
+        for rank, failure in enumerate(failures):
+            if failure is not None:
+                raise PeerPressureError(f"process {rank} has ended the run: {failure}")
+
+    def _advance(self, begin: int, end: int, pool: Executor | None) -> None:
+        clock, slots = self._clock(begin, end), self._slots(begin, end)
+        network = None
+        if self.temporal is not None:
+            self._try(self.temporal.look_ahead, begin, end)
+            network = self.temporal.copied()
+        for q in range(end - begin):
+            one = clock.part(q, q + 1)
+            fields = [block.states[0, (one.first - 1) & 1].reshape(-1, block.width) for block in self.blocks]
+            self.exchange.begin(fields)
+            if self.temporal is not None:
+                self._try(self.temporal.change, network, q)
+            if self.drawn_by_python:
+                for block in self.blocks:
+                    self._try(self._draw_custom, block, one.first)
+            # While messages travel, those agents are stepped who need none.
+            self._try(self._step, one, slots[q : q + 1], network, self.inner, pool)
+            self.exchange.end(fields)
+            self._try(self._step, one, slots[q : q + 1], network, self.outer, pool)
+            self._pass_on_summaries(int(slots[q]))
+        if self.temporal is not None:
+            self._try(self.temporal.arrive)
+
+    def _step(
+        self,
+        clock: Clock,
+        slots: NDArray[np.int64],
+        network: tuple[Graph, AgentArrays] | None,
+        ranges: Ranges,
+        pool: Executor | None,
+    ) -> None:
+        """Make one step of the agents in these ranges."""
+        for block in self.blocks:
+            if self.neighbour_sums is not None and block.width == 1:
+                public, places = block.states[0, (clock.first - 1) & 1], self._cut([(0, self.plan.model.n)], BLOCK)
+                on_threads(pool, partial(self.neighbour_sums.spread, public), places)
+            parts = network or self._network(block), self._unchanged(1), clock, self._records(block, slots)
+            on_threads(pool, partial(self._call, block, *parts), ranges)
+
+    def _pass_on_summaries(self, slot: int) -> None:
+        """Add up the summaries of a step in the order of the agents: each process continues what it gets from the last.
+
+        Nobody waits for the result, which only the last process has until the run ends.
+        """
+        if slot < 0 or not self.plan.keep_summaries:
+            return
+        chunks = slice(self.share.begin // CHUNK, -(-self.share.end // CHUNK))
+        own = np.concatenate([block.partial[chunks] for block in self.blocks], axis=2)
+        so_far = np.empty(own.shape[1:])
+        if self.comm.rank:
+            self.comm.Recv(so_far, self.comm.rank - 1, _SUMMARIES)
+            own = np.concatenate([so_far[None], own])
+        # Accumulated one by one: sums in another order have other bits.
+        so_far[:] = own[:, 0].min(axis=0), own[:, 1].max(axis=0), np.add.accumulate(own[:, 2])[-1]
+        if self.comm.rank + 1 < self.comm.size:
+            self.comm.Send(so_far, self.comm.rank + 1, _SUMMARIES)
+            return
+        column = 0
+        for block in self.blocks:
+            low, high, total = so_far[:, column : column + block.lanes]
+            self.summaries[block.rows, slot] = np.stack([low, high, total / self.share.agents], axis=1)
+            column += block.width
+
+    def _result(self) -> RunResult:
+        result, own = super()._result(), self.places.own
+        if result.summaries is not None:
+            self.comm.Bcast(result.summaries, self.comm.size - 1)
+        finals = (result.final, result.memory, result.final_hidden)
+        final, memory, hidden = (None if part is None else np.ascontiguousarray(part[:, own]) for part in finals)
+        assert final is not None
+        return replace(result, final=final, memory=memory, final_hidden=hidden)
+
+
+def _whole(comm: Communicator, plan: RunPlan, result: RunResult, recorded: NDArray[np.int64]) -> RunResult:
+    """Return what all processes have recorded, in all of them."""
+
+    def joined(part: NDArray[Any] | None) -> NDArray[Any] | None:
+        return None if part is None else np.concatenate(comm.allgather(part), axis=-1)
+
+    order = np.argsort(np.concatenate(comm.allgather(recorded)))
+    final, memory, hidden = map(joined, (result.final, result.memory, result.final_hidden))
+    states, path = (
+        None if part is None else np.ascontiguousarray(part[..., order])
+        for part in map(joined, (result.states, result.hidden))
+    )
+    assert final is not None
+    return RunResult(states, result.summaries, final, memory, path, hidden)
