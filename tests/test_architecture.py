@@ -27,6 +27,7 @@ LAYERS = (
     ("resources",),
     (
         "affine",
+        "communication",
         "dates",
         "files",
         "formula",

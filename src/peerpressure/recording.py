@@ -218,9 +218,14 @@ PYTHON_WORDS = Words(in_python, "replicates=range(...)", "dtype='float32'")
 SCENARIO_WORDS = Words(in_toml, "replicates = ...", "")
 
 
-def require_run_memory(size: RunSize, words: Words) -> None:
-    """Raise if a run does not fit in memory, with remedies in the words of a call or of a file."""
+def require_run_memory(size: RunSize, words: Words, processes: int = 1) -> None:
+    """Raise if a run does not fit in memory, with remedies in the words of a call or of a file.
+
+    So many processes, each of which returns a whole result, share the memory of the machine.
+    """
     memory, needed = free_memory(), size.total()
+    if processes > 1:
+        memory = memory._replace(free=memory.free // processes, place=f"in memory for each of {processes} processes")
     if needed > memory.free:
         raise too_large(memory, needed, what="a run", remedy=remedy(size, memory.free, words))
 

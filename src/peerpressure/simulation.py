@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from peerpressure.communication import Together
 from peerpressure.errors import InvalidInputError, PeerPressureError, contrast, message
 from peerpressure.model import Model
 from peerpressure.noise import Gaussian
@@ -30,7 +32,8 @@ from peerpressure.statespace import System, checked_system
 from peerpressure.trajectory import MOST_STEPS, State, Trajectory, replicate_numbers, seed_number, whole
 
 if TYPE_CHECKING:
-    from peerpressure.engine.parts import Communicator
+    from mpi4py.MPI import Intracomm
+
     from peerpressure.engine.plan import RunPlan, RunResult
 
 Progress: TypeAlias = bool | Callable[[int, int], None]
@@ -52,7 +55,7 @@ def simulate(
     threads: int | None = None,
     progress: Progress = False,
     should_stop: ShouldStop | None = None,
-    comm: Communicator | None = None,
+    comm: Intracomm | None = None,
 ) -> Trajectory:
     """Run a model for a number of steps in independent replicates.
 
@@ -84,14 +87,17 @@ def simulate(
         "gpu" draws the same noise on an NVIDIA accelerator; states then agree to rounding. An ``SDE`` must have
         ``method="euler"`` there.
     threads : int, optional
-        The number of threads, by default the cores that this process may use.
+        The number of threads, by default the cores that this process may use, divided by the processes of ``comm``
+        that share them.
     progress : bool or callable, default False
         True displays a bar on a terminal; a function is called with (steps done, steps).
     should_stop : callable, optional
         Called between blocks of steps; the run is cancelled if it returns True.
     comm : mpi4py.MPI.Intracomm, optional
-        Processes among which the agents are divided, such as ``MPI.COMM_WORLD``. All of them must call this with the
-        same arguments, and all return the same result, which is that of one process, bit for bit.
+        Processes among which the agents are divided, such as ``MPI.COMM_WORLD``. All of them call this with the same
+        arguments, and each returns the whole result, which is that of one process, bit for bit. An error in one of
+        them, or Ctrl-C, ends all. Needs ``peerpressure[mpi]``. For a network that no process can hold see
+        ``partition.PartitionedModel``.
 
     Returns
     -------
@@ -119,6 +125,46 @@ def simulate(
     >>> run.states.shape
     (3, 101, 2)
     """
+    together = None if comm is None else Together(comm)
+    with nullcontext() if together is None else together.checking():
+        task = _task(model, steps, replicates, seed, record, start, start_step, dtype, device, threads, together)
+    if together is not None:
+        together.require_equal(_identity(task))
+        progress = progress if together.comm.rank == 0 else False
+    plan, equation, scheme = task.plan, task.equation, task.scheme
+    run = _execute(plan, task.begin, task.engine, progress, should_stop)
+    if equation is None:
+        return run
+    error = scheme.error if scheme else None if equation.path_method == "euler" else 0.0
+    # Steps become times after the run; the engine counts whole steps, which the counter of the noise needs.
+    times = plan.times * np.float64(equation.step)
+    return replace(run, times=times, equation=_in_words(equation, error), step_error=error)
+
+
+class _Task(NamedTuple):
+    """A run that is about to start: the plan, the state to begin with, and what makes the steps."""
+
+    plan: RunPlan
+    begin: State
+    engine: Callable[..., RunResult]
+    equation: SDE | None
+    scheme: TaylorScheme | None
+
+
+def _task(
+    model: System,
+    steps: int,
+    replicates: int | Sequence[int] | None,
+    seed: Seed,
+    record: Record | str,
+    start: State | Trajectory | None,
+    start_step: int,
+    dtype: DTypeLike | None,
+    device: str,
+    threads: int | None,
+    together: Together | None,
+) -> _Task:
+    """Check the arguments of ``simulate``, and return what they ask for."""
     length = checked_system(model).step
     equation, model = model if isinstance(model, SDE) else None, model.model
     steps = whole(steps, "steps", least=0, most=MOST_STEPS)
@@ -131,21 +177,33 @@ def simulate(
     if equation is not None and method == "exact":
         require_law_memory(equation)
     asked = (as_record(record), begin.step, precision, threads)
-    plan = _plan(model, steps, chosen, number, *asked, method=method, device=device)
-    if comm is not None and comm.rank:
-        progress = False
+    plan = _plan(model, steps, chosen, number, *asked, method=method, device=device, together=together)
     if equation is None:
-        return _execute(plan, begin, _engine(device, comm), progress, should_stop)
+        return _Task(plan, begin, _engine(device, together, model.n), None, None)
     # An Euler step is the discrete step with a pace, so the same kernels serve both.
     # The kernels multiply noise by √h, which for correlated noise is h.
     pace, root = equation.step, np.sqrt(equation.step) if equation.noise.has_memory else 1.0
     plan = replace(plan, pace=pace, deviation=root * equation.deviations)
     scheme = TaylorScheme(equation) if method == "taylor" else None
-    run = _execute(plan, begin, _continuous(equation, scheme, device, comm), progress, should_stop)
-    error = scheme.error if scheme else None if equation.path_method == "euler" else 0.0
-    # Steps become times after the run; the engine counts whole steps, which the counter of the noise needs.
-    times = plan.times * np.float64(equation.step)
-    return replace(run, times=times, equation=_in_words(equation, error), step_error=error)
+    return _Task(plan, begin, _continuous(equation, scheme, device, together), equation, scheme)
+
+
+def _identity(task: _Task) -> dict[str, Any]:
+    """Return, by their names for users, the values on which all processes of a run must agree."""
+    plan, model = task.plan, task.plan.model
+    parts = (model.pressure, model.noise, model.adaptation, model.activation, task.equation and task.equation.step)
+    return {
+        "model": tuple(map(str, parts)),
+        "network": model.network.adjacency.indptr,
+        "hidden opinions": model.hidden,
+        "stubbornness": model.stubbornness,
+        "start": task.begin.public,
+        "seed": plan.seed,
+        "steps": (plan.start_step, plan.steps),
+        "replicates": plan.replicates,
+        "record": (plan.times, plan.agents, plan.keep_states, plan.keep_summaries),
+        "dtype": plan.dtype,
+    }
 
 
 def simulate_preferred(
@@ -273,16 +331,18 @@ def _plan(
     *,
     method: Method | None = None,
     device: str = "cpu",
+    together: Together | None = None,
 ) -> RunPlan:
     from peerpressure.engine.plan import RunPlan
 
     last = first + steps
     if last > MOST_STEPS:
         raise InvalidInputError(message(f"a run may reach step {MOST_STEPS}", got=last, remedy="make fewer steps"))
-    threads = available_cores() if threads is None else whole(threads, "threads", least=1, most=4096)
+    cores = available_cores() if together is None else together.cores
+    threads = cores if threads is None else whole(threads, "threads", least=1, most=4096)
     # Before the times are made into an array, which may be too large itself.
     size = RunSize(model, steps, replicates, keep, first, precision, threads, method, device)
-    require_run_memory(size, PYTHON_WORDS)
+    require_run_memory(size, PYTHON_WORDS, 1 if together is None else together.on_machine)
     return RunPlan(
         model=model,
         seed=seed,
@@ -305,14 +365,15 @@ def run_size(system: System, steps: int, replicates: int, keep: Record) -> RunSi
     return RunSize(system.model, steps, chosen, keep, threads=available_cores(), method=method)
 
 
-def _engine(device: str, comm: Communicator | None = None) -> Callable[..., RunResult]:
-    if comm is not None:
+def _engine(device: str, together: Together | None = None, agents: int = 0) -> Callable[..., RunResult]:
+    if together is not None:
         if device != "cpu":
             rule, remedy = "several processes share a network on processors, device='cpu'", "leave comm out"
             raise InvalidInputError(message(rule, got=repr(device), remedy=remedy))
         from peerpressure.engine import parts
 
-        return partial(parts.run, comm)
+        parts.require_chunks(agents, together.comm.size)
+        return partial(parts.run, together.comm)
     if device == "cpu":
         # Imported on first use: numba is slow to import, and other parts of the package do not need it.
         from peerpressure.engine import runner
@@ -336,12 +397,12 @@ def _in_words(equation: SDE, error: float | None) -> str:
 
 
 def _continuous(
-    equation: SDE, scheme: TaylorScheme | None, device: str, comm: Communicator | None
+    equation: SDE, scheme: TaylorScheme | None, device: str, together: Together | None
 ) -> Callable[..., RunResult]:
     """Return the engine that makes the steps of the equation's method."""
     if equation.path_method == "euler":
-        return _engine(device, comm)
-    if comm is not None:
+        return _engine(device, together, equation.model.n)
+    if together is not None:
         rule = f"{equation.path_method} paths are drawn by one process"
         raise InvalidInputError(message(rule, got="comm", remedy="use SDE(..., method='euler'), or leave comm out"))
     if device != "cpu":

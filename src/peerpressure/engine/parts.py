@@ -8,46 +8,31 @@ agents, and end with neighbours of larger numbers: neighbours of an agent keep t
 from __future__ import annotations
 
 import itertools
-import signal
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from types import FrameType
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from peerpressure.communication import Failure, awaiting_interruption, delivered, joined
+from peerpressure.engine import runner
 from peerpressure.engine.arguments import AgentArrays, Clock, Graph
 from peerpressure.engine.plan import BLOCK, CHUNK, RunPlan, RunResult, Share, plan_blocks
 from peerpressure.engine.runner import ProcessorRun, equal_parts, on_threads
-from peerpressure.errors import InvalidInputError, PeerPressureError, message
+from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
 from peerpressure.networks import Network, TemporalNetwork
 
+if TYPE_CHECKING:
+    from mpi4py.MPI import Intracomm
+
 Ranges: TypeAlias = list[tuple[int, int]]
 _SUMMARIES = 1  # the tag of messages with summaries; those with opinions have 0
-
-
-class Communicator(Protocol):
-    """What is needed of an intracommunicator of mpi4py."""
-
-    rank: int
-    size: int
-
-    def Alltoall(self, sendbuf: Any, recvbuf: Any) -> None: ...
-    def Alltoallv(self, sendbuf: Any, recvbuf: Any) -> None: ...
-    def Send_init(self, buf: Any, dest: int, tag: int = 0) -> Any: ...
-    def Recv_init(self, buf: Any, source: int, tag: int = 0) -> Any: ...
-    def Send(self, buf: Any, dest: int, tag: int = 0) -> None: ...
-    def Recv(self, buf: Any, source: int, tag: int = 0) -> None: ...
-    def Bcast(self, buf: Any, root: int = 0) -> None: ...
-    def allreduce(self, sendobj: Any) -> Any: ...
-    def allgather(self, sendobj: Any) -> list[Any]: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,8 +90,43 @@ class Neighbourhood:
         return csr_array((matrix.data, self.places(matrix.indices), starts), shape=(size, size))
 
 
+@dataclass(frozen=True, eq=False)
+class Part:
+    """The share of one process: the places of its agents and their neighbours, and a model of these.
+
+    ``cuts`` are the first agents of all processes and, at the end, the number of all agents; ``has_silent_steps`` is
+    that of the whole model.
+    """
+
+    comm: Intracomm
+    places: Neighbourhood
+    model: Model
+    cuts: tuple[int, ...]
+    has_silent_steps: bool
+
+    @classmethod
+    def of(cls, model: Model, comm: Intracomm) -> Part:
+        """Return this process's share of a model that all of them have."""
+        cuts = cut_agents(model.network.adjacency.indptr, comm.size)
+        first, last = cuts[comm.rank : comm.rank + 2]
+        A = model.network.adjacency[first:last]
+        places = Neighbourhood.of(A.indices, first, last)
+        return cls(comm, places, _part_of_model(model, A, places), cuts, model.has_silent_steps)
+
+    @property
+    def agents(self) -> int:
+        """How many agents there are in all processes."""
+        return self.cuts[-1]
+
+    @property
+    def share(self) -> Share:
+        """Which places hold the process's own agents."""
+        places = self.places
+        return Share(places.first - places.begin, places.own.start, places.own.stop, self.agents, self.has_silent_steps)
+
+
 def run(
-    comm: Communicator,
+    comm: Intracomm,
     plan: RunPlan,
     start: NDArray[Any],
     memory: NDArray[Any] | None,
@@ -114,31 +134,61 @@ def run(
     hidden_state: NDArray[Any] | None = None,
 ) -> RunResult:
     """Make the plan's steps, each process those of a part of the agents, and return the whole result to all of them."""
-    first, last = parts_of(plan.model, comm.size)[comm.rank]
-    A = plan.model.network.adjacency[first:last]
-    places = Neighbourhood.of(A.indices, first, last)
-    recorded = np.flatnonzero((plan.agents >= first) & (plan.agents < last))
-    own = slice(first, last)
-    part = replace(
+    if comm.size == 1:
+        return runner.run(plan, start, memory, report, hidden_state)
+    part = Part.of(plan.model, comm)
+    places, own = part.places, slice(part.places.first, part.places.last)
+    recorded = np.flatnonzero((plan.agents >= own.start) & (plan.agents < own.stop))
+    several = plan.deviation is not None and np.size(plan.deviation) > 1
+    share = replace(
         plan,
-        model=_part_of_model(plan.model, A, places),
+        model=part.model,
         agents=places.places(plan.agents[recorded]),
-        deviation=None if plan.deviation is None or np.size(plan.deviation) == 1 else places.take(plan.deviation),
-        part=Share(first - places.begin, places.own.start, places.own.stop, plan.model.n, plan.model.has_silent_steps),
+        deviation=places.take(np.asarray(plan.deviation)) if several else plan.deviation,
+        part=part.share,
     )
     states = [None if state is None else state[..., own] for state in (start, memory, hidden_state)]
-    result = PartRun(comm, part, places, *states).finish(report)
-    return _whole(comm, plan, result, recorded)
+    assert states[0] is not None
+    return _whole(comm, run_part(part, share, states[0], states[1], report, states[2]), recorded)
 
 
-def parts_of(model: Model, count: int) -> Ranges:
-    """Cut the agents into one part a process, of about the same work."""
-    parts = equal_parts(model.network.adjacency.indptr, count, CHUNK)
-    if any(begin == end for begin, end in parts):
-        rule = f"every process needs at least {CHUNK:,} agents"
-        got = f"{count} processes for {model.n:,} agents"
-        raise InvalidInputError(message(rule, got=got, remedy=f"use at most {-(-model.n // CHUNK)} processes"))
-    return parts
+def run_part(
+    part: Part,
+    plan: RunPlan,
+    start: NDArray[Any],
+    memory: NDArray[Any] | None,
+    report: Callable[[int], None],
+    hidden_state: NDArray[Any] | None = None,
+) -> RunResult:
+    """Make the plan's steps together with the other processes, and return the result of the own agents.
+
+    ``start``, ``memory`` and ``hidden_state`` are those of the own agents, too.
+    """
+    failure = Failure(part.comm)
+    with awaiting_interruption(failure):
+        return PartRun(failure, part, plan, start, memory, hidden_state).finish(report)
+
+
+def cut_agents(starts: NDArray[np.integer[Any]], count: int) -> tuple[int, ...]:
+    """Cut agents, whose neighbours begin at ``starts``, into one part a process, of about the same work."""
+    require_chunks(starts.size - 1, count)
+    parts = equal_parts(starts, count, CHUNK)
+    ends = [end for _, end in parts]
+    # Where few agents have most of the edges, a process may be left without any: each gets a chunk at least.
+    for k in range(count - 1):
+        ends[k] = max(ends[k], (k + 1) * CHUNK)
+    for k in range(count - 2, -1, -1):
+        ends[k] = min(ends[k], -(-(starts.size - 1) // CHUNK) * CHUNK - (count - 1 - k) * CHUNK)
+    return 0, *ends
+
+
+def require_chunks(agents: int, count: int) -> None:
+    """Raise an error unless each of so many processes can have agents of its own."""
+    most = -(-agents // CHUNK)
+    if count > most:
+        rule = f"agents are divided among processes in chunks of {CHUNK:,}, at least one for each"
+        got = f"{count} processes for {agents:,} agents"
+        raise InvalidInputError(message(rule, got=got, remedy=f"use at most {most}"))
 
 
 def _part_of_model(model: Model, rows: csr_array, places: Neighbourhood) -> Model:
@@ -181,17 +231,16 @@ def _part_of_temporal_network(network: TemporalNetwork | None, places: Neighbour
 class _Exchange:
     """Messages of one step: opinions of own agents to the processes that need them, and those of neighbours back."""
 
-    def __init__(self, comm: Communicator, places: Neighbourhood, widths: int, dtype: np.dtype[Any]) -> None:
-        lasts = np.array(comm.allgather(places.last))
+    def __init__(self, part: Part, widths: int, dtype: np.dtype[Any]) -> None:
+        comm, places = part.comm, part.places
         outside = places.outside
         wanted = np.ascontiguousarray(places.numbers[outside])
-        owners = np.searchsorted(lasts, wanted, side="right")
+        owners = np.searchsorted(part.cuts[1:], wanted, side="right")
         # Who needs which of this process's agents: asked once, and in the same order at every step.
         receive = np.bincount(owners, minlength=comm.size)
         send = np.empty_like(receive)
         comm.Alltoall(receive, send)
-        asked = np.empty(int(send.sum()), np.int64)
-        comm.Alltoallv([wanted, receive], [asked, send])
+        asked = delivered(comm, wanted, owners)
         self.outside, self.asked = outside, asked - places.first + places.begin
         self.incoming = np.empty((outside.size, widths), dtype)
         self.outgoing = np.empty((asked.size, widths), dtype)
@@ -233,20 +282,20 @@ class PartRun(ProcessorRun):
 
     def __init__(
         self,
-        comm: Communicator,
+        failure: Failure,
+        part: Part,
         plan: RunPlan,
-        places: Neighbourhood,
-        start: NDArray[Any] | None,
+        start: NDArray[Any],
         memory: NDArray[Any] | None,
         hidden_state: NDArray[Any] | None,
     ) -> None:
-        self.comm, self.places = comm, places
-        spread = [None if state is None else places.spread(state) for state in (start, memory, hidden_state)]
-        assert spread[0] is not None
-        super().__init__(plan, spread[0], *spread[1:])
-        self.exchange = _Exchange(comm, places, sum(block.width for block in self.blocks), plan.dtype)
+        self.failure, self.comm, self.places = failure, part.comm, part.places
+        places = [None if state is None else part.places.spread(state) for state in (start, memory, hidden_state)]
+        # What takes memory or fails comes first, since the others wait for this process from then on.
+        failure.attempt(super().__init__, plan, *places)
+        failure.agree()
+        self.exchange = _Exchange(part, sum(block.width for block in self.blocks), plan.dtype)
         self.inner, self.outer = self._ranges()
-        self.failure: BaseException | None = None
 
     def _cuts(self) -> Iterable[tuple[int, int, int, int]]:
         # The same in all processes, whatever the numbers of their agents: blocks are parts of messages.
@@ -283,70 +332,38 @@ class PartRun(ProcessorRun):
 
     def finish(self, report: Callable[[int], None]) -> RunResult:
         """Make all steps, together with the other processes, and return what was recorded of the own agents."""
-        with self._awaiting_interruption(), closing(self.exchange), self._pool() as pool:
-            self._try(self._record_start)
+        with closing(self.exchange), self._pool() as pool:
+            self.failure.attempt(self._record_start)
             self._pass_on_summaries(0)
             for begin, end in self._segments():
                 self._advance(begin, end, pool)
-                self._try(report, end - self.plan.start_step)
-                self._agree()
+                self.failure.attempt(report, end - self.plan.start_step)
+                self.failure.agree()
+        self.failure.agree()
         return self._result()
-
-    @contextmanager
-    def _awaiting_interruption(self) -> Iterator[None]:
-        """Let Ctrl-C end the run at the end of a segment, in all processes at once."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-
-        def remember(number: int, frame: FrameType | None) -> None:
-            self.failure = self.failure or KeyboardInterrupt()
-
-        before = signal.signal(signal.SIGINT, remember)
-        try:
-            yield
-        finally:
-            signal.signal(signal.SIGINT, before)
-
-    def _try(self, task: Callable[..., object], *arguments: Any) -> None:
-        """Do what is to be done, unless something has failed: other processes still await messages then."""
-        if self.failure is None:
-            try:
-                task(*arguments)
-            except BaseException as failure:
-                self.failure = failure
-
-    def _agree(self) -> None:
-        """Raise an error if any process has failed: its own where it has one."""
-        failures = self.comm.allgather(None if self.failure is None else str(self.failure) or "interrupted")
-        if self.failure is not None:
-            raise self.failure
-        for rank, failure in enumerate(failures):
-            if failure is not None:
-                raise PeerPressureError(f"process {rank} has ended the run: {failure}")
 
     def _advance(self, begin: int, end: int, pool: Executor | None) -> None:
         clock, slots = self._clock(begin, end), self._slots(begin, end)
         network = None
         if self.temporal is not None:
-            self._try(self.temporal.look_ahead, begin, end)
+            self.failure.attempt(self.temporal.look_ahead, begin, end)
             network = self.temporal.copied()
         for q in range(end - begin):
             one = clock.part(q, q + 1)
             fields = [block.states[0, (one.first - 1) & 1].reshape(-1, block.width) for block in self.blocks]
             self.exchange.begin(fields)
             if self.temporal is not None:
-                self._try(self.temporal.change, network, q)
+                self.failure.attempt(self.temporal.change, network, q)
             if self.drawn_by_python:
                 for block in self.blocks:
-                    self._try(self._draw_custom, block, one.first)
+                    self.failure.attempt(self._draw_custom, block, one.first)
             # While messages travel, those agents are stepped who need none.
-            self._try(self._step, one, slots[q : q + 1], network, self.inner, pool)
+            self.failure.attempt(self._step, one, slots[q : q + 1], network, self.inner, pool)
             self.exchange.end(fields)
-            self._try(self._step, one, slots[q : q + 1], network, self.outer, pool)
+            self.failure.attempt(self._step, one, slots[q : q + 1], network, self.outer, pool)
             self._pass_on_summaries(int(slots[q]))
         if self.temporal is not None:
-            self._try(self.temporal.arrive)
+            self.failure.attempt(self.temporal.arrive)
 
     def _step(
         self,
@@ -398,17 +415,17 @@ class PartRun(ProcessorRun):
         return replace(result, final=final, memory=memory, final_hidden=hidden)
 
 
-def _whole(comm: Communicator, plan: RunPlan, result: RunResult, recorded: NDArray[np.int64]) -> RunResult:
-    """Return what all processes have recorded, in all of them."""
+def _whole(comm: Intracomm, result: RunResult, recorded: NDArray[np.int64]) -> RunResult:
+    """Return what all processes have recorded, in all of them; ``recorded`` are places among the agents asked for."""
 
-    def joined(part: NDArray[Any] | None) -> NDArray[Any] | None:
-        return None if part is None else np.concatenate(comm.allgather(part), axis=-1)
+    def whole(part: NDArray[Any] | None) -> NDArray[Any] | None:
+        return None if part is None else joined(comm, part)
 
-    order = np.argsort(np.concatenate(comm.allgather(recorded)))
-    final, memory, hidden = map(joined, (result.final, result.memory, result.final_hidden))
+    order = np.argsort(joined(comm, recorded))
+    final, memory, hidden = map(whole, (result.final, result.memory, result.final_hidden))
     states, path = (
-        None if part is None else np.ascontiguousarray(part[..., order])
-        for part in map(joined, (result.states, result.hidden))
+        None if part is None else part if np.all(np.diff(order) == 1) else np.ascontiguousarray(part[..., order])
+        for part in map(whole, (result.states, result.hidden))
     )
     assert final is not None
     return RunResult(states, result.summaries, final, memory, path, hidden)
