@@ -31,7 +31,7 @@ def checked_communicator(comm: object) -> Intracomm:
     try:
         from mpi4py import MPI
     except ImportError:
-        rule, remedy = "several processes need mpi4py", "pip install 'peerpressure[mpi]'"
+        rule, remedy = "several processes need mpi4py", "pip install mpi4py mpich"
         raise InvalidInputError(message(rule, got="a comm, and no such package", remedy=remedy)) from None
     if not isinstance(comm, MPI.Intracomm) or comm == MPI.COMM_NULL:
         rule, remedy = "comm must be an intracommunicator of mpi4py", "for instance MPI.COMM_WORLD"
@@ -105,7 +105,7 @@ class Together:
 
     def require_equal(self, values: Mapping[str, Any]) -> None:
         """Raise an error in all processes, with the name of the value, unless each is the same in all of them."""
-        own = {name: _digest(value) for name, value in values.items()}
+        own = {name: digest_of(value) for name, value in values.items()}
         others = self.comm.allgather(own)
         for name in own:
             differing = [rank for rank, other in enumerate(others) if other[name] != others[0][name]]
@@ -140,7 +140,8 @@ def awaiting_interruption(failure: Failure) -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _digest(value: Any) -> str:
+def digest_of(value: Any) -> str:
+    """Return a text that differs for values, arrays or tuples of either that differ."""
     digest = hashlib.blake2b(digest_size=16)
     for part in value if isinstance(value, tuple) else (value,):
         if isinstance(part, np.ndarray):

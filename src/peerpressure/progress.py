@@ -25,8 +25,10 @@ _CALLBACKS: ContextVar[tuple[ShouldStop, ...]] = ContextVar("should_stop", defau
 
 
 @contextlib.contextmanager
-def cancellable(should_stop: ShouldStop | None) -> Iterator[None]:
+def cancellable(should_stop: ShouldStop | None, *, at_once: bool = True) -> Iterator[None]:
     """Let ``should_stop`` cancel the work of the block, besides the callbacks that can cancel it already.
+
+    It is asked before the work begins, unless ``at_once`` is False.
 
     >>> with cancellable(lambda: True):
     ...     print("never")
@@ -39,8 +41,9 @@ def cancellable(should_stop: ShouldStop | None) -> Iterator[None]:
         raise InvalidInputError(message("should_stop must be a function", got=repr(given), remedy=remedy))
     token = _CALLBACKS.set(_CALLBACKS.get() if should_stop is None else (*_CALLBACKS.get(), should_stop))
     try:
-        # Asked at once: a job that was cancelled in the queue does no work at all.
-        check_cancelled()
+        # A job that was cancelled in the queue does no work at all.
+        if at_once:
+            check_cancelled()
         yield
     finally:
         # Also after an error, or a later computation in this thread would inherit the callback.

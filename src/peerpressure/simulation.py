@@ -96,7 +96,7 @@ def simulate(
     comm : mpi4py.MPI.Intracomm, optional
         Processes among which the agents are divided, such as ``MPI.COMM_WORLD``. All of them call this with the same
         arguments, and each returns the whole result, which is that of one process, bit for bit. An error in one of
-        them, or Ctrl-C, ends all. Needs ``peerpressure[mpi]``. For a network that no process can hold see
+        them, or Ctrl-C, ends all. Needs mpi4py. For a network that no process can hold see
         ``partition.PartitionedModel``.
 
     Returns
@@ -127,12 +127,11 @@ def simulate(
     """
     together = None if comm is None else Together(comm)
     with nullcontext() if together is None else together.checking():
-        task = _task(model, steps, replicates, seed, record, start, start_step, dtype, device, threads, together)
+        task = _task_of(model, steps, replicates, seed, record, start, start_step, dtype, device, threads, together)
     if together is not None:
         together.require_equal(_identity(task))
-        progress = progress if together.comm.rank == 0 else False
     plan, equation, scheme = task.plan, task.equation, task.scheme
-    run = _execute(plan, task.begin, task.engine, progress, should_stop)
+    run = _execute(plan, task.begin, task.engine, progress, should_stop, together)
     if equation is None:
         return run
     error = scheme.error if scheme else None if equation.path_method == "euler" else 0.0
@@ -151,7 +150,7 @@ class _Task(NamedTuple):
     scheme: TaylorScheme | None
 
 
-def _task(
+def _task_of(
     model: System,
     steps: int,
     replicates: int | Sequence[int] | None,
@@ -167,17 +166,13 @@ def _task(
     """Check the arguments of ``simulate``, and return what they ask for."""
     length = checked_system(model).step
     equation, model = model if isinstance(model, SDE) else None, model.model
-    steps = whole(steps, "steps", least=0, most=MOST_STEPS)
-    # The start comes first, since it may determine the replicates and the seed.
-    begin = _starting_state(model, length, start, start_step)
-    chosen = _replicate_numbers(replicates, begin)
-    number = _seed(seed, begin)
-    precision = _precision(dtype, begin)
     method = None if equation is None else equation.path_method
     if equation is not None and method == "exact":
         require_law_memory(equation)
-    asked = (as_record(record), begin.step, precision, threads)
-    plan = _plan(model, steps, chosen, number, *asked, method=method, device=device, together=together)
+    begin = starting_state(model, length, start, start_step)
+    plan = plan_of(
+        model, begin, steps, replicates, seed, record, dtype, threads, method=method, device=device, together=together
+    )
     if equation is None:
         return _Task(plan, begin, _engine(device, together, model.n), None, None)
     # An Euler step is the discrete step with a pace, so the same kernels serve both.
@@ -186,6 +181,27 @@ def _task(
     plan = replace(plan, pace=pace, deviation=root * equation.deviations)
     scheme = TaylorScheme(equation) if method == "taylor" else None
     return _Task(plan, begin, _continuous(equation, scheme, device, together), equation, scheme)
+
+
+def plan_of(
+    model: Model,
+    begin: State,
+    steps: int,
+    replicates: int | Sequence[int] | None,
+    seed: Seed,
+    record: Record | str,
+    dtype: DTypeLike | None,
+    threads: int | None,
+    *,
+    method: Method | None = None,
+    device: str = "cpu",
+    together: Together | None = None,
+) -> RunPlan:
+    """Check what is asked of a run from a state, which may determine the replicates and the seed, and plan it."""
+    steps = whole(steps, "steps", least=0, most=MOST_STEPS)
+    chosen = _replicate_numbers(replicates, begin)
+    asked = (_seed(seed, begin), as_record(record), begin.step, _precision(dtype, begin), threads)
+    return _plan(model, steps, chosen, *asked, method=method, device=device, together=together)
 
 
 def _identity(task: _Task) -> dict[str, Any]:
@@ -231,7 +247,7 @@ def simulate_preferred(
     return _execute(replace(plan, preferred=preferred), begin, _engine("cpu"), progress, should_stop)
 
 
-def _starting_state(model: Model, length: float, start: State | Trajectory | None, start_step: int) -> State:
+def starting_state(model: Model, length: float, start: State | Trajectory | None, start_step: int) -> State:
     """Return the state to begin with: the model's own, or where another run ended."""
     step = whole(start_step, "start_step", least=0, most=MOST_STEPS)
     if start is None:
@@ -456,28 +472,49 @@ def _exact(equation: SDE) -> Callable[..., RunResult]:
     return run
 
 
-def _all_finite(values: NDArray[Any]) -> bool:
-    """Return whether all numbers of (replicates, agents) are finite, with little memory beside them."""
-    rows = max(1, 2**20 // values.shape[1])
-    return all(bool(np.isfinite(values[k : k + rows]).all()) for k in range(0, len(values), rows))
+def require_finite(plan: RunPlan, final: NDArray[Any], first: int = 0) -> None:
+    """Raise an error unless all numbers of a final state, (replicates, agents), are finite; ``first`` is agent 0's."""
+    # A value that is not finite spreads to the neighbours at each step, so the final state reveals it. A few rows at
+    # a time, with little memory beside them.
+    rows = max(1, 2**20 // final.shape[1])
+    if all(bool(np.isfinite(final[k : k + rows]).all()) for k in range(0, len(final), rows)):
+        return
+    bad = int(np.flatnonzero(~np.isfinite(final).all(axis=0))[0])
+    name = plan.model.network.labels[bad] if plan.part is None else first + bad
+    raise PeerPressureError(
+        f"the public state of agent {name!r} left the range of {plan.dtype}; rescale hidden opinions and noise"
+    )
+
+
+def carried_out(
+    plan: RunPlan,
+    begin: State,
+    run: Callable[..., RunResult],
+    progress: Progress,
+    should_stop: ShouldStop | None,
+    together: Together | None = None,
+) -> RunResult:
+    """Have an engine make the steps of a plan, with progress in one process and cancellation in any."""
+    # An engine only calls ``report``, which checks for cancellation as well, so it needs no code for that.
+    # Memory has one row for each replicate, also where all of them start from the same state.
+    rows = (plan.replicates.size, begin.public.shape[-1])
+    memory = None if begin.memory is None else np.broadcast_to(begin.memory, rows)
+    shown = progress if together is None or together.comm.rank == 0 else False
+    # Processes ask when all of them are at the same step: one that left at once would leave the others waiting.
+    with cancellable(should_stop, at_once=together is None), reporter(shown, plan.steps) as report:
+        return run(plan, begin.public, memory, report, begin.hidden)
 
 
 def _execute(
-    plan: RunPlan, begin: State, run: Callable[..., RunResult], progress: Progress, should_stop: ShouldStop | None
+    plan: RunPlan,
+    begin: State,
+    run: Callable[..., RunResult],
+    progress: Progress,
+    should_stop: ShouldStop | None,
+    together: Together | None = None,
 ) -> Trajectory:
-    # An engine only calls ``report``, which checks for cancellation as well, so it needs no code for that.
-    # Memory has one row for each replicate, also where all of them start from the same state.
-    rows = (plan.replicates.size, plan.model.n)
-    memory = None if begin.memory is None else np.broadcast_to(begin.memory, rows)
-    with cancellable(should_stop), reporter(progress, plan.steps) as report:
-        result = run(plan, begin.public, memory, report, begin.hidden)
-    # A value that is not finite spreads to the neighbours at each step, so the final state reveals it.
-    if not _all_finite(result.final):
-        bad = int(np.flatnonzero(~np.isfinite(result.final).all(axis=0))[0])
-        raise PeerPressureError(
-            f"the public state of agent {plan.model.network.labels[bad]!r} left the range of {plan.dtype}; "
-            "rescale hidden opinions and noise"
-        )
+    result = carried_out(plan, begin, run, progress, should_stop, together)
+    require_finite(plan, result.final)
     summaries = None if result.summaries is None else tuple(np.moveaxis(result.summaries, 2, 0))
     # The engine writes the three side by side, (replicates, times, 3).
     minimum, maximum, mean = summaries or (None, None, None)

@@ -164,6 +164,8 @@ def run_part(
 
     ``start``, ``memory`` and ``hidden_state`` are those of the own agents, too.
     """
+    if part.comm.size == 1:
+        return runner.run(replace(plan, part=None), start, memory, report, hidden_state)
     failure = Failure(part.comm)
     with awaiting_interruption(failure):
         return PartRun(failure, part, plan, start, memory, hidden_state).finish(report)

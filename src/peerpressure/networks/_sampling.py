@@ -40,10 +40,10 @@ def random_pairs(n: int, p: float, rng: np.random.Generator) -> Ends:
         blocks.append(reached + np.cumsum(gaps))
         reached = int(blocks[-1][-1])
     codes = np.concatenate(blocks)
-    return _pairs(codes[codes < total])
+    return pairs_of(codes[codes < total])
 
 
-def _pairs(codes: NDArray[np.int64]) -> Ends:
+def pairs_of(codes: NDArray[np.int64]) -> Ends:
     """Return the pair i > j with code i(i-1)/2 + j."""
     # The positive root of i(i − 1)/2 = code, rounded down.
     i = ((1 + np.sqrt(1 + 8 * codes.astype(np.float64))) / 2).astype(np.int64)

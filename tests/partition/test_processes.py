@@ -1,0 +1,114 @@
+"""Runs of one network over several processes, started for real; ``program`` is what they do."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from peerpressure import Model, simulate
+from peerpressure.errors import InvalidInputError
+from peerpressure.networks import k2
+
+ROOT = Path(__file__).parents[2]
+MPIEXEC = shutil.which("mpiexec", path=str(Path(sys.executable).parent)) or shutil.which("mpiexec")
+FEATURES = (
+    "white noise",
+    "hubs, Laplace noise, blocks of replicates",
+    "single precision, own noise",
+    "directed and weighted, chosen replicates",
+    "signed",
+    "zealots",
+    "adaptation",
+    "adaptation of many replicates",
+    "correlated noise",
+    "frozen noise",
+    "random updates",
+    "one update at a time",
+    "a table of updates",
+    "temporal network",
+    "temporal network of those who keep silent",
+    "infinite pressure",
+    "noise of SciPy",
+    "continuous time",
+    "some agents, every third step",
+    "no steps",
+)
+CHECKS = (
+    "refused",
+    "differing arguments",
+    "cancelled",
+    "interrupted",
+    "failing step",
+    "progress in one",
+    "overflow",
+    "generators",
+    "illegal networks",
+    "parts of a model",
+    "illegal models",
+    "files",
+    "full disk",
+    "resumed",
+)
+
+
+def started(count: int, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the program in so many processes."""
+    assert MPIEXEC is not None
+    command = [MPIEXEC, "-n", str(count), sys.executable, "-m", "tests.partition.program", *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600, check=False)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if MPIEXEC is None:
+        pytest.skip("there is no mpiexec; the wheel mpich has one")
+    trial = subprocess.run([MPIEXEC, "-n", "2", "true"], capture_output=True, text=True, timeout=60, check=False)
+    if trial.returncode:
+        pytest.skip(f"mpiexec cannot start processes here: {trial.stderr[:200]}")
+    return tmp_path_factory.mktemp("processes")
+
+
+@pytest.fixture(scope="module")
+def kill(folder: Path) -> subprocess.CompletedProcess[str]:
+    """A run of two processes, one of which is killed after its third checkpoint."""
+    return started(2, "killed", str(folder))
+
+
+@pytest.fixture(scope="module")
+def found(folder: Path, kill: subprocess.CompletedProcess[str]) -> dict[str, str]:
+    """What three processes say of each check, after what is left of the run that was killed."""
+    done = started(3, "all", str(folder))
+    assert done.returncode == 0, done.stderr
+    results: dict[str, str] = json.loads((folder / "found.json").read_text())
+    return results
+
+
+def test_a_killed_process_ends_all_with_a_message(kill: subprocess.CompletedProcess[str], folder: Path) -> None:
+    assert kill.returncode != 0
+    assert "Killed (signal 9)" in kill.stdout + kill.stderr
+    assert sorted(path.name for path in (folder / "kept").glob("state-0000000015*"))
+
+
+@pytest.mark.parametrize("feature", FEATURES)
+def test_results_of_one_two_and_three_processes_have_the_same_bits(found: dict[str, str], feature: str) -> None:
+    assert found[feature] == ""
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_several_processes(found: dict[str, str], check: str) -> None:
+    assert found[check] == ""
+
+
+def test_all_that_was_done_is_asserted(found: dict[str, str]) -> None:
+    assert set(found) == {*FEATURES, *CHECKS}
+
+
+def test_without_mpi4py_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mpi4py", None)
+    with pytest.raises(InvalidInputError, match=r"need mpi4py.*pip install mpi4py"):
+        simulate(Model(k2(), [0.0, 1.0]), 5, comm=object())  # type: ignore[arg-type]
