@@ -13,7 +13,7 @@ import pytest
 import peerpressure as pp
 from peerpressure.scenario import Scenario
 from peerpressure.scenario.loading import scenario_from
-from tests.explorer.driving import STEPS, WIDE, Driver, Layout, fragment_of, layouts
+from tests.explorer.driving import SMALL, STEPS, WIDE, Driver, Layout, fragment_of, layouts
 
 SINGLE = 2e-7  # the page gets float32
 
@@ -155,6 +155,46 @@ def test_the_observer_makes_of_the_run_what_the_library_does(driver: Driver) -> 
     assert all(abs((width - 34 - 6) - (height - 6 - 20)) <= 1 for width, height in sizes)
     assert f"ε = {told.epsilon:.0f}" in driver.page.inner_text("#budget-summary")
     assert told.promise[:40] in (driver.page.text_content("#budget-text") or "")
+
+
+def test_the_first_view_tells_what_is_hidden_shown_and_recovered(driver: Driver) -> None:
+    scenario = described(driver, "recovered")
+    run = pp.simulate(scenario.model(), STEPS, seed=scenario.run.seed)
+    for step in (0, 8, STEPS):
+        driver.go_to(step)
+        driver.frame()
+        assert driver.number("#strip-hidden") == near(np.ptp(run.model.x0))
+        assert driver.number("#strip-public") == near(np.ptp(np.asarray(run.states)[0, step]))
+        if not step:
+            assert driver.page.inner_text("#strip-recovered") == "nothing yet"
+            continue
+        estimate = pp.recover(run, run.model, observation=pp.Observation(times=range(1, step + 1)))
+        error = float(np.sqrt(np.mean((estimate.value[0] - run.model.x0) ** 2)))
+        assert driver.number("#strip-recovered") == pytest.approx(error, rel=1e-4)
+        assert driver.number("#recovered-made") == driver.number("#strip-recovered")
+        assert driver.number("#recovered-expected") == pytest.approx(np.sqrt(np.mean(estimate.std**2)), rel=1e-4)
+    assert driver.page.inner_text("#recovered-method") == pp.recovery.METHODS[estimate.method].title
+    # The observer of the scenario, whoever that is.
+    with driver.answering("recoveries"):
+        driver.page.evaluate(
+            "given => { location.hash = given }",
+            fragment_of({"scenario": SMALL | {"observe": {"agents": [0, 1, 2]}}, "view": {"time": STEPS}}),
+        )
+    assert driver.page.inner_text("#recovered-method") == "Kalman filter"
+    assert "3 of 24 agents are observed" in (driver.page.get_attribute("#recovered-method", "title") or "")
+
+
+def test_a_random_value_is_told_with_that_of_this_run(driver: Driver) -> None:
+    fast = SMALL | {"pressure": {"kind": "stretched_exponential", "base": 2.0, "exponent": 0.5}}
+    with driver.answering():
+        driver.page.evaluate("given => { location.hash = given }", fragment_of({"scenario": fast}))
+    told = driver.page.inner_text("#verdict-sentence")
+    run = simulated(described(driver))
+    assert "depends on the noise" in told
+    assert "±" in told
+    value = re.search(r"At the end of this run they are at ([\d.]+)\.", told)
+    assert value is not None
+    assert float(value[1]) == pytest.approx(float(np.asarray(run.mean)[0, -1]), abs=0.5 * 10 ** -len(value[1][2:]))
 
 
 def test_an_unknown_network_is_inferred_as_time_goes_on(driver: Driver) -> None:

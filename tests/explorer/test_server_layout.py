@@ -10,7 +10,7 @@ from scipy.sparse import csgraph
 from threadpoolctl import threadpool_limits
 
 import peerpressure as pp
-from peerpressure.explorer import layout
+from peerpressure.explorer import layout, models
 from peerpressure.explorer.layout import Drawing, dot_radii, drawing
 from peerpressure.explorer.protocol import thinned
 from peerpressure.explorer.shapes import shape_of
@@ -28,6 +28,19 @@ NETWORKS: dict[str, pp.Network] = {
     "random": pp.networks.watts_strogatz(120, 4, 0.1, seed=2),
     "real": pp.networks.named("les_miserables"),
 }
+
+
+def test_rival_camps_are_apart() -> None:
+    for agents in (40, 1_200):
+        network = pp.networks.rival_camps(agents, 4, seed=1)
+        places, camps = drawing(network), network.camps
+        middles = np.array([places[camps == camp].mean(axis=0) for camp in (1, -1)])
+        # Everyone is nearer to the middle of its own camp.
+        away = np.linalg.norm(places[:, None] - middles, axis=2)
+        assert ((away[:, 0] < away[:, 1]) == (camps == 1)).all(), agents
+        # Without signs it is another network, whose drawing is not that of this one.
+        unsigned = pp.Network(abs(network.adjacency))
+        assert models._edges_digest(unsigned) != models._edges_digest(network)
 
 
 def distances(network: pp.Network) -> NDArray[np.float64]:

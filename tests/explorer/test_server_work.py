@@ -21,7 +21,7 @@ import pytest
 import peerpressure as pp
 from peerpressure.errors import CancelledError
 from peerpressure.explorer import app, models, server
-from peerpressure.explorer.answers import forecast_facts, run_answer, verdict_facts
+from peerpressure.explorer.answers import forecast_facts, long_run, run_answer
 from peerpressure.explorer.jobs import JobQueue
 from peerpressure.explorer.models import BuiltScenario, ModelCache
 from peerpressure.explorer.protocol import (
@@ -34,6 +34,7 @@ from peerpressure.explorer.protocol import (
 )
 from peerpressure.progress import cancellable, check_cancelled
 from peerpressure.scenario import Scenario, scenario_from
+from peerpressure.theory import Outcome
 from tests.explorer.asking import SMALL, Asker, in_a_loop, served, unpack
 
 # A run that the watcher repeats until it is cancelled; SHORT takes milliseconds.
@@ -227,11 +228,11 @@ def test_a_job_diagnoses_the_librarys_own_model(pressure: dict[str, Any]) -> Non
 
 def test_the_diagnosis_has_a_time_limit_of_its_own_and_is_cancelled_with_the_job() -> None:
     built = ModelCache(Limits()).build({"scenario": ADAPTING})
-    assert verdict_facts(built, Limits(verdict_seconds=0.0))["outcome"] == "unknown"
-    assert verdict_facts(built, Limits(verdict_seconds=60.0))["outcome"] != "unknown"
+    assert long_run(built, Limits(verdict_seconds=0.0)).outcome is Outcome.UNKNOWN
+    assert long_run(built, Limits(verdict_seconds=60.0)).outcome is not Outcome.UNKNOWN
     calls = itertools.count()
     with pytest.raises(CancelledError), cancellable(lambda: next(calls) > 1):
-        verdict_facts(built, Limits(verdict_seconds=60.0))
+        long_run(built, Limits(verdict_seconds=60.0))
 
 
 def test_a_forecast_is_not_lost_with_advice_that_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:

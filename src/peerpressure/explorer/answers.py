@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -32,6 +33,7 @@ from peerpressure.privacy import exposure
 from peerpressure.progress import check_cancelled
 from peerpressure.recording import Record
 from peerpressure.recovery import METHODS, Estimate, NetworkEstimate, Observation, recover
+from peerpressure.rendering import fixed
 from peerpressure.report.run import recorded_epsilon
 from peerpressure.scenario.scenario import Observe, Privacy
 from peerpressure.simulation import simulate
@@ -109,9 +111,18 @@ def drawn_edges(network: Network) -> tuple[NDArray[np.uint32], NDArray[np.uint32
 # The verdict
 
 
-def verdict_facts(built: BuiltScenario, limits: Limits) -> dict[str, Any]:
-    """Return the verdict as plain values, with an unknown outcome where the diagnosis takes too long."""
-    return _plain_verdict(_diagnosed(built, limits) or _unknown(built.model), built)
+def long_run(built: BuiltScenario, limits: Limits) -> Verdict:
+    """Return the verdict, with an unknown outcome where the diagnosis takes too long."""
+    return _diagnosed(built, limits) or _unknown(built.model)
+
+
+def this_run(verdict: Verdict, arrays: Mapping[str, Array]) -> str:
+    """Return what came of the first replicate, where the value that agents agree on differs between runs."""
+    if not verdict.chance or verdict.outcome not in (Outcome.BIASED_CONSENSUS, Outcome.RANDOM_WALK):
+        return ""
+    deviation = float(verdict.law.std.max())
+    digits = 3 if not 0 < deviation < math.inf else max(2, 1 - math.floor(math.log10(deviation)))
+    return f"At the end of this run they are at {fixed(float(arrays['mean'][0, -1]), min(digits, 6))}."
 
 
 def forecast_facts(built: BuiltScenario, limits: Limits) -> dict[str, Any] | None:
@@ -120,7 +131,7 @@ def forecast_facts(built: BuiltScenario, limits: Limits) -> dict[str, Any] | Non
         return None
     # Advice takes several times the work of the forecast, which must not be lost with it.
     verdict = _diagnosed(built, limits, built.steps) or _diagnosed(built, limits, built.steps, advise=False)
-    return None if verdict is None else _plain_verdict(verdict, built)
+    return None if verdict is None else verdict_facts(verdict, built)
 
 
 def _diagnosed(
@@ -155,7 +166,8 @@ def _unknown(model: Model) -> Verdict:
     return Verdict(Outcome.UNKNOWN, reasons, False, model.consensus_value, model.kappa, pressure, rate, law)
 
 
-def _plain_verdict(verdict: Verdict, built: BuiltScenario) -> dict[str, Any]:
+def verdict_facts(verdict: Verdict, built: BuiltScenario) -> dict[str, Any]:
+    """Return a verdict as plain values."""
     verdict = replace(verdict, drawn=built.scenario.drawn_hidden)
     plain = verdict.to_dict() | {"text": str(verdict)}
     for one in () if plain["advice"] is None else plain["advice"]["suggestions"]:
@@ -219,6 +231,7 @@ def run_answer(built: BuiltScenario, limits: Limits) -> bytes:
     model, thinning = built.model, shown_times(built, limits)
     arrays = _run_arrays(built, thinning) if built.run is None else recorded_arrays(built.run, limits)
     arrays |= _pressures(built)
+    verdict = long_run(built, limits)
     facts = {
         "n": model.n,
         "steps": built.steps,
@@ -228,7 +241,8 @@ def run_answer(built: BuiltScenario, limits: Limits) -> bytes:
         "own_limits": not isinstance(model.target, float),
         "signed": model.network.signed,
         "pressure": str(model.pressure),
-        "verdict": verdict_facts(built, limits),
+        "verdict": verdict_facts(verdict, built),
+        "this_run": this_run(verdict, arrays),
         "every": thinning.every,
         "dense": thinning.dense,
         "elapsed_ms": 1e3 * (time.perf_counter() - begin),

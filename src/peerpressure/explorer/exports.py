@@ -220,14 +220,22 @@ def _network(built: BuiltScenario, places: Drawing, look: Look, limits: Limits) 
         ends,
         drawn_sizes(model.network),
         hidden if by_hidden else public,
-        None if by_hidden or model.n > MOST_RINGED else hidden,
-        (v, present, half),
-        ("hidden opinion" if by_hidden else "public opinion, in a ring of the hidden one") + f", $t$ = {step * pace:g}",
+        # Rings of hidden opinions would need other colours than a part of the scale.
+        None if by_hidden or zoomed or model.n > MOST_RINGED else hidden,
+        (v, present),
+        f"{_shown(by_hidden=by_hidden, zoomed=zoomed)}, $t$ = {step * pace:g}",
         one_way=edge_flags & ONE_WAY > 0,
         negative=edge_flags & NEGATIVE > 0,
         zealots=model.network.degrees == 0,
         centre_name="" if model.network.signed or not isinstance(model.target, float) else "$v$",
     )
+
+
+def _shown(*, by_hidden: bool, zoomed: bool) -> str:
+    """Return what the colours of a picture mean."""
+    if by_hidden:
+        return "hidden opinion" + ", zoomed in" * zoomed
+    return "public opinion, zoomed in" if zoomed else "public opinion, in a ring of the hidden one"
 
 
 def centre_of(model: Model) -> float:

@@ -62,11 +62,11 @@ def _stress_layout(network: Network) -> Places:
     # Sorted, to read the rows of distances in the order of memory.
     few = np.sort(rng.choice(network.n, min(pivots, network.n), replace=False))
     if network.n <= ALL_PAIRS:
-        away = _hops(network, np.arange(network.n))
+        away = _apart(network, _hops(network, np.arange(network.n)), np.arange(network.n))
         # The distances of all pairs include those to the pivots, from which the layout starts.
         pairs, far = _all_pairs(away), away[few]
     else:
-        far = _hops(network, few)
+        far = _apart(network, _hops(network, few), few)
         pairs = _some_pairs(network, few, far)
     places = _start(far, rng)
     # The first rate moves even the weakest pair by its full error, and the last one corrects a small share of a
@@ -96,6 +96,15 @@ def _hops(network: Network, agents: NDArray[Any]) -> Places:
     return np.where(distances < 0, distances.max() + 2, distances).astype(np.float64)
 
 
+def _apart(network: Network, away: Places, agents: NDArray[Any]) -> Places:
+    """Return the distances of these agents to all, larger between rival camps, which edges of distrust connect."""
+    if not network.signed:
+        return away
+    # As far apart as a camp is wide: both are then seen as one each.
+    rivals = network.camps[agents][:, None] * network.camps < 0
+    return np.where(rivals, away + away.max(), away)
+
+
 def _all_pairs(away: Places) -> Pairs:
     """Return every pair, weighted by the inverse square of its distance."""
     ends = np.stack(np.triu_indices(len(away), 1), axis=1).astype(np.int32)
@@ -108,6 +117,10 @@ def _all_pairs(away: Places) -> Pairs:
 def _some_pairs(network: Network, pivots: NDArray[np.int64], far: Places) -> Pairs:
     """Return the edges, and each agent with each pivot; the latter pairs move the agent, not the pivot."""
     sources, targets, _ = network.edges()
+    if network.signed:
+        # An edge between rivals would draw them together; the pivots place them.
+        friends = network.camps[sources] * network.camps[targets] >= 0
+        sources, targets = sources[friends], targets[friends]
     agents = np.tile(np.arange(network.n, dtype=np.int32), pivots.size)
     far_ends = np.stack([agents, np.repeat(pivots, network.n)], axis=1)
     away, weight = far.ravel(), _represented(far).ravel()

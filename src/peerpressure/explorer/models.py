@@ -172,9 +172,10 @@ def _network_bytes(built: Networks) -> int:
 
 
 def _edges_digest(network: Network) -> bytes:
-    # Neither weights nor labels enter the layout, so networks that differ only in them share a drawing.
+    # Of weights only the signs enter the layout, and no labels, so networks that differ in these share a drawing.
     A = network.adjacency
-    return hashlib.blake2b(A.indptr.tobytes() + A.indices.tobytes(), digest_size=16).digest()
+    signs = np.signbit(A.data).tobytes() if network.signed else b""
+    return hashlib.blake2b(A.indptr.tobytes() + A.indices.tobytes() + signs, digest_size=16).digest()
 
 
 # Validation of what a request holds

@@ -354,8 +354,8 @@ PAPER: tuple[Preset, ...] = (
         "paper",
         "Under ρ_t = 2^√t a tree does not reach consensus: its two sides oscillate.",
         published(1, FAST, 150),
-        # Slow enough to see each step of the oscillation.
-        {"speed": 10},
+        # Slow enough to see each step of the oscillation, and as close as to see its size.
+        {"speed": 10, "zoomColours": True},
     ),
     Preset(
         "two-agents",

@@ -117,7 +117,7 @@ def coloured_network(
     degrees: NDArray[Any],
     values: NDArray[Any],
     rings: NDArray[Any] | None,
-    scale: tuple[float, float, float],
+    scale: tuple[float, float],
     name: str,
     *,
     one_way: NDArray[Any] | None = None,
@@ -127,11 +127,11 @@ def coloured_network(
 ) -> Figure:
     """Draw agents as dots, sized by degree and coloured by a value, within rings coloured by another one.
 
-    ``scale`` holds the value at the centre of the colours, and how far they reach on both sides: in dots, and in rings.
+    ``scale`` holds the value at the centre of the colours, and how far they reach on both sides.
     Edges that go ``one_way`` have arrowheads at the agent that is listened to, ``negative`` ones are dashed, and
     ``zealots``, who listen to nobody, are squares.
     """
-    centre, half, ring_half = scale
+    centre, half = scale
     # The layout is centred at 0; agents on a line have extent 0 in one direction and would give an empty figure.
     frame = np.maximum(np.abs(places).max(axis=0), LEAST_SIDE) + 0.06
     figure = Figure(figsize=(ONE_COLUMN, 0.55 + ONE_COLUMN * frame[1] / frame[0]))
@@ -150,10 +150,10 @@ def coloured_network(
         axes.add_collection(lines)
     squares = np.zeros(len(places), dtype=bool) if zealots is None else np.asarray(zealots, dtype=bool)
 
-    def fill(colours: NDArray[Any] | str, share: float, reach: float = half) -> PathCollection:
+    def fill(colours: NDArray[Any] | str, share: float) -> PathCollection:
         # Noise can move opinions out of the limits of the colour bar; values beyond them take the colours of its ends.
         plain = isinstance(colours, str)
-        norm = None if plain else Normalize(centre - reach, centre + reach)
+        norm = None if plain else Normalize(centre - half, centre + half)
         for shape, group in [(shape, group) for shape, group in (("o", ~squares), ("s", squares)) if group.any()]:
             drawn = axes.scatter(
                 places[group, 0],
@@ -173,7 +173,7 @@ def coloured_network(
         fill("white", 1.15)
         dots = fill(values, 1.0)
     else:
-        fill(rings, 1.3, ring_half)
+        fill(rings, 1.3)
         fill("white", 0.9)
         dots = fill(values, 0.68)
     if squares.any():
@@ -207,10 +207,11 @@ def coloured_network(
 
 
 def _diverging() -> LinearSegmentedColormap:
-    """Return the explorer's colours of opinions: blue over grey to orange, each half a straight line in OKLab."""
+    """Return the explorer's colours of opinions: dark blue over grey to light orange, a line each in OKLab."""
     part = np.linspace(-1, 1, 129)
     angle = np.radians(np.where(part < 0, 255.0, 50.0))
-    lightness, chroma = 0.66 - 0.16 * np.abs(part), 0.138 * np.abs(part)
+    # Lightness rises from end to end, which tells high from low in greyscale, too.
+    lightness, chroma = 0.54 + 0.12 * part, 0.138 * np.abs(part)
     lab = np.stack([lightness, chroma * np.cos(angle), chroma * np.sin(angle)])
     # From OKLab to linear and then to gamma-compressed sRGB (Ottosson, 2020).
     cones = np.array(

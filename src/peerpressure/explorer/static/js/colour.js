@@ -1,6 +1,6 @@
 // Colours: the scales for opinions and exposure, the colours of the stylesheet, and the light and dark themes.
 
-import { byId } from "./elements.js";
+import { byId, recall, store } from "./elements.js";
 
 /**
  * @typedef {import("./types.js").Theme} Theme
@@ -46,20 +46,20 @@ function makeScale(path) {
   return { css, level: (part) => (part > 0 ? (part < 1 ? Math.round(part * (LEVELS - 1)) : LEVELS - 1) : 0) };
 }
 
-// Lightness. Grey contrasts with the background by 3 : 1 or more, and the ends contrast more.
-const OPINION_LIGHTNESS = { light: { end: 0.5, middle: 0.66 }, dark: { end: 0.72, middle: 0.53 } };
+// Lightness. Every colour contrasts with the background by 3 : 1 or more.
+const OPINION_LIGHTNESS = { light: { low: 0.42, high: 0.66 }, dark: { low: 0.53, high: 0.78 } };
 const EXPOSURE_LIGHTNESS = { light: { low: 0.66, high: 0.42 }, dark: { low: 0.53, high: 0.8 } };
 
 /**
- * Return the scale from blue (0) over grey (½) to orange (1). Each half is a straight line in OKLab: equal
- * differences of opinion look equal, and blue and orange differ under every kind of colour blindness.
+ * Return the scale from dark blue (0) over grey (½) to light orange (1). Each half is a straight line in OKLab: equal
+ * differences of opinion look equal, blue and orange differ under every kind of colour blindness, and lightness alone
+ * tells high from low, as in a greyscale print.
  * @param {Theme} theme
  */
 export function opinionScale(theme) {
-  const { end, middle } = OPINION_LIGHTNESS[theme];
+  const { low, high } = OPINION_LIGHTNESS[theme];
   return makeScale((part) => {
-    const distance = Math.abs(2 * part - 1);
-    return [middle + (end - middle) * distance, 0.138 * distance, part < 0.5 ? 255 : 50];
+    return [low + (high - low) * part, 0.138 * Math.abs(2 * part - 1), part < 0.5 ? 255 : 50];
   });
 }
 
@@ -105,30 +105,13 @@ export function currentTheme() {
   return prefersDark.matches ? "dark" : "light";
 }
 
-function storedTheme() {
-  try {
-    return localStorage.getItem(STORAGE_KEY);
-  } catch {
-    return null; // storage may be disabled
-  }
-}
-
-/** @param {Theme} theme */
-function storeTheme(theme) {
-  try {
-    localStorage.setItem(STORAGE_KEY, theme);
-  } catch {
-    // Storage may be disabled; then the choice lasts until the page is left.
-  }
-}
-
 /**
  * Follow the system's theme until the user chooses one with the button.
  * @param {() => void} restyle called after each change
  */
 export function followTheme(restyle) {
   const button = byId("theme");
-  const stored = storedTheme();
+  const stored = recall(STORAGE_KEY);
   if (stored === "light" || stored === "dark") document.documentElement.dataset.theme = stored;
   const showButton = () => button.setAttribute("aria-pressed", String(currentTheme() === "dark"));
   const update = () => {
@@ -139,7 +122,7 @@ export function followTheme(restyle) {
   button.addEventListener("click", () => {
     const next = currentTheme() === "dark" ? "light" : "dark";
     document.documentElement.dataset.theme = next;
-    storeTheme(next);
+    store(STORAGE_KEY, next);
     update();
   });
   prefersDark.addEventListener("change", update);

@@ -8,7 +8,6 @@ import { showMessage } from "./messages.js";
 import { NetworkView } from "./network-view.js";
 import { setDrawing } from "./picture.js";
 import { observerOf } from "./scenario.js";
-import { BELOW } from "./screen-layout.js";
 import { ShownRun } from "./shown-run.js";
 import { exposureOf } from "./stage.js";
 import { follow } from "./validity.js";
@@ -88,7 +87,7 @@ class SecondNetwork {
   #refit() {
     // One above the other, only the lower network has the key below it.
     const stacked = this.canvas.getBoundingClientRect().top !== this.stage.canvas.getBoundingClientRect().top;
-    this.view.below = stacked ? STACKED_BELOW : BELOW;
+    this.view.below = stacked ? STACKED_BELOW : this.stage.view.below;
     this.view.refit();
     this.stage.invalidate();
   }
@@ -107,7 +106,7 @@ class SecondNetwork {
     this.#look = {
       ...style,
       fill: exposure ?? (colour === "hidden" ? this.shown.hidden : this.shown.shown),
-      ring: colour === "public" ? this.shown.hidden : null,
+      ring: style.ring ? this.shown.hidden : null,
       followed: alike ? followed : new Map(),
       cursor: alike ? cursor : -1,
       observed: null,

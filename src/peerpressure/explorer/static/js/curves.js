@@ -108,8 +108,12 @@ export class Curves {
   #legends = new Map();
   #time = 0;
 
-  /** @param {(time: number) => void} onSeek */
-  constructor(onSeek) {
+  /**
+   * @param {import("./stage.js").Stage} stage
+   * @param {(time: number) => void} onSeek
+   */
+  constructor(stage, onSeek) {
+    this.stage = stage;
     this.opinions = new Plot(byId("plot-opinions"), { height: 172, label: "Opinions over time", onSeek });
     this.spread = new Plot(byId("plot-spread"), { height: 140, label: "Spread over time", onSeek });
     this.max_distance = new Plot(byId("plot-max_distance"), {
@@ -206,7 +210,9 @@ export class Curves {
       name,
     }));
     const other = this.#otherOpinions();
-    const [low, high] = extend(other.all, extend(bottom, extend(top, [values[0], values[values.length - 1]])));
+    const range = this.stage.opinionRange;
+    const [low, high] = extend(values, extend(other.all, [range.low, range.high]));
+    const { agents, colours } = this.stage.sample;
     const exact = this.#exact;
     const soft = cssColour("soft");
     this.opinions.show({
@@ -230,6 +236,17 @@ export class Curves {
       drawBelow(painter) {
         other.draw(painter);
         fillBand(painter, times, bottom, top, soft, 0.1);
+        painter.ctx.lineWidth = painter.density;
+        painter.ctx.globalAlpha = 0.7;
+        agents.forEach((agent, k) => {
+          painter.ctx.strokeStyle = colours[k];
+          strokeCurve(
+            painter,
+            times,
+            Float32Array.from(times, (_, t) => states[t * n + agent]),
+          );
+        });
+        painter.ctx.globalAlpha = 1;
         exact?.header.names.forEach((_, row) => {
           const [mean, std] = [rowOf(exact.arrays.mean, row), rowOf(exact.arrays.std, row)];
           const edge = (/** @type {1 | -1} */ side) => mean.map((value, t) => value + side * BAND * std[t]);

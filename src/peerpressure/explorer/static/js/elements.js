@@ -57,3 +57,28 @@ export function axisFont(scale = 1) {
 export function context2d(canvas) {
   return /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
 }
+
+/**
+ * Return what was stored in the browser under a name, null if there is nothing.
+ * @param {string} name
+ */
+export function recall(name) {
+  try {
+    return localStorage.getItem(name);
+  } catch {
+    return null; // storage may be disabled
+  }
+}
+
+/**
+ * Store a text in the browser.
+ * @param {string} name
+ * @param {string} text
+ */
+export function store(name, text) {
+  try {
+    localStorage.setItem(name, text);
+  } catch {
+    // Storage may be disabled; then the text lasts until the page is left.
+  }
+}

@@ -20,10 +20,12 @@ import { ObserverControls } from "./observer.js";
 import { listenToTabs, markPreset, showFollowed, showPresets, showTab } from "./panels.js";
 import { Clock, listenToKeys, Transport } from "./playback.js";
 import { Tools } from "./pointing.js";
+import { Recovered, recoveredLegend } from "./recovered.js";
 import { shapeOf } from "./run-shape.js";
 import { observerOf, reconcile } from "./scenario.js";
 import { Stage } from "./stage.js";
 import { checkedView, Store } from "./store.js";
+import { Strip } from "./strip.js";
 import { Tour, tourStep } from "./tour.js";
 import { onServerGone, onWithdrawal, showStates } from "./validity.js";
 import { hideForecast, showForecast, showVerdict } from "./verdict.js";
@@ -81,7 +83,9 @@ class Explorer {
     this.store = new Store(state, (now, before) => reconcile(now, before, catalogue.default.scenario));
     this.clock = new Clock();
     this.stage = new Stage(this.store, this.clock);
-    this.curves = new Curves((time) => this.clock.seekTime(time));
+    this.curves = new Curves(this.stage, (time) => this.clock.seekTime(time));
+    this.recovered = new Recovered(this.stage, (time) => this.clock.seekTime(time));
+    this.strip = new Strip(this.stage);
     this.pressure = new PressurePanel();
     this.brush = new Brush(this.stage, this.store);
     this.transport = new Transport(this.clock, (chosen) => this.store.setView(chosen));
@@ -134,7 +138,10 @@ class Explorer {
       {
         onRun: (graph, run, scenario) => this.#showRun(graph, run, scenario),
         onExact: (answer) => this.#showExact(answer),
-        onRecovered: () => countAnswer("recoveries"),
+        onRecovered: (answer) => {
+          this.#showRecovered(answer);
+          countAnswer("recoveries");
+        },
         onObservation: (answer) => {
           clearRefusals();
           this.estimates.show(answer);
@@ -163,6 +170,7 @@ class Explorer {
   /** Show everything, and start to compute. */
   start() {
     byId("colour-mode").append(this.colours);
+    byId("legend-recovered").append(...recoveredLegend());
     this.#closeRareGroups();
     const { limits, presets } = this.catalogue;
     const files = acceptFiles(limits.upload_bytes, (network) => this.store.setScenario("network", network));
@@ -225,7 +233,7 @@ class Explorer {
     this.curves.setRun(run);
     this.pressure.show(run);
     this.#showView();
-    showVerdict(run.header.verdict, run.header.class_values);
+    showVerdict(run.header.verdict, run.header.class_values, run.header.this_run);
     byId("name-b").textContent = run.header.verdict.heading;
     this.#showFollowed();
     byId("network-facts").textContent = graph.header.facts.join(" · ");
@@ -244,6 +252,7 @@ class Explorer {
     /** @type {[import("./validity.js").Part, () => void][]} */
     const clearing = [
       ["exact", () => this.#showExact(null)],
+      ["recovered", () => this.#showRecovered(null)],
       ["observe", () => this.estimates.clear()],
       ["exposure", () => this.estimates.showExposure(null)],
       ["budget", () => this.budget.clear()],
@@ -270,16 +279,24 @@ class Explorer {
     this.curves.setExact(answer);
     this.curves.draw();
     byId("exact-note").hidden = answer === null;
-    showForecast(answer?.header.verdict ?? null, this.clock.endTime, (section) =>
+    const pressure = this.stage.run?.header.pressure ?? "";
+    showForecast(answer?.header.verdict ?? null, this.clock.endTime, pressure, (section) =>
       this.store.setScenario("pressure", section),
     );
     countAnswer("exacts");
   }
 
-  /** Play, unless the system asks for reduced motion. */
+  /** @param {import("./types.js").RecoveredAnswer | null} answer null if there is none */
+  #showRecovered(answer) {
+    this.recovered.show(answer);
+    this.strip.show(answer);
+  }
+
+  /** Play; if the system asks for reduced motion, show a newcomer how it ends. */
   #autoplay() {
     const reduced = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
     if (!reduced && !this.clock.playing) this.clock.toggle();
+    else if (reduced && !this.#started) this.clock.seekTime(this.clock.endTime);
   }
 
   /** The view, with what the page chooses filled in. */
@@ -288,7 +305,8 @@ class Explorer {
     return {
       ...view,
       logTime: view.logTime ?? this.#shape.early,
-      zoomColours: view.zoomColours ?? this.#shape.collapses,
+      // Colours tell the truth about agreement unless somebody asks for a closer look.
+      zoomColours: view.zoomColours ?? false,
     };
   }
 
@@ -333,6 +351,9 @@ class Explorer {
     this.curves.setAxes(view);
     this.curves.setFollowed(this.stage.followed);
     this.curves.draw();
+    this.recovered.setAxes(view);
+    this.recovered.draw();
+    this.strip.draw();
     this.stage.marksObserved = observing;
     this.stage.zoomed = view.zoomColours;
     this.inference.setVisible(observing);
@@ -416,10 +437,12 @@ class Explorer {
     clock.onChange(() => {
       if (clock.index !== this.#markedIndex) {
         this.curves.mark(clock.time);
+        this.recovered.mark(clock.time);
         this.comparison.mark();
         this.inference.mark(clock.time);
       }
       this.#markedIndex = clock.index;
+      this.strip.draw();
       if (this.#started && !clock.playing) this.address.schedule();
     });
   }
@@ -446,8 +469,9 @@ class Explorer {
     byId("message-close").addEventListener("click", hideMessage);
     listenToKeys(this.clock, this.address);
     followTheme(() => {
-      const { stage, comparison, curves, pressure, estimates, budget, inference } = this;
-      for (const part of [stage, comparison, curves, pressure, estimates, budget, inference]) part.restyle();
+      const { stage, comparison, curves, recovered, pressure, estimates, budget, inference } = this;
+      for (const part of [stage, comparison, curves, recovered, pressure, estimates, budget, inference]) part.restyle();
+      this.strip.draw();
     });
     listenToShareMenu({
       scenario: (observer) => {

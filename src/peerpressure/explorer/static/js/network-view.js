@@ -358,11 +358,11 @@ export class NetworkView {
     const ring = this.size >= MIN_RINGED_SIZE && this.graph.n <= MAX_DISCS ? look.ring : null;
     if (ring) {
       this.#fillByValue(ring, { ...look, part: look.ringPart }, 0);
-      this.#fillAll(cssColour("stage"), -1.9);
+      this.#fillAll(cssColour("stage"), -2.5);
     } else if (this.size >= 2.5) {
       this.#fillAll(cssColour("stage"), 1.2);
     }
-    this.#fillByValue(fill, look, ring ? -3.1 : 0);
+    this.#fillByValue(fill, look, ring ? -3.7 : 0);
     if (this.#zealots.size) this.#outline(this.#zealots, cssColour("ink"), 0.8, 1.5);
     if (observed) this.#outline(observed, cssColour("ink"), 2.6, 1.3);
     for (const [i, colour] of followed) this.#outline([i], colour, 4.2, 2.4);

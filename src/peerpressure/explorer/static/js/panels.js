@@ -36,6 +36,7 @@ export function showTab(chosen) {
     byId(`tab-${name}`).tabIndex = name === chosen ? 0 : -1;
     byId(`panel-${name}`).hidden = name !== chosen;
   }
+  byId("axis-tools").hidden = chosen !== "curves";
 }
 
 const PRESET_GROUPS = [

@@ -96,6 +96,11 @@ export class Plot {
     setDrawing(host, (scale) => this.#picture(scale));
   }
 
+  /** The height that the stylesheet gives to some plots, which depends on the window. */
+  get #height() {
+    return (this.host.classList.contains("tall") && this.host.clientHeight) || this.height;
+  }
+
   /** @param {Content} content */
   show(content) {
     this.#content = content.logX ? fromFirstPositive(content) : content;
@@ -183,7 +188,7 @@ export class Plot {
     const title = { label: xTitle, labelFont: font, labelSize: 14 * scale, labelGap: -2 * scale };
     return {
       width: scale * Math.max(60, this.host.clientWidth),
-      height: scale * this.height,
+      height: scale * this.#height,
       padding: [8 * scale, 10 * scale, 0, 0],
       legend: { show: false },
       cursor: { y: false, drag: { x: false, y: false }, points: noPoints },
@@ -247,7 +252,7 @@ export class Plot {
 
   #resize() {
     if (!this.#chart || !this.host.clientWidth) return;
-    this.#chart.setSize({ width: this.host.clientWidth, height: this.height });
+    this.#chart.setSize({ width: this.host.clientWidth, height: this.#height });
     this.mark(this.#time);
   }
 }

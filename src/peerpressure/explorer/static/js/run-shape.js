@@ -44,6 +44,17 @@ export function reachFromNowOn(low, high, centre, most) {
 }
 
 /**
+ * Return agents that stand for all of them, evenly spaced in the order of their values.
+ * @param {ArrayLike<number>} values one per agent
+ * @param {number} most
+ */
+export function sampleOf(values, most) {
+  const order = Array.from(values, (_, agent) => agent).sort((a, b) => values[a] - values[b]);
+  if (order.length <= most) return order;
+  return Array.from({ length: most }, (_, k) => order[Math.round((k * (order.length - 1)) / (most - 1))]);
+}
+
+/**
  * Return the lowest and the highest value of each row of a matrix.
  * @param {ArrayLike<number> & {shape: number[]}} matrix
  */

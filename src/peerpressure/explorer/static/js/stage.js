@@ -5,6 +5,7 @@ import { byId } from "./elements.js";
 import { agentName } from "./format.js";
 import { MIN_RINGED_SIZE, NetworkView } from "./network-view.js";
 import { setDrawing } from "./picture.js";
+import { sampleOf } from "./run-shape.js";
 import { commonDomain, ShownRun } from "./shown-run.js";
 
 /**
@@ -29,9 +30,13 @@ import { commonDomain, ShownRun } from "./shown-run.js";
  * @property {import("./colour.js").Scale} scale
  * @property {(value: number) => number} part
  * @property {(value: number) => number} ringPart
+ * @property {Float32Array | null} ring
  * @property {Map<number, string>} followed
  * @property {number} cursor
  */
+
+// Agents whose curves are drawn one by one; more could not be told apart.
+const MAX_SAMPLE = 48;
 
 /**
  * Return the ends and the centre of a range of colours as text, with decimals to match the range.
@@ -44,6 +49,16 @@ function rangeLabels({ centre, half }) {
   const round = (/** @type {number} */ value) =>
     (Math.round(value / unit) * unit + 0).toFixed(decimals).replace("-", "−");
   return [round(centre - half), round(centre), round(centre + half)];
+}
+
+/**
+ * Return the height that the key takes at the bottom of the stage.
+ * @param {HTMLElement} key
+ */
+export function roomFor(key) {
+  // Dots reach beyond the places of their agents.
+  const [gap, holder] = [14, key.offsetParent];
+  return gap + (holder?.clientHeight ?? 0) - key.offsetTop;
 }
 
 /**
@@ -94,6 +109,11 @@ export class Stage {
   domain = { centre: 0, half: 1 };
   /** Whether colours span the opinions from the time shown on, rather than all of them. */
   zoomed = false;
+  /**
+   * Agents that stand for all of them in curves, in the order of their hidden opinions.
+   * @type {number[]}
+   */
+  #sample = [];
   #opinionScale = opinionScale(currentTheme());
   #exposureScale = exposureScale(currentTheme());
   #frame = 0;
@@ -111,16 +131,18 @@ export class Stage {
     this.clock = clock;
     this.canvas = byId("network", HTMLCanvasElement);
     const tools = [byId("stage-tools"), byId("brush")];
+    const key = byId("key");
     this.view = new NetworkView(this.canvas, tools, (index) => String(this.labelOf(index)));
     setDrawing(this.canvas, (scale) => this.view.picture(scale, { ...this.look, cursor: -1, brush: null }));
     this.restyle();
     clock.onChange(() => this.invalidate());
     const fitting = new ResizeObserver(() => {
+      if (key.offsetHeight) this.view.below = roomFor(key);
       this.view.refit();
       this.showMarks();
       this.paint();
     });
-    for (const element of [this.canvas, ...tools]) fitting.observe(element);
+    for (const element of [this.canvas, key, ...tools]) fitting.observe(element);
   }
 
   /**
@@ -138,6 +160,7 @@ export class Stage {
       this.exposure = null;
     }
     this.#shown = new ShownRun(run, this.clock);
+    this.#sample = sampleOf(run.arrays.hidden.subarray(0, run.header.n), MAX_SAMPLE);
     this.preview = null;
     this.rescale();
   }
@@ -151,6 +174,31 @@ export class Stage {
 
   get run() {
     return this.#shown?.run ?? null;
+  }
+
+  /** Some agents, with the colours of their hidden opinions at the start. */
+  get sample() {
+    const hidden = this.run?.arrays.hidden ?? [];
+    const { centre, half } = this.domain;
+    const { css, level } = this.#opinionScale;
+    const colours = this.#sample.map((agent) => css[level(0.5 + (hidden[agent] - centre) / (2 * half))]);
+    return { agents: this.#sample, colours };
+  }
+
+  /** The range of public opinions from the first step on, and of hidden ones. */
+  get opinionRange() {
+    const { minimum = [], maximum = [], times = [], hidden = [] } = this.run?.arrays ?? {};
+    const length = times.length;
+    let [low, high] = [Infinity, -Infinity];
+    const include = (/** @type {number} */ value) => {
+      if (Number.isFinite(value)) [low, high] = [Math.min(low, value), Math.max(high, value)];
+    };
+    for (let t = 0; t < length; t += 1) {
+      include(minimum[t]);
+      include(maximum[t]);
+    }
+    for (let i = 0; i < hidden.length; i += 1) include(hidden[i]);
+    return low <= high ? { low, high } : { low: 0, high: 1 };
   }
 
   /** The run, and the one that it is compared with. */
@@ -264,11 +312,14 @@ export class Stage {
     const button = byId("zoom-colours");
     button.hidden = exposed || !this.#varies;
     button.setAttribute("aria-pressed", String(this.zoomed));
+    const zoomed = this.#isZoomed && !exposed;
     const rings = !exposed && this.store.view.colour !== "hidden" && this.view.size >= MIN_RINGED_SIZE;
     const [low, , high] = rangeLabels(this.domain);
-    byId("key-note").hidden = !rings;
-    byId("key-note").textContent = this.zoomed
-      ? `fill: public opinion now · ring: hidden opinion, ${low} to ${high}`
+    byId("key").dataset.zoomed = String(zoomed);
+    byId("key-note").classList.toggle("absent", !rings && !zoomed);
+    // Rings would need other colours than these.
+    byId("key-note").textContent = zoomed
+      ? `Zoomed in: hidden opinions span ${low} to ${high}, and have no rings here.`
       : "fill: public opinion · ring: hidden opinion";
     this.#showRange(exposed);
   }
@@ -302,12 +353,17 @@ export class Stage {
     return !this.#byHidden || this.#runs.some(({ adapts }) => adapts);
   }
 
+  /** Whether the colours are those of a part of the opinions. */
+  get #isZoomed() {
+    return this.zoomed && this.#varies;
+  }
+
   /**
    * The colours at the time shown.
    * @returns {Domain}
    */
   get #present() {
-    if (!this.zoomed || !this.#varies) return this.domain;
+    if (!this.#isZoomed) return this.domain;
     const name = this.#byHidden ? "hidden" : "public";
     const half = Math.max(...this.#runs.map((shown) => shown.reach(name, this.domain)));
     return { centre: this.domain.centre, half };
@@ -330,7 +386,7 @@ export class Stage {
     };
     return {
       fill: exposure ?? (byHidden ? this.hidden : this.shown),
-      ring: exposure || byHidden ? null : this.hidden,
+      ring: exposure || byHidden || this.#isZoomed ? null : this.hidden,
       scale: exposure ? this.#exposureScale : this.#opinionScale,
       part: exposure ? (value) => value : partOf(this.#present),
       // Hidden opinions that do not change keep their colours.

@@ -1,7 +1,7 @@
 // The guided tour: a panel beside what it is about, in which each step is done by the user or by a button. What was
 // shown before comes back at the end.
 
-import { byId, el } from "./elements.js";
+import { byId, el, recall, store } from "./elements.js";
 import { GUESSES, isOfTour, recoveryOn, STEPS, stateAt } from "./tour-steps.js";
 
 /**
@@ -19,6 +19,9 @@ import { GUESSES, isOfTour, recoveryOn, STEPS, stateAt } from "./tour-steps.js";
 
 /** Whether the panel lies beside the columns; below this width it is a sheet at the lower edge. */
 const WIDE = "(min-width: 70rem)";
+
+// Remembers that the tour was begun.
+const TOURED = "peerpressure-toured";
 
 const PLAYING_KEYS = [" ", "ArrowLeft", "ArrowRight", "Home", "End"];
 
@@ -57,6 +60,8 @@ export class Tour {
     this.actions = actions;
     this.button = byId("tour-open");
     this.panel = this.#build();
+    // The first thing to do for whoever has not been here.
+    this.button.classList.toggle("primary", recall(TOURED) === null);
     this.button.addEventListener("click", () => (this.isActive ? this.end() : this.begin(1)));
     page.clock.onChange(() => this.#check());
     page.store.onView(() => this.#check());
@@ -85,6 +90,8 @@ export class Tour {
       this.#begun = [];
     }
     this.actions.address.paused = true;
+    store(TOURED, "yes");
+    this.button.classList.remove("primary");
     this.button.setAttribute("aria-pressed", "true");
     this.#goTo(number - 1, true);
   }

@@ -301,6 +301,8 @@ export type RunAnswer = Packed<
     signed: boolean;
     /** The formula of ρ_t. */
     pressure: string;
+    /** A sentence on the value of this run where values differ between runs, else empty. */
+    this_run: string;
     verdict: Verdict;
   },
   {

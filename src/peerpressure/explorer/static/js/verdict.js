@@ -84,14 +84,16 @@ function factRow(name, hint) {
  * previous one stays in a paler colour.
  * @param {Verdict} verdict
  * @param {number[]} values of closed classes and camps
+ * @param {string} thisRun what came of it in this run, where that is random
  */
-export function showVerdict({ outcome, heading: text, summary, reason, value, rates }, values) {
+export function showVerdict({ outcome, heading: text, summary, reason, value, rates }, values, thisRun) {
   const panel = byId("verdict");
   panel.dataset.outcome = outcome;
   const heading = byId("verdict-heading");
   // Screen readers announce the heading whenever it is set.
   if (heading.textContent !== text) heading.textContent = text;
   byId("verdict-summary").textContent = summary;
+  byId("verdict-run").textContent = thisRun;
   byId("verdict-reason").replaceChildren(typeset(reason));
   const list = values
     .slice(0, MAX_VALUES)
@@ -111,9 +113,10 @@ export function showVerdict({ outcome, heading: text, summary, reason, value, ra
  * Show where agents will be at the end of the run, and a schedule that brings them closer to v, if there is one.
  * @param {Verdict | null} verdict null if the forecast would take too long
  * @param {number} end of the run
+ * @param {string} pressure the formula of ρ_t
  * @param {(section: PressureSection) => void} onUse
  */
-export function showForecast(verdict, end, onUse) {
+export function showForecast(verdict, end, pressure, onUse) {
   const forecast = verdict?.forecast;
   const own = forecast?.own_limits;
   const outlook = byId("verdict-outlook");
@@ -125,8 +128,8 @@ export function showForecast(verdict, end, onUse) {
   const settling = forecast?.settling;
   setFact("each_other", settling ? since(settling.each_other, settling) : null, settling?.each_other, end);
   setFact("near_value", settling ? since(settling.value, settling) : null, settling?.value, end, own);
-  const target = own ? "their limits" : "v";
-  showAdvice(verdict?.advice?.suggestions[0], verdict?.advice?.rms_distance ?? null, target, onUse);
+  const present = { pressure, target: own ? "their limits" : "v", distance: verdict?.advice?.rms_distance ?? null };
+  showAdvice(verdict?.advice?.suggestions[0], present, onUse);
 }
 
 /**
@@ -156,19 +159,22 @@ export function hideForecast() {
 }
 
 /**
+ * @typedef {object} Present what a suggestion is compared with
+ * @property {string} pressure the formula of ρ_t
+ * @property {string} target what distances are to
+ * @property {number | null} distance RMS distance at the end of the run
+ *
  * @param {Suggestion | undefined} best undefined if there is nothing to recommend
- * @param {number | null} now the RMS distance as it is
- * @param {string} target what distances are to
+ * @param {Present} present
  * @param {(section: PressureSection) => void} onUse
  */
-function showAdvice(best, now, target, onUse) {
+function showAdvice(best, present, onUse) {
   const place = byId("verdict-advice");
   place.hidden = !best;
   if (!best) return;
-  const text = el("p", {}, typeset(adviceText(best, now, target)));
+  const text = el("p", {}, typeset(adviceText(best, present)));
   const click = () => onUse(best.section);
   const button = el("button", { type: "button", class: "primary", id: "use-advice", click }, "Use it");
-  button.title = best.text;
   place.replaceChildren(text, button);
 }
 
@@ -180,13 +186,20 @@ const ADVISED = {
   tuned: "the pressure that is tuned to this network",
 };
 
+// A longer formula is that of a table.
+const LONGEST_FORMULA = 40;
+
 /**
  * @param {Suggestion} best
- * @param {number | null} now
- * @param {string} target
+ * @param {Present} present
  */
-function adviceText(best, now, target) {
-  const distances = `${formatNumber(best.rms_distance, 2)} from ${target} instead of ${formatNumber(now, 2)}`;
+function adviceText(best, { pressure, target, distance }) {
+  const named = (/** @type {string} */ words, /** @type {string} */ formula) =>
+    formula && formula.length <= LONGEST_FORMULA ? `${words}, ${formula},` : words;
+  const [now, then] = [formatNumber(distance, 2), formatNumber(best.rms_distance, 2)];
   const after = best.words ? ` In the long run: ${best.words}.` : "";
-  return `At the end of this run agents would be ${distances} under ${ADVISED[best.name]}.${after}`;
+  return (
+    `Under ${named("the present pressure", pressure)} agents end ${now} from ${target}. ` +
+    `Under ${named(ADVISED[best.name], best.text)} they would end ${then} from ${target}.${after}`
+  );
 }

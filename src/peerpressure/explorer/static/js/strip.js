@@ -1,0 +1,106 @@
+// The story in one strip: what agents hide, what they show, and what an observer recovers, for the same agents.
+
+import { byId, context2d } from "./elements.js";
+import { formatCount, formatFixed } from "./format.js";
+import { errorAt, recoveredIndex } from "./recovered.js";
+
+/**
+ * @typedef {import("./stage.js").Stage} Stage
+ * @typedef {import("./types.js").RecoveredAnswer} RecoveredAnswer
+ */
+
+const RADIUS = 2.6;
+const MARGIN = 6;
+
+/**
+ * Return the difference between the largest and the smallest value.
+ * @param {ArrayLike<number>} values
+ */
+export function spreadOf(values) {
+  let [low, high] = [Infinity, -Infinity];
+  for (let i = 0; i < values.length; i += 1) [low, high] = [Math.min(low, values[i]), Math.max(high, values[i])];
+  return high - low;
+}
+
+export class Strip {
+  /** @type {RecoveredAnswer | null} */
+  #answer = null;
+
+  /** @param {Stage} stage */
+  constructor(stage) {
+    this.stage = stage;
+    this.canvas = byId("strip-canvas", HTMLCanvasElement);
+    new ResizeObserver(() => this.draw()).observe(this.canvas);
+  }
+
+  /** @param {RecoveredAnswer | null} answer null if there is none */
+  show(answer) {
+    this.#answer = answer;
+    this.draw();
+  }
+
+  /** Draw what is hidden, shown and recovered at the time of the clock. */
+  draw() {
+    const { stage } = this;
+    if (!stage.run || !this.canvas.clientWidth) return;
+    const { hidden, shown } = stage;
+    const row = this.#answer ? recoveredIndex(this.#answer, stage.clock.time) : -1;
+    const { n } = stage;
+    const recovered = row < 0 ? null : this.#answer?.arrays.values.subarray(row * n, (row + 1) * n);
+    this.#write("hidden", "spread", spreadOf(hidden));
+    this.#write("public", "spread", spreadOf(shown));
+    const error = this.#answer && recovered ? errorAt(this.#answer, row).made : null;
+    this.#write("recovered", error === null ? "" : "error", error);
+    byId("strip-time").textContent = `t = ${formatCount(stage.clock.time)}`;
+    this.#drawRows([hidden, shown, ...(recovered?.length === n ? [recovered] : [])]);
+  }
+
+  /**
+   * @param {string} name of the row
+   * @param {string} words before the number
+   * @param {number | null} value null if there is none yet
+   */
+  #write(name, words, value) {
+    const output = byId(`strip-${name}`);
+    const text = value === null || !Number.isFinite(value) ? "nothing yet" : `${words} ${formatFixed(value)}`;
+    if (output.textContent === text) return;
+    output.textContent = text;
+    output.dataset.value = String(value);
+  }
+
+  /** @param {ArrayLike<number>[]} rows opinions of all agents, from top to bottom */
+  #drawRows(rows) {
+    const { clientWidth: width, clientHeight: height } = this.canvas;
+    const density = window.devicePixelRatio || 1;
+    this.canvas.width = Math.round(width * density);
+    this.canvas.height = Math.round(height * density);
+    const ctx = context2d(this.canvas);
+    ctx.scale(density, density);
+    const { centre, half } = this.stage.domain;
+    const toX = (/** @type {number} */ value) => {
+      const part = 0.5 + (value - centre) / (2 * half);
+      return MARGIN + Math.min(1, Math.max(0, part)) * (width - 2 * MARGIN);
+    };
+    const toY = (/** @type {number} */ row) => ((row + 0.5) * height) / 3;
+    const { agents, colours } = this.stage.sample;
+    ctx.globalAlpha = 0.4;
+    agents.forEach((agent, k) => {
+      ctx.strokeStyle = colours[k];
+      ctx.beginPath();
+      rows.forEach((values, row) => {
+        if (Number.isFinite(values[agent])) ctx.lineTo(toX(values[agent]), toY(row));
+      });
+      ctx.stroke();
+    });
+    ctx.globalAlpha = 1;
+    agents.forEach((agent, k) => {
+      ctx.fillStyle = colours[k];
+      rows.forEach((values, row) => {
+        if (!Number.isFinite(values[agent])) return;
+        ctx.beginPath();
+        ctx.arc(toX(values[agent]), toY(row), RADIUS, 0, 2 * Math.PI);
+        ctx.fill();
+      });
+    });
+  }
+}
