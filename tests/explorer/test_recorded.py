@@ -128,7 +128,7 @@ def test_a_run_is_recorded_as_it_is() -> None:
     assert facts["verdict"]["outcome"] == pp.diagnose(run.model).outcome.name.lower()
     assert "drawn at random" not in facts["verdict"]["summary"]
     estimate = pp.recover(run, run.model, "innovations")
-    found = unpack(recording.answers["0/observe"])[1]["estimate_innovations"]
+    found = unpack(recording.answers["0/observe"])[1]["estimate_auto"]
     np.testing.assert_allclose(found, estimate.value[0], rtol=1e-6)
     assert dict(catalogue_of(recording)["recorded"]["settings"])["Run"] == "time 0 to 12, 3 replicates, seed 2"
 
@@ -248,11 +248,14 @@ def test_agents_can_be_followed_and_the_observer_watched(opened: tuple[Driver, P
         driver.page.click("#tab-observer")
     model = scenario_from(SMALL).model()
     run = pp.simulate(model, STEPS, seed=1)
-    for method in ("ols", "innovations"):
-        estimate = pp.recover(run, model, method)
-        rmse = float(np.sqrt(np.mean((estimate.value[0] - model.x0) ** 2)))
-        shown = driver.page.locator(f"#estimates [data-method='{method}'] output").first.get_attribute("data-value")
-        assert float(shown or "nan") == pytest.approx(rmse, rel=1e-5)
+    estimate = pp.recover(run, model)
+    rmse = float(np.sqrt(np.mean((estimate.value[0] - model.x0) ** 2)))
+    assert driver.number("#estimates [data-method='auto'] output") == pytest.approx(rmse, rel=1e-5)
+    driver.go_to(STEPS)
+    assert driver.number("#strip-recovered") == pytest.approx(rmse, rel=1e-5)
+    driver.page.wait_for_selector("#budget[data-state=current]", state="attached")
+    assert "ε =" in driver.page.inner_text("#budget-summary")
+    assert "agents over" in driver.page.inner_text("#exposure-text")
 
 
 def test_what_needs_a_server_is_disabled_and_says_why(opened: tuple[Driver, Path]) -> None:

@@ -16,7 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.errors import InvalidInputError, PeerPressureError, message
-from peerpressure.explorer.answers import exact_of, inference_answer, network_answer, observe_answer, run_answer
+from peerpressure.explorer.answers import (
+    budget_answer,
+    exact_of,
+    exposure_answer,
+    inference_answer,
+    network_answer,
+    observe_answer,
+    recovered_answer,
+    run_answer,
+)
 from peerpressure.explorer.bundle import RecordedRun, page
 from peerpressure.explorer.catalogue import catalogue
 from peerpressure.explorer.layout import drawing
@@ -46,7 +55,7 @@ MAX_AGENTS = 4_000  # drawn one by one, which is as many as an observer takes
 MAX_NUMBERS = 500_000  # opinions of agents over time
 MAX_TIMES = 400
 MAX_MOMENTS = 40_000  # pairs of an exact mean and deviation
-_HURRIES = ("verdict_seconds", "inference_seconds")  # limits on the time of a server
+_HURRIES = ("verdict_seconds", "inference_seconds", "recovery_seconds")  # limits on the time of a server
 REASON: Final = "This page is a recording, and computes nothing."
 REMEDY: Final = "To change it, save the scenario and open it with peerpressure explore."
 _UNOBSERVED = "an observer must see all agents in discrete time; pages of scenarios have others as well"
@@ -54,7 +63,10 @@ _UNOBSERVED = "an observer must see all agents in discrete time; pages of scenar
 # What is asked of a scenario by name, in the order of the file; exact moments are recorded for many agents at once.
 ANSWERS: Mapping[str, Callable[[BuiltScenario, Limits], bytes]] = {
     "run": run_answer,
+    "recovered": recovered_answer,
     "observe": observe_answer,
+    "exposure": exposure_answer,
+    "budget": budget_answer,
     "inference": inference_answer,
 }
 
@@ -128,9 +140,7 @@ def _recording(
 
 def _observed(scenario: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a scenario with the observer that the page gives to one without."""
-    continuous = bool((scenario.get("time") or {}).get("continuous", scenario.get("time") is not None))
-    methods = ["innovations"] if continuous else ["ols", "innovations"]
-    return {**scenario, "observe": scenario.get("observe") or {"methods": methods}}
+    return {**scenario, "observe": scenario.get("observe") or {"methods": ["auto"]}}
 
 
 def _built(run: Trajectory) -> BuiltScenario:
@@ -141,16 +151,10 @@ def _built(run: Trajectory) -> BuiltScenario:
     section = Run.model_construct(
         steps=max(1, round(float(run.times[-1]))), replicates=run.replicates.size, seed=run.seed
     )
-    observe = (
-        Observe(methods=["ols", "innovations"] if _every_step(run) else ["kalman"]) if whole and discrete else None
-    )
+    observe = Observe(methods=["auto"]) if whole and discrete else None
     agents = Agents.model_construct(hidden=run.model.x0.tolist())
     scenario = Scenario.model_construct(run=section, agents=agents, observe=observe)
     return BuiltScenario(scenario, run.model, run.model, continuous=not discrete, run=run)
-
-
-def _every_step(run: Trajectory) -> bool:
-    return bool(run.times[0] <= 1 and run.times.size == run.times[-1] - run.times[0] + 1)
 
 
 def _check_recorded(run: Trajectory) -> None:

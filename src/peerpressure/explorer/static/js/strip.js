@@ -44,15 +44,17 @@ export class Strip {
     const { stage } = this;
     if (!stage.run || !this.canvas.clientWidth) return;
     const { hidden, shown } = stage;
-    const row = this.#answer ? recoveredIndex(this.#answer, stage.clock.time) : -1;
     const { n } = stage;
+    // Until there is an answer for a new network, the last one is that of other agents.
+    const isOfThese = this.#answer?.arrays.truth.length === n;
+    const row = this.#answer && isOfThese ? recoveredIndex(this.#answer, stage.clock.time) : -1;
     const recovered = row < 0 ? null : this.#answer?.arrays.values.subarray(row * n, (row + 1) * n);
     this.#write("hidden", "spread", spreadOf(hidden));
     this.#write("public", "spread", spreadOf(shown));
     const error = this.#answer && recovered ? errorAt(this.#answer, row).made : null;
     this.#write("recovered", error === null ? "" : "error", error);
     byId("strip-time").textContent = `t = ${formatCount(stage.clock.time)}`;
-    this.#drawRows([hidden, shown, ...(recovered?.length === n ? [recovered] : [])]);
+    this.#drawRows([hidden, shown, ...(recovered ? [recovered] : [])]);
   }
 
   /**
