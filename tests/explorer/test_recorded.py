@@ -170,7 +170,8 @@ GOOD = "[network]\ngenerator = 'k2'\n[run]\nsteps = 3\n"
 
 def test_the_same_scenario_makes_the_same_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "good.toml").write_text(GOOD)
-    for name in ("one.html", "two.html"):
+    # A page takes the place of an older one.
+    for name in ("one.html", "two.html", "two.html"):
         assert cli.invoke(["explore", str(tmp_path / "good.toml"), "--export", str(tmp_path / name)]) == 0
     assert (tmp_path / "one.html").read_bytes() == (tmp_path / "two.html").read_bytes()
     said = capsys.readouterr().out

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 SETTINGS: Final[dict[str, Any]] = {"help_option_names": ["-h", "--help"], "max_content_width": 120}
 
 
-OUTPUTS: Final = ("out", "figure", "report")  # parameters that name what is written; all other paths are read
+OUTPUTS: Final = ("out", "figure", "report", "export")  # parameters that name what is written; all other paths are read
 
 
 class Command(TyperCommand):

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from peerpressure.errors import InvalidInputError, PeerPressureError, message
 from peerpressure.explorer.answers import (
     budget_answer,
+    drawn_sizes,
     exact_of,
     exposure_answer,
     inference_answer,
@@ -28,7 +29,7 @@ from peerpressure.explorer.answers import (
 )
 from peerpressure.explorer.bundle import RecordedRun, page
 from peerpressure.explorer.catalogue import catalogue
-from peerpressure.explorer.layout import drawing
+from peerpressure.explorer.layout import dot_radii, drawing
 from peerpressure.explorer.models import BuiltScenario, ModelCache
 from peerpressure.explorer.protocol import (
     FATAL,
@@ -221,7 +222,8 @@ class _Part:
             yield f"{times:,} of {recorded:,} steps are in this file."
         exact = len(unpack(answers["exact"])[0]["names"]) - 1 if "exact" in answers else kept
         if exact < kept:
-            yield f"The exact band is that of the network's mean, and of {exact:,} agents."
+            agents = f", and of {exact:,} agents" if exact else ""
+            yield f"The exact band is that of the network's mean{agents}."
 
     def _concerns(self, name: str) -> bool:
         observe = self.built.scenario.observe
@@ -263,7 +265,9 @@ class _Part:
         drawn = (edges >= 0).all(axis=1)
         labels = [self.built.model.network.labels[k] for k in self.kept.tolist()]
         facts |= {"n": self.kept.size, "edges_shown": int(drawn.sum()), "labels": plain_labels(labels)}
-        by_agent = {name: arrays[name][self.kept] for name in ("positions", "radii", "degrees")}
+        by_agent = {name: arrays[name][self.kept] for name in ("positions", "degrees")}
+        # Fewer dots have room to be larger.
+        by_agent["radii"] = dot_radii(by_agent["positions"], drawn_sizes(self.built.model.network)[self.kept])
         return pack(facts, by_agent | {"edges": edges[drawn].astype(np.uint32), "looks": arrays["looks"][drawn]})
 
     def _exact(self) -> bytes:
