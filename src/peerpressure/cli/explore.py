@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from peerpressure.cli.terminal import open_scenario
-from peerpressure.files import declare_output, expanded, replacing
+from peerpressure.files import declare_input, declare_output, expanded, replacing
 
 
 def explore(
@@ -81,9 +81,11 @@ def _export(start: str | None, file: Path) -> None:
     from peerpressure.trajectory import contents
 
     declare_output(file)
-    state = DEFAULT if start is None else _state(start)
     # A link is the whole state, which the page holds anyway.
     named = [] if start is None else ["LINK" if is_link(start) else start]
+    if start is not None and not is_link(start):
+        declare_input(expanded(start))
+    state = DEFAULT if start is None else _state(start)
     # The file is opened first: a place that cannot be written to is known before anything is computed.
     with replacing(file) as out:
         # Its name is left out, because the same run makes the same page under any name.
