@@ -24,7 +24,7 @@ import numpy as np
 
 from peerpressure.errors import InvalidInputError, TooLargeError, message
 from peerpressure.model import Model
-from peerpressure.recovery._answer_search import Climb, Intervals
+from peerpressure.recovery._answer_search import AnswerIntervals, Climb
 from peerpressure.recovery._answers import Answers, Sites
 from peerpressure.recovery._latent_path import LatentPath, log_density, smoothed, transitions
 from peerpressure.recovery._observation import Outputs
@@ -249,10 +249,10 @@ def fit_answers(problem: AnswerLikelihood, level: float) -> ReplicateFit:
     starts = problem.starts()
     best = starts[np.argsort(-problem.rough(starts), kind="stable")[:_STARTS]]
     top = max((Climb.from_start(problem, z) for z in best), key=lambda climb: climb.height)
-    return _result(problem, Intervals(top, level))
+    return _result(problem, AnswerIntervals(top, level))
 
 
-def _result(problem: AnswerLikelihood, intervals: Intervals) -> ReplicateFit:
+def _result(problem: AnswerLikelihood, intervals: AnswerIntervals) -> ReplicateFit:
     """Return all intervals."""
     shared = {}
     for name in dict.fromkeys(problem.names):
@@ -267,7 +267,7 @@ def _result(problem: AnswerLikelihood, intervals: Intervals) -> ReplicateFit:
     return ReplicateFit(shared, hidden, covariance, float(log_likelihood))
 
 
-def _shared(problem: AnswerLikelihood, intervals: Intervals, name: str, at: list[int]) -> UnknownParameter:
+def _shared(problem: AnswerLikelihood, intervals: AnswerIntervals, name: str, at: list[int]) -> UnknownParameter:
     scale = COORDINATES[name]
     z, ends = intervals.top.point, np.array([[intervals.end(k, side) for side in (-1, 1)] for k in at])
     value = np.array([scale.back(z[k]) for k in at])

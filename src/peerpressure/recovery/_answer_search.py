@@ -128,7 +128,7 @@ class Climb:
         return np.asarray((up - down) / (2 * _STEP))
 
 
-class Intervals:
+class AnswerIntervals:
     """Intervals around one maximum."""
 
     def __init__(self, top: Climb, level: float) -> None:
