@@ -1,9 +1,10 @@
 """How much the tests catch: ``python -m tests.mutations --count 60 --seed 1``.
 
 Small mistakes are made in a copy of the package, one at a time, and the tests nearest to each are run: those named for
-the module or for one that imports it, its own examples, those that import it, and those that mention what it defines.
-A mistake that no test notices is printed as a difference. The same seed makes the same mistakes in the same sources, so
-states of the tests can be compared. With ``--jobs 16``, so many are tried at a time, each in a copy of its own.
+the module or for one that imports it, its own examples, those that import it, those that mention what it defines, and
+then all others of the same package. A mistake that no test notices is printed as a difference. The same seed makes the
+same mistakes in the same sources, so states of the tests can be compared. With ``--jobs 16``, so many are tried at a
+time, each in a copy of its own.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ COMPARED: Mapping[type[ast.cmpop], str] = {
 COMBINED: Mapping[type[ast.operator], str] = {ast.Add: "-", ast.Sub: "+", ast.Mult: "/", ast.Div: "*"}
 JOINED: Mapping[type[ast.boolop], str] = {ast.And: "or", ast.Or: "and"}
 LEFT_OUT = (ast.JoinedStr, ast.AnnAssign)  # texts, and declarations, whose annotations are no code
-NEAR = 8  # files of tests for a mistake
+NEAR = 8  # files of tests for a mistake, before all others of the package
 STARTING, COMPILING = 60, 240  # seconds of the processor, in which also a slow machine loads tests, or compiles kernels
 SLOWER = 6  # times as long as recorded may tests take before a mistake counts as undecided
 OUTCOMES = ("killed", "survived", "undecided")
@@ -200,7 +201,8 @@ def near_tests(file: str, root: Path) -> list[str]:
     best = sorted(filter(scores.__getitem__, scores), key=lambda test: -scores[test])
     # The quickest first: most mistakes are noticed by any of them.
     known = durations.recorded()
-    return [file, *sorted(best[:NEAR], key=lambda test: durations.seconds_of(test, known))]
+    near = sorted(best[:NEAR], key=lambda test: durations.seconds_of(test, known))
+    return [file, *near, *(test for test in best[NEAR:] if test.startswith(folder))]
 
 
 def importers(dotted: str, root: Path) -> dict[str, int]:
