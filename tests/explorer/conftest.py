@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def explorer() -> Iterator[str]:
-    """The address of the explorer, started as a person would start it."""
-    command = [sys.executable, "-m", "peerpressure", "explore", "--port", "0", "--no-browser"]
+    """The address of the explorer, started as a person would start it, with a memory for answers."""
+    command = [sys.executable, "-m", "tests.explorer.serving", "--port", "0", "--no-browser"]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, text=True, env=os.environ | {"PYTHONUNBUFFERED": "1"}
     ) as at_work:
