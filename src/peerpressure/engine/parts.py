@@ -243,7 +243,10 @@ class _Exchange:
         send = np.empty_like(receive)
         comm.Alltoall(receive, send)
         asked = delivered(comm, wanted, owners)
-        self.outside, self.asked = outside, asked - places.first + places.begin
+        self.asked = asked - places.first + places.begin
+        # Where neighbours of smaller and of larger numbers are: side by side, in the order in which they come.
+        below = int(np.searchsorted(wanted, places.first))
+        self.places = slice(places.begin - below, places.begin), slice(places.own.stop, places.numbers.size)
         self.incoming = np.empty((outside.size, widths), dtype)
         self.outgoing = np.empty((asked.size, widths), dtype)
         self.requests = [
@@ -260,7 +263,9 @@ class _Exchange:
 
     def begin(self, fields: Iterable[NDArray[Any]]) -> None:
         """Send the opinions of own agents, (agents, width) for each block of replicates, and await the others'."""
-        np.concatenate([field[self.asked] for field in fields], axis=1, out=self.outgoing)
+        for field, part in self._columns(fields, self.outgoing):
+            # All places are within the field: checking them would take a copy.
+            np.take(field, self.asked, axis=0, out=part, mode="clip")
         for request in self.requests:
             request.Start()
 
@@ -268,9 +273,17 @@ class _Exchange:
         """Wait for all messages, and write the opinions of neighbours to their places."""
         for request in self.requests:
             request.Wait()
+        below, above = self.places
+        cut = below.stop - below.start
+        for field, part in self._columns(fields, self.incoming):
+            field[below], field[above] = part[:cut], part[cut:]
+
+    @staticmethod
+    def _columns(fields: Iterable[NDArray[Any]], buffer: NDArray[Any]) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
+        """Yield each field with its columns of a buffer."""
         column = 0
         for field in fields:
-            field[self.outside] = self.incoming[:, column : column + field.shape[1]]
+            yield field, buffer[:, column : column + field.shape[1]]
             column += field.shape[1]
 
     def close(self) -> None:
