@@ -13,11 +13,12 @@ import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
+from scipy.sparse import csr_array
 
-from peerpressure import Network
+from peerpressure import Network, chain
 from peerpressure.chain import absorbed, phases
 from peerpressure.errors import NetworkError
-from peerpressure.networks import cycle, describe_network_file, read_network, write_network
+from peerpressure.networks import barabasi_albert, cycle, describe_network_file, read_network, write_network
 from peerpressure.scenario import load_scenario
 from peerpressure.scenario.loading import findings
 
@@ -161,6 +162,28 @@ def test_left_null_vector_and_absorption(seed: int) -> None:
     P = network.adjacency.toarray() / np.where(silent, 1.0, network.degrees)[:, None] + np.diag(silent * 1.0)
     limit = np.linalg.matrix_power(0.5 * (P + np.eye(network.n)), 1 << 14) @ np.nan_to_num(known)
     np.testing.assert_allclose(state, limit, atol=1e-10)
+
+
+@pytest.mark.parametrize("kind", ["undirected", "directed", "signed", "one value"])
+def test_absorption_in_large_networks_is_iterated(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    network = barabasi_albert(300, 3, seed=4)
+    A = network.silenced([0, 7, 40]).adjacency.toarray()
+    if kind == "directed":
+        A = A * np.random.default_rng(1).uniform(0.2, 2.0, A.shape)
+    if kind == "signed":
+        A = A * np.where(np.add.outer(np.arange(300), np.arange(300)) % 2, 1.0, -1.0)
+    known = np.full(300, np.nan)
+    known[[0, 7, 40]] = 0.3 if kind == "one value" else [0.1, 0.5, 2.0]
+    expected = chain.absorbed(csr_array(A), known)
+    monkeypatch.setattr(chain, "FACTORED", 0)
+    monkeypatch.setattr(chain, "splu", None)
+    np.testing.assert_allclose(chain.absorbed(csr_array(A), known), expected, rtol=1e-12, atol=1e-13)
+
+
+def test_what_leads_to_a_state() -> None:
+    A = csr_array(np.array([[0, 1, 0, 0], [0, 0, -1, 0], [0, 0, 0, 0], [0, 1, 0, 0]], dtype=float))
+    assert chain.leads_to(A, np.array([1])).tolist() == [True, True, False, True]
+    assert chain.leads_to(A, np.array([], dtype=np.int64)).tolist() == [False] * 4
 
 
 def test_large_classes_are_iterated() -> None:

@@ -7,9 +7,10 @@ import math
 import numpy as np
 import pytest
 
+from peerpressure.errors import CancelledError
 from peerpressure.model import Model
-from peerpressure.networks import Network, barabasi_albert, cycle, grid, path, star
-from peerpressure.noise import Gaussian
+from peerpressure.networks import Network, barabasi_albert, cycle, grid, path, star, watts_strogatz
+from peerpressure.noise import Gaussian, Laplace
 from peerpressure.schedules import Constant, Linear, Power, Schedule
 from peerpressure.step import Array
 from peerpressure.theory import _forecast, diagnose, forecast, start_weight
@@ -85,6 +86,61 @@ def test_a_star_of_ten_thousand_agents_is_forecast_within_its_error() -> None:
     expected = math.sqrt((hub + (n - 1) * leaf) / n)
     assert abs(prediction.rms_distance - expected) < 4 * prediction.rms_distance_stderr + 1e-9
     assert prediction.rms_distance_stderr < 0.01 * expected
+
+
+def sampled_models() -> dict[str, Model]:
+    """Return small models of every kind that one pass forecasts."""
+    rng = np.random.default_rng(5)
+    ring, x = watts_strogatz(150, 6, 0.2, seed=1), rng.uniform(size=150)
+    A = ring.adjacency.toarray()
+    camps = np.where(np.arange(150) < 60, 1.0, -1.0)
+    upper = np.triu(A * rng.uniform(1, 2, A.shape))
+    weighted = Network(upper + upper.T)
+    return {
+        "plain": Model(ring, x, rng.uniform(0.5, 2, 150), Linear(0.3), Gaussian(rng.uniform(0.1, 0.5, 150))),
+        "weighted": Model(weighted, x, 1.0, Power(0.5), Laplace(0.2, time_scale=Power(-0.1))),
+        "directed": Model(Network(A * rng.uniform(1, 9, A.shape), directed=True), x, 1.0, Linear(), 0.3),
+        "signed": Model(Network(A * np.outer(camps, camps), signed=True), x, 1.0, Linear(), 0.3),
+        "zealots": Model(ring, x, np.where(np.arange(150) % 50, 1.0, np.inf), Constant(3.0), Gaussian(0.3)),
+        "started elsewhere": Model(ring, x, 1.0, Constant(2.0), Gaussian(0.3), start=1 - x),
+        "silent": Model(ring, x, 1.0, Linear()),
+    }
+
+
+@pytest.mark.parametrize("name", sampled_models())
+def test_one_pass_over_a_large_network_agrees_with_all_covariances(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = sampled_models()[name]
+    exact = forecast(model, 40)
+    monkeypatch.setattr(_forecast, "SAMPLED_WORK", 0.0)
+    monkeypatch.setattr(_forecast, "is_exact", lambda *_: False)
+    sampled = forecast(model, 40)
+    for field in ("mode_mean", "mode_std", "mode_error", "start_weight"):
+        assert getattr(sampled, field) == pytest.approx(getattr(exact, field), rel=1e-9, abs=1e-13), field
+    np.testing.assert_allclose(sampled.mean, exact.mean, rtol=1e-12, atol=1e-13)
+    for field in ("rms_distance", "disagreement"):
+        value, error = getattr(exact, field), getattr(sampled, f"{field}_stderr")
+        assert abs(getattr(sampled, field) - value) <= 4 * error + 1e-12
+        # Where three zealots drive all others, two samples tell little, and the error says so.
+        assert error < 0.35 * value or name == "zealots"
+    # Without the pass, bounds on the settling times come from the same sums.
+    monkeypatch.setattr(_forecast, "SAMPLED_WORK", math.inf)
+    assert forecast(model, 40).settling == sampled.settling
+
+
+def test_a_large_verdict_says_that_no_schedule_was_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_forecast, "SAMPLED_WORK", 0.0)
+    verdict = diagnose(sampled_models()["plain"], 40)
+    assert verdict.advice is not None
+    assert verdict.advice.suggestions == ()
+    assert "each takes a forecast of 150 agents over 40 steps" in " ".join(str(verdict).split())
+
+
+def test_a_pass_can_be_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_forecast, "SAMPLED_WORK", 0.0)
+    steps = iter([False] * 5 + [True] * 40)
+    with pytest.raises(CancelledError):
+        forecast(sampled_models()["plain"], 40, should_stop=lambda: next(steps))
+    assert len(list(steps)) == 39
 
 
 def test_without_noise_every_forecast_is_exact() -> None:

@@ -439,6 +439,7 @@ NO_CLAIM = frozenset(
         ReasonCode.NOT_COMPUTED,
         ReasonCode.OPTIMUM_CONTINUOUS,
         ReasonCode.OPTIMUM_TOO_LARGE,
+        ReasonCode.SCHEDULES_TOO_LARGE,
         ReasonCode.SETTLING_TOO_LARGE,
         ReasonCode.SETTLING_NO_RANGE,
     }

@@ -23,7 +23,7 @@ from peerpressure.statespace import System, checked_system
 from peerpressure.step import Array
 from peerpressure.theory._classification import LongRun, Outcome, classify, is_consensus_value
 from peerpressure.theory._departure import resolve_departure
-from peerpressure.theory._forecast import Forecast, law_after, mode_error
+from peerpressure.theory._forecast import Forecast, is_sampled, law_after, mode_error
 from peerpressure.theory._limits import limit_of
 from peerpressure.theory._rates import steps_until, with_parts
 from peerpressure.theory._reasons import Reason, ReasonCode
@@ -110,7 +110,7 @@ class Advice:
     suggestions : tuple of Suggestion
         Schedules that make it smaller, the best first; empty where none that was tried does.
     omitted : Reason or None
-        Why the optimal schedule was not tried; None where it was.
+        Why the optimal schedule was not tried, or any other; None where it was.
 
     See Also
     --------
@@ -132,7 +132,11 @@ class Advice:
 
 def advice(long_run: LongRun, forecast: Forecast) -> Advice:
     """Return the schedules under which the forecast for the same step is better."""
-    now, suggestions = forecast.rms_distance, []
+    now, suggestions = forecast.rms_distance, list[Suggestion]()
+    if is_sampled(long_run.system, forecast.steps):
+        # Each schedule takes a forecast of its own, as long as the diagnosis itself.
+        size = {"agents": long_run.system.n, "steps": forecast.steps}
+        return Advice(now, (), Reason(ReasonCode.SCHEDULES_TOO_LARGE, size))
     # A distance that is rounding error gets no smaller, and is 0 to all that is known.
     rounding = _ROUNDING * float(np.abs(long_run.model.x0).max())
     for name, schedule in _candidates(long_run, forecast.steps):

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from peerpressure.adaptation import Adaptation
-from peerpressure.chain import absorbed, closed_classes, double_cover, phases
+from peerpressure.chain import absorbed, closed_classes, double_cover, leads_to, phases
 from peerpressure.model import Model
 from peerpressure.networks import Network
 from peerpressure.step import Array
@@ -175,7 +175,8 @@ def _law(model: Model, classes: tuple[Component, ...], *, noisy: bool) -> LimitL
     kind[np.isinf(std)] = Kind.DRIFTS if model.noise.autocorrelation == 1 else Kind.WALKS
     group = _merged(model, classes, mean, group)
     if noisy:
-        heard = absorbed(csr_array(abs(A)), _known(n, classes, lambda one: float(one.agents.size == 1))) != 0
+        single = [part.agents for part in classes if part.agents.size == 1 and not part.neutral]
+        heard = leads_to(A, np.concatenate([np.zeros(0, np.int64), *single]))
         kind[heard], std[heard], group = Kind.FLUCTUATES, np.nan, np.where(heard, -1, group)
     return LimitLaw(kind, mean[None], std, group, camp)
 

@@ -13,6 +13,7 @@ from peerpressure.theory._departure import Departure
 from peerpressure.theory._forecast import Forecast, Settling
 from peerpressure.theory._limits import ConsensusLimit
 from peerpressure.theory._rates import Law
+from peerpressure.theory._reasons import ReasonCode
 
 WIDTH = 88
 # Laws that hold this soon are shown without their onset.
@@ -145,8 +146,13 @@ def _estimate(value: float, stderr: float) -> str:
 def advice_rows(advice: Advice) -> Rows:
     """Return two rows for each better schedule, or why the best one was not computed."""
     if not advice.suggestions and advice.omitted is not None:
-        return [("optimal schedule", str(advice.omitted))]
+        return [("better schedules" if not_tried(advice) else "optimal schedule", str(advice.omitted))]
     return [row for one in advice.suggestions for row in _suggestion_rows(one, advice.rms_distance)]
+
+
+def not_tried(advice: Advice) -> bool:
+    """Return whether no schedule was looked for, because the network is too large."""
+    return advice.omitted is not None and advice.omitted.code is ReasonCode.SCHEDULES_TOO_LARGE
 
 
 _ADVISED = {

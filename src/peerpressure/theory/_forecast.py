@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import final
+from typing import TypeAlias, final
 
 import numpy as np
 
@@ -112,9 +112,12 @@ class SettlingWatch:
         if covariance is not None:
             total = float(np.trace(covariance) if covariance.ndim == 2 else covariance.sum())
             shared = float(covariance.sum()) / n
+        self.note(t, n, float(centred @ centred) + total - shared, float(np.sum((mean - self._target) ** 2)) + total)
+
+    def note(self, t: int, n: int, about_mean: float, about_target: float) -> None:
+        """Take the expected sums over n agents of squared distances from their plain mean, and from the target."""
         # The mean of (y_i − y_j)² over pairs is 2/(n − 1) times the sum of squares about the plain mean.
-        pairs = 2 / (n - 1) * max(float(centred @ centred) + total - shared, 0.0)
-        away = float(np.mean((mean - self._target) ** 2)) + total / n
+        pairs, away = 2 / (n - 1) * max(about_mean, 0.0), about_target / n
         self._last = t
         # Not "above", so what is not a number counts as apart.
         if not math.sqrt(pairs) <= self.tolerance:
@@ -139,6 +142,8 @@ MOST_WORK = 1e9
 PROBE_WORK = 5e8
 # Random probes, the least and the most; half as many simulated runs find the directions of largest variance.
 PROBES = (8, 64)
+# Multiplications of one row over all steps from which even the fewest probes take too long.
+SAMPLED_WORK = 1e8
 
 
 @final
@@ -262,19 +267,11 @@ def forecast(
 
 def law_after(model: System, steps: int, watch: SettlingWatch | None = None) -> Forecast:
     """Return the forecast, with settling times if the law of each step is to be watched."""
-    n, v = model.n, model.consensus_value
-    # Means alone are the whole law without noise, and bound distances from below with it.
-    alone = not is_random(model) or (watch is not None and watch.is_bound)
-    means, start_weight = _means(model, steps, watch if alone else None)
+    v = model.consensus_value
     # The second camp comes to the opposite of the mode.
     mode = _Centre(consensus_mode(model).weights, model.model.network.camps.astype(np.float64))
-    centres = [mode, *([_Centre(np.full(n, 1 / n), np.ones(n))] * (len(means) - 1))]
-    exact = is_exact(model, steps)
-    public, *hidden = (
-        _covariances(model, steps, means, centres, None if alone else watch)
-        if exact
-        else _probed(model, steps, means, centres)
-    )
+    law = _sampled if is_sampled(model, steps) else _propagated
+    means, start_weight, centres, (public, *hidden) = law(model, steps, mode, watch)
     m = float(mode.weights @ means[0])
     target = model.model.target
     rms_distance = math.sqrt(max(float(np.mean((means[0] - target) ** 2)) + public.total, 0.0))
@@ -295,11 +292,29 @@ def law_after(model: System, steps: int, watch: SettlingWatch | None = None) -> 
         hidden_mean=float(np.mean(means[1])) if hidden else None,
         hidden_disagreement=disagreements[1] if hidden else None,
         settling=None if watch is None else watch.settling,
-        rms_distance_stderr=_of_root(public.stderr, rms_distance),
+        rms_distance_stderr=_of_root(public.total_stderr, rms_distance),
         disagreement_stderr=_of_root(public.stderr, disagreements[0]),
         hidden_disagreement_stderr=_of_root(hidden[0].stderr, disagreements[1]) if hidden else 0.0,
         own_limits=np.ndim(target) > 0,
     )
+
+
+_Law: TypeAlias = "tuple[list[Array], float, list[_Centre], list[_Spread]]"
+
+
+def _propagated(model: System, steps: int, mode: _Centre, watch: SettlingWatch | None) -> _Law:
+    """Return means, the weight of the start, what agents are compared with and how they scatter about it."""
+    # Means alone are the whole law without noise, and bound distances from below with it.
+    alone = not is_random(model) or (watch is not None and watch.is_bound)
+    means, start_weight = _means(model, steps, watch if alone else None)
+    centres = [mode, *([_Centre(np.full(model.n, 1 / model.n), np.ones(model.n))] * (len(means) - 1))]
+    exact = is_exact(model, steps)
+    spreads = (
+        _covariances(model, steps, means, centres, None if alone else watch)
+        if exact
+        else _probed(model, steps, means, centres)
+    )
+    return means, start_weight, centres, spreads
 
 
 def _settling_watch(model: System, steps: int, tolerance: float | None) -> SettlingWatch | Reason:
@@ -404,7 +419,7 @@ class _Spread:
     """Covariance P of agents about the multiples c_i m of a weighted mean m = wᵀy, in means over agents.
 
     ``shared`` is wᵀPw, ``common`` the mean of c∘Pw, ``counted`` that of c², ``disagreement`` that of the variances of
-    y_i − c_i m, with its standard error, and ``variance`` the diagonal of P, where it is known.
+    y_i − c_i m, and ``variance`` the diagonal of P, where it is known; both of the former may have standard errors.
     """
 
     shared: float
@@ -413,11 +428,17 @@ class _Spread:
     disagreement: float
     stderr: float = 0.0
     variance: Array | None = None
+    common_stderr: float = 0.0
 
     @property
     def total(self) -> float:
         """The mean of the variances of the agents, tr P/n."""
         return self.disagreement + 2 * self.common - self.counted * self.shared
+
+    @property
+    def total_stderr(self) -> float:
+        """The standard error of ``total``."""
+        return math.hypot(self.stderr, 2 * self.common_stderr)
 
 
 def is_uncertain(model: System) -> bool:
@@ -437,6 +458,14 @@ def is_exact(model: System, steps: int) -> bool:
     fits = opinions <= LARGEST_COVARIANCE and _dense_work(model, steps) <= MOST_WORK
     # Continuous time takes some dozen evaluations for a unit of time, and n² numbers in each.
     return not is_random(model) or opinions <= EXACT_LIMIT or (fits and not model.is_continuous)
+
+
+def is_sampled(model: System, steps: int) -> bool:
+    """Whether a forecast takes one pass over the steps, with two samples of the noise in place of probes."""
+    own, noise = model.model, model.noise
+    # A pass has neither hidden opinions nor noise memory in its state.
+    plain = own.is_plain and not model.is_continuous and not noise.autocorrelation
+    return plain and _row_work(model, steps) > SAMPLED_WORK
 
 
 def forecast_work(model: System, steps: int) -> float:
@@ -514,6 +543,50 @@ def _probed(model: System, steps: int, means: list[Array], centres: list[_Centre
     parts = [covariance[k * size : (k + 1) * size, k * size : (k + 1) * size] for k in range(len(means))]
     counted = [float(np.mean(centre.signs**2)) for centre in centres]
     return [_estimated(part, n, size - 2 - count, share) for part, share in zip(parts, counted, strict=True)]
+
+
+def _sampled(model: System, steps: int, mode: _Centre, watch: SettlingWatch | None) -> _Law:
+    """Return the law from one pass over the steps: mean and variance of the mode exactly, the rest with two samples.
+
+    A sample is a run of the noise alone, with signs in place of its law, so ‖u − c m‖² has the mean of tr P′. Over many
+    agents it hardly varies, unless a few of them drive the others.
+    """
+    # Imported here, because numba is slow to import and smaller networks do without.
+    from peerpressure.engine.passes import StepSums, forecast_pass
+
+    n, own = model.n, model.model
+    targets = np.broadcast_to(own.target, (n,)).astype(np.float64)
+
+    def observe(t: int, sums: StepSums) -> None:
+        assert watch is not None
+        fresh = sums.own_noise
+        watch.note(t, n, sums.about_mean + fresh * (1 - 1 / n), sums.about_targets + fresh)
+
+    if watch is not None:
+        watch(0, own.start_state)
+    result = forecast_pass(own, steps, mode.weights, targets, None if watch is None else observe)
+    spread = _spread_of_samples(result.samples.T, mode, result.variance)
+    if model.noise.is_zero:
+        # Samples of nothing are 0, and so is every variance.
+        spread = replace(spread, variance=np.zeros(n))
+    return [result.mean], float(result.start_weights @ own.network.camps), [mode], [spread]
+
+
+def _spread_of_samples(samples: Array, centre: _Centre, shared: float) -> _Spread:
+    """Return the spread about the mode, whose variance is known, from two samples of deviations from the mean."""
+    n, counted = centre.signs.size, float(np.mean(centre.signs**2))
+    apart = centre.deviations(samples)
+    squares = np.einsum("ri,ri->r", apart, apart) / n
+    # Cov(m, Σ c_i (y_i − c_i m)/n), which is small where the mode is near the plain mean.
+    cross = (samples @ centre.weights) * (apart @ centre.signs) / n
+    # The variance of a square is 2‖P′‖²/n², which their difference and the product of two samples estimate, each with
+    # one number only. The part of the diagonal of P′ in it is known from as many numbers as there are agents.
+    products = apart[0] * apart[1]
+    stderr = math.hypot(float(squares[0] - squares[1]) / 2, products.sum() / n, np.linalg.norm(products) / n)
+    # The variance of a product is that of its factors, of which one is known, and their covariance squared.
+    scatter = shared * float(np.mean((apart @ centre.signs / n) ** 2)) + float(np.mean(cross)) ** 2
+    common = counted * shared + float(cross.mean())
+    return _Spread(shared, common, counted, float(squares.mean()), stderr, common_stderr=math.sqrt(scatter / 2))
 
 
 def _estimated(covariance: Array, n: int, directions: int, counted: float) -> _Spread:

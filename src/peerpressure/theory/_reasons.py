@@ -159,6 +159,7 @@ class ReasonCode(StrEnum):
     # Advice.
     OPTIMUM_CONTINUOUS = "optimum_continuous"
     OPTIMUM_TOO_LARGE = "optimum_too_large"
+    SCHEDULES_TOO_LARGE = "schedules_too_large"
     # Settling times.
     SETTLING_TOO_LARGE = "settling_too_large"
     SETTLING_NO_RANGE = "settling_no_range"
@@ -536,6 +537,7 @@ SENTENCES: Mapping[ReasonCode, str] = {
     ),
     ReasonCode.OPTIMUM_CONTINUOUS: "Not computed in continuous time.",
     ReasonCode.OPTIMUM_TOO_LARGE: "Not computed here for {agents:agents} and {steps:,} steps.",
+    ReasonCode.SCHEDULES_TOO_LARGE: "Not looked for: each takes a forecast of {agents:agents} over {steps:,} steps.",
     ReasonCode.SETTLING_TOO_LARGE: "Not known: of {agents:agents} over {steps:,} steps only the last is computed.",
     ReasonCode.SETTLING_NO_RANGE: "Not known: all opinions are equal, and no distance is given as a tolerance.",
 }

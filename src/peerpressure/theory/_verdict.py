@@ -28,6 +28,7 @@ from peerpressure.theory._explanation import (
     law_text,
     legend,
     limit_text,
+    not_tried,
     progress_rows,
     schedule_text,
     table,
@@ -446,6 +447,8 @@ def answer_rows(verdict: Verdict) -> Rows:
         best, steps = verdict.advice.suggestions[0], verdict.forecast.steps
         gain = f"{best.rms_distance:.2g} instead of {verdict.advice.rms_distance:.2g}"
         rows.append(("better pressure", f"{schedule_text(best)}; typical distance to v after {steps:,} steps {gain}"))
+    elif verdict.advice is not None and not_tried(verdict.advice):
+        rows.append(("better pressure", str(verdict.advice.omitted)))
     rows.append(_value_row(verdict))
     rows += [] if verdict.drawn is None else [("hidden opinions", verdict.drawn)]
     return [*rows, ("peer pressure", f"{verdict.pressure} at step t")]
