@@ -7,13 +7,13 @@ its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, final
 
 from peerpressure.explorer.presets import DEFAULT, PRESETS
 from peerpressure.explorer.protocol import Limits
-from peerpressure.networks import GENERATORS, NAMED, named
+from peerpressure.networks import DYNAMICS, GENERATORS, NAMED, TEMPORAL, named
 from peerpressure.noise import LAWS
 from peerpressure.parameters import REQUIRED, Parameter, Slider, summary, with_defaults
 from peerpressure.recovery import AUTO, CONTINUOUS, METHODS
@@ -198,6 +198,169 @@ PRIVACY = (
     _real("delta", "failure probability δ", 1e-9, 0.1, 1e-5, 1e-9, log=True),
 )
 
+# Features that a scenario has only if they are added
+
+
+@final
+@dataclass(frozen=True)
+class Feature:
+    """A part of a scenario that is left out unless it is wanted.
+
+    Parameters
+    ----------
+    path : str
+        Its key, such as "agents.adaptation".
+    title, help : str
+        Label, and a sentence on what it adds.
+    options : tuple of Choice
+        Its kinds, of which the first is added. A kind is a number, if its only parameter is ``value``; a word, its own
+        name, without parameters and fixed keys; or else a table of both.
+    """
+
+    path: str
+    title: str
+    help: str
+    options: tuple[Choice, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        options = [choice.to_dict() for choice in self.options]
+        return {"path": self.path, "title": self.title, "blurb": self.help, "options": options}
+
+
+def _share(name: str, title: str, start: float) -> Parameter:
+    return _real(name, title, 0.0, 1.0, start, 0.01)
+
+
+def _chance(name: str, title: str, start: float) -> Parameter:
+    return _real(name, title, 0.01, 1.0, start, 0.01)
+
+
+_TIME_STEP = (_real("step", "time between records", 0.01, 1.0, 0.1, 0.01, log=True),)
+ADAPTATION = Feature(
+    "agents.adaptation",
+    "Adaptation",
+    "Hidden opinions follow the public ones: at every step each agent moves its own by a share towards what it shows.",
+    (
+        Choice("number", "All agents", "The share of the way in one step.", (_share("value", "rate", 0.05),)),
+        Choice(
+            "some",
+            "Some agents",
+            "A share of the agents, chosen at random, adapts; the others never do.",
+            (_share("rate", "rate", 0.05), _share("adaptation_weight.share", "share of agents who adapt", 0.5)),
+            fixed={"adaptation_weight": {"law": "two_camps"}},
+        ),
+    ),
+)
+SUSCEPTIBILITY = Feature(
+    "agents.susceptibility",
+    "Susceptibility",
+    "How much an agent feels the pressure: a factor of it, 0 for agents who ignore all others.",
+    (
+        Choice(
+            "uniform",
+            "Different",
+            "Drawn uniformly between two values.",
+            (_real("low", "lowest", 0.0, 5.0, 0.5, 0.05), _real("high", "highest", 0.0, 5.0, 1.5, 0.05)),
+            fixed={"law": "uniform"},
+        ),
+        Choice(
+            "two_camps",
+            "Some ignore it",
+            "A share of the agents, chosen at random, feels it in full; the others ignore it.",
+            (_share("share", "share of agents who feel it", 0.9),),
+            fixed={"law": "two_camps"},
+        ),
+        Choice("number", "The same for all", "", (_real("value", "factor", 0.0, 5.0, 1.0, 0.05),)),
+    ),
+)
+ACTIVATION = Feature(
+    "agents.activation",
+    "Who updates",
+    "Not everybody at every step: the others keep their public opinions.",
+    (
+        Choice("number", "By chance", "Each agent with this probability.", (_chance("value", "probability", 0.5),)),
+        Choice("single", "One at a time", "One agent of all, chosen at random, at each step."),
+        Choice(
+            "uniform",
+            "Some more often",
+            "Each agent with a probability of its own.",
+            (_chance("low", "lowest", 0.1), _chance("high", "highest", 1.0)),
+            fixed={"law": "uniform"},
+        ),
+    ),
+)
+START = Feature(
+    "agents.start",
+    "Start",
+    "Public opinions at the start; without this, agents begin by showing what they think.",
+    (
+        Choice("number", "The same for all", "", (_real("value", "public opinion", -10.0, 10.0, 0.0, 0.05),)),
+        Choice(
+            "uniform",
+            "Uniform",
+            "Drawn uniformly between two values.",
+            (_real("low", "lowest", -10.0, 10.0, 0.0, 0.05), _real("high", "highest", -10.0, 10.0, 1.0, 0.05)),
+            fixed={"law": "uniform"},
+        ),
+    ),
+)
+ISOLATED = Feature(
+    "agents.isolated",
+    "Isolated agents",
+    "What agents show at steps in which a changing network leaves them without neighbours.",
+    (
+        Choice("keep", "Their last opinion", "They keep the public opinion of the step before."),
+        Choice("own", "Their own", "They show their hidden opinion, with noise."),
+    ),
+)
+ZEALOTS = Feature(
+    "agents.zealots",
+    "Zealots",
+    "Agents who listen to nobody. Others can be chosen below the network: follow an agent and press zealot.",
+    (),
+)
+TIME = Feature(
+    "time",
+    "Continuous time",
+    "A stochastic differential equation in the place of steps.",
+    (
+        Choice(
+            "printed",
+            "As printed",
+            "Noise is that of the paper's equation: divided by stubbornness.",
+            _TIME_STEP,
+            fixed={"continuous": True, "scaling": "printed"},
+        ),
+        Choice(
+            "model",
+            "As in steps",
+            "Noise has the size that it has in the discrete model.",
+            _TIME_STEP,
+            fixed={"continuous": True, "scaling": "model"},
+        ),
+    ),
+)
+
+
+def features() -> tuple[Feature, ...]:
+    """Return what can be added to a scenario, in the order of its sections."""
+    changes = (
+        replace(choice, fixed={"kind": choice.id})
+        for name, one in DYNAMICS.items()
+        if (choice := _offered(name, one.title, one.help, one.build, one.parameters)) is not None
+    )
+    about = "Edges come and go from step to step: they fail, move, or take turns."
+    dynamics = Feature("network.dynamics", "Changing edges", about, tuple(changes))
+    return (dynamics, ADAPTATION, SUSCEPTIBILITY, ZEALOTS, ACTIVATION, ISOLATED, START, TIME)
+
+
+def temporal_networks() -> list[Choice]:
+    """Return the generators of networks that change by themselves."""
+    choices = (_offered(name, one.title, one.help, one.build, one.parameters) for name, one in TEMPORAL.items())
+    return [choice for choice in choices if choice is not None]
+
+
 PAPERS = "ols"
 
 
@@ -207,6 +370,7 @@ def catalogue(limits: Limits, default: Mapping[str, Any] | None = None) -> dict[
         "version": __version__,
         "limits": limits.to_dict(),
         "generators": [choice.to_dict(limits.agents) for choice in generators()],
+        "temporal_networks": [choice.to_dict(limits.agents) for choice in temporal_networks()],
         "named": [dict(row) for row in _real_networks()],
         "schedules": [choice.to_dict() for choice in schedules()],
         "noises": [choice.to_dict() for choice in noises()],
@@ -214,6 +378,7 @@ def catalogue(limits: Limits, default: Mapping[str, Any] | None = None) -> dict[
         "hidden_laws": [choice.to_dict() for choice in HIDDEN_LAWS],
         "stubbornness": [choice.to_dict() for choice in STUBBORNNESS],
         "run": [control(one) for one in RUN],
+        "features": [feature.to_dict() for feature in features()],
         "privacy": [control(one) for one in PRIVACY],
         "methods": [
             choice.to_dict() | {"paper": choice.id == PAPERS, "continuous": choice.id in (AUTO, *CONTINUOUS)}

@@ -31,7 +31,7 @@ from peerpressure.networks._sampling import (
 )
 from peerpressure.networks._temporal import TemporalNetwork
 from peerpressure.networks.validation import Generator, network_error, random_generator
-from peerpressure.parameters import Parameter
+from peerpressure.parameters import Parameter, Slider
 from peerpressure.seeds import Seed
 
 
@@ -440,8 +440,10 @@ def _chain_events(edges: float, steps: int, birth: float, death: float) -> float
 
 _MARKOVIAN = "Each edge is a two-state Markov chain: it appears with probability birth, and disappears with death."
 _AGENTS, _ATTACHED, _ = GENERATORS["barabasi_albert"].parameters
-_BIRTH = Parameter("birth", "probability", "birth", "of an absent edge to appear", above=0)
-_DEATH = Parameter("death", "probability", "death", "of a present edge to disappear")
+_RARE = Slider(0.001, 1.0, 0.001, start=0.1, log=True)
+_BIRTH = Parameter("birth", "probability", "birth", "of an absent edge to appear", above=0, slider=_RARE)
+_DEATH = Parameter("death", "probability", "death", "of a present edge to disappear", slider=_RARE)
+_FAILURE = Slider(0.0, 0.99, 0.01, start=0.2)
 
 DYNAMICS: Mapping[str, Generator[TemporalNetwork]] = MappingProxyType(
     {
@@ -450,7 +452,11 @@ DYNAMICS: Mapping[str, Generator[TemporalNetwork]] = MappingProxyType(
             "Failing edges",
             "Each edge is absent with a given probability at each step, independently.",
             lambda edges, steps, probability: _chain_events(edges, steps, 1 - probability, probability),
-            (Parameter("probability", "probability", "probability", "of an edge to be absent", below=1),),
+            (
+                Parameter(
+                    "probability", "probability", "probability", "of an edge to be absent", below=1, slider=_FAILURE
+                ),
+            ),
             short="failing",
         ),
         "edge_markovian": Generator(
@@ -462,7 +468,7 @@ DYNAMICS: Mapping[str, Generator[TemporalNetwork]] = MappingProxyType(
             "Each edge is rewired with a given probability at each step: one of its ends moves to a new neighbour.",
             # Each edge begins once, and each move ends one edge and begins another.
             lambda edges, steps, rate: edges * (1 + 2 * rate * steps),
-            (Parameter("rate", "probability", "rate", "of an edge to move in a step"),),
+            (Parameter("rate", "probability", "rate", "of an edge to move in a step", slider=_RARE),),
         ),
         "gossip": Generator(
             gossip,
@@ -489,6 +495,7 @@ TEMPORAL: Mapping[str, Generator[TemporalNetwork]] = MappingProxyType(
                     "others whom an active agent meets",
                     at_least=1,
                     remedy="an active agent meets somebody",
+                    slider=Slider(1, 20, start=2),
                 ),
                 Parameter(
                     "exponent",
@@ -497,6 +504,7 @@ TEMPORAL: Mapping[str, Generator[TemporalNetwork]] = MappingProxyType(
                     "of the distribution of activities",
                     at_least=0,
                     remedy="the literature has 2 to 3",
+                    slider=Slider(0.0, 5.0, 0.1),
                 ),
                 Parameter(
                     "floor",
@@ -506,6 +514,7 @@ TEMPORAL: Mapping[str, Generator[TemporalNetwork]] = MappingProxyType(
                     above=0,
                     below=1,
                     remedy="choose a number between 0 and 1",
+                    slider=Slider(0.001, 0.5, 0.001, start=0.05, log=True),
                 ),
             ),
         ),

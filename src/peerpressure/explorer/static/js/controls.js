@@ -1,6 +1,7 @@
 // The controls: five groups, each of which reads and writes one section of the scenario.
 
 import { byId, el, uniqueId } from "./elements.js";
+import { Features } from "./features.js";
 import { choiceField, slider } from "./fields.js";
 import { refusalSlot } from "./messages.js";
 import { networkForm, omit, stubbornnessForm, taggedForm, temporalForm } from "./sections.js";
@@ -32,7 +33,7 @@ const BY_HAND = {
 /** @type {NoiseSection} */
 const NO_NOISE = { law: "none" };
 // The sections that have controls of their own, here or in the observer's tab, or that do not concern the page.
-const KNOWN_SECTIONS = ["network", "agents", "pressure", "noise", "run", "observe", "privacy", "output"];
+const KNOWN_SECTIONS = ["network", "agents", "pressure", "noise", "time", "run", "observe", "privacy", "output"];
 // Longer values of keys without a control are truncated.
 const MAX_EXTRA_LENGTH = 60;
 
@@ -54,17 +55,27 @@ export class Controls {
   /**
    * @param {Store} store
    * @param {Catalogue} catalogue
-   * @param {{files: ReturnType<typeof import("./files.js").acceptFiles>, drawByHand: () => void}} actions
+   * @param {object} actions
+   * @param {ReturnType<typeof import("./files.js").acceptFiles>} actions.files
+   * @param {() => void} actions.drawByHand
+   * @param {import("./stage.js").Stage} actions.stage
    */
   constructor(store, catalogue, actions) {
     this.store = store;
     this.catalogue = catalogue;
     this.actions = actions;
+    this.features = new Features(store, catalogue.features, {
+      write: (path, value) => this.#writeAt(path, value),
+      hubs: (count) => actions.stage.hubs(count),
+      agents: () => actions.stage.n,
+    });
     const groups = /** @type {Group[]} */ (Object.keys(this.#builders));
     for (const group of groups) this.#build(group);
     store.onScenario((now, before) => {
       for (const group of groups) {
-        if (now[group] !== before[group] && group !== this.#writing) this.#build(group);
+        // The time is shown with the run.
+        const changed = now[group] !== before[group] || (group === "run" && now.time !== before.time);
+        if (changed && group !== this.#writing) this.#build(group);
       }
     });
   }
@@ -82,6 +93,17 @@ export class Controls {
   #write(group, section) {
     this.#writing = group;
     this.store.setScenario(group, section);
+    this.#writing = null;
+  }
+
+  /**
+   * @param {string} path
+   * @param {unknown} value
+   */
+  #writeAt(path, value) {
+    const [first] = path.split(".");
+    this.#writing = first === "time" ? "run" : /** @type {Group} */ (first);
+    this.store.setScenario(path, value);
     this.#writing = null;
   }
 
@@ -105,7 +127,8 @@ export class Controls {
       }),
       el("button", { type: "button", class: "quiet wide", ...file }, "Open or drop an edge list or GraphML file"),
       meaning,
-      this.#extras("network", form.extras(section)),
+      ...this.features.fields("network"),
+      this.#extras("network", omit(form.extras(section), this.features.keysOf("network"))),
     ];
   }
 
@@ -148,7 +171,8 @@ export class Controls {
         onChange: (choice) => set({ stubbornness: stubbornness.write(choice) }),
         row: true,
       }),
-      this.#extras("agents", omit(agents, ["hidden", "stubbornness"])),
+      ...this.features.fields("agents"),
+      this.#extras("agents", omit(agents, ["hidden", "stubbornness", ...this.features.keysOf("agents")])),
     ];
   }
 
@@ -236,6 +260,7 @@ export class Controls {
           onInput: (value) => this.#write("run", { ...this.store.scenario.run, [parameter.name]: value }),
         }),
       ),
+      ...this.features.fields("run"),
       ...Object.keys(omit(scenario, KNOWN_SECTIONS)).map((key) => this.#extra(key, key, scenario[key])),
     ];
   }

@@ -13,10 +13,15 @@ import { capitalise, plural } from "./format.js";
 
 /**
  * The tables of a scenario whose other keys depend on one of them, the kind.
- * @type {{path: string, title: string, kinds: string[], lists: ("generators" | "named" | "schedules" | "hidden_laws" | "stubbornness" | "noises")[]}[]}
+ * @type {{path: string, title: string, kinds: string[], lists: ("generators" | "temporal_networks" | "named" | "schedules" | "hidden_laws" | "stubbornness" | "noises")[]}[]}
  */
 const KINDS = [
-  { path: "network", title: "network", kinds: ["generator", "named", "temporal"], lists: ["generators", "named"] },
+  {
+    path: "network",
+    title: "network",
+    kinds: ["generator", "named", "temporal"],
+    lists: ["generators", "temporal_networks", "named"],
+  },
   { path: "pressure", title: "peer pressure", kinds: ["kind", "formula"], lists: ["schedules"] },
   { path: "agents.hidden", title: "hidden opinions", kinds: ["law"], lists: ["hidden_laws"] },
   { path: "agents.stubbornness", title: "stubbornness", kinds: ["law"], lists: ["stubbornness"] },

@@ -178,7 +178,8 @@ class Explorer {
     if (recorded) {
       const has = { compares: this.store.other !== null, hasFiles: "scenarios" in recorded.provenance };
       showRecorded(recorded, has);
-    } else new Controls(this.store, this.catalogue, { files, drawByHand: () => this.tools.drawByHand() });
+    } else
+      new Controls(this.store, this.catalogue, { files, drawByHand: () => this.tools.drawByHand(), stage: this.stage });
     listenToTabs((tab) => this.store.setView({ tab }));
     showPresets(presets, (preset) => this.#openPreset(preset));
     markPreset(null);

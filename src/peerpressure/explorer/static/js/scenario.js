@@ -34,7 +34,7 @@ export function reconcile(now, before, defaults) {
   let scenario = now;
   if (now.network !== before.network) {
     const agents = { ...scenario.agents };
-    for (const key of ["hidden", "stubbornness", "susceptibility", "zealots", "start"]) {
+    for (const key of ["hidden", "stubbornness", "susceptibility", "zealots", "start", "activation"]) {
       if (Array.isArray(agents[key]) && agents[key] === before.agents?.[key]) {
         agents[key] = defaults.agents?.[key];
         if (agents[key] === undefined) delete agents[key];

@@ -53,12 +53,30 @@ function parameterNames(options) {
   return options.flatMap(({ parameters = [] }) => parameters.map(({ name }) => name));
 }
 
+/**
+ * Return the section of a network that changes by itself; it has no other changes.
+ * @param {Option[]} options
+ * @param {string} id
+ * @param {Section} values
+ * @param {NetworkSection} before
+ * @returns {NetworkSection}
+ */
+function writeTemporal(options, id, values, before) {
+  const kept = before.temporal === id ? ["seed", "steps", "repeat"].filter((key) => before[key] !== undefined) : [];
+  return {
+    temporal: id,
+    ...pick(values, parameterNames(options.filter((one) => one.id === id))),
+    ...pick(before, kept),
+  };
+}
+
 /** @param {Catalogue} catalogue */
-export function networkForm({ generators, named }) {
+export function networkForm({ generators, named, temporal_networks: temporals }) {
   const known = [...NETWORK_KEYS, ...parameterNames(generators)];
   return {
     options: [
       ...generators.map((option) => ({ ...option, group: "Made to order" })),
+      ...temporals.map((option) => ({ ...option, id: `temporal:${option.id}`, group: "Changing from step to step" })),
       ...named.map((option) => ({ ...option, id: `named:${option.id}`, group: "Real networks" })),
     ],
 
@@ -68,7 +86,7 @@ export function networkForm({ generators, named }) {
      */
     read(section) {
       if (section.edges) return { id: "own", values: {} };
-      if (section.temporal) return { id: `temporal:${section.temporal}`, values: {} };
+      if (section.temporal) return { id: `temporal:${section.temporal}`, values: section };
       return { id: section.generator ?? `named:${section.named}`, values: section };
     },
 
@@ -78,6 +96,7 @@ export function networkForm({ generators, named }) {
      * @returns {NetworkSection}
      */
     write({ id, values }, before) {
+      if (id.startsWith("temporal:")) return writeTemporal(temporals, id.slice(9), values, before);
       const extras = this.extras(before);
       if (id.startsWith("named:")) return { named: id.slice(6), ...extras };
       const options = generators.filter((option) => option.id === id);
@@ -105,7 +124,7 @@ export function networkForm({ generators, named }) {
     ownOptions(section) {
       if (section.edges) return [{ id: "own", title: "From your file", group: "Yours" }];
       const { temporal, ...rest } = section;
-      if (!temporal) return [];
+      if (!temporal || temporals.some((option) => option.id === temporal)) return [];
       const blurb = Object.entries(rest).map(([key, value]) => `${key} ${JSON.stringify(value)}`);
       const title = capitalise(temporal.replaceAll("_", " "));
       return [{ id: `temporal:${temporal}`, title, group: "Temporal", blurb: blurb.join(", ") }];

@@ -233,6 +233,16 @@ export class Stage {
   }
 
   /**
+   * Return the labels of the agents with the most neighbours.
+   * @param {number} count
+   */
+  hubs(count) {
+    const degrees = this.graph?.arrays.degrees ?? new Float32Array();
+    const order = Array.from(degrees.keys()).sort((a, b) => degrees[b] - degrees[a]);
+    return order.slice(0, count).map((index) => this.labelOf(index));
+  }
+
+  /**
    * @param {number} index
    * @returns {AgentLabel}
    */

@@ -147,9 +147,20 @@ export interface Preset {
   state: UncheckedState;
 }
 
+/** A part of a scenario that is left out unless it is added. */
+export interface Feature {
+  /** Its key, with dots. */
+  path: string;
+  title: string;
+  blurb?: string;
+  options: Option[];
+}
+
 export interface Catalogue {
   limits: { upload_bytes: number };
   generators: Option[];
+  temporal_networks: Option[];
+  features: Feature[];
   named: Option[];
   schedules: Option[];
   noises: Option[];
