@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -170,7 +171,8 @@ def started(processes: int, *arguments: object) -> dict[str, Any]:
     mpiexec = shutil.which("mpiexec", path=str(Path(sys.executable).parent)) or "mpiexec"
     command = [mpiexec, "-n", processes, sys.executable, "-m", "benchmarks.parts", "--program", *arguments]
     done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, check=True)
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    # Between control characters, which some launchers print.
+    found: dict[str, Any] = json.loads(re.findall(rb"\{.*\}", done.stdout)[-1])
     return found
 
 
