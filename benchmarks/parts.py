@@ -130,19 +130,19 @@ def overhead(agents: int, steps: int, rounds: int) -> dict[str, float]:
     from mpi4py import MPI
 
     from peerpressure import Gaussian, Model, simulate
-    from peerpressure.communication import Failure
-    from peerpressure.engine.parts import Part, PartRun
+    from peerpressure.communication import SharedFailure
+    from peerpressure.engine.parts import ModelPart, PartRun
     from peerpressure.networks import barabasi_albert
     from peerpressure.simulation import plan_of, starting_state
 
     model = Model(barabasi_albert(agents, 3, seed=1), np.sin(np.arange(agents)), noise=Gaussian(0.1))
     comm = MPI.COMM_SELF
-    part = Part.of(model, comm)
+    part = ModelPart.of(model, comm)
 
     def stepped(count: int) -> None:
         begin = starting_state(part.model, 1, None, 0)
         plan = replace(plan_of(part.model, begin, count, 1, 1, "final", None, 1), part=part.share)
-        PartRun(Failure(comm), part, plan, begin.public, None, None).finish(lambda done: None)
+        PartRun(SharedFailure(comm), part, plan, begin.public, None, None).finish(lambda done: None)
 
     jobs: dict[str, Callable[[int], object]] = {
         "plain": lambda count: simulate(model, count, seed=1, record="final", threads=1),

@@ -39,6 +39,7 @@ NAMESPACES: Mapping[str, str] = {
     "peerpressure.scenario": "Scenario files",
     "peerpressure.measures": "Results and measures of scenarios",
     "peerpressure.sweep": "Sweeps",
+    "peerpressure.partition": "Networks over several processes",
     "peerpressure.plotting": "Figures",
     "peerpressure.statespace": "State-space form",
     "peerpressure.errors": "Errors",

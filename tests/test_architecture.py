@@ -49,6 +49,7 @@ LAYERS = (
     ("statespace",),
     ("recording",),
     ("simulation",),
+    ("partition",),
     ("propagation",),
     ("theory",),
     ("recovery",),

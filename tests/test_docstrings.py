@@ -31,6 +31,7 @@ NAMESPACES = (
     "measures",
     "networks",
     "noise",
+    "partition",
     "plotting",
     "privacy",
     "recovery",

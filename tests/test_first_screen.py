@@ -194,8 +194,11 @@ def test_nothing_else_is_installed_than_what_an_index_has() -> None:
         assert "peerpressure[" not in text, path
 
 
+EXTRAS = ("contacts", "cluster", "parquet", "gpu", "gpu13", "mpi")
+
+
 def test_the_extras_of_the_page_are_those_of_the_package() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
     page = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
-    assert re.findall(r"^\| `(\w+)` \|", page, flags=re.MULTILINE) == ["contacts", "cluster", "parquet", "gpu", "gpu13"]
-    assert {"contacts", "cluster", "parquet", "gpu", "gpu13"} <= extras.keys()
+    assert re.findall(r"^\| `(\w+)` \|", page, flags=re.MULTILINE) == [*EXTRAS]
+    assert {*EXTRAS} <= extras.keys()

@@ -39,7 +39,7 @@ def checked_communicator(comm: object) -> Intracomm:
     return comm
 
 
-class Failure:
+class SharedFailure:
     """What has gone wrong in this process, which others learn when they next agree.
 
     They await messages until then, so a process that has failed goes on sending them.
@@ -96,7 +96,7 @@ class Together:
     @contextlib.contextmanager
     def checking(self) -> Iterator[None]:
         """Let an error in the block of one process be raised in all of them; no messages may be awaited in it."""
-        failure = Failure(self.comm)
+        failure = SharedFailure(self.comm)
         try:
             yield
         except BaseException as error:
@@ -124,7 +124,7 @@ def _asked_threads() -> bool:
 
 
 @contextlib.contextmanager
-def awaiting_interruption(failure: Failure) -> Iterator[None]:
+def awaiting_interruption(failure: SharedFailure) -> Iterator[None]:
     """Let Ctrl-C count as a failure, which ends all processes when they next agree, instead of leaving some waiting."""
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from peerpressure.communication import Failure, awaiting_interruption, delivered, joined
+from peerpressure.communication import SharedFailure, awaiting_interruption, delivered, joined
 from peerpressure.engine import runner
 from peerpressure.engine.arguments import AgentArrays, Clock, Graph
-from peerpressure.engine.plan import BLOCK, CHUNK, RunPlan, RunResult, Share, plan_blocks
+from peerpressure.engine.plan import BLOCK, CHUNK, OwnAgents, RunPlan, RunResult, plan_blocks
 from peerpressure.engine.runner import ProcessorRun, equal_parts, on_threads
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
@@ -91,7 +91,7 @@ class Neighbourhood:
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class ModelPart:
     """The share of one process: the places of its agents and their neighbours, and a model of these.
 
     ``cuts`` are the first agents of all processes and, at the end, the number of all agents; ``has_silent_steps`` is
@@ -105,7 +105,7 @@ class Part:
     has_silent_steps: bool
 
     @classmethod
-    def of(cls, model: Model, comm: Intracomm) -> Part:
+    def of(cls, model: Model, comm: Intracomm) -> ModelPart:
         """Return this process's share of a model that all of them have."""
         cuts = cut_agents(model.network.adjacency.indptr, comm.size)
         first, last = cuts[comm.rank : comm.rank + 2]
@@ -119,10 +119,12 @@ class Part:
         return self.cuts[-1]
 
     @property
-    def share(self) -> Share:
+    def share(self) -> OwnAgents:
         """Which places hold the process's own agents."""
         places = self.places
-        return Share(places.first - places.begin, places.own.start, places.own.stop, self.agents, self.has_silent_steps)
+        return OwnAgents(
+            places.first - places.begin, places.own.start, places.own.stop, self.agents, self.has_silent_steps
+        )
 
 
 def run(
@@ -136,7 +138,7 @@ def run(
     """Make the plan's steps, each process those of a part of the agents, and return the whole result to all of them."""
     if comm.size == 1:
         return runner.run(plan, start, memory, report, hidden_state)
-    part = Part.of(plan.model, comm)
+    part = ModelPart.of(plan.model, comm)
     places, own = part.places, slice(part.places.first, part.places.last)
     recorded = np.flatnonzero((plan.agents >= own.start) & (plan.agents < own.stop))
     several = plan.deviation is not None and np.size(plan.deviation) > 1
@@ -153,7 +155,7 @@ def run(
 
 
 def run_part(
-    part: Part,
+    part: ModelPart,
     plan: RunPlan,
     start: NDArray[Any],
     memory: NDArray[Any] | None,
@@ -166,7 +168,7 @@ def run_part(
     """
     if part.comm.size == 1:
         return runner.run(replace(plan, part=None), start, memory, report, hidden_state)
-    failure = Failure(part.comm)
+    failure = SharedFailure(part.comm)
     with awaiting_interruption(failure):
         return PartRun(failure, part, plan, start, memory, hidden_state).finish(report)
 
@@ -233,7 +235,7 @@ def _part_of_temporal_network(network: TemporalNetwork | None, places: Neighbour
 class _Exchange:
     """Messages of one step: opinions of own agents to the processes that need them, and those of neighbours back."""
 
-    def __init__(self, part: Part, widths: int, dtype: np.dtype[Any]) -> None:
+    def __init__(self, part: ModelPart, widths: int, dtype: np.dtype[Any]) -> None:
         comm, places = part.comm, part.places
         outside = places.outside
         wanted = np.ascontiguousarray(places.numbers[outside])
@@ -297,8 +299,8 @@ class PartRun(ProcessorRun):
 
     def __init__(
         self,
-        failure: Failure,
-        part: Part,
+        failure: SharedFailure,
+        part: ModelPart,
         plan: RunPlan,
         start: NDArray[Any],
         memory: NDArray[Any] | None,

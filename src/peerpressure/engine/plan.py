@@ -108,7 +108,7 @@ def network_step(count: int, pace: float) -> int:
     return max(count, 1) if pace == 1 else int(whole_steps(count * pace))
 
 
-class Share(NamedTuple):
+class OwnAgents(NamedTuple):
     """The agents that one process steps: places ``begin``…``end``−1 of its arrays.
 
     In a run of one process that is everybody. Elsewhere the other places are for neighbours whom other processes step.
@@ -146,13 +146,13 @@ class RunPlan:
     pace: float = 1.0
     deviation: NDArray[np.float64] | None = None
     preferred: Callable[[int, slice], Array] | None = None
-    part: Share | None = None
+    part: OwnAgents | None = None
 
     @property
-    def share(self) -> Share:
+    def share(self) -> OwnAgents:
         """The agents that this process steps."""
         n = self.model.n
-        return self.part or Share(0, 0, n, n, self.model.has_silent_steps)
+        return self.part or OwnAgents(0, 0, n, n, self.model.has_silent_steps)
 
     def readings(self, begin: int, end: int) -> tuple[Array, Array, Array, Array]:
         """Return relief and weight of peer pressure, the noise's scale and η at steps begin + 1…end."""

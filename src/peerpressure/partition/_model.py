@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from peerpressure.adaptation import Adaptation
 from peerpressure.communication import Together, digest_of
-from peerpressure.engine.parts import Part, run_part
+from peerpressure.engine.parts import ModelPart, run_part
 from peerpressure.engine.plan import RunPlan
 from peerpressure.errors import InvalidInputError, ModelError, message
 from peerpressure.files import expanded
@@ -67,7 +67,7 @@ class PartitionedModel:
 
     Attributes
     ----------
-    part : Part
+    part : ModelPart
         The share of this process.
 
     Raises
@@ -82,12 +82,13 @@ class PartitionedModel:
     Examples
     --------
     >>> import numpy as np
+    >>> from mpi4py import MPI  # doctest: +SKIP
     >>> from peerpressure.partition import PartitionedModel, PartitionedNetwork
-    >>> network = PartitionedNetwork.watts_strogatz(10**9, 6, 0.05, seed=1, comm=comm)  # doctest: +SKIP
+    >>> network = PartitionedNetwork.watts_strogatz(10**9, 6, 0.05, seed=1, comm=MPI.COMM_WORLD)  # doctest: +SKIP
     >>> model = PartitionedModel(network, hidden=lambda i: np.sin(i), noise=0.1)  # doctest: +SKIP
     """
 
-    part: Part
+    part: ModelPart
 
     def __init__(
         self,
@@ -103,7 +104,8 @@ class PartitionedModel:
     ) -> None:
         together = Together(network.comm)
         with together.checking():
-            if np.ndim(activation) or (isinstance(adaptation, Adaptation) and np.ndim(adaptation.adaptation_weight)):
+            given = activation, getattr(adaptation, "adaptation_weight", None)
+            if any(np.ndim(values) for values in given):
                 rule = "activation and adaptation of a model in parts are the same for all agents"
                 raise ModelError(
                     message(rule, got="one for each", remedy="divide a whole Model with PartitionedModel.of")
@@ -127,7 +129,7 @@ class PartitionedModel:
             )
             degrees = model.network.degrees[places.own]
         silent = any(together.comm.allgather(not bool(degrees.min())))
-        object.__setattr__(self, "part", Part(together.comm, places, model, network.cuts, silent))
+        object.__setattr__(self, "part", ModelPart(together.comm, places, model, network.cuts, silent))
 
     @classmethod
     def of(cls, model: Model, comm: Intracomm) -> PartitionedModel:
@@ -147,7 +149,7 @@ class PartitionedModel:
         """
         together = Together(comm)
         with together.checking():
-            part = Part.of(model, together.comm)
+            part = ModelPart.of(model, together.comm)
         made = object.__new__(cls)
         object.__setattr__(made, "part", part)
         return made
@@ -268,8 +270,7 @@ class PartitionedModel:
         self, plan: RunPlan, begin: State, progress: Progress, *, together: Together, should_stop: ShouldStop | None
     ) -> PartTrajectory:
         own = self.part.places.own
-        fields = {name: getattr(begin, name) for name in ("public", "memory", "hidden")}
-        state = replace(begin, **{name: None if part is None else part[..., own] for name, part in fields.items()})
+        state = _each(begin, lambda part: part[..., own])
         result = carried_out(plan, state, partial(run_part, self.part), progress, should_stop, together)
         with together.checking():
             require_finite(plan, result.final, self.part.places.first)
@@ -277,8 +278,8 @@ class PartitionedModel:
         if result.summaries is not None:
             records |= zip(("minimum", "maximum", "mean"), np.moveaxis(result.summaries, 2, 0), strict=True)
         final = result.final, result.memory, result.final_hidden
-        noise = {"seed": plan.seed, "replicates": plan.replicates, "step_length": 1.0}
-        return self._result(plan, State(plan.start_step + plan.steps, *final, **noise), records)
+        reached = State(plan.start_step + plan.steps, *final, plan.seed, plan.replicates, 1.0)
+        return self._result(plan, reached, records)
 
     def _result(self, plan: RunPlan, final: State, records: Mapping[str, Any]) -> PartTrajectory:
         return PartTrajectory(
@@ -289,7 +290,11 @@ class PartitionedModel:
             times=plan.times,
             agents=self.part.places.numbers[plan.agents],
             final=final,
-            **{name: records.get(name) for name in RECORDED},
+            states=records.get("states"),
+            hidden=records.get("hidden"),
+            minimum=records.get("minimum"),
+            maximum=records.get("maximum"),
+            mean=records.get("mean"),
         )
 
     def _begin(self, start: object) -> State:
@@ -305,9 +310,7 @@ class PartitionedModel:
         return starting_state(self.part.model, 1, None if state is None else self._spread(state), 0)
 
     def _spread(self, state: State) -> State:
-        spread = self.part.places.spread
-        fields = {name: getattr(state, name) for name in ("public", "memory", "hidden")}
-        return replace(state, **{name: None if part is None else spread(part) for name, part in fields.items()})
+        return _each(state, self.part.places.spread)
 
     def _places(self, keep: Record) -> Numbers:
         """Return the places of the own agents that are recorded."""
@@ -326,7 +329,7 @@ class PartitionedModel:
         model = plan.model
         noise, adaptation, activation = model.noise, model.adaptation, model.activation
         kinds = noise.law, noise.shape, str(noise.temporal), str(noise.time_scale)
-        rules = str(adaptation and adaptation.rate), str(activation and activation.kind)
+        rules = str(getattr(adaptation, "rate", None)), str(getattr(activation, "kind", None))
         return {
             "model": (self.part.cuts, str(model.pressure), *kinds, *rules),
             "seed": plan.seed,
@@ -345,6 +348,12 @@ class PartitionedModel:
 
     def __repr__(self) -> str:
         return f"PartitionedModel({self.n:,} agents in {self.part.comm.size} parts; here {self.part.model!r})"
+
+
+def _each(state: State, change: Callable[[NDArray[Any]], NDArray[Any]]) -> State:
+    """Return a state with all its arrays changed."""
+    memory, hidden = (None if part is None else change(part) for part in (state.memory, state.hidden))
+    return replace(state, public=change(state.public), memory=memory, hidden=hidden)
 
 
 def _shifted(progress: Progress, done: int, steps: int) -> Progress:

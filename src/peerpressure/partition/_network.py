@@ -53,6 +53,7 @@ class PartitionedNetwork:
 
     Examples
     --------
+    >>> from mpi4py import MPI  # doctest: +SKIP
     >>> from peerpressure.partition import PartitionedNetwork
     >>> network = PartitionedNetwork.grid(100, 100, comm=MPI.COMM_WORLD)  # doctest: +SKIP
     """
@@ -173,6 +174,11 @@ class PartitionedNetwork:
         -------
         PartitionedNetwork
             The part of this process.
+
+        Raises
+        ------
+        NetworkError
+            If a parameter is out of range.
         """
 
         def agents() -> int:
@@ -200,6 +206,11 @@ class PartitionedNetwork:
         -------
         PartitionedNetwork
             The part of this process.
+
+        Raises
+        ------
+        NetworkError
+            If a parameter is out of range.
         """
 
         def agents() -> int:
@@ -240,6 +251,11 @@ class PartitionedNetwork:
         -------
         PartitionedNetwork
             The part of this process.
+
+        Raises
+        ------
+        NetworkError
+            If a parameter is out of range.
         """
 
         def agents() -> int:
@@ -279,6 +295,11 @@ class PartitionedNetwork:
         -------
         PartitionedNetwork
             The part of this process.
+
+        Raises
+        ------
+        NetworkError
+            If a parameter is out of range.
         """
 
         def agents() -> int:

@@ -64,6 +64,7 @@ class PartTrajectory:
 
     Examples
     --------
+    >>> from mpi4py import MPI  # doctest: +SKIP
     >>> from peerpressure.partition import PartTrajectory
     >>> run = PartTrajectory.load("run", MPI.COMM_WORLD)  # doctest: +SKIP
     """
