@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 import peerpressure as pp
+from peerpressure.engine.runner import ProcessorRun
 from peerpressure.errors import CancelledError
-from peerpressure.networks import barabasi_albert, failing_edges
+from peerpressure.networks import barabasi_albert, cycle, failing_edges
 from peerpressure.noise import Gaussian
 from peerpressure.privacy import budget, exposure
 from peerpressure.progress import cancellable, check_cancelled
@@ -89,6 +90,8 @@ def test_a_long_run_stops_between_blocks_of_steps(monkeypatch: pytest.MonkeyPatc
     from peerpressure.engine import plan
 
     monkeypatch.setattr(plan, "_SEGMENT", 12 * 8 * 10.0)  # bytes: ten steps of twelve agents
+    monkeypatch.setattr(plan, "_FIRST", 1)  # all of them at once
+    monkeypatch.setattr(plan, "_BETWEEN", float("inf"))
     reached: list[int] = []
     with pytest.raises(CancelledError):
         pp.simulate(
@@ -130,3 +133,39 @@ def test_callbacks_nest_and_end_with_their_block() -> None:
         check_cancelled()
     stop["outer"] = True
     check_cancelled()
+
+
+class FakeClock:
+    """A clock on which a step of the engine takes a given time."""
+
+    def __init__(self, seconds: float) -> None:
+        self.now, self.seconds = 0.0, seconds
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.mark.parametrize("seconds", [1e-5, 0.01, 3.0])
+def test_time_between_two_looks_at_cancellation_is_bounded(seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = pp.Model(cycle(3000), np.linspace(0, 1, 3000), noise=Gaussian(0.1))
+    expected = pp.simulate(model, 3000, record="final").final.public
+    clock, times = FakeClock(seconds), [0.0]
+    advance = ProcessorRun._advance
+
+    def advancing(run: ProcessorRun, begin: int, end: int, pool: Any) -> None:
+        clock.now += clock.seconds * (end - begin)
+        advance(run, begin, end, pool)
+
+    monkeypatch.setattr(ProcessorRun, "clock", clock)
+    monkeypatch.setattr(ProcessorRun, "_advance", advancing)
+
+    def looked() -> bool:
+        times.append(clock.now)
+        return False
+
+    assert np.array_equal(pp.simulate(model, 3000, record="final", should_stop=looked).final.public, expected)
+    gaps = np.diff(times)
+    # Until a step has been measured, their number is a guess from the size of the state.
+    assert gaps[1:].max() <= max(0.21, 1.01 * seconds)
+    if seconds == 0.01:
+        assert len(gaps) < 3000 * 0.01 / 0.2 + 10

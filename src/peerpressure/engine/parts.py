@@ -323,6 +323,9 @@ class PartRun(ProcessorRun):
         # As many in all processes, which come to the end of a segment together.
         return max(1, self.share.agents // self.comm.size)
 
+    def _slowest(self, seconds: float) -> float:
+        return max(self.comm.allgather(seconds))
+
     def _ranges(self) -> tuple[Ranges, Ranges]:
         """Return ranges of own agents without neighbours elsewhere, and all other ranges, in whole chunks."""
         if self.neighbour_sums is not None:

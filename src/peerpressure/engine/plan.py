@@ -27,9 +27,12 @@ NARROW_UP_TO = 4  # left-over replicates that are cheaper one by one than in a p
 _NUMBERS = 2**16  # in the layers of a block: a step of that many numbers outweighs the cost of a call from Python
 _SAMPLE = 2**14  # edges that are looked at to tell whether neighbours are near each other in memory
 _SCATTERED = 0.3  # share of edges between distant agents from which the two passes cost less than waiting for memory
-# Bytes of state between two checks of progress and Ctrl-C, less than a second; and steps, few enough to keep what is
-# computed for each of them in the caches.
+# Bytes of state between two checks of progress and Ctrl-C at most; and steps, few enough to keep what is computed for
+# each of them in the caches.
 _SEGMENT, _STEPS = 2e9, 2**14
+# Seconds between two checks, the share of the most steps that is made before the time of a step is known, and the
+# largest factor from one segment to the next, because a short one is not measured well.
+_BETWEEN, _FIRST, _GROWTH = 0.2, 64, 4
 
 # Codes of the laws in the kernels, all of mean zero and unit variance. Any other law is drawn from its quantile
 # function, at shares that the kernels draw as UNIT, uniform on (0, 1).
@@ -255,3 +258,24 @@ def is_scattered(matrix: csr_array, itemsize: int) -> bool:
 def steps_of_segment(agents: int, replicates: int, itemsize: int, *, cost: int = 1) -> int:
     """Return the number of steps between two checks of progress and Ctrl-C, at least one however large the state is."""
     return min(max(1, int(_SEGMENT / cost / (agents * max(replicates, 1) * itemsize))), _STEPS)
+
+
+class SegmentPace:
+    """How many steps to make until the next check of progress and Ctrl-C, by the time that the last ones took."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self.steps = max(1, most // _FIRST)
+
+    def note(self, steps: int, seconds: float) -> None:
+        """Take the time of the last steps, and choose how many follow.
+
+        >>> pace = SegmentPace(1000)
+        >>> pace.steps
+        15
+        >>> pace.note(15, 0.15)
+        >>> pace.steps
+        20
+        """
+        wanted = steps * _BETWEEN / max(seconds, 1e-9)
+        self.steps = int(max(1, min(wanted, _GROWTH * steps, self._most)))

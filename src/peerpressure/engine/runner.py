@@ -45,6 +45,7 @@ from peerpressure.engine.plan import (
     WIDTH,
     RunPlan,
     RunResult,
+    SegmentPace,
     coin_thresholds,
     draw_of,
     network_step,
@@ -172,6 +173,7 @@ class ProcessorRun:
     """The arrays of one run while it lasts."""
 
     cost = 1  # of a step, in steps of the discrete model
+    clock = staticmethod(time.perf_counter)
 
     def __init__(
         self, plan: RunPlan, start: NDArray[Any], memory: NDArray[Any] | None, hidden_state: NDArray[Any] | None
@@ -285,19 +287,24 @@ class ProcessorRun:
     def _segments(self) -> Iterator[tuple[int, int]]:
         """Cut the steps into (begin, end], short enough for progress and Ctrl-C; single steps where Python draws."""
         plan = self.plan
-        size = steps_of_segment(self._agents_at_once, plan.replicates.size, plan.dtype.itemsize, cost=self.cost)
-        if self.drawn_by_python:
-            size = 1
+        most = steps_of_segment(self._agents_at_once, plan.replicates.size, plan.dtype.itemsize, cost=self.cost)
+        pace = SegmentPace(1 if self.drawn_by_python else most)
         begin, last = plan.start_step, plan.start_step + plan.steps
         while begin < last:
-            end = min(begin + size, last)
+            end, started = min(begin + pace.steps, last), self.clock()
             yield begin, end
+            # What a step costs depends on network, noise, threads and machine, and only a measurement knows.
+            pace.note(end - begin, self._slowest(self.clock() - started))
             begin = end
 
     @property
     def _agents_at_once(self) -> int:
         """How many agents one process steps, more or less."""
         return self.plan.model.n
+
+    def _slowest(self, seconds: float) -> float:
+        """Return how long the slowest process that makes this run took, where several cut their steps alike."""
+        return seconds
 
     def _clock(self, begin: int, end: int) -> Clock:
         return Clock(begin + 1, *self.plan.readings(begin, end), self.plan.pace)
