@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.explorer.driving import PHONE, SMALL, STEPS, Driver, fragment_of, layouts
+from tests.explorer.test_page_stage import agents_on
 
 
 def luminance(colour: tuple[float, ...]) -> float:
@@ -137,6 +138,61 @@ def test_the_network_has_the_stage(driver: Driver) -> None:
     assert boxes["#network"]["bottom"] - boxes["#network"]["top"] > 0.4 * 844
 
 
+# Texts that lie over each other, and those that are cut, of all that is seen in the window.
+COLLISIONS = """() => {
+    const texts = [];
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) {
+        const holder = walker.currentNode.parentElement;
+        if (!walker.currentNode.data.trim() || holder.closest('.unseen, .skip, option, .agent-card')) continue;
+        if (!holder.checkVisibility({ visibilityProperty: true, opacityProperty: true })) continue;
+        const range = document.createRange();
+        range.selectNodeContents(walker.currentNode);
+        for (const { left, right, top, bottom } of range.getClientRects()) {
+            // What is scrolled out of sight lies under nothing.
+            const seen = document.elementFromPoint((left + right) / 2, (top + bottom) / 2);
+            const inSight = seen && (holder.contains(seen) || seen.contains(holder));
+            if (right - left > 1 && (inSight || holder.closest('.stage')))
+                texts.push({ text: walker.currentNode.data.trim().slice(0, 30), holder, left, right, top, bottom }) } }
+    const over = (a, b) => a.holder !== b.holder && Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1
+        && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 3;
+    const pairs = texts.flatMap((a, k) => texts.slice(k + 1).filter(b => over(a, b)).map(b => [a.text, b.text]));
+    const cut = [...document.querySelectorAll('.lead, figcaption, .strip p, .legend, .tabs, .key')].filter(one =>
+        one.checkVisibility() && one.scrollWidth > one.clientWidth + 1 && getComputedStyle(one).overflow !== 'visible');
+    return [pairs, cut.map(one => one.className || one.tagName)] }"""
+# The last is the first one at 150 %.
+SIZES = {"1280": (1280, 720), "1440": (1440, 900), "phone": (390, 844), "150 %": (853, 480)}
+
+
+@layouts
+def test_nothing_lies_over_anything_else_and_the_story_is_in_the_first_view(driver: Driver) -> None:
+    page = driver.page
+    driver.wait_for_exact()
+    driver.go_to(STEPS)
+    for size, (width, height) in SIZES.items():
+        page.set_viewport_size({"width": width, "height": height})
+        driver.frame()
+        assert page.evaluate(COLLISIONS) == [[], []], size
+        boxes = page.evaluate(BOXES, ["#key", "#network", "#strip-canvas"])
+        lowest = boxes["#network"]["top"] + agents_on(driver)[:, 1].max()
+        assert lowest + 10 < boxes["#key"]["top"], size
+        if width > 1000 or size == "phone":
+            assert boxes["#strip-canvas"]["bottom"] < height, size
+        if width > 1000:
+            assert page.evaluate(BOXES, ["#plot-recovered"])["#plot-recovered"]["bottom"] < height, size
+    # Compared on a phone, the brush has a place of its own.
+    page.set_viewport_size({"width": 390, "height": 844})
+    with driver.answering("comparisons"):
+        page.click("#compare")
+    page.click("#draw")
+    driver.frame()
+    boxes = page.evaluate(BOXES, ["#brush", "#picture-a"])
+    assert boxes["#brush"]["bottom"] <= boxes["#picture-a"]["top"]
+    page.click("#draw")
+    page.click("#comparison-end")
+    driver.settle()
+
+
 def test_examples_open_and_close_by_keyboard(driver: Driver) -> None:
     page = driver.page
     page.focus("#examples-open")
@@ -199,7 +255,26 @@ def test_ids_are_unique_and_references_lead_somewhere(driver: Driver) -> None:
     assert {name.removeprefix("#") for name in wanted} <= set(ids)
 
 
-def test_verdict_and_refusals_are_announced(driver: Driver) -> None:
+def test_a_newcomer_is_offered_the_tour_first(open_page: Callable[..., Driver]) -> None:
+    page = open_page(fragment_of({"scenario": SMALL})).page
+    first = page.locator("header button").first
+    assert first.get_attribute("id") == "tour-open"
+    assert "primary" in (first.get_attribute("class") or "")
+    first.click()
+    page.wait_for_selector("html[data-tour]")
+    page.keyboard.press("Escape")
+    page.reload()
+    page.wait_for_selector("html[data-runs]")
+    assert "primary" not in (first.get_attribute("class") or "")
+
+
+def test_verdict_refusals_and_agents_that_are_followed_are_announced(driver: Driver) -> None:
+    driver.page.focus("#network")
+    driver.page.keyboard.press("ArrowRight")
+    name = driver.page.inner_text("#agent-card b").lower()
+    for words in ("is followed", "is no longer followed"):
+        driver.page.keyboard.press("Enter")
+        assert driver.page.inner_text("#said").lower() == f"{name} {words}"
     live = {"#verdict-heading", "#message", "#said"}
     assert {name for name in live if driver.page.get_attribute(name, "aria-live") == "polite"} == live
 

@@ -31,8 +31,9 @@ def agents_on(driver: Driver) -> NDArray[np.float64]:
         "screen-layout",
         """await (async () => { const { clientWidth, clientHeight } = document.getElementById('network');
             const layout = new module.ScreenLayout(given.flat(), given.length);
-            layout.covered = Math.max(...['stage-tools', 'brush'].map(id => { const tool = document.getElementById(id);
-                return tool.offsetTop + tool.offsetHeight }));
+            const bottom = id => document.getElementById(id).getBoundingClientRect().bottom;
+            const { top } = document.getElementById('network').getBoundingClientRect();
+            layout.covered = Math.max(0, ...['stage-tools', 'brush'].map(id => bottom(id) && bottom(id) - top));
             const stage = await import('/static/js/stage.js');
             layout.below = stage.roomFor(document.getElementById('key'));
             layout.fit(clientWidth, clientHeight);

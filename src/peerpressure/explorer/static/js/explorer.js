@@ -14,6 +14,7 @@ import { Budget, Estimates } from "./estimates.js";
 import { segmented } from "./fields.js";
 import { acceptFiles, listenToShareMenu } from "./files.js";
 import { showRecorded } from "./fixed.js";
+import { agentName } from "./format.js";
 import { Inference } from "./inference.js";
 import { clearRefusals, hideMessage, showMessage, showRefusal } from "./messages.js";
 import { ObserverControls } from "./observer.js";
@@ -330,6 +331,19 @@ class Explorer {
   }
 
   /**
+   * Tell those who hear the page which agents are followed from now on, and which no longer.
+   * @param {import("./types.js").AgentLabel[]} now
+   * @param {import("./types.js").AgentLabel[]} before
+   */
+  #sayFollowed(now, before) {
+    const begun = now.filter((label) => !before.includes(label)).map((label) => `${agentName(label)} is followed`);
+    const ended = before
+      .filter((label) => !now.includes(label))
+      .map((one) => `${agentName(one)} is no longer followed`);
+    byId("said").textContent = [...ended, ...begun].join(", ");
+  }
+
+  /**
    * Let an agent listen to nobody, or to its neighbours again.
    * @param {import("./types.js").AgentLabel} label
    * @param {boolean} on
@@ -428,6 +442,7 @@ class Explorer {
     store.onView((now, before) => {
       this.#showView();
       if (now.agents !== before.agents) {
+        this.#sayFollowed(now.agents, before.agents);
         this.#showFollowed();
         if (this.#started) computation.computeExact();
       }

@@ -31,7 +31,7 @@ import { checkedView } from "./store.js";
  * @typedef {object} Step
  * @property {string} id
  * @property {string} title
- * @property {"left" | "middle" | "right"} place of the panel on a wide screen, beside what the step is about
+ * @property {"left" | "above" | "right"} place of the panel on a wide screen, beside what the step is about
  * @property {string[]} about selectors of what the step is about: the first is where the user acts, the last is brought
  *   into sight once the step is done
  * @property {boolean} [secret] whether the outcome is hidden
@@ -283,7 +283,7 @@ export const STEPS = [
   {
     id: "defence",
     title: "The defence",
-    place: "middle",
+    place: "above",
     about: ["#group-noise", "#estimates"],
     text: marked(
       "New noise at each step averages out, so watching longer reveals more. Noise that is kept does not. Under " +

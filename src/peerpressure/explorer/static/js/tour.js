@@ -257,6 +257,7 @@ export class Tour {
     byId("tour-heading").textContent = title;
     byId("tour-text").replaceChildren(...text, ...(id === "guess" ? [this.#guesses()] : []));
     this.#showButtons();
+    document.documentElement.style.setProperty("--tour-height", `${this.panel.offsetHeight}px`);
     this.#mark(about[0]);
     byId("tour-heading").focus({ preventScroll: true });
   }

@@ -122,8 +122,8 @@ function panelState(parts) {
  * @param {string} reason empty if there is nothing to tell
  */
 function tell(panel, reason) {
-  const place = panel.querySelector(":scope > .reason");
+  const place = /** @type {HTMLElement | null} */ (panel.querySelector(":scope > .reason"));
   if (!reason) place?.remove();
-  else if (place) place.textContent = reason;
-  else panel.append(el("span", { class: "reason" }, reason));
+  else if (place) Object.assign(place, { textContent: reason, title: reason });
+  else panel.append(el("span", { class: "reason", title: reason }, reason));
 }
