@@ -13,8 +13,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, final
 
 from peerpressure.version import __version__
@@ -42,8 +44,12 @@ def sha256_of(path: str | os.PathLike[str]) -> str:
     return digest.hexdigest()
 
 
+@cache
 def source_hash() -> str:
-    """Return a hash of the sources of the package, which change between versions."""
+    """Return a hash of the sources of the package, which change between versions.
+
+    They are read once: what this process has loaded does not change afterwards.
+    """
     package = Path(__file__).parent
     digest = hashlib.sha256()
     # Sorted, because the order of a directory differs between file systems. Zero bytes separate names from contents:
@@ -62,11 +68,18 @@ def versions() -> dict[str, str]:
     >>> versions()["peerpressure"] == __version__
     True
     """
-    installed = {"peerpressure": __version__, "sources": source_hash(), "python": platform.python_version()}
+    ours = {"peerpressure": __version__, "sources": source_hash(), "python": platform.python_version()}
+    return ours | _libraries()
+
+
+@cache
+def _libraries() -> Mapping[str, str]:
+    """Return the versions of the libraries that are installed, which are read from disk, hence once."""
+    installed = {}
     for name in (*DEPENDENCIES, *OPTIONAL):
         with contextlib.suppress(PackageNotFoundError):
             installed[name] = version(name)
-    return installed
+    return MappingProxyType(installed)
 
 
 def machine() -> dict[str, Any]:

@@ -110,28 +110,36 @@ def smoothed(path: LatentPath, seen: Measurement) -> tuple[Array, PathPosterior]
 
 def _forward(path: LatentPath, seen: Measurement, steps: list[_Filtered] | None) -> Array:
     mean, P = path.mean, path.covariance
-    n, height = seen.present.shape[1], np.zeros(len(mean))
-    agents = np.arange(n)
+    (length, n), points = seen.present.shape, len(mean)
+    agents, complete = np.arange(n), seen.present.all(axis=1)
+    # What is missing takes part as an observation of nothing, with variance 1.
+    variance = np.where(seen.present, seen.variance, 1.0)
+    errors, scores, spreads = (
+        np.empty((length, points, n)),
+        np.empty((length, points, n)),
+        np.empty((length, points, n, n)),
+    )
     for t, there in enumerate(seen.present):
         check_cancelled()
         if t:
             F = path.transition[:, t - 1]
             mean, P = _apply(F, mean), F @ P @ F.swapaxes(-1, -2) + path.noise[:, t - 1]
-        # What is missing takes part as an observation of nothing, with variance 1.
-        reach = P[:, :, :n] * there
-        spread = reach[:, :n] * there[:, None]
-        spread[:, agents, agents] += np.where(there, seen.variance[:, t], 1.0)
-        error = np.where(there, seen.value[:, t] - mean[:, :n], 0.0)
+        reach, error = P[:, :, :n], seen.value[:, t] - mean[:, :n]
+        if not complete[t]:
+            reach, error = reach * there, np.where(there, error, 0.0)
+        spread = np.multiply(reach[:, :n], there[:, None], out=spreads[t])
+        spread[:, agents, agents] += variance[:, t]
         precision = np.linalg.inv(spread)
         score, gain = _apply(precision, error), reach @ precision
-        sign, log_det = np.linalg.slogdet(spread)
-        # If rounding errors are larger than the noise, there is no density.
-        log_det = np.where(sign > 0, log_det, np.inf)
-        height -= 0.5 * ((error * score).sum(axis=1) + log_det + there.sum() * np.log(2 * np.pi))
+        errors[t], scores[t] = error, score
         if steps is not None:
             steps.append(_Filtered(mean, P, gain, precision * there * there[:, None], score))
         mean, P = mean + _apply(reach, score), P - gain @ reach.swapaxes(-1, -2)
-    return height
+    # Of all steps together: each call takes longer than a small determinant.
+    sign, log_det = np.linalg.slogdet(spreads)
+    # If rounding errors are larger than the noise, there is no density.
+    total = np.where(sign > 0, log_det, np.inf).sum(axis=0) + seen.present.sum() * np.log(2 * np.pi)
+    return np.asarray(-0.5 * (np.einsum("tbn,tbn->b", errors, scores) + total))
 
 
 def _backward(path: LatentPath, seen: Measurement, steps: list[_Filtered]) -> PathPosterior:

@@ -45,6 +45,8 @@ _TOGETHER, _ALIKE = 64, 1e-13
 _CALLS = 8_000
 # Numbers in the weights that are kept for the second pass, 64 MB.
 _CACHE_MAX_FLOATS = 2**23
+# Numbers for which derivatives are summed up together.
+_CHUNK_FLOATS = 2**16
 
 
 def pass_work(model: Model, steps: int, agents: int | None = None) -> int:
@@ -165,6 +167,9 @@ class HorizonDistance:
             # The backward pass ended with the first segment, whose weights are still there.
             if first:
                 self._descend(g, c, first, last, *ends[last])
+            if self._rate(1) is None and self._kept_noise is None:
+                V = self._ascend(g, c, first, last, V, U, scale, gradient)
+                continue
             for t in range(first, last):
                 check_cancelled()
                 own, N = self._by_preferred(g[t], t, t - first, U, N, scale)
@@ -178,6 +183,29 @@ class HorizonDistance:
                 if rate is not None:
                     U = (1 - rate) * U + rate * V
         return value, gradient
+
+    def _ascend(
+        self, g: Array, c: Array, first: int, last: int, V: Array, U: Array, scale: float, gradient: Array
+    ) -> Array:
+        """Write the derivatives of a segment, and return those by the weights after it.
+
+        Where neither hidden opinions nor noise have a memory, only the coupling is followed step by step.
+        """
+        length = max(1, _CHUNK_FLOATS // V.size)
+        for begin in range(first, last, length):
+            end = min(begin + length, last)
+            weights, gain = self._kept[begin - first : end - first], g[begin:end]
+            own = U + (scale * self._sigma[begin:end] ** 2 * gain)[:, :, None] * weights
+            entering, coupled = gain[:, :, None] * own, np.empty_like(own)
+            for t in range(begin, end):
+                check_cancelled()
+                heard, before = coupled[t - begin], V
+                np.multiply(self._adjacency(t + 1) @ V, c[t][:, None], out=heard)
+                V = heard + entering[t - begin]
+                self._add_kept(t, V, before)
+            by_coupling, by_gain = (np.einsum("tnm,tnm->tn", part, weights) for part in (coupled, own))
+            gradient[begin:end] = np.einsum("tn,tn->t", gain, by_coupling - (1 - gain) * by_gain)
+        return V
 
     def _backward(self, g: Array, c: Array) -> tuple[float, Array, dict[int, tuple[Array, Array, Array]]]:
         """Return the mean square, the deviations Bᵀ(w_0, h_0) and the weights at the end of each segment."""
