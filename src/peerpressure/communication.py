@@ -11,6 +11,7 @@ import os
 import platform
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -20,10 +21,12 @@ from numpy.typing import NDArray
 
 from peerpressure import errors
 from peerpressure.errors import InvalidInputError, PeerPressureError, message
-from peerpressure.resources import available_cores
+from peerpressure.resources import available_cores, launched
 
 if TYPE_CHECKING:
     from mpi4py.MPI import Intracomm
+
+_PAUSE = 0.05  # seconds between two looks at whether another process has come
 
 
 def checked_communicator(comm: object) -> Intracomm:
@@ -37,6 +40,43 @@ def checked_communicator(comm: object) -> Intracomm:
         rule, remedy = "comm must be an intracommunicator of mpi4py", "for instance MPI.COMM_WORLD"
         raise InvalidInputError(message(rule, got=repr(comm), remedy=remedy))
     return comm
+
+
+# Processes that a launcher has started
+
+
+def launched_world() -> Intracomm | None:
+    """Return the communicator of all processes that were launched together; None if there is one."""
+    _, size = launched()
+    if size == 1:
+        return None
+    try:
+        from mpi4py import MPI
+    except ImportError:
+        rule, remedy = f"{size} processes on one run need mpi4py", "pip install mpi4py mpich, or start one process"
+        raise InvalidInputError(message(rule, got="no such package", remedy=remedy)) from None
+    world = MPI.COMM_WORLD
+    if world.size != size:
+        rule = "the launcher must be that of the MPI which mpi4py has found"
+        got = f"{size} processes, of which each finds {world.size}"
+        remedy = "start them with the mpiexec of that MPI; with srun, pass its --mpi=..."
+        raise InvalidInputError(message(rule, got=got, remedy=remedy))
+    return world
+
+
+@contextlib.contextmanager
+def first_goes_on(comm: Intracomm | None) -> Iterator[None]:
+    """Let process 0 do more than the others, which wait at the end of the block and leave their cores to it."""
+    try:
+        yield
+    finally:
+        if comm is not None:
+            arrival = comm.Ibarrier()
+            while not arrival.Test():
+                time.sleep(_PAUSE)
+
+
+# Errors
 
 
 class SharedFailure:

@@ -249,6 +249,42 @@ def _quotas() -> Iterator[int]:
             yield math.ceil(int(quota) / int(period))
 
 
+# Processes
+
+
+# What MPICH and its relatives, Open MPI, and launchers with PMIx tell each process.
+_LAUNCHERS = (
+    ("PMI_RANK", "PMI_SIZE"),
+    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+    ("PMIX_RANK", "SLURM_NTASKS"),
+)
+
+
+def launched() -> tuple[int, int]:
+    """Return which of how many processes this is, as mpiexec or srun say; MPI is not loaded for it.
+
+    Returns
+    -------
+    rank, size : int
+        0 and 1 where no launcher says otherwise.
+
+    See Also
+    --------
+    available_cores : Cores that this process may use.
+
+    Examples
+    --------
+    >>> from peerpressure.resources import launched
+    >>> launched()
+    (0, 1)
+    """
+    for names in _LAUNCHERS:
+        rank, size = (os.environ.get(name, "") for name in names)
+        if rank.isdigit() and size.isdigit():
+            return int(rank), int(size)
+    return 0, 1
+
+
 # Control groups
 
 

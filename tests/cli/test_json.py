@@ -26,6 +26,7 @@ LINES: list[tuple[str, ...]] = [
     *((*line, "--out", name.replace(" ", "-")) for name, line in ESTIMATED.items()),
     ("release", "secret.toml", "--epsilon", "1", "--out", "released"),
     ("convert", "friends.csv", "network.json"),
+    ("partition", "friends.csv", "--parts", "1", "--out", "parts"),
     ("info", "ran"),
     ("rerun", "ran"),
     ("report", "ran"),

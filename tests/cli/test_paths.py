@@ -221,6 +221,8 @@ def test_every_path_is_an_input_or_a_declared_output() -> None:
         ("infer", "out"),
         ("convert", "source"),
         ("convert", "out"),
+        ("partition", "network"),
+        ("partition", "out"),
         ("paper", "out"),
         ("release", "file"),
         ("release", "out"),

@@ -11,11 +11,31 @@ from pathlib import Path
 import pytest
 
 from peerpressure import Model, simulate
+from peerpressure.cli import invoke
+from peerpressure.communication import launched_world
 from peerpressure.errors import InvalidInputError
 from peerpressure.networks import k2
+from peerpressure.resources import launched
 
 ROOT = Path(__file__).parents[2]
 MPIEXEC = shutil.which("mpiexec", path=str(Path(sys.executable).parent)) or shutil.which("mpiexec")
+STUDY = """[network]
+generator = "watts_strogatz"
+n = 4500
+k = 4
+p = 0.1
+[noise]
+law = "gaussian"
+std = 0.3
+[run]
+steps = 6
+seed = 3
+[output]
+figures = false
+report = false
+"""
+# These name the folder and the time of the run.
+OWN_FILES = {"README.txt", "provenance.json"}
 FEATURES = (
     "white noise",
     "hubs, Laplace noise, blocks of replicates",
@@ -52,6 +72,7 @@ CHECKS = (
     "illegal models",
     "files",
     "full disk",
+    "command line",
     "resumed",
 )
 
@@ -82,6 +103,7 @@ def kill(folder: Path) -> subprocess.CompletedProcess[str]:
 @pytest.fixture(scope="module")
 def found(folder: Path, kill: subprocess.CompletedProcess[str]) -> dict[str, str]:
     """What three processes say of each check, after what is left of the run that was killed."""
+    (folder / "study.toml").write_text(STUDY)
     done = started(3, "all", str(folder))
     assert done.returncode == 0, done.stderr
     results: dict[str, str] = json.loads((folder / "found.json").read_text())
@@ -106,6 +128,31 @@ def test_several_processes(found: dict[str, str], check: str) -> None:
 
 def test_all_that_was_done_is_asserted(found: dict[str, str]) -> None:
     assert set(found) == {*FEATURES, *CHECKS}
+
+
+def test_files_of_several_processes_are_those_of_one(found: dict[str, str], folder: Path) -> None:
+    assert invoke(["run", str(folder / "study.toml"), "--out", str(folder / "alone")]) == 0
+    names = {path.name for path in (folder / "alone").iterdir()}
+    assert names == {path.name for path in (folder / "shared").iterdir()}
+    assert "run.nc" in names
+    for name in names - OWN_FILES:
+        assert (folder / "shared" / name).read_bytes() == (folder / "alone" / name).read_bytes(), name
+
+
+@pytest.mark.parametrize(("rank", "size"), [("PMI_RANK", "PMI_SIZE"), ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE")])
+def test_a_launcher_is_recognised_without_loading_mpi(monkeypatch: pytest.MonkeyPatch, rank: str, size: str) -> None:
+    monkeypatch.setenv(rank, "2")
+    monkeypatch.setenv(size, "5")
+    assert launched() == (2, 5)
+    monkeypatch.setitem(sys.modules, "mpi4py", None)
+    with pytest.raises(InvalidInputError, match="5 processes on one run need mpi4py"):
+        launched_world()
+
+
+def test_one_process_never_loads_mpi() -> None:
+    code = "import sys, peerpressure.communication as c; c.launched_world(); print('mpi4py' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False"]
 
 
 def test_without_mpi4py_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ Each command has a module of its name. Heavy imports stand inside the commands, 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import warnings
@@ -26,6 +27,7 @@ from peerpressure.cli import (
     info,
     new,
     paper,
+    partition,
     recover,
     release,
     report,
@@ -53,6 +55,7 @@ from peerpressure.cli.terminal import (
 )
 from peerpressure.errors import InvalidInputError, PeerPressureError
 from peerpressure.provenance import invoked, machine, versions
+from peerpressure.resources import launched
 from peerpressure.version import __version__
 
 __all__ = ["app", "invoke", "main"]
@@ -110,6 +113,7 @@ COMMANDS: Mapping[str, Callable[..., None]] = {
     "rerun": rerun.rerun,
     "report": report.report,
     "convert": convert.convert,
+    "partition": partition.partition,
     "explore": explore.explore,
     "paper": paper.paper,
     "warmup": warmup.warmup,
@@ -127,8 +131,24 @@ def _parser() -> Callable[..., Any]:
     return get_command(app)
 
 
+# Commands whose simulation several processes share, if mpiexec has started several.
+_SHARED = ("run", "simulate")
+
+
 def invoke(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit status; errors become single lines on the error stream."""
+    if launched()[0] == 0 or not set(arguments[:1]) & set(_SHARED):
+        return _invoke(arguments)
+    # Only the first of several processes speaks; the errors of others reach it.
+    with (
+        open(os.devnull, "w", encoding="utf-8") as nowhere,
+        contextlib.redirect_stdout(nowhere),
+        contextlib.redirect_stderr(nowhere),
+    ):
+        return _invoke(arguments)
+
+
+def _invoke(arguments: Sequence[str]) -> int:
     transliterate_output()
     try:
         with invoked(arguments):

@@ -59,21 +59,39 @@ def carry_out(scenario: Scenario, folder: Path, file: Path | None, named_by: str
 
     ``file`` has the scenario, unless it was given by options; ``named_by`` is what names the folder.
     """
+    from peerpressure.communication import Together, first_goes_on, launched_world
     from peerpressure.measures import Experiment, check_room
+    from peerpressure.report.run import may_be_written, other_source
+
+    comm = launched_world()
+    with contextlib.nullcontext() if comm is None else Together(comm).checking():
+        # A folder of results is replaced as a whole, and files of other origin in it would be lost.
+        if not may_be_written(folder):
+            raise typer.BadParameter(f"{folder} holds other files than a run's; name a new folder", param_hint=named_by)
+        declare_output(folder)
+        if (other := other_source(folder, file)) is not None:
+            text = f"{folder} holds the results of {other}; name another folder with --out, or delete this one"
+            raise typer.BadParameter(text, param_hint=named_by)
+        check_room(scenario, folder)
+        experiment = Experiment(scenario, progress=True, comm=comm)
+        _ = experiment.system
+    if comm is not None:
+        with first_goes_on(comm):
+            _ = experiment.run
+            if comm.rank == 0:
+                _write(experiment, folder, file, as_json=as_json)
+        return
+    _write(experiment, folder, file, as_json=as_json)
+
+
+def _write(experiment: Experiment, folder: Path, file: Path | None, *, as_json: bool) -> None:
+    """Simulate, write the results and print them."""
     from peerpressure.report.drawing import elsewhere
     from peerpressure.report.folder import write_folder
-    from peerpressure.report.run import OWN, may_be_written, order_figures, other_source, run_files, study_of
+    from peerpressure.report.run import OWN, order_figures, run_files, study_of
     from peerpressure.resources import available_cores, few_threads
 
-    # A folder of results is replaced as a whole, and files of other origin in it would be lost.
-    if not may_be_written(folder):
-        raise typer.BadParameter(f"{folder} holds other files than a run's; name a new folder", param_hint=named_by)
-    declare_output(folder)
-    if (other := other_source(folder, file)) is not None:
-        text = f"{folder} holds the results of {other}; name another folder with --out, or delete this one"
-        raise typer.BadParameter(text, param_hint=named_by)
-    check_room(scenario, folder)
-    experiment = Experiment(scenario, progress=True)
+    scenario = experiment.scenario
     drawn = scenario.output.figures or scenario.output.report
     with elsewhere(available_cores() if drawn else 1) as submit:
         # Simulated here, or its progress bar and the line of stages would overlap on the terminal.

@@ -27,6 +27,7 @@ from peerpressure.trajectory import Trajectory
 
 if TYPE_CHECKING:
     import pandas as pd
+    from mpi4py.MPI import Intracomm
 
 
 Counts: TypeAlias = NDArray[np.int64]
@@ -54,6 +55,8 @@ class Experiment:
         Whether the simulation reports its progress.
     stored : Trajectory, optional
         The run, if it was simulated before.
+    comm : mpi4py.MPI.Intracomm, optional
+        Processes that simulate it together.
 
     See Also
     --------
@@ -76,6 +79,7 @@ class Experiment:
     threads: int | None = None
     progress: bool = False
     stored: Trajectory | None = None
+    comm: Intracomm | None = None
 
     @cached_property
     def system(self) -> System:
@@ -107,6 +111,7 @@ class Experiment:
             record=self.record or asked.recording(),
             threads=self.threads,
             progress=self.progress,
+            comm=self.comm,
         )
 
     @property

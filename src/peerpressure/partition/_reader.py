@@ -19,11 +19,12 @@ from peerpressure.communication import Together
 from peerpressure.errors import FileFormatError, NetworkError, message
 from peerpressure.files import expanded, naming, require_pyarrow
 from peerpressure.partition._rows import Numbers, even_cuts, merged_rows
+from peerpressure.provenance import SCHEMA_VERSION
 
 if TYPE_CHECKING:
     import pandas
 
-MANIFEST, FORMAT = "partition.json", 1
+MANIFEST = "partition.json"
 _ENDS = ("source", "target")
 _READ = 2**24  # bytes of a file, or rows of a table, that are read at a time
 
@@ -62,9 +63,10 @@ def part_name(part: int) -> str:
 def _from_folder(folder: Path, rank: int, size: int) -> Found:
     """Read the parts of this process, which are consecutive where there are more parts than processes."""
     facts = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-    if facts.get("format") != FORMAT:
-        rule, remedy = f"a folder of parts must be of format {FORMAT}", "write it again with peerpressure partition"
-        raise FileFormatError(message(rule, got=facts.get("format"), remedy=remedy))
+    if facts.get("schema_version") != SCHEMA_VERSION:
+        rule = f"a folder of parts must have schema_version {SCHEMA_VERSION}"
+        remedy = "write it again with peerpressure partition"
+        raise FileFormatError(message(rule, got=facts.get("schema_version"), remedy=remedy))
     cuts = facts["cuts"]
     if len(cuts) - 1 < size:
         rule, got = "there must be at least one part for each process", f"{len(cuts) - 1} parts, {size} processes"

@@ -58,9 +58,8 @@ def _check_edges(
 ) -> None:
     for end in (sources, targets):
         if end.size and not (end.min() >= 0 and end.max() < n):
-            bad = int(end[(end < 0) | (end >= n)][0])
             rule, remedy = f"agents must have the numbers 0 to {n - 1:,}", "number them so, or give n=..."
-            raise NetworkError(message(rule, got=bad, remedy=remedy))
+            raise NetworkError(message(rule, got=end[(end < 0) | (end >= n)][0], remedy=remedy))
     loops = sources[sources == targets]
     if loops.size:
         rule, got = "an agent must not be its own neighbour", f"a self-loop at {loops[0]} ({loops.size} in all)"
@@ -107,8 +106,8 @@ def _merged(
         weights = weights[order]
         clash = np.flatnonzero(~new[1:] & (weights[1:] != weights[:-1]))
         if clash.size:
-            row, column = divmod(int(codes[clash[0]]), n)
-            got = f"{weights[clash[0]]:g} and {weights[clash[0] + 1]:g} between {row + first} and {column}"
+            who, whom = divmod(int(codes[clash[0]]), n)
+            got = f"{weights[clash[0]]:g} and {weights[clash[0] + 1]:g} between {who + first} and {whom}"
             rule, remedy = "an edge given more than once must keep one weight", "keep one of them"
             raise NetworkError(message(rule, got=got, remedy=remedy))
         values = weights[new]

@@ -19,8 +19,9 @@ from peerpressure.engine.plan import CHUNK
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.files import expanded, replacing, require_new_folder
 from peerpressure.networks import Network
-from peerpressure.partition._reader import FORMAT, MANIFEST, part_name
+from peerpressure.partition._reader import MANIFEST, part_name
 from peerpressure.partition._rows import even_cuts
+from peerpressure.provenance import SCHEMA_VERSION
 
 Order = Literal["given", "sorted", "metis"]
 
@@ -104,7 +105,7 @@ def write_partition(network: Network, parts: int, folder: str | os.PathLike[str]
             np.savez(file, indptr=rows.indptr, indices=rows.indices, weights=rows.data)
     with replacing(place / "order.npy") as file:
         np.save(file, positions)
-    facts = {"format": FORMAT, "cuts": cuts, "order": order, "halo": halo, "entries": entries}
+    facts = {"schema_version": SCHEMA_VERSION, "cuts": cuts, "order": order, "halo": halo, "entries": entries}
     # Last: a folder without it is not read.
     with replacing(place / MANIFEST) as file:
         file.write(json.dumps(facts).encode())
