@@ -36,7 +36,7 @@ def assembled(folder: Path) -> tuple[Network, list[int]]:
 def test_parts_are_the_network_in_its_new_order(order: str, tmp_path: Path) -> None:
     if order == "metis":
         pytest.importorskip("pymetis", reason="METIS is optional where it has no wheel")
-    network = grid(90, 50).permuted(np.random.default_rng(1).permutation(4500))
+    network = grid(400, 100).permuted(np.random.default_rng(1).permutation(40_000))
     division = write_partition(network, 4, tmp_path / "parts", order)  # type: ignore[arg-type]
     positions = np.load(tmp_path / "parts" / "order.npy")
     found, cuts = assembled(tmp_path / "parts")
@@ -51,12 +51,12 @@ def test_parts_are_the_network_in_its_new_order(order: str, tmp_path: Path) -> N
     assert division.halo == tuple(halos)
     # In random order nearly all neighbours are elsewhere; sorted, a row of the lattice on either side of a cut.
     assert division.halo_per_agent > 1 if order == "given" else division.halo_per_agent < 0.3
-    assert 1 <= division.balance < 1.5
+    assert 1 <= division.balance < 1.2
 
 
 def test_parts_have_equal_work_where_hubs_come_first(tmp_path: Path) -> None:
     division = write_partition(barabasi_albert(20_000, 4, seed=1), 3, tmp_path / "parts")
-    assert division.balance < 1.1
+    assert division.balance < 1.2
     assert np.diff(division.cuts)[0] < np.diff(division.cuts)[-1]
 
 
