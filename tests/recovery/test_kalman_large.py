@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import peerpressure as pp
 from peerpressure.recovery import Observation, Prior, _sparse_kalman, outputs_of, recover
 from peerpressure.recovery._innovations import innovations
 from peerpressure.recovery._kalman import kalman
-from peerpressure.recovery._sparse_kalman import sparse_estimate
+from peerpressure.recovery._sparse_kalman import is_quicker, sparse_estimate
 from peerpressure.recovery.limits import FILTER_LIMIT
 from tests.builders import random_model
 from tests.recovery.cases import NOISES, STARTS, STEPS, VIEWS, small_model
@@ -137,3 +138,36 @@ def test_a_correlated_prior_needs_a_small_network() -> None:
     correlated = Prior(0.0, np.eye(n) + 0.1)
     with pytest.raises(pp.errors.TooLargeError, match="variances"):
         kalman(model, data, correlated)
+
+
+@pytest.mark.parametrize("network", [pp.networks.cycle(130), pp.networks.erdos_renyi(130, 0.3, seed=1)], ids=repr)
+@pytest.mark.parametrize("unseen", [0, 6, 65])
+def test_the_cheaper_of_two_ways_is_taken_and_both_agree(
+    network: pp.Network, unseen: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = import_module("peerpressure.recovery._kalman")
+    model = pp.Model(network, np.linspace(0, 1, 130), noise=pp.Gaussian(0.3))
+    run, view = pp.simulate(model, 6, seed=2), Observation(agents=range(unseen, 130))
+    taken: list[str] = []
+    sparse_estimate = module.sparse_estimate
+    monkeypatch.setattr(module, "sparse_estimate", lambda *args: taken.append("sparse") or sparse_estimate(*args))
+    quick = recover(run, model, "kalman", view)
+    assert taken == ["sparse"]
+    monkeypatch.setattr(module, "is_quicker", lambda *_: False)
+    slow = recover(run, model, "kalman", view)
+    assert taken == ["sparse"]
+    assert (quick.rank, quick.identified.tolist()) == (slow.rank, slow.identified.tolist())
+    who = slow.identified
+    np.testing.assert_allclose(quick.value[:, who], slow.value[:, who], atol=1e-8)
+    np.testing.assert_allclose(quick.variance[who], slow.variance[who], rtol=1e-7)
+
+
+def test_the_filter_is_taken_for_small_networks_and_where_digits_are_lost() -> None:
+    noisy = pp.Gaussian(0.3)
+    small = pp.Model(pp.networks.cycle(40), np.zeros(40), noise=noisy)
+    fast = pp.Model(pp.networks.cycle(150), np.linspace(0, 1, 150), pressure=pp.Power(6), noise=noisy)
+    usual = pp.Model(pp.networks.cycle(150), np.linspace(0, 1, 150), noise=noisy)
+    frozen = pp.Model(pp.networks.cycle(150), np.zeros(150), noise=pp.Gaussian(0.3, temporal="frozen"))
+    for model, quicker in ((small, False), (fast, False), (usual, True), (frozen, False)):
+        data = outputs_of(pp.simulate(model, 100, record="all"), model)
+        assert is_quicker(model, data) is quicker

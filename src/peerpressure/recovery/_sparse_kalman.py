@@ -33,8 +33,8 @@ from peerpressure.recovery.least_squares import (
     symmetric_inverse,
     whiten_pair,
 )
-from peerpressure.recovery.limits import DENSE_LIMIT, FRONT_LIMIT, NEGLIGIBLE
-from peerpressure.statespace import ModelTransition, initial_state, retained, transition
+from peerpressure.recovery.limits import DENSE_LIMIT, FRONT_LIMIT, MIN_SIGNIFICANT, NEGLIGIBLE
+from peerpressure.statespace import ModelTransition, initial_state, model_transitions, retained, transition
 from peerpressure.step import Array
 
 if TYPE_CHECKING:
@@ -142,6 +142,53 @@ class Rows:
         return Rows(states, self.hidden[chosen], self.values[chosen], carried, self.rotation)
 
 
+def _refusal(model: Model, last: int) -> tuple[str, str] | None:
+    """Return the rule that a model breaks, and what it has instead; None if its states can be eliminated."""
+    noise = model.noise
+    # Rows are divided by the noise, and whitening by √(1−φ²): neither may be 0. The dense filter treats exact rows,
+    # this elimination does not.
+    least = float(noise.deviations(model.n).min()) * float(noise.scale(np.arange(1, last + 1)).min(initial=1))
+    if least == 0 or abs(noise.autocorrelation) == 1:
+        rule = "partial outputs of a large network need noise that is drawn anew at every step"
+        return rule, "frozen noise" if least else "agents or steps without noise"
+    # Whitening would make rows reach two adopted parts back, and the carriers rotate only one step at a time.
+    if noise.autocorrelation and model.layout.has_hidden:
+        return "partial outputs of a large network whose opinions adapt need white noise", str(noise)
+    if model.keeps:
+        return "partial outputs of a large network need noise in all of them", "agents who keep their opinions"
+    return None
+
+
+def is_quicker(model: Model, data: Outputs) -> bool:
+    """Return whether elimination takes less work than a dense filter, and loses no digits that the filter would keep.
+
+    Measured on four kinds of networks of 30 to 300 agents, with all, 95 % and half of them observed: a step of the
+    filter takes the time of 1e6 + 3 m³ units for a state of m numbers, and one of the elimination 4e6 + f³/4 for a
+    front of f.
+    """
+    if data.seen.noise_variance or _refusal(model, data.seen.last) is not None:
+        return False
+    unseen = model.n - int(data.present.sum(axis=1).min(initial=model.n))
+    times = data.seen.times
+    if np.any(np.diff(times, prepend=0) > 1):
+        # Nobody is observed at a step in between.
+        unseen = model.n
+    # The states of a step with those before them, and the x₀ of their agents and of whom these hear.
+    neighbours = 1 + model.network.adjacency.nnz / model.n
+    steps = 2 if model.noise.autocorrelation else 1
+    front = (steps + model.layout.has_hidden) * unseen + min(model.n, neighbours * unseen)
+    filtered = 1e6 + 3.0 * model.layout.states**3
+    return 4e6 + front**3 / 4 < filtered and _is_significant(model, data)
+
+
+def _is_significant(model: Model, data: Outputs) -> bool:
+    """Return whether the noise of every output is far above its last digits, so nothing must be left out."""
+    size = float(np.nanmax(np.abs(data.values), initial=0.0))
+    last_digit = float(np.finfo(data.values.dtype).eps) * size
+    steps = model_transitions(model, range(1, data.seen.last + 1))
+    return all(float(step.noise_std.min()) > MIN_SIGNIFICANT * last_digit for step in steps)
+
+
 @final
 @dataclass(frozen=True, eq=False)
 class SparseStates:
@@ -151,23 +198,11 @@ class SparseStates:
     data: Outputs
 
     def __post_init__(self) -> None:
-        noise, n = self.model.noise, self.model.n
-        scale = noise.scale(np.arange(1, self.data.seen.last + 1)).min(initial=1)
-        # Rows are divided by the noise, and whitening by √(1−φ²): neither may be 0. The dense filter treats exact rows,
-        # this elimination does not.
-        least = float(noise.deviations(n).min()) * float(scale)
-        rule = got = ""
-        if least == 0 or abs(noise.autocorrelation) == 1:
-            rule = "partial outputs of a large network need noise that is drawn anew at every step"
-            got = "frozen noise" if least else "agents or steps without noise"
-        # Whitening would make rows reach two adopted parts back, and the carriers rotate only one step at a time.
-        elif noise.autocorrelation and self.model.layout.has_hidden:
-            rule, got = "partial outputs of a large network whose opinions adapt need white noise", str(noise)
-        elif self.model.keeps:
-            rule, got = "partial outputs of a large network need noise in all of them", "agents who keep their opinions"
-        if rule:
+        refusal = _refusal(self.model, self.data.seen.last)
+        if refusal is not None:
+            rule, got = refusal
             remedy = "use complete outputs with method='innovations', or a smaller network"
-            raise TooLargeError(message(rule, got=f"{got} among {n} agents", remedy=remedy))
+            raise TooLargeError(message(rule, got=f"{got} among {self.model.n} agents", remedy=remedy))
 
     @property
     def reach(self) -> int:

@@ -51,7 +51,7 @@ LEAST_INFORMATION = 4.0
 
 # A full covariance is formed up to here; beyond, operators and conjugate gradients take over.
 DENSE_LIMIT = 2_000
-# The dense Kalman filter takes some 50 ms a step here; beyond, the sparse elimination is faster as a rule.
+# The dense Kalman filter takes some 50 ms a step here; beyond, it is not used for an estimate of x₀.
 FILTER_LIMIT = 300
 # Partial observations whose information is computed by a dense filter, the work of which grows with the cube.
 PARTIAL_LIMIT = 1_000
