@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -14,6 +15,7 @@ from peerpressure.networks import barabasi_albert, complete, cycle, failing_edge
 from peerpressure.noise import AR1, Gaussian, Noise, NoNoise
 from peerpressure.schedules import Linear, Table
 from peerpressure.sde import SDE
+from peerpressure.step import Array
 from peerpressure.theory import mode_error, optimal_schedule, tuning
 from peerpressure.theory.tuning import HorizonDistance, optimum, tuned_line
 
@@ -195,3 +197,30 @@ def test_agents_whose_weights_are_proportional_are_merged_without_error(know_hid
     log_rho = Linear(0.3).log(np.arange(1, 401))
     # The value with its gradient follows every agent to the start.
     assert distance.value(log_rho) == pytest.approx(distance.value_and_gradient(log_rho)[0], rel=1e-12)
+
+
+@pytest.mark.parametrize("know_hidden", [False, True])
+def test_a_search_over_some_agents_comes_close_to_that_over_all(
+    know_hidden: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network = barabasi_albert(120, 3, seed=1)
+    model = Model(network, np.random.default_rng(0).uniform(size=120), noise=Gaussian(0.1))
+    best = optimal_schedule(model, 8, know_hidden=know_hidden)
+    monkeypatch.setattr(tuning, "_SAMPLED_WORK", 0)
+    passes: list[int] = []
+    value_and_gradient = tuning.HorizonDistance.value_and_gradient
+
+    def counting(distance: tuning.HorizonDistance, log_rho: Array) -> tuple[float, Array]:
+        passes.append(distance.targets.size)
+        return value_and_gradient(distance, log_rho)
+
+    monkeypatch.setattr(tuning.HorizonDistance, "value_and_gradient", counting)
+    searched = optimal_schedule(model, 8, know_hidden=know_hidden)
+    # One pass for all agents, at the end.
+    assert (passes.count(120), passes.count(48)) == (1, len(passes) - 1)
+    assert best.rms_distance * (1 - 1e-6) <= searched.rms_distance < 1.02 * best.rms_distance
+    # What is returned is that of all agents.
+    exact = tuning.HorizonDistance(model, 8, know_hidden=know_hidden)
+    log_rho = searched.schedule.log(np.arange(1, 9))
+    assert searched.rms_distance == pytest.approx(math.sqrt(exact.value(log_rho)), rel=1e-9)
+    assert searched.alternatives["t"].rms_distance == pytest.approx(best.alternatives["t"].rms_distance, rel=1e-12)

@@ -36,6 +36,7 @@ from peerpressure.theory.tuning import (
     noise_exponent,
     optimum,
     pass_work,
+    spread_agents,
     tuned_line,
 )
 from peerpressure.trajectory import Trajectory
@@ -184,8 +185,7 @@ def _sampled_averaging(model: Model, steps: int) -> Linear | Formula | None:
     count = min((_AVERAGING_WORK - pass_work(model, steps, 1)) // per_agent + 1, model.n)
     if count < min(_FEWEST_AGENTS, model.n):
         return None
-    # Evenly over the degrees, on which the distance of an agent depends most.
-    chosen = np.argsort(model.network.degrees, kind="stable")[np.linspace(0, model.n - 1, count).astype(np.intp)]
+    chosen = spread_agents(model, count)
     # Without hidden opinions, whose covariance is a matrix, for as many agents as one is computed for.
     distance = HorizonDistance(model, steps, know_hidden=model.n > LARGEST_COVARIANCE, agents=chosen)
     return best_averaging(distance, best_line(distance))[0]

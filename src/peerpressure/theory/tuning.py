@@ -19,11 +19,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from typing import Any, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from peerpressure.affine import coefficients, least_relief
 from peerpressure.errors import ModelError, TooLargeError, contrast, message
@@ -286,8 +287,11 @@ def _loads(model: Model, *, know_hidden: bool) -> tuple[Array, Array]:
     return np.hstack([hidden, np.zeros((n, 1))]), np.hstack([-common, start])
 
 
-# Multiplications of one pass over the horizon, some tenths of a second; an optimum takes about a hundred passes.
-_MOST_WORK = 10**8
+# Multiplications of one pass over the horizon for all agents, a second or two, of which a search over some takes six.
+_MOST_WORK = 4 * 10**8
+# Multiplications beyond which a search looks at some agents only, and the least number of these.
+_SAMPLED_WORK = 10**7
+_LEAST_SAMPLE = 48
 # Pressures that are tried, in units of s/d: below, agents ignore their neighbours, and above, themselves.
 _LEAST, _MOVABLE, _MOST = 1e-3, 10.0, 1e6
 # Up to so many steps every pressure is free; beyond, those at knots.
@@ -348,7 +352,8 @@ class OptimalSchedule:
     evaluations : int
         How often the distance and its gradient were computed for it.
     slope : float
-        Largest |d log(RMS distance)/d log ρ| at a knot whose pressure is not at a bound; 0 at a minimum.
+        Largest |d log(RMS distance)/d log ρ| at a knot whose pressure is not at a bound; 0 at a minimum, and small
+        where the search averages over some agents only.
 
     See Also
     --------
@@ -399,6 +404,9 @@ def optimal_schedule(
     ends, with exact gradients. The optimum grows slowly and ends in a burst: under very large pressure agents only
     average their neighbours' opinions, which removes most of their remaining disagreement.
 
+    On large networks the search averages over some agents only, at least 48, evenly over the degrees. The distances
+    that are returned are those of all agents.
+
     Parameters
     ----------
     model : Model
@@ -422,7 +430,7 @@ def optimal_schedule(
     ModelError
         If time is continuous.
     TooLargeError
-        If agents and steps are too many for about a hundred passes over the horizon.
+        If agents and steps are too many for a few passes over the horizon.
 
     See Also
     --------
@@ -448,14 +456,46 @@ def optimal_schedule(
     check_optimum(model, steps)
     with cancellable(should_stop):
         distance = HorizonDistance(model, steps, know_hidden=know_hidden, delayed=delayed)
-        line = best_line(distance)
-        averaging, k = best_averaging(distance, line)
+        searched = _searched(distance, know_hidden=know_hidden)
+        line = best_line(searched)
+        averaging, k = best_averaging(searched, line)
         named = {"t": Linear(), "tuned": tuned_line(model), "line": line, "averaging": averaging}
         alternatives = {name: Alternative(_as_used(distance, one), _rms(distance, one)) for name, one in named.items()}
-        best = optimum(distance, line)
+        best = optimum(searched, line)
+        if searched is not distance:
+            best = _among_all(best, distance)
     return OptimalSchedule(
         best.schedule, best.rms_distance, alternatives, k, best.converged, best.evaluations, best.slope
     )
+
+
+def _searched(distance: HorizonDistance, *, know_hidden: bool) -> HorizonDistance:
+    """Return the distance that a search minimises: that of some agents, where one pass for all of them takes long."""
+    model, steps = distance.model, distance.steps
+    alone, all_agents = pass_work(model, steps, 1), pass_work(model, steps)
+    if all_agents <= _SAMPLED_WORK:
+        return distance
+    count = int((_SAMPLED_WORK - alone) // max(pass_work(model, steps, 2) - alone, 1))
+    agents = spread_agents(model, min(max(count, _LEAST_SAMPLE), model.n))
+    return HorizonDistance(model, steps, know_hidden=know_hidden, delayed=distance.delayed, agents=agents)
+
+
+def spread_agents(model: Model, count: int) -> NDArray[np.intp]:
+    """Return so many agents, evenly over the degrees, on which the distance of an agent depends most."""
+    order = np.argsort(model.network.degrees, kind="stable")
+    return np.asarray(order[np.linspace(0, model.n - 1, count).astype(np.intp)])
+
+
+def _among_all(found: Optimum, distance: HorizonDistance) -> Optimum:
+    """Return an optimum for some agents with its distance and slope for all of them."""
+    steps, knots = np.arange(1, distance.steps + 1), _knots(distance.steps)
+    log_rho = found.schedule.log(steps)
+    value, gradient = distance.value_and_gradient(log_rho)
+    low, high = _bounds(distance.model)
+    basis = np.stack([np.interp(np.log(steps), np.log(knots), one) for one in np.eye(knots.size)], axis=1)
+    inside = (log_rho[knots - 1] > low) & (log_rho[knots - 1] < high)
+    slope = float(np.abs(basis.T @ gradient / (2 * value))[inside].max(initial=0.0)) if value else 0.0
+    return replace(found, rms_distance=math.sqrt(value), slope=slope)
 
 
 def check_optimum(model: object, steps: int) -> None:
