@@ -277,6 +277,41 @@ def test_what_needs_a_server_is_disabled_and_says_why(opened: tuple[Driver, Path
     assert scenario_from(_toml(saved.value.path().read_text("utf-8"))).run.steps == STEPS
 
 
+def test_a_lecture_shows_the_network_and_one_curve_in_large_type(opened: tuple[Driver, Path]) -> None:
+    page, shown = opened[0].page, "#panel-curves .curve .plot >> visible=true"
+    page.set_viewport_size({"width": 1280, "height": 720})
+    page.focus("#present")
+    page.keyboard.press("p")
+    plots = [page.locator(shown).evaluate_all("all => all.map(one => one.id)")]
+    for key in "234":
+        page.keyboard.press(key)
+        plots.append(page.locator(shown).evaluate_all("all => all.map(one => one.id)"))
+    assert plots == [[f"plot-{name}"] for name in ("opinions", "recovered", "spread", "max_distance")]
+    assert page.is_visible("#network")
+    # All of it is in sight, and read from the last row.
+    assert page.evaluate("() => document.documentElement.scrollHeight <= innerHeight")
+    assert (
+        page.evaluate("() => parseFloat(getComputedStyle(document.querySelector('#verdict-sentence')).fontSize)") >= 20
+    )
+    box = page.locator("#plot-max_distance").bounding_box()
+    assert box is not None
+    assert box["height"] > 180
+    # Keys play and step; nothing that needs a hand is in sight.
+    page.keyboard.press("End")
+    page.keyboard.press("ArrowLeft")
+    assert page.inner_text("#time-shown") == str(STEPS - 1)
+    assert page.locator("button >> visible=true").evaluate_all("all => all.map(one => one.id)") == [
+        "presentation-leave"
+    ]
+    page.keyboard.press("Escape")
+    assert page.is_visible("#present")
+    assert page.evaluate("() => document.activeElement.id") == "present"
+    page.click("#present")
+    page.click("#presentation-leave")
+    assert page.is_hidden("#presentation")
+    page.set_viewport_size(STILL["viewport"])
+
+
 def test_a_page_works_in_a_frame_of_a_notebook(opened: tuple[Driver, Path]) -> None:
     driver, file = opened
     notebook = Driver(driver.page.context.new_page(), "about:")

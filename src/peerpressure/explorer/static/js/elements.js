@@ -45,9 +45,14 @@ export function uniqueId(prefix) {
   return `${prefix}-${idCount}`;
 }
 
+/** How much larger type is than browsers set it: in a presentation, or by the user's own choice. */
+export function typeScale() {
+  return Number.parseFloat(getComputedStyle(document.documentElement).fontSize) / 16;
+}
+
 /** Return the page's font at the size of axis labels, times a factor, for drawing on a canvas. */
 export function axisFont(scale = 1) {
-  return `${11 * scale}px ${getComputedStyle(document.body).fontFamily}`;
+  return `${11 * scale * typeScale()}px ${getComputedStyle(document.body).fontFamily}`;
 }
 
 /**

@@ -21,6 +21,7 @@ import { ObserverControls } from "./observer.js";
 import { listenToTabs, markPreset, showFollowed, showPresets, showTab } from "./panels.js";
 import { Clock, listenToKeys, Transport } from "./playback.js";
 import { Tools } from "./pointing.js";
+import { Presentation } from "./presentation.js";
 import { Recovered, recoveredLegend } from "./recovered.js";
 import { shapeOf } from "./run-shape.js";
 import { observerOf, reconcile } from "./scenario.js";
@@ -484,11 +485,14 @@ class Explorer {
     byId("log-size").addEventListener("click", () => store.setView({ logSize: !store.view.logSize }));
     byId("message-close").addEventListener("click", hideMessage);
     listenToKeys(this.clock, this.address);
-    followTheme(() => {
+    const restyle = () => {
       const { stage, comparison, curves, recovered, pressure, estimates, budget, inference } = this;
       for (const part of [stage, comparison, curves, recovered, pressure, estimates, budget, inference]) part.restyle();
       this.strip.draw();
-    });
+    };
+    followTheme(restyle);
+    const logTime = () => this.#shownView.logTime;
+    new Presentation({ store, logTime, isBusy: () => this.tour.isActive, restyle });
     listenToShareMenu({
       scenario: (observer) => {
         // Only an observer that is shown, or asked for, is added to the scenario.

@@ -2,7 +2,7 @@
 
 import uPlot from "../vendor/uplot/uPlot.esm.js";
 import { cssColour } from "./colour.js";
-import { axisFont, el } from "./elements.js";
+import { axisFont, el, typeScale } from "./elements.js";
 import { formatTicks, superscript } from "./format.js";
 import { setDrawing } from "./picture.js";
 
@@ -185,7 +185,9 @@ export class Plot {
       values: (_chart, splits) => (log ? formatLogTicks(splits) : formatTicks(splits)),
       ...(log && { splits: (_chart, _axis, low, high) => logSplits(low, high) }),
     });
-    const title = { label: xTitle, labelFont: font, labelSize: 14 * scale, labelGap: -2 * scale };
+    // Axes leave as much room as their type needs.
+    const room = scale * typeScale();
+    const title = { label: xTitle, labelFont: font, labelSize: 14 * room, labelGap: -2 * scale };
     return {
       width: scale * Math.max(60, this.host.clientWidth),
       height: scale * this.#height,
@@ -197,8 +199,8 @@ export class Plot {
         y: { distr: logY ? 3 : 1, range: () => this.#yRange() },
       },
       axes: [
-        { ...axis(logX), ...title, size: 30 * scale, gap: 3 * scale, space: 50 * scale },
-        { ...axis(logY), size: 44 * scale, gap: 4 * scale, space: 30 * scale },
+        { ...axis(logX), ...title, size: 30 * room, gap: 3 * room, space: 50 * room },
+        { ...axis(logY), size: 44 * room, gap: 4 * room, space: 30 * room },
       ],
       series: [
         {},
