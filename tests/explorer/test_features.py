@@ -125,6 +125,58 @@ def test_one_menu_adds_what_is_wanted_and_each_can_be_taken_out(driver: Driver) 
     assert shown["scenario"]["agents"]["adaptation"]["rate"] == 0.05
 
 
+def test_distrust_is_drawn_on_the_network(driver: Driver) -> None:
+    page = driver.page
+    with driver.answering():
+        driver.row("network").locator("select").select_option("k2")
+    page.click("#add")
+    page.click("[data-add='network.signed']")
+    assert page.get_attribute("#draw-distrust", "aria-pressed") == "true"
+    # By keys: one agent, and the other one.
+    page.focus("#network")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    assert "Now choose a neighbour of agent" in page.inner_text("#message-text")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowRight")
+    with driver.answering():
+        page.keyboard.press("Enter")
+    assert driver.scenario()["network"] == {"edges": [[0, 1]], "weights": [-1], "signed": True}
+    assert page.locator("#network-key [data-key=negative]").is_visible()
+    # By a click on the line, which goes across the middle of the network.
+    box = page.locator("#network").bounding_box()
+    assert box is not None
+    with driver.answering():
+        for y in range(int(box["height"] / 4), int(3 * box["height"] / 4), 13):
+            page.mouse.click(box["x"] + box["width"] / 2, box["y"] + y)
+    assert driver.scenario()["network"] == {"edges": [[0, 1]], "weights": [1]}
+    page.focus("#network")
+    page.keyboard.press("Escape")
+    assert page.get_attribute("#draw-distrust", "aria-pressed") == "false"
+    page.click("[data-feature='network.signed'] .remove")
+    assert page.locator("#draw-distrust").count() == 0
+
+
+# Two agents listen to each other, and the second to a third one.
+DRAWN = """({ header: { directed: given, labels: ["a", "b", "c"], unit_weights: true, edges_shown: 2, edge_count: 2 },
+    arrays: { edges: Uint32Array.from([0, 1, 1, 2]), looks: Uint32Array.from([0, 3]) } })"""
+
+
+def test_the_edges_that_are_drawn_on_are_those_of_the_network(driver: Driver) -> None:
+    both = {"edges": [[0, 1], [1, 0], [1, 2]], "weights": [1, 1, -1], "directed": True, "labels": ["a", "b", "c"]}
+    assert driver.module("distrust", f"module.listedEdges({{}}, {DRAWN})", True) == both
+    assert driver.module("distrust", "module.reversed(given, 1, 0)", both)["weights"] == [-1, -1, -1]
+    assert driver.module("distrust", "module.reversed(given, 0, 2)", both) is None
+    # Changes from step to step are kept, and a network that changes by itself has no edges to draw on.
+    given = {"network": {"generator": "ring", "dynamics": {"kind": "gossip"}}, "temporal": {"temporal": "growing"}}
+    drawn = DRAWN.replace("given", "false")
+    assert driver.module("distrust", f"module.listedEdges(given.network, {drawn})", given)["dynamics"] == {
+        "kind": "gossip"
+    }
+    assert driver.module("distrust", f"module.listedEdges(given.temporal, {drawn})", given) is None
+
+
 def test_networks_that_change_have_their_own_sliders(driver: Driver) -> None:
     with driver.answering():
         driver.row("network").locator("select").select_option("temporal:activity_driven")

@@ -87,6 +87,7 @@ def network_answer(model: Model, places: Drawing) -> bytes:
         "connected": network.is_connected,
         "bipartite": network.is_bipartite,
         "weighted": network.is_weighted,
+        "unit_weights": bool(np.all(np.abs(network.adjacency.data) == 1)),
         "directed": network.directed,
         "kappa": model.kappa,
         "exact": shape_of(network) is not None,

@@ -320,6 +320,12 @@ ZEALOTS = Feature(
     "Agents who listen to nobody. Others can be chosen below the network: follow an agent and press zealot.",
     (),
 )
+DISTRUST = Feature(
+    "network.signed",
+    "Distrust",
+    "Click an edge of the network, or two agents one after the other, and trust becomes distrust; once more, trust.",
+    (),
+)
 TIME = Feature(
     "time",
     "Continuous time",
@@ -352,7 +358,7 @@ def features() -> tuple[Feature, ...]:
     )
     about = "Edges come and go from step to step: they fail, move, or take turns."
     dynamics = Feature("network.dynamics", "Changing edges", about, tuple(changes))
-    return (dynamics, ADAPTATION, SUSCEPTIBILITY, ZEALOTS, ACTIVATION, ISOLATED, START, TIME)
+    return (dynamics, DISTRUST, ADAPTATION, SUSCEPTIBILITY, ZEALOTS, ACTIVATION, ISOLATED, START, TIME)
 
 
 def temporal_networks() -> list[Choice]:

@@ -59,6 +59,7 @@ export class Controls {
    * @param {ReturnType<typeof import("./files.js").acceptFiles>} actions.files
    * @param {() => void} actions.drawByHand
    * @param {import("./stage.js").Stage} actions.stage
+   * @param {(on?: boolean) => boolean} actions.distrust
    */
   constructor(store, catalogue, actions) {
     this.store = store;
@@ -68,6 +69,8 @@ export class Controls {
       write: (path, value) => this.#writeAt(path, value),
       hubs: (count) => actions.stage.hubs(count),
       agents: () => actions.stage.n,
+      distrust: actions.distrust,
+      rebuild: () => this.#build("network"),
     });
     const groups = /** @type {Group[]} */ (Object.keys(this.#builders));
     for (const group of groups) this.#build(group);

@@ -181,7 +181,15 @@ class Explorer {
       const has = { compares: this.store.other !== null, hasFiles: "scenarios" in recorded.provenance };
       showRecorded(recorded, has);
     } else
-      new Controls(this.store, this.catalogue, { files, drawByHand: () => this.tools.drawByHand(), stage: this.stage });
+      new Controls(this.store, this.catalogue, {
+        files,
+        drawByHand: () => this.tools.drawByHand(),
+        stage: this.stage,
+        distrust: (on = this.tools.tool === "distrust") => {
+          if (on !== (this.tools.tool === "distrust")) this.tools.use(on ? "distrust" : "look");
+          return on;
+        },
+      });
     listenToTabs((tab) => this.store.setView({ tab }));
     showPresets(presets, (preset) => this.#openPreset(preset));
     markPreset(null);

@@ -17,7 +17,7 @@ import { refusalSlot } from "./messages.js";
 
 // The most agents that the slider of zealots offers.
 const MAX_ZEALOTS = 50;
-const ZEALOTS = "agents.zealots";
+const [ZEALOTS, DISTRUST] = ["agents.zealots", "network.signed"];
 
 /** @param {unknown} value */
 function isTable(value) {
@@ -106,11 +106,18 @@ function startOf(/** @type {Feature} */ { options }) {
 }
 
 export class Features {
+  /** Distrust has a field as soon as it is wanted, before any edge is negative. */
+  #wantsDistrust = false;
+
   /**
    * @param {Store} store
    * @param {Feature[]} features
-   * @param {{write: (path: string, value: unknown) => void, hubs: (count: number) => AgentLabel[], agents: () => number}} page
-   *   how a value is written without its field being built anew, and the agents with the most neighbours
+   * @param {object} page
+   * @param {(path: string, value: unknown) => void} page.write without building the field anew
+   * @param {(count: number) => AgentLabel[]} page.hubs the agents with the most neighbours
+   * @param {() => number} page.agents how many there are
+   * @param {(on?: boolean) => boolean} page.distrust takes up or puts down the tool, and tells whether it is in hand
+   * @param {() => void} page.rebuild builds the fields of the network again
    */
   constructor(store, features, page) {
     this.store = store;
@@ -122,6 +129,11 @@ export class Features {
   /** @param {Feature} feature */
   #value({ path }) {
     return valueAt(this.store.scenario, path);
+  }
+
+  /** @param {Feature} feature */
+  #has(feature) {
+    return this.#value(feature) !== undefined || (feature.path === DISTRUST && this.#wantsDistrust);
   }
 
   /**
@@ -138,28 +150,30 @@ export class Features {
    */
   fields(group) {
     const here = this.features.filter(({ path }) => (path.includes(".") ? path.split(".")[0] : "run") === group);
-    return here.filter((feature) => this.#value(feature) !== undefined).map((feature) => this.#field(feature));
+    return here.filter((feature) => this.#has(feature)).map((feature) => this.#field(feature));
   }
 
   /** @param {Feature} feature */
   #field(feature) {
     const { path, title, options } = feature;
     const click = () => {
-      this.store.setScenario(path, undefined);
+      if (path === DISTRUST) this.#trust();
+      else this.store.setScenario(path, undefined);
       byId("add").focus();
     };
     const label = { "aria-label": `Take out ${title.toLowerCase()}`, title: "Take out" };
     const remove = el("button", { type: "button", class: "plain remove", ...label, click }, "×");
-    const field =
-      path === ZEALOTS
-        ? this.#zealots(feature)
-        : choiceField({
-            label: title,
-            path,
-            options,
-            chosen: readFeature(options, this.#value(feature)),
-            onChange: (choice) => this.page.write(path, writeFeature(options, choice, this.#value(feature))),
-          });
+    /** @type {Record<string, () => HTMLElement>} */
+    const own = { [ZEALOTS]: () => this.#zealots(feature), [DISTRUST]: () => this.#distrust(feature) };
+    const field = own[path]
+      ? own[path]()
+      : choiceField({
+          label: title,
+          path,
+          options,
+          chosen: readFeature(options, this.#value(feature)),
+          onChange: (choice) => this.page.write(path, writeFeature(options, choice, this.#value(feature))),
+        });
     return el("div", { class: "feature", "data-feature": path }, field, remove);
   }
 
@@ -187,21 +201,52 @@ export class Features {
   }
 
   /** @param {Feature} feature */
+  #distrust({ path, title, blurb }) {
+    const pressed = String(this.page.distrust());
+    const click = () => this.page.distrust(!this.page.distrust());
+    const toggle = { type: "button", class: "quiet", id: "draw-distrust", "aria-pressed": pressed, click };
+    const words = [el("p", { class: "field-label" }, title), el("p", { class: "blurb" }, typeset(blurb ?? ""))];
+    return el(
+      "div",
+      { class: "field", "data-path": path },
+      ...words,
+      el("button", toggle, "Draw distrust"),
+      refusalSlot(),
+    );
+  }
+
+  /** Let all agents trust those they listen to. */
+  #trust() {
+    this.#wantsDistrust = false;
+    this.page.distrust(false);
+    const { signed, weights, ...network } = this.store.scenario.network;
+    const positive = /** @type {number[] | undefined} */ (weights)?.map(Math.abs);
+    // Weights of 1 need not be told.
+    const kept = positive?.some((weight) => weight !== 1) ? { weights: positive } : {};
+    if (signed) this.store.setScenario("network", { ...network, ...kept });
+    else this.page.rebuild();
+  }
+
+  /** @param {Feature} feature */
   #add(feature) {
     const { path } = feature;
-    this.store.setScenario(path, path === ZEALOTS ? this.page.hubs(1) : startOf(feature));
+    if (path === DISTRUST) {
+      this.#wantsDistrust = true;
+      this.page.distrust(true);
+      this.page.rebuild();
+    } else this.store.setScenario(path, path === ZEALOTS ? this.page.hubs(1) : startOf(feature));
     const field = document.querySelector(`[data-feature="${path}"]`);
     field?.closest("details")?.setAttribute("open", "");
-    /** @type {HTMLElement | null | undefined} */ (field?.querySelector("select, input"))?.focus();
+    /** @type {HTMLElement | null | undefined} */ (field?.querySelector("select, input, button"))?.focus();
     field?.scrollIntoView({ block: "nearest" });
   }
 
   /** Offer in the menu what the scenario does not have yet. */
   #fill() {
     const { temporal } = this.store.scenario.network;
-    // A network that changes by itself has no other changes.
-    const fitting = this.features.filter(({ path }) => path !== "network.dynamics" || !temporal);
-    const missing = fitting.filter((feature) => this.#value(feature) === undefined);
+    // A network that changes by itself has no other changes, and no edges to draw on.
+    const fitting = this.features.filter(({ path }) => !path.startsWith("network.") || !temporal);
+    const missing = fitting.filter((feature) => !this.#has(feature));
     const items = missing.map((feature) =>
       el(
         "button",

@@ -1,6 +1,8 @@
-// What a press or a key on the network does: follow an agent, draw opinions, or show an agent to the observer.
+// What a press or a key on the network does: follow an agent, draw opinions or distrust, or show an agent to the
+// observer.
 
 import { FOLLOWED_COLOURS } from "./colour.js";
+import { Distrust } from "./distrust.js";
 import { byId, el } from "./elements.js";
 import { agentName, formatFixed } from "./format.js";
 
@@ -9,11 +11,13 @@ import { agentName, formatFixed } from "./format.js";
  * @typedef {import("./stage.js").Stage} Stage
  * @typedef {import("./store.js").Store} Store
  *
- * @typedef {"look" | "draw" | "see"} Tool
+ * @typedef {"look" | "draw" | "see" | "distrust"} Tool
  *
  * @typedef {object} Actions
  * @property {(index: number) => void} follow
  * @property {(index: number) => void} see
+ * @property {(index: number, x?: number, y?: number) => void} distrust an agent, or the edge at a place
+ * @property {() => void} putDown lets go of the tool
  * @property {(x: number, y: number, first: boolean) => void} stroke
  * @property {() => void} lift
  * @property {() => number} radius of the brush
@@ -118,7 +122,7 @@ class Pointing {
     const end = (/** @type {PointerEvent} */ event) => {
       const clicked = press && !press.moved && event.type === "pointerup";
       if (press && this.tool === "draw") actions.lift();
-      else if (press && clicked) this.#choose(stage.view.layout.nearest(press.x, press.y));
+      else if (press && clicked) this.#choose(stage.view.layout.nearest(press.x, press.y), press.x, press.y);
       press = null;
     };
     canvas.addEventListener("pointerup", end);
@@ -139,9 +143,14 @@ class Pointing {
     );
   }
 
-  /** @param {number} index */
-  #choose(index) {
-    if (index < 0) return;
+  /**
+   * @param {number} index
+   * @param {number} [x]
+   * @param {number} [y]
+   */
+  #choose(index, x, y) {
+    if (this.tool === "distrust") this.actions.distrust(index, x, y);
+    if (index < 0 || this.tool === "distrust") return;
     if (this.tool === "see") this.actions.see(index);
     else this.actions.follow(index);
   }
@@ -160,6 +169,7 @@ class Pointing {
     else if (event.key === "+" || event.key === "=") this.zoomBy(ZOOM_STEP);
     else if (event.key === "-") this.zoomBy(1 / ZOOM_STEP);
     else if (event.key === "0") this.resetZoom();
+    else if (event.key === "Escape" && this.tool === "distrust") this.actions.putDown();
     else if (event.key === "Escape") this.#moveCursor(-1);
     else return;
     event.preventDefault();
@@ -232,9 +242,12 @@ export class Tools {
     this.store = store;
     this.stage = stage;
     this.brush = brush;
+    this.distrust = new Distrust(store, stage);
     this.pointing = new Pointing(stage, {
       follow: (index) => this.#toggleFollowed(index),
       see,
+      distrust: (index, x, y) => this.distrust.take(index, x, y),
+      putDown: () => this.use("look"),
       stroke: (x, y, first) => brush.stroke(x, y, first),
       lift: () => brush.lift(),
       radius: () => brush.radius,
@@ -252,6 +265,8 @@ export class Tools {
   /** @param {Tool} tool */
   use(tool) {
     this.pointing.setTool(tool);
+    this.distrust.reset();
+    document.getElementById("draw-distrust")?.setAttribute("aria-pressed", String(tool === "distrust"));
     byId("draw").setAttribute("aria-pressed", String(tool === "draw"));
     byId("brush").hidden = tool !== "draw";
     if (tool !== "draw") return;

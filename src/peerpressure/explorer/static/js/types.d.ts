@@ -211,6 +211,11 @@ export type NetworkAnswer = Packed<
     labels: AgentLabel[] | null;
     weighted: boolean;
     directed: boolean;
+    /** Whether weights are 1 and −1 only. */
+    unit_weights: boolean;
+    edge_count: number;
+    /** A drawing of very many edges leaves some out. */
+    edges_shown: number;
     /** Whether the positions are those of a well-known shape, such as a lattice. */
     exact: boolean;
   },
