@@ -10,25 +10,50 @@ from peerpressure.model import Model
 Array = NDArray[np.float64]
 
 
+# Steps whose matrices are made at a time.
+BLOCK = 1_024
+
+
 def exact_law(model: Model, steps: int) -> tuple[Array, Array]:
     """Return mean and covariance of z = (y, x, u): public opinions, hidden opinions and noise in units of its std."""
-    n, phi, one = model.n, model.noise.autocorrelation, np.eye(model.n)
-    zero = np.zeros((n, n))
+    n = model.n
     mean = np.concatenate([model.start_state, model.x0, np.zeros(n)])
     # u_0 has unit variance, so u_1 = φ u_0 + √(1−φ²) w_1 has it too.
     P = np.zeros((3 * n, 3 * n))
-    P[2 * n :, 2 * n :] = one
-    for t in range(1, steps + 1):
-        A, rho = model.adjacency_at(t).toarray(), float(model.pressure(t))
-        total = model.s + rho * np.abs(A).sum(axis=1)
-        G, C = np.diag(model.s / total), (rho / total)[:, None] * A
-        N = G @ np.diag(model.noise.deviations(n) * model.noise.scale(t))
-        eta = np.diag(np.zeros(n) if model.adaptation is None else model.adaptation.at(t, n))
-        public, drawn = np.hstack([C, G, phi * N]), np.sqrt(1 - phi**2) * N
-        F = np.vstack([public, eta @ public + np.hstack([zero, one - eta, zero]), np.hstack([zero, zero, phi * one])])
-        W = np.vstack([drawn, eta @ drawn, np.sqrt(1 - phi**2) * one])
-        mean, P = F @ mean, F @ P @ F.T + W @ W.T
+    P[2 * n :, 2 * n :] = np.eye(n)
+    for begin in range(0, steps, BLOCK):
+        F, Q = composed(*_steps(model, np.arange(begin + 1, min(begin + BLOCK, steps) + 1)))
+        mean, P = F @ mean, F @ P @ F.T + Q
     return mean, P
+
+
+def composed(F: Array, Q: Array) -> tuple[Array, Array]:
+    """Return the map of all steps, and the covariance that they add; neighbours are joined until one is left."""
+    while len(F) > 1:
+        if len(F) % 2:
+            F = np.concatenate([F, np.eye(F.shape[1])[None]])
+            Q = np.concatenate([Q, np.zeros_like(Q[:1])])
+        later = F[1::2]
+        F, Q = later @ F[::2], later @ Q[::2] @ later.transpose(0, 2, 1) + Q[1::2]
+    return F[0], Q[0]
+
+
+def _steps(model: Model, times: NDArray[np.int64]) -> tuple[Array, Array]:
+    """Return the matrices of z_t = F z_{t−1} + W w_t, and WWᵀ, of all these steps."""
+    n, phi, one = model.n, model.noise.autocorrelation, np.eye(model.n)
+    A, rho = np.stack([model.adjacency_at(int(t)).toarray() for t in times]), model.pressure(times)[:, None]
+    total = model.s + rho * np.abs(A).sum(axis=2)
+    G, C = (model.s / total)[:, :, None] * one, (rho / total)[:, :, None] * A
+    N = G * (model.noise.deviations(n) * model.noise.scale(times)[:, None])[:, None]
+    eta = np.zeros((times.size, n, 1))
+    if model.adaptation is not None:
+        eta = np.stack([model.adaptation.at(int(t), n) for t in times])[:, :, None]
+    public, drawn = np.concatenate([C, G, phi * N], axis=2), np.sqrt(1 - phi**2) * N
+    F, W = np.zeros((times.size, 3 * n, 3 * n)), np.zeros((times.size, 3 * n, n))
+    F[:, :n], F[:, n : 2 * n], F[:, 2 * n :, 2 * n :] = public, eta * public, phi * one
+    F[:, n : 2 * n, n : 2 * n] += (1 - eta) * one
+    W[:, :n], W[:, n : 2 * n], W[:, 2 * n :] = drawn, eta * drawn, np.sqrt(1 - phi**2) * one
+    return F, W @ W.transpose(0, 2, 1)
 
 
 def rms_distance(model: Model, steps: int) -> float:

@@ -9,18 +9,24 @@ from numpy.typing import NDArray
 
 from peerpressure import Model
 from peerpressure.theory import moments
-from tests.theory.exact import exact_law
+from tests.theory.exact import BLOCK, composed, exact_law
 
 Array = NDArray[np.float64]
+SMALL = 12  # agents whose covariance is followed in dense matrices
 
 
 def state(model: Model, steps: int) -> Array:
     """Return the mean public opinions, by the affine recursion."""
-    y = model.start_state.copy()
-    A, weight = model.network.adjacency.toarray(), np.abs(model.network.adjacency.toarray()).sum(axis=1)
-    for rho in model.pressure(np.arange(1, steps + 1)):
-        y = (model.s * model.x0 + rho * (A @ y)) / (model.s + rho * weight)
-    return np.asarray(y)
+    n, A = model.n, model.network.adjacency.toarray()
+    y = np.append(model.start_state, 1.0)
+    for begin in range(0, steps, BLOCK):
+        rho = model.pressure(np.arange(begin + 1, min(begin + BLOCK, steps) + 1))[:, None]
+        total = model.s + rho * np.abs(A).sum(axis=1)
+        # The constant part of a step is a column beside the matrix, for the state (y, 1).
+        M = np.zeros((rho.size, n + 1, n + 1))
+        M[:, :n, :n], M[:, :n, n], M[:, n, n] = (rho / total)[:, :, None] * A, model.s * model.x0 / total, 1.0
+        y = composed(M, np.zeros_like(M))[0] @ y
+    return np.asarray(y[:n])
 
 
 def limit(model: Model, steps: int = 2_000) -> Array:
@@ -35,8 +41,10 @@ def spread(model: Model, steps: int) -> Array:
 
 def mode_std(model: Model, steps: int) -> float:
     """Return the standard deviation of the consensus mode, whose weights are written out: d/Σd."""
-    d = model.network.degrees
-    return float(moments(model, steps, of=d / d.sum()).std[-1, 0])
+    weights = model.network.degrees / model.network.degrees.sum()
+    if model.n > SMALL:
+        return float(moments(model, steps, of=weights).std[-1, 0])
+    return math.sqrt(float(weights @ exact_law(model, steps)[1][: model.n, : model.n] @ weights))
 
 
 def second_moments(model: Model, steps: int) -> tuple[Array, Array]:
@@ -74,17 +82,22 @@ def paths(model: Model, steps: int, shock: float = 0.0) -> tuple[Array, Array]:
     rates = np.zeros((steps, 1))
     if model.adaptation is not None:
         rates = np.stack([model.adaptation.at(t, model.n) for t in range(1, steps + 1)])
-    public, hidden = [y], [x]
-    for t, rho in enumerate(model.pressure(np.arange(1, steps + 1)), start=1):
-        A = rounds[(t - 1) % len(rounds)] if repeats else rounds[min(t, len(rounds)) - 1]
-        d, heard = np.abs(A).sum(axis=1), x.copy()
-        heard[0] += shock * (t == 1)
-        shown = (model.s * heard + rho * (A @ y)) / (model.s + rho * d)
-        y = np.where(d > 0, shown, y) if keeps else shown
-        x = x + rates[t - 1] * (y - x)
-        public.append(y)
-        hidden.append(x)
-    return np.stack(public), np.stack(hidden)
+    times = np.arange(1, steps + 1)
+    whose = (times - 1) % len(rounds) if repeats else np.minimum(times, len(rounds)) - 1
+    # All coefficients at once, which leaves few products for each step.
+    A, rho = np.stack(rounds), model.pressure(times)[:, None]
+    d = np.abs(A).sum(axis=2)
+    total = model.s + rho * d[whose]
+    own, coupling, alone = model.s / total, (rho / total)[:, :, None] * A[whose], d == 0
+    public, hidden = np.empty((steps + 1, model.n)), np.empty((steps + 1, model.n))
+    public[0], hidden[0] = y, x
+    for t in range(steps):
+        heard = x + shock * (np.arange(model.n) == 0) if t == 0 else x
+        shown = own[t] * heard + coupling[t] @ y
+        y = np.where(alone[whose[t]], y, shown) if keeps else shown
+        x = x + rates[t] * (y - x)
+        public[t + 1], hidden[t + 1] = y, x
+    return public, hidden
 
 
 def late(model: Model, steps: int = 4_000) -> Array:
