@@ -11,6 +11,7 @@ from peerpressure.cli.estimates import (
     HELP,
     TABLE,
     check_out,
+    ends_of,
     in_own_words,
     is_folder,
     stored_run,
@@ -44,6 +45,13 @@ def compare(
     directed: Annotated[
         bool, typer.Option("--directed", help="Edges go from an agent to those that it listens to.")
     ] = False,
+    rounding: Annotated[float, typer.Option(help="Spacing of rounded answers; 0 for exact ones.")] = 0.0,
+    scale: Annotated[
+        str | None, typer.Option(help="First and last point of the scale of answers, such as 1:5 for five points.")
+    ] = None,
+    measurement_noise: Annotated[
+        bool, typer.Option("--measurement-noise", help="Answers have errors of unknown size, to which nobody responds.")
+    ] = False,
     step: Annotated[str | None, typer.Option(help="Length of a step, such as '1 day', if times are dates.")] = None,
     origin: Annotated[str | None, typer.Option(help="Date of step 0; by default the first date is step 1.")] = None,
     report: Annotated[Path | None, typer.Option(help="Also write a page with figures to this .html file.")] = None,
@@ -60,6 +68,9 @@ def compare(
 
     Missing answers are left empty. Times count steps; dates become steps with --step. Three rows are the least.
 
+    Answers on a scale, rounded answers and answers with errors of measurement need --scale, --rounding or
+    --measurement-noise: taken as exact, they make peer pressure look weaker than it is. This takes much longer.
+
     Example: peerpressure compare answers.csv --network friends.csv --report report.html
     """
     check_out(out, "compare")
@@ -68,11 +79,22 @@ def compare(
         from peerpressure.comparison import compare as compare_models
         from peerpressure.comparison.page import estimates_of
         from peerpressure.networks import read_network
+        from peerpressure.recovery import Observation
 
+        look = Observation(rounding=rounding, scale=None if scale is None else ends_of(scale))
         show_stage("reading")
         graph = None if network is None else read_network(network, directed=directed or None)
         show_stage("comparing models")
-        comparison = compare_models(answers, graph, rival, start=start, step=step, origin=origin)
+        comparison = compare_models(
+            answers,
+            graph,
+            rival,
+            start=start,
+            observation=look,
+            measurement_noise=measurement_noise,
+            step=step,
+            origin=origin,
+        )
         # Everything is computed and written before anything is printed: a closed pipe loses no file.
         estimates = in_own_words(estimates_of(comparison, drawn=out is not None and is_folder(out)), compare)
         if out is not None:

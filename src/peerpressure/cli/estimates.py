@@ -12,6 +12,7 @@ import typer
 from typer.core import TyperArgument
 
 from peerpressure.cli.terminal import OUTPUTS, check_folder, in_words_of, listing_problems, options_of, show
+from peerpressure.errors import InvalidInputError, message
 from peerpressure.files import declare_output, declared_inputs, expanded, table_format
 
 if TYPE_CHECKING:
@@ -114,3 +115,13 @@ def words(context: typer.Context, names: Mapping[Path, str]) -> list[str]:
 
 def _word(value: Any, names: Mapping[Path, str]) -> str:
     return names[Path(os.path.abspath(value))] if isinstance(value, Path) else str(value)
+
+
+def ends_of(scale: str) -> tuple[float, float]:
+    """Return the ends of a scale that is written as 1:5."""
+    try:
+        low, high = map(float, scale.split(":"))
+    except ValueError:
+        rule, remedy = "a scale must be two numbers with a colon between them", "use 1:5 for five points"
+        raise InvalidInputError(message(rule, got=repr(scale), remedy=remedy)) from None
+    return low, high

@@ -11,6 +11,7 @@ from peerpressure.cli.estimates import (
     HELP,
     TABLE,
     check_out,
+    ends_of,
     in_own_words,
     stored_run,
     study_of_tables,
@@ -76,7 +77,7 @@ def fit(
 
         check_out(out, "fit")
         names = (unknown or ["std", "constant"]) + ["measurement_noise"] * measurement_noise
-        look = Observation(rounding=rounding, scale=None if scale is None else _ends(scale))
+        look = Observation(rounding=rounding, scale=None if scale is None else ends_of(scale))
         show_stage("reading")
         graph = read_network(network, directed=directed or None)
         model = _model(graph, pressure, names)
@@ -99,16 +100,6 @@ def fit(
     _print(fitted, estimates, table)
     if out is not None:
         show(f"written to {out}")
-
-
-def _ends(scale: str) -> tuple[float, float]:
-    """Return the ends of a scale that is written as 1:5."""
-    try:
-        low, high = map(float, scale.split(":"))
-    except ValueError:
-        rule, remedy = "a scale must be two numbers with a colon between them", "use 1:5 for five points"
-        raise InvalidInputError(message(rule, got=repr(scale), remedy=remedy)) from None
-    return low, high
 
 
 def _model(network: Network, pressure: str | None, unknown: list[str]) -> Model:

@@ -97,10 +97,6 @@ _SECTIONS: Final = {
 }
 # Calls that messages name, as arguments; the rules after them are for arguments.
 _CALLS: Final = (
-    (
-        re.compile(r"\brecovery\.fit takes them as they are, with .+ among the unknowns"),
-        "peerpressure fit takes them as they are, with --scale, --rounding or --measurement-noise",
-    ),
     (re.compile(r"\bObservation\((scale|rounding)=(.+?\)?)\)(?!\))"), r"\1=\2"),
     (re.compile(r"add 'measurement_noise' to what is unknown"), "measurement_noise=True"),
     (re.compile(r"\bprior=Prior\(.+?\)"), "prior={ low = 0.0, high = 1.0 }"),

@@ -10,21 +10,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import special
 
-from peerpressure.comparison._reading import network_of, panel_of, refuse_swapped
+from peerpressure.comparison._reading import errors_of, network_of, panel_of, refuse_swapped
 from peerpressure.comparison._sentences import COMMON_CAUSES, sentences_on
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.files import replacing
 from peerpressure.model import Model
 from peerpressure.networks import Network, TemporalNetwork
 from peerpressure.progress import ShouldStop, cancellable
-from peerpressure.recovery import FitDiagnostics, diagnose_fit
+from peerpressure.recovery import FitDiagnostics, Observation, diagnose_fit
 from peerpressure.recovery.courses import piece_starts
-from peerpressure.recovery.integrated_likelihood import Criterion, conditional_run, sums_of
+from peerpressure.recovery.integrated_likelihood import Criterion, conditional_run
+from peerpressure.recovery.measured_rivals import MeasuredFit
 from peerpressure.recovery.panel import Panel
 from peerpressure.recovery.rivals import (
+    WITH_HIDDEN,
     AutoregressionFit,
     AverageFit,
     FamilyFit,
@@ -46,8 +48,6 @@ Start: TypeAlias = Literal["hidden", "public"]
 Rivals: TypeAlias = Sequence[str | Model] | Mapping[str, Model]
 # Models with less weight than this do not change an average in the digits that are shown.
 _NEGLIGIBLE = 1e-3
-# Draws of the parameters of one model, from which averages over models are made.
-_DRAWS = 200
 
 
 def compare(
@@ -57,6 +57,8 @@ def compare(
     *,
     start: Start = "hidden",
     stubbornness: float | ArrayLike = 1.0,
+    observation: Observation | None = None,
+    measurement_noise: bool = False,
     step: str | None = None,
     origin: object = None,
     should_stop: ShouldStop | None = None,
@@ -84,6 +86,12 @@ def compare(
         Under a hidden start step 0 is not used, since it would show the hidden opinions themselves.
     stubbornness : float or sequence of float, default 1.0
         Weight of an agent's own opinion, one for all or one for each agent. Only its ratio to the pressure counts.
+    observation : Observation, optional
+        ``Observation(rounding=0.1)`` for rounded answers, and ``Observation(scale=(1, 5))`` for points of a scale,
+        which are taken as ordered categories. An observation of some agents or steps is refused.
+    measurement_noise : bool, default False
+        Whether answers have errors of unknown size, to which nobody responds. With few rows, these and the noise of
+        opinions are hard to tell apart.
     step, origin : optional
         Length of a step and time of step 0, if the times of a table are dates, as for `Trajectory.from_dataframe`.
     should_stop : callable, optional
@@ -130,7 +138,15 @@ def compare(
     refuse_swapped(data)
     graph = network_of(network)
     with cancellable(should_stop):
-        panel, notes = panel_of(data, graph, stubbornness, public_start=start == "public", step=step, origin=origin)
+        panel, notes = panel_of(
+            data,
+            graph,
+            stubbornness,
+            public_start=start == "public",
+            errors=errors_of(observation, measurement_noise),
+            step=step,
+            origin=origin,
+        )
         fits, left_out = _fitted(panel, rivals)
     return Comparison(panel, fits, graph is not None, (*panel.remarks, *notes, *left_out))
 
@@ -151,9 +167,14 @@ def _fitted(panel: Panel, rivals: Rivals | None) -> tuple[dict[str, Fitted], tup
     for name, model in given.items():
         fits[name] = fit_given(panel, name, model)
     if rivals is None and "var" not in known:
-        reason = "it needs a record without gaps" if not panel.is_complete else "it needs 10 rows after the first"
-        notes.append(f"The vector autoregression was left out: {reason}.")
+        notes.append(f"The vector autoregression was left out: {_why_left_out(panel)}.")
     return fits, tuple(notes)
+
+
+def _why_left_out(panel: Panel) -> str:
+    if panel.errors is not None:
+        return "it takes answers as exact"
+    return "it needs 10 rows after the first" if panel.is_complete else "it needs a record without gaps"
 
 
 def _named(rivals: Rivals | None, known: Sequence[str]) -> tuple[list[str], dict[str, Model]]:
@@ -260,8 +281,10 @@ class Comparison:
 
     @cached_property
     def diagnostics(self) -> FitDiagnostics | None:
-        """Tests of the best model on the same answers; None if it has none."""
-        if isinstance(self.fit, AutoregressionFit) or not self.panel.model.is_constant:
+        """Tests of the best model on the same answers; None if it has none, or answers have errors."""
+        if isinstance(self.fit, AutoregressionFit | MeasuredFit) or self._has_errors:
+            return None
+        if not self.panel.model.is_constant:
             return None
         model = self.fit.conditional
         return diagnose_fit(conditional_run(self.fit.panel, model), model)
@@ -276,36 +299,42 @@ class Comparison:
     def parameters(self) -> pd.DataFrame:
         """Averages over models by weight, with 95 % intervals: parameter, value, low and high.
 
-        They are the pressure at the first and the last row that is explained and its mean, the rate of adaptation, and
-        the standard deviation of the noise. Only models with hidden opinions count; parameters of one model, such as an
-        exponent, are in ``fits[name].parameters``.
+        They are the pressure at the first and the last row that is explained and its mean, the rate of adaptation, the
+        standard deviation of the noise, and that of errors of measurement where these are unknown. Only models with
+        hidden opinions count; parameters of one model, such as an exponent, are in ``fits[name].parameters``.
         """
         import pandas as pd
 
         draws, weights = self._draws()
+        is_measured = self.panel.errors is not None and self.panel.errors.is_measured
+        names = _DERIVED + ("measurement noise",) * is_measured
         rows = [
-            (name, *_summary(values, weights)) for name, values in zip(_DERIVED, draws.T, strict=True) if weights.size
+            (name, *_summary(values, weights)) for name, values in zip(names, draws.T, strict=False) if weights.size
         ]
         return pd.DataFrame(rows, columns=["parameter", "value", "low", "high"])
 
-    def _family(self) -> dict[str, FamilyFit]:
+    @property
+    def _has_errors(self) -> bool:
+        return self.panel.errors is not None
+
+    def _family(self) -> dict[str, FamilyFit | MeasuredFit]:
         return {
             name: fit
             for name, fit in self.fits.items()
-            if isinstance(fit, FamilyFit) and self.weights[name] > _NEGLIGIBLE * self._family_weight
+            if isinstance(fit, WITH_HIDDEN) and self.weights[name] > _NEGLIGIBLE * self._family_weight
         }
 
     @cached_property
     def _family_weight(self) -> float:
-        return sum(self.weights[name] for name, fit in self.fits.items() if isinstance(fit, FamilyFit))
+        return sum(self.weights[name] for name, fit in self.fits.items() if isinstance(fit, WITH_HIDDEN))
 
     def _draws(self) -> tuple[Array, Array]:
-        """Return draws of the derived parameters (m, 5) from all models, and their weights."""
-        parts, weights = [np.empty((0, len(_DERIVED)))], [np.empty(0)]
+        """Return draws of the derived parameters (m, k) from all models, and their weights."""
+        parts, weights = [np.empty((0, len(_DERIVED) + self._has_errors))], [np.empty(0)]
         for name, fit in self._family().items():
-            points = _points(fit)
-            parts.append(np.array([_derived(fit, z) for z in points]))
-            weights.append(np.full(len(points), self.weights[name] / len(points)))
+            draws = fit.draws()
+            parts.append(draws)
+            weights.append(np.full(len(draws), self.weights[name] / len(draws)))
         return np.concatenate(parts), np.concatenate(weights)
 
     @cached_property
@@ -336,7 +365,10 @@ class Comparison:
 
     def _opinions_of(self, name: str) -> tuple[Array, Array]:
         fit = self.fits[name]
-        return fit.opinions if isinstance(fit, FamilyFit) else (self.panel.last, np.zeros(self.panel.n))
+        if isinstance(fit, WITH_HIDDEN):
+            return fit.opinions
+        assert isinstance(fit, AverageFit)
+        return self.panel.last, np.full(self.panel.n, fit.error)
 
     @property
     def network(self) -> Network:
@@ -372,10 +404,10 @@ class Comparison:
         import pandas as pd
 
         steps = self.panel.steps[1:]
-        best = self.fit.dynamics.rho if isinstance(self.fit, FamilyFit) else np.full(steps.size, np.nan)
+        best = self.fit.dynamics.rho if isinstance(self.fit, WITH_HIDDEN) else np.full(steps.size, np.nan)
         frame = pd.DataFrame({"step": steps, "best": best})
         pieces = self.fits.get("pieces", self.fits.get("constant"))
-        if not isinstance(pieces, FamilyFit):
+        if not isinstance(pieces, WITH_HIDDEN):
             return frame.assign(value=np.nan, low=np.nan, high=np.nan)
         levels = pieces.parameters
         place = np.searchsorted(piece_starts(steps), steps, side="right") - 1 if levels.value.size > 1 else steps * 0
@@ -472,26 +504,6 @@ class Comparison:
 
 
 _DERIVED = ("pressure, first step", "pressure, mean", "pressure, last step", "adaptation", "noise std")
-
-
-def _points(fit: FamilyFit) -> list[Array]:
-    """Return coordinates drawn from their approximate law, the same at every call."""
-    z = fit.reported.z
-    if not z.size:
-        return [z]
-    cov = np.where(np.isfinite(fit.covariance), fit.covariance, 0.0)
-    values, V = np.linalg.eigh(cov)
-    root = V * np.sqrt(np.maximum(values, 0.0))
-    scores = np.random.default_rng(0).standard_normal((_DRAWS, z.size))
-    low, high = np.array(fit.bounds).T
-    return list(np.clip(z + scores @ root.T, low, high))
-
-
-def _derived(fit: FamilyFit, z: NDArray[np.float64]) -> Array:
-    dynamics = fit.dynamics_at(z)
-    rate = float(dynamics.rate.mean()) if dynamics.rate is not None else 0.0
-    std = np.sqrt(sums_of(fit.panel, dynamics).variance)
-    return np.array([dynamics.rho[0], dynamics.rho.mean(), dynamics.rho[-1], rate, std])
 
 
 def _summary(values: Array, weights: Array) -> tuple[float, float, float]:

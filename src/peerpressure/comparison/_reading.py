@@ -15,8 +15,8 @@ from peerpressure.files import naming
 from peerpressure.model import Model
 from peerpressure.networks import Network, TemporalNetwork, read_network
 from peerpressure.parameters import composed
-from peerpressure.recovery import observations_of
-from peerpressure.recovery.panel import Panel, panel
+from peerpressure.recovery import Observation, observations_of
+from peerpressure.recovery.panel import Errors, Panel, answers_on, panel
 from peerpressure.step import Array
 from peerpressure.storage import KEYS
 from peerpressure.tables import places_in, read_table
@@ -53,6 +53,7 @@ def panel_of(
     stubbornness: float | ArrayLike = 1.0,
     *,
     public_start: bool = False,
+    errors: Errors | None = None,
     step: str | None = None,
     origin: object = None,
 ) -> tuple[Panel, tuple[str, ...]]:
@@ -72,7 +73,29 @@ def panel_of(
     if unsplit:
         rule, remedy = "a comparison is about one topic", "compare each topic on its own, with a network without topics"
         raise InvalidInputError(message(rule, got=f"{len(unsplit)} topics", remedy=remedy))
-    return panel(model, times, states, public_start=public_start), notes
+    if errors is not None:
+        states = answers_on(states, errors, times)
+    return panel(model, times, states, public_start=public_start, errors=errors), notes
+
+
+def errors_of(observation: object, measurement_noise: object) -> Errors | None:
+    """Return how answers are seen, None for exact ones."""
+    if not isinstance(measurement_noise, bool):
+        rule, remedy = "measurement_noise must be True or False", "its size is estimated"
+        raise InvalidInputError(message(rule, got=repr(measurement_noise), remedy=remedy))
+    if observation is None:
+        return Errors(is_measured=True) if measurement_noise else None
+    if not isinstance(observation, Observation):
+        rule, remedy = "an observation must be an Observation", "use Observation(scale=(1, 5))"
+        raise InvalidInputError(message(rule, got=type(observation).__name__, remedy=remedy))
+    plain = Observation(rounding=observation.rounding, scale=observation.scale)
+    if observation != plain:
+        rule = "a comparison takes the rounding and the scale of an observation, and all agents at all steps"
+        remedy = "leave answers that are not to be used empty in the data"
+        raise InvalidInputError(message(rule, got=repr(observation), remedy=remedy))
+    if not (observation.rounding or measurement_noise):
+        return None
+    return Errors(float(observation.rounding), observation.scale, measurement_noise)
 
 
 def _per_agent(stubbornness: float | ArrayLike) -> Any:

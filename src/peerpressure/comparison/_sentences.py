@@ -8,7 +8,8 @@ import numpy as np
 
 from peerpressure.comparison._compared import Compared
 from peerpressure.recovery.courses import ADAPTING
-from peerpressure.recovery.rivals import AverageFit, FamilyFit
+from peerpressure.recovery.measured_rivals import MeasuredFit
+from peerpressure.recovery.rivals import WITH_HIDDEN, AverageFit
 
 COMMON_CAUSES = (
     "No such record tells influence from shocks that neighbours share, or from friendships that form because people "
@@ -20,7 +21,7 @@ _CLEAR, _DOUBTFUL = 0.9, 0.01
 
 def sentences_on(c: Compared) -> tuple[str, ...]:
     """Return the answer: response to neighbours, course of pressure, adaptation, fit, what is missed, and limits."""
-    return (*_response(c), *_course(c), *_adaptation(c), *_doubt(c), *_fit(c), *_missed(c), *_limits(c))
+    return (*_response(c), *_course(c), *_adaptation(c), *_errors(c), *_doubt(c), *_fit(c), *_missed(c), *_limits(c))
 
 
 def _response(c: Compared) -> Iterator[str]:
@@ -50,7 +51,7 @@ _ALONE = {
 
 def _course(c: Compared) -> Iterator[str]:
     fit = c.fit
-    if not isinstance(fit, FamilyFit) or not fit.uses_network or fit.given is not None:
+    if not isinstance(fit, WITH_HIDDEN) or not fit.uses_network or fit.given is not None:
         return
     name, p = c.best.removesuffix(ADAPTING), fit.parameters
     if name == "constant":
@@ -74,7 +75,7 @@ def _interval(value: float, low: float, high: float) -> str:
 
 def _adaptation(c: Compared) -> Iterator[str]:
     fit = c.fit
-    if not isinstance(fit, FamilyFit) or fit.given is not None or not fit.uses_network:
+    if not isinstance(fit, WITH_HIDDEN) or fit.given is not None or not fit.uses_network:
         return
     if fit.adapts:
         p = fit.parameters
@@ -82,6 +83,11 @@ def _adaptation(c: Compared) -> Iterator[str]:
         yield f"Opinions adapt to answers, by {_interval(value, low, high)} of the difference at each step."
     elif c.best + ADAPTING in c.fits:
         yield "Opinions stay as they are: adaptation is not distinguishable from none."
+
+
+def _errors(c: Compared) -> Iterator[str]:
+    if isinstance(c.fit, MeasuredFit) and c.fit.likelihood.errors.is_measured:
+        yield f"Answers have errors of measurement of {_interval(*c.fit.measurement_noise)}, to which nobody responds."
 
 
 def _doubt(c: Compared) -> Iterator[str]:
@@ -93,6 +99,8 @@ def _doubt(c: Compared) -> Iterator[str]:
 
 def _fit(c: Compared) -> Iterator[str]:
     p = c.p_value
+    if c.panel.errors is not None:
+        yield "Whether this model fits is not tested: tests need exact answers."
     if p is None:
         return
     if p >= _DOUBTFUL:

@@ -153,8 +153,8 @@ def comparison_note(spacing: float) -> str:
     """Return the remark of a comparison of models that take answers on a grid as exact."""
     return (
         f"A{_grid(spacing)[1:]} and are taken as exact, which makes peer pressure look weaker than it is: weights and "
-        "intervals may be wrong. recovery.fit takes them as they are, with Observation(scale=(first, last)), "
-        f"{_declared(spacing)} or measurement_noise among the unknowns."
+        f"intervals may be wrong. Declare {_declared(spacing)}, or Observation(scale=(first, last)) for answers on a "
+        "scale, or set measurement_noise=True."
     )
 
 

@@ -108,6 +108,24 @@ def smoothed(path: LatentPath, seen: Measurement) -> tuple[Array, PathPosterior]
     return height, _backward(path, seen, steps)
 
 
+def predicted(path: LatentPath, seen: Measurement) -> Array:
+    """Return the means of y_0, y_1, … given what was seen before each, (B, T + 1, n)."""
+    steps: list[_Filtered] = []
+    _forward(path, seen, steps)
+    return np.stack([step.mean[:, : seen.present.shape[1]] for step in steps], axis=1)
+
+
+def last_opinions(path: LatentPath, seen: Measurement) -> tuple[Array, Array]:
+    """Return the mean (B, n) and the covariance (B, n, n) of hidden opinions after the last step."""
+    steps: list[_Filtered] = []
+    _forward(path, seen, steps)
+    n, step = seen.present.shape[1], steps[-1]
+    hidden, there = slice(n, 2 * n), seen.present[-1]
+    reach = step.covariance[:, hidden, :n] * there
+    mean = step.mean[:, hidden] + _apply(reach, step.score)
+    return mean, step.covariance[:, hidden, hidden] - step.gain[:, hidden] @ reach.swapaxes(-1, -2)
+
+
 def _forward(path: LatentPath, seen: Measurement, steps: list[_Filtered] | None) -> Array:
     mean, P = path.mean, path.covariance
     (length, n), points = seen.present.shape, len(mean)

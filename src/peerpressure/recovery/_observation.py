@@ -394,7 +394,8 @@ def outputs_of(data: Data, model: System, observation: Observation | None = None
         look = replace(look, agents=trajectory.labels)
     seen = look.resolve(model, trajectory.times)
     columns = _columns(model, trajectory, seen.agents)
-    values = _answered(_part(states, np.searchsorted(trajectory.times, seen.times), columns), seen)
+    picked = _part(states, np.searchsorted(trajectory.times, seen.times), columns)
+    values = answered(picked, seen.rounding, seen.scale, seen.times)
     present = _present(values, seen.times)
     known = _known(model, seen, states, columns) if seen.sees_start else np.full((states.shape[0], model.n), np.nan)
     # Not ``seen.free``: an observed y₀ may be missing (NaN) for some agents, which are then to be estimated.
@@ -481,11 +482,13 @@ def _part(states: NDArray[Any], rows: Positions, columns: Positions) -> NDArray[
     return picked[:, :, _stretch(columns, states.shape[2])]
 
 
-def _answered(values: NDArray[Any], seen: ResolvedObservation) -> NDArray[Any]:
-    """Return the outputs as the observer sees them: as they are, rounded, or as points of a scale."""
-    if seen.scale is None:
-        return _rounded(values, seen.rounding)
-    (low, high), spacing = seen.scale, seen.rounding
+def answered(
+    values: NDArray[Any], spacing: float, scale: tuple[float, float] | None, times: NDArray[Any]
+) -> NDArray[Any]:
+    """Return outputs, (R, T, k), as the observer sees them: as they are, rounded, or as points of a scale."""
+    if scale is None:
+        return _rounded(values, spacing)
+    low, high = scale
     if not _is_on_grid(values, spacing, low):
         # Opinions that were simulated: beyond the ends people answer with the ends.
         answers = low + spacing * np.rint((np.asarray(values, dtype=np.float64) - low) / spacing)
@@ -494,7 +497,7 @@ def _answered(values: NDArray[Any], seen: ResolvedObservation) -> NDArray[Any]:
     if beyond.size:
         replicate, row, column = beyond[0]
         rule = f"answers must lie on the scale from {low:g} to {high:g}"
-        got = f"{values[replicate, row, column]:g} at step {seen.times[row]}, and {len(beyond) - 1} more"
+        got = f"{values[replicate, row, column]:g} at step {times[row]}, and {len(beyond) - 1} more"
         remedy = "check the scale, and leave codes of missing answers empty"
         raise InvalidInputError(message(rule, got=got, remedy=remedy))
     return values

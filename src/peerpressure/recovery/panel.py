@@ -14,10 +14,21 @@ from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
 from peerpressure.networks import Network
 from peerpressure.recovery._digits import comparison_note, spacing_of_rows, spoils
+from peerpressure.recovery._observation import answered
 from peerpressure.step import Array
 
 # Rows with which hidden opinions, noise and one parameter can be told apart: the given one and two more.
 LEAST_ROWS = 3
+
+
+@final
+@dataclass(frozen=True)
+class Errors:
+    """How answers are seen: on a grid of ``spacing``, as points of a ``scale``, with measurement noise or without."""
+
+    spacing: float = 0.0
+    scale: tuple[float, float] | None = None
+    is_measured: bool = False
 
 
 @final
@@ -37,12 +48,15 @@ class Panel:
         Public opinions, NaN where an answer is missing.
     public_start : bool
         Whether the first row is the start of the model, rather than an answer to a start that was not observed.
+    errors : Errors or None
+        How answers are seen; None for exact ones.
     """
 
     model: Model
     steps: NDArray[np.int64]
     rows: Array
     public_start: bool = False
+    errors: Errors | None = None
 
     @property
     def network(self) -> Network:
@@ -84,6 +98,8 @@ class Panel:
     @cached_property
     def remarks(self) -> tuple[str, ...]:
         """What a reader must know of the answers: that they lie on a grid which is coarse beside their noise."""
+        if self.errors is not None:
+            return ()
         spacing, changes = spacing_of_rows(self.rows), np.diff(self.rows, axis=0)
         changes = changes[np.isfinite(changes)]
         # Changes have at least the noise of one answer, and twice its variance where answers are independent.
@@ -157,7 +173,9 @@ class Panel:
         return np.column_stack(columns)
 
 
-def panel(model: Model, times: NDArray[Any], states: Array, *, public_start: bool = False) -> Panel:
+def panel(
+    model: Model, times: NDArray[Any], states: Array, *, public_start: bool = False, errors: Errors | None = None
+) -> Panel:
     """Return a record as a panel, with empty rows for steps that were not recorded.
 
     Parameters
@@ -170,6 +188,8 @@ def panel(model: Model, times: NDArray[Any], states: Array, *, public_start: boo
         Public opinions, NaN where an answer is missing.
     public_start : bool
         Whether the first row is the start of the model; it is step 0 then.
+    errors : Errors, optional
+        How answers are seen.
 
     Raises
     ------
@@ -180,13 +200,18 @@ def panel(model: Model, times: NDArray[Any], states: Array, *, public_start: boo
     steps = np.arange(int(times[0]), int(times[-1]) + 1)
     rows = np.full((steps.size, states.shape[1]), np.nan)
     rows[np.asarray(times, dtype=np.int64) - steps[0]] = states
-    made = Panel(model, steps - steps[0] * public_start, rows, public_start)
+    made = Panel(model, steps - steps[0] * public_start, rows, public_start, errors)
     answering = made.scored.sum(axis=0)
     if made.count < made.n + int((answering > 0).sum()) or answering.max() < 2:
         rule = f"a comparison of models needs {LEAST_ROWS} rows or more in which most agents answer"
         got = f"{made.count} answers after the first ones of {made.n} agents"
         raise InvalidInputError(message(rule, got=got, remedy="observe longer, or leave out agents who rarely answer"))
     return made
+
+
+def answers_on(states: Array, errors: Errors, times: NDArray[Any]) -> Array:
+    """Return answers, (T, n), as the observer sees them: as they are, rounded, or as points of a scale."""
+    return np.asarray(answered(states[None], errors.spacing, errors.scale, times)[0])
 
 
 def _check_values(times: NDArray[Any], states: Array) -> None:

@@ -19,6 +19,7 @@ from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
 from peerpressure.noise import Gaussian
+from peerpressure.recovery._answer_search import Climb
 from peerpressure.recovery._lasso import Autoregression, fit_autoregression
 from peerpressure.recovery.courses import (
     ADAPTING,
@@ -45,7 +46,8 @@ from peerpressure.recovery.integrated_likelihood import (
     sums_of,
     within_height,
 )
-from peerpressure.recovery.panel import Panel
+from peerpressure.recovery.measured_rivals import MeasuredFit, MeasuredLikelihood, check_measured, fit_measured
+from peerpressure.recovery.panel import Errors, Panel
 from peerpressure.schedules import Constant
 from peerpressure.step import Array
 
@@ -55,6 +57,8 @@ _LOG_TWO_PI = float(np.log(2 * np.pi))
 SHORT, MANY_AGENTS = 50, 30
 # Points from which a search begins.
 _SEARCHES = 2
+# Draws of the parameters of one model, from which averages over models are made.
+_DRAWS = 200
 # A rival with at most so many parameters has intervals of its likelihood; others those of the curvature.
 _PROFILED = 3
 
@@ -276,6 +280,27 @@ class FamilyFit:
             return height(np.zeros(0))
         return _climb(height, z[others], tuple(self.bounds[k] for k in others))[1]
 
+    def draws(self) -> Array:
+        """Return draws of pressure (first, mean, last), rate and noise from their approximate law, (m, 5).
+
+        They are the same at every call.
+        """
+        z = self.reported.z
+        if not z.size:
+            return self._derived(z)[None]
+        spread = np.where(np.isfinite(self.covariance), self.covariance, 0.0)
+        values, V = np.linalg.eigh(spread)
+        root = V * np.sqrt(np.maximum(values, 0.0))
+        scores = np.random.default_rng(0).standard_normal((_DRAWS, z.size))
+        points = np.clip(z + scores @ root.T, *np.array(self.bounds).T)
+        return np.array([self._derived(point) for point in points])
+
+    def _derived(self, z: Array) -> Array:
+        dynamics = self.dynamics_at(z)
+        rate = float(dynamics.rate.mean()) if dynamics.rate is not None else 0.0
+        std = np.sqrt(sums_of(self.panel, dynamics).variance)
+        return np.array([dynamics.rho[0], dynamics.rho.mean(), dynamics.rho[-1], rate, std])
+
     def predictions(self, panel: Panel) -> Array:
         """Return each answer as predicted from the rows before it, (T, n)."""
         full = replace(panel, rows=panel.filled)
@@ -397,7 +422,7 @@ def given_dynamics(panel: Panel, model: Model) -> Dynamics:
     return Dynamics(rho, None if rates[0] is None else np.array(rates))
 
 
-def fit_given(panel: Panel, name: str, model: Model) -> FamilyFit:
+def fit_given(panel: Panel, name: str, model: Model) -> FamilyFit | MeasuredFit:
     """Return a given model with its own network, stubbornness, pressure and adaptation, and fitted noise."""
     white = isinstance(model.noise, Gaussian) and not model.noise.autocorrelation and not np.ndim(model.noise.std)
     if not white or model.activation is not None or model.network.labels != panel.network.labels:
@@ -405,6 +430,8 @@ def fit_given(panel: Panel, name: str, model: Model) -> FamilyFit:
         remedy = "compare other models by the log-likelihoods of diagnose_fit"
         raise InvalidInputError(message(rule, got=repr(model)[:120], remedy=remedy))
     own = replace(panel, model=model)
+    if panel.errors is not None:
+        return fit_measured(own, name, no_course(), given=(model, given_dynamics(own, model)))
     draft = FamilyFit(name, own, no_course(), Criterion(own), False, np.zeros(0), 0.0, common_parameters(panel), model)
     return replace(draft, log_likelihood=draft.likelihood(draft.z))
 
@@ -423,6 +450,8 @@ class AverageFit:
     std: float
     log_likelihood: float
     k: int
+    # Standard deviation of the errors of answers.
+    error: float = 0.0
 
     @property
     def bic(self) -> float:
@@ -476,6 +505,8 @@ def _pull(panel: Panel, rows: Array) -> Array:
 
 def fit_average(panel: Panel, *, alone: bool) -> AverageFit:
     """Return DeGroot's model with the weight of highest likelihood, or the random walk."""
+    if panel.errors is not None:
+        return _measured_average(panel, panel.errors, alone=alone)
     if panel.is_complete:
         changes, pull = np.diff(panel.rows, axis=0), _pull(panel, panel.rows)
         size = float((pull**2).sum())
@@ -493,6 +524,27 @@ def fit_average(panel: Panel, *, alone: bool) -> AverageFit:
     # Without their charge, agents who return to their own level would be taken for agents who follow others.
     name, k = ("walk", 1) if alone else ("degroot", common_parameters(panel) + 1)
     return AverageFit(name, panel, best, float(np.sqrt(variance)), float(height), k)
+
+
+def _measured_average(panel: Panel, errors: Errors, *, alone: bool) -> AverageFit:
+    """Return DeGroot's model, or the random walk, behind answers with errors."""
+    check_measured(panel)
+    # With the degree as stubbornness, constant pressure ρ is a weight ρ/(1 + ρ) of the neighbours.
+    own = replace(panel, model=replace(panel.model, stubbornness=_degree_stubbornness(panel)))
+    course = no_course() if alone else courses(own)["constant"]
+    top = MeasuredLikelihood(own, no_course(), averages=True).maximum()
+    if not alone:
+        # The walk is its limit without weight, and another maximum is near.
+        likelihood = MeasuredLikelihood(own, course, averages=True)
+        near = Climb.from_start(likelihood, np.r_[course.starts[0], top.point])
+        top = max(likelihood.maximum(), near, key=lambda climb: climb.height)
+    rho = 0.0 if alone else float(course.values(top.point[:1])[0])
+    weight = rho / (1 + rho)
+    name, k = ("walk", 1) if alone else ("degroot", common_parameters(panel) + 1)
+    noise = float(np.exp(2 * top.point[-2])) if errors.is_measured else 0.0
+    error = float(np.sqrt(noise + errors.spacing**2 / 12))
+    std = float(np.exp(top.point[-1])) * (1 - weight)
+    return AverageFit(name, panel, weight, std, top.height, k + errors.is_measured, error)
 
 
 def _gap_average(panel: Panel, weight: float) -> tuple[float, float]:
@@ -546,7 +598,9 @@ class AutoregressionFit:
         return self.fitted.constants + panel.rows[:-1] @ self.fitted.coefficients.T
 
 
-Fitted: TypeAlias = FamilyFit | AverageFit | AutoregressionFit
+Fitted: TypeAlias = FamilyFit | MeasuredFit | AverageFit | AutoregressionFit
+# Models with hidden opinions, of exact answers and of answers with errors.
+WITH_HIDDEN = (FamilyFit, MeasuredFit)
 
 
 def rival_names(panel: Panel) -> tuple[str, ...]:
@@ -560,7 +614,7 @@ def rival_names(panel: Panel) -> tuple[str, ...]:
 
 
 def _allows_autoregression(panel: Panel) -> bool:
-    return panel.is_complete and panel.length >= 10
+    return panel.is_complete and panel.errors is None and panel.length >= 10
 
 
 def fit_rival(criterion: Criterion, name: str) -> Fitted:
@@ -570,8 +624,10 @@ def fit_rival(criterion: Criterion, name: str) -> Fitted:
         return fit_average(panel, alone=name == "walk")
     if name == "var":
         return AutoregressionFit(name, panel, fit_autoregression(panel.rows))
-    course = courses(panel)[name.removesuffix(ADAPTING)]
-    return fit_family(criterion, name, course, adapts=name.endswith(ADAPTING))
+    course, adapts = courses(panel)[name.removesuffix(ADAPTING)], name.endswith(ADAPTING)
+    if panel.errors is not None:
+        return fit_measured(panel, name, course, adapts=adapts)
+    return fit_family(criterion, name, course, adapts=adapts)
 
 
 def weights_of(fits: Mapping[str, Fitted]) -> dict[str, float]:

@@ -1,0 +1,434 @@
+"""Rivals of answers with errors: rounded, on an ordered scale, or measured with noise of unknown size.
+
+Nobody responds to such errors, so they are not noise of the model. Given first answers, the state before the first
+scored row is
+
+    y ~ N(first answers, r² + w²/12),    x ~ N(α + β · own + γ · neighbours' first answers, τ²),
+
+with w the spacing of answers and r the noise of measurement. From there on answers are seen through their errors by
+the filter of a latent path; points of a scale are ordered categories. This is the integrated likelihood of exact
+answers with one more variance: it tends to that as errors vanish. σ and α/σ, β/σ, γ/σ, τ/σ are coordinates of the
+search, like those of the pressure: answers hardly change where pressure, noise and opinions grow in proportion. Walks
+and averages have no x of their own: it is the last y.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import final
+
+import numpy as np
+from scipy import special
+
+from peerpressure.adaptation import Adaptation
+from peerpressure.errors import InvalidInputError, TooLargeError, message
+from peerpressure.model import Model
+from peerpressure.noise import Gaussian
+from peerpressure.recovery._answer_search import AnswerIntervals, Climb
+from peerpressure.recovery._answers import Answers, Sites
+from peerpressure.recovery._latent_path import (
+    LatentPath,
+    Measurement,
+    last_opinions,
+    log_density,
+    predicted,
+    smoothed,
+    transitions,
+)
+from peerpressure.recovery.courses import (
+    FIRST_RATES,
+    Course,
+    ParameterTable,
+    common_parameters,
+    own_ranges,
+    own_values,
+    search_charge,
+    shown_ends,
+)
+from peerpressure.recovery.integrated_likelihood import Dynamics, own_series
+from peerpressure.recovery.limits import ANSWER_BYTES, ANSWER_LIMIT
+from peerpressure.recovery.panel import Errors, Panel
+from peerpressure.step import Array
+
+# Most starts of a course that are tried, and the best of all from which a search continues.
+_TRIED, _STARTS = 12, 2
+# Shares of the variance of answers that are tried as measurement noise.
+_SHARES = (0.1, 0.5, 0.9)
+# How far scales may go from their start: measurement noise, spread of hidden opinions, noise.
+_REACH = {"measurement noise": (5.0, 4.0), "spread": (6.0, 4.0), "std": (6.0, 6.0)}
+# A rival with at most so many parameters has intervals of its likelihood; others those of the curvature.
+_PROFILED = 3
+_DRAWS = 200
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class MeasuredLikelihood:
+    """The likelihood of scored answers, given the first ones, as a function of points of coordinates, (B, d)."""
+
+    panel: Panel
+    course: Course
+    adapts: bool = False
+    # Pressure and adaptation that are given, by a model of the user.
+    dynamics: Dynamics | None = None
+    # Whether hidden opinions are the last answers, as in walks and averages.
+    averages: bool = False
+
+    @property
+    def errors(self) -> Errors:
+        """How answers are seen."""
+        assert self.panel.errors is not None
+        return self.panel.errors
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The name of each coordinate."""
+        own = self.course.names + ("adaptation",) * self.adapts
+        noise = ("measurement noise",) * self.errors.is_measured
+        level = () if self.averages else (*(f"level {k}" for k in range(self.regressors.shape[1])), "spread")
+        return (*own, *level, *noise, "std")
+
+    @cached_property
+    def answers(self) -> Answers:
+        """The scored answers, after an empty row for the first ones."""
+        rows = np.where(self.panel.scored, self.panel.rows[1:], np.nan)
+        values = np.concatenate([np.full((1, self.panel.n), np.nan), rows])
+        return Answers(values, self.errors.spacing, self.errors.scale)
+
+    @cached_property
+    def regressors(self) -> Array:
+        """A constant, and first answers about their mean, all in units of typical changes of answers, (n, k)."""
+        columns = self.panel.regressors.copy()
+        columns[:, 1:] -= self.panel.first.mean()
+        changes = np.diff(self.panel.filled, axis=0)
+        typical = float(np.sqrt(np.square(changes).mean() / 2)) or self.unit
+        return np.asarray(columns / np.r_[1.0, [typical] * (columns.shape[1] - 1)])
+
+    @cached_property
+    def unit(self) -> float:
+        """The standard deviation of all answers."""
+        return float(np.nanstd(self.panel.rows)) or 1.0
+
+    @cached_property
+    def listening(self) -> Array:
+        """The adjacency over stubbornness, (1 or T, n, n)."""
+        changes = not self.panel.model.is_constant
+        return np.array([A.toarray() for A in self.panel.listening[: None if changes else 1]])
+
+    # Points.
+
+    def evidence(self, points: Array, near: Sites | None = None) -> tuple[Array, Sites]:
+        """Return heights (B,), and the Gaussians in place of answers."""
+        height, sites = self.answers.evidence(self.path(points), self._noise(points), near)
+        return height + self.penalty(points), sites
+
+    def nearby(self, points: Array, sites: Sites) -> Array:
+        """Return heights (B,), right to first order around the point of the Gaussians."""
+        heights = [self.answers.at(self.path(some), self._noise(some), sites) for some in self._blocks(points)]
+        return np.asarray(np.concatenate(heights) + self.penalty(points))
+
+    def heights(self, points: Array, near: Sites) -> Array:
+        """Return heights (B,)."""
+        return np.concatenate([self.evidence(some, near)[0] for some in self._blocks(points)])
+
+    def rough(self, points: Array) -> Array:
+        """Return heights (B,) with answers taken as numbers with errors, -∞ where there is none."""
+        with np.errstate(all="ignore"):
+            heights = [log_density(self.path(p), self.as_numbers(p)) for p in self._blocks(points)]
+        return np.nan_to_num(np.concatenate(heights), nan=-np.inf)
+
+    def posteriors(self, points: Array, near: Sites) -> tuple[Array, Array, Array]:
+        """Return heights (B,), and means (B, n) and covariances (B, n, n) of hidden opinions after the last row."""
+        parts = []
+        for some in self._blocks(points):
+            height, sites = self.evidence(some, near)
+            parts.append((height, *last_opinions(self.path(some), sites.seen)))
+        heights, means, covariances = (np.concatenate(of) for of in zip(*parts, strict=True))
+        return heights, means, covariances
+
+    def penalty(self, points: Array) -> Array:
+        """Return log τ/σ: with few agents the likelihood may be highest where all think as first answers say."""
+        return np.zeros(len(points)) if self.averages else np.asarray(points[:, self.names.index("spread")])
+
+    def _blocks(self, points: Array) -> Iterator[Array]:
+        """Yield as many points at once as memory takes."""
+        many = max(1, int(ANSWER_BYTES / (128 * (self.panel.length + 1) * self.panel.n**2)))
+        return (points[k : k + many] for k in range(0, len(points), many))
+
+    def as_numbers(self, points: Array) -> Measurement:
+        """Return the answers as numbers with errors."""
+        return self.answers.as_numbers(self._noise(points))
+
+    def _noise(self, points: Array) -> Array:
+        if not self.errors.is_measured:
+            return np.zeros(len(points))
+        return np.exp(2 * points[:, self.names.index("measurement noise")])
+
+    # The path.
+
+    def dynamics_at(self, z: Array) -> Dynamics:
+        """Return the shared parameters at coordinates."""
+        if self.dynamics is not None:
+            return self.dynamics
+        t, rate = self.panel.steps[1:].astype(np.float64), None
+        if self.adapts or self.averages:
+            eta = 1.0 if self.averages else float(special.expit(z[len(self.course.names)]))
+            rate = np.full((t.size, self.panel.n), eta)
+        return Dynamics(self.course.rho(z, t), rate)
+
+    def path(self, points: Array) -> LatentPath:
+        """Return the law of the path at points."""
+        shared = [self.dynamics_at(z) for z in points]
+        rho = np.array([each.rho for each in shared])[..., None]
+        gain = 1 / (1 + rho * self.panel.slope)
+        noise = gain * np.exp(points[:, -1])[:, None, None]
+        rate = None if shared[0].rate is None else np.array([each.rate for each in shared])
+        F, Q = transitions(self.listening, gain, np.broadcast_to(rho, gain.shape), noise, rate, None)
+        return LatentPath(*self._start(points), F, Q)
+
+    def _start(self, points: Array) -> tuple[Array, Array]:
+        """Return mean and covariance of (y, x) before the first scored row."""
+        n, agents = self.panel.n, np.arange(self.panel.n)
+        mean, covariance = np.zeros((len(points), 2 * n)), np.zeros((len(points), 2 * n, 2 * n))
+        error = self._noise(points)[:, None] + self.errors.spacing**2 / 12
+        # Nobody knows where an agent stood who answered later only.
+        error = error + np.where(np.isfinite(self.panel.rows[0]), 0.0, self.unit**2)
+        mean[:, :n] = self.panel.first
+        covariance[:, agents, agents] = error
+        if self.averages:
+            mean[:, n:] = self.panel.first
+            for block in (covariance[:, :n, n:], covariance[:, n:, :n], covariance[:, n:, n:]):
+                block[:, agents, agents] = error
+            return mean, covariance
+        first, last = self.names.index("level 0"), self.names.index("spread")
+        std = np.exp(points[:, -1])
+        mean[:, n:] = self.panel.first.mean() + std[:, None] * (points[:, first:last] @ self.regressors.T)
+        covariance[:, n + agents, n + agents] = np.square(std * np.exp(points[:, last]))[:, None]
+        return mean, covariance
+
+    # The search.
+
+    def starts(self) -> Array:
+        """Return points from which a search begins, (points, d), with scales that suit the other coordinates."""
+        rates = FIRST_RATES[1:4] if self.adapts else (np.nan,)
+        courses = self.course.starts[:: max(1, len(self.course.starts) // _TRIED)]
+        own = [np.array([*point, *([rate] * self.adapts)]) for point in courses for rate in rates]
+        shares = _SHARES if self.errors.is_measured else (0.0,)
+        return np.array([self._completed(z, share) for z in own for share in shares])
+
+    def _completed(self, own: Array, share: float) -> Array:
+        """Return a start with its scales: those of what is left of answers taken as exact, split by the share."""
+        dynamics, full = self.dynamics_at(own), replace(self.panel, rows=self.panel.filled)
+        u, kept = own_series(full, dynamics)
+        if self.averages:
+            # Of u the last answer is taken already, and the hidden opinion is nothing else.
+            u[0] -= self.panel.filled[0]
+            opinions, left = self.panel.first, u
+        else:
+            opinions = (kept * u).sum(axis=0) / np.square(kept).sum(axis=0)
+            left = u - kept * opinions
+        gain = 1 / (1 + dynamics.rho[:, None] * self.panel.slope)
+        std = float(np.sqrt(np.square(left).mean())) + 1e-3 * self.unit
+        shown = float(np.sqrt(np.square(gain * left).mean())) + 1e-4 * self.unit
+        scales = [np.log(std * np.sqrt(1 - share))]
+        if self.errors.is_measured:
+            scales = [np.log(shown * np.sqrt(share)), *scales]
+        if self.averages:
+            return np.r_[own, scales]
+        opinions = (opinions - self.panel.first.mean()) / np.exp(scales[-1])
+        level = np.linalg.lstsq(self.regressors, opinions, rcond=None)[0]
+        spread = float((opinions - self.regressors @ level).std())
+        return np.r_[own, level, np.log(max(spread, 0.1)), scales]
+
+    def bounds(self, start: Array) -> list[tuple[float, float]]:
+        """Return the range of each coordinate: that of the parameter, or some way on both sides of a scale's start."""
+        own = list(own_ranges(self.course, adapts=self.adapts))
+        for name, value in zip(self.names[len(own) :], start[len(own) :], strict=True):
+            below, above = _REACH.get(name, (np.inf, np.inf))
+            own.append((value - below, value + above))
+        return own
+
+    def maximum(self) -> Climb:
+        """Return the highest point."""
+        starts = self.starts()
+        best = starts[np.argsort(-self.rough(starts), kind="stable")[:_STARTS]]
+        return max((Climb.from_start(self, z) for z in best), key=lambda climb: climb.height)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class MeasuredFit:
+    """A fitted model of the family behind answers with errors: a course of pressure, with or without adaptation."""
+
+    name: str
+    panel: Panel = field(repr=False)
+    likelihood: MeasuredLikelihood = field(repr=False)
+    top: Climb = field(repr=False)
+    given: Model | None = None
+
+    @property
+    def course(self) -> Course:
+        """The course of peer pressure."""
+        return self.likelihood.course
+
+    @property
+    def adapts(self) -> bool:
+        """Whether hidden opinions follow answers at a rate that was fitted."""
+        return self.likelihood.adapts
+
+    @property
+    def z(self) -> Array:
+        """The coordinates of the maximum."""
+        return self.top.point
+
+    @property
+    def k(self) -> int:
+        """The number of parameters that agents share."""
+        return common_parameters(self.panel) + self._own + self.likelihood.errors.is_measured
+
+    @property
+    def log_likelihood(self) -> float:
+        """The log-likelihood of the scored answers."""
+        return self.top.height - float(self.likelihood.penalty(self.z[None])[0])
+
+    @property
+    def bic(self) -> float:
+        """Schwarz's criterion on the scored answers, with the charge for the choice among courses of pressure."""
+        charge = search_charge(self.panel) if self.course.names else 0.0
+        return self.k * float(np.log(self.panel.count)) + charge - 2 * self.log_likelihood
+
+    @property
+    def uses_network(self) -> bool:
+        """Whether peer pressure is positive."""
+        return bool(self.dynamics.rho.any())
+
+    @cached_property
+    def dynamics(self) -> Dynamics:
+        """The shared parameters."""
+        return self.likelihood.dynamics_at(self.z)
+
+    @property
+    def noise_std(self) -> float:
+        """Standard deviation of the noise."""
+        return float(np.exp(self.z[-1]))
+
+    @property
+    def rate(self) -> float:
+        """The rate of adaptation."""
+        return float(special.expit(self.z[len(self.course.names)])) if self.adapts else 0.0
+
+    @property
+    def measurement_noise(self) -> tuple[float, float, float]:
+        """The size of the noise of measurement with the ends of its interval; 0 where there is none."""
+        if not self.likelihood.errors.is_measured:
+            return 0.0, 0.0, 0.0
+        place = self.likelihood.names.index("measurement noise")
+        ends = [self._intervals.end(place, side) for side in (-1, 1)]
+        low, high = (float(np.exp(end)) for end in ends)
+        return float(np.exp(self.z[place])), low, high
+
+    @cached_property
+    def _intervals(self) -> AnswerIntervals:
+        return AnswerIntervals(self.top, 0.95)
+
+    @property
+    def _own(self) -> int:
+        return len(self.course.names) + self.adapts
+
+    @cached_property
+    def parameters(self) -> ParameterTable:
+        """The parameters with their intervals, on the scale of the model."""
+        count, adapts = self._own, self.adapts
+        names = self.course.names + ("adaptation",) * adapts
+        if not count:
+            return ParameterTable((), *(np.zeros(0) for _ in range(4)))
+        std = np.sqrt(np.diagonal(self._intervals.covariance))[:count]
+        value = own_values(self.course, self.z, adapts=adapts)
+        low, high = (
+            shown_ends(self.course, self.z, self._ends(std, side), place, adapts=adapts)
+            for place, side in enumerate((-1, 1))
+        )
+        slopes = np.array(
+            [
+                own_values(self.course, self.z + step, adapts=adapts)[k]
+                - own_values(self.course, self.z - step, adapts=adapts)[k]
+                for k, step in enumerate(1e-4 * np.eye(self.z.size)[:count])
+            ]
+        )
+        return ParameterTable(names, value, np.abs(slopes / 2e-4) * std, low, high)
+
+    def _ends(self, std: Array, side: int) -> Array:
+        """Return ends of intervals of the coordinates of the course; those of the search range where there are none."""
+        limits = np.array([ends[(side + 1) // 2] for ends in own_ranges(self.course, adapts=self.adapts)])
+        if self._own > _PROFILED:
+            ends = self.z[: self._own] + side * special.ndtri(0.975) * std
+        else:
+            ends = np.array([self._intervals.end(k, side) for k in range(self._own)])
+        return np.maximum(ends, limits) if side < 0 else np.minimum(ends, limits)
+
+    @cached_property
+    def opinions(self) -> tuple[Array, Array]:
+        """The hidden opinions after the last row and their standard errors, (n,) each."""
+        mean, covariance, _ = self._intervals.opinions()
+        return mean, np.sqrt(np.diagonal(covariance))
+
+    def draws(self) -> Array:
+        """Return draws of pressure (first, mean, last), rate, noise and noise of measurement, (m, 6)."""
+        values, V = np.linalg.eigh(self._intervals.covariance)
+        scores = np.random.default_rng(0).standard_normal((_DRAWS, self.z.size))
+        points = np.clip(self.z + scores @ (V * np.sqrt(np.maximum(values, 0.0))).T, *self.top.bounds)
+        return np.array([self._derived(z) for z in points])
+
+    def _derived(self, z: Array) -> Array:
+        dynamics, names = self.likelihood.dynamics_at(z), self.likelihood.names
+        rate = float(dynamics.rate.mean()) if dynamics.rate is not None else 0.0
+        noise = np.exp(z[names.index("measurement noise")]) if "measurement noise" in names else 0.0
+        rho = dynamics.rho
+        return np.array([rho[0], rho.mean(), rho[-1], rate, np.exp(z[-1]), noise])
+
+    def predictions(self, panel: Panel) -> Array:
+        """Return each answer as predicted from the rows before it, (T, n)."""
+        likelihood, z = self.likelihood, self.z[None]
+        seen = likelihood.as_numbers(z)
+        return predicted(likelihood.path(z), seen)[0, 1:]
+
+    @cached_property
+    def model(self) -> Model:
+        """The fitted model, whose steps are those of the record."""
+        path, rate, first = self.likelihood.path(self.z[None]), self.rate, self.panel.filled[0]
+        x = smoothed(path, self.top.sites.seen)[1].opinions[0]
+        if self.given is not None:
+            return replace(self.given, hidden=x, noise=Gaussian(self.noise_std))
+        if rate and not self.panel.public_start:
+            # Opinions before the first row, which moved them once already.
+            x = (x - rate * first) / (1 - rate)
+        return replace(
+            self.panel.model,
+            hidden=x,
+            pressure=self.course.schedule(self.z[: len(self.course.names)]),
+            noise=Gaussian(self.noise_std),
+            start=first if self.panel.public_start else "hidden",
+            adaptation=Adaptation(rate) if rate else None,
+        )
+
+
+def fit_measured(
+    panel: Panel, name: str, course: Course, *, adapts: bool = False, given: tuple[Model, Dynamics] | None = None
+) -> MeasuredFit:
+    """Return the model of the family with the highest likelihood of answers with errors."""
+    check_measured(panel)
+    model, dynamics = given or (None, None)
+    likelihood = MeasuredLikelihood(panel, course, adapts, dynamics)
+    return MeasuredFit(name, panel, likelihood, likelihood.maximum(), model)
+
+
+def check_measured(panel: Panel) -> None:
+    """Raise an error for more agents than a dense filter takes."""
+    if panel.n > ANSWER_LIMIT:
+        rule = f"answers with rounding or measurement noise are compared for up to {ANSWER_LIMIT} agents"
+        raise TooLargeError(message(rule, got=f"{panel.n:,}", remedy="compare a part of the network"))
+    if panel.count <= common_parameters(panel) + 4:
+        rule, remedy = "answers with errors must be more than the parameters of rivals", "observe longer"
+        raise InvalidInputError(message(rule, got=f"{panel.count} after the first ones", remedy=remedy))
