@@ -52,6 +52,18 @@ def test_figures_show_what_the_tables_have(found: pp.comparison.Comparison) -> N
     assert [text.get_text() for text in fourth.get_legend().get_texts()] == ["linear", "none", "walk"]  # type: ignore[union-attr]
 
 
+def test_bands_of_pressure_fit_into_the_axes_or_say_how_far_they_reach() -> None:
+    course = pd.DataFrame({"step": [2, 3, 4, 5], "best": 0.5, "value": [0.4, 0.4, 0.6, 0.6]})
+    near = draw.pressure(course.assign(low=0.1, high=[0.9, 0.9, 1.4, 1.4]), "constant").axes[0]
+    assert near.get_ylim()[1] > 1.4
+    assert not [text for text in near.texts if "up to" in text.get_text()]
+    far = draw.pressure(course.assign(low=0.1, high=[0.9, 0.9, 35.0, 35.0]), "constant").axes[0]
+    assert far.get_ylim()[1] < 5
+    assert [text.get_text() for text in far.texts if "up to" in text.get_text()] == ["up to 35"]
+    endless = draw.pressure(course.assign(low=0.1, high=[np.inf, np.inf, 0.9, 0.9]), "constant").axes[0]
+    assert "no upper end" in [text.get_text() for text in endless.texts]
+
+
 def test_errors_of_the_best_model_are_the_smallest(found: pp.comparison.Comparison) -> None:
     means = found.errors.groupby("model")["error"].mean()
     assert means.idxmin() == "linear"

@@ -60,7 +60,7 @@ def _pictures(comparison: Compared) -> list[Picture]:
             _picture(
                 "Peer pressure over time",
                 "Blue, the best model. Grey, levels that are free on pieces of time, with 95 % intervals: where the "
-                "curve leaves them, its form is wrong.",
+                "curve leaves them, its form is wrong. Arrows mark intervals that reach further than the axis.",
                 draw.pressure(comparison.pressure, comparison.best),
             )
         )

@@ -15,6 +15,8 @@ from peerpressure.drawing.style import BLUE, GOLD, GREY, INK, ONE_COLUMN, RED, T
 
 # Differences in BIC beyond this are drawn as bars of the same length, with their number.
 _LONGEST_BAR = 30.0
+# The axis of pressure ends at this many times the highest level, at most; bands beyond are marked.
+_HIGHEST_BAND = 4.0
 _COLOURS = {"none": GREY, "walk": GOLD}
 # Agents that are named on a network, and beside points.
 _MOST_NAMED = 40
@@ -56,28 +58,40 @@ def pressure(course: pd.DataFrame, best: str) -> Figure:
 
 def _pressure(axes: Axes, course: pd.DataFrame, best: str) -> None:
     step, value = course["step"].to_numpy(), course["value"].to_numpy()
+    drawn, ends = course["best"].to_numpy(), course["high"].to_numpy()
+    top = _top_of_pressure(np.r_[drawn, value], ends)
     if np.isfinite(value).any():
         starts = np.flatnonzero(np.r_[True, np.diff(value) != 0])
-        ends = np.r_[starts[1:], step.size]
-        for first, last in zip(starts, ends, strict=True):
-            _piece(axes, course, step, int(first), int(last))
-    drawn = course["best"].to_numpy()
+        for first, last in zip(starts, np.r_[starts[1:], step.size], strict=True):
+            _piece(axes, step[first:last], course.iloc[int(first)], top)
     if np.isfinite(drawn).any():
         axes.plot(step, drawn, color=BLUE, zorder=3)
         label(axes, best, (float(step[-1]), float(drawn[-1])), xytext=(-2, 6), ha="right", color=BLUE)
-    # An interval without an upper end must not squeeze everything else.
-    top = np.nanmax(np.r_[drawn, value, 1e-12])
-    axes.set_ylim(0, 1.8 * float(top) if np.isfinite(top) and top > 1e-9 else 1.0)
+    axes.set_ylim(0, top)
     axes.set_xlabel("step $t$")
     axes.set_ylabel(r"peer pressure $\rho_t$")
 
 
-def _piece(axes: Axes, course: pd.DataFrame, step: NDArray[np.int64], first: int, last: int) -> None:
-    row = course.iloc[first]
-    edges = [step[first] - 0.5, step[last - 1] + 0.5]
-    high = row["high"] if np.isfinite(row["high"]) else 1e9
-    axes.fill_between(edges, row["low"], high, color=GREY, alpha=0.22, linewidth=0)
+def _top_of_pressure(levels: NDArray[np.float64], ends: NDArray[np.float64]) -> float:
+    """Return the end of the axis: that of all bands, but a few times the levels at most, which must not be squeezed."""
+    highest = float(np.nanmax(np.r_[levels, 0.0]))
+    if not np.isfinite(highest) or highest < 1e-9:
+        return 1.0
+    bands = ends[np.isfinite(ends)]
+    return max(1.8 * highest, min(1.1 * float(bands.max(initial=0.0)), _HIGHEST_BAND * highest))
+
+
+def _piece(axes: Axes, step: NDArray[np.int64], row: pd.Series[float], top: float) -> None:
+    """Draw a level with its band, and say how far one reaches that the axes cut."""
+    edges, high = [step[0] - 0.5, step[-1] + 0.5], float(row["high"])
+    axes.fill_between(edges, row["low"], min(high, 2 * top), color=GREY, alpha=0.22, linewidth=0)
     axes.plot(edges, [row["value"]] * 2, color=GREY, linewidth=1.2)
+    if high > top:
+        text = f"up to {high:.2g}" if np.isfinite(high) else "no upper end"
+        middle = float(np.mean(edges))
+        axes.plot(middle, 0.97 * top, "^", color=GREY, markersize=4)
+        style = {"va": "top", "ha": "center", "fontsize": 6, "color": INK, "rotation": 90}
+        axes.annotate(text, (middle, 0.95 * top), (0, -2), textcoords="offset points", **style)
 
 
 @styled
