@@ -368,6 +368,30 @@ def command_line(folder: Path) -> Check:
     return check
 
 
+# The page
+
+
+def page(folder: Path) -> Check:
+    def check(comm: MPI.Intracomm) -> None:
+        from tests.test_documentation import ROOT, blocks
+
+        programs = [
+            block.text
+            for block in blocks(ROOT / "docs" / "howto" / "large-networks.md")
+            if "from mpi4py import MPI" in block.text
+        ]
+        assert len(programs) == 2
+        place = folder / "page"
+        place.mkdir(exist_ok=True)
+        with contextlib.chdir(place), contextlib.redirect_stdout(io.StringIO()) as said:
+            for text in programs:
+                small = text.replace("10**9", "5000").replace("10**6", "5000").replace("1000,", "20,")
+                exec(compile(small, "<block>", "exec"), {})
+        assert len(said.getvalue().split()) == (2 if comm.rank == 0 else 0), said.getvalue()
+
+    return check
+
+
 # All of them
 
 
@@ -423,6 +447,7 @@ def main(task: str, folder: Path) -> None:
         "files": files(folder),
         "full disk": full_disk(folder),
         "command line": command_line(folder),
+        "page": page(folder),
     }
     found = features(world) | {name: judged(check, world) for name, check in checks.items()}
     pair = world.Split(int(world.rank < PAIR))

@@ -73,6 +73,7 @@ CHECKS = (
     "files",
     "full disk",
     "command line",
+    "page",
     "resumed",
 )
 
