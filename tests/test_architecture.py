@@ -44,7 +44,7 @@ LAYERS = (
     ("networks", "schedules"),
     ("noise", "adaptation", "activation", "step"),
     ("model",),
-    ("engine", "storage", "trajectory"),
+    ("engine", "storage", "stores", "trajectory"),
     ("sde",),
     ("statespace",),
     ("recording",),

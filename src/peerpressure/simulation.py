@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -13,6 +15,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from peerpressure.communication import Together
 from peerpressure.errors import InvalidInputError, PeerPressureError, contrast, message
+from peerpressure.files import expanded
 from peerpressure.model import Model
 from peerpressure.noise import Gaussian
 from peerpressure.progress import ShouldStop, cancellable, reporter
@@ -29,7 +32,8 @@ from peerpressure.sde import SDE, Method, TaylorScheme
 from peerpressure.sde.transitions import require_law_memory
 from peerpressure.seeds import Seed, drawn_seed
 from peerpressure.statespace import System, checked_system
-from peerpressure.trajectory import MOST_STEPS, State, Trajectory, replicate_numbers, seed_number, whole
+from peerpressure.stores import StorePlan, StoreWriter
+from peerpressure.trajectory import MOST_STEPS, State, Trajectory, coordinate_of, replicate_numbers, seed_number, whole
 
 if TYPE_CHECKING:
     from mpi4py.MPI import Intracomm
@@ -56,6 +60,7 @@ def simulate(
     progress: Progress = False,
     should_stop: ShouldStop | None = None,
     comm: Intracomm | None = None,
+    out: str | Path | None = None,
 ) -> Trajectory:
     """Run a model for a number of steps in independent replicates.
 
@@ -98,11 +103,15 @@ def simulate(
         arguments, and each returns the whole result, which is that of one process, bit for bit. An error in one of
         them, or Ctrl-C, ends all. Needs mpi4py. For a network that no process can hold see
         ``partition.PartitionedModel``.
+    out : str or Path, optional
+        A Zarr store, ``run.zarr``, to which the record is written block by block, where it does not fit in memory. The
+        same call continues a run that was interrupted, with the same bits. It needs ``peerpressure[zarr]``.
 
     Returns
     -------
     Trajectory
-        What was recorded, and the final state.
+        What was recorded, and the final state. With ``out``, states stay on disk, and reading a part of them reads that
+        part only.
 
     Raises
     ------
@@ -125,6 +134,15 @@ def simulate(
     >>> run.states.shape
     (3, 101, 2)
     """
+    if out is not None:
+        if comm is not None:
+            rule, remedy = "a run is shared by processes or written to a store", "leave out comm=..., or out=..."
+            raise InvalidInputError(message(rule, got="comm and out", remedy=remedy))
+        same: dict[str, Any] = {"dtype": dtype, "device": device, "threads": threads, "should_stop": should_stop}
+        return _streamed(
+            checked_system(model), steps, expanded(out), replicates, seed, as_record(record), start, start_step,
+            progress, same,
+        )  # fmt: skip
     together = None if comm is None else Together(comm)
     with nullcontext() if together is None else together.checking():
         task = _task_of(model, steps, replicates, seed, record, start, start_step, dtype, device, threads, together)
@@ -220,6 +238,113 @@ def _identity(task: _Task) -> dict[str, Any]:
         "record": (plan.times, plan.agents, plan.keep_states, plan.keep_summaries),
         "dtype": plan.dtype,
     }
+
+
+def _streamed(
+    system: System,
+    steps: int,
+    out: Path,
+    replicates: int | Sequence[int] | None,
+    seed: Seed,
+    keep: Record,
+    start: State | Trajectory | None,
+    start_step: int,
+    progress: Progress,
+    options: dict[str, Any],
+) -> Trajectory:
+    """Make the steps block by block, each of which is written before the next, and return the run on disk."""
+    if not (keep.states or keep.summaries):
+        rule, remedy = "a run on disk needs a record", "use record='all' or 'summaries', or leave out out=..."
+        raise InvalidInputError(message(rule, got="record='final'", remedy=remedy))
+    steps = whole(steps, "steps", least=0, most=MOST_STEPS)
+    begin = starting_state(system.model, system.step, start, start_step)
+    begin = replace(begin, seed=_seed(seed, begin), replicates=_replicate_numbers(replicates, begin))
+    precision = _precision(options["dtype"], begin)
+    marks = recorded_steps(begin.step, begin.step + steps, keep)
+    writer = StoreWriter(_store_plan(system, out, begin, marks, keep, precision))
+    state, own = begin, writer.state
+    if writer.records:
+        parts = {name: own.get(name) for name in ("public", "memory", "hidden")}
+        state = replace(begin, step=int(marks[writer.records - 1]), **parts)
+    same = {**options, "dtype": precision, "record": keep}
+    with reporter(progress, steps) as report:
+        while writer.records < marks.size:
+            last = min(writer.records + writer.plan.block, marks.size)
+            done = state.step - begin.step
+            report_more = partial(_shifted, report, done)
+            count = int(marks[last - 1]) - state.step
+            run = simulate(system, count, begin.replicates, seed=begin.seed, start=state, progress=report_more, **same)
+            state = run.final
+            # The first record of a block is the last one of the block before.
+            writer.write(_block_of(run, first=0 if not writer.records else 1), _numbers_of(state))
+    writer.finish(_numbers_of(state))
+    return Trajectory.load(out)
+
+
+def _shifted(report: Callable[[int], None], before: int, done: int, _: int) -> None:
+    report(before + done)
+
+
+def _store_plan(
+    system: System, out: Path, begin: State, marks: NDArray[np.int64], keep: Record, precision: np.dtype[Any]
+) -> StorePlan:
+    """Return what the store of a run has: the same parts as a file that ``Trajectory.save`` writes."""
+    model = system.model
+    assert begin.replicates is not None
+    agents = np.arange(model.n) if keep.agents is None else model.network.indices(keep.agents)
+    facts, arrays = model.parts()
+    blank = Trajectory(
+        model, begin.seed or 0, begin.replicates, marks, agents if keep.states else agents[:0], None, None, None, None,
+        begin, equation=_equation_in_words(system),
+    )  # fmt: skip
+    content = io.BytesIO()
+    np.savez(content, recorded_agents=agents, **_start_arrays(begin), **arrays)
+    states = ("public", *(("hidden",) if model.adaptation is not None else ())) if keep.states else ()
+    return StorePlan(
+        path=out,
+        facts={
+            "model": facts, "seed": begin.seed, "step": int(marks[-1]), "step_length": begin.step_length,
+            "version": blank.version, "equation": blank.equation, "step_error": _step_error(system),
+            "dtype": str(precision),
+        },
+        attributes=blank.provenance(),
+        model=content.getvalue(),
+        coordinates={
+            "replicate": begin.replicates,
+            "time": marks if not system.is_continuous else marks * np.float64(system.step),
+            "agent": np.array(coordinate_of(blank.labels)) if keep.states else np.zeros(0, np.int64),
+        },
+        variables=(*states, *(("minimum", "maximum", "mean") if keep.summaries else ())),
+        dtype=precision,
+        members=model.n,
+    )  # fmt: skip
+
+
+def _start_arrays(begin: State) -> dict[str, NDArray[Any]]:
+    """Return where a run starts, which is a part of what determines it."""
+    parts = {"begin_public": begin.public, "begin_memory": begin.memory, "begin_hidden": begin.hidden}
+    return {name: values for name, values in parts.items() if values is not None}
+
+
+def _equation_in_words(system: System) -> str | None:
+    return _in_words(system, _step_error(system)) if isinstance(system, SDE) else None
+
+
+def _step_error(system: System) -> float | None:
+    """Return the estimated error of the steps of an equation, as ``Trajectory.step_error`` says."""
+    if not isinstance(system, SDE) or system.path_method == "euler":
+        return None
+    return TaylorScheme(system).error if system.path_method == "taylor" else 0.0
+
+
+def _block_of(run: Trajectory, first: int) -> dict[str, NDArray[Any]]:
+    """Return the records of a run from position ``first`` on, by the names that a store has for them."""
+    parts = {"public": run.states, "hidden": run.hidden_path, "minimum": run.minimum, "maximum": run.maximum}
+    return {name: part[:, first:] for name, part in (parts | {"mean": run.mean}).items() if part is not None}
+
+
+def _numbers_of(state: State) -> dict[str, NDArray[Any] | None]:
+    return {"public": state.public, "memory": state.memory, "hidden": state.hidden}
 
 
 def simulate_preferred(

@@ -28,17 +28,18 @@ if TYPE_CHECKING:
 FORMAT = 1
 SAVED = (".npz",)
 NETCDF = (".nc", ".nc4", ".netcdf")
+STORES = (".zarr",)
 RUN = "run.nc"  # what `peerpressure run` calls the run in its folder of results
 
 
 def is_run(path: Path) -> bool:
-    """Return whether a file is a stored run, by its suffix."""
-    return path.suffix.lower() in (*SAVED, *NETCDF)
+    """Return whether a file, or the folder of a store, is a stored run, by its suffix."""
+    return path.suffix.lower() in (*SAVED, *NETCDF, *STORES)
 
 
 def run_in(path: Path) -> Path:
-    """Return the stored run in a results folder; a file is returned as it is."""
-    return path / RUN if path.is_dir() else path
+    """Return the stored run in a results folder; a file or a store is returned as it is."""
+    return path / RUN if path.is_dir() and path.suffix.lower() not in STORES else path
 
 
 def write_archive(path: str | Path, facts: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:

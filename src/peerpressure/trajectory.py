@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Any, TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
-from peerpressure import storage
+from peerpressure import storage, stores
 from peerpressure.errors import FileFormatError, InvalidInputError, message
 from peerpressure.files import expanded, naming, replacing
 from peerpressure.immutable import read_only
@@ -242,6 +242,9 @@ class Trajectory:
         if not isinstance(v, float):
             if self.states is None or self.agents.size < self.model.n:
                 return None
+            if isinstance(self.states, stores.StoredArray):
+                parts = [np.abs(part - v[self.agents]).max(axis=2) for _, part in self.states.blocks()]
+                return np.concatenate(parts, axis=1)
             # One replicate at a time, because all states may fill most of the memory.
             return np.array([np.abs(path - v[self.agents]).max(axis=1) for path in self.states])
         if self.minimum is None or self.maximum is None:
@@ -425,7 +428,7 @@ class Trajectory:
         coordinates: dict[str, Any] = {"replicate": self.replicates, "time": self.times}
         if self.states is None or self.agents.size < self.model.n:
             # The recorded states have no final one of all agents.
-            coordinates["member"] = _coordinate([*self.model.network.labels])
+            coordinates["member"] = coordinate_of([*self.model.network.labels])
             final = {"final_public": self.final.public, "final_hidden": self.final.hidden}
             variables |= {name: (("replicate", "member"), v) for name, v in final.items() if v is not None}
         if self.states is not None:
@@ -458,8 +461,8 @@ class Trajectory:
             pairs = np.add.outer(np.array(agents) * len(network.topics), topics)
             if np.array_equal(pairs.ravel(), self.agents):
                 names = {"agent": [network.agents[i] for i in agents], "topic": [network.topics[p] for p in topics]}
-                return {axis: _coordinate(labels) for axis, labels in names.items()}
-        return {"agent": _coordinate(self.labels)}
+                return {axis: coordinate_of(labels) for axis, labels in names.items()}
+        return {"agent": coordinate_of(self.labels)}
 
     def to_dataframe(self) -> pandas.DataFrame:
         """Return tidy rows: one for each replicate, time and agent if states were kept, else for each summary.
@@ -500,23 +503,26 @@ class Trajectory:
 
     @classmethod
     def load(cls, path: str | Path) -> Trajectory:
-        """Read what ``save`` wrote.
+        """Read what ``save`` wrote, or open a store that ``simulate(..., out=...)`` wrote.
 
         Parameters
         ----------
         path : str or Path
-            A file that ``save`` wrote.
+            A file that ``save`` wrote, or the folder of a Zarr store.
 
         Returns
         -------
         Trajectory
-            An equal run, which ``simulate`` can resume.
+            An equal run, which ``simulate`` can resume. States of a store stay on disk: ``states`` is then indexed like
+            an array, and reads what is asked for.
 
         Raises
         ------
         FileFormatError
             If the file is missing, damaged or of another format.
         """
+        if stores.is_store(expanded(path)):
+            return cls(**_parts_of_store(*stores.read_store(path)))
         with storage.reading_archive(expanded(path)) as (facts, arrays):
             # Outputs that were not simulated here have no noise to go on with.
             simulated = facts["seed"] >= 0
@@ -697,6 +703,34 @@ class Trajectory:
         return html_sketch(lines, "public opinions over time")
 
 
+def _parts_of_store(facts: Mapping[str, Any], arrays: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a run from the facts and arrays of its store."""
+    own = {name.removeprefix("model_"): values for name, values in arrays.items() if name.startswith("model_")}
+    replicates = arrays["replicate"]
+    final = State(
+        facts["step"],
+        arrays["final_public"],
+        arrays.get("final_memory"),
+        arrays.get("final_hidden"),
+        seed=facts["seed"],
+        replicates=replicates,
+        step_length=facts["step_length"],
+    )
+    return {
+        "model": Model.from_parts(facts["model"], own),
+        "seed": facts["seed"],
+        "replicates": replicates,
+        "times": arrays["time"],
+        "agents": own["recorded_agents"],
+        "states": arrays.get("public"),
+        **{name: arrays.get(name) for name in ("minimum", "maximum", "mean", "hidden")},
+        "final": final,
+        "version": facts["version"],
+        "equation": facts["equation"],
+        "step_error": facts["step_error"],
+    }
+
+
 def _spaced(size: int, most: int) -> NDArray[np.int64]:
     """Return so many places among ``size``, the first and the last included, or all of them."""
     return np.unique(np.linspace(0, size - 1, min(size, most)).round().astype(np.int64))
@@ -754,7 +788,7 @@ def _text(label: object) -> str:
     return label.decode() if isinstance(label, bytes) else str(label)
 
 
-def _coordinate(labels: list[Any]) -> list[Any]:
+def coordinate_of(labels: list[Any]) -> list[Any]:
     """Return labels that fit into an index: as they are if all are numbers or all are text, else their text."""
     # A mixed index would be of dtype object, which netCDF cannot store.
     kinds = {type(label) for label in labels}

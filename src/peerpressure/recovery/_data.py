@@ -40,9 +40,10 @@ def observations_of(data: Record, model: System | Network | TemporalNetwork | No
         A run as it is. A data frame with tidy rows (``time``, ``agent``, ``public``, and ``replicate`` if there are
         several) or with one column for each agent and the steps in a column ``time`` or in the index. An array of shape
         (steps, agents) or (replicates, steps, agents), in the order of the agents. The path of a table that
-        ``Trajectory.from_csv`` reads, of a run that ``Trajectory.save`` wrote (.npz), of a netCDF file (.nc), or of a
-        folder that ``peerpressure run`` wrote. Rows without times, which are those of an array and of a data frame with
-        the default index, are steps 1, 2, 3 and so on, unless the first row is the start of the model.
+        ``Trajectory.from_csv`` reads, of a run that ``Trajectory.save`` wrote (.npz), of a netCDF file (.nc), of one
+        that ``simulate`` wrote to disk (.zarr), or of a folder that ``peerpressure run`` wrote. Rows without times,
+        which are those of an array and of a data frame with the default index, are steps 1, 2, 3 and so on, unless the
+        first row is the start of the model.
     model : Model, SDE, Network or TemporalNetwork, optional
         The model that is taken to have made the outputs, or only its network. Without one, agents are those that the
         data name, on a network without edges.
@@ -138,7 +139,7 @@ def _is_from(value: object, package: str, *names: str) -> bool:
 
 def _from_path(path: Path, system: System | None) -> Trajectory:
     path = storage.run_in(path)
-    if path.suffix.lower() in storage.SAVED:
+    if path.suffix.lower() in (*storage.SAVED, *storage.STORES):
         return Trajectory.load(path)
     if storage.is_run(path):
         return _from_netcdf(path, system)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from peerpressure import stores
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.immutable import read_only
 from peerpressure.model import Model
@@ -19,6 +21,7 @@ from peerpressure.recovery.least_squares import SymmetricOperator
 from peerpressure.recovery.limits import COPIED_AGENTS, COPIED_NUMBERS, DENSE_LIMIT, NEGLIGIBLE_ERROR, WRONG_DIGITS
 from peerpressure.rendering import html_sketch, html_table
 from peerpressure.step import Array
+from peerpressure.stores import StoredArray
 from peerpressure.trajectory import whole as whole_number
 
 if TYPE_CHECKING:
@@ -394,6 +397,9 @@ def _embedded(covariance: Any, free: NDArray[np.int64], n: int) -> Any:
 
 def with_rounding_error(estimator: Callable[[Outputs], Estimate], data: Outputs) -> Estimate:
     """Return the estimate with the error that rounding makes added to its covariance, where it matters."""
+    if isinstance(data.values, StoredArray) and data.values.nbytes > stores.BLOCK_BYTES:
+        # Copies of what is read block by block would be read in one piece.
+        return estimator(data)
     # Small networks always use copies, which cost less than estimating twice.
     if data.known.shape[1] > COPIED_AGENTS:
         estimate = estimator(data)
@@ -416,7 +422,7 @@ def _enlarged(covariance: Any, moved: Array) -> Any:
 
 def _is_suspicious(estimate: Estimate, data: Outputs) -> bool:
     """Return whether some standard error may be smaller than the rounding error, and copies fit in memory."""
-    if _COPIES * data.values[0].size > COPIED_NUMBERS:
+    if _COPIES * math.prod(data.values.shape[1:]) > COPIED_NUMBERS:
         return False
     # The standard errors of an operator are estimates from random probes, each a linear solve: too expensive for a
     # check.

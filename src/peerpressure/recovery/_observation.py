@@ -15,6 +15,7 @@ from peerpressure.model import Model
 from peerpressure.recovery._data import observations_of, refuse_model
 from peerpressure.statespace import System, checked_system, discrete_model
 from peerpressure.step import Array
+from peerpressure.stores import StoredArray
 from peerpressure.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -476,8 +477,12 @@ def _columns(model: Model, trajectory: Trajectory, agents: Positions) -> Positio
     return np.asarray(order[np.searchsorted(trajectory.agents, agents, sorter=order)], dtype=np.int64)
 
 
-def _part(states: NDArray[Any], rows: Positions, columns: Positions) -> NDArray[Any]:
-    """Return states[:, rows, columns] as a view where that is possible: outputs can fill the memory."""
+def _part(states: Any, rows: Positions, columns: Positions) -> Any:
+    """Return states[:, rows, columns] as a view where that is possible: outputs can fill the memory, or exceed it."""
+    whole = isinstance(_stretch(columns, states.shape[2]), slice) and columns.size == states.shape[2]
+    if isinstance(states, StoredArray) and whole and isinstance(_stretch(rows, states.shape[1]), slice) and rows.size:
+        # Read step by step, when a step is asked for.
+        return states.times(int(rows[0]), int(rows[-1]) + 1)
     picked = states[:, _stretch(rows, states.shape[1])]
     return picked[:, :, _stretch(columns, states.shape[2])]
 
