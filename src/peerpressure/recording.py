@@ -207,14 +207,15 @@ def _fields(keep: Record) -> list[tuple[str, object, object]]:
 @final
 @dataclass(frozen=True)
 class Words:
-    """How remedies are written: a record, fewer replicates, and single precision if there is a choice."""
+    """How remedies are written: a record, fewer replicates, and single precision or a run on disk if there is one."""
 
     record: Callable[[Record, str], str]
     replicates: str
     single: str
+    disk: str = ""
 
 
-PYTHON_WORDS = Words(in_python, "replicates=range(...)", "dtype='float32'")
+PYTHON_WORDS = Words(in_python, "replicates=range(...)", "dtype='float32'", "out='run.zarr'")
 SCENARIO_WORDS = Words(in_toml, "replicates = ...", "")
 
 
@@ -240,6 +241,8 @@ def remedy(size: RunSize, free: int, words: Words) -> str:
     single = replace(size, dtype=np.dtype(np.float32))
     if words.single and size.dtype != single.dtype and single.total() <= free:
         options.append(f"use {words.single}")
+    if words.disk and size.recorded() > size.working and size.working <= free // 2:
+        options.append(f"write it to disk, {words.disk}")
     return "; or ".join(options) or _all_at_once(size, free, words)
 
 

@@ -28,7 +28,7 @@ def info(
 
     For a folder: which command made it, when, from what and with which versions, its answer, its files, and whether all
     of them are as they were written; the exit status is 1 if they are not. For a file: its content,
-    which may be a run (.nc, .npz), a scenario or sweep (.toml), a network, a table or a JSON file.
+    which may be a run (.nc, .npz, .zarr), a scenario or sweep (.toml), a network, a table or a JSON file.
 
     Example: peerpressure info study-results
     """
@@ -37,7 +37,7 @@ def info(
         raise InvalidInputError(message(rule, got=place, remedy="check the path"))
     wrong: list[Change] = []
     with listing_problems():
-        if place.is_dir():
+        if place.is_dir() and place.suffix.lower() != ".zarr":
             contents, wrong = _folder(place)
         else:
             contents = _file(place)
@@ -112,6 +112,8 @@ def _file(file: Path) -> Facts:
             return _json(file)
         case ".npz":
             return _archive(file)
+        case ".zarr":
+            return _store(file)
         case _:
             return _network_or_table(file)
 
@@ -173,6 +175,13 @@ def _archive(file: Path) -> Facts:
         run = Trajectory.load(file)
     except FileFormatError:
         return _network_or_table(file)
+    return {"run": repr(run), **{name: str(value) for name, value in run.provenance().items()}}
+
+
+def _store(file: Path) -> Facts:
+    from peerpressure.trajectory import Trajectory
+
+    run = Trajectory.load(file)
     return {"run": repr(run), **{name: str(value) for name, value in run.provenance().items()}}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -23,7 +23,11 @@ from peerpressure.cli.options import (
     scenario_of,
 )
 from peerpressure.cli.run import carry_out
-from peerpressure.cli.terminal import AsJson, check_folder, listing_problems
+from peerpressure.cli.terminal import AsJson, check_folder, listing_problems, print_json, show
+from peerpressure.files import expanded
+
+if TYPE_CHECKING:
+    from peerpressure.scenario import Scenario
 
 
 def simulate(
@@ -42,13 +46,17 @@ def simulate(
     steps: Annotated[int, typer.Option(min=1, help="Number of steps; of 0.1 each in continuous time.")] = 1000,
     replicates: Annotated[int, typer.Option(min=1, help="Number of independent runs.")] = 1,
     seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
-    out: Annotated[Path, typer.Option(help="Folder for results.")] = Path("simulation"),
+    out: Annotated[
+        Path,
+        typer.Option(help="Folder for results; or NAME.zarr, for all steps of a run of any size."),
+    ] = Path("simulation"),
     as_json: AsJson = False,
 ) -> None:
     """Simulate a model that options describe, and write the same results as run.
 
     The options are those of diagnose. The folder has them as scenario.toml, which run takes and which may be edited:
-    an observer, a privacy budget and everything else that has no option is set there.
+    an observer, a privacy budget and everything else that has no option is set there. With --out NAME.zarr only the run
+    is made, step by step on disk; the same command continues one that was interrupted.
 
     Example: peerpressure simulate --graph ba:100:2 --noise gaussian:1 --steps 500 --replicates 10 --out first
     """
@@ -61,4 +69,22 @@ def simulate(
     given |= {"replicates": replicates}
     with listing_problems():
         scenario, _ = scenario_of(None, {name: value for name, value in given.items() if value is not None})
+    if out.suffix.lower() == ".zarr":
+        _stream(scenario, out, as_json=as_json)
+        return
     carry_out(scenario, out, None, "'--out'", as_json=as_json)
+
+
+def _stream(scenario: Scenario, out: Path, *, as_json: bool) -> None:
+    """Write all steps of a run to a store, and print what it is."""
+    from peerpressure.simulation import simulate
+    from peerpressure.trajectory import contents
+
+    asked = scenario.run
+    run = simulate(
+        scenario.system(), asked.steps, asked.replicates, seed=asked.seed, progress=not as_json, out=expanded(out)
+    )
+    if as_json:
+        print_json({"store": str(out), "run": repr(run), **run.provenance()})
+        return
+    show(repr(run), f"all steps in {out}, a Zarr store", f"the store {contents(hidden=True)}")
