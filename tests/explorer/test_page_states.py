@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from typing import TYPE_CHECKING
 
@@ -20,10 +21,11 @@ PANELS: dict[str, list[str]] = {
     "observe": ["#estimates"],
     "exposure": ["#exposure-text"],
     "budget": ["#budget"],
+    "bench": ["#bench"],
     "inference": ["#inference"],
     "other": ["#picture-a .picture-canvas", "#verdict-a"],
 }
-OBSERVER = ("observe", "exposure", "budget")
+OBSERVER = ("observe", "exposure", "budget", "bench")
 PATHS = {"network": "run", **{name: name for name in ("run", "exact", *OBSERVER, "inference")}}
 INFERRING = ("network", "inference")
 FEW = 8  # steps, from which a network is inferred fast
@@ -63,7 +65,9 @@ def fail(driver: Driver, path: str, status: int, text: str) -> None:
 
 
 def observe(driver: Driver) -> None:
-    with driver.answering("observations"), driver.answering("exposures"), driver.answering("budgets"):
+    with contextlib.ExitStack() as answers:
+        for one in ("observations", "exposures", "budgets", "benches"):
+            answers.enter_context(driver.answering(one))
         driver.page.click("#tab-observer")
 
 
@@ -116,7 +120,7 @@ def test_what_failed_is_not_shown_but_why(driver: Driver, path: str) -> None:
 def check_refused(driver: Driver, path: str, text: str, answers: tuple[str, ...]) -> None:
     """What was refused is replaced by the reason, and all else is shown."""
     page, part = driver.page, PATHS[path]
-    panels = {"observe": "#estimates", "budget": "#budget", "inference": "#inference"}
+    panels = {"observe": "#estimates", "budget": "#budget", "bench": "#bench", "inference": "#inference"}
     shown = {"run": ["#picture-b", "#verdict", *(panels[one] for one in answers if one in panels)]}
     for panel in shown.get(part, [panels[part]] if part in panels else []):
         assert text in text_of(driver, panel), panel
@@ -130,7 +134,7 @@ def check_refused(driver: Driver, path: str, text: str, answers: tuple[str, ...]
         assert page.locator("#estimates .facet").count() == 0
     if part in ("run", "budget"):
         assert "ε" not in text_of(driver, "#budget")
-        assert page.is_hidden("#plot-budget")
+        assert page.is_hidden("#plot-budget canvas")
     if part in ("run", "exposure"):
         assert text_of(driver, "#exposure-text") in ("", text)
     if part == "run":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import runpy
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -244,6 +245,40 @@ def test_an_observer_finds_what_the_librarys_finds(asker: Asker, observe: dict[s
     assert all(sentence in facts["text"] for sentence in known.terms.values())
     exported = f"an export records, ε is ∞ at δ = 1e-06 and Δ = 2, {scenario['run']['replicates']} runs with y₀"
     assert exported in facts["text"]
+
+
+def test_the_bench_shows_what_is_promised_beside_what_is_achieved(asker: Asker, tmp_path: Path) -> None:
+    """Against the observer that is chosen: whom it sees, from when, and in how many runs."""
+    privacy = {"sensitivity": 0.5, "runs": 4}
+    scenario = SMALL | {"observe": {"agents": list(range(20)), "first_step": 5}, "privacy": privacy}
+    facts, arrays = asker.packed("bench", scenario)
+    read = scenario_from(scenario)
+    model, look = read.model(), read.observation()
+    (now,) = np.flatnonzero(arrays["noise"] == facts["std"])
+    for row in (0, now, -1):
+        louder = replace(model, noise=pp.Gaussian(float(arrays["noise"][row])))
+        told = pp.privacy.budget(louder, 40, 0.5, 1e-5, runs=4, observed=look)
+        assert arrays["epsilon"][row] == pytest.approx(told.epsilon)
+        estimate = pp.recover(pp.simulate(louder, 40, seed=5), louder, observation=look)
+        assert arrays["error"][row] == pytest.approx(float(np.sqrt(estimate.variance[estimate.identified].mean() / 4)))
+    assert (np.diff(arrays["epsilon"]) < 0).all()
+    assert (np.diff(arrays["error"]) > 0).all()
+    # The page, the scenario file and the program say the same.
+    said = asker.packed("budget", scenario)
+    assert said.facts["epsilon"] == said.arrays["budget_epsilon"][-1] == pytest.approx(arrays["epsilon"][now])
+    filed = Experiment(parse_scenario(asker.post("export/toml", scenario).text)).observer_budget
+    assert filed is not None
+    assert filed.epsilon == pytest.approx(said.facts["epsilon"])
+    (tmp_path / "script.py").write_text(asker.post("export/python", scenario).text, encoding="utf-8")
+    assert runpy.run_path(str(tmp_path / "script.py"))["budget"].epsilon == pytest.approx(said.facts["epsilon"])
+    silent = SMALL | {"noise": {"law": "none"}}
+    assert asker.packed("bench", silent).facts["failed"] == "there is no noise to vary"
+    # Insiders tell what they see at every step.
+    told_by = scenario | {"privacy": {"insiders": [3]}}
+    assert "insiders observe every step" in asker.packed("bench", told_by).facts["failed"]
+    everyone = told_by | {"observe": {}}
+    assert asker.packed("bench", everyone).arrays["epsilon"][0] == math.inf
+    assert pp.privacy.budget(model, 40, insiders=[3]).epsilon == math.inf
 
 
 @pytest.mark.parametrize("look", [{}, {"agents": [0, 1, 2, 5, 8]}, {"first_step": 5}], ids=["all", "some", "late"])

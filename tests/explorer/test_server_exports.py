@@ -20,7 +20,7 @@ import peerpressure as pp
 from peerpressure import cli
 from peerpressure.errors import CancelledError
 from peerpressure.explorer import exports
-from peerpressure.explorer.answers import inferred_edges
+from peerpressure.explorer.answers import bench_answer, budget_answer, inferred_edges
 from peerpressure.explorer.exports import Look
 from peerpressure.explorer.models import ModelCache
 from peerpressure.explorer.presets import PRESETS
@@ -30,7 +30,7 @@ from peerpressure.measures import Experiment, estimates
 from peerpressure.progress import cancellable
 from peerpressure.report.store import from_csv
 from peerpressure.scenario import load_scenario, scenario_from
-from tests.explorer.asking import SMALL, Asker, served
+from tests.explorer.asking import SMALL, Asker, served, unpack
 
 TRIANGLE = {"edges": [[0, 1], [1, 2], [0, 2], [2, 3]], "weights": [1.0, 2.5, 1.0, 0.5], "labels": ["a", "b", 3, "d'"]}
 VARIANTS: dict[str, dict[str, Any]] = {
@@ -202,7 +202,7 @@ def test_files_have_a_bound_that_is_told() -> None:
         assert "numbers in a file must be at most 2,000" in asker.refused("export/netcdf")["text"]
 
 
-@pytest.mark.parametrize("what", ["curves", "network", "observer"])
+@pytest.mark.parametrize("what", exports.SUBJECTS)
 def test_pictures_are_pictures(what: str, asker: Asker) -> None:
     asked: dict[str, Any] = {"what": what, "time": 3}
     pixels = matplotlib.image.imread(io.BytesIO(asker.post("export/figure", format="png", **asked).content))
@@ -212,6 +212,26 @@ def test_pictures_are_pictures(what: str, asker: Asker) -> None:
     assert svg.headers["content-type"] == "image/svg+xml"
     assert svg.headers["content-disposition"] == f'attachment; filename="peerpressure-{what}.svg"'
     assert ElementTree.fromstring(svg.content).tag.endswith("svg")
+    pdf = asker.post("export/figure", format="pdf", **asked)
+    assert pdf.headers["content-type"] == "application/pdf"
+    assert pdf.content.startswith(b"%PDF")
+
+
+def test_the_figure_of_privacy_has_the_numbers_of_the_page() -> None:
+    built = ModelCache(Limits()).build({"scenario": SMALL})
+    grid = exports._privacy(built, Limits())().axes
+    (_, over_time), (_, noise) = (unpack(answer(built, Limits())) for answer in (budget_answer, bench_answer))
+    lines = [axes.lines[0].get_xydata() for axes in grid]
+    for line, (x, y) in zip(
+        (lines[0], lines[1], lines[3]),
+        (
+            (over_time["budget_times"], over_time["budget_epsilon"]),
+            (noise["noise"], noise["epsilon"]),
+            (noise["noise"], noise["error"]),
+        ),
+        strict=True,
+    ):
+        assert np.allclose(line, np.stack([x, y], axis=1))
 
 
 def test_a_picture_of_the_observer_has_the_bounds_of_the_question_about_it(asker: Asker) -> None:

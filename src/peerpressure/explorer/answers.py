@@ -66,6 +66,8 @@ MIN_TIMES = 8  # a curve with fewer points shows nothing
 CONTINUOUS_TIMES = 60  # for which the equations of an SDE's moments are solved
 HORIZONS, CONTINUOUS_HORIZONS = 24, 6  # for which the privacy budget is computed
 MAX_RECOVERIES = 24  # times up to which hidden opinions are estimated
+# Factors of the noise under which ε and errors are compared, in the order in which they are computed.
+NOISE_SCALES = (1.0, 0.25, 4.0, 0.5, 2.0, 0.125, 8.0, 2**-0.5, 2**0.5)
 BATCH = 2_000_000  # numbers recorded in one call of ``simulate``
 # Failures of one method or account that leave the others valid; SciPy raises a plain ValueError for inf.
 FAILURES = (PeerPressureError, ArithmeticError, ValueError)
@@ -361,6 +363,43 @@ def budget_answer(built: BuiltScenario, limits: Limits) -> bytes:
     return pack(*_budget(built, first_replicate(built), built.scenario.observation(), last))
 
 
+def bench_answer(built: BuiltScenario, limits: Limits) -> bytes:
+    """Return ε, and the error that the observer expects of its estimates, under more and less noise."""
+    last, deadline = last_observed(built, limits), time.monotonic() + limits.inference_seconds
+    noise, found, failed = built.model.noise, dict[float, tuple[float, float]](), None
+    for scale in () if noise.is_zero else NOISE_SCALES:
+        if found and time.monotonic() > deadline:
+            break
+        try:
+            found[scale] = _promise_and_error(_louder(built, scale), last)
+        except FATAL:
+            raise
+        except FAILURES as error:
+            failed = failed or error_text(error)
+    size = float(np.sqrt(np.mean(np.square(noise.deviations(built.model.n)))))
+    rows = np.array([(size * scale, *row) for scale, row in sorted(found.items())]).reshape(-1, 3)
+    facts = {"std": size, "failed": None if found else failed or "there is no noise to vary"}
+    return pack(facts, {"noise": rows[:, 0], "epsilon": rows[:, 1], "error": rows[:, 2]})
+
+
+def _louder(built: BuiltScenario, scale: float) -> BuiltScenario:
+    """Return the same scenario with noise of another size."""
+    noise = replace(built.model.noise, std=scale * built.model.noise.std)
+    system = built.system.with_model(replace(built.model, noise=noise))
+    return replace(built, model=system.model, system=system, run=None)
+
+
+def _promise_and_error(built: BuiltScenario, last: int) -> tuple[float, float]:
+    """Return ε and the root-mean-square error that the observer expects, from as many runs as it sees."""
+    look, experiment = built.scenario.observation(), first_replicate(built)
+    epsilon = experiment.budget_after(last, observed=look).epsilon
+    estimate = recover(experiment.run, built.system, "auto", look, built.scenario.prior(), experiment.target)
+    known, runs = estimate.identified, (built.scenario.privacy or Privacy()).runs
+    # Estimates of several runs are averaged.
+    error = np.sqrt(estimate.variance[known].mean() / runs) if known.any() else np.nan
+    return epsilon, float(error)
+
+
 # What the observer makes of the first steps, and of more and more of them
 
 
@@ -506,7 +545,7 @@ def _budget(
 ) -> tuple[dict[str, Any], Arrays]:
     """Return the privacy budget against the observer, at the last step and over time."""
     terms = built.scenario.privacy or Privacy()
-    facts: dict[str, Any] = {"sensitivity": terms.sensitivity, "delta": terms.delta}
+    facts: dict[str, Any] = {"sensitivity": terms.sensitivity, "delta": terms.delta, "runs": terms.runs}
     times = _horizons(built, observation, steps)
     try:
         budgets = [experiment.budget_after(horizon, observed=observation) for horizon in times.tolist()]

@@ -24,6 +24,7 @@ from starlette.staticfiles import StaticFiles
 
 from peerpressure.errors import message
 from peerpressure.explorer.answers import (
+    bench_answer,
     budget_answer,
     exact_answer,
     exposure_answer,
@@ -112,6 +113,10 @@ def _budget(cache: ModelCache, body: Body) -> Answer:
     return Answer(budget_answer(cache.build(body), cache.limits))
 
 
+def _bench(cache: ModelCache, body: Body) -> Answer:
+    return Answer(bench_answer(cache.build(body), cache.limits))
+
+
 def _inference(cache: ModelCache, body: Body) -> Answer:
     return Answer(inference_answer(cache.build(body, ("privacy",)), cache.limits))
 
@@ -145,7 +150,7 @@ def _figure(cache: ModelCache, body: Body) -> Answer:
     flags = (body.get(name) is True for name in ("log_time", "log_size", "zoom_colours"))
     look = Look(time, str(body.get("colour")), *flags)
     # Other pictures do not depend on the observer.
-    content = picture(cache.build(body, () if what == "observer" else _OBSERVER), what, look, kind, cache)
+    content = picture(cache.build(body, () if what in ("observer", "privacy") else _OBSERVER), what, look, kind, cache)
     return Answer(content, KINDS[kind], f"peerpressure-{what}.{kind}")
 
 
@@ -165,6 +170,7 @@ API: Mapping[str, ApiRoute] = {
     "observe": ApiRoute(_observe),
     "exposure": ApiRoute(_exposure),
     "budget": ApiRoute(_budget),
+    "bench": ApiRoute(_bench),
     "inference": ApiRoute(_inference),
     "upload": ApiRoute(_upload, raw=True),
     "export/toml": ApiRoute(_toml),

@@ -194,8 +194,9 @@ RUN = (
     _whole("seed", "seed", 0, 9_999, 1),
 )
 PRIVACY = (
-    _real("sensitivity", "opinions this far apart must be indistinguishable", 0.01, 10.0, 1.0, 0.01, log=True),
+    _real("sensitivity", "distance Δ of opinions", 0.01, 10.0, 1.0, 0.01, log=True),
     _real("delta", "failure probability δ", 1e-9, 0.1, 1e-5, 1e-9, log=True),
+    _whole("runs", "runs that are seen", 1, 1_000, 1, log=True),
 )
 
 # Features that a scenario has only if they are added

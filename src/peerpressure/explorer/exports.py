@@ -16,6 +16,8 @@ from peerpressure.explorer.answers import (
     FAILURES,
     NEGATIVE,
     ONE_WAY,
+    bench_answer,
+    budget_answer,
     drawn_edges,
     drawn_sizes,
     experiment_of,
@@ -23,11 +25,12 @@ from peerpressure.explorer.answers import (
     inferred_edges,
     last_observed,
     recorded,
+    recovered_answer,
     shown_times,
 )
 from peerpressure.explorer.layout import Drawing
 from peerpressure.explorer.models import BuiltScenario, ModelCache
-from peerpressure.explorer.protocol import FATAL, Limits, RequestError
+from peerpressure.explorer.protocol import FATAL, Limits, RequestError, unpack
 from peerpressure.measures import estimates, summaries
 from peerpressure.model import Model
 from peerpressure.progress import check_cancelled
@@ -39,8 +42,8 @@ from peerpressure.trajectory import SUMMARIES, Trajectory, contents
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-KINDS: Mapping[str, str] = {"svg": "image/svg+xml", "png": "image/png"}
-SUBJECTS = ("curves", "network", "observer")
+KINDS: Mapping[str, str] = {"svg": "image/svg+xml", "png": "image/png", "pdf": "application/pdf"}
+SUBJECTS = ("curves", "network", "observer", "privacy")
 # Fewer times show no curve; more than the width of a picture in pixels are useless.
 MIN_TIMES, MAX_TIMES = 8, 2_000
 MOST_RINGED = 400  # agents with rings around them
@@ -115,6 +118,8 @@ def picture(built: BuiltScenario, what: str, look: Look, kind: str, cache: Model
             draw = _inferred(built, cache.drawing(built.model.network), time, cache.limits)
         case "observer":
             draw = _observer(built, cache.limits)
+        case "privacy":
+            draw = _privacy(built, cache.limits)
         case _:
             draw = _network(built, cache.drawing(built.model.network), look, cache.limits)
     from peerpressure.plotting import render
@@ -177,6 +182,24 @@ def _observer(built: BuiltScenario, limits: Limits) -> Callable[[], Figure]:
     if not tables:
         raise problem or RequestError(422, "no method was asked for", "observe.methods")
     return partial(run.estimates, pd.concat(tables, ignore_index=True), observe.target)
+
+
+def _privacy(built: BuiltScenario, limits: Limits) -> Callable[[], Figure]:
+    """Draw ε and the error of the observer's estimates over time and over noise, in the numbers of the page."""
+    from peerpressure.plotting.run import bench
+
+    (budget, over_time), (_, path), (facts, noise) = (
+        unpack(answer(built, limits)) for answer in (budget_answer, recovered_answer, bench_answer)
+    )
+    if "budget_times" not in over_time:
+        raise RequestError(422, str(budget["summary"]), "privacy")
+    errors = np.sqrt(np.nanmean(path["std"].astype(float) ** 2, axis=1) / budget["runs"])
+    return partial(
+        bench,
+        {"time": (over_time["budget_times"], over_time["budget_epsilon"]), "noise": (noise["noise"], noise["epsilon"])},
+        {"time": (path["times"], errors), "noise": (noise["noise"], noise["error"])},
+        facts["std"],
+    )
 
 
 def _inferred(built: BuiltScenario, places: Drawing, time: float, limits: Limits) -> Callable[[], Figure]:

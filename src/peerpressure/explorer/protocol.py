@@ -362,7 +362,7 @@ class Limits:
     upload_bytes: int = 4 * 2**20
     seconds: float = 20.0
     verdict_seconds: float = 2.0
-    # No further time of an inferred network is computed after these.
+    # No further time of an inferred network, or size of noise, is computed after these.
     inference_seconds: float = 8.0
     # Nor of estimates over time.
     recovery_seconds: float = 2.0

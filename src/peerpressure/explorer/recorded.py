@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from peerpressure.errors import InvalidInputError, PeerPressureError, message
 from peerpressure.explorer.answers import (
+    bench_answer,
     budget_answer,
     drawn_sizes,
     exact_of,
@@ -68,6 +69,7 @@ ANSWERS: Mapping[str, Callable[[BuiltScenario, Limits], bytes]] = {
     "observe": observe_answer,
     "exposure": exposure_answer,
     "budget": budget_answer,
+    "bench": bench_answer,
     "inference": inference_answer,
 }
 

@@ -10,7 +10,7 @@ from peerpressure.noise import Noise
 from peerpressure.scenario import Scenario
 from peerpressure.scenario.agents import STREAMS, AdaptationTable, NormalDraw, TwoCamps, UniformDraw
 from peerpressure.scenario.network import GeneratedNetworkSection, InlineNetworkSection, NamedNetworkSection
-from peerpressure.scenario.scenario import GaussianPrior, Observe, Run, UniformPrior, UnknownNetwork
+from peerpressure.scenario.scenario import GaussianPrior, Observe, Privacy, Run, UniformPrior, UnknownNetwork
 from peerpressure.scenario.system import OptimalSection, ScheduleSection, TunedSection
 from peerpressure.schedules import Schedule, Table
 from peerpressure.theory.tuning import noise_exponent
@@ -169,8 +169,20 @@ def _observer(scenario: Scenario) -> Iterator[str]:
     yield f"for method in {observe.chosen_methods!r}:"
     target = "" if observe.target == default.target else f", {observe.target!r}"
     yield f"    print(pp.recover(run, model, method, observation, prior{target}))"
+    if scenario.privacy is not None:
+        yield from _budget(scenario, scenario.privacy)
     if observe.unknown_network is not None:
         yield from _inference(observe, observe.unknown_network, scenario.run)
+
+
+def _budget(scenario: Scenario, asked: Privacy) -> Iterator[str]:
+    """Yield lines that compute ε against the observer, as the page does."""
+    last = scenario.run.steps if (times := scenario.observation().times) is None else max(times)
+    given = {"sensitivity": asked.sensitivity, "delta": asked.delta, "runs": asked.runs, "insiders": asked.insiders}
+    arguments = ["model", f"steps={last}", *(f"{name}={value!r}" for name, value in given.items())]
+    arguments += ["observed=observation"] + ["public_start=True"] * scenario.public_start
+    yield _call("budget = pp.privacy.budget", arguments, lines=True)
+    yield "print(budget)"
 
 
 def _inference(observe: Observe, asked: UnknownNetwork, run: Run) -> Iterator[str]:

@@ -178,8 +178,9 @@ class Experiment:
 
     @cached_property
     def observer_budget(self) -> Budget | None:
-        """The privacy budget of one run against the observer of the scenario; None if that is everyone's."""
-        if self.scenario.observe is None or (seen := self.scenario.observation()) == Observation():
+        """The privacy budget against the observer of the scenario; None if that is one of everyone in one run."""
+        runs = 1 if self.scenario.privacy is None else self.scenario.privacy.runs
+        if self.scenario.observe is None or ((seen := self.scenario.observation()) == Observation() and runs == 1):
             return None
         return self.budget_after(self.steps, observed=seen)
 
@@ -210,7 +211,7 @@ class Experiment:
             asked.sensitivity,
             # Even a minimum or a mean of y₀ = x₀ has no noise on it.
             sees_start=recorded and (keep.states or keep.summaries),
-            runs=run.replicates if recorded else 1,
+            runs=run.replicates if recorded else asked.runs if observed is not None else 1,
             observed=observed,
             insiders=as_labels(asked.insiders),
             unit=asked.unit,

@@ -21,6 +21,7 @@ from peerpressure.drawing.style import (
     RED,
     TEAL,
     TWO_COLUMNS,
+    VIOLET,
     label,
     panel,
     plain_ticks,
@@ -35,6 +36,7 @@ MOST_LEVELS = 10  # values of classes with their names beside the axes
 MOST_STEPS = 240  # drawn one by one; longer runs are drawn in bins of several steps
 
 Numbers: TypeAlias = NDArray[np.int64]
+Curve: TypeAlias = tuple[ArrayLike, ArrayLike]  # x and y
 
 
 @styled
@@ -236,6 +238,30 @@ def spent(budget: pd.DataFrame) -> Figure:
     _time_axis(axes, budget["time"])
     axes.set_ylabel(r"$\varepsilon$ of one run, $y_0$ unobserved")
     plain_ticks(axes.yaxis)
+    return figure
+
+
+@styled
+def bench(promised: Mapping[str, Curve], achieved: Mapping[str, Curve], std: float) -> Figure:
+    """Show the budget ε above the error of an observer's estimates, over "time" and over "noise", now of size ``std``.
+
+    Curves are pairs of x and y.
+    """
+    figure = Figure(figsize=(TWO_COLUMNS, 3.6))
+    grid = figure.subplots(2, 2, sharex="col")
+    for row, (curves, name) in enumerate(((promised, r"$\varepsilon$"), (achieved, "expected RMS error"))):
+        for axes, (over, title) in zip(grid[row], (("time", "step $t$"), ("noise", "noise, std")), strict=True):
+            x, y = (np.asarray(values, dtype=float) for values in curves[over])
+            shown = np.isfinite(y)
+            axes.plot(x[shown], y[shown], color=VIOLET if row == 0 else BLUE, marker="." if over == "noise" else None)
+            if over == "time":
+                axes.set_ylim(bottom=0)
+            else:
+                axes.set(xscale="log", yscale="log")
+                axes.axvline(std, color=GREY, linewidth=0.7)
+            if row == 1:
+                axes.set_xlabel(title)
+        grid[row, 0].set_ylabel(name)
     return figure
 
 

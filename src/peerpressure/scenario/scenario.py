@@ -233,6 +233,7 @@ class Privacy(Section):
     # A customary value: δ should be well below one over the number of agents.
     delta: Annotated[float, Field(gt=0, lt=1)] = 1e-5
     insiders: list[AgentLabel] = Field(default=[], description="agents who tell the observer their own noise")
+    runs: Annotated[int, Field(ge=1, description="runs with independent noise that the observer of [observe] sees")] = 1
     unit: Annotated[
         Literal["person", "topic"], Field(description="who is protected: a person with all topics, or one topic of it")
     ] = "person"

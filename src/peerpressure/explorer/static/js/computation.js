@@ -30,6 +30,7 @@ import { follow, setState } from "./validity.js";
  * @property {(answer: ObserveAnswer) => void} onObservation
  * @property {(answer: ExposureAnswer) => void} onExposure
  * @property {(answer: BudgetAnswer) => void} onBudget
+ * @property {(answer: import("./types.js").BenchAnswer) => void} onBench
  * @property {(answer: InferenceAnswer | string | null) => void} onInference null if the network is known; a text says
  *   why there is no answer, and is empty until there is one
  * @property {(refusal: Refusal) => void} onRefusal
@@ -77,7 +78,7 @@ function inferenceKey({ privacy, observe, ...rest }) {
 const REST = 150;
 
 /** Answers about the observer, which are computed apart: one that takes long does not hold up the others. */
-const OBSERVING = /** @type {const} */ (["observe", "exposure", "budget"]);
+const OBSERVING = /** @type {const} */ (["observe", "exposure", "budget", "bench"]);
 
 export class Computation {
   #channels = {
@@ -87,6 +88,7 @@ export class Computation {
     observe: new Channel(),
     exposure: new Channel(),
     budget: new Channel(),
+    bench: new Channel(),
     inference: new Channel(),
   };
   #frame = 0;
@@ -233,12 +235,13 @@ export class Computation {
       this.#observe("observe", this.listeners.onObservation, this.listeners.onRefusal);
       this.#observe("exposure", this.listeners.onExposure);
       this.#observe("budget", this.listeners.onBudget);
+      this.#observe("bench", this.listeners.onBench);
     }
     this.#computeInference();
   }
 
   /**
-   * @template {"recovered" | "observe" | "exposure" | "budget"} Name
+   * @template {"recovered" | "observe" | "exposure" | "budget" | "bench"} Name
    * @param {Name} part
    * @param {(answer: import("./types.js").Answers[`/api/${Name}`]) => void} show
    * @param {(refusal: Refusal) => void} [onRefusal] a refusal is told once, though it concerns several answers

@@ -1,15 +1,13 @@
-// What the observer concludes: each method's estimates against the truth, what is learned about agents, and the budget.
+// What the observer concludes: each method's estimates against the truth, and what is learned about agents.
 
 import { cssColour } from "./colour.js";
 import { axisFont, byId, context2d, el } from "./elements.js";
 import { formatNumber, formatTicks, typeset } from "./format.js";
 import { setDrawing } from "./picture.js";
-import { Plot } from "./plot.js";
 
 /**
  * @typedef {import("./types.js").Method} Method
  * @typedef {import("./types.js").MethodResult} MethodResult
- * @typedef {import("./types.js").BudgetAnswer} BudgetAnswer
  * @typedef {import("./types.js").ExposureAnswer} ExposureAnswer
  * @typedef {import("./types.js").ObserveAnswer} ObserveAnswer
  *
@@ -361,51 +359,5 @@ export class Estimates {
     if (method.note) figure.append(el("p", { class: "blurb note" }, typeset(`${method.note}.`)));
     scatter.show(cloud, range, `Estimates against the truth, ${title}: typical error ${rmse}`);
     return figure;
-  }
-}
-
-/** The privacy budget against the observer, over time. */
-export class Budget {
-  /** @type {BudgetAnswer | null} */
-  #answer = null;
-
-  constructor() {
-    this.plot = new Plot(byId("plot-budget"), { height: 140, label: "Privacy budget over time" });
-  }
-
-  /** @param {BudgetAnswer} answer */
-  show(answer) {
-    this.#answer = answer;
-    const { summary, text } = answer.header;
-    byId("budget-summary").replaceChildren(typeset(summary));
-    byId("budget-text").replaceChildren(typeset(text));
-    byId("budget-why").hidden = !text;
-    this.#draw();
-  }
-
-  /** Remove what is shown, where there is no answer. */
-  clear() {
-    this.#answer = null;
-    for (const id of ["budget-summary", "budget-text"]) byId(id).replaceChildren();
-    for (const id of ["plot-budget", "budget-why"]) byId(id).hidden = true;
-  }
-
-  restyle() {
-    this.#draw();
-    this.plot.restyle();
-  }
-
-  #draw() {
-    const { budget_times: times, budget_epsilon: epsilon } = this.#answer?.arrays ?? {};
-    byId("plot-budget").hidden = !times;
-    if (!times || !epsilon) return;
-    const values = Array.from(epsilon, (value) => (Number.isFinite(value) ? value : null));
-    this.plot.show({
-      x: times,
-      low: 0,
-      high: Math.max(0, ...values.map(Number)),
-      xTitle: "step t",
-      lines: [{ values, colour: cssColour("exposed"), width: 2 }],
-    });
   }
 }

@@ -2,6 +2,7 @@
 
 import { AddressWriter, initialState } from "./address.js";
 import { readCatalogue } from "./api.js";
+import { Bench } from "./bench.js";
 import { Brush } from "./brush.js";
 import { followTheme } from "./colour.js";
 import { Comparison } from "./comparison.js";
@@ -10,7 +11,7 @@ import { Connection } from "./connection.js";
 import { Controls } from "./controls.js";
 import { Curves, PressurePanel } from "./curves.js";
 import { byId } from "./elements.js";
-import { Budget, Estimates } from "./estimates.js";
+import { Estimates } from "./estimates.js";
 import { segmented } from "./fields.js";
 import { acceptFiles, listenToShareMenu } from "./files.js";
 import { showRecorded } from "./fixed.js";
@@ -52,7 +53,7 @@ const COLOURS = [
 
 /**
  * Count the answers shown in an attribute of the page; tests wait for the next one.
- * @param {"runs" | "exacts" | "recoveries" | "observations" | "exposures" | "budgets" | "inferences" | "comparisons"} kind
+ * @param {"runs" | "exacts" | "recoveries" | "observations" | "exposures" | "budgets" | "benches" | "inferences" | "comparisons"} kind
  */
 function countAnswer(kind) {
   const { dataset } = document.documentElement;
@@ -92,7 +93,7 @@ class Explorer {
     this.brush = new Brush(this.stage, this.store);
     this.transport = new Transport(this.clock, (chosen) => this.store.setView(chosen));
     this.estimates = new Estimates(catalogue.methods, (index) => this.#pointAt(index));
-    this.budget = new Budget();
+    this.bench = new Bench();
     this.inference = new Inference({
       onSeek: (time) => this.clock.seekTime(time),
       onEdges: (groups) => this.stage.setEdges(groups),
@@ -156,8 +157,12 @@ class Explorer {
           countAnswer("exposures");
         },
         onBudget: (answer) => {
-          this.budget.show(answer);
+          this.bench.showBudget(answer);
           countAnswer("budgets");
+        },
+        onBench: (answer) => {
+          this.bench.showBench(answer);
+          countAnswer("benches");
         },
         onInference: (answer) => {
           this.inference.show(answer);
@@ -266,7 +271,8 @@ class Explorer {
       ["recovered", () => this.#showRecovered(null)],
       ["observe", () => this.estimates.clear()],
       ["exposure", () => this.estimates.showExposure(null)],
-      ["budget", () => this.budget.clear()],
+      ["budget", () => this.bench.showBudget(null)],
+      ["bench", () => this.bench.showBench(null)],
       ["inference", () => this.inference.clear()],
     ];
     for (const [part, clear] of clearing) {
@@ -301,6 +307,7 @@ class Explorer {
   #showRecovered(answer) {
     this.recovered.show(answer);
     this.strip.show(answer);
+    this.bench.showRecovered(answer);
   }
 
   /** Play; if the system asks for reduced motion, show a newcomer how it ends. */
@@ -494,8 +501,8 @@ class Explorer {
     byId("message-close").addEventListener("click", hideMessage);
     listenToKeys(this.clock, this.address);
     const restyle = () => {
-      const { stage, comparison, curves, recovered, pressure, estimates, budget, inference } = this;
-      for (const part of [stage, comparison, curves, recovered, pressure, estimates, budget, inference]) part.restyle();
+      const { stage, comparison, curves, recovered, pressure, estimates, bench, inference } = this;
+      for (const part of [stage, comparison, curves, recovered, pressure, estimates, bench, inference]) part.restyle();
       this.strip.draw();
     };
     followTheme(restyle);

@@ -2,7 +2,7 @@
 
 import { byId, el } from "./elements.js";
 import { segmented, slider } from "./fields.js";
-import { plural } from "./format.js";
+import { agentName, plural } from "./format.js";
 import { DEFAULT_METHODS, isContinuous, observerOf } from "./scenario.js";
 
 /**
@@ -23,6 +23,12 @@ const SELECTIONS = [
   { id: "all", title: "Everyone" },
   { id: "share", title: "A share" },
   { id: "some", title: "Picked" },
+];
+
+/** @type {{id: "nobody" | "followed", title: string}[]} */
+const INSIDERS = [
+  { id: "nobody", title: "Nobody" },
+  { id: "followed", title: "Agents followed" },
 ];
 
 /** @type {{id: "known" | "unknown", title: string}[]} */
@@ -62,6 +68,7 @@ export class ObserverControls {
       const same = now.observe === before.observe && now.privacy === before.privacy;
       if (!this.#writing && !(same && now.run.steps === before.run.steps)) this.build();
     });
+    store.onView((now, before) => now.agents !== before.agents && this.stage.graph && this.#showInsiders());
   }
 
   /** @returns {ObserveSection} */
@@ -93,6 +100,7 @@ export class ObserverControls {
     byId("observe-network").replaceChildren(network);
     byId("observe-when").replaceChildren(...this.#timeSliders());
     byId("observe-privacy").replaceChildren(...this.#privacySliders());
+    this.#showInsiders();
     this.#showMethods();
     this.#showSelection();
   }
@@ -217,6 +225,25 @@ export class ObserverControls {
         onInput: (value) => this.#setScenario("privacy", { ...this.store.scenario.privacy, [parameter.name]: value }),
       }),
     );
+  }
+
+  /** Who tells the observer what they know: nobody, or the agents that are followed. */
+  #showInsiders() {
+    const insiders = /** @type {AgentLabel[]} */ (this.store.scenario.privacy?.insiders ?? []);
+    const choice = segmented({
+      label: "Who tells it what they know",
+      options: INSIDERS,
+      value: insiders.length ? "followed" : "nobody",
+      onChange: (id) => {
+        const followed = this.stage.followed.map(({ label }) => label);
+        const chosen = id === "followed" ? followed : [];
+        this.#setScenario("privacy", { ...this.store.scenario.privacy, insiders: chosen });
+        this.#showInsiders();
+      },
+    });
+    const names = insiders.map(agentName).join(", ");
+    const hint = this.stage.followed.length ? "" : "Follow some agents on the network to choose them.";
+    byId("observe-insiders").replaceChildren(choice, el("p", { class: "blurb" }, names || hint));
   }
 
   #showMethods() {

@@ -44,6 +44,8 @@ export function reconcile(now, before, defaults) {
     const { observe } = now;
     const sameAgents = observe?.agents && observe.agents === before.observe?.agents;
     if (sameAgents) scenario = { ...scenario, observe: observingEveryone(observe) };
+    const { insiders, ...privacy } = now.privacy ?? {};
+    if (insiders && insiders === before.privacy?.insiders) scenario = { ...scenario, privacy };
   }
   const shorter = now.run.steps < before.run.steps;
   if (!shorter || !scenario.observe) return scenario;

@@ -386,8 +386,14 @@ export type ExposureAnswer = Packed<
 
 /** The privacy budget over time: a plain sentence, and what exactly is promised; that is empty without a promise. */
 export type BudgetAnswer = Packed<
-  { summary: string; text: string; epsilon: number | null },
+  { summary: string; text: string; epsilon: number | null; runs: number },
   { budget_times?: Float64; budget_epsilon?: Float64 }
+>;
+
+/** The budget, and the error that the observer expects, under noise of several sizes; `std` is that of the scenario. */
+export type BenchAnswer = Packed<
+  { std: number; failed: string | null },
+  { noise: Float64; epsilon: Float64; error: Float64 }
 >;
 
 /** What the observer makes of the steps up to each of T times. */
@@ -445,6 +451,7 @@ export interface Answers {
   "/api/observe": ObserveAnswer;
   "/api/exposure": ExposureAnswer;
   "/api/budget": BudgetAnswer;
+  "/api/bench": BenchAnswer;
   "/api/inference": InferenceAnswer;
   "/api/check": object;
 }

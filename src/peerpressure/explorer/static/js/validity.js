@@ -9,7 +9,7 @@ import { Refusal } from "./api.js";
 import { el } from "./elements.js";
 
 /**
- * @typedef {"run" | "exact" | "recovered" | "observe" | "exposure" | "budget" | "inference" | "other"
+ * @typedef {"run" | "exact" | "recovered" | "observe" | "exposure" | "budget" | "bench" | "inference" | "other"
  *   | "other-exact" | "other-exposure"} Part an answer; the others are about the scenario that is compared with
  * @typedef {"current" | "pending" | "refused"} PanelState
  * @typedef {{state: PanelState, reason: string}} Known
@@ -18,7 +18,7 @@ import { el } from "./elements.js";
 // What is computed after a part, from the same scenario, and so waits and fails with it.
 /** @type {Partial<Record<Part, Part[]>>} */
 const FOLLOWING = {
-  run: ["exact", "recovered", "observe", "exposure", "budget", "inference"],
+  run: ["exact", "recovered", "observe", "exposure", "budget", "bench", "inference"],
   other: ["other-exact", "other-exposure"],
 };
 
