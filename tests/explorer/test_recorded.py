@@ -16,9 +16,9 @@ from peerpressure import cli
 from peerpressure.errors import InvalidInputError
 from peerpressure.explorer import recorded
 from peerpressure.explorer.app import API
-from peerpressure.explorer.bundle import page
+from peerpressure.explorer.bundle import RecordedRun, page
 from peerpressure.explorer.protocol import Limits, unpack
-from peerpressure.explorer.recorded import ANSWERS, RecordedRun, record, record_run
+from peerpressure.explorer.recorded import ANSWERS, record, record_run
 from peerpressure.networks import barabasi_albert
 from peerpressure.recording import Record
 from peerpressure.rendering import HtmlPage
