@@ -12,7 +12,8 @@ import pytest
 from pydantic import AfterValidator
 from starlette.requests import Request
 
-from peerpressure.explorer.app import API, STATIC
+from peerpressure.explorer.app import API
+from peerpressure.explorer.bundle import STATIC
 from peerpressure.explorer.protocol import RequestError, parse_json, read_bytes
 from peerpressure.explorer.server import LOOPBACK, name_of
 from peerpressure.scenario import Scenario

@@ -99,7 +99,10 @@ def record_run(run: Trajectory, limits: Limits | None = None) -> RecordedRun:
         If opinions over time were not recorded, or hidden opinions are unknown.
     """
     limits, built = limits or Limits(), _built(run)
-    scenario = {"network": {}, "run": {"steps": built.steps, "replicates": run.replicates.size, "seed": run.seed}}
+    scenario: Facts = {
+        "network": {},
+        "run": {"steps": built.steps, "replicates": run.replicates.size, "seed": run.seed},
+    }
     if built.scenario.observe is not None:
         scenario["observe"] = {"methods": built.scenario.observe.methods}
     provenance = run.provenance() | {"contents": contents(hidden=True)}
@@ -195,7 +198,8 @@ class _Part:
         kept = _sample(recorded, network.indices(present), MAX_AGENTS)
         # Agents that are left out do not count, and a file is written without hurry.
         states = min(limits.states, MAX_NUMBERS * -(-recorded.size // kept.size))
-        limits = replace(limits, states=states, times=MAX_TIMES, **dict.fromkeys(_HURRIES, math.inf))
+        patient: dict[str, Any] = dict.fromkeys(_HURRIES, math.inf)
+        limits = replace(limits, states=states, times=MAX_TIMES, **patient)
         return cls(built, limits, present, recorded, kept)
 
     def answers(self) -> Iterator[tuple[str, bytes | Mapping[str, Any]]]:
