@@ -70,7 +70,7 @@ tests: $(VENV)/.ready-test browser
 
 # Which tests are fast is recorded in tests/durations.json; those that have become slow are named at the end.
 fast: $(VENV)/.ready-test
-	$(BIN)/pytest --fast --durations 5 --durations-min 0.5
+	$(BIN)/pytest $(PARALLEL) --fast --durations 5 --durations-min 0.5
 
 durations: $(VENV)/.ready-test browser kernels
 	$(BIN)/pytest $(PARALLEL) --record-durations

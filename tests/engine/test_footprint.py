@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -20,23 +21,34 @@ from peerpressure.trajectory import replicate_numbers
 N = 60_000
 
 
+@cache
+def _weights(agents: int, *, directed: bool) -> Any:
+    """Return the adjacency matrix of a cycle with further edges of all weights."""
+    rng = np.random.default_rng(1)
+    matrix = pp.networks.cycle(agents).adjacency.copy()
+    matrix.data = np.ones(matrix.nnz)
+    edges = random_array((agents, agents), density=3 / agents, rng=rng, format="csr")
+    edges.setdiag(0)
+    return (matrix + (abs(edges) if directed else abs(edges + edges.T))).tocsr()
+
+
+@cache
+def _events(agents: int) -> list[tuple[int, int, int]]:
+    """Return the edges of a cycle at step 1, and others that come later."""
+    events = [(t, i, (i * 7 + t) % agents) for t in range(1, 40) for i in range(t, agents, 97)]
+    start = [(1, i, (i + 1) % agents) for i in range(agents)]
+    return [row for row in sorted({*start, *events}) if row[1] != row[2]]
+
+
 def _model(kind: str, agents: int) -> pp.Model | pp.SDE:
     """Return a model of its own for each call: layouts of a network are kept with it."""
     rng = np.random.default_rng(1)
     hidden = rng.random(agents)
     network: Any = pp.networks.cycle(agents)
     if kind in ("weighted", "directed"):
-        matrix = network.adjacency.copy()
-        matrix.data = np.ones(matrix.nnz)
-        edges = random_array((agents, agents), density=3 / agents, rng=rng, format="csr")
-        edges.setdiag(0)
-        edges = abs(edges) if kind == "directed" else abs(edges + edges.T)
-        network = pp.Network((matrix + edges).tocsr(), directed=kind == "directed")
+        network = pp.Network(_weights(agents, directed=kind == "directed"), directed=kind == "directed")
     if kind == "temporal":
-        events = [(t, i, (i * 7 + t) % agents) for t in range(1, 40) for i in range(t, agents, 97)]
-        start = [(1, i, (i + 1) % agents) for i in range(agents)]
-        rows = [row for row in sorted({*start, *events}) if row[1] != row[2]]
-        network = pp.networks.TemporalNetwork.from_events(rows)
+        network = pp.networks.TemporalNetwork.from_events(_events(agents))
     noises: dict[str, Any] = {
         "ar1": pp.Gaussian(1.0, temporal=pp.AR1(0.5)),
         "frozen": pp.Gaussian(1.0, temporal="frozen"),
