@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from mpi4py.MPI import Intracomm
 
 _PAUSE = 0.05  # seconds between two looks at whether another process has come
+_INTERRUPTED = 130  # the exit status of a program that Ctrl-C has ended
 
 
 def checked_communicator(comm: object) -> Intracomm:
@@ -65,15 +66,21 @@ def launched_world() -> Intracomm | None:
 
 
 @contextlib.contextmanager
-def first_goes_on(comm: Intracomm | None) -> Iterator[None]:
-    """Let process 0 do more than the others, which wait at the end of the block and leave their cores to it."""
+def first_goes_on(comm: Intracomm) -> Iterator[None]:
+    """Let process 0 work on in the block, while the others wait at its end and leave their cores to it."""
     try:
         yield
+    except KeyboardInterrupt:
+        # The others may not have been interrupted, and would wait for a process that has left.
+        comm.Abort(_INTERRUPTED)
     finally:
-        if comm is not None:
-            arrival = comm.Ibarrier()
-            while not arrival.Test():
-                time.sleep(_PAUSE)
+        arrival = comm.Ibarrier()
+        arrived = False
+        while not arrived:
+            # Whether the work is interrupted is for process 0 to decide.
+            with contextlib.suppress(KeyboardInterrupt):
+                arrived = arrival.Test()
+                time.sleep(0 if arrived else _PAUSE)
 
 
 # Errors

@@ -75,13 +75,13 @@ def carry_out(scenario: Scenario, folder: Path, file: Path | None, named_by: str
         check_room(scenario, folder)
         experiment = Experiment(scenario, progress=True, comm=comm)
         _ = experiment.system
-    if comm is not None:
-        with first_goes_on(comm):
-            _ = experiment.run
-            if comm.rank == 0:
-                _write(experiment, folder, file, as_json=as_json)
+    if comm is None:
+        _write(experiment, folder, file, as_json=as_json)
         return
-    _write(experiment, folder, file, as_json=as_json)
+    _ = experiment.run
+    with first_goes_on(comm):
+        if comm.rank == 0:
+            _write(experiment, folder, file, as_json=as_json)
 
 
 def _write(experiment: Experiment, folder: Path, file: Path | None, *, as_json: bool) -> None:
