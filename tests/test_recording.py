@@ -67,6 +67,9 @@ def test_every_remedy_fits_and_is_news(record: str, steps: int, dtype: str, repl
         return
     options = [part for choice in text.split("; or ") for part in choice.removeprefix("record less: ").split(" or ")]
     for option in options:
+        if option == "write it to disk, out='run.zarr'":
+            assert size.on_disk() <= free, text
+            continue
         followed = _followed(size, option)
         assert followed.total() <= free, (option, text)
         assert followed.total() < size.total(), (option, text)

@@ -12,6 +12,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from peerpressure import stores
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
 from peerpressure.resources import free_memory, too_large
@@ -159,6 +160,13 @@ class RunSize:
         """Return the bytes at the peak of the run."""
         return self._taken(self.recorded())
 
+    def on_disk(self) -> int:
+        """Return the bytes at the peak of the run if its states are written to a store block by block."""
+        times = 2 + len(_steps_between(self.first, self.first + self.steps, self.keep))
+        # Steps and times of the records, their copies, and summaries, which are in memory at the end.
+        kept = times * (4 * _STEP + _SUMMARIES * self.replicates.size * self.keep.summaries)
+        return self.working + kept + 3 * stores.BLOCK_BYTES
+
     def _taken(self, recorded: int) -> int:
         from peerpressure.engine.footprint import Footprint
 
@@ -241,7 +249,7 @@ def remedy(size: RunSize, free: int, words: Words) -> str:
     single = replace(size, dtype=np.dtype(np.float32))
     if words.single and size.dtype != single.dtype and single.total() <= free:
         options.append(f"use {words.single}")
-    if words.disk and size.recorded() > size.working and size.working <= free // 2:
+    if words.disk and size.agents and size.on_disk() <= min(free, size.total() - 1):
         options.append(f"write it to disk, {words.disk}")
     return "; or ".join(options) or _all_at_once(size, free, words)
 
