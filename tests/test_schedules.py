@@ -31,6 +31,7 @@ from peerpressure.schedules import (
     Table,
     as_schedule,
     estimate_growth,
+    growth_of_ratio,
     schedule_from_dict,
 )
 from peerpressure.schedules._envelopes import Sum
@@ -248,6 +249,15 @@ def test_growth_of_known_cases(
     growth = schedule.growth
     facts = (growth.bounded, growth.reciprocal_sum_diverges, growth.square_sum_diverges)
     assert facts == (bounded, sum_diverges, squares_diverge), growth.basis
+
+
+def test_a_ratio_of_schedules_is_bounded_only_where_both_are() -> None:
+    unknown, known = Formula("t*(1 + exp(t - 1e5))").growth, Power(2).growth
+    assert growth_of_ratio(known, unknown) is None
+    assert growth_of_ratio(unknown, known) is None
+    ratio = growth_of_ratio(known, Linear(3).growth)
+    assert ratio is not None
+    assert ratio.bounded is False
 
 
 def test_estimated_exponents_and_slopes() -> None:

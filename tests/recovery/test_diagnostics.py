@@ -13,7 +13,7 @@ from scipy import stats
 import peerpressure as pp
 from peerpressure.recovery import FitDiagnostics, Observation, diagnose_fit, outputs_of, recover
 from peerpressure.recovery._diagnostics import TESTS, _anderson_darling, _geary_moments, holm
-from peerpressure.recovery._residuals import diagnostics_of, residuals
+from peerpressure.recovery._residuals import ScaledLaw, _Density, diagnostics_of, residuals
 from tests.builders import random_model
 from tests.recovery.cases import AGENTS, STEPS, VIEWS, Array
 from tests.recovery.extended import Joint, extended
@@ -180,6 +180,24 @@ def test_p_values_are_uniform_under_the_model(
 def test_p_values_of_other_laws_are_uniform_however_few_steps_there_are(law: pp.noise.Noise) -> None:
     p_values = uniform_p(random_model(4, noise=law), 6, replicates=500)
     assert min(p_values.values()) > 1e-4
+
+
+@pytest.mark.parametrize("law", [stats.logistic(), stats.gumbel_r()], ids=["symmetric", "skewed"])
+def test_probabilities_of_outputs_are_those_of_integration(law: Any) -> None:
+    """Given earlier outputs b = a x₀ + ε of an unknown x₀, which is as likely anywhere before the first."""
+    scaled = ScaledLaw.of(pp.noise.Custom(law, centre=True))
+    rng = np.random.default_rng(1)
+    a, b = rng.uniform(0.5, 2.0, (6, 3)), rng.normal(0.0, 1.5, (6, 3))
+    density, usable, x = _Density(scaled), np.ones((6, 3), np.bool_), np.linspace(-60, 60, 200_001)
+    for row in range(5):
+        density.follow(b[: row + 1], a[: row + 1], usable[: row + 1])
+        below, above = density.probabilities(b[row + 1], a[row + 1], np.ones(3, np.bool_))
+        for series in range(3):
+            logs = sum(scaled.log_density(b[t, series] - a[t, series] * x) for t in range(row + 1))
+            weights = np.exp(logs - logs.max())
+            off = b[row + 1, series] - a[row + 1, series] * x
+            assert below[series] == pytest.approx(weights @ scaled.cdf(off) / weights.sum(), abs=5e-4)
+            assert above[series] == pytest.approx(weights @ scaled.sf(off) / weights.sum(), abs=5e-4)
 
 
 def test_rounded_outputs_are_tested_where_rounding_is_finer_than_the_noise() -> None:

@@ -12,6 +12,7 @@ from peerpressure.errors import InvalidInputError
 from peerpressure.propagation import moments
 from peerpressure.reproduction import ConvergenceResult, convergence
 from peerpressure.reproduction._convergence import kept_times
+from peerpressure.reproduction._page import _agent_share
 from peerpressure.reproduction.design import NOISE
 from peerpressure.theory import consensus_limit
 
@@ -145,3 +146,9 @@ def test_kept_times_rise_from_0_to_the_end_and_hold_the_last_steps(steps: int) -
 def test_too_few_steps_are_refused_with_the_rule() -> None:
     with pytest.raises(InvalidInputError, match="at least 100 steps, got 99"):
         convergence(steps=99)
+
+
+def test_the_share_that_agent_1_crosses_is_the_least_on_trees_and_the_largest_elsewhere() -> None:
+    columns = {"network": ["tree", "tree", "loops", "loops"], "time": 5, "agent_1": [1.0, 2.0] * 2, "spread": 10.0}
+    transients = pd.DataFrame(columns)
+    assert (_agent_share(transients, "tree", 5), _agent_share(transients, "loops", 5)) == (0.1, 0.2)

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import random
 import shutil
+import sqlite3
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from peerpressure.sweep import DamagedSweepError, Plan, SweepError, SweepStatus, collect, run_sweep, status
-from peerpressure.sweep._ledger import UnitOutcome, open_ledger
+from peerpressure.sweep._ledger import Ledger, UnitOutcome, open_ledger
 from peerpressure.sweep._results import damaged_keys, first_line, write_result
 from peerpressure.sweep._work import Work
 
@@ -42,6 +44,21 @@ def _blank(data: bytearray, choice: random.Random) -> bytearray:
     page = choice.randrange(len(data) // 4096 + 1) * 4096
     data[page : page + 4096] = bytes(len(data[page : page + 4096]))
     return data
+
+
+def test_an_index_that_contradicts_its_table_is_damage(finished: tuple[Path, bytes], tmp_path: Path) -> None:
+    """Every page can be read, so only a check of the whole file notices."""
+    _copy(finished[0], tmp_path / "sweep", live=False)
+    path = tmp_path / "sweep" / "ledger.sqlite"
+    with closing(sqlite3.connect(path)) as base:
+        (table,) = base.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY rowid DESC").fetchone()
+        column = base.execute(f"PRAGMA table_info({table})").fetchone()[1]
+        base.execute(f"CREATE INDEX extra ON {table} ({column})")
+        base.execute("PRAGMA writable_schema = ON")
+        base.execute("UPDATE sqlite_master SET sql = replace(sql, ')', ' DESC)') WHERE name = 'extra'")
+        base.commit()
+    with closing(sqlite3.connect(path)) as base, pytest.raises(DamagedSweepError):
+        Ledger(base).check()
 
 
 @pytest.mark.parametrize("harm", [_truncate, _flip, _blank])

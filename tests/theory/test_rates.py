@@ -309,6 +309,20 @@ def test_a_network_that_relaxes_slowly_delays_the_laws() -> None:
     assert joined.onset < 200
 
 
+def test_weak_noise_outweighs_opinions_later() -> None:
+    """Noise that grows like t^¼ leaves deviations of order σ t^(−¾), opinions leave 1/t: equal where σ = t^(−¼)."""
+
+    def onset(std: float) -> float:
+        noise = Gaussian(std, time_scale=Power(0.25))
+        law = consensus_rate(Model(complete(5), [0, 0.25, 0.5, 0.75, 1], noise=noise)).disagreement
+        assert law is not None
+        assert law.onset is not None
+        assert law.exponent == 0.75
+        return law.onset
+
+    assert onset(0.01) == pytest.approx(1e4 * onset(0.1))
+
+
 def test_equal_opinions_are_approached_as_fast_as_the_start_is_forgotten() -> None:
     start = [1.0, 2.0, 3.0, 4.0]
     linear = Model(complete(4), [0.5] * 4, [1, 2, 3, 6], Linear(0.5), start=start)  # κ/c = 2
