@@ -135,11 +135,11 @@ def test_constant_pressure_is_fitted_by_name_whatever_the_model_says() -> None:
 
 
 def test_replicates_may_have_gaps_of_their_own() -> None:
-    # Few steps, so few pieces of an unknown pressure: 1, 2 and 4.
+    # Few steps, so few pieces of an unknown pressure: 1, 2 and 4, although the second replicate has no step 4.
     run = pp.simulate(LINEAR, 7, replicates=3, seed=1)
     assert run.states is not None
     states = np.array(run.states)
-    states[0, 5, 2] = states[1, 4, 7] = states[1, 6, :] = np.nan
+    states[0, 5, 2] = states[1, 6, 7] = states[1, 4, :] = np.nan
     states[2, 2:] = np.nan
     data = replace(run, states=states)
     for unknown in (("std", "slope"), ("std", "pressure")):
