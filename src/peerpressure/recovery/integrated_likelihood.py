@@ -133,11 +133,12 @@ def own_series(panel: Panel, dynamics: Dynamics) -> tuple[Array, Array]:
     u = panel.rows[1:] + dynamics.rho[:, None] * panel.coupling
     share = np.ones_like(u)
     if dynamics.rate is not None:
-        adopted = np.zeros(panel.n)
-        for row in range(panel.length):
-            u[row] -= adopted
-            adopted = adopted + dynamics.rate[row] * (panel.rows[row + 1] - adopted)
-            share[row + 1 :] *= 1 - dynamics.rate[row]
+        adopted = np.zeros_like(u)
+        for row in range(1, panel.length):
+            before = adopted[row - 1]
+            adopted[row] = before + dynamics.rate[row - 1] * (panel.rows[row] - before)
+        u -= adopted
+        share[1:] = np.cumprod(1 - dynamics.rate[:-1], axis=0)
     return u, share
 
 
