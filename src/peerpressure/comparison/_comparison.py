@@ -36,6 +36,7 @@ from peerpressure.recovery.rivals import (
     rival_names,
     weights_of,
 )
+from peerpressure.resources import few_threads
 from peerpressure.step import Array
 
 if TYPE_CHECKING:
@@ -147,7 +148,8 @@ def compare(
             step=step,
             origin=origin,
         )
-        fits, left_out = _fitted(panel, rivals)
+        with few_threads(panel.n):
+            fits, left_out = _fitted(panel, rivals)
     return Comparison(panel, fits, graph is not None, (*panel.remarks, *notes, *left_out))
 
 

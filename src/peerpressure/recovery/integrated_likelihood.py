@@ -33,7 +33,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, final
@@ -46,10 +46,9 @@ from peerpressure.errors import InvalidInputError, message
 from peerpressure.model import Model
 from peerpressure.noise import Gaussian
 from peerpressure.progress import check_cancelled
-from peerpressure.recovery._kalman import run_filter
-from peerpressure.recovery._observation import Outputs, outputs_of
 from peerpressure.recovery._responses import score_bias
 from peerpressure.recovery.panel import Panel
+from peerpressure.resources import few_threads
 from peerpressure.schedules import Table
 from peerpressure.step import Array
 from peerpressure.trajectory import State, Trajectory
@@ -118,7 +117,8 @@ def sums_of(panel: Panel, dynamics: Dynamics) -> RecordSums:
     """Return the sums of a record: in closed form where it is complete, and by the Kalman filter elsewhere."""
     check_cancelled()
     if not panel.is_complete:
-        return _filtered(panel, dynamics)
+        with few_threads(panel.n):
+            return _filtered(panel, dynamics)
     u, share = own_series(panel, dynamics)
     information = np.square(share).sum(axis=0)
     opinions = (share * u).sum(axis=0) / information
@@ -149,7 +149,15 @@ def _refuse_noiseless(rss: float, size: float) -> None:
         raise InvalidInputError(message(rule, got="answers that a model explains without any", remedy=remedy))
 
 
-# Records with gaps: each answer that is there becomes an equation v = slope · x + noise by the Kalman filter.
+# Records with gaps: each answer that is there becomes an equation v = slope · x + noise by a filter of its own, which
+# follows only what is not known of the last row.
+
+
+def _refuse_temporal(panel: Panel) -> None:
+    if not panel.model.is_constant:
+        rule = "a record with gaps needs a network that does not change"
+        remedy = "pass network.aggregate, or a record without gaps"
+        raise InvalidInputError(message(rule, got="a temporal network", remedy=remedy))
 
 
 def conditional_model(panel: Panel, dynamics: Dynamics, std: float = 1.0) -> Model:
@@ -157,10 +165,7 @@ def conditional_model(panel: Panel, dynamics: Dynamics, std: float = 1.0) -> Mod
 
     Hidden opinions are 0: they are what a filter estimates.
     """
-    if not panel.model.is_constant:
-        rule = "a record with gaps needs a network that does not change"
-        remedy = "pass network.aggregate, or a record without gaps"
-        raise InvalidInputError(message(rule, got="a temporal network", remedy=remedy))
+    _refuse_temporal(panel)
     adaptation = None
     if dynamics.rate is not None and dynamics.rate.any():
         pace = dynamics.rate.max(axis=1)
@@ -174,11 +179,6 @@ def conditional_model(panel: Panel, dynamics: Dynamics, std: float = 1.0) -> Mod
         start=panel.filled[0],
         adaptation=adaptation,
     )
-
-
-def conditional_outputs(panel: Panel, model: Model) -> Outputs:
-    """Return the rows after the first as outputs of ``conditional_model``."""
-    return outputs_of(conditional_run(panel, model), model)
 
 
 def conditional_run(panel: Panel, model: Model) -> Trajectory:
@@ -199,19 +199,13 @@ def conditional_run(panel: Panel, model: Model) -> Trajectory:
 
 
 def _filtered(panel: Panel, dynamics: Dynamics) -> RecordSums:
-    model = conditional_model(panel, dynamics)
+    _refuse_temporal(panel)
     information, weighted = np.zeros((panel.n, panel.n)), np.zeros(panel.n)
     squares = log_scale = 0.0
-    for step in run_filter(model, conditional_outputs(panel, model), None):
-        # The first answer of a latecomer moves the filter, but is given and not scored.
-        own = [c for c in step.corrections if step.t and panel.scored[step.t - 1, c.agent]]
-        if own:
-            scale = np.sqrt([c.variance for c in own])
-            slope = np.array([c.slope for c in own]) / scale[:, None]
-            value = np.array([c.constant[0] for c in own]) / scale
-            information += slope.T @ slope
-            weighted += slope.T @ value
-            squares, log_scale = squares + float(value @ value), log_scale - float(np.log(scale).sum())
+    for row in _whitened(panel, dynamics):
+        information += row.slope.T @ row.slope
+        weighted += row.slope.T @ row.value
+        squares, log_scale = squares + float(row.value @ row.value), log_scale - float(np.log(row.scale).sum())
     eigenvalues, V = linalg.eigh(information)
     known = eigenvalues > 1e-9 * eigenvalues[-1]
     opinions = V[:, known] @ ((V[:, known].T @ weighted) / eigenvalues[known])
@@ -219,6 +213,61 @@ def _filtered(panel: Panel, dynamics: Dynamics) -> RecordSums:
     _refuse_noiseless(rss, squares)
     rank, log_det = int(known.sum()), float(np.log(eigenvalues[known]).sum())
     return RecordSums(opinions, information, rss, log_scale, panel.count, rank, log_det)
+
+
+class _Equations(NamedTuple):
+    """Scored answers of a row as equations value = slope · x + N(0, 1), each divided by its ``scale``."""
+
+    value: Array
+    slope: Array
+    scale: Array
+
+
+def _whitened(panel: Panel, dynamics: Dynamics) -> Iterator[_Equations]:
+    """Yield the scored answers of each row, given those of earlier rows and of agents before in their order.
+
+    The state is (y, k) with k the level that was adopted, or y alone. Its mean is a constant and a multiple of x, the
+    columns of ``mean``. What was observed is known from then on, so only agents who did not answer have a variance.
+    """
+    n, adapts = panel.n, dynamics.rate is not None and bool(dynamics.rate.any())
+    states = 2 * n if adapts else n
+    mean, P = np.zeros((states, 1 + n)), np.zeros((states, states))
+    mean[:n, 0] = panel.filled[0]
+    share = np.ones(n)
+    for row in range(panel.length):
+        gain = 1 / (1 + dynamics.rho[row] * panel.slope[row])
+        F = (gain * dynamics.rho[row])[:, None] * panel.listening[row].toarray()
+        Q, fresh = np.diag(gain**2), np.zeros((n, 1 + n))
+        fresh[np.arange(n), 1 + np.arange(n)] = gain * share
+        if adapts:
+            assert dynamics.rate is not None
+            eta = dynamics.rate[row]
+            F, Q, fresh = _with_level(F, Q, fresh, gain, eta)
+            share = share * (1 - eta)
+        mean, P = F @ mean + fresh, F @ P @ F.T + Q
+        there = np.flatnonzero(np.isfinite(panel.rows[row + 1]))
+        if there.size:
+            root = linalg.cholesky(P[np.ix_(there, there)], lower=True, check_finite=False)
+            off = -mean[there]
+            off[:, 0] += panel.rows[row + 1, there]
+            solved = linalg.solve_triangular(root, np.hstack([off, P[there]]), lower=True, check_finite=False)
+            left, reach = solved[:, : 1 + n], solved[:, 1 + n :]
+            own = panel.scored[row, there]
+            yield _Equations(left[own, 0], -left[own, 1:], np.diagonal(root)[own])
+            mean, P = mean + reach.T @ left, P - reach.T @ reach
+            P[there], P[:, there] = 0.0, 0.0
+
+
+def _with_level(F: Array, Q: Array, fresh: Array, gain: Array, eta: Array) -> tuple[Array, Array, Array]:
+    """Return a step of (y, k): y_t also has k_{t−1} as a part of the opinion, and k_t = k_{t−1} + η (y_t − k_{t−1})."""
+    top = np.hstack([F, np.diag(gain)])
+    below = eta[:, None] * top + np.hstack([np.zeros_like(F), np.diag(1 - eta)])
+    mixed = eta[:, None] * Q
+    return (
+        np.vstack([top, below]),
+        np.block([[Q, mixed.T], [mixed, mixed * eta]]),
+        np.vstack([fresh, eta[:, None] * fresh]),
+    )
 
 
 # The bias of the score, and its integral.
