@@ -237,3 +237,21 @@ def test_a_run_in_words_counts_in_the_singular_too() -> None:
         for run in ("steps = 1", "steps = 9\nreplicates = 2000\nseed = 3")
     ]
     assert told == ["1 step, 1 replicate, seed 0", "9 steps, 2,000 replicates, seed 3"]
+
+
+def test_weights_of_both_signs_are_inferred_where_the_file_asks_for_them() -> None:
+    data: dict[str, Any] = {
+        "network": {"generator": "rival_camps", "n": 8, "degree": 3, "seed": 2},
+        "agents": {"hidden": [-1.0, 1.0] * 4},
+        "noise": {"law": "gaussian", "std": 0.5},
+        "run": {"steps": 300, "seed": 3},
+        "observe": {"unknown_network": {"signed": True}},
+    }
+    scenario = scenario_from(data)
+    model = scenario.model()
+    run = pp.simulate(model, 300, seed=3)
+    found = scenario.infer_network(run)
+    assert found.signed
+    np.testing.assert_array_equal(found.weights, pp.recovery.infer_network(run, model.pressure, signed=True).weights)
+    with pytest.raises(pp.errors.InvalidInputError, match="signed=True"):
+        scenario_from(data | {"observe": {"unknown_network": {}}}).infer_network(run)

@@ -179,6 +179,7 @@ class UnknownNetwork(Section):
         Field(description="whether noise is known up to one factor, up to one for each agent, or as it is"),
     ] = "common"
     symmetric: Annotated[bool, Field(description="impose symmetric weights, for the stubbornness of the file")] = False
+    signed: Annotated[bool, Field(description="allow negative weights, of agents who are distrusted")] = False
     partial: Annotated[bool, Field(description="infer weights, without errors, also if agents are unobserved")] = False
 
 
@@ -446,6 +447,7 @@ class Scenario(Section):
             model.pressure,
             std=asked.std,
             symmetric=asked.symmetric,
+            signed=asked.signed,
             stubbornness=model.stubbornness[seen],
             observation=look,
             partial=asked.partial,
