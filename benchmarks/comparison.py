@@ -149,7 +149,7 @@ def measure(settings: Settings) -> Section:
 def _targets(times: list[list[Cell]], *, quick: bool) -> list[Target]:
     seconds = [None] * 3 if quick else [float(row[4] or 0) for row in times]
     return [
-        Target("100 agents, 200 steps", 20, seconds[0], " s", at_least=False),
-        Target("1,000 agents, 100 steps", 180, seconds[1], " s", at_least=False),
-        Target("200 agents, 10 steps", 20, seconds[2], " s", at_least=False),
+        Target("comparison, 100 agents, 200 steps", 20, seconds[0], " s", at_least=False),
+        Target("comparison, 1,000 agents, 100 steps", 180, seconds[1], " s", at_least=False),
+        Target("comparison, 200 agents, 10 steps", 20, seconds[2], " s", at_least=False),
     ]
