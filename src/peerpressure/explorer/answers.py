@@ -454,8 +454,9 @@ def _spaced(first: int, last: int, count: int) -> list[int]:
 
 
 def _coarse_to_fine(counts: Sequence[int]) -> list[int]:
-    """Return the numbers in another order: the last first, and then those between the ones before."""
-    return [*dict.fromkeys(one for stride in (8, 4, 2, 1) for one in counts[::-stride])]
+    """Return the numbers in another order: the last, the first, and then those between the ones before."""
+    between = (one for stride in (8, 4, 2, 1) for one in counts[::-stride])
+    return [*dict.fromkeys([counts[-1], counts[0], *between])]
 
 
 def last_observed(built: BuiltScenario, limits: Limits) -> int:

@@ -109,11 +109,13 @@ export class Recovered {
     const followed = stage.followed.map(({ index }, i) => {
       return { mean: columnOf(values, index), std: columnOf(std, index), colour: cssColour(FOLLOWED_COLOURS[i]) };
     });
-    const end = run.arrays.times[run.arrays.times.length - 1];
+    const { times: steps } = run.arrays;
+    const [first, end] = [steps[this.#logTime ? Math.min(1, steps.length - 1) : 0], steps[steps.length - 1]];
+    const marks = [first, ...times.filter((time) => time > first && time < end), end];
     // The axes of the public opinions above, with which these are compared.
     const { low, high } = stage.opinionRange;
     this.plot.show({
-      x: Float64Array.from([...times, ...(times[times.length - 1] < end ? [end] : [])]),
+      x: Float64Array.from(marks),
       end,
       low,
       high,
