@@ -193,7 +193,7 @@ def test_probabilities_of_outputs_are_those_of_integration(law: Any) -> None:
         density.follow(b[: row + 1], a[: row + 1], usable[: row + 1])
         below, above = density.probabilities(b[row + 1], a[row + 1], np.ones(3, np.bool_))
         for series in range(3):
-            logs = sum(scaled.log_density(b[t, series] - a[t, series] * x) for t in range(row + 1))
+            logs = np.sum([scaled.log_density(b[t, series] - a[t, series] * x) for t in range(row + 1)], axis=0)
             weights = np.exp(logs - logs.max())
             off = b[row + 1, series] - a[row + 1, series] * x
             assert below[series] == pytest.approx(weights @ scaled.cdf(off) / weights.sum(), abs=5e-4)
