@@ -317,15 +317,20 @@ def _probes(panel: Panel, most: int) -> Array:
 class Level:
     """Hidden opinions given first answers: N(H c, λσ²), with the log-likelihood at the maximum of c and σ.
 
-    ``errors`` is the covariance of c at σ = 1.
+    ``information`` is that about c at σ = 1.
     """
 
     height: float
     coefficients: Array
-    errors: Array
+    information: Array
     spread: float
     variance: float
     mean: Array
+
+    @cached_property
+    def errors(self) -> Array:
+        """The covariance of c at σ = 1; searches over λ do not read it."""
+        return np.asarray(np.linalg.pinv(self.information), dtype=np.float64)
 
 
 def level_of(sums: RecordSums, regressors: Array) -> Level:
@@ -354,8 +359,8 @@ def _level(sums: RecordSums, regressors: Array) -> Callable[[float], Level]:
         c = np.asarray(np.linalg.lstsq(root[:, None] * H, root * x, rcond=None)[0], dtype=np.float64)
         variance = (sums.rss + float(np.square(root * (x - H @ c)).sum())) / sums.count
         height = sums.log_scale - 0.5 * sums.count * (_LOG_TWO_PI + np.log(variance) + 1)
-        errors = np.asarray(np.linalg.pinv((H * (root**2)[:, None]).T @ H), dtype=np.float64)
-        return Level(float(height - 0.5 * np.log1p(spread * J).sum()), c, errors, spread, variance, regressors @ c)
+        information = (H * (root**2)[:, None]).T @ H
+        return Level(float(height - 0.5 * np.log1p(spread * J).sum()), c, information, spread, variance, regressors @ c)
 
     return at
 
