@@ -69,7 +69,7 @@ def versions() -> dict[str, str]:
     True
     """
     ours = {"peerpressure": __version__, "sources": source_hash(), "python": platform.python_version()}
-    return ours | _libraries()
+    return {**ours, **_libraries()}
 
 
 @cache

@@ -35,7 +35,8 @@ def remembering(compute: Callable[[ModelCache, Body], Answer]) -> Callable[[Mode
 
 def routes() -> Mapping[str, ApiRoute]:
     """Return the routes of the application, with those that remember."""
-    return app.API | {name: replace(app.API[name], answer=remembering(app.API[name].answer)) for name in REPEATED}
+    remembered = {name: replace(app.API[name], answer=remembering(app.API[name].answer)) for name in REPEATED}
+    return {**app.API, **remembered}
 
 
 if __name__ == "__main__":

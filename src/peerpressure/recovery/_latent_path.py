@@ -129,7 +129,7 @@ def last_opinions(path: LatentPath, seen: Measurement) -> tuple[Array, Array]:
 def _forward(path: LatentPath, seen: Measurement, steps: list[_Filtered] | None) -> Array:
     mean, P = path.mean, path.covariance
     (length, n), points = seen.present.shape, len(mean)
-    agents, complete = np.arange(n), seen.present.all(axis=1)
+    agents, complete = np.arange(n), np.asarray(seen.present.all(axis=1))
     # What is missing takes part as an observation of nothing, with variance 1.
     variance = np.where(seen.present, seen.variance, 1.0)
     errors, scores, spreads = (
