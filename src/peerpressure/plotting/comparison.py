@@ -90,8 +90,8 @@ def _piece(axes: Axes, step: NDArray[np.int64], row: pd.Series[float], top: floa
         text = f"up to {high:.2g}" if np.isfinite(high) else "no upper end"
         middle = float(np.mean(edges))
         axes.plot(middle, 0.97 * top, "^", color=GREY, markersize=4)
-        style = {"va": "top", "ha": "center", "fontsize": 6, "color": INK, "rotation": 90}
-        axes.annotate(text, (middle, 0.95 * top), (0, -2), textcoords="offset points", **style)
+        place = (middle, 0.95 * top)
+        label(axes, text, place, xytext=(0, -2), va="top", ha="center", fontsize=6, color=INK, rotation=90)
 
 
 @styled
