@@ -24,6 +24,8 @@ from peerpressure.theory import (
     replicates_needed,
     steps_needed,
 )
+from peerpressure.theory._classification import classify
+from peerpressure.theory._scalar_mode import FIRST, scalar_mode
 
 ODD = barabasi_albert(20, 2, seed=5)
 TREE = barabasi_albert(20, 1, seed=5)
@@ -227,3 +229,39 @@ def test_opinions_that_follow_noise_without_bound_keep_no_precision() -> None:
     model = Model(path(3), [0.3, 1.5, -3.8], pressure="0.9/t", noise=Gaussian(0.5), adaptation=1e-4)
     with pytest.raises(InvalidInputError, match="grows without bound"):
         steps_needed(model, 1.25, max_steps=3_000)
+
+
+@pytest.mark.parametrize("precision", [3e-3, 1.1e-4, 3.3e-5])
+def test_far_horizons_of_two_agents_take_no_longer_than_near_ones(precision: float) -> None:
+    model = Model(k2(), [0.0, 1.0], noise=Gaussian(1.0))
+    T = steps_needed(model, precision, max_steps=10**9)
+    # The mode is the mean of T steps of noise of two agents, with a weight of 1/(T + 1) left for v itself.
+    error = lambda t: math.sqrt(t / 2) / (t + 1)  # noqa: E731
+    assert error(T) <= precision < error(T - 1)
+
+
+@pytest.mark.parametrize("pressure", [Linear(0.3), Linear(2.5), Power(0.7), Power(1.0, 0.8)], ids=str)
+@pytest.mark.parametrize("noise", [Gaussian(0.5), NoNoise(), Gaussian(0.5, time_scale=Power(-0.2))], ids=str)
+def test_the_far_answer_is_that_of_a_plain_loop(pressure: Schedule, noise: Noise) -> None:
+    model = Model(cycle(5), np.linspace(0, 1, 5), pressure=pressure, noise=noise, start=np.ones(5))
+    mode = scalar_mode(classify(model))
+    assert mode is not None
+    last, bias, variance = 3 * FIRST, mode.bias, 0.0
+    errors = np.empty(last)
+    for t in range(1, last + 1):
+        rho = float(pressure(t))
+        gain = 1 / (1 + 2 * rho)
+        bias *= 1 - gain
+        variance = (1 - gain) ** 2 * variance + (gain * mode.sigma * float(noise.scale(t))) ** 2
+        errors[t - 1] = math.hypot(bias, math.sqrt(variance))
+    assert mode.error(last) == pytest.approx(errors[-1], rel=1e-11)
+    for step in (3, 100, FIRST - 1, FIRST + 5, 2 * FIRST + 77):
+        # Between two steps, because equal numbers are decided by rounding.
+        precision = math.sqrt(errors[step] * errors[step + 1])
+        assert mode.last_above(precision, last) == int(np.flatnonzero(errors > precision)[-1]) + 1
+
+
+def test_a_far_precision_that_is_not_reached_is_refused_at_once() -> None:
+    model = Model(k2(), [0.0, 1.0], noise=Gaussian(1.0))
+    with pytest.raises(InvalidInputError, match=r"within 10,000,000 steps.*allow about 10\^9\.7 steps"):
+        steps_needed(model, 1e-5, max_steps=10**7)

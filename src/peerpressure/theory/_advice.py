@@ -28,6 +28,7 @@ from peerpressure.theory._limits import limit_of
 from peerpressure.theory._rates import steps_until, with_parts
 from peerpressure.theory._reasons import Reason, ReasonCode
 from peerpressure.theory._regime import NoiseEffect, Regime
+from peerpressure.theory._scalar_mode import ScalarMode, scalar_mode
 from peerpressure.theory._structure import NoiselessLimit, structure_of
 from peerpressure.theory.tuning import (
     HorizonDistance,
@@ -221,6 +222,8 @@ _LEAST_WORK = 1e9
 _CHUNK = 2**22
 # Steps at which variances are computed, for each doubling of the time; they are smooth in between.
 _PER_DOUBLING = 6
+# Steps up to which another schedule is compared with the model's own.
+_COMPARED = 200_000
 # Share of the range of opinions to which an error that stays is computed.
 _LIMIT_TOLERANCE = 1e-5
 
@@ -297,7 +300,8 @@ def steps_needed(model: Model, precision: float, *, max_steps: int = 100_000) ->
     precision : float
         The largest root-mean-square distance of the consensus mode to v, above 0.
     max_steps : int, default 100000
-        The largest T that is returned.
+        The largest T that is returned. Where all agents have the same s/d and noise is white, as two equal agents have,
+        10⁹ steps take no longer than 10⁴; else the work grows with the number of steps.
 
     Returns
     -------
@@ -328,17 +332,24 @@ def steps_needed(model: Model, precision: float, *, max_steps: int = 100_000) ->
     final = _final_error(long_run)
     if final is not None and final > precision:
         raise InvalidInputError(_never(long_run, precision, final, min(limit, _SETTLED, errors.last), errors))
+    scalar = scalar_mode(long_run) if long_run.outcome is Outcome.CONSENSUS else None
+    far = None if scalar is None else scalar.last_above(precision, 2 * limit)
+    if far is not None and far < limit:
+        return far + 1
     # An error that does not go to 0 may rise again after a long time.
     least = min(256, errors.least) if long_run.outcome is Outcome.CONSENSUS else errors.least
     above = last = 0
-    while last < min(2 * limit, errors.last):
+    if far is not None:
+        # What is missing at the limit is known without the path to it.
+        above, last = limit, limit
+    while last < min(2 * limit, errors.last) and far is None:
         # Twice as far as the last step that fails, so the total work is a few times that of the answer.
         last = min(max(least, 2 * last), 2 * limit, errors.last)
         above = errors.last_above(precision, last)
         if 2 * above <= last:
             break
     if above >= min(limit, last):
-        raise InvalidInputError(_later(long_run, precision, min(limit, last), errors))
+        raise InvalidInputError(_later(long_run, precision, min(limit, last), errors, None if far is None else scalar))
     return above + 1
 
 
@@ -483,8 +494,10 @@ def _never(long_run: LongRun, precision: float, final: float, steps: int, errors
     return message(rule, got=got, remedy=suggestion or "let pressure grow like t and noise not at all")
 
 
-def _later(long_run: LongRun, precision: float, steps: int, errors: _ModeErrors) -> str:
-    error = errors(steps)
+def _later(
+    long_run: LongRun, precision: float, steps: int, errors: _ModeErrors, scalar: ScalarMode | None = None
+) -> str:
+    error = errors(steps) if scalar is None else scalar.error(steps)
     rule = f"the precision must be reached, for good, within {steps:,} steps"
     got = f"{precision:g} where the error after {steps:,} steps is {error:.3g}"
     remedies = [_extrapolated(long_run, precision, steps, error), _better_schedule(long_run, steps, error)]
@@ -500,7 +513,8 @@ def _extrapolated(long_run: LongRun, precision: float, steps: int, error: float)
 def _better_schedule(long_run: LongRun, steps: int, error: float) -> str:
     """Name the tuned schedule if the consensus mode is closer to v under it."""
     schedule = tuned_schedule(long_run)
-    if schedule is None:
+    # Its error takes a pass over all steps.
+    if schedule is None or steps > _COMPARED:
         return ""
     tuned = mode_error(with_parts(long_run.system, pressure=schedule), steps)
     # An improvement below 1 % is not worth a recommendation.
