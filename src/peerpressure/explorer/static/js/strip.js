@@ -65,9 +65,8 @@ export class Strip {
   #write(name, words, value) {
     const output = byId(`strip-${name}`);
     const text = value === null || !Number.isFinite(value) ? "nothing yet" : `${words} ${formatFixed(value)}`;
-    if (output.textContent === text) return;
-    output.textContent = text;
     output.dataset.value = String(value);
+    if (output.textContent !== text) output.textContent = text;
   }
 
   /** @param {ArrayLike<number>[]} rows opinions of all agents, from top to bottom */
