@@ -21,7 +21,7 @@ PHONE: dict[str, Any] = {
     "reduced_motion": "reduce",
 }
 STEPS_SHOWN = 4
-# Agents are close to each other by then, and the colours zoom to how close.
+# Agents are close to each other by then.
 COMPARED_STEPS = 40
 # After as many steps all edges are found, and some other pairs are taken for edges.
 EDGES_SHOWN = 90
