@@ -115,3 +115,7 @@ def test_nothing_loads_matplotlib_before_a_picture() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "True"]
+
+
+def test_a_drawing_of_a_network_has_no_axes_of_numbers() -> None:
+    assert not networks.cycle(5).plot(ax=pyplot.subplots()[1]).axison
