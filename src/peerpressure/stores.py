@@ -79,7 +79,8 @@ class StoredArray:
     @property
     def dtype(self) -> np.dtype[Any]:
         """The type of the numbers."""
-        return np.dtype(self._source.dtype)
+        kind: np.dtype[Any] = np.dtype(self._source.dtype)
+        return kind
 
     @property
     def ndim(self) -> int:
@@ -133,7 +134,8 @@ class StoredArray:
             shifted[1] = slice(shifted[1].start + self._first, shifted[1].stop + self._first)
         else:
             shifted[1] = shifted[1] + self._first
-        return np.asarray(self._source.oindex[tuple(shifted)])[tuple(rest for _, rest in axes)]
+        part: Array = np.asarray(self._source.oindex[tuple(shifted)])[tuple(rest for _, rest in axes)]
+        return part
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         remedy = "read a part of it: states[:, times] or states[..., agents]"
