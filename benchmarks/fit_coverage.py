@@ -131,7 +131,7 @@ def row(case: Case, outcomes: Sequence[Outcome], replicates: int) -> list[Cell]:
     setting: list[Cell] = [what, case.agents, case.steps]
     taken = 1000 * sum(one.seconds for one in outcomes) / replicates
     hidden, unbounded = (np.concatenate(parts) for parts in zip(*((o.hidden, o.open) for o in outcomes), strict=True))
-    rest = [share(hidden.tolist()), float(unbounded.mean()), taken]
+    rest: list[Cell] = [share(hidden.tolist()), float(unbounded.mean()), taken]
     return [*setting, shares[0], shares[1] if len(shares) > 1 else None, *rest]
 
 

@@ -114,7 +114,7 @@ def short(settings: Sequence[tuple[int, int, str]], records: int, jobs: int) -> 
         called, seen, inside = (share([one[field] for one in own]) for field in (0, 1, 4))
         cover = [one.covered for one in own]
         median = float(np.median([one.value for one in own]))
-        row = [*setting, records, called, seen, median, share(cover), inside]
+        row: list[Cell] = [*setting, records, called, seen, median, share(cover), inside]
         rows.append((row, float(np.mean([one.called for one in own])), float(np.mean(cover))))
     return rows
 

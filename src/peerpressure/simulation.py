@@ -258,13 +258,14 @@ def _streamed(
         raise InvalidInputError(message(rule, got="record='final'", remedy=remedy))
     steps = whole(steps, "steps", least=0, most=MOST_STEPS)
     begin = starting_state(system.model, system.step, start, start_step)
-    begin = replace(begin, seed=_seed(seed, begin), replicates=_replicate_numbers(replicates, begin))
+    chosen = _replicate_numbers(replicates, begin)
+    begin, numbers = replace(begin, seed=_seed(seed, begin), replicates=chosen), chosen.tolist()
     precision = _precision(options["dtype"], begin)
     marks = recorded_steps(begin.step, begin.step + steps, keep)
     writer = StoreWriter(_store_plan(system, out, begin, marks, keep, precision))
     state, own = begin, writer.state
     if writer.records:
-        parts = {name: own.get(name) for name in ("public", "memory", "hidden")}
+        parts: dict[str, Any] = {name: own.get(name) for name in ("public", "memory", "hidden")}
         state = replace(begin, step=int(marks[writer.records - 1]), **parts)
     same = {**options, "dtype": precision, "record": keep}
     with reporter(progress, steps) as report:
@@ -273,7 +274,7 @@ def _streamed(
             done = state.step - begin.step
             report_more = partial(_shifted, report, done)
             count = int(marks[last - 1]) - state.step
-            run = simulate(system, count, begin.replicates, seed=begin.seed, start=state, progress=report_more, **same)
+            run = simulate(system, count, numbers, seed=begin.seed, start=state, progress=report_more, **same)
             state = run.final
             # The first record of a block is the last one of the block before.
             writer.write(_block_of(run, first=0 if not writer.records else 1), _numbers_of(state))
@@ -298,7 +299,8 @@ def _store_plan(
         begin, equation=_equation_in_words(system),
     )  # fmt: skip
     content = io.BytesIO()
-    np.savez(content, recorded_agents=agents, **_start_arrays(begin), **arrays)
+    everything: dict[str, Any] = {"recorded_agents": agents} | _start_arrays(begin) | arrays
+    np.savez(content, **everything)
     states = ("public", *(("hidden",) if model.adaptation is not None else ())) if keep.states else ()
     return StorePlan(
         path=out,

@@ -17,7 +17,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeAlias, final
+from typing import Any, TypeAlias, TypeGuard, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,6 +55,11 @@ def _zarr() -> Any:
     except ImportError as error:
         raise InvalidInputError(message("a run on disk needs zarr", got="no such package", remedy=_INSTALL)) from error
     return zarr
+
+
+def is_stored(values: object) -> TypeGuard[StoredArray]:
+    """Return whether an array is on disk. Elsewhere it counts as an array of NumPy, like which it is read."""
+    return isinstance(values, StoredArray)
 
 
 @final

@@ -242,7 +242,7 @@ class Trajectory:
         if not isinstance(v, float):
             if self.states is None or self.agents.size < self.model.n:
                 return None
-            if isinstance(self.states, stores.StoredArray):
+            if stores.is_stored(self.states):
                 parts = [np.abs(part - v[self.agents]).max(axis=2) for _, part in self.states.blocks()]
                 return np.concatenate(parts, axis=1)
             # One replicate at a time, because all states may fill most of the memory.

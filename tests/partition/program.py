@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 import pytest
 from mpi4py import MPI
+from numpy.typing import NDArray
 
 import peerpressure as pp
 from peerpressure import networks
@@ -188,24 +189,31 @@ def illegal_networks(comm: MPI.Intracomm) -> None:
 
 def parts_of_a_model(comm: MPI.Intracomm) -> None:
     network = PartitionedNetwork.watts_strogatz(AGENTS, 6, 0.05, seed=1, comm=comm)
-    hidden, weights, spread = np.sin, lambda i: np.where(i % 50 == 7, np.inf, 1.0 + i % 3), lambda i: 0.1 + i % 2
+    hidden = np.sin
+
+    def weights(i: NDArray[np.int64]) -> NDArray[np.float64]:
+        return np.where(i % 50 == 7, np.inf, 1.0 + i % 3)
+
+    def spread(i: NDArray[np.int64]) -> NDArray[np.float64]:
+        return np.asarray(0.1 + i % 2)
+
     model = PartitionedModel(network, hidden, weights, noise=spread, start=lambda i: i / AGENTS, adaptation=0.01)
     i = np.arange(AGENTS)
     whole = pp.Model(network.assembled(), hidden(i), weights(i), noise=spread(i), start=i / AGENTS, adaptation=0.01)
     wanted = pp.simulate(whole, STEPS, 3, seed=SEED)
     run = model.simulate(STEPS, 3, seed=SEED, record="all")
-    assert np.array_equal(run.gathered(comm), wanted.states)
-    assert np.array_equal(run.gathered(comm, "hidden"), wanted.hidden)
-    assert np.array_equal(run.gathered(comm, "public"), wanted.final.public)
-    assert np.array_equal(run.spread, wanted.spread)
+    assert same(run.gathered(comm), wanted.states)
+    assert same(run.gathered(comm, "hidden"), wanted.hidden)
+    assert same(run.gathered(comm, "public"), wanted.final.public)
+    assert same(run.spread, wanted.spread)
     assert (run.first, run.last, run.n) == (network.first, network.last, AGENTS)
     some = model.simulate(STEPS, seed=SEED, record=pp.Record(agents=[4321, 5], every=5))
     assert sorted(some.gathered(comm, "agents").tolist()) == [5, 4321]
     assert some.times.tolist() == [0, 5, 10, 12]
     cut = model.simulate(STEPS - 3, 3, seed=SEED)
-    assert np.array_equal(model.simulate(3, start=cut).gathered(comm, "public"), wanted.final.public)
+    assert same(model.simulate(3, start=cut).gathered(comm, "public"), wanted.final.public)
     everything = PartitionedModel.of(whole, comm).simulate(STEPS, 3, seed=SEED, record="final")
-    assert np.array_equal(everything.gathered(comm, "public"), wanted.final.public)
+    assert same(everything.gathered(comm, "public"), wanted.final.public)
 
 
 def illegal_models(comm: MPI.Intracomm) -> None:
@@ -302,17 +310,17 @@ def resumed(folder: Path) -> Check:
         )  # fmt: skip
         wanted = pp.simulate(whole, 30, 2, seed=SEED)
         assert comm.rank or min(seen) > 15, seen
-        assert np.array_equal(run.gathered(comm), wanted.states)
-        assert np.array_equal(run.gathered(comm, "hidden"), wanted.hidden)
-        assert np.array_equal(run.mean, wanted.mean)
-        assert np.array_equal(run.final.memory, wanted.final.memory[:, run.first : run.last])
+        assert same(run.gathered(comm), wanted.states)
+        assert same(run.gathered(comm, "hidden"), wanted.hidden)
+        assert same(run.mean, wanted.mean)
+        assert same(run.final.memory, np.asarray(wanted.final.memory)[:, run.first : run.last])
         states = sorted(path.name for path in (folder / "kept").glob("state-*"))
         assert states == [f"state-0000000030.part-{k}.npz" for k in range(comm.size)], states
         # Complete: read again without a step, and continued with more.
         again = model.simulate(30, 2, seed=SEED, record="all", checkpoint=folder / "kept", every=EVERY)
-        assert np.array_equal(again.gathered(comm), wanted.states)
+        assert same(again.gathered(comm), wanted.states)
         longer = model.simulate(32, 2, seed=SEED, record="all", checkpoint=folder / "kept", every=EVERY)
-        assert np.array_equal(longer.gathered(comm), pp.simulate(whole, 32, 2, seed=SEED).states)
+        assert same(longer.gathered(comm), pp.simulate(whole, 32, 2, seed=SEED).states)
         with raised(InvalidInputError, "has reached step 32", "0 to 30"):
             model.simulate(30, 2, seed=SEED, record="all", checkpoint=folder / "kept")
         with raised(InvalidInputError, "the same seed", "name a new folder"):
@@ -321,9 +329,8 @@ def resumed(folder: Path) -> Check:
             model.simulate(30, 2, seed=SEED, checkpoint=folder / "kept")
         longer.save(folder / "saved")
         loaded = PartTrajectory.load(folder / "saved", comm)
-        assert np.array_equal(
-            model.simulate(3, start=loaded).mean[:, -1], pp.simulate(whole, 35, 2, seed=SEED).mean[:, -1]
-        )
+        further, one = model.simulate(3, start=loaded).mean, pp.simulate(whole, 35, 2, seed=SEED).mean
+        assert same(np.asarray(further)[:, -1], np.asarray(one)[:, -1])
 
     return check
 
@@ -402,6 +409,16 @@ def wait(comm: MPI.Intracomm) -> None:
         time.sleep(0.01)
 
 
+def same(found: Any, wanted: Any) -> bool:
+    return wanted is not None and np.array_equal(found, wanted)
+
+
+def smaller(world: MPI.Intracomm) -> MPI.Intracomm:
+    parts = world.Split(int(world.rank < PAIR))
+    assert isinstance(parts, MPI.Intracomm)
+    return parts
+
+
 def judged(check: Check, comm: MPI.Intracomm) -> str:
     try:
         check(comm)
@@ -419,7 +436,7 @@ def features(world: MPI.Intracomm) -> dict[str, str]:
         own[name] = digest(pp.simulate(model, **asked))
     wait(world)
     wanted = {name: text for part in world.allgather(own) for name, text in part.items()}
-    fewer = world.Split(int(world.rank < PAIR))
+    fewer = smaller(world)
     found = {}
     for name, (model, arguments) in models.items():
         check = same_bits(name, model, arguments, wanted[name])
@@ -450,7 +467,7 @@ def main(task: str, folder: Path) -> None:
         "page": page(folder),
     }
     found = features(world) | {name: judged(check, world) for name, check in checks.items()}
-    pair = world.Split(int(world.rank < PAIR))
+    pair = smaller(world)
     found["resumed"] = judged(resumed(folder), pair) if world.rank < PAIR else ""
     wait(world)
     if world.rank == 0:

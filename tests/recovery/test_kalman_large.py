@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from importlib import import_module
+from typing import Any
 
 import numpy as np
 import pytest
@@ -150,7 +151,12 @@ def test_the_cheaper_of_two_ways_is_taken_and_both_agree(
     run, view = pp.simulate(model, 6, seed=2), Observation(agents=range(unseen, 130))
     taken: list[str] = []
     sparse_estimate = module.sparse_estimate
-    monkeypatch.setattr(module, "sparse_estimate", lambda *args: taken.append("sparse") or sparse_estimate(*args))
+
+    def noted(*args: Any) -> Any:
+        taken.append("sparse")
+        return sparse_estimate(*args)
+
+    monkeypatch.setattr(module, "sparse_estimate", noted)
     quick = recover(run, model, "kalman", view)
     assert taken == ["sparse"]
     monkeypatch.setattr(module, "is_quicker", lambda *_: False)

@@ -236,8 +236,8 @@ def test_far_horizons_of_two_agents_take_no_longer_than_near_ones(precision: flo
     model = Model(k2(), [0.0, 1.0], noise=Gaussian(1.0))
     T = steps_needed(model, precision, max_steps=10**9)
     # The mode is the mean of T steps of noise of two agents, with a weight of 1/(T + 1) left for v itself.
-    error = lambda t: math.sqrt(t / 2) / (t + 1)  # noqa: E731
-    assert error(T) <= precision < error(T - 1)
+    error, before = (math.sqrt(t / 2) / (t + 1) for t in (T, T - 1))
+    assert error <= precision < before
 
 
 @pytest.mark.parametrize("pressure", [Linear(0.3), Linear(2.5), Power(0.7), Power(1.0, 0.8)], ids=str)

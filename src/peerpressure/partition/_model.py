@@ -104,7 +104,7 @@ class PartitionedModel:
     ) -> None:
         together = Together(network.comm)
         with together.checking():
-            given = activation, getattr(adaptation, "adaptation_weight", None)
+            given: tuple[Any, ...] = activation, getattr(adaptation, "adaptation_weight", None)
             if any(np.ndim(values) for values in given):
                 rule = "activation and adaptation of a model in parts are the same for all agents"
                 raise ModelError(

@@ -21,7 +21,6 @@ from peerpressure.recovery.least_squares import SymmetricOperator
 from peerpressure.recovery.limits import COPIED_AGENTS, COPIED_NUMBERS, DENSE_LIMIT, NEGLIGIBLE_ERROR, WRONG_DIGITS
 from peerpressure.rendering import html_sketch, html_table
 from peerpressure.step import Array
-from peerpressure.stores import StoredArray
 from peerpressure.trajectory import whole as whole_number
 
 if TYPE_CHECKING:
@@ -397,7 +396,7 @@ def _embedded(covariance: Any, free: NDArray[np.int64], n: int) -> Any:
 
 def with_rounding_error(estimator: Callable[[Outputs], Estimate], data: Outputs) -> Estimate:
     """Return the estimate with the error that rounding makes added to its covariance, where it matters."""
-    if isinstance(data.values, StoredArray) and data.values.nbytes > stores.BLOCK_BYTES:
+    if stores.is_stored(data.values) and data.values.nbytes > stores.BLOCK_BYTES:
         # Copies of what is read block by block would be read in one piece.
         return estimator(data)
     # Small networks always use copies, which cost less than estimating twice.

@@ -236,11 +236,11 @@ class MeasuredLikelihood:
         if self.errors.is_measured:
             scales = [np.log(shown * np.sqrt(share)), *scales]
         if self.averages:
-            return np.r_[own, scales]
+            return np.concatenate([own, scales])
         opinions = (opinions - self.panel.first.mean()) / np.exp(scales[-1])
         level = np.linalg.lstsq(self.regressors, opinions, rcond=None)[0]
         spread = float((opinions - self.regressors @ level).std())
-        return np.r_[own, level, np.log(max(spread, 0.1)), scales]
+        return np.concatenate([own, level, [np.log(max(spread, 0.1))], scales])
 
     def bounds(self, start: Array) -> list[tuple[float, float]]:
         """Return the range of each coordinate: that of the parameter, or some way on both sides of a scale's start."""
@@ -366,7 +366,7 @@ class MeasuredFit:
             ends = self.z[: self._own] + side * special.ndtri(0.975) * std
         else:
             ends = np.array([self._intervals.end(k, side) for k in range(self._own)])
-        return np.maximum(ends, limits) if side < 0 else np.minimum(ends, limits)
+        return np.asarray(np.maximum(ends, limits) if side < 0 else np.minimum(ends, limits))
 
     @cached_property
     def opinions(self) -> tuple[Array, Array]:

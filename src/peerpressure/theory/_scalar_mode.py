@@ -184,8 +184,8 @@ class _Smooth:
         series, factor = self.series, 1.0
         for order, weight in enumerate((1 / 2, 1 / 12, 0.0, -1 / 720)):
             if order:
-                series, factor = chebyshev.chebder(series), factor / half
-            total = total + weight * factor * (chebyshev.chebval(x, series) - chebyshev.chebval(begin, series))
+                series, factor = np.asarray(chebyshev.chebder(series), np.float64), factor / half
+            total += weight * factor * (chebyshev.chebval(x, series) - chebyshev.chebval(begin, series))
         return np.asarray(total)
 
 
