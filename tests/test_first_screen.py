@@ -194,7 +194,7 @@ def test_nothing_else_is_installed_than_what_an_index_has() -> None:
         assert "peerpressure[" not in text, path
 
 
-EXTRAS = ("contacts", "cluster", "parquet", "gpu", "gpu13", "mpi")
+EXTRAS = ("contacts", "cluster", "parquet", "gpu", "gpu13", "mpi", "zarr")
 
 
 def test_the_extras_of_the_page_are_those_of_the_package() -> None:

@@ -105,7 +105,7 @@ def simulate(
         ``partition.PartitionedModel``.
     out : str or Path, optional
         A Zarr store, ``run.zarr``, to which the record is written block by block, where it does not fit in memory. The
-        same call continues a run that was interrupted, with the same bits. It needs ``peerpressure[zarr]``.
+        same call continues a run that was interrupted, with the same bits. It needs the extra ``zarr``.
 
     Returns
     -------

@@ -33,7 +33,7 @@ RESUME = "resume.npz"
 # Bytes of a chunk, and of all chunks that are in memory while a block of steps is written.
 CHUNK_BYTES, BLOCK_BYTES = 2**24, 2**26
 _KEY = "peerpressure_run"  # the attribute with the facts of a run
-_INSTALL = "install the extra: pip install 'peerpressure[zarr]'"
+_INSTALL = "pip install zarr"
 _WRITTEN = "take one that simulate(..., out=...) has written"
 _DIMENSIONS = {
     "public": ("replicate", "time", "agent"),

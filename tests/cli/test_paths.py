@@ -228,6 +228,7 @@ def test_every_path_is_an_input_or_a_declared_output() -> None:
         ("release", "out"),
         ("info", "place"),
         ("simulate", "out"),
+        ("explore", "export"),
         ("rerun", "folder"),
         ("rerun", "out"),
         ("report", "folder"),
@@ -240,7 +241,7 @@ def test_every_path_is_an_input_or_a_declared_output() -> None:
         ("sweep plot", "place"),
         ("sweep plot", "out"),
     }
-    assert {param for _, param in found} & set(OUTPUTS) == {"out", "figure", "report"}
+    assert {param for _, param in found} & set(OUTPUTS) == {"out", "figure", "report", "export"}
 
 
 def test_the_suffix_decides_the_format_of_a_table(capfd: pytest.CaptureFixture[str], study: Path) -> None:

@@ -362,7 +362,7 @@ def test_the_menu_opens_walks_and_closes_by_keyboard(driver: Driver) -> None:
     page.keyboard.press("Enter")
     assert page.get_attribute("#share", "aria-expanded") == "true"
     page.keyboard.press("ArrowDown")
-    assert page.evaluate("() => document.activeElement.dataset.take") == "network"
+    assert page.evaluate("() => document.activeElement.dataset.take") == "page"
     page.keyboard.press("Escape")
     assert page.is_hidden("#share-menu")
     assert page.evaluate("() => document.activeElement.id") == "share"

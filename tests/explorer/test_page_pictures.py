@@ -87,7 +87,7 @@ def test_the_picture_of_the_plots_is_the_screen_with_twice_the_pixels(driver: Dr
     picture = pixels(taken(driver, "plots", tmp_path))
     seen = screen(driver, "#plot-opinions canvas", "body")
     place = driver.page.locator("#plot-opinions canvas").bounding_box()
-    figure = driver.page.locator("#panel-curves > figure").bounding_box()
+    figure = driver.page.locator("#panel-curves > figure").first.bounding_box()
     assert place is not None
     assert figure is not None
     differs = apart(picture, seen, 12 + place["x"] - figure["x"], 12 + place["y"] - figure["y"])

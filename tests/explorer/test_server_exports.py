@@ -402,8 +402,14 @@ def test_the_picture_of_an_unknown_network_follows_time() -> None:
 
 
 @pytest.mark.parametrize(
-    "asked", [{}, {"what": "x"}, {"what": "curves", "format": "pdf"}, {"time": "now"}, {"time": True}]
+    "asked", [{}, {"what": "x"}, {"what": "curves", "format": "eps"}, {"time": "now"}, {"time": True}]
 )
 def test_only_pictures_that_there_are_can_be_asked_for(asker: Asker, asked: dict[str, Any]) -> None:
-    error = asker.refused("export/figure", **({"what": "curves", "format": "pdf"} | asked))
+    error = asker.refused("export/figure", **({"what": "curves", "format": "eps"} | asked))
     assert "curves, network, observer" in error["text"]
+
+
+@pytest.mark.parametrize("asked", [{"view": "x"}, {"view": {"agents": 5}}, {"other": 5}, {"other": [1]}], ids=str)
+def test_a_page_is_asked_for_with_objects(asker: Asker, asked: dict[str, Any]) -> None:
+    answer = asker.post("export/page", **asked)
+    assert (answer.status_code, "must" in answer.json()["error"]["text"]) == (400, True)

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from peerpressure import Model, simulate
-from peerpressure.cli import invoke
 from peerpressure.communication import launched_world
 from peerpressure.errors import InvalidInputError
 from peerpressure.networks import k2
@@ -126,7 +125,9 @@ def test_several_processes(found: dict[str, str], check: str) -> None:
 
 
 def test_files_of_several_processes_are_those_of_one(found: dict[str, str], folder: Path) -> None:
-    assert invoke(["run", str(folder / "study.toml"), "--out", str(folder / "alone")]) == 0
+    # In a process of its own: the last digits of a verdict depend on what one has computed before.
+    command = [sys.executable, "-m", "peerpressure", "run", folder / "study.toml", "--out", folder / "alone"]
+    subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
     alone, shared = (
         {path.relative_to(folder / name) for path in (folder / name).rglob("*") if path.is_file()}
         for name in ("alone", "shared")

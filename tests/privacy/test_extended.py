@@ -145,5 +145,5 @@ def test_continuous_time_has_a_budget_and_an_exposure() -> None:
     assert "declared to be public" in start_term(sde)
     assert "close to it" in budget(replace(sde, model=replace(model, start="hidden")), 4).definition.terms["start"]
     for refused in (lambda: calibrate(sde, 4, mu=1.0), lambda: frontier(sde, 4, [1.0])):  # type: ignore[arg-type]
-        with pytest.raises(pp.errors.InvalidInputError, match="in whole steps, got an SDE"):
+        with pytest.raises(pp.errors.InvalidInputError, match="defined for a Model, in discrete time, got SDE"):
             refused()

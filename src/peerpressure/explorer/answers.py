@@ -407,7 +407,11 @@ def recovered_answer(built: BuiltScenario, limits: Limits) -> bytes:
     """Return the estimates from the steps up to each of several times, (times, agents), as ``recover`` makes them."""
     experiment, estimates, failed = first_replicate(built), dict[int, Estimate](), None
     look = built.scenario.observation().resolve(built.model, np.arange(built.steps + 1))
-    limits.check_observer(built.model.n, look.last)
+    try:
+        limits.check_observer(built.model.n, look.last)
+    except RequestError as error:
+        # Part of the first view, of which nobody asked this: no error, but a reason in its place.
+        return _recovered(built, experiment, {}, str(error))
     deadline = time.monotonic() + limits.recovery_seconds
     # From all steps first, then from coarse to fine: on a slow machine the last ones are left out.
     for count in _coarse_to_fine(_spaced(1, max(look.times.size, 1), MAX_RECOVERIES)):
@@ -441,7 +445,7 @@ def _recovered(
         "failed": None if estimates else failed,
         "method": None if last is None else last.method,
         "title": None if last is None else METHODS[last.method].title,
-        "note": "" if last is None else last.note,
+        "note": "" if last is None else _in_words(last.note),
     }
     times = np.array([*estimates], dtype=np.float64) * built.time_step
     return pack(facts, {"times": times, "values": values, "std": errors, "truth": experiment.truth[0]})
@@ -517,7 +521,7 @@ def _accuracy(method: str, estimate: Estimate, truth: NDArray[np.float64]) -> di
         "rmse": float(np.sqrt(made.mean())) if known.any() else None,
         "expected_rmse": float(np.sqrt(expected.mean())) if known.any() else None,
         "identified": int(known.sum()),
-        "note": estimate.note,
+        "note": _in_words(estimate.note),
         "failed": None,
     }
 
@@ -584,6 +588,11 @@ def _observed(model: Model, observation: Observation) -> NDArray[np.uint32]:
     observed = np.zeros(model.n, dtype=np.uint32)
     observed[slice(None) if observation.agents is None else model.network.indices(observation.agents)] = 1
     return observed
+
+
+def _in_words(note: str) -> str:
+    """Return a note without the argument that would change it, which a page does not have."""
+    return note.replace(" unless sees_start is true", "")
 
 
 # The network that an observer infers from more and more steps of a run, against the true one.

@@ -155,7 +155,11 @@ def _figure(cache: ModelCache, body: Body) -> Answer:
 
 
 def _page(cache: ModelCache, body: Body) -> Answer:
-    state = {name: body.get(name) for name in ("scenario", "view", "other")}
+    view = body.get("view") or {}
+    if not isinstance(view, dict) or not isinstance(view.get("agents", []), list):
+        rule, remedy = "the view of a page must be an object, with agents in a list", "send {view: {agents: [0, 1]}}"
+        raise RequestError(400, message(rule, got=ascii(view)[:80], remedy=remedy))
+    state = {"scenario": body.get("scenario"), "view": view, "other": body.get("other")}
     recording = record(state, cache.limits, "peerpressure explore scenario.toml --export page.html")
     return Answer(str(page(recording)).encode(), "text/html", "peerpressure.html")
 

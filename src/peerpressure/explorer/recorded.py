@@ -144,8 +144,10 @@ def _recording(
     return RecordedRun(json_bytes(choices), tuple(scenarios), answers, refusals, provenance)
 
 
-def _observed(scenario: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a scenario with the observer that the page gives to one without."""
+def _observed(scenario: Any) -> Any:
+    """Return a scenario with the observer that the page gives to one without; what is none is refused later."""
+    if not isinstance(scenario, dict):
+        return scenario
     return {**scenario, "observe": scenario.get("observe") or {"methods": ["auto"]}}
 
 
@@ -193,7 +195,7 @@ class _Part:
     def of(cls, built: BuiltScenario, limits: Limits, followed: Sequence[int | str]) -> _Part:
         """Return the part of a scenario, with limits that suit a file."""
         network = built.model.network
-        present = [label for label in followed if label in set(network.labels)]
+        present = [label for label in followed if isinstance(label, int | str) and label in set(network.labels)]
         recorded = np.arange(network.n) if built.run is None else built.run.agents
         kept = _sample(recorded, network.indices(present), MAX_AGENTS)
         # Agents that are left out do not count, and a file is written without hurry.

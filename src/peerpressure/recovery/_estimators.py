@@ -92,7 +92,7 @@ METHODS: Mapping[str, Estimator] = {
 
 AUTO = "auto"
 CONTINUOUS = ("innovations", "kalman")
-UNUSED_START = "step 0 shows x₀ itself, and is used only by an observer who sees the start"
+UNUSED_START = "step 0 shows x₀ itself and is not used unless sees_start is true"
 COARSE_ROUNDING = "rounding exceeds the noise of outputs: errors are approximate"
 # Methods that fit outputs which the model cannot have made.
 REGRESSIONS = ("ols", "wls", "gls", "snapshot")
