@@ -126,7 +126,8 @@ def test_several_processes(found: dict[str, str], check: str) -> None:
 
 def test_files_of_several_processes_are_those_of_one(found: dict[str, str], folder: Path) -> None:
     # In a process of its own: the last digits of a verdict depend on what one has computed before.
-    command = [sys.executable, "-m", "peerpressure", "run", folder / "study.toml", "--out", folder / "alone"]
+    places = str(folder / "study.toml"), "--out", str(folder / "alone")
+    command = [sys.executable, "-m", "peerpressure", "run", *places]
     subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
     alone, shared = (
         {path.relative_to(folder / name) for path in (folder / name).rglob("*") if path.is_file()}
