@@ -152,7 +152,7 @@ def simulate(
     run = _execute(plan, task.begin, task.engine, progress, should_stop, together)
     if equation is None:
         return run
-    error = scheme.error if scheme else None if equation.path_method == "euler" else 0.0
+    error = _step_error(equation, scheme)
     # Steps become times after the run; the engine counts whole steps, which the counter of the noise needs.
     times = plan.times * np.float64(equation.step)
     return replace(run, times=times, equation=_in_words(equation, error), step_error=error)
@@ -294,9 +294,13 @@ def _store_plan(
     assert begin.replicates is not None
     agents = np.arange(model.n) if keep.agents is None else model.network.indices(keep.agents)
     facts, arrays = model.parts()
+    error = words = None
+    if isinstance(system, SDE):
+        error = _step_error(system, TaylorScheme(system) if system.path_method == "taylor" else None)
+        words = _in_words(system, error)
     blank = Trajectory(
         model, begin.seed or 0, begin.replicates, marks, agents if keep.states else agents[:0], None, None, None, None,
-        begin, equation=_equation_in_words(system),
+        begin, equation=words,
     )  # fmt: skip
     content = io.BytesIO()
     everything: dict[str, Any] = {"recorded_agents": agents} | _start_arrays(begin) | arrays
@@ -306,7 +310,7 @@ def _store_plan(
         path=out,
         facts={
             "model": facts, "seed": begin.seed, "step": int(marks[-1]), "step_length": begin.step_length,
-            "version": blank.version, "equation": blank.equation, "step_error": _step_error(system),
+            "version": blank.version, "equation": blank.equation, "step_error": error,
             "dtype": str(precision),
         },
         attributes=blank.provenance(),
@@ -328,15 +332,9 @@ def _start_arrays(begin: State) -> dict[str, NDArray[Any]]:
     return {name: values for name, values in parts.items() if values is not None}
 
 
-def _equation_in_words(system: System) -> str | None:
-    return _in_words(system, _step_error(system)) if isinstance(system, SDE) else None
-
-
-def _step_error(system: System) -> float | None:
+def _step_error(equation: SDE, scheme: TaylorScheme | None) -> float | None:
     """Return the estimated error of the steps of an equation, as ``Trajectory.step_error`` says."""
-    if not isinstance(system, SDE) or system.path_method == "euler":
-        return None
-    return TaylorScheme(system).error if system.path_method == "taylor" else 0.0
+    return scheme.error if scheme else None if equation.path_method == "euler" else 0.0
 
 
 def _block_of(run: Trajectory, first: int) -> dict[str, NDArray[Any]]:

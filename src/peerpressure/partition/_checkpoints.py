@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from peerpressure.communication import Together
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.partition._result import RECORDED, PartTrajectory
+from peerpressure.partition._result import RECORDED, PartTrajectory, state_of
 from peerpressure.storage import reading_archive, write_archive
 from peerpressure.trajectory import State
 
@@ -56,15 +56,7 @@ class Checkpoints:
     def _state(self, step: int) -> State:
         with reading_archive(self._file("state", step)) as (facts, arrays):
             found = facts["identity"]
-            state = State(
-                facts["step"],
-                arrays["public"],
-                arrays.get("memory"),
-                arrays.get("hidden"),
-                seed=facts["seed"],
-                replicates=arrays["replicates"],
-                step_length=facts["step_length"],
-            )
+            state = state_of(facts, arrays, "public", "hidden")
         for name, value in self.identity.items():
             if found.get(name) != value:
                 rule, got = f"a run is resumed with the same {name}", f"another than that of {self.folder}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, final
@@ -182,15 +183,7 @@ class PartTrajectory:
     @classmethod
     def _read(cls, file: Path) -> PartTrajectory:
         with reading_archive(file) as (facts, arrays):
-            state = State(
-                facts["step"],
-                arrays["final"],
-                arrays.get("memory"),
-                arrays.get("final_hidden"),
-                seed=facts["seed"],
-                replicates=arrays["replicates"],
-                step_length=facts["step_length"],
-            )
+            state = state_of(facts, arrays, "final", "final_hidden")
             return cls(
                 cuts=tuple(facts["cuts"]),
                 part=facts["part"],
@@ -202,3 +195,16 @@ class PartTrajectory:
                 version=facts["version"],
                 **{name: arrays.get(name) for name in RECORDED},
             )
+
+
+def state_of(facts: Mapping[str, Any], arrays: Mapping[str, Any], public: str, hidden: str) -> State:
+    """Return the state in an archive, by the names that its public and hidden opinions have there."""
+    return State(
+        facts["step"],
+        arrays[public],
+        arrays.get("memory"),
+        arrays.get(hidden),
+        seed=facts["seed"],
+        replicates=arrays["replicates"],
+        step_length=facts["step_length"],
+    )

@@ -172,6 +172,12 @@ def search_charge(panel: Panel) -> float:
     return 2 * float(np.log(len(courses(panel))))
 
 
+def criterion(panel: Panel, k: int, log_likelihood: float, *, responds: bool) -> float:
+    """Return Schwarz's criterion on the scored answers, with the charge for ways to respond to neighbours."""
+    charge = search_charge(panel) if responds else 0.0
+    return k * float(np.log(panel.count)) + charge - 2 * log_likelihood
+
+
 def common_parameters(panel: Panel) -> int:
     """Return the number of parameters of the family without pressure: coefficients of first answers, λ and σ."""
     return int(panel.regressors.shape[1]) + 2

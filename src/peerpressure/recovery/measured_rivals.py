@@ -42,9 +42,9 @@ from peerpressure.recovery.courses import (
     Course,
     ParameterTable,
     common_parameters,
+    criterion,
     own_ranges,
     own_values,
-    search_charge,
     shown_ends,
 )
 from peerpressure.recovery.integrated_likelihood import Dynamics, own_series
@@ -296,8 +296,7 @@ class MeasuredFit:
     @property
     def bic(self) -> float:
         """Schwarz's criterion on the scored answers, with the charge for the choice among courses of pressure."""
-        charge = search_charge(self.panel) if self.course.names else 0.0
-        return self.k * float(np.log(self.panel.count)) + charge - 2 * self.log_likelihood
+        return criterion(self.panel, self.k, self.log_likelihood, responds=bool(self.course.names))
 
     @property
     def uses_network(self) -> bool:

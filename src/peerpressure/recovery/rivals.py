@@ -29,10 +29,10 @@ from peerpressure.recovery.courses import (
     ParameterTable,
     common_parameters,
     courses,
+    criterion,
     no_course,
     own_ranges,
     own_values,
-    search_charge,
     shown_ends,
 )
 from peerpressure.recovery.integrated_likelihood import (
@@ -111,8 +111,7 @@ class FamilyFit:
     @property
     def bic(self) -> float:
         """Schwarz's criterion on the scored answers, with the charge for the choice among courses of pressure."""
-        charge = search_charge(self.panel) if self.course.names else 0.0
-        return self.k * float(np.log(self.panel.count)) + charge - 2 * self.log_likelihood
+        return criterion(self.panel, self.k, self.log_likelihood, responds=bool(self.course.names))
 
     @property
     def uses_network(self) -> bool:
@@ -456,8 +455,7 @@ class AverageFit:
     @property
     def bic(self) -> float:
         """Schwarz's criterion on the scored answers; an average of neighbours is one of the ways to respond to them."""
-        charge = 0.0 if self.name == "walk" else search_charge(self.panel)
-        return self.k * float(np.log(self.panel.count)) + charge - 2 * self.log_likelihood
+        return criterion(self.panel, self.k, self.log_likelihood, responds=self.name != "walk")
 
     @property
     def uses_network(self) -> bool:
