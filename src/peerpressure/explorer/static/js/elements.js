@@ -87,3 +87,28 @@ export function store(name, text) {
     // Storage may be disabled; then the text lasts until the page is left.
   }
 }
+
+/**
+ * Open and close a menu by its button, walk through it by arrows, and close it by Escape or a click elsewhere.
+ * @param {HTMLElement} button
+ * @param {HTMLElement} menu
+ * @param {(yes: boolean) => void} open shows or hides the menu
+ */
+export function listenToMenu(button, menu, open) {
+  button.addEventListener("click", () => open(Boolean(menu.hidden)));
+  menu.addEventListener("keydown", (event) => {
+    const items = [...menu.querySelectorAll("button")].filter((item) => !item.disabled);
+    const i = items.indexOf(/** @type {HTMLButtonElement} */ (document.activeElement));
+    if (event.key === "Escape") {
+      open(false);
+      button.focus();
+    } else if (event.key === "ArrowDown") items[(i + 1) % items.length].focus();
+    else if (event.key === "ArrowUp") items[(i + items.length - 1) % items.length].focus();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  });
+  document.addEventListener("pointerdown", (event) => {
+    if (!menu.hidden && !menu.parentElement?.contains(/** @type {Node} */ (event.target))) open(false);
+  });
+}

@@ -1,7 +1,7 @@
 // Features that a scenario has only if they are added: one menu offers them, and each has a field with a button that
 // takes it out again.
 
-import { byId, el } from "./elements.js";
+import { byId, el, listenToMenu } from "./elements.js";
 import { choiceField, slider } from "./fields.js";
 import { typeset } from "./format.js";
 import { refusalSlot } from "./messages.js";
@@ -273,22 +273,6 @@ export class Features {
   }
 
   #listen() {
-    const [button, menu] = [byId("add"), byId("add-menu")];
-    button.addEventListener("click", () => this.#open(Boolean(menu.hidden)));
-    menu.addEventListener("keydown", (event) => {
-      const items = [...menu.querySelectorAll("button")];
-      const i = items.indexOf(/** @type {HTMLButtonElement} */ (document.activeElement));
-      if (event.key === "Escape") {
-        this.#open(false);
-        button.focus();
-      } else if (event.key === "ArrowDown") items[(i + 1) % items.length].focus();
-      else if (event.key === "ArrowUp") items[(i + items.length - 1) % items.length].focus();
-      else return;
-      event.preventDefault();
-      event.stopPropagation();
-    });
-    document.addEventListener("pointerdown", (event) => {
-      if (!menu.hidden && !menu.parentElement?.contains(/** @type {Node} */ (event.target))) this.#open(false);
-    });
+    listenToMenu(byId("add"), byId("add-menu"), (yes) => this.#open(yes));
   }
 }

@@ -2,7 +2,7 @@
 
 import { download, Refusal, upload } from "./api.js";
 import { cssColour } from "./colour.js";
-import { byId } from "./elements.js";
+import { byId, listenToMenu } from "./elements.js";
 import { formatCount, plural } from "./format.js";
 import { hideMessage, showMessage } from "./messages.js";
 import { pictureOf } from "./picture.js";
@@ -235,21 +235,7 @@ export function listenToShareMenu(shared) {
     button.setAttribute("aria-expanded", String(yes));
     if (yes) items[0].focus();
   };
-  button.addEventListener("click", () => open(Boolean(menu.hidden)));
-  menu.addEventListener("keydown", (event) => {
-    const i = items.indexOf(/** @type {HTMLButtonElement} */ (document.activeElement));
-    if (event.key === "Escape") {
-      open(false);
-      button.focus();
-    } else if (event.key === "ArrowDown") items[(i + 1) % items.length].focus();
-    else if (event.key === "ArrowUp") items[(i + items.length - 1) % items.length].focus();
-    else return;
-    event.preventDefault();
-    event.stopPropagation();
-  });
-  document.addEventListener("pointerdown", (event) => {
-    if (!menu.hidden && !menu.parentElement?.contains(/** @type {Node} */ (event.target))) open(false);
-  });
+  listenToMenu(button, menu, open);
   for (const item of items) {
     item.addEventListener("click", () => {
       open(false);
