@@ -34,6 +34,9 @@ from peerpressure.step import Array, StateLayout, Update, known_hidden
 # A mapping or a series of pandas is matched by label, everything else taken in the order of the agents.
 PerAgent: TypeAlias = Sequence[float] | Sequence[Sequence[float]] | NDArray[Any] | Mapping[Any, Any]
 
+# Coefficients of so many agent-steps are computed at a time, 128 kB: most of the work on small networks is in calls.
+_BLOCK_MAX_FLOATS = 1 << 14
+
 
 @final
 @dataclass(frozen=True, eq=False, init=False)
@@ -387,14 +390,12 @@ class Model:
         ScheduleError
             If the pressure is not defined at t.
         """
-        relief, weight = self.pressure.homogeneous(t)
-        # None and not zeros: readers then leave hidden opinions out of the state.
-        return self._update(t, relief, weight, None if self.adaptation is None else self.adaptation.at(t, self.n))
+        return next(self.updates(range(t, t + 1)))
 
     def updates(self, times: range) -> Iterator[Update]:
         """Yield the affine maps to each of these times.
 
-        Pressure and rates are evaluated for all of them at once, which on small networks is most of the work.
+        Pressure and rates are evaluated for all of them at once, gains and coupling scales for many.
 
         Parameters
         ----------
@@ -406,20 +407,28 @@ class Model:
         Update
             As from :meth:`update`.
         """
-        reliefs, weights = self.pressure.homogeneous(times)
         rates: Iterator[Array | None] = repeat(None)
         if self.adaptation is not None:
             factors = self.adaptation.adaptation_weights(self.n)
             rates = (factors * pace for pace in self.adaptation.pace(times).tolist())
-        for t, relief, weight, rate in zip(times, reliefs, weights, rates, strict=False):
-            yield self._update(t, relief, weight, rate)
+        yield from map(self._update, times, self._coefficients(times), rates)
 
-    def _update(self, t: int, relief: Array, weight: Array, adaptation_rate: Array | None) -> Update:
-        check_cancelled()  # every computation reads a model step by step and can be cancelled here
+    def _coefficients(self, times: range) -> Iterator[tuple[Array, Array]]:
+        """Yield gain and coupling scale at each of these times, computed for blocks of them."""
+        reliefs, weights = self.pressure.homogeneous(times)
         if self.has_silent_steps:
             # An agent may listen to nobody at this step, for which relief 0 would give 0/0.
-            relief = np.maximum(relief, least_relief(np.float64))
-        gain, coupling_scale = coefficients(relief, weight, self.s, self.degrees_at(t))
+            reliefs = np.maximum(reliefs, least_relief(np.float64))
+        length = max(1, _BLOCK_MAX_FLOATS // self.n) if self.temporal_network is None else 1
+        for begin in range(0, len(times), length):
+            block = np.s_[begin : begin + length, None]
+            yield from zip(
+                *coefficients(reliefs[block], weights[block], self.s, self.degrees_at(times[begin])), strict=True
+            )
+
+    def _update(self, t: int, gain_and_scale: tuple[Array, Array], adaptation_rate: Array | None) -> Update:
+        check_cancelled()  # every computation reads a model step by step and can be cancelled here
+        gain, coupling_scale = gain_and_scale
         A = self.adjacency_at(t)
         # Networks that change are symmetric.
         transposed = self.network.transposed if self.temporal_network is None else A
