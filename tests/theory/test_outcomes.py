@@ -15,7 +15,7 @@ from peerpressure.networks import Network, TemporalNetwork, complete, cycle, k2,
 from peerpressure.noise import AR1, Gaussian, Laplace, Noise, NoNoise, StudentT, Uniform
 from peerpressure.schedules import Linear, Power
 from peerpressure.sde import SDE
-from peerpressure.theory import Outcome, ReasonCode as Code, Verdict, consensus_limit, diagnose, moments
+from peerpressure.theory import Kind, Outcome, ReasonCode as Code, Verdict, consensus_limit, diagnose, moments
 
 from .reasons import codes, values
 
@@ -367,6 +367,21 @@ def test_frozen_noise_drives_closed_classes_of_equal_opinions_apart() -> None:
     noise = Gaussian([0.2, 0.5, 0.5, 0.3], time_scale="t^0.4", temporal="frozen")
     model = Model(network, np.full(4, 0.7), pressure="0.7*t + 2", noise=noise)
     assert diagnose(model).outcome is Outcome.PERIODIC
+
+
+@pytest.mark.parametrize("activation", [None, 0.3])
+@pytest.mark.parametrize(("pressure", "scale"), [(2.0, "(1 + t)^0.2"), ("t", "t")])
+def test_one_draw_of_noise_that_grows_moves_agents_ever_further_in_its_direction(
+    activation: float | None, pressure: float | str, scale: str
+) -> None:
+    noise = Gaussian(0.4, time_scale=scale, temporal="frozen")
+    model = Model(cycle(5), np.linspace(0, 1, 5), pressure=pressure, noise=noise, activation=activation)
+    verdict = diagnose(model)
+    assert (verdict.outcome, verdict.law.kinds) == (Outcome.DISAGREEMENT, {Kind.DRIFTS})
+    assert np.all(np.isinf(verdict.law.std))
+    assert "they move ever further" in str(verdict)
+    early, late = moments(model, 800, times=[50, 800]).std
+    assert np.all(late > 1.5 * early)
 
 
 def test_sides_that_are_equal_by_symmetry_leave_no_difference_to_decay() -> None:

@@ -121,8 +121,9 @@ def _laws(model: Combination, verdict: Verdict, kinds: NDArray[np.object_], late
     for k, mean in enumerate(late.mean):
         said = law.at(late.t - len(late.mean) + 1 + k)
         if not np.all(np.isfinite(said)):
-            # Sides that swap, of agents of whom some adapt under pressure that depends on parity, have no values.
-            parity = bool(model.rate) and "floor" in model.pressure and verdict.outcome is Outcome.OSCILLATION
+            # Groups that take turns, of agents who adapt under pressure that depends on parity, have no values.
+            turns = verdict.outcome in (Outcome.OSCILLATION, Outcome.PERIODIC)
+            parity = bool(model.rate) and "floor" in model.pressure and turns
             wrong += [] if "0.2" in model.scale or parity else ["means are not given"]
             break
         if np.abs(said - mean).max() > MEANS * size:

@@ -158,7 +158,8 @@ def _disagreement(findings: Findings) -> str:
     kinds, prefix, span = findings.law.kinds, "Agents never agree completely: ", findings.span_of_means()
     if kinds & {Kind.WALKS, Kind.DRIFTS}:
         manner = "at random, " if Kind.WALKS in kinds else ""
-        return f"{prefix}some of them move {manner}ever further."
+        who = "they" if kinds <= {Kind.WALKS, Kind.DRIFTS} else "some of them"
+        return f"{prefix}{who} move {manner}ever further."
     if Kind.FLUCTUATES in kinds:
         return f"{prefix}they keep moving at random{_on_average(span)}{_scatter(findings)}."
     if Kind.RANDOM_LIMIT in kinds:

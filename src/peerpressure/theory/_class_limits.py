@@ -79,7 +79,7 @@ def by_class(long_run: LongRun, tolerance: float) -> LongRun | None:
     if not known or regime in (Regime.UNKNOWN, Regime.BOUNDED) or long_run.lazy:
         return None
     if noise is NoiseEffect.SCATTERS:
-        return replace(long_run, known=separate_law(Kind.FLUCTUATES, model.n))
+        return replace(long_run, known=separate_law(Kind.DRIFTS if long_run.phi == 1 else Kind.FLUCTUATES, model.n))
     if too_many_classes(model.network) is not None:
         return None
     classes = [_with_value(part, long_run, tolerance) for part in recurrent_classes(model.network)]

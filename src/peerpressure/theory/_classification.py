@@ -224,12 +224,14 @@ class LongRun:
     def _kind_of_noise(self) -> Kind:
         """What noise makes of opinions that stay apart."""
         fades = not self.model.noise.is_zero and self.model.noise.time_scale.growth.limit == 0
+        if self.noise_grows and self.phi == 1:
+            return Kind.DRIFTS
         if self.structure.law is not None:
             # So does the chance of being linked.
             return Kind.FLUCTUATES
         if self.noise is NoiseEffect.NONE or fades:
             return Kind.CONVERGES
-        return Kind.RANDOM_LIMIT if self.phi == 1 and not self.noise_grows else Kind.FLUCTUATES
+        return Kind.RANDOM_LIMIT if self.phi == 1 else Kind.FLUCTUATES
 
     @property
     def _is_periodic(self) -> bool:
@@ -284,11 +286,13 @@ class LongRun:
     def _agreement(self) -> LimitLaw:
         noise, structure, quiet, n = self.noise, self.structure, self._own_noise_vanishes, self.model.n
         if not quiet:
-            # Frozen noise does not fluctuate, and so repeats with the networks.
-            repeats = self.phi == 1 and self.regime is not Regime.BOUNDED and not self.noise_grows
             if quiet is None:
                 return LimitLaw.unknown(n)
-            return self._moving_apart(separate_law(Kind.PERIODIC if repeats else Kind.FLUCTUATES, n))
+            kind = Kind.FLUCTUATES
+            if self.phi == 1 and (self.noise_grows or self.regime is not Regime.BOUNDED):
+                # Frozen noise does not fluctuate: it repeats with the networks, and moves ever further if it grows.
+                kind = Kind.DRIFTS if self.noise_grows else Kind.PERIODIC
+            return self._moving_apart(separate_law(kind, n))
         if structure.limit is NoiselessLimit.CLUSTERS and not self._same_values:
             return self._by_component
         value = structure.components[0].value

@@ -177,7 +177,8 @@ def common_law(agents: int, kind: Kind, mean: float, std: float, camp: NDArray[A
 def separate_law(kind: Kind, agents: int) -> LimitLaw:
     """Return the law of agents none of whom comes together with another."""
     nothing = np.full((1, agents), np.nan)
-    std = np.full(agents, 0.0 if kind is Kind.CONVERGES else np.nan)
+    known = {Kind.CONVERGES: 0.0, Kind.WALKS: np.inf, Kind.DRIFTS: np.inf}
+    std = np.full(agents, known.get(kind, np.nan))
     return LimitLaw(_kinds(agents, kind), nothing, std, np.full(agents, -1), np.ones(agents, np.int64))
 
 
