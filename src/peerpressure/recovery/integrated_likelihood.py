@@ -35,7 +35,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property, lru_cache
 from typing import NamedTuple, final
 
 import numpy as np
@@ -285,12 +285,12 @@ def bias_correction(panel: Panel, dynamics: Dynamics, *, rough: bool = False) ->
     if not top and rate is None:
         return 0.0
     check_cancelled()
-    x, weights = np.polynomial.legendre.leggauss(_ROUGH_NODES if rough else _NODES)
-    place, weights = (x + 1) / 2, weights / 2
+    place, weights = _nodes(_ROUGH_NODES if rough else _NODES)
     # Equal steps of log(1 + ρd), in which the integrand varies slowly.
     along = np.expm1(max(top, 1e-9) * place) / np.expm1(max(top, 1e-9))
     speed = max(top, 1e-9) * np.exp(max(top, 1e-9) * place) / np.expm1(max(top, 1e-9))
-    probes = _probes(panel, _ROUGH_PROBES if rough else panel.n)
+    most = _ROUGH_PROBES if rough else panel.n
+    probes = _probes(panel.n, min(most, max(_FEWEST_PROBES, _RESPONSES // (panel.n * panel.length))))
     bias = [score_bias(panel.listening, panel.slope, rho, rate, float(at), probes) for at in along]
     total = float((weights * speed) @ np.array(bias))
     if rate is None:
@@ -300,12 +300,22 @@ def bias_correction(panel: Panel, dynamics: Dynamics, *, rough: bool = False) ->
     return total - 0.5 * float(np.log(np.square(share).mean(axis=0)).sum())
 
 
-def _probes(panel: Panel, most: int) -> Array:
+# A search asks for the same few nodes and probes thousands of times.
+
+
+@cache
+def _nodes(count: int) -> tuple[Array, Array]:
+    """Return places on [0, 1] and weights of Gauss and Legendre's rule."""
+    x, weights = np.polynomial.legendre.leggauss(count)
+    return (x + 1) / 2, weights / 2
+
+
+@lru_cache(maxsize=4)
+def _probes(n: int, count: int) -> Array:
     """Return unit vectors, or random signs: columns z with Σ z zᵀ ≈ 1."""
-    count = min(most, max(_FEWEST_PROBES, _RESPONSES // (panel.n * panel.length)))
-    if count >= panel.n:
-        return np.eye(panel.n)
-    signs = np.random.default_rng(panel.n).integers(0, 2, size=(panel.n, count))
+    if count >= n:
+        return np.eye(n)
+    signs = np.random.default_rng(n).integers(0, 2, size=(n, count))
     return np.asarray((2.0 * signs - 1.0) / np.sqrt(count))
 
 
