@@ -77,17 +77,21 @@ def problem_of(model: pp.Model, data: pp.Trajectory, look: Observation, unknown:
 
 def dense(path: LatentPath) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return mean and covariance of all states of the first point, z_0 to z_T, from the recursion itself."""
-    states, steps = path.mean.shape[1], path.transition.shape[1]
+    states, steps = path.mean.shape[1], path.gain.shape[1]
     mean, roots = [path.mean[0]], [path.covariance[0]]
+    unit = np.broadcast_to(np.eye(states), path.covariance.shape)
+    transition = [path.onwards(t, unit)[0] for t in range(1, steps + 1)]
     for t in range(steps):
-        mean.append(path.transition[0, t] @ mean[-1])
-        roots.append(path.noise[0, t])
+        assert path.backwards(t + 1, unit)[0] == pytest.approx(transition[t].T)
+        G = np.concatenate([np.diag(part[0, t]) for part in path.fresh()])
+        mean.append(transition[t] @ mean[-1])
+        roots.append(G @ G.T)
     A = np.zeros(((steps + 1) * states,) * 2)
     for i, j in product(range(steps + 1), range(steps + 1)):
         if j <= i:
             block = np.eye(states)
             for t in range(j, i):
-                block = path.transition[0, t] @ block
+                block = transition[t] @ block
             A[i * states : (i + 1) * states, j * states : (j + 1) * states] = block
     Q = np.zeros_like(A)
     for t, root in enumerate(roots):
@@ -215,14 +219,25 @@ def test_many_answers_that_say_the_same_settle(std: float) -> None:
     assert height[0] == pytest.approx(np.log(share), abs=0.6 + 4 / np.sqrt(share * len(x)))
 
 
-def test_the_derivative_at_fixed_gaussians_is_the_whole_one() -> None:
-    model = panel(n=5)
-    problem = problem_of(model, answered(model, 5, 12, 1), Observation(scale=(1, 5)), (*CONSTANT, "measurement_noise"))
-    z = np.log([0.4, 0.3, 1.0, 1.1])
-    _, sites = problem.evidence(z[None])
-    for move in 1e-3 * np.eye(4):
-        whole = [problem.evidence((z + side * move)[None])[0][0] for side in (1, -1)]
-        fixed = problem.nearby(np.array([z + move, z - move]), sites)
+@pytest.mark.parametrize("name", VARIANTS)
+@pytest.mark.parametrize("points", [0, 5])
+def test_derivatives_of_the_height_are_those_of_differences(name: str, points: int) -> None:
+    model = panel(n=5, **VARIANTS[name] | ({"start": np.linspace(1, 5, 5)} if name == "public start" else {}))
+    names, z = [*CONSTANT, "measurement_noise"], [0.4, 0.3, 1.0, 1.1]
+    if name == "adaptation":
+        names, z = [*names, "adaptation"], [0.4, 0.5, 0.3, 1.0, 1.1]
+    if name == "AR(1)":
+        names, z = [*names, "autocorrelation"], [0.4, 0.5, 0.3, 1.0, 1.1]
+    data = answered(model, 5, 12, 1) if points else noisy(model, 12, 1, 0.5)
+    states = np.array(data.states)
+    states[0, 3] = states[0, 5, 2] = np.nan
+    look = Observation(scale=(1, 5)) if points else Observation()
+    problem = problem_of(model, replace(data, states=states), look, tuple(names))
+    centre = np.log(z)
+    _, sites = problem.evidence(centre[None])
+    for move in 1e-3 * np.eye(centre.size):
+        whole = [problem.evidence((centre + side * move)[None])[0][0] for side in (1, -1)]
+        fixed = problem.nearby(np.array([centre + move, centre - move]), centre, sites)
         assert whole[0] - whole[1] == pytest.approx(fixed[0] - fixed[1], rel=1e-3, abs=1e-6)
 
 

@@ -26,7 +26,7 @@ from peerpressure.errors import InvalidInputError, TooLargeError, message
 from peerpressure.model import Model
 from peerpressure.recovery._answer_search import AnswerIntervals, Climb
 from peerpressure.recovery._answers import Answers, Sites
-from peerpressure.recovery._latent_path import LatentPath, log_density, smoothed, transitions
+from peerpressure.recovery._latent_path import LatentPath, log_density, smoothed
 from peerpressure.recovery._observation import Outputs
 from peerpressure.recovery._profile_intervals import ReplicateFit
 from peerpressure.recovery._unknowns import COORDINATES, UnknownParameter, Unknowns, unknowns
@@ -131,11 +131,10 @@ class AnswerLikelihood:
         """Return heights (B,)."""
         return np.concatenate([self.evidence(some, near)[0] for some in self._blocks(points)])
 
-    def nearby(self, points: Array, sites: Sites) -> Array:
-        """Return heights (B,), right to first order around the point of the Gaussians."""
-        blocks = self._blocks(points)
-        heights = [self.answers.at(self.path(some), self._noise(some), sites) for some in blocks]
-        return np.asarray(np.concatenate(heights) + self._log_spread(points))
+    def nearby(self, points: Array, centre: Array, sites: Sites) -> Array:
+        """Return heights (B,), right to first order around the centre up to a constant, with its Gaussians."""
+        moved = self.path(points), self._noise(points)
+        return self.answers.around(self.path(centre[None]), sites, moved) + self._log_spread(points)
 
     def rough(self, points: Array) -> Array:
         """Return heights (B,) with answers taken as numbers with errors, -∞ where there is none."""
@@ -181,8 +180,7 @@ class AnswerLikelihood:
         if any(each.rate is not None for each in shared):
             rate = np.array([np.zeros(gain.shape[1:]) if each.rate is None else each.rate for each in shared])
         phi = np.array([each.phi for each in shared]) if self.states > 2 * n else None
-        F, Q = transitions(design.adjacency, gain, rho * inverse, noise, rate, phi)
-        return LatentPath(*self._start(points), F, Q)
+        return LatentPath(*self._start(points), design.adjacency, gain, gain * rho * inverse, noise, rate, phi)
 
     def _start(self, points: Array) -> tuple[Array, Array]:
         n, (middle, reach) = self.unknown.model.n, self.centre

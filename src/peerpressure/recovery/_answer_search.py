@@ -42,8 +42,8 @@ class AnswerProblem(Protocol):
         """Return heights (B,), and the Gaussians in place of answers."""
         ...
 
-    def nearby(self, points: Array, sites: Sites) -> Array:
-        """Return heights (B,), right to first order around the point of the Gaussians."""
+    def nearby(self, points: Array, centre: Array, sites: Sites) -> Array:
+        """Return heights (B,), right to first order around the centre up to a constant, with its Gaussians."""
         ...
 
     def heights(self, points: Array, near: Sites) -> Array:
@@ -122,9 +122,8 @@ class Climb:
     def gradient(self) -> Array:
         """The derivative of the height by the coordinates."""
         steps = _STEP * np.eye(self.point.size)
-        up, down = np.split(
-            self.problem.nearby(np.concatenate([self.point + steps, self.point - steps]), self.sites), 2
-        )
+        around = np.concatenate([self.point + steps, self.point - steps])
+        up, down = np.split(self.problem.nearby(around, self.point, self.sites), 2)
         return np.asarray((up - down) / (2 * _STEP))
 
 

@@ -23,7 +23,14 @@ from numpy.typing import NDArray
 from scipy import special
 
 from peerpressure.errors import InvalidInputError, message
-from peerpressure.recovery._latent_path import LatentPath, Measurement, PathPosterior, log_density, smoothed
+from peerpressure.recovery._latent_path import (
+    LatentPath,
+    Measurement,
+    PathPosterior,
+    density_slopes,
+    log_density,
+    smoothed,
+)
 from peerpressure.step import Array
 
 # Change of the log density at which expectation propagation stops, and the most rounds until then; a few suffice.
@@ -102,12 +109,15 @@ class Answers:
         remedy = "check the scale, or take parameters as known and recover with this observation"
         raise InvalidInputError(message(rule, got=f"none after {count + 1} rounds", remedy=remedy))
 
-    def at(self, path: LatentPath, noise: Array, sites: Sites) -> Array:
-        """Return the log density, (B,), to first order in how far the points are from that of the Gaussians."""
+    def around(self, path: LatentPath, sites: Sites, moved: tuple[LatentPath, Array]) -> Array:
+        """Return the log density, (B,), at paths and noise ``moved`` a little, right to first order up to a constant.
+
+        The Gaussians are those of the one path.
+        """
+        slopes, (paths, noise) = density_slopes(path, sites.seen), moved
         if self.scale is None:
-            return log_density(path, self.as_numbers(noise))
-        sites = Sites(_for_points(sites.seen, len(noise)), sites.mean, sites.variance)
-        return log_density(path, sites.seen) + self._corrections(sites, noise)
+            return slopes.along(paths) + noise * slopes.variance.sum()
+        return slopes.along(paths) + self._corrections(sites._replace(seen=_for_points(sites.seen, len(noise))), noise)
 
     def _corrections(self, sites: Sites, noise: Array) -> Array:
         """Return by how much the log density of intervals exceeds that of the Gaussians in their place, (B,)."""

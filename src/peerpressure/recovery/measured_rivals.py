@@ -35,7 +35,6 @@ from peerpressure.recovery._latent_path import (
     log_density,
     predicted,
     smoothed,
-    transitions,
 )
 from peerpressure.recovery.courses import (
     FIRST_RATES,
@@ -124,10 +123,10 @@ class MeasuredLikelihood:
         height, sites = self.answers.evidence(self.path(points), self._noise(points), near)
         return height + self.penalty(points), sites
 
-    def nearby(self, points: Array, sites: Sites) -> Array:
-        """Return heights (B,), right to first order around the point of the Gaussians."""
-        heights = [self.answers.at(self.path(some), self._noise(some), sites) for some in self._blocks(points)]
-        return np.asarray(np.concatenate(heights) + self.penalty(points))
+    def nearby(self, points: Array, centre: Array, sites: Sites) -> Array:
+        """Return heights (B,), right to first order around the centre up to a constant, with its Gaussians."""
+        moved = self.path(points), self._noise(points)
+        return self.answers.around(self.path(centre[None]), sites, moved) + self.penalty(points)
 
     def heights(self, points: Array, near: Sites) -> Array:
         """Return heights (B,)."""
@@ -185,8 +184,7 @@ class MeasuredLikelihood:
         gain = 1 / (1 + rho * self.panel.slope)
         noise = gain * np.exp(points[:, -1])[:, None, None]
         rate = None if shared[0].rate is None else np.array([each.rate for each in shared])
-        F, Q = transitions(self.listening, gain, np.broadcast_to(rho, gain.shape), noise, rate, None)
-        return LatentPath(*self._start(points), F, Q)
+        return LatentPath(*self._start(points), self.listening, gain, gain * rho, noise, rate)
 
     def _start(self, points: Array) -> tuple[Array, Array]:
         """Return mean and covariance of (y, x) before the first scored row."""
