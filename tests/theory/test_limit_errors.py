@@ -16,7 +16,7 @@ from peerpressure.noise import Frozen, Gaussian, Noise, NoNoise
 from peerpressure.schedules import Linear, Power, Schedule
 from peerpressure.simulation import simulate
 from peerpressure.step import Array
-from peerpressure.theory import consensus_limit
+from peerpressure.theory import ConsensusLimit, _conserved, consensus_limit
 
 ROUNDING = 1e-10
 
@@ -130,3 +130,17 @@ def test_deviations_lie_within_their_error(network: Network, noise: Noise) -> No
 def test_a_tolerance_lies_between_0_and_1(tolerance: float) -> None:
     with pytest.raises(InvalidInputError, match="above 0 and below 1"):
         consensus_limit(Model(k2(), [0.0, 1.0], pressure=Power(1.5), noise=NoNoise()), tolerance=tolerance)
+
+
+def test_matrices_of_few_groups_give_what_many_groups_are_followed_with(monkeypatch: pytest.MonkeyPatch) -> None:
+    def limit(rate: str, pressure: Schedule) -> ConsensusLimit:
+        adaptation = Adaptation(rate, [0.0, 0.2, 0.5, 1.0, 0.5])
+        model = Model(cycle(5), [0, 1, 2, 3, 9], pressure=pressure, adaptation=adaptation, noise=Gaussian(0.3))
+        return consensus_limit(model)
+
+    for rate, pressure in (("1/(1+t)", Linear(0.2)), ("0.5", Power(1.2)), ("1/(2*t^2)", Power(2))):
+        monkeypatch.setattr(_conserved, "FEW_GROUPS", 8)
+        few = limit(rate, pressure)
+        monkeypatch.setattr(_conserved, "FEW_GROUPS", 0)
+        many = limit(rate, pressure)
+        np.testing.assert_allclose([few.mean, few.std], [many.mean, many.std], rtol=1e-9)

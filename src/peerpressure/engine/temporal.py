@@ -111,15 +111,11 @@ class EventArrays:
             first, last = np.searchsorted(self.times, [begin, end], side="right")
             index = np.arange(first, last)
             return index, self.times[index]
-        events, when = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-        for turn in range((begin - 1) // period, (end - 1) // period + 1):
-            offset = turn * period
-            first, last = np.searchsorted(self.times, [begin - offset, end - offset], side="right")
-            events.append(np.arange(first, last))
-            when.append(self.times[first:last] + offset)
-        index, rounds = np.concatenate(events), np.concatenate(when)
-        order = np.argsort(rounds, kind="stable")
-        return index[order], rounds[order]
+        turns = np.arange((begin - 1) // period, (end - 1) // period + 1)
+        # In order of time, since the changes of one turn end before those of the next begin.
+        when = np.add.outer(turns * period, self.times).ravel()
+        first, last = np.searchsorted(when, [begin, end], side="right")
+        return np.arange(first, last) % max(self.times.size, 1), when[first:last]
 
 
 def _difference(network: TemporalNetwork) -> list[NDArray[Any]]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import TypeAlias, final
 
 import numpy as np
@@ -44,6 +45,8 @@ MEMORY = 1_024
 # Of the implicit method, and how far its second stage goes beyond the first one.
 GAMMA = 1 - math.sqrt(0.5)
 STAGES = (1 - GAMMA) / GAMMA
+# Groups of agents up to which every stretch has a matrix, which saves most of the time that a stretch takes.
+FEW_GROUPS = 8
 
 Groups: TypeAlias = tuple[Array, Array, NDArray[np.int64]]
 
@@ -341,11 +344,9 @@ def _squares(parts: _Intervals, keep: Array, moved: Array, phi: float) -> Array:
     squares = white * (1 + phi) / (1 - phi)
     steps = int(np.count_nonzero(parts.is_step))
     if steps:
-        # Imported here, because it takes as long as all of the rest.
-        from scipy.signal import lfilter
-
-        weights = (moved * parts.scale)[:steps][::-1]
-        summed = lfilter([1.0], [1.0, -phi], weights, zi=[phi * weights[0] / (1 - phi)])[0][::-1]
+        weights = (moved * parts.scale)[:steps][::-1].tolist()
+        later = accumulate(weights, lambda summed, weight: weight + phi * summed, initial=weights[0] / (1 - phi))
+        summed = np.array([*later][:0:-1])
         squares[:steps] = (1 - phi**2) * summed**2
     return np.append(_backwards(squares), 0.0)
 
@@ -461,6 +462,9 @@ def _chain(
     parts: _Intervals, shares: Array, factors: Array, end: tuple[float, Array], where: NDArray[np.int64]
 ) -> tuple[Array, Array]:
     """Return the weight of m at the ends of all stretches, and those of the groups, (times, groups), at the times."""
+    if shares.size <= FEW_GROUPS:
+        states = _by_matrices(_matrices(parts, shares, factors), end)
+        return states[:, 0], states[where, 1:]
     p, q = end
     keep, given = np.empty(parts.begin.size + 1), np.empty((where.size, shares.size))
     keep[-1], given[:] = p, q
@@ -476,30 +480,52 @@ def _chain(
     return keep, given
 
 
-def _step_back(p: float, q: Array, to_hidden: Array, to_public: Array) -> tuple[float, Array]:
-    """Return the distribution before a step from that after it, exactly."""
-    total = float(np.add.reduce(to_hidden))
-    mass = p + float(to_public @ q)
+def _matrices(parts: _Intervals, shares: Array, factors: Array) -> Array:
+    """Return the matrix of every stretch, which takes the distribution after it to that before it."""
+    size, steps = shares.size + 1, int(np.count_nonzero(parts.is_step))
+    to_hidden, to_public = np.outer(parts.to_hidden, shares), np.outer(parts.to_public, factors)
+    matrices = np.empty((parts.begin.size, size, size))
+    for column, unit in enumerate(np.eye(size)):
+        for before, among in ((_step_back, slice(0, steps)), (_implicit, slice(steps, None))):
+            p, q = before(unit[0], unit[1:], to_hidden[among], to_public[among])
+            matrices[among, 0, column], matrices[among, 1:, column] = p, q
+    return matrices
+
+
+def _by_matrices(matrices: Array, end: tuple[float, Array]) -> Array:
+    """Return the distribution at the ends of all stretches, (stretches + 1, 1 + groups), from that at the last end."""
+    check_cancelled()
+    states = np.empty((len(matrices) + 1, matrices.shape[1]))
+    states[-1] = [end[0], *end[1]]
+    for matrix, after, before in zip(matrices[::-1], states[:0:-1], states[-2::-1], strict=True):
+        np.dot(matrix, after, out=before)
+    return states
+
+
+def _step_back(p: float | Array, q: Array, to_hidden: Array, to_public: Array) -> tuple[Array, Array]:
+    """Return the distribution before a step, or each of several, from that after it, exactly."""
+    total = np.add.reduce(to_hidden, axis=-1)
+    mass = p + np.add.reduce(to_public * q, axis=-1)
     # a/(1 + a) of it goes to the hidden opinions, where log(1 + a) is given.
-    shares = to_hidden / total if total else to_hidden
-    return mass * math.exp(-total), (1 - to_public) * q - mass * math.expm1(-total) * shares
+    shares = to_hidden / np.where(total, total, 1.0)[..., None]
+    return mass * np.exp(-total), (1 - to_public) * q - (mass * np.expm1(-total))[..., None] * shares
 
 
-def _implicit(p: float, q: Array, to_hidden: Array, to_public: Array) -> tuple[float, Array]:
+def _implicit(p: float | Array, q: Array, to_hidden: Array, to_public: Array) -> tuple[Array, Array]:
     """Return the distribution before a stretch from that after it, by a method of order 2 that is stable for any rates.
 
-    It is the diagonally implicit Runge–Kutta method of two stages with γ = ``GAMMA``.
+    It is the diagonally implicit Runge–Kutta method of two stages with γ = ``GAMMA``. Several stretches may be given,
+    one to a row, which are then taken by themselves and not one after another.
     """
-    # Written with few operations on arrays, as thousands of stretches have a few groups each.
-    back = GAMMA * to_public
-    forth, damping = GAMMA * to_hidden, 1 / (1 + back)
+    back, forth = GAMMA * to_public, GAMMA * to_hidden
+    damping = 1 / (1 + back)
     left = back * damping
-    total = 1 + float(forth @ damping)
-    p1 = (p + float(left @ q)) / total
-    q1 = (q + forth * p1) * damping
+    total = 1 + np.add.reduce(forth * damping, axis=-1)
+    p1 = (p + np.add.reduce(left * q, axis=-1)) / total
+    q1 = (q + forth * p1[..., None]) * damping
     p, q = p + STAGES * (p1 - p), q + STAGES * (q1 - q)
-    p2 = (p + float(left @ q)) / total
-    return p2, (q + forth * p2) * damping
+    p2 = (p + np.add.reduce(left * q, axis=-1)) / total
+    return p2, (q + forth * p2[..., None]) * damping
 
 
 def _later_rates(long_run: LongRun, parts: _Intervals) -> float:

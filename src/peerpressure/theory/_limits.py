@@ -11,7 +11,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, final
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,9 +39,7 @@ from peerpressure.theory._regime import (
     noise_outgrows_averaging,
 )
 from peerpressure.theory._structure import Component, NoiselessLimit
-
-if TYPE_CHECKING:
-    pass
+from peerpressure.trajectory import State
 
 # Multiplications that a consensus limit is worth, some seconds; what a step costs in any case, by the adjoint and in
 # the engine, and a unit of continuous time, which takes a few dozen evaluations.
@@ -363,6 +361,7 @@ def _mean_states(system: System, times: Iterable[float]) -> Iterator[tuple[Array
         yield from ((mean[:n, 0], system.x0) for mean in mean_flow(system, np.fromiter(times, np.float64)))
         return
     state, t = (start.offset + start.forward(hidden=system.x0))[: at.memory.start], 0
+    begin: State | None = None
     for T in times:
         if T <= ENGINE_THRESHOLD:
             for step in model_transitions(system.model, range(t + 1, int(T) + 1), layout=at):
@@ -371,8 +370,9 @@ def _mean_states(system: System, times: Iterable[float]) -> Iterator[tuple[Array
             yield state[:n], state[n:] if at.has_hidden else system.x0
         else:
             # The engine runs a model without noise exactly, and far faster, once it is loaded.
-            final = simulate(system, int(T), record="final").final
-            yield final.public[0], system.x0 if final.hidden is None else final.hidden[0]
+            begin = begin or State(t, state[:n], hidden=state[n:] if at.has_hidden else None)
+            begin, t = simulate(system, int(T) - t, record="final", start=begin).final, int(T)
+            yield begin.public[0], system.x0 if begin.hidden is None else begin.hidden[0]
 
 
 def _disagreement(long_run: LongRun, component: Component, y: Array, x: Array, T: float) -> float:
