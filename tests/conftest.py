@@ -9,6 +9,7 @@ import gc
 import os
 import shutil
 import signal
+import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,7 @@ settings.register_profile("default", derandomize=True, deadline=None, max_exampl
 settings.register_profile("search", derandomize=False, deadline=None, max_examples=200, print_blob=True)
 settings.load_profile("default")
 
+NUMPY_CAME_FIRST = "numpy" in sys.modules
 # Beside other workers, further threads of BLAS only wait for each other, which takes a third of the time. Set before
 # NumPy is loaded, and inherited by the processes that tests start.
 if "PYTEST_XDIST_WORKER" in os.environ:

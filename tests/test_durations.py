@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests import durations
-from tests.conftest import group_of
+from tests.conftest import NUMPY_CAME_FIRST, group_of
 
 SOME: durations.Durations = {"tests/test_durations.py": {"test_gone": (2.0, 3)}, "tests/gone.py": {"test_a": (1.0, 1)}}
 PART = "tests/test_noise.py::test_a"
@@ -52,3 +52,8 @@ def test_files_that_share_a_browser_or_figures_are_one_group() -> None:
     figures = {group_of(file) for file in ("tests/report/test_page.py::a", "tests/plotting/test_figures.py::b[c]")}
     assert len(pages) == len(figures) == 1
     assert group_of("tests/plotting/test_run.py::a[b::c]") == "tests/plotting/test_run.py"
+
+
+def test_workers_set_the_threads_of_blas_in_time() -> None:
+    # BLAS reads their number when NumPy is loaded, which plugins of pytest may do before any file of the tests is read.
+    assert not NUMPY_CAME_FIRST
