@@ -86,14 +86,14 @@ def in_a_loop(scene: Coroutine[Any, Any, Found]) -> Found:
 
 
 @contextlib.contextmanager
-def served(limits: Limits) -> Iterator[str]:
-    """Give the address of a server with bounds of its own."""
+def served(limits: Limits, port: int = 0) -> Iterator[str]:
+    """Give the address of a server with bounds of its own, on this port or any free one."""
     import uvicorn
 
     from peerpressure.explorer.app import create_app
     from peerpressure.explorer.server import configuration, open_socket
 
-    with open_socket("127.0.0.1", 0) as socket:
+    with open_socket("127.0.0.1", port) as socket:
         server = uvicorn.Server(configuration(create_app(limits=limits), log_level="critical"))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [socket]}, daemon=True)
         thread.start()

@@ -45,9 +45,11 @@ def open_page(browser: Browser, explorer: str, layout: Layout) -> Iterator[Calla
     """Open the explorer, as often as a test likes; each page is held to silence when the test is over."""
     drivers: list[Driver] = []
 
-    def opened(fragment: str = "", expected: Collection[str] = (), **options: Any) -> Driver:
+    def opened(
+        fragment: str = "", expected: Collection[str] = (), *, address: str = explorer, **options: Any
+    ) -> Driver:
         context = browser.new_context(**(layout.options | options))
-        drivers.append(Driver(context.new_page(), explorer, expected))
+        drivers.append(Driver(context.new_page(), address, expected))
         layout.dress(drivers[-1].page)
         drivers[-1].open(fragment)
         return drivers[-1]

@@ -16,8 +16,8 @@ from peerpressure.explorer import app
 from peerpressure.explorer.app import Answer, ApiRoute, Body
 from peerpressure.explorer.models import ModelCache
 
-# What a page asks for whenever a scenario changes.
-REPEATED = ("network", "run", "exact", "observe", "inference")
+# What a page asks for whenever a scenario changes; files are asked for by hand.
+REPEATED = [name for name in app.API if name != "upload" and not name.startswith("export/")]
 
 
 def remembering(compute: Callable[[ModelCache, Body], Answer]) -> Callable[[ModelCache, Body], Answer]:

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import pytest
 
-from peerpressure.explorer.protocol import SupersededError, TimeLimitError
+from peerpressure.explorer.app import API
+from peerpressure.explorer.bundle import STATIC
+from peerpressure.explorer.protocol import Limits, SupersededError, TimeLimitError
+from tests.explorer.asking import served
 from tests.explorer.driving import AGENTS, PATIENCE, SMALL, STEPS, Driver, fragment_of
 from tests.explorer.test_page_looks import luminance, parsed
 
@@ -19,6 +24,7 @@ if TYPE_CHECKING:
 PANELS: dict[str, list[str]] = {
     "run": ["#picture-b", "#key", "#network-facts", "#verdict", "figure.pressure", ".curve:has(#plot-opinions)"],
     "exact": ["#exact-note", "#verdict-outlook", "#verdict-advice"],
+    "recovered": ["#recovered", "#strip-error", ".curve:has(#plot-bench-time)"],
     "observe": ["#estimates"],
     "exposure": ["#exposure-text"],
     "budget": ["#budget"],
@@ -26,8 +32,11 @@ PANELS: dict[str, list[str]] = {
     "inference": ["#inference"],
     "other": ["#picture-a .picture-canvas", "#verdict-a"],
 }
-OBSERVER = ("observe", "exposure", "budget", "bench")
-PATHS = {"network": "run", **{name: name for name in ("run", "exact", *OBSERVER, "inference")}}
+OBSERVER = ("recovered", "observe", "exposure", "budget", "bench")
+# Answers that no panel shows: whether an address can be opened, the network in a file, and files to save.
+UNSHOWN = {"check", "upload", *(name for name in API if name.startswith("export/"))}
+# The part of the page that each of the server's routes answers for; a network and its run are shown together.
+PATHS = {name: "run" if name == "network" else name for name in API if name not in UNSHOWN}
 INFERRING = ("network", "inference")
 FEW = 8  # steps, from which a network is inferred fast
 # What takes the place of an answer: a status and a text, or nothing where the server is gone.
@@ -37,6 +46,15 @@ FAILURES: dict[str, tuple[int, str]] = {
     "cancelled": (409, str(SupersededError())),
     "gone": (0, "The explorer does not answer."),
 }
+
+
+def test_every_answer_that_the_page_asks_for_is_tried_below() -> None:
+    """A new route, a new question of the page and a new panel each have to be named above."""
+    page, types = ((STATIC / name).read_text("utf-8") for name in ("index.html", "js/types.d.ts"))
+    questions = re.findall(r'"/api/(\w+)": \w+', types)
+    assert set(questions) == {*PATHS, "check"}
+    answers = {answer for names in re.findall(r'data-answers="([^"]+)"', page) for answer in names.split()}
+    assert answers == {*PATHS.values(), "other"} == set(PANELS)
 
 
 def states(driver: Driver, part: str) -> set[str]:
@@ -70,6 +88,7 @@ def observe(driver: Driver) -> None:
         for one in ("observations", "exposures", "budgets", "benches"):
             answers.enter_context(driver.answering(one))
         driver.page.click("#tab-observer")
+    wait_for(driver, "recovered", "current")
 
 
 def infer(driver: Driver) -> None:
@@ -156,9 +175,16 @@ def test_a_panel_is_pale_until_its_answer_comes_and_says_why_if_there_is_none(dr
 def check_refused(driver: Driver, path: str, text: str, answers: tuple[str, ...]) -> None:
     """What was refused is replaced by the reason, and all else is shown."""
     page, part = driver.page, PATHS[path]
-    panels = {"observe": "#estimates", "budget": "#budget", "bench": "#bench", "inference": "#inference"}
-    shown = {"run": ["#picture-b", "#verdict", *(panels[one] for one in answers if one in panels)]}
-    for panel in shown.get(part, [panels[part]] if part in panels else []):
+    panels = {
+        "recovered": ["#recovered", "#strip-error"],
+        "observe": ["#estimates"],
+        "exposure": ["#exposure-text"],
+        "budget": ["#budget"],
+        "bench": ["#bench"],
+        "inference": ["#inference"],
+    }
+    every = [panel for one in answers for panel in panels.get(one, [])]
+    for panel in ["#picture-b", "#verdict", *every] if part == "run" else panels.get(part, []):
         assert text in text_of(driver, panel), panel
     if part == "exact":
         page.click("#tab-curves")
@@ -172,7 +198,7 @@ def check_refused(driver: Driver, path: str, text: str, answers: tuple[str, ...]
         assert "ε" not in text_of(driver, "#budget")
         assert page.is_hidden("#plot-budget canvas")
     if part in ("run", "exposure"):
-        assert text_of(driver, "#exposure-text") in ("", text)
+        assert text_of(driver, "#exposure-text").startswith(text)
     if part == "run":
         assert page.is_hidden("#network")
         assert text_of(driver, "#network-facts") == text_of(driver, "#key") == ""
@@ -183,6 +209,12 @@ def check_refused(driver: Driver, path: str, text: str, answers: tuple[str, ...]
         for other in set(answers) - {part, "inference"}:
             wait_for(driver, other, "current")
         assert f"{AGENTS + 6} agents" in text_of(driver, "#network-facts")
+    if part in ("run", "recovered"):
+        assert page.is_hidden("#plot-bench-time")
+        assert page.is_hidden("#strip-recovered")
+        page.click("#tab-curves")
+        assert page.is_hidden("#plot-recovered")
+        page.click("#tab-observer")
 
 
 def test_fifty_thousand_agents_are_shown_and_their_observer_says_why_it_is_not(driver: Driver) -> None:
@@ -191,11 +223,14 @@ def test_fifty_thousand_agents_are_shown_and_their_observer_says_why_it_is_not(d
     assert "ε =" in text_of(driver, "#budget-summary")
     with driver.answering():
         driver.type("network.n", 50_000)
-    for part in OBSERVER:
+    for part in set(OBSERVER) - {"recovered"}:
         wait_for(driver, part, "refused")
+    # Nobody has asked for this one, so its reason is an answer.
+    wait_for(driver, "recovered", "current")
+    assert driver.page.is_hidden("#plot-recovered")
     assert driver.page.locator("#estimates canvas").count() == 0
     assert text_of(driver, "#budget-summary") == ""
-    for panel in ("#estimates", "#budget"):
+    for panel in ("#estimates", "#budget", "#recovered-failed"):
         assert "agents of an observed network must be at most 4,000" in text_of(driver, panel)
     assert states(driver, "run") == {"current"}
     assert "50,000 agents" in text_of(driver, "#network-facts")
@@ -231,6 +266,36 @@ def test_a_comparison_without_an_answer_says_why(driver: Driver, failure: str) -
         wait_for(driver, "other", "current")
         wait_for(driver, "run", "current")
     driver.leave()
+
+
+@contextlib.contextmanager
+def server_away(driver: Driver, port: int) -> Iterator[None]:
+    """Let a page lose its server within the block, after which there is another one at the same address."""
+    driver.expected.update({"ERR_CONNECTION_REFUSED", "ERR_CONNECTION_RESET", "ERR_EMPTY_RESPONSE", "Failed to load"})
+    yield
+    with served(Limits(), port):
+        for part in PANELS:
+            wait_for(driver, part, "current")
+        driver.settle()
+
+
+def test_a_page_goes_on_by_itself_with_a_server_that_was_started_again(open_page: Callable[..., Driver]) -> None:
+    """All answers are lost with the server, and come back with the next one, without a click."""
+    scenario = SMALL | {"run": {"steps": FEW, "seed": 1}, "observe": {"unknown_network": {}}}
+    state = {"scenario": scenario, "other": SMALL, "view": {"tab": "observer"}}
+    with served(Limits()) as address:
+        driver = open_page(fragment_of(state), address=address)
+        for part in PANELS:
+            wait_for(driver, part, "current")
+    with server_away(driver, int(address.rstrip("/").rpartition(":")[2])):
+        driver.type("network.n", AGENTS + 6)
+        for part in set(PANELS) - {"other"}:
+            wait_for(driver, part, "refused")
+        # What was compared with has not been asked for again, and is still what it was.
+        assert states(driver, "other") == {"current"}
+        assert "The explorer does not answer." in text_of(driver, "#verdict")
+    assert f"{AGENTS + 6} agents" in text_of(driver, "#network-facts")
+    assert driver.page.locator(".reason").count() == 0
 
 
 def test_exposure_of_another_scenario_does_not_colour_the_network(driver: Driver) -> None:

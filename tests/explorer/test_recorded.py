@@ -178,6 +178,16 @@ def test_the_same_scenario_makes_the_same_page(tmp_path: Path, capsys: pytest.Ca
     assert f"{(tmp_path / 'one.html').stat().st_size:,} bytes; it contains hidden opinions" in said
 
 
+def test_a_file_holds_every_step_that_it_has_room_for() -> None:
+    club = {"network": {"named": "karate"}, "run": {"steps": 400, "seed": 1}, "observe": {"methods": ["snapshot"]}}
+    recording = record({"scenario": club}, Limits(), "command")
+    assert unpack(recording.answers["0/run"])[1]["times"].tolist() == list(range(401))
+    assert catalogue_of(recording)["recorded"]["notes"] == []
+    # What is one step too long loses that one, and not every second one after it.
+    few = record({"scenario": club}, Limits(times=400), "command")
+    assert unpack(few.answers["0/run"])[1]["times"].size > 390
+
+
 @pytest.mark.parametrize(
     ("start", "out", "code", "said"),
     [

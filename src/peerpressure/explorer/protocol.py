@@ -325,8 +325,10 @@ def thinned(steps: int, max_steps: int) -> Thinning:
     # Half of the times for the early steps; 2 and the 3 below leave room for the ends of both ranges.
     dense = max_steps // 2 - 2
     every = -(-(steps - dense) // (max_steps - dense - 3))
-    # An even stride is increased by 1, which shows fewer times, never more.
-    return Thinning(steps, dense, every + (every + 1) % 2)
+    every += (every + 1) % 2
+    # An odd stride leaves room, nearly half of it where it was 2, and this is given to the early steps.
+    dense = max(dense, (every * (max_steps - 3) - steps) // (every - 1))
+    return Thinning(steps, dense, every)
 
 
 @final

@@ -55,8 +55,8 @@ Facts: TypeAlias = dict[str, Any]
 
 MAX_AGENTS = 4_000  # drawn one by one, which is as many as an observer takes
 MAX_NUMBERS = 500_000  # opinions of agents over time
-MAX_TIMES = 400
 MAX_MOMENTS = 40_000  # pairs of an exact mean and deviation
+MOMENT_TIMES = 400  # of each agent; fewer times leave room for more agents
 _HURRIES = ("verdict_seconds", "inference_seconds", "recovery_seconds")  # limits on the time of a server
 REASON: Final = "This page is a recording, and computes nothing."
 REMEDY: Final = "To change it, save the scenario and open it with peerpressure explore."
@@ -201,7 +201,7 @@ class _Part:
         # Agents that are left out do not count, and a file is written without hurry.
         states = min(limits.states, MAX_NUMBERS * -(-recorded.size // kept.size))
         patient: dict[str, Any] = dict.fromkeys(_HURRIES, math.inf)
-        limits = replace(limits, states=states, times=MAX_TIMES, **patient)
+        limits = replace(limits, states=states, **patient)
         return cls(built, limits, present, recorded, kept)
 
     def answers(self) -> Iterator[tuple[str, bytes | Mapping[str, Any]]]:
@@ -285,7 +285,8 @@ class _Part:
             raise InvalidInputError("the exact law of a run in continuous time is in pages of scenarios only")
         if run is not None and run.times[0] != 0:
             raise InvalidInputError("the exact law is that of a run from step 0 on")
-        facts, arrays = unpack(exact_of(built, self.followed, self.limits))
+        limits = replace(self.limits, times=min(self.limits.times, MOMENT_TIMES))
+        facts, arrays = unpack(exact_of(built, self.followed, limits))
         chosen = _sample(
             self.kept, built.model.network.indices(self.followed or []), MAX_MOMENTS // arrays["times"].size
         )

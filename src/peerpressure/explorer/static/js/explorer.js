@@ -388,7 +388,9 @@ class Explorer {
     this.stage.marksObserved = observing;
     this.stage.zoomed = view.zoomColours;
     this.inference.setVisible(observing);
-    byId("picture-b").dataset.answers = observing && view.colour === "exposure" ? "run exposure" : "run";
+    const exposed = observing && view.colour === "exposure";
+    byId("picture-b").dataset.answers = exposed ? "run exposure" : "run";
+    byId("canvas-a").dataset.answers = exposed ? "other other-exposure" : "other";
     showStates();
     this.stage.setExposure(this.stage.exposure);
   }
