@@ -65,24 +65,24 @@ types: $(VENV)/.ready-test $(VENV)/.ready-js
 	$(BIN)/mypy
 	@$(NPM) run --silent types
 
-tests: $(VENV)/.ready-test browser
+tests: $(VENV)/.ready-test $(VENV)/.ready-js browser
 	$(BIN)/pytest $(PARALLEL)
 
 # Which tests are fast is recorded in tests/durations.json; those that have become slow are named at the end.
 fast: $(VENV)/.ready-test
 	$(BIN)/pytest $(PARALLEL) --fast --durations 5 --durations-min 0.5
 
-durations: $(VENV)/.ready-test browser kernels
+durations: $(VENV)/.ready-test $(VENV)/.ready-js browser kernels
 	$(BIN)/pytest $(PARALLEL) --record-durations
 
 # The oldest versions that pyproject.toml allows, in an environment of its own, with compiled kernels of its own.
-lowest: $(VENV)/.python browser
+lowest: $(VENV)/.python $(VENV)/.ready-js browser
 	$(BIN)/uv venv --quiet --clear --seed --python $(BIN)/python build/lowest
 	$(BIN)/uv pip install --quiet --python build/lowest/bin/python --resolution lowest-direct --editable '.[test]'
 	NUMBA_CACHE_DIR=$(CURDIR)/build/lowest/numba build/lowest/bin/python -m pytest $(PARALLEL)
 
 # The same tests, counting lines, which takes about a tenth longer.
-coverage: $(VENV)/.ready-test browser
+coverage: $(VENV)/.ready-test $(VENV)/.ready-js browser
 	@mkdir -p build
 	$(BIN)/python -m slipcover --out build/coverage.txt -m pytest $(PARALLEL)
 	@echo "Lines, of these not covered, and per cent covered (details in build/coverage.txt):" && tail -1 build/coverage.txt

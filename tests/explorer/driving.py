@@ -6,6 +6,7 @@ import base64
 import contextlib
 import io
 import json
+import os
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
@@ -82,6 +83,25 @@ HOLDING = """fragment => {
             window.askExact = () => window.plainFetch(path, options).then(resolve, reject) });
     document.activeElement.blur();
     location.hash = fragment }"""
+
+
+ROOT = Path(__file__).parents[2]
+AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
+# Whatever axe-core finds wrong, with the places.
+AUDIT = """async () => {
+    const { violations } = await axe.run(document, { resultTypes: ['violations'] });
+    return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target.join(' ')).join(', ')}`) }"""
+
+
+def violations(page: Page) -> list[str]:
+    """Return what axe-core finds wrong with a page as it is: the rules, and the elements that break them."""
+    if not AXE.exists():
+        if os.environ.get("CI"):
+            pytest.fail("axe-core was not found: pages must be accessible")
+        pytest.skip("axe-core was not found; `make test` installs it")
+    if page.evaluate("() => typeof axe") == "undefined":
+        page.evaluate(AXE.read_text("utf-8"))
+    return list(page.evaluate(AUDIT))
 
 
 def fragment_of(state: object) -> str:

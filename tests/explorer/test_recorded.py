@@ -23,7 +23,7 @@ from peerpressure.networks import barabasi_albert
 from peerpressure.recording import Record
 from peerpressure.rendering import HtmlPage
 from peerpressure.scenario import scenario_from
-from tests.explorer.driving import SMALL, STEPS, STILL, Driver
+from tests.explorer.driving import SMALL, STEPS, STILL, Driver, violations
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -267,6 +267,10 @@ def test_agents_can_be_followed_and_the_observer_watched(opened: tuple[Driver, P
     driver.page.wait_for_selector("#budget[data-state=current]", state="attached")
     assert "ε =" in driver.page.inner_text("#budget-summary")
     assert "agents over" in driver.page.inner_text("#exposure-text")
+
+
+def test_axe_finds_no_fault_in_an_exported_page(opened: tuple[Driver, Path]) -> None:
+    assert violations(opened[0].page) == []
 
 
 def test_what_needs_a_server_is_disabled_and_says_why(opened: tuple[Driver, Path]) -> None:
