@@ -121,9 +121,10 @@ def _laws(model: Combination, verdict: Verdict, kinds: NDArray[np.object_], late
     for k, mean in enumerate(late.mean):
         said = law.at(late.t - len(late.mean) + 1 + k)
         if not np.all(np.isfinite(said)):
-            # Groups that take turns, of agents who adapt under pressure that depends on parity, have no values.
+            # Under pressure that depends on parity, values are known of two sides that do not adapt, and no others.
+            sides = verdict.outcome is Outcome.OSCILLATION and not model.rate
             turns = verdict.outcome in (Outcome.OSCILLATION, Outcome.PERIODIC)
-            parity = bool(model.rate) and "floor" in model.pressure and turns
+            parity = "floor" in model.pressure and turns and not sides
             wrong += [] if "0.2" in model.scale or parity else ["means are not given"]
             break
         if np.abs(said - mean).max() > MEANS * size:
