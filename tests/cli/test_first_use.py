@@ -105,7 +105,7 @@ def test_compilation_is_announced_and_loading_is_not() -> None:
 
 def test_warmup_has_a_run_of_every_kind(monkeypatch: pytest.MonkeyPatch) -> None:
     names = [name for name, _ in warmup._jobs()]
-    assert len(names) == len(set(names)) == 4 * (len(warmup.KINDS) + 2) + 3
+    assert len(names) == len(set(names)) == 4 * (len(warmup.KINDS) + 1) + 3
     # Other tests compile these kinds when they need them, so the runs are only looked at here.
     asked: list[Any] = []
     monkeypatch.setattr(peerpressure, "simulate", lambda system, *_, **__: asked.append(system))
@@ -122,6 +122,20 @@ def test_warmup_has_a_run_of_every_kind(monkeypatch: pytest.MonkeyPatch) -> None
     assert isinstance(frozen.noise.temporal, Frozen)
     assert continuous.path_method == "taylor"
     assert recorded.activation.kind == "table"
+
+
+@pytest.mark.parametrize("replicates", [1, 16])
+@pytest.mark.parametrize("adaptation", [None, 0.1])
+def test_threads_that_share_agents_need_no_kernel_of_their_own(adaptation: float | None, replicates: int) -> None:
+    from peerpressure.engine import narrow, wide
+
+    kernels = (narrow.run_narrow, wide.run_wide)
+    model = peerpressure.Model(peerpressure.networks.cycle(10_000), hidden=[0.0, 1.0] * 5_000, adaptation=adaptation)
+    alone = peerpressure.simulate(model, 20, replicates, threads=1, record="final")
+    known = [set(kernel.signatures) for kernel in kernels]
+    shared = peerpressure.simulate(model, 20, replicates, threads=2, record="final")
+    assert [set(kernel.signatures) for kernel in kernels] == known
+    np.testing.assert_array_equal(alone.final.public, shared.final.public)
 
 
 def test_warmup_compiles_what_estimates_use(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,8 +28,8 @@ def warmup() -> None:
     """Compile the kernels of all kinds of runs, which takes one to two minutes.
 
     A run compiles what it needs when it is first needed, in a few seconds, and stores it for later ones. This command
-    stores all of it, for the image of a container or the shared folder of a cluster; only threads that share a large
-    network of another kind than the paper's still compile. What is stored already is only loaded.
+    stores all of it, for the image of a container or the shared folder of a cluster; only combinations, such as random
+    updates on a network that changes, still compile. What is stored already is only loaded.
 
     Kernels are stored beside the package, or in the folder that the environment variable NUMBA_CACHE_DIR names, for
     this kind of processor and this version of numba. Set it where the folder of the package is not writable, for this
@@ -62,7 +62,6 @@ def _jobs() -> Iterator[tuple[str, Callable[[], object]]]:
             for kind in KINDS:
                 yield f"{kind}, {what}", partial(_simulate, kind, replicates, dtype)
             yield f"laws of noise, {what}", partial(_compile_laws, dtype, wide=replicates > 1)
-            yield f"agents shared by threads, {what}", partial(_share, replicates, dtype)
     yield "large networks", _compile_large
     yield "drawings of networks", _draw
     yield "comparison of models", _compare
@@ -81,15 +80,6 @@ def _simulate(kind: str, replicates: int, dtype: np.dtype[Any]) -> None:
     )
     system = SDE(model, method="taylor") if kind == "continuous time" else model
     simulate(system, 2, replicates, dtype=dtype, threads=1)
-
-
-def _share(replicates: int, dtype: np.dtype[Any]) -> None:
-    """Run a network that is large enough for threads to share its agents."""
-    from peerpressure import Gaussian, Model, simulate
-    from peerpressure.networks import path
-
-    model = Model(path(10_000), hidden=[0.0, 1.0] * 5_000, noise=Gaussian(1.0))
-    simulate(model, 20, replicates, dtype=dtype, threads=2, record="final")
 
 
 def _compile_laws(dtype: np.dtype[Any], *, wide: bool) -> None:

@@ -155,6 +155,8 @@ class RecordArrays(NamedTuple):
 _NOBODY_WAITS = 2**62
 _SPINS = 1_000  # looks at the counter, some 10 µs, before another thread may have this core
 _TURNS = 100  # of other threads before this one sleeps
+# The meeting of a thread that waits for nobody. Not None, for which kernels would be compiled again.
+ALONE = np.zeros(0, np.int64)
 
 
 def new_meeting(threads: int) -> NDArray[np.int64]:

@@ -202,7 +202,7 @@ def run_narrow(  # noqa: PLR0912 — one branch for each argument that may be No
     replicate: int,
     begin: int,
     end: int,
-    meeting: NDArray[np.int64] | None,
+    meeting: NDArray[np.int64],
     states: NDArray[Any],
     memory: NDArray[Any],
     hidden_state: NDArray[Any] | None,
@@ -215,7 +215,7 @@ def run_narrow(  # noqa: PLR0912 — one branch for each argument that may be No
 
     ``changes`` is None for a constant network, ``activity`` where everybody updates, and ``hidden_state`` for the model
     of the paper: what is None is not compiled. A clock without steps records the state in which a run starts.
-    ``meeting`` is where threads meet at the end of each step if they share the agents, else None. ``buffers``, (2,
+    ``meeting`` is where threads meet at the end of each step if they share the agents, else ``ALONE``. ``buffers``, (2,
     CHUNK), ``words`` and ``scratch`` are for intermediate results.
     """
     number, pressure = states.dtype.type, buffers[1]
@@ -279,7 +279,7 @@ def run_narrow(  # noqa: PLR0912 — one branch for each argument that may be No
                         records, records.slots[k], layer, states, step & 1, hidden_state, 1, begin, end, partial,
                         scratch,
                     )  # fmt: skip
-                if meeting is not None:
+                if meeting.size:
                     met = end_step(meeting, met, records, records.slots[k], begin, agents.hidden.size, partial)
         q = last
         interval += 1

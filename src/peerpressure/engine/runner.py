@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.engine.arguments import (
+    ALONE,
     Activity,
     AgentArrays,
     Changes,
@@ -251,10 +252,8 @@ class ProcessorRun:
         for block in self.blocks:
             # A call without steps records the state as it is.
             records = self._records(block, np.zeros(1, np.int64))
-            # With the arguments of the steps that follow, to avoid compiling another kernel for this.
-            meeting = new_meeting(1) if self._is_shared(block) and self._meets else None
             places = self.share.begin, self.share.end
-            self._call(block, self._network(block), self._unchanged(0), clock, records, *places, meeting)
+            self._call(block, self._network(block), self._unchanged(0), clock, records, *places)
 
     @contextlib.contextmanager
     def _pool(self) -> Iterator[Executor | None]:
@@ -437,7 +436,7 @@ class ProcessorRun:
         records: RecordArrays,
         begin: int,
         end: int,
-        meeting: NDArray[np.int64] | None = None,
+        meeting: NDArray[np.int64] = ALONE,
     ) -> None:
         wide = block.width > 1
         if self.neighbour_sums is not None and not wide and clock.relief.size:

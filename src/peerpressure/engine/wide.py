@@ -235,7 +235,7 @@ def run_wide(  # noqa: PLR0912 — see ``run_narrow``
     replicate: int,
     begin: int,
     end: int,
-    meeting: NDArray[np.int64] | None,
+    meeting: NDArray[np.int64],
     states: NDArray[Any],
     memory: NDArray[Any],
     hidden_state: NDArray[Any] | None,
@@ -249,7 +249,7 @@ def run_wide(  # noqa: PLR0912 — see ``run_narrow``
     ``states`` is (layers, 2, agents·WIDTH): the state at an even time is in row 0, at an odd time in row 1. ``changes``
     is None for a constant network, ``activity`` where everybody updates, and ``hidden_state`` for the model of the
     paper: what is None is not compiled. A clock without steps records the state in which a run starts. ``meeting``
-    is where threads meet at the end of each step if they share the agents, else None. ``buffers``, ``words`` and
+    is where threads meet at the end of each step if they share the agents, else ``ALONE``. ``buffers``, ``words`` and
     ``scratch`` are for intermediate results.
     """
     number = states.dtype.type
@@ -309,7 +309,7 @@ def run_wide(  # noqa: PLR0912 — see ``run_narrow``
                         records, records.slots[k], layer, states, step & 1, hidden_state, WIDTH, begin, end, partial,
                         scratch,
                     )  # fmt: skip
-                if meeting is not None:
+                if meeting.size:
                     met = end_step(meeting, met, records, records.slots[k], begin, agents.hidden.size, partial)
         q = last
         interval += 1
