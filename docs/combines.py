@@ -24,6 +24,8 @@ MARK = "<!-- table -->"
 STEPS = 24
 EDGES = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 0), (0, 2)]
 HIDDEN = np.array([0.1, 0.9, 0.4, 0.7, 0.2, 0.6])
+# Models with peer pressure differ only in its course, which is the same on every network.
+KINDS_OF_RIVALS = ("constant+adaptation", "degroot", "walk", "var")
 WORKS, REFUSED, UNKNOWN, NO_MATTER = "✓", "✗", "?", "–"
 
 
@@ -129,10 +131,10 @@ class Case:
         return answers.loc[list(seen.times or answers.index), list(seen.agents or answers.columns)]
 
     @property
-    def rivals(self) -> tuple[pp.Network | pp.TemporalNetwork, list[str] | dict[str, pp.Model]]:
-        """A network and rivals: the model, or one of the usual ones where it is the data that are special."""
+    def rivals(self) -> tuple[pp.Network | pp.TemporalNetwork, list[str | pp.Model]]:
+        """A network and rivals: the model and one of each usual kind, or one where it is the data that are special."""
         network = self.model.temporal_network or self.model.network
-        return network, ["constant"] if self.feature.of_data else {"mine": self.model}
+        return network, ["constant"] if self.feature.of_data else [*KINDS_OF_RIVALS, self.model]
 
 
 def _recover(case: Case) -> bool:
