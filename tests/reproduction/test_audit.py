@@ -11,6 +11,7 @@ import pytest
 
 from peerpressure import Constant, Gaussian, Linear, Model, NoNoise, StudentT
 from peerpressure.networks import cycle, failing_edges, k2
+from peerpressure.report.latex import to_latex
 from peerpressure.reproduction import (
     Evidence,
     SweepComparison,
@@ -108,6 +109,16 @@ def test_every_claim_has_a_row_with_a_verdict_and_a_reason(evidence: Evidence) -
     assert not table["why"].str.contains("nan").any()
     assert table["why"].str.contains(r"\d").all()
     assert table["rule"].str.contains("onfirmed").all()
+
+
+def test_every_sign_of_the_audit_becomes_ascii_in_latex(evidence: Evidence) -> None:
+    text = to_latex(audit(evidence), "Claims & verdicts, 100 %")
+    assert text.isascii()
+    assert text.count("{") - text.count(r"\{") == text.count("}") - text.count(r"\}")
+    assert r"\caption{Claims \& verdicts, 100 \%}" in text
+    # No sign was dropped: what has no command of its own is named by one of these.
+    for known in (r"\sigma", r"\langle", r"\textsubscript{0}", r"\hat{\ensuremath{\sigma}}", r"\mathbb{R}", r"\chi"):
+        assert known in text
 
 
 STANDING: dict[Check, str] = {
