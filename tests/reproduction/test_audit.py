@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -58,9 +59,13 @@ def pair_of(**changes: object) -> Turn:
     return lambda e: replace(e, pair=two_agents_recovery(replications=5, model=model))
 
 
+@cache
+def observed(model: Model, name: str) -> pd.DataFrame:
+    return observers(model, name, TIMES, replications=5)
+
+
 def watched(model: Model) -> pd.DataFrame:
-    both = {"two_agents": model, "scale_free": SMALL}
-    return pd.concat([observers(m, name, TIMES, replications=5) for name, m in both.items()], ignore_index=True)
+    return pd.concat([observed(model, "two_agents"), observed(SMALL, "scale_free")], ignore_index=True)
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, final
 
@@ -52,7 +53,7 @@ class SweepResult:
     replications: int
     rows: pd.DataFrame
 
-    @property
+    @cached_property
     def cells(self) -> pd.DataFrame:
         """The table ``sweep_cells``, in the order of agents and noise."""
         # The measures of a cell are repeated in the row of each of its agents.
@@ -97,7 +98,7 @@ class SweepResult:
             "regression": self.regression(),
         }
 
-    @property
+    @cached_property
     def comparable_cells(self) -> pd.DataFrame:
         """The cells, with ⟨σ²⟩ as the printed number of replications gives it.
 
@@ -505,7 +506,7 @@ class SweepComparison:
     two: SweepResult
     one: SweepResult
 
-    @property
+    @cached_property
     def regression(self) -> pd.DataFrame:
         """The regressions of both sweeps."""
         return pd.concat([self.two.regression(), self.one.regression()], ignore_index=True)
