@@ -7,10 +7,11 @@ import math
 import numpy as np
 import pytest
 
+from peerpressure.adaptation import Adaptation
 from peerpressure.errors import CancelledError
 from peerpressure.model import Model
 from peerpressure.networks import Network, barabasi_albert, cycle, grid, path, star, watts_strogatz
-from peerpressure.noise import Gaussian, Laplace
+from peerpressure.noise import AR1, Gaussian, Laplace
 from peerpressure.schedules import Constant, Linear, Power, Schedule
 from peerpressure.step import Array
 from peerpressure.theory import _forecast, diagnose, forecast, start_weight
@@ -104,6 +105,17 @@ def sampled_models() -> dict[str, Model]:
         "zealots": Model(ring, x, np.where(np.arange(150) % 50, 1.0, np.inf), Constant(3.0), Gaussian(0.3)),
         "started elsewhere": Model(ring, x, 1.0, Constant(2.0), Gaussian(0.3), start=1 - x),
         "silent": Model(ring, x, 1.0, Linear()),
+        "correlated": Model(ring, x, 1.0, Linear(), Gaussian(0.3, temporal=AR1(0.6))),
+        "frozen": Model(ring, x, rng.uniform(0.5, 2, 150), Linear(), Gaussian(0.3, temporal="frozen")),
+        "adapting": Model(ring, x, 1.0, Linear(), 0.3, adaptation=Adaptation(0.02, rng.uniform(0.2, 1, 150))),
+        "directed, adapting, correlated": Model(
+            Network(A * rng.uniform(1, 9, A.shape), directed=True),
+            x,
+            1.0,
+            Linear(),
+            Gaussian(0.3, temporal=AR1(-0.4)),
+            adaptation=Adaptation(Power(-0.5)),
+        ),
     }
 
 
@@ -113,6 +125,7 @@ def test_one_pass_over_a_large_network_agrees_with_all_covariances(name: str, mo
     exact = forecast(model, 40)
     monkeypatch.setattr(_forecast, "SAMPLED_WORK", 0.0)
     monkeypatch.setattr(_forecast, "is_exact", lambda *_: False)
+    assert _forecast.is_sampled(model, 40)
     sampled = forecast(model, 40)
     for field in ("mode_mean", "mode_std", "mode_error", "start_weight"):
         assert getattr(sampled, field) == pytest.approx(getattr(exact, field), rel=1e-9, abs=1e-13), field
@@ -122,6 +135,11 @@ def test_one_pass_over_a_large_network_agrees_with_all_covariances(name: str, mo
         assert abs(getattr(sampled, field) - value) <= 4 * error + 1e-12
         # Where three zealots drive all others, two samples tell little, and the error says so.
         assert error < 0.35 * value or name == "zealots"
+    if exact.hidden_mean is not None and exact.hidden_disagreement is not None:
+        assert sampled.hidden_mean == pytest.approx(exact.hidden_mean, rel=1e-12)
+        assert sampled.hidden_disagreement is not None
+        distance = abs(sampled.hidden_disagreement - exact.hidden_disagreement)
+        assert distance <= 4 * sampled.hidden_disagreement_stderr + 1e-12
     # Without the pass, bounds on the settling times come from the same sums.
     monkeypatch.setattr(_forecast, "SAMPLED_WORK", math.inf)
     assert forecast(model, 40).settling == sampled.settling

@@ -307,7 +307,7 @@ def _propagated(model: System, steps: int, mode: _Centre, watch: SettlingWatch |
     # Means alone are the whole law without noise, and bound distances from below with it.
     alone = not is_random(model) or (watch is not None and watch.is_bound)
     means, start_weight = _means(model, steps, watch if alone else None)
-    centres = [mode, *([_Centre(np.full(model.n, 1 / model.n), np.ones(model.n))] * (len(means) - 1))]
+    centres = [mode, *([_plain_centre(model.n)] * (len(means) - 1))]
     exact = is_exact(model, steps)
     spreads = (
         _covariances(model, steps, means, centres, None if alone else watch)
@@ -462,10 +462,9 @@ def is_exact(model: System, steps: int) -> bool:
 
 def is_sampled(model: System, steps: int) -> bool:
     """Whether a forecast takes one pass over the steps, with two samples of the noise in place of probes."""
-    own, noise = model.model, model.noise
-    # A pass has neither hidden opinions nor noise memory in its state.
-    plain = own.is_plain and not model.is_continuous and not noise.autocorrelation
-    return plain and _row_work(model, steps) > SAMPLED_WORK
+    own = model.model
+    passes = own.temporal_network is None and own.activation is None and not model.is_continuous
+    return passes and _row_work(model, steps) > SAMPLED_WORK
 
 
 def forecast_work(model: System, steps: int) -> float:
@@ -569,7 +568,19 @@ def _sampled(model: System, steps: int, mode: _Centre, watch: SettlingWatch | No
     if model.noise.is_zero:
         # Samples of nothing are 0, and so is every variance.
         spread = replace(spread, variance=np.zeros(n))
-    return [result.mean], float(result.start_weights @ own.network.camps), [mode], [spread]
+    means, centres, spreads = [result.mean], [mode], [spread]
+    if result.hidden_mean is not None and result.hidden_samples is not None:
+        plain = _plain_centre(n)
+        drawn = result.hidden_samples.T
+        means.append(result.hidden_mean)
+        centres.append(plain)
+        spreads.append(_spread_of_samples(drawn, plain, float(np.mean((drawn @ plain.weights) ** 2))))
+    return means, float(result.start_weights @ own.network.camps), centres, spreads
+
+
+def _plain_centre(n: int) -> _Centre:
+    """Return what hidden opinions are compared with: their plain mean."""
+    return _Centre(np.full(n, 1 / n), np.ones(n))
 
 
 def _spread_of_samples(samples: Array, centre: _Centre, shared: float) -> _Spread:
