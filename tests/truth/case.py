@@ -27,7 +27,8 @@ def curve(text: str) -> Callable[[Array], Array]:
 
     def evaluated(t: Array) -> Array:
         with np.errstate(all="ignore"):
-            return np.asarray(np.broadcast_to(eval(code, {"__builtins__": {}}, _NAMES | {"t": t}), t.shape), float)
+            values = np.asarray(eval(code, {"__builtins__": {}}, _NAMES | {"t": t}), float)
+        return values if values.shape == t.shape else np.full(t.shape, values)
 
     return evaluated
 

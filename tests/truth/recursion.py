@@ -27,6 +27,7 @@ EXACT = 128 * CYCLE  # steps that are taken one by one
 OCTAVES = 20  # then time doubles this many times, to 1.6e9
 BLOCKS = 8
 SAMPLES = 192  # times at which the coefficients of a block are read
+TOGETHER = 64  # steps whose matrices are made at once
 RELAX, WINDOW = 3 * CYCLE, 2 * CYCLE  # exact steps before a reading, and steps that are read
 
 
@@ -167,32 +168,35 @@ class _Batch:
         return list(zip(q.T, np.where(np.isfinite(weighted), weighted, plain).T, eta.T, strict=True))
 
     def step(self, coefficients: Coefficient, A: Array) -> Map:
-        """Return F, b and Q of one step."""
-        q, sigma, eta = coefficients
-        n, s, d = self.n, self.s, A.sum(axis=2)
+        """Return F, b and Q of one step, or of several, which are then the first axis of everything."""
+        q, sigma, eta = (one[..., None] for one in coefficients)
+        n, s, d = self.n, self.s, A.sum(axis=-1)
         # Multiplied out by 1/ρ, which stays finite where ρ overflows; where ρ = 0 everybody is alone.
-        alone = (d == 0) | ~np.isfinite(q[:, None])
-        relief = s * np.where(alone, 1.0, q[:, None])
+        alone = (d == 0) | ~np.isfinite(q)
+        relief = s * np.where(alone, 1.0, q)
         g = np.where(alone, 1.0, relief / (relief + d))
-        C = np.where(alone, 0.0, 1 / (relief + d))[:, :, None] * A
-        noise = g * self.std * sigma[:, None]
+        C = np.where(alone, 0.0, 1 / (relief + d))[..., None] * A
+        noise = g * self.std * sigma
+        eye = np.eye(n)
         if not (self.adapts or self.memory):
-            return C, g * self.x0, (noise**2)[:, :, None] * np.eye(n)
-        eye, shape = np.eye(n), (len(self.cases), 3 * n, 3 * n)
-        rate, fresh = eta[:, None] * self.weight, np.sqrt(1 - self.phi**2)
-        F, G = np.zeros(shape), np.zeros((*shape[:2], n))
-        F[:, :n, :n], F[:, :n, n : 2 * n] = C, g[:, :, None] * eye
-        F[:, :n, 2 * n :], G[:, :n] = (noise * self.phi)[:, :, None] * eye, (noise * fresh)[:, :, None] * eye
-        F[:, n : 2 * n], G[:, n : 2 * n] = rate[:, :, None] * F[:, :n], rate[:, :, None] * G[:, :n]
-        F[:, n : 2 * n, n : 2 * n] += (1 - rate)[:, :, None] * eye
-        F[:, 2 * n :, 2 * n :], G[:, 2 * n :] = self.phi[:, :, None] * eye, fresh[:, :, None] * eye
+            return C, g * self.x0, (noise**2)[..., None] * eye
+        shape = (*g.shape[:-1], 3 * n, 3 * n)
+        rate, fresh = eta * self.weight, np.broadcast_to(np.sqrt(1 - self.phi**2), g.shape)
+        F, G = np.zeros(shape), np.zeros((*shape[:-1], n))
+        F[..., :n, :n], F[..., :n, n : 2 * n] = C, g[..., None] * eye
+        F[..., :n, 2 * n :], G[..., :n, :] = (noise * self.phi)[..., None] * eye, (noise * fresh)[..., None] * eye
+        F[..., n : 2 * n, :] = rate[..., None] * F[..., :n, :]
+        G[..., n : 2 * n, :] = rate[..., None] * G[..., :n, :]
+        F[..., n : 2 * n, n : 2 * n] += (1 - rate)[..., None] * eye
+        F[..., 2 * n :, 2 * n :], G[..., 2 * n :, :] = self.phi[..., None] * eye, fresh[..., None] * eye
         # Hidden opinions that never move are no part of the state, but a constant.
-        b = np.zeros(shape[:2]) if self.adapts else np.concatenate([g * self.x0, self.x0, 0 * g], axis=1)
-        F, G, b = F[:, self.keep][:, :, self.keep], G[:, self.keep], b[:, self.keep]
-        return F, b, G @ G.transpose(0, 2, 1)
+        x0 = np.broadcast_to(self.x0, g.shape)
+        b = np.zeros(shape[:-1]) if self.adapts else np.concatenate([g * x0, x0, 0 * g], axis=-1)
+        F, G, b = F[..., self.keep[:, None], self.keep], G[..., self.keep, :], b[..., self.keep]
+        return F, b, G @ G.swapaxes(-1, -2)
 
     def flow(self, coefficients: Coefficient, A: Array, halvings: int) -> Map:
-        """Return the same for a time of 2^−halvings of the SDE dy = (b − (I − C) y) dt + G dw."""
+        """Return the same for times of 2^−halvings of the SDE dy = (b − (I − C) y) dt + G dw."""
         # In long doubles, or the rounding of many short steps would add up.
         exact: list[Any] = [part.astype(np.longdouble) for part in self.step(coefficients, A)]
         C, b, Q = exact
@@ -200,8 +204,8 @@ class _Batch:
         # To third order in a short time, which is then doubled.
         half = h / 2 * (L @ Q)
         F = eye + h * L @ (eye + h / 2 * L @ (eye + h / 3 * L))
-        b = h * np.einsum("bij,bj->bi", eye + h / 2 * L @ (eye + h / 3 * L), b)
-        F, b, Q = _power((F, b, h * (Q + half + half.transpose(0, 2, 1))), 2 ** (8 - halvings))
+        b = h * ((eye + h / 2 * L @ (eye + h / 3 * L)) @ b[..., None])[..., 0]
+        F, b, Q = _power((F, b, h * (Q + half + half.swapaxes(-1, -2))), 2 ** (8 - halvings))
         return F.astype(np.float64), b.astype(np.float64), Q.astype(np.float64)
 
     def start(self) -> _Law:
@@ -215,14 +219,14 @@ def _pad(values: Array, n: int, fill: float) -> Array:
 
 
 def _apply(F: Array, b: Array, Q: Array, law: _Law) -> _Law:
-    mean = np.einsum("bij,bj->bi", F, law.mean) + b
-    return _Law(mean, F @ law.covariance @ F.transpose(0, 2, 1) + Q)
+    mean = (F @ law.mean[..., None])[..., 0] + b
+    return _Law(mean, F @ law.covariance @ F.swapaxes(-1, -2) + Q)
 
 
 def _after(first: Map, second: Map) -> Map:
     """Return the map of one stretch of time and then another."""
     (F1, b1, Q1), (F2, b2, Q2) = first, second
-    return F2 @ F1, np.einsum("bij,bj->bi", F2, b1) + b2, F2 @ Q1 @ F2.transpose(0, 2, 1) + Q2
+    return F2 @ F1, (F2 @ b1[..., None])[..., 0] + b2, F2 @ Q1 @ F2.swapaxes(-1, -2) + Q2
 
 
 def _power(one: Map, count: int) -> Map:
@@ -260,31 +264,38 @@ def _steps(batch: _Batch, begin: int, count: int) -> Iterator[Map]:
     """Yield the maps of single steps."""
     times = np.arange(begin + 1, begin + count + 1)
     if not batch.continuous:
-        for t, one in zip(times, batch.coefficients(times[:, None].astype(float)), strict=True):
-            yield batch.step(one, batch.network(int(t)))
+        for first in range(0, count, TOGETHER):
+            some = times[first : first + TOGETHER]
+            coefficients = _stacked(batch.coefficients(some[:, None].astype(float)))
+            yield from zip(*batch.step(coefficients, np.stack([batch.network(int(t)) for t in some])), strict=True)
         return
     for t in times:
         # A unit of time in parts, each at the pressure of its middle; many while pressure changes fast.
         halvings = 6 if t <= 4 else 4 if t <= 32 else 2 if t <= 256 else 0
         middles = t - 1 + (np.arange(2**halvings) + 0.5) / 2**halvings
-        whole = None
-        for one in batch.coefficients(middles[:, None]):
-            part = batch.flow(one, batch.network(int(t)), halvings)
-            whole = part if whole is None else _after(whole, part)
-        assert whole is not None
-        yield whole
+        parts = batch.flow(_stacked(batch.coefficients(middles[:, None])), batch.network(int(t)), halvings)
+        yield reduce(_after, zip(*parts, strict=True))
+
+
+def _stacked(coefficients: Coefficients) -> Coefficient:
+    q, sigma, eta = map(np.stack, zip(*coefficients, strict=True))
+    return q, sigma, eta
 
 
 def _truths(batch: _Batch) -> list[Truth]:
     exact, octaves = (EXACT // 8, OCTAVES + 2) if batch.continuous else (EXACT, OCTAVES)
-    law, readings, history = batch.start(), [], []
+    law, readings, n = batch.start(), [], batch.n
     weight = np.zeros_like(law.mean)
-    weight[:, : batch.n] = 1
-    for one in _steps(batch, 0, exact):
-        law, weight = _apply(*one, law), np.einsum("bij,bj->bi", one[0], weight)
-        history.append((*_brief(batch, law), np.einsum("bi,bi->b", batch.mode, weight[:, : batch.n])))
-        if len(history) in (exact // 8, exact // 4, exact // 2):
-            readings.append(_read(batch, law, len(history), 0))
+    weight[:, :n] = 1
+    means, covariances, weights = [], [], []
+    for t, one in enumerate(_steps(batch, 0, exact), start=1):
+        law, weight = _apply(*one, law), (one[0] @ weight[..., None])[..., 0]
+        means.append(law.mean[:, :n])
+        covariances.append(law.covariance[:, :n, :n])
+        weights.append(weight[:, :n])
+        if t in (exact // 8, exact // 4, exact // 2):
+            readings.append(_read(batch, law, t, 0))
+    brief = _brief(batch, _Law(np.stack(means), np.stack(covariances)))
     t = exact
     for octave in range(octaves):
         if octave % 2 == 0:
@@ -293,7 +304,7 @@ def _truths(batch: _Batch) -> list[Truth]:
             law = _apply(*one, law)
         t *= 2
     readings.append(_read(batch, law, t, RELAX))
-    early = [np.stack(part, axis=1) for part in zip(*history, strict=True)]
+    early = [part.swapaxes(0, 1) for part in (*brief, (batch.mode * np.stack(weights)).sum(axis=-1))]
     return [_truth(batch, i, readings, early) for i in range(len(batch.cases))]
 
 
@@ -307,41 +318,61 @@ def _truth(batch: _Batch, i: int, readings: list[dict[str, Array]], early: list[
     return Truth(tuple(own), mode_mean, mode_std, distance, states[:, : case.n], deviations[:, : case.n], weight)
 
 
-def _blocks(batch: _Batch, begin: int) -> Iterator[Map]:
-    """Yield the maps of blocks of steps that double the time."""
+def _blocks(batch: _Batch, begin: int) -> list[Map]:
+    """Return the maps of blocks of steps that double the time."""
     steps = begin // BLOCKS
     period = 1 if batch.continuous else batch.period
     # Points of the golden sequence lie evenly in every interval.
     shares = (0.5 + np.arange(SAMPLES // period) * 0.6180339887498949) % 1
     first = begin + steps * np.arange(BLOCKS)[:, None] + period * np.floor(shares * (steps // period))
-    residues = [batch.coefficients(first + k) for k in range(1, period + 1)]
-    for number, block in enumerate(zip(*residues, strict=True)):
-        if batch.continuous:
-            yield _power(batch.flow(block[0], batch.network(begin + 1), 0), steps)
-            continue
-        parts = [batch.step(one, batch.network(begin + k)) for k, one in enumerate(block, start=1)]
-        # Odd lengths, so the jumps of the pressure between blocks move the two sides of a bipartite network to and
-        # fro, as its gradual growth does, and not always the same way.
-        odd = (1, -1)[number % 2] if period == 1 else 0
-        yield _power(reduce(_after, parts), steps // period + odd)
+    residues = [_stacked(batch.coefficients(first + k)) for k in range(1, period + 1)]
+    if batch.continuous:
+        return _listed(_power(batch.flow(residues[0], batch.network(begin + 1), 0), steps))
+    parts = [batch.step(one, batch.network(begin + k)) for k, one in enumerate(residues, start=1)]
+    whole = reduce(_after, parts)
+    if period > 1:
+        return _listed(_power(whole, steps // period))
+    # Odd lengths, so the jumps of the pressure between blocks move the two sides of a bipartite network to and fro, as
+    # its gradual growth does, and not always the same way.
+    longer, shorter = (
+        _listed(_power((whole[0][k::2], whole[1][k::2], whole[2][k::2]), steps + odd)) for k, odd in ((0, 1), (1, -1))
+    )
+    return [one for pair in zip(longer, shorter, strict=True) for one in pair]
+
+
+def _listed(several: Map) -> list[Map]:
+    """Return maps, whose first axis is that of blocks, one by one."""
+    return list(zip(*several, strict=True))
 
 
 def _split(name: str, J: Array, mean: Array, covariance: Array, share: Array) -> dict[str, Array]:
-    """Return Σ_i share_i E(J z)_i², the part of it that is due to the mean, and the part that is due to noise."""
-    of_mean = np.einsum("bi,bi->b", share, np.einsum("bij,bj->bi", J, mean) ** 2)
-    noise = np.maximum(np.einsum("bij,bjk,bik->bi", J, covariance, J), 0.0)
-    of_noise = np.einsum("bi,bi->b", share, noise)
-    return {name: of_mean + of_noise, f"{name}_of_mean": of_mean, f"{name}_of_noise": of_noise}
+    """Return Σ_i share_i E(J z)_i², the part of it that is due to the mean, and the part that is due to noise.
+
+    They are means over the steps of a window, the first axis of ``mean`` and ``covariance``.
+    """
+    of_mean = (share * (J @ mean[..., None])[..., 0] ** 2).sum(axis=-1)
+    of_noise = (share * np.maximum(((J @ covariance) * J).sum(axis=-1), 0.0)).sum(axis=-1)
+    parts = {name: of_mean + of_noise, f"{name}_of_mean": of_mean, f"{name}_of_noise": of_noise}
+    return {part: np.maximum(value, 0).mean(axis=0) for part, value in parts.items()}
 
 
 def _brief(batch: _Batch, law: _Law) -> tuple[Array, ...]:
     n = batch.n
-    mean, covariance = law.mean[:, :n], law.covariance[:, :n, :n]
-    variance = np.einsum("bii->bi", covariance)
-    mode = np.einsum("bi,bi->b", batch.mode, mean)
-    mode_variance = np.einsum("bi,bij,bj->b", batch.mode, covariance, batch.mode)
-    distance = np.einsum("bi,bi->b", batch.agents, (mean - batch.v[:, None]) ** 2 + variance)
+    mean, covariance = law.mean[..., :n], law.covariance[..., :n, :n]
+    variance = np.einsum("...ii->...i", covariance)
+    mode = (batch.mode * mean).sum(axis=-1)
+    mode_variance = (batch.mode * (covariance @ batch.mode[..., None])[..., 0]).sum(axis=-1)
+    distance = (batch.agents * ((mean - batch.v[:, None]) ** 2 + variance)).sum(axis=-1)
     return mode, np.sqrt(np.maximum(mode_variance, 0)), np.sqrt(distance), mean, np.sqrt(np.maximum(variance, 0))
+
+
+def _moved(batch: _Batch, one: Map, law: _Law) -> Array:
+    """Return the mean square over agents of the change of y from a law on, by one map."""
+    n, (F, b, Q) = batch.n, one
+    move = F[:, :n] - np.eye(F.shape[1])[:n]
+    moved = (move @ law.mean[..., None])[..., 0] + b[:, :n]
+    change = ((move @ law.covariance) * move).sum(axis=-1) + np.einsum("bii->bi", Q[:, :n, :n])
+    return np.maximum((batch.agents * (moved**2 + change)).sum(axis=-1), 0)
 
 
 def _read(batch: _Batch, law: _Law, t: int, relax: int) -> dict[str, Array]:
@@ -350,46 +381,37 @@ def _read(batch: _Batch, law: _Law, t: int, relax: int) -> dict[str, Array]:
     maps = _steps(batch, t, relax + WINDOW)
     for one in islice(maps, relax):
         law = _apply(*one, law)
-    sums: dict[str, Array] = {}
-    states, deviations = [], []
-    first, path = law, None
-    for F, b, Q in maps:
-        move = F[:, :n] - np.eye(F.shape[1])[:n]
-        moved = np.einsum("bij,bj->bi", move, law.mean) + b[:, :n]
-        change = move @ law.covariance @ move.transpose(0, 2, 1) + Q[:, :n, :n]
-        parts = {"move": np.einsum("bi,bi->b", batch.agents, moved**2 + np.einsum("bii->bi", change))}
-        law = _apply(F, b, Q, law)
-        path = (F, b, Q) if path is None else _after(path, (F, b, Q))
-        mean, covariance = law.mean[:, :n], law.covariance[:, :n, :n]
-        parts |= _split(
-            "distance", np.broadcast_to(np.eye(n), batch.apart.shape), mean - batch.v[:, None], covariance, batch.agents
-        )
-        parts |= _split("spread", batch.apart, mean, covariance, batch.agents)
-        parts |= _split("within", batch.inside, mean, covariance, batch.agents)
-        own = slice(n, 2 * n) if batch.adapts else slice(0)
-        hidden = law.mean[:, own], law.covariance[:, own, own]
-        J, share = (batch.apart, batch.agents) if batch.adapts else (batch.apart[:, :0, :0], batch.agents[:, :0])
-        parts |= _split("hidden_spread", J, *hidden, share)
-        sums = {name: sums.get(name, 0) + np.maximum(value, 0) / WINDOW for name, value in parts.items()}
-        states.append(mean)
-        deviations.append(np.sqrt(np.maximum(np.einsum("bii->bi", covariance), 0)))
+    first, path, laws, moves = law, None, [], []
+    for one in maps:
+        moves.append(_moved(batch, one, law))
+        law = _apply(*one, law)
+        path = one if path is None else _after(path, one)
+        laws.append(law)
     assert path is not None
-    F, b, Q = path
-    back = F[:, :n] - np.eye(F.shape[1])[:n]
-    moved = np.einsum("bij,bj->bi", back, first.mean) + b[:, :n]
-    change = back @ first.covariance @ back.transpose(0, 2, 1) + Q[:, :n, :n]
-    sums["drift"] = np.maximum(np.einsum("bi,bi->b", batch.agents, moved**2 + np.einsum("bii->bi", change)), 0)
+    means, covariances = np.stack([one.mean for one in laws]), np.stack([one.covariance for one in laws])
+    mean, covariance = means[..., :n], covariances[..., :n, :n]
+    own = slice(n, 2 * n) if batch.adapts else slice(0)
+    J, share = (batch.apart, batch.agents) if batch.adapts else (batch.apart[:, :0, :0], batch.agents[:, :0])
+    sums = {
+        "move": np.stack(moves).mean(axis=0),
+        **_split("distance", np.eye(n), mean - batch.v[:, None], covariance, batch.agents),
+        **_split("spread", batch.apart, mean, covariance, batch.agents),
+        **_split("within", batch.inside, mean, covariance, batch.agents),
+        **_split("hidden_spread", J, means[..., own], covariances[..., own, own], share),
+        "drift": _moved(batch, path, first),
+    }
     mode, mode_std, *_ = _brief(batch, law)
-    own_mean = np.einsum("bi,kbi->b", batch.agents, np.stack(states)) / WINDOW
-    variance = np.einsum("bi,bij,bj->b", batch.agents, law.covariance[:, :n, :n], batch.agents)
+    own_mean = np.einsum("bi,kbi->b", batch.agents, mean) / WINDOW
+    variance = np.einsum("bi,bij,bj->b", batch.agents, covariance[-1], batch.agents)
+    hidden = np.einsum("bi,bij,bj->b", share, covariances[-1][:, own, own], share)
     return {name: np.sqrt(value) for name, value in sums.items()} | {
         "common": np.hypot(own_mean - batch.v, np.sqrt(np.maximum(variance, 0))),
         "t": np.full(len(batch.cases), t + relax + WINDOW),
         "mean": own_mean,
         "std": np.sqrt(np.maximum(variance, 0)),
-        "hidden_std": np.sqrt(np.maximum(np.einsum("bi,bij,bj->b", share, hidden[1], share), 0)),
+        "hidden_std": np.sqrt(np.maximum(hidden, 0)),
         "mode_mean": mode,
         "mode_std": mode_std,
-        "states": np.stack(states),
-        "deviations": np.stack(deviations),
+        "states": mean,
+        "deviations": np.sqrt(np.maximum(np.einsum("kbii->kbi", covariance), 0)),
     }
