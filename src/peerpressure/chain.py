@@ -22,9 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph, csr_array
-from scipy.sparse.linalg import bicgstab, cg, splu
+from scipy.sparse.linalg import LinearOperator, bicgstab, cg, splu
 
 from peerpressure.progress import check_cancelled
+from peerpressure.resources import one_thread
 
 Positions: TypeAlias = NDArray[np.int64]
 
@@ -33,9 +34,13 @@ DIRECT = 5_000
 # Power iterations before a factorisation is tried all the same, and their relative precision.
 ITERATIONS = 5_000
 PRECISION = 1e-14
+# The part of a step in an iteration: the more, the faster where eigenvalues are small, as of random networks.
+TAKEN = 0.75
 # The same for absorption, whose factors fill up more; rounds of iterations, and what a round leaves of a residual.
 FACTORED = 1_000
-REFINEMENTS, ROUND, MOST_ITERATIONS = 6, 1e-6, 2_000
+REFINEMENTS, MOST_ITERATIONS = 6, 2_000
+# Conjugate gradients lose what they have learned with every round; the other method stagnates in a long one.
+ROUND_SYMMETRIC, ROUND = 1e-13, 1e-6
 
 
 def split_by_label(label: NDArray[np.integer[Any]], count: int) -> list[Positions]:
@@ -58,8 +63,12 @@ def communicating_classes(matrix: csr_array) -> tuple[NDArray[np.int32], NDArray
 def closed_classes(matrix: csr_array) -> list[Positions]:
     """Return the closed classes, the largest first; those of equal size in the order of their first states."""
     label, closed = communicating_classes(matrix)
-    members = split_by_label(label, closed.size)
-    return sorted((members[k] for k in np.flatnonzero(closed)), key=lambda states: (-states.size, int(states[0])))
+    # Most classes of a network in which many are followed are single states that are not closed.
+    states = np.flatnonzero(closed[label])
+    if not np.any(closed):
+        return []
+    members = split_by_label((np.cumsum(closed) - 1)[label[states]], int(np.count_nonzero(closed)))
+    return sorted((states[part] for part in members), key=lambda one: (-one.size, int(one[0])))
 
 
 def phases(matrix: csr_array, states: Positions) -> tuple[int, Positions]:
@@ -97,14 +106,16 @@ def stationary(matrix: csr_array) -> NDArray[np.float64]:
     n = degrees.size
     back = csr_array((sparse.diags_array(1 / degrees) @ matrix).T)
     if n > DIRECT:
-        # Half a step of the chain has no eigenvalue on the unit circle besides 1, whatever the period.
+        # A part of a step of the chain has no eigenvalue on the unit circle besides 1, whatever the period.
         pi = np.full(n, 1 / n)
         for _ in range(ITERATIONS):
             check_cancelled()
-            new = 0.5 * (pi + back @ pi)
-            if np.abs(new - pi).sum() <= PRECISION:
-                return np.asarray(new)
-            pi = new
+            change = back @ pi
+            change -= pi
+            change *= TAKEN
+            pi += change
+            if np.abs(change, out=change).sum() <= PRECISION:
+                return pi
     # With ϖ_0 = 1 the other equations have a non-singular matrix (I − Pᵀ without its first row and column).
     system = sparse.csc_array(sparse.eye_array(n, format="csc") - back.tocsc())
     rest = splu(sparse.csc_array(system[1:, 1:])).solve(-system[1:, [0]].toarray().ravel())
@@ -140,6 +151,27 @@ def leads_to(matrix: csr_array, states: Positions) -> NDArray[np.bool_]:
     return np.asarray(found[:n])
 
 
+def followed(matrix: csr_array, classes: list[Positions]) -> Positions:
+    """Return the number of the closed class that each state ends in whatever happens, −1 if there are several.
+
+    ``classes`` are all closed classes; weights are not negative.
+    """
+    label, closed = communicating_classes(matrix)
+    ends = label[[int(states[0]) for states in classes]]
+    # Between classes only: those of a connected network are few.
+    rows, columns = np.repeat(label, np.diff(matrix.indptr)), label[matrix.indices]
+    out = rows != columns
+    between = csr_array((np.ones(np.count_nonzero(out)), (rows[out], columns[out])), shape=(closed.size, closed.size))
+    # Digit by digit of the number: a class that leads to both values of a digit leads to several.
+    number, several = np.zeros(closed.size, np.int64), np.zeros(closed.size, np.bool_)
+    for digit in range(len(classes).bit_length()):
+        ones = (np.arange(len(classes)) >> digit) & 1 == 1
+        one, zero = (leads_to(between, ends[which].astype(np.int64)) for which in (ones, ~ones))
+        number |= one.astype(np.int64) << digit
+        several |= one & zero
+    return np.where(several, -1, number)[label]
+
+
 def _solved(system: sparse.csc_array, degrees: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
     """Solve D − A, whose rows are diagonally dominant: by iteration where there are many, else by factors."""
     # Factors of a random network fill up: those of 10⁴ agents take minutes. Where iterations do not end, as on long
@@ -150,21 +182,30 @@ def _solved(system: sparse.csc_array, degrees: NDArray[np.float64], right: NDArr
 
 def _iterated(rows: csr_array, degrees: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64] | None:
     """Return the solution by conjugate gradients, or None where that takes too many iterations."""
-    method = cg if abs(rows - rows.T).max() == 0 else bicgstab
-    scale = sparse.diags_array(1 / degrees)
+    symmetric = abs(rows - rows.T).max() == 0
+    method, precision = (cg, ROUND_SYMMETRIC) if symmetric else (bicgstab, ROUND)
     # Exact where all lead to the same value.
-    outwards = np.asarray(rows.sum(axis=1))
-    solution = np.full(degrees.size, float(right.sum() / (outwards.sum() or 1.0)))
+    outwards = float(rows.sum()) or 1.0
+
+    def precondition(r: NDArray[np.float64]) -> NDArray[np.float64]:
+        check_cancelled()
+        # Where few lead out, a common shift of all values is nearly free, and by far the slowest to converge.
+        return np.asarray(r / degrees + r.sum() / outwards)
+
+    scale = LinearOperator(rows.shape, matvec=precondition, dtype=np.float64)
+    solution = np.full(degrees.size, float(right.sum() / outwards))
     size = max(float(np.abs(right / degrees).max()), float(np.abs(solution[0])), 1e-300)
     for _ in range(REFINEMENTS):
         # Refined: residuals of a solution that is nearly right are computed to more digits than the solver's own.
         residual = right - rows @ solution
         if float(np.max(np.abs(residual) / degrees)) <= PRECISION * size:
             return solution
-        change, failed = method(
-            rows, residual, rtol=ROUND, maxiter=MOST_ITERATIONS, M=scale, callback=lambda _: check_cancelled()
-        )
+        # Of size 1, because the solvers take products below about 1e-31 for a breakdown.
+        length = float(np.linalg.norm(residual))
+        # Threads of linear algebra wait for each other longer than a product of two vectors takes.
+        with one_thread():
+            change, failed = method(rows, residual / length, rtol=precision, maxiter=MOST_ITERATIONS, M=scale)
         if failed:
             return None
-        solution = solution + change
+        solution = solution + length * change
     return None

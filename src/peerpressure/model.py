@@ -331,7 +331,7 @@ class Model:
         """
         if self.network.is_simple:
             return np.full(self.n, self.consensus_value)
-        return limit_state(self.network.adjacency, self.s, self.x0, signed=self.network.signed)
+        return limit_state(self.network, self.s, self.x0)
 
     @cached_property
     def target(self) -> float | Array:

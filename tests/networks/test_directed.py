@@ -18,7 +18,7 @@ from scipy.sparse import csr_array
 from peerpressure import Network, chain
 from peerpressure.chain import absorbed, phases
 from peerpressure.errors import NetworkError
-from peerpressure.networks import barabasi_albert, cycle, describe_network_file, read_network, write_network
+from peerpressure.networks import barabasi_albert, classes, cycle, describe_network_file, read_network, write_network
 from peerpressure.scenario import load_scenario
 from peerpressure.scenario.loading import findings
 
@@ -253,3 +253,66 @@ def test_pairs_hold_every_edge_once(n: int, seed: int) -> None:
             assert again[i, j] == 0
             again[i, j] = weight
     assert np.array_equal(again, A)
+
+
+def signed_parts(seed: int) -> Network:
+    """Return a symmetric signed network with components of every kind, isolated agents among them."""
+    rng = np.random.default_rng(seed)
+    n = 24
+    A = (
+        np.triu(rng.random((n, n)) < 0.06, 1)
+        * rng.choice([-1.0, 1.0], (n, n), p=[0.3, 0.7])
+        * rng.uniform(1, 2, (n, n))
+    )
+    # Two sides, one of which is the enemy of the other; and cycles of an odd length with negative products only.
+    A[20, 21] = A[21, 22] = A[20, 22] = -1.0
+    return Network(A + A.T, signed=True)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_camps_and_limits_of_symmetric_networks_need_no_double_cover(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network = signed_parts(seed)
+    rng = np.random.default_rng(seed)
+    s, x = rng.uniform(0.1, 3.0, network.n), rng.uniform(-1, 1, network.n)
+    camps = classes._camps_by_cover(network.adjacency)
+    limits = classes._limit_on_cover(network.adjacency, s, x)
+    monkeypatch.setattr(classes, "double_cover", None)
+    np.testing.assert_array_equal(network.camps, camps)
+    np.testing.assert_allclose(classes.limit_state(network, s, x), limits, atol=1e-14)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_class_that_a_state_ends_in(seed: int) -> None:
+    graph = random_digraph(seed, n=14, m=[10, 14, 18, 24][seed % 4])
+    network = Network.from_networkx(graph)
+    parts = network.closed_classes
+    ends = chain.followed(network.adjacency, parts)
+    for agent in range(network.n):
+        reached = {k for k, part in enumerate(parts) if nx.has_path(graph, agent, int(part[0]))}
+        assert ends[agent] == (reached.pop() if len(reached) == 1 else -1)
+
+
+def test_closed_classes_are_found_among_many_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    split = chain.split_by_label
+    counts: list[int] = []
+    monkeypatch.setattr(chain, "split_by_label", lambda label, count: counts.append(count) or split(label, count))
+    # A chain of followers: every agent is a class by itself, and only the last one is closed.
+    A = csr_array((np.ones(999), (np.arange(999), np.arange(1, 1000))), shape=(1000, 1000))
+    assert [part.tolist() for part in chain.closed_classes(A)] == [[999]]
+    assert counts == [1]
+
+
+def test_absorption_on_a_large_directed_network_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Residuals of a solution that is nearly right are so small that the solver takes their products for 0.
+    n = 3_000
+    A = barabasi_albert(n, 3, seed=4).silenced([0, 7, 40]).adjacency.copy()
+    A.data = np.random.default_rng(1).uniform(0.2, 2.0, A.data.size)
+    known = np.full(n, np.nan)
+    known[[0, 7, 40]] = [1e-3, 5e-3, 2e-2]
+    monkeypatch.setattr(chain, "splu", None)
+    state = chain.absorbed(A, known)
+    inner = np.isnan(known)
+    left = (A @ state - np.asarray(A.sum(axis=1)) * state)[inner]
+    assert np.abs(left).max() <= 1e-14

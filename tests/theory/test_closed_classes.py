@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import peerpressure as pp
+from peerpressure import chain
 from peerpressure.sde import SDE
 from peerpressure.theory import (
     Kind,
@@ -25,6 +26,7 @@ from peerpressure.theory import (
 )
 from peerpressure.theory._rates import lag
 from tests.general_networks import MATRICES, Array, far_state, model, rows, step
+from tests.networks.test_directed import signed_parts
 from tests.theory.reasons import values
 
 
@@ -432,3 +434,28 @@ def test_classes_that_growing_noise_moves_do_not_end_anywhere() -> None:
     assert verdict.outcome is Outcome.CLUSTERS
     assert set(verdict.law.kinds) == {Kind.DRIFTS}
     assert "move ever further apart" in str(verdict)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_classes_of_symmetric_signed_networks_are_those_of_the_cover(seed: int) -> None:
+    network = signed_parts(seed)
+    expected = _class_limits._classes_of_cover(network.adjacency, network.n)
+    found = _class_limits.recurrent_classes(network)
+    assert len(found) == len(expected)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(one.agents, other.agents)
+        np.testing.assert_array_equal(one.camp, other.camp)
+        assert (one.period, one.neutral, one.periodic) == (other.period, other.neutral, other.periodic)
+
+
+def test_a_large_network_with_zealots_takes_one_linear_solve(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[int] = []
+    solved = chain._solved
+    monkeypatch.setattr(chain, "_solved", lambda *given: calls.append(1) or solved(*given))
+    s = np.ones(3_000)
+    s[[5, 900, 2_000]] = np.inf
+    x = np.random.default_rng(0).uniform(size=3_000)
+    verdict = diagnose(pp.Model(pp.networks.watts_strogatz(3_000, 6, 0.1, seed=1), x, s, noise=0.1), 40)
+    assert verdict.outcome is Outcome.DISAGREEMENT
+    assert verdict.forecast is not None
+    assert len(calls) == 1

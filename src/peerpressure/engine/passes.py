@@ -3,7 +3,8 @@
 The four have a number each for every agent, side by side in memory: what a step waits for is memory, and one neighbour
 that is fetched serves all of them. The adjoint runs from the last step to the first while the others run from the first
 to the last. On a symmetric network all four are sums over the same neighbours. Hidden opinions that adapt and the
-memory of correlated noise are no neighbours of anybody: each has four numbers of its own for an agent, in the same order.
+memory of correlated noise are no neighbours of anybody: each has four numbers of
+its own for an agent, in the same order.
 """
 
 from __future__ import annotations
@@ -249,6 +250,34 @@ def _clocks(model: Model, steps: int) -> Iterator[tuple[int, PassClock]]:
             yield t, PassClock(ahead[k], behind[back[k] - back[-1]], t == steps, phi, innovation)
 
 
+@njit(forceinline=True, error_model="numpy")
+def _gathered(edges: PassEdges, i: int, flat: Array) -> tuple[float, float, float, float]:
+    """Return the sums of all lanes over whom an agent listens to."""
+    columns, weights = edges.columns, edges.weights
+    several, last = weights.size > 1, U64(max(columns.size - 1, 0))
+    mean = back = one = other = 0.0
+    edge, stop = U64(edges.starts[i]), U64(edges.starts[i + 1])
+    while edge < stop:
+        prefetch(flat, U64(columns[min(edge + U64(_AHEAD), last)]) * U64(LANES))
+        j, weight = U64(columns[edge]) * U64(LANES), weights[edge] if several else weights[0]
+        mean += weight * flat[j]
+        back += weight * flat[j + U64(1)]
+        one += weight * flat[j + U64(2)]
+        other += weight * flat[j + U64(3)]
+        edge += U64(1)
+    return mean, back, one, other
+
+
+@njit(forceinline=True, error_model="numpy")
+def _heard(edges: PassEdges, i: int, pushed: Array) -> float:
+    """Return the sum over those who listen to an agent."""
+    columns, weights = edges.columns, edges.weights
+    several, total = weights.size > 1, 0.0
+    for edge in range(U64(edges.starts[i]), U64(edges.starts[i + 1])):
+        total += (weights[edge] if several else weights[0]) * pushed[columns[edge]]
+    return total
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
 def _advance(
     edges: PassEdges,
@@ -268,26 +297,12 @@ def _advance(
 ) -> None:
     """Make a step of all lanes of some agents, and add up what a watch and the variance need."""
     flat, out = before.ravel(), after.ravel()
-    columns, weights, now, then = edges.columns, edges.weights, clock.ahead, clock.back
-    several, last = weights.size > 1, U64(max(columns.size - 1, 0))
+    now, then = clock.ahead, clock.back
     first = square = away = own_noise = variance = 0.0
-    edge = U64(edges.starts[begin])
     for i in range(begin, end):
-        mean = back = one = other = 0.0
-        stop = U64(edges.starts[i + 1])
-        while edge < stop:
-            prefetch(flat, U64(columns[min(edge + U64(_AHEAD), last)]) * U64(LANES))
-            j, weight = U64(columns[edge]) * U64(LANES), weights[edge] if several else weights[0]
-            mean += weight * flat[j]
-            back += weight * flat[j + U64(1)]
-            one += weight * flat[j + U64(2)]
-            other += weight * flat[j + U64(3)]
-            edge += U64(1)
+        mean, back, one, other = _gathered(edges, i, flat)
         if back_edges is not None and pushed is not None:
-            back = 0.0
-            for k in range(back_edges.starts[i], back_edges.starts[i + 1]):
-                heavy = back_edges.weights[k] if back_edges.weights.size > 1 else back_edges.weights[0]
-                back += heavy * pushed[0][back_edges.columns[k]]
+            back = _heard(back_edges, i, pushed[0])
         s, degree = agents.stubbornness[i], agents.degrees[i]
         gain, coupling = coefficients(now.relief, now.weight, s, degree)
         size = gain * now.scale * agents.deviations[i]

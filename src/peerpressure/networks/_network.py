@@ -430,7 +430,7 @@ class Network:
         >>> Network([[0, 1, -1], [1, 0, -2], [-1, -2, 0]], signed=True).camps
         array([ 1,  1, -1], dtype=int8)
         """
-        return _frozen(camps(self.adjacency) if self.signed else np.ones(self.n, dtype=np.int8))
+        return _frozen(camps(self.adjacency, directed=self.directed) if self.signed else np.ones(self.n, dtype=np.int8))
 
     @property
     def is_balanced(self) -> bool:

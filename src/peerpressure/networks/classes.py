@@ -10,11 +10,16 @@ References
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csgraph, csr_array
 
 from peerpressure.chain import Positions, absorbed, closed_classes, double_cover, stationary
+
+if TYPE_CHECKING:
+    from peerpressure.networks._network import Network
 
 
 def components(adjacency: csr_array) -> tuple[int, NDArray[np.int32]]:
@@ -41,21 +46,33 @@ def is_colouring(adjacency: csr_array, colours: NDArray[np.bool_]) -> bool:
 
 def odd_in_tree(parent: NDArray[np.int32], root: int) -> NDArray[np.bool_]:
     """Return whether each agent of a tree has an odd depth; the root's parent is ignored."""
+    # Every agent but the root is one step from its parent, hence odd.
+    return _odd_from_root(parent, root, np.arange(parent.size) != root)
+
+
+def _odd_from_root(parent: NDArray[np.int32], root: int, odd: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return whether the links from each agent up to the root that are ``odd`` are odd in number."""
     jump = parent.copy()
     # The root is its own parent, where all jumps end.
     jump[root] = root
-    # Pointer jumping: doubling the jump finds the parity of every depth in log2(depth) gathers, without a loop
+    # Pointer jumping: doubling the jump finds the parity of every agent in log2(depth) gathers, without a loop
     # over agents.
-    # Every agent but the root is one step from its parent, hence odd.
-    odd: NDArray[np.bool_] = np.arange(jump.size) != root
     while np.any(jump != root):
-        odd ^= odd[jump]
+        odd = odd ^ odd[jump]
         jump = jump[jump]
     return odd
 
 
 def odd_depths(adjacency: csr_array, starts: NDArray[np.int32]) -> NDArray[np.bool_]:
     """Return whether each agent has an odd depth in the breadth-first tree that grows from the starts."""
+    n = int(adjacency.shape[0])
+    # The extra root adds 1 to every depth: starts have depth 1 and get the colour False.
+    colours: NDArray[np.bool_] = ~odd_in_tree(_parents_from(adjacency, starts), n)[:n]
+    return colours
+
+
+def _parents_from(adjacency: csr_array, starts: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return the parents in a breadth-first tree of all components; those of the starts are n, one more agent."""
     n = int(adjacency.shape[0])
     # One extra root with edges to all starts lets a single search cover all components.
     rooted = csr_array(
@@ -66,18 +83,40 @@ def odd_depths(adjacency: csr_array, starts: NDArray[np.int32]) -> NDArray[np.bo
         ),
         shape=(n + 1, n + 1),
     )
+    parent: NDArray[np.int32]
     _, parent = csgraph.breadth_first_order(rooted, n, directed=True)
-    # The extra root adds 1 to every depth: starts have depth 1 and get the colour False.
-    colours: NDArray[np.bool_] = ~odd_in_tree(parent, n)[:n]
-    return colours
+    return parent
 
 
-def camps(adjacency: csr_array) -> NDArray[np.int8]:
+def camps(adjacency: csr_array, *, directed: bool) -> NDArray[np.int8]:
     """Return the camp of every agent, 1 or −1, where its component is structurally balanced, and 0 elsewhere.
 
     A component is balanced if its agents form two camps with positive weights inside and negative ones across; the
     first agent of a component is in camp 1.
     """
+    return _camps_by_cover(adjacency) if directed else _camps_by_tree(adjacency)
+
+
+def _camps_by_tree(adjacency: csr_array) -> NDArray[np.int8]:
+    """Return the camps by a tree of each component: its signs make the camps, and every other edge agrees or not."""
+    n, (_, component) = int(adjacency.shape[0]), components(adjacency)
+    first = np.unique(component, return_index=True)[1].astype(np.int32)
+    parent = _parents_from(adjacency, first)
+    links = np.flatnonzero(parent[:n] < n)
+    negative = np.zeros(n + 1, np.bool_)
+    negative[links] = adjacency[links, parent[links]] < 0
+    second = _odd_from_root(parent, n, negative)[:n]
+    # An edge across camps with a positive weight, or inside of one with a negative weight, closes a cycle of a
+    # negative product.
+    crosses = np.repeat(second, np.diff(adjacency.indptr)) != second[adjacency.indices]
+    broken = np.flatnonzero(crosses != (adjacency.data < 0))
+    torn = np.zeros(first.size, np.bool_)
+    torn[component[adjacency.indices[broken]]] = True
+    return np.where(torn[component], 0, np.where(second, -1, 1)).astype(np.int8)
+
+
+def _camps_by_cover(adjacency: csr_array) -> NDArray[np.int8]:
+    """Return the camps by the double cover, in which an edge in either direction counts."""
     n = int(adjacency.shape[0])
     _, label = csgraph.connected_components(double_cover(adjacency), directed=True, connection="weak")
     _, component = csgraph.connected_components(adjacency, directed=True, connection="weak")
@@ -105,7 +144,7 @@ def left_null_vector(adjacency: csr_array, classes: list[Positions]) -> NDArray[
 
 
 def limit_state(
-    adjacency: csr_array, stubbornness: NDArray[np.float64], opinions: NDArray[np.float64], *, signed: bool
+    network: Network, stubbornness: NDArray[np.float64], opinions: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return the limit of (S + ρL)⁻¹S x as ρ → ∞, shape (agents,): where slowly growing pressure leads.
 
@@ -113,15 +152,41 @@ def limit_state(
     of these means. On a signed network that holds on the double cover, where images have the opposite opinions: two
     camps come to opposite values, and a class without balance, which has agents and their images, to 0.
     """
+    if network.signed and network.directed:
+        return _limit_on_cover(network.adjacency, stubbornness, opinions)
+    if network.signed:
+        return _limit_of_camps(network, stubbornness, opinions)
+    weights, known = network.left_null_vector * stubbornness, np.full(opinions.size, np.nan)
+    for agents in network.closed_classes:
+        share = weights[agents] / weights[agents].max()
+        known[agents] = share @ opinions[agents] / share.sum()
+    return absorbed(network.adjacency, known)
+
+
+def _limit_of_camps(
+    network: Network, stubbornness: NDArray[np.float64], opinions: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the limit on a symmetric signed network, whose components are its closed classes."""
+    count, component = components(network.adjacency)
+    largest = np.zeros(count)
+    np.maximum.at(largest, component, stubbornness)
+    share = stubbornness / largest[component]
+    sums = [np.bincount(component, share * each, count) for each in (network.camps * opinions, np.ones(opinions.size))]
+    return np.asarray(network.camps * (sums[0] / sums[1])[component])
+
+
+def _limit_on_cover(
+    adjacency: csr_array, stubbornness: NDArray[np.float64], opinions: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the limit on a directed signed network."""
     n = opinions.size
-    if signed:
-        adjacency = double_cover(adjacency)
-        opinions, stubbornness = np.concatenate([opinions, -opinions]), np.tile(stubbornness, 2)
+    adjacency = double_cover(adjacency)
+    opinions, stubbornness = np.concatenate([opinions, -opinions]), np.tile(stubbornness, 2)
     classes = closed_classes(adjacency)
     weights = left_null_vector(adjacency, classes) * stubbornness
     known = np.full(opinions.size, np.nan)
     for agents in classes:
         share = weights[agents] / weights[agents].max()
-        neutral = signed and agents[-1] >= n and bool(np.any(np.isin(agents - n, agents)))
+        neutral = agents[-1] >= n and bool(np.any(np.isin(agents - n, agents)))
         known[agents] = 0.0 if neutral else share @ opinions[agents] / share.sum()
     return absorbed(adjacency, known)[:n]

@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from peerpressure.adaptation import Adaptation
-from peerpressure.chain import absorbed, closed_classes, double_cover, leads_to, phases
+from peerpressure.chain import absorbed, closed_classes, double_cover, followed, leads_to, phases
 from peerpressure.model import Model
 from peerpressure.networks import Network
+from peerpressure.networks.classes import camps
 from peerpressure.step import Array
 from peerpressure.theory._classification import LongRun, Outcome, classify
 from peerpressure.theory._departure import resolve_departure
@@ -34,6 +35,8 @@ from peerpressure.theory._structure import EQUAL_RTOL, Component, NoiselessLimit
 MOST_CLASSES = 1_000
 # Classes with random limits up to which their shares in those of other agents are computed, each by a linear solve.
 MOST_RANDOM = 50
+# Share of the opinions up to which values of classes are those at infinite pressure.
+_KNOWN_RTOL = 1e-15
 
 
 def recurrent_classes(network: Network) -> list[Component]:
@@ -42,6 +45,34 @@ def recurrent_classes(network: Network) -> list[Component]:
     if not network.signed:
         periods = [(agents, phases(A, agents)[0]) for agents in network.closed_classes]
         return [_class(agents, np.ones(agents.size, np.int64), h, periodic=h > 1) for agents, h in periods]
+    # Without directions no cover, twice as large, has to be searched.
+    return _classes_of_cover(A, n) if network.directed else _signed_components(network)
+
+
+def _signed_components(network: Network) -> list[Component]:
+    """Return the closed classes of a symmetric signed network, its components, from the signs of its cycles.
+
+    A component is without balance if the product of the signs of a cycle is negative. Its double cover is connected,
+    and has two sides if the component has, or if cycles have as many edges as they have negative ones, modulo 2.
+    """
+    A = network.adjacency
+    two_sided, reversed_signs = (camps(csr_array(-each), directed=False) != 0 for each in (abs(A), A))
+    out = []
+    for agents in network.components():
+        first, camp = int(agents[0]), network.camps[agents].astype(np.int64)
+        sided = bool(two_sided[first]) and agents.size > 1
+        if camp[0]:
+            out.append(_class(agents, camp, 1 + sided, periodic=sided))
+            continue
+        turned = bool(reversed_signs[first]) and not sided
+        ones = np.ones(agents.size, np.int64)
+        out.append(_class(agents, ones, 1 + (sided or turned), neutral=True, periodic=turned))
+    # The cover of a class without balance has every agent twice.
+    return sorted(out, key=lambda one: (-one.agents.size * (1 + one.neutral), int(one.agents[0])))
+
+
+def _classes_of_cover(A: csr_array, n: int) -> list[Component]:
+    """Return the closed classes of a directed signed network from those of its double cover."""
     cover, out = double_cover(A), []
     for states in closed_classes(cover):
         agents, h = np.unique(states % n), phases(cover, states)[0]
@@ -169,7 +200,7 @@ def _law(model: Model, classes: tuple[Component, ...], *, noisy: bool) -> LimitL
     group, camp = _followed(model, classes)
     if any(part.value is None for part in classes):
         return replace(separate_law(Kind.PERIODIC, n), group=group, camp=camp)
-    mean, std = absorbed(A, _known(n, classes, lambda one: one.value or 0.0)), _deviations(model, classes)
+    mean, std = _means(model, classes), _deviations(model, classes)
     kind = np.array([Kind.CONVERGES, Kind.RANDOM_LIMIT], dtype=np.object_)[(std != 0).astype(int)]
     # Noise that grows moves even a common opinion without bound; if it is drawn once, always in the same direction.
     kind[np.isinf(std)] = Kind.DRIFTS if model.noise.autocorrelation == 1 else Kind.WALKS
@@ -179,6 +210,19 @@ def _law(model: Model, classes: tuple[Component, ...], *, noisy: bool) -> LimitL
         heard = leads_to(A, np.concatenate([np.zeros(0, np.int64), *single]))
         kind[heard], std[heard], group = Kind.FLUCTUATES, np.nan, np.where(heard, -1, group)
     return LimitLaw(kind, mean[None], std, group, camp)
+
+
+def _means(model: Model, classes: tuple[Component, ...]) -> Array:
+    """Return the mean of each agent's limit, which needs a linear solve unless the model knows the same one."""
+    known = _known(model.n, classes, lambda one: one.value or 0.0)
+    inside = ~np.isnan(known)
+    near = _KNOWN_RTOL * float(np.abs(model.x0).max())
+    # Zealots, for instance: distances of a forecast are measured to these limits.
+    if all(part.agents.size == 1 for part in classes) and not model.network.signed:
+        state = model.consensus_state
+        if np.abs(state[inside] - known[inside]).max() <= near:
+            return state
+    return absorbed(model.network.adjacency, known)
 
 
 def _deviations(model: Model, classes: tuple[Component, ...]) -> Array:
@@ -208,6 +252,9 @@ def _known(n: int, classes: tuple[Component, ...], value: Callable[[Component], 
 
 def _followed(model: Model, classes: tuple[Component, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the class whose value each agent comes to, −1 for a mixture of several, and its sign."""
+    if not model.network.signed:
+        parts = [part.agents for part in classes]
+        return followed(model.network.adjacency, parts), np.ones(model.n, np.int64)
     # Whatever the values of the classes are: random ones tell a mixture from each of them.
     values = dict(zip(map(id, classes), np.random.default_rng(0).uniform(1.0, 2.0, len(classes)), strict=True))
     state = absorbed(model.network.adjacency, _known(model.n, classes, lambda one: values[id(one)]))

@@ -436,7 +436,9 @@ def _disagreement(long_run: LongRun, limit: ConsensusLimit | None) -> Reasons:
         return alone or [Reason(ReasonCode.BOUNDED_PRESSURE)]
     if structure.limit is not NoiselessLimit.DISAGREEMENT:
         return [_shown_noise(long_run, limit)]
-    states = stationary_states(long_run)
+    means = long_run.law.mean
+    # Known from the analysis, unless something of the law is not.
+    states = means if np.all(np.isfinite(means)) else stationary_states(long_run)
     returns = structure.law is not None and structure.intermittent
     mean_states = Reason(ReasonCode.RETURN_TO_OPINIONS if returns else ReasonCode.BOUNDED_PRESSURE)
     if states is not None:

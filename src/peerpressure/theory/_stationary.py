@@ -28,6 +28,7 @@ from peerpressure.networks import NetworkLaw, complete
 from peerpressure.networks.classes import limit_state
 from peerpressure.progress import check_cancelled
 from peerpressure.propagation import whole_times
+from peerpressure.resources import one_thread
 from peerpressure.statespace import discrete_model
 from peerpressure.step import Array
 from peerpressure.theory._classification import LongRun
@@ -115,7 +116,9 @@ def _iterated(matrix: sparse.csr_array, s: Array) -> Solver:
     def solve(b: Array) -> Array:
         if not fallback:
             balanced = b - p * b.sum()
-            z, unfinished = cg(matrix, balanced, rtol=PRECISION, maxiter=ITERATIONS, M=operator)
+            # Threads of linear algebra wait for each other longer than a product of two vectors takes.
+            with one_thread():
+                z, unfinished = cg(matrix, balanced, rtol=PRECISION, maxiter=ITERATIONS, M=operator)
             # The solution is projected once more, since rounding lets components along the ones accumulate.
             if not unfinished:
                 return np.asarray(z - p @ z)
@@ -259,7 +262,7 @@ def _general_equilibrium(model: Model, s: Array, relief: float, weight: float) -
     if any(not np.any(s[agents]) for agents in network.closed_classes):
         rule = "someone in every closed class must not adapt, or every consensus is a fixed point"
         raise InvalidInputError(message(rule, got="a class that adapts", remedy="see moments(model, t)"))
-    limit = limit_state(network.adjacency, s, model.x0, signed=network.signed)
+    limit = limit_state(network, s, model.x0)
     # Below this share what pressure leaves of own opinions is lost in rounding, and so is the matrix.
     if relief * float(s.max()) <= 1e-14 * weight * float(network.degrees.max()):
         return limit
