@@ -116,16 +116,24 @@ def test_prior_and_data_combine_as_one_gaussian(method: str) -> None:
     assert (posterior.variance <= 0.3 + 1e-12).all()
 
 
+SPREAD = np.diag(np.full(7, 0.4)) + 0.1
+
+
+@pytest.fixture(scope="module")
+def drawn_runs() -> list[tuple[pp.Model, pp.Trajectory]]:
+    """Opinions drawn 80 times from a prior, and a run of each."""
+    rng, base = np.random.default_rng(4), small_model("ar1")
+    models = [replace(base, hidden=rng.multivariate_normal(np.full(7, 0.5), SPREAD)) for _ in range(80)]
+    return [(model, pp.simulate(model, STEPS, seed=k)) for k, model in enumerate(models)]
+
+
 @pytest.mark.parametrize("method", METHODS)
-def test_posterior_errors_have_the_stated_size_over_the_prior(method: str) -> None:
-    rng = np.random.default_rng(4)
-    spread = np.diag(np.full(7, 0.4)) + 0.1
+def test_posterior_errors_have_the_stated_size_over_the_prior(
+    method: str, drawn_runs: list[tuple[pp.Model, pp.Trajectory]]
+) -> None:
     errors = []
-    for k in range(80):
-        base = small_model("ar1")
-        hidden = rng.multivariate_normal(np.full(7, 0.5), spread)
-        model = pp.Model(base.network, hidden, base.stubbornness, base.pressure, base.noise)
-        estimate = recover(pp.simulate(model, STEPS, seed=k), model, method, prior=Prior(0.5, spread))
+    for model, run in drawn_runs:
+        estimate = recover(run, model, method, prior=Prior(0.5, SPREAD))
         errors.append(estimate.residuals()[0])
     ratio = np.mean(np.square(errors), axis=0) / estimate.variance
     assert (np.abs(ratio - 1) < SIGMAS * np.sqrt(2 / 80)).all()

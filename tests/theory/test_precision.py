@@ -247,12 +247,11 @@ def test_the_far_answer_is_that_of_a_plain_loop(pressure: Schedule, noise: Noise
     mode = scalar_mode(classify(model))
     assert mode is not None
     last, bias, variance = 3 * FIRST, mode.bias, 0.0
-    errors = np.empty(last)
-    for t in range(1, last + 1):
-        rho = float(pressure(t))
+    times, errors = np.arange(1, last + 1), np.empty(last)
+    for t, rho, scale in zip(times, pressure(times).tolist(), noise.scale(times).tolist(), strict=True):
         gain = 1 / (1 + 2 * rho)
         bias *= 1 - gain
-        variance = (1 - gain) ** 2 * variance + (gain * mode.sigma * float(noise.scale(t))) ** 2
+        variance = (1 - gain) ** 2 * variance + (gain * mode.sigma * scale) ** 2
         errors[t - 1] = math.hypot(bias, math.sqrt(variance))
     assert mode.error(last) == pytest.approx(errors[-1], rel=1e-11)
     for step in (3, 100, FIRST - 1, FIRST + 5, 2 * FIRST + 77):

@@ -120,19 +120,12 @@ class _Fixed(NamedTuple):
     base: Array
     rest: Array
     coupling: Array
+    leverage: Array
 
 
 def regression(design: FitDesign, sample: Sample, shared: Shared) -> Regression:
     """Return the regression of one replicate."""
-    # Searches change ρ and σ more often than η and φ. A sum of rates would not do: different courses can share one.
-    key = shared.phi, None if shared.rate is None else shared.rate.tobytes()
-    if key not in sample.kept:
-        sample.kept.clear()
-        sample.kept[key] = _fixed(design, sample, shared)
-    of = sample.kept[key]
-    # Steps have one ρ each, so a whitened difference of two steps must be formed anew.
-    P = design.whiten(shared.rho * of.coupling, shared.phi) if shared.phi else shared.rho * of.coupling
-    pull = (of.X * P).sum(axis=-2) / of.norm
+    of, P, pull = _pulled(design, sample, shared)
     predicted = int((design.used & design.follows).sum()) if shared.phi else 0
     return Regression(
         of.information,
@@ -141,9 +134,22 @@ def regression(design: FitDesign, sample: Sample, shared: Shared) -> Regression:
         of.rest,
         P - of.X * pull[..., None, :],
         shared.rho * (design.degrees * design.used),
-        of.X**2 / of.norm,
+        of.leverage,
         0.5 * predicted * float(np.log1p(-(shared.phi**2))),
     )
+
+
+def _pulled(design: FitDesign, sample: Sample, shared: Shared) -> tuple[_Fixed, Array, Array]:
+    """Return the fixed part of a regression, what neighbours' opinions are multiplied by w in, and its part in x̂₀."""
+    # Searches change ρ and σ more often than η and φ. A sum of rates would not do: different courses can share one.
+    key = shared.phi, None if shared.rate is None else shared.rate.tobytes()
+    if key not in sample.kept:
+        sample.kept.clear()
+        sample.kept[key] = _fixed(design, sample, shared)
+    of: _Fixed = sample.kept[key]
+    # Steps have one ρ each, so a whitened difference of two steps must be formed anew.
+    P = design.whiten(shared.rho * of.coupling, shared.phi) if shared.phi else shared.rho * of.coupling
+    return of, P, np.einsum("ti,...ti->...i", of.X, P) / of.norm
 
 
 def _fixed(design: FitDesign, sample: Sample, shared: Shared) -> _Fixed:
@@ -160,7 +166,7 @@ def _fixed(design: FitDesign, sample: Sample, shared: Shared) -> _Fixed:
     base = (X * Y).sum(axis=-2) / norm
     coupling = sample.coupling / design.scale
     coupling = coupling if shared.phi else coupling * design.used
-    return _Fixed(X, norm, information, own, base, Y - X * base[..., None, :], coupling)
+    return _Fixed(X, norm, information, own, base, Y - X * base[..., None, :], coupling, X**2 / norm)
 
 
 def _adopted(path: Array, rate: Array) -> tuple[Array, Array]:
@@ -358,8 +364,8 @@ class ProfileLikelihood:
         # The information about x₀ is that at σ = 1 over σ²; the power of σ is in the degrees of freedom already.
         total = 0.5 * float(np.log(state.of.information[free]).sum())
         if self.reference.responses is not None:
-            at = regression(self.design, self.reference.responses, shared)
-            change = at.base + at.pull * state.w
+            at, _, pull = _pulled(self.design, self.reference.responses, shared)
+            change = at.base + at.own + pull * state.w
             if change.ndim == 2:
                 total += float(np.linalg.slogdet(change[np.ix_(free, free)])[1])
             else:
