@@ -26,6 +26,9 @@ from peerpressure.measures import Experiment, results, states
 from peerpressure.reproduction._single import EXPERIMENTS, settable
 from peerpressure.scenario import scenario_from
 from tests.explorer.asking import served
+from tests.in_process import drawn_once, worker_here
+
+__all__ = ["drawn_once", "worker_here"]
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = Path(pp.__file__).parent
@@ -161,6 +164,7 @@ def prepare(folder: Path, page: str = "") -> None:
     nx.write_gexf(graph, folder / "friends.gexf")
 
 
+@pytest.mark.usefixtures("drawn_once", "worker_here")
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=lambda page: page.stem)
 def test_every_block_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MPLBACKEND", "agg")

@@ -194,6 +194,7 @@ def test_a_sweep_over_them_is_sound(text: str, field: str, choices: str, capfd: 
     assert run(capfd, "check", tmp_path / "sweep.toml").status == 0
 
 
+@pytest.mark.usefixtures("worker_here")
 def test_a_sweep_over_rates_and_formulas_is_collected_by_them(capfd: Captured, tmp_path: Path) -> None:
     (tmp_path / "study.toml").write_text(GIVING_WAY)
     sweep = tmp_path / "sweep.toml"

@@ -236,6 +236,7 @@ def test_the_report_is_made_anew_from_the_stored_results(tmp_path: Path, capfd: 
     assert page.read_bytes() == first
 
 
+@pytest.mark.usefixtures("worker_here")
 def test_a_sweep_that_was_packed_and_moved_is_repeated_bit_by_bit(tmp_path: Path, capfd: Captured) -> None:
     file = write_study(tmp_path / "here")
     # Paths of inputs are parameters of units, on which their seeds depend.
@@ -262,6 +263,7 @@ def test_a_sweep_that_was_packed_and_moved_is_repeated_bit_by_bit(tmp_path: Path
     assert "results of peerpressure sweep" in told.out
 
 
+@pytest.mark.usefixtures("worker_here")
 def test_a_sweep_with_networks_of_its_own_lists_none(tmp_path: Path, capfd: Captured) -> None:
     scenario = STUDY.replace('file = "friends.csv"', 'generator = "barabasi_albert"\nn = 9\nm = 2')
     (tmp_path / "s.toml").write_text(scenario.replace('hidden = { file = "data/people.csv", column = "opinion" }', ""))

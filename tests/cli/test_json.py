@@ -55,6 +55,7 @@ def test_every_command_that_answers_in_json_is_among_the_lines() -> None:
         assert any(line[: len(names)] == names for line in LINES), names
 
 
+@pytest.mark.usefixtures("worker_here")
 def test_every_json_has_the_version_of_its_schema(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

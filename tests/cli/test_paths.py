@@ -172,6 +172,7 @@ def test_a_sweep_never_writes_over_its_inputs(capfd: pytest.CaptureFixture[str],
     (study / "study.toml").write_text(SCENARIO)
 
 
+@pytest.mark.usefixtures("worker_here")
 def test_tables_and_plots_of_a_sweep_never_replace_inputs(capfd: pytest.CaptureFixture[str], study: Path) -> None:
     assert run(capfd, "sweep", "sweep.toml", "--workers", 1).status == 0
     refused = run(capfd, "sweep", "collect", "sweep.toml", "--out", "people.csv")
@@ -244,6 +245,7 @@ def test_every_path_is_an_input_or_a_declared_output() -> None:
     assert {param for _, param in found} & set(OUTPUTS) == {"out", "figure", "report", "export"}
 
 
+@pytest.mark.usefixtures("worker_here")
 def test_the_suffix_decides_the_format_of_a_table(capfd: pytest.CaptureFixture[str], study: Path) -> None:
     assert run(capfd, "sweep", "sweep.toml", "--workers", 1).status == 0
     written = {
@@ -261,6 +263,7 @@ def test_the_suffix_decides_the_format_of_a_table(capfd: pytest.CaptureFixture[s
         assert run(capfd, *command, "--out", study / f"{name}.{suffix.upper()}").status == 0
 
 
+@pytest.mark.usefixtures("worker_here")
 def test_other_suffixes_are_refused_before_any_work(capfd: pytest.CaptureFixture[str], study: Path) -> None:
     assert run(capfd, "sweep", "sweep.toml", "--workers", 1).status == 0
     commands = (("recover", "study.toml", "--outputs", "missing.csv"), ("sweep", "collect", "sweep.toml"))
@@ -284,6 +287,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return place
 
 
+@pytest.mark.usefixtures("worker_here")
 def test_a_tilde_is_the_home_folder_in_files(capfd: pytest.CaptureFixture[str], study: Path, home: Path) -> None:
     for name in ("friends.csv", "people.csv"):
         (home / name).write_text(INPUTS[name])
@@ -298,6 +302,7 @@ def test_a_tilde_is_the_home_folder_in_files(capfd: pytest.CaptureFixture[str], 
     assert not (study / "~").exists()
 
 
+@pytest.mark.usefixtures("worker_here")
 def test_a_tilde_is_the_home_folder_in_options(capfd: pytest.CaptureFixture[str], study: Path, home: Path) -> None:
     for name, text in INPUTS.items():
         (home / name).write_text(text)

@@ -1,4 +1,4 @@
-"""The scenario in a folder of results repeats the run, from wherever it is run."""
+"""Every example runs, and the scenario in a folder of results repeats the run, from wherever it is run."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from peerpressure.sweep import collect
 from tests.cli.calling import files_in, run
 
 FEW = {"steps": 40, "replicates": 3}
-QUICK = "\n[output]\nfigures = false\nreport = false\nstates = true\n"
+# The page holds every figure; files of them would only take time.
+QUICK = "\n[output]\nfigures = false\nstates = true\n"
 NAMES = [name for name, text in _examples().items() if _scenario_of(text) is None]
 
 
 def written(capfd: pytest.CaptureFixture[str], folder: Path, name: str) -> Path:
-    """Write an example and return the file to run, with fewer steps and replicates and without its figures."""
+    """Write an example and return the file to run, with fewer steps and replicates and without files of figures."""
     assert run(capfd, "new", folder, "--example", name).status == 0
     file = next(path for path in (folder / "study.toml", folder / f"{name}.toml") if path.exists())
     assert "[output]" not in file.read_text()
@@ -47,8 +48,10 @@ def test_the_scenario_among_the_results_repeats_the_run(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     file = written(capfd, Path("q"), name)
-    assert run(capfd, "run", file).status == 0
+    answer = run(capfd, "run", file, "--json")
+    assert (answer.status, answer.err) == (0, "")
     results = file.with_name(f"{file.stem}-results")
+    assert (results / "report.html").stat().st_size > 10_000
     # From the same folder, and from another one after the study was moved.
     assert run(capfd, "check", results / "scenario.toml").status == 0
     first = numbers(results)
@@ -122,6 +125,7 @@ def test_a_sweep_does_not_depend_on_where_it_is_run(
     assert collect("again").equals(first)
 
 
+@pytest.mark.usefixtures("worker_here")
 def test_files_on_an_axis_are_beside_the_sweep(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
