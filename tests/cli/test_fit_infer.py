@@ -121,10 +121,47 @@ def test_infer_finds_distrust(capfd: pytest.CaptureFixture[str], tmp_path: Path)
     assert "--signed" in warned.out
 
 
-def test_recover_does_not_offer_what_infer_does(capfd: pytest.CaptureFixture[str]) -> None:
+def test_recover_offers_what_it_does_and_names_infer(capfd: pytest.CaptureFixture[str]) -> None:
     told = run(capfd, "recover", "--help").out
-    assert "--unknown-network" not in told
+    assert "--unknown-network" in told
     assert "peerpressure infer" in " ".join(told.split())
+
+
+@pytest.fixture
+def distrust(tmp_path: Path) -> tuple[Path, Path]:
+    """Return a scenario with distrust whose observer does not know the network, and its outputs."""
+    scenario, outputs = tmp_path / "study.toml", tmp_path / "observed.csv"
+    scenario.write_text(
+        "[network]\ngenerator = 'rival_camps'\nn = 8\ndegree = 3\nseed = 2\n[pressure]\nformula = '1.5'\n"
+        "[noise]\nlaw = 'gaussian'\nstd = 0.5\n[run]\nsteps = 300\nseed = 1\n"
+    )
+    pp.simulate(pp.load_scenario(scenario).model(), 300, seed=1).to_dataframe().query("time > 0").to_csv(
+        outputs, index=False
+    )
+    return scenario, outputs
+
+
+def test_recover_names_the_key_that_allows_distrust(
+    distrust: tuple[Path, Path], capfd: pytest.CaptureFixture[str]
+) -> None:
+    scenario, outputs = distrust
+    command = ("recover", str(scenario), "--outputs", str(outputs), "--unknown-network")
+    refused = run(capfd, *command)
+    assert refused.status == 2
+    assert "signed = true in unknown_network of [observe]" in refused.err
+    # The key is the remedy.
+    scenario.write_text(scenario.read_text() + "[observe]\nunknown_network = { signed = true }\n")
+    assert "listens to" in run(capfd, *command).out
+    scenario.write_text(scenario.read_text().replace("signed = true", "signed = true, symmetric = true"))
+    both = run(capfd, *command).err
+    assert "signed = true in unknown_network of [observe] or symmetric = true in unknown_network of [observe]" in both
+
+
+def test_infer_names_its_options_as_remedies(distrust: tuple[Path, Path], capfd: pytest.CaptureFixture[str]) -> None:
+    command = ("infer", str(distrust[1]), "--pressure", "1.5")
+    assert "infer weights of both signs with --signed" in " ".join(run(capfd, *command).out.split())
+    assert "use --signed or --symmetric, not both" in run(capfd, *command, "--signed", "--symmetric").err
+    assert "use --std common, or no --symmetric" in run(capfd, *command, "--std", "agent", "--symmetric").err
 
 
 READERS: dict[str, Callable[[Path, Path], tuple[object, ...]]] = {

@@ -15,8 +15,9 @@ from typer.testing import CliRunner
 import peerpressure as pp
 from peerpressure.cli import app
 from peerpressure.comparison.page import page
-from peerpressure.errors import InvalidInputError, TooLargeError
+from peerpressure.errors import CancelledError, InvalidInputError, TooLargeError
 from peerpressure.model import Model
+from peerpressure.progress import announcing
 from peerpressure.recovery.courses import courses
 from peerpressure.recovery.integrated_likelihood import integrated_height, level_of, sums_of
 from peerpressure.recovery.measured_rivals import MeasuredFit, MeasuredLikelihood
@@ -193,3 +194,61 @@ def test_the_command_takes_the_options_of_fit(tmp_path: Path) -> None:
     assert "grid" not in declared.output
     wrong = CliRunner().invoke(app, [*command, "--scale", "5"])
     assert wrong.exit_code != 0
+
+
+def _likert() -> tuple[Array, pp.Network]:
+    """Return few answers of five points."""
+    network = graph(8)
+    model = Model(network, np.linspace(1, 5, 8), pressure=0.3, noise=pp.Gaussian(0.8))
+    states = pp.simulate(model, 5, seed=2).states[0, 1:]
+    return np.clip(np.rint(states), 1, 5), network
+
+
+def test_intervals_are_computed_on_one_thread_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    from threadpoolctl import threadpool_info, threadpool_limits
+
+    found: list[int] = []
+
+    def watch() -> None:
+        found.extend(one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas")
+
+    rows, network = _likert()
+    answer = pp.compare(rows, network, RIVALS, observation=pp.Observation(scale=(1, 5)))
+    monkeypatch.setattr("peerpressure.recovery._answer_search.check_cancelled", watch)
+    for compute in (
+        lambda: answer.fits["constant"].parameters,  # type: ignore[union-attr]
+        lambda: answer.parameters,
+        lambda: answer.opinions,
+    ):
+        with threadpool_limits(2, user_api="blas"):
+            compute()
+    if not found:
+        pytest.skip("the threads of this library of linear algebra cannot be set")
+    assert set(found) == {1}
+
+
+def test_models_are_announced_while_they_are_fitted() -> None:
+    shown: list[str] = []
+    rows, network = _likert()
+    with announcing(shown.append):
+        answer = pp.compare(rows, network, RIVALS, observation=pp.Observation(scale=(1, 5)))
+        assert "fitting none, model 1 of 2" in shown
+        assert "fitting constant, model 2 of 2" in shown
+        assert shown[-1] == ""
+        assert len(answer.parameters)
+        assert "how sure constant is" in shown
+        assert shown[-1] == ""
+
+
+def test_a_comparison_of_answers_stops_when_it_is_told_to() -> None:
+    calls = 0
+
+    def stop() -> bool:
+        nonlocal calls
+        calls += 1
+        return calls > 50
+
+    rows, network = _likert()
+    with pytest.raises(CancelledError):
+        pp.compare(rows, network, observation=pp.Observation(scale=(1, 5)), should_stop=stop)
+    assert calls == 51

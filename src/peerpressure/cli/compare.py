@@ -9,12 +9,17 @@ import typer
 
 from peerpressure.cli.estimates import (
     HELP,
-    TABLE,
+    Answers,
+    Directed,
+    MeasurementNoise,
+    Origin,
+    Rounding,
+    Scale,
+    Step,
     check_out,
-    ends_of,
     in_own_words,
     is_folder,
-    stored_run,
+    observation_of,
     study_of_tables,
     write_estimates,
 )
@@ -32,7 +37,7 @@ Start: TypeAlias = Literal["hidden", "public"]
 
 def compare(
     context: typer.Context,
-    answers: Annotated[Path, typer.Argument(help=TABLE, callback=stored_run)],
+    answers: Answers,
     network: Annotated[
         Path | None, typer.Option(help="File of edges or a graph; without it, only models without neighbours.")
     ] = None,
@@ -42,18 +47,12 @@ def compare(
     start: Annotated[
         Start, typer.Option(help="Whether the first row answers to a hidden start, or is the public start itself.")
     ] = "hidden",
-    directed: Annotated[
-        bool, typer.Option("--directed", help="Edges go from an agent to those that it listens to.")
-    ] = False,
-    rounding: Annotated[float, typer.Option(help="Spacing of rounded answers; 0 for exact ones.")] = 0.0,
-    scale: Annotated[
-        str | None, typer.Option(help="First and last point of the scale of answers, such as 1:5 for five points.")
-    ] = None,
-    measurement_noise: Annotated[
-        bool, typer.Option("--measurement-noise", help="Answers have errors of unknown size, to which nobody responds.")
-    ] = False,
-    step: Annotated[str | None, typer.Option(help="Length of a step, such as '1 day', if times are dates.")] = None,
-    origin: Annotated[str | None, typer.Option(help="Date of step 0; by default the first date is step 1.")] = None,
+    directed: Directed = False,
+    rounding: Rounding = 0.0,
+    scale: Scale = None,
+    measurement_noise: MeasurementNoise = False,
+    step: Step = None,
+    origin: Origin = None,
     report: Annotated[Path | None, typer.Option(help="Also write a page with figures to this .html file.")] = None,
     out: Annotated[
         Path | None,
@@ -79,9 +78,8 @@ def compare(
         from peerpressure.comparison import compare as compare_models
         from peerpressure.comparison.page import estimates_of
         from peerpressure.networks import read_network
-        from peerpressure.recovery import Observation
 
-        look = Observation(rounding=rounding, scale=None if scale is None else ends_of(scale))
+        look = observation_of(rounding, scale)
         show_stage("reading")
         graph = None if network is None else read_network(network, directed=directed or None)
         show_stage("comparing models")

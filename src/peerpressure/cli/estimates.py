@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 from typer.core import TyperArgument
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from peerpressure.networks import Network
+    from peerpressure.recovery import Observation
     from peerpressure.report.estimates import Estimates
     from peerpressure.report.folder import Study
     from peerpressure.report.store import Content
@@ -26,6 +27,38 @@ if TYPE_CHECKING:
 TABLE = "Table with columns time, agent, public; or time and one column for each agent; or the run.nc of a run."
 AGENTS = "the agents of the network and their degrees"
 HELP = "or, if the name has no suffix, a results folder."  # the end of the help of --out
+
+
+def stored_run(given: Path) -> Path:
+    """Return the file that a path stands for: the run in a results folder, or the file itself."""
+    from peerpressure.storage import run_in
+
+    return run_in(expanded(given))
+
+
+# Options of commands that read a table of answers.
+Answers: TypeAlias = Annotated[Path, typer.Argument(help=TABLE, callback=stored_run)]
+Directed: TypeAlias = Annotated[
+    bool, typer.Option("--directed", help="Edges go from an agent to those that it listens to.")
+]
+Rounding: TypeAlias = Annotated[float, typer.Option(help="Spacing of rounded answers; 0 for exact ones.")]
+Scale: TypeAlias = Annotated[
+    str | None, typer.Option(help="First and last point of the scale of answers, such as 1:5 for five points.")
+]
+MeasurementNoise: TypeAlias = Annotated[
+    bool, typer.Option("--measurement-noise", help="Answers have errors of unknown size, to which nobody responds.")
+]
+Step: TypeAlias = Annotated[
+    str | None, typer.Option(help="Length of a step, such as '1 day', if times are dates or Unix times.")
+]
+Origin: TypeAlias = Annotated[str | None, typer.Option(help="Date of step 0; by default the first date is step 1.")]
+
+
+def observation_of(rounding: float, scale: str | None) -> Observation:
+    """Return how answers are observed, as the options say."""
+    from peerpressure.recovery import Observation
+
+    return Observation(rounding=rounding, scale=None if scale is None else _ends_of(scale))
 
 
 def check_out(out: Path | None, command: str) -> None:
@@ -44,13 +77,6 @@ def check_out(out: Path | None, command: str) -> None:
         with listing_problems():
             table_format(out)
     declare_output(out)
-
-
-def stored_run(given: Path) -> Path:
-    """Return the file that a path stands for: the run in a results folder, or the file itself."""
-    from peerpressure.storage import run_in
-
-    return run_in(expanded(given))
 
 
 def is_folder(out: Path) -> bool:
@@ -117,7 +143,7 @@ def _word(value: Any, names: Mapping[Path, str]) -> str:
     return names[Path(os.path.abspath(value))] if isinstance(value, Path) else str(value)
 
 
-def ends_of(scale: str) -> tuple[float, float]:
+def _ends_of(scale: str) -> tuple[float, float]:
     """Return the ends of a scale that is written as 1:5."""
     try:
         low, high = map(float, scale.split(":"))

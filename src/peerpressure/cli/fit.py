@@ -9,11 +9,16 @@ import typer
 
 from peerpressure.cli.estimates import (
     HELP,
-    TABLE,
+    Answers,
+    Directed,
+    MeasurementNoise,
+    Origin,
+    Rounding,
+    Scale,
+    Step,
     check_out,
-    ends_of,
     in_own_words,
-    stored_run,
+    observation_of,
     study_of_tables,
     write_estimates,
 )
@@ -33,7 +38,7 @@ SHOWN = 30  # rows in the terminal; --out and --json have all of them
 
 def fit(
     context: typer.Context,
-    answers: Annotated[Path, typer.Argument(help=TABLE, callback=stored_run)],
+    answers: Answers,
     network: Annotated[Path, typer.Option(help="File of edges or a graph.")],
     unknown: Annotated[
         list[str] | None,
@@ -42,19 +47,13 @@ def fit(
     pressure: Annotated[
         str | None, typer.Option(help="Peer pressure where it is known, a number or a formula in t: 1.5, 0.5*t.")
     ] = None,
-    directed: Annotated[
-        bool, typer.Option("--directed", help="Edges go from an agent to those that it listens to.")
-    ] = False,
-    rounding: Annotated[float, typer.Option(help="Spacing of rounded answers; 0 for exact ones.")] = 0.0,
-    scale: Annotated[
-        str | None, typer.Option(help="First and last point of the scale of answers, such as 1:5 for five points.")
-    ] = None,
-    measurement_noise: Annotated[
-        bool, typer.Option("--measurement-noise", help="Answers have errors of unknown size, to which nobody responds.")
-    ] = False,
+    directed: Directed = False,
+    rounding: Rounding = 0.0,
+    scale: Scale = None,
+    measurement_noise: MeasurementNoise = False,
     level: Annotated[float, typer.Option(help="Confidence level of the intervals.")] = 0.95,
-    step: Annotated[str | None, typer.Option(help="Length of a step, such as '1 day', if times are dates.")] = None,
-    origin: Annotated[str | None, typer.Option(help="Date of step 0; by default the first date is step 1.")] = None,
+    step: Step = None,
+    origin: Origin = None,
     out: Annotated[
         Path | None, typer.Option(help=f"Also write all estimates to this .csv or .parquet file; {HELP}")
     ] = None,
@@ -73,11 +72,11 @@ def fit(
     with progress_line() as show_stage, listing_problems():
         from peerpressure.measures import read_outputs
         from peerpressure.networks import read_network
-        from peerpressure.recovery import Observation, fit as fit_model
+        from peerpressure.recovery import fit as fit_model
 
         check_out(out, "fit")
         names = (unknown or ["std", "constant"]) + ["measurement_noise"] * measurement_noise
-        look = Observation(rounding=rounding, scale=None if scale is None else ends_of(scale))
+        look = observation_of(rounding, scale)
         show_stage("reading")
         graph = read_network(network, directed=directed or None)
         model = _model(graph, pressure, names)

@@ -9,11 +9,10 @@ import typer
 
 from peerpressure.cli.estimates import (
     HELP,
-    TABLE,
+    Answers,
     check_out,
     in_own_words,
     show_parts,
-    stored_run,
     study_of_tables,
     write_estimates,
 )
@@ -25,7 +24,7 @@ Deviations: TypeAlias = Literal["common", "agent"]
 
 def infer(
     context: typer.Context,
-    answers: Annotated[Path, typer.Argument(help=TABLE, callback=stored_run)],
+    answers: Answers,
     pressure: Annotated[str, typer.Option(help="Peer pressure, a number or a formula in t: 1.5, 0.5*t.")],
     std: Annotated[
         Deviations, typer.Option(help="Whether agents have noise of one common size, or each of its own.")

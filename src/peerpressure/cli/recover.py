@@ -13,6 +13,8 @@ import typer
 from peerpressure.cli.estimates import (
     HELP,
     TABLE,
+    Origin,
+    Step,
     check_out,
     in_own_words,
     is_folder,
@@ -56,10 +58,8 @@ def recover(
         Path,
         typer.Option(help=TABLE, callback=stored_run),
     ],
-    step: Annotated[
-        str | None, typer.Option(help="Length of a step, such as '1 day', if times are dates or Unix times.")
-    ] = None,
-    origin: Annotated[str | None, typer.Option(help="Date of step 0; by default the first date is step 1.")] = None,
+    step: Step = None,
+    origin: Origin = None,
     method: Annotated[
         list[str] | None,
         typer.Option(
@@ -73,8 +73,10 @@ def recover(
     ] = None,
     unknown_network: Annotated[
         bool,
-        # Of scenario files with settings for it; the command for a table of answers is infer.
-        typer.Option("--unknown-network", hidden=True, help="Infer the network as well; that of the file is not used."),
+        typer.Option(
+            "--unknown-network",
+            help="Infer the network as well, as unknown_network of [observe] says; that of the file is not used.",
+        ),
     ] = False,
     out: Annotated[
         Path | None, typer.Option(help=f"Also write the table to this .csv or .parquet file; {HELP}")
@@ -98,7 +100,7 @@ def recover(
     topic, hidden opinions are estimated for each topic; network and stubbornness are the same for all. The first line
     of the output tells how the table was read.
 
-    If the network is not known, peerpressure infer estimates it.
+    If neither a network nor a scenario is known, peerpressure infer estimates who listens to whom from a table alone.
 
     Example: peerpressure recover scenario.toml --outputs observed.csv --method innovations
     """

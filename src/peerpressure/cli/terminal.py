@@ -105,6 +105,8 @@ _CALLS: Final = (
     (re.compile(r"\bsimulate\(\.\.\., replicates=\[k\]\) repeats replicate k alone"), "replicates=1 gives one"),
     (re.compile(r",? or use delay_pressure\(model, steps\)"), ""),
 )
+# Arguments of the inference of a network, which has keys of its own: a signed network of a file is something else.
+_INFERENCE: Final = re.compile(r"\binfer_network\((\w+)=('\w+'|True|False)\)")
 _ARGUMENT: Final = re.compile(
     r"\b([a-z_]+)=('\w*'(?:, '\w+')*(?: or '\w+')?|\{.*? \}|\(.*?\)|\[.*?\]|True|False|\d[\w.]*|….*?|\.\.\.)"
 )
@@ -126,10 +128,20 @@ def in_words_of(text: str, options: Container[str]) -> str:
     'use --method kalman or gls'
     >>> in_words_of("use method='kalman'", [])
     "use methods = ['kalman'] in [observe]"
+    >>> in_words_of("use infer_network(signed=True)", ["--unknown-network"])
+    'use signed = true in unknown_network of [observe]'
     """
     for pattern, words in _CALLS:
         text = pattern.sub(words, text)
+    text = _INFERENCE.sub(lambda match: _words_of_inference(match[1], match[2], options), text)
     return _ARGUMENT.sub(lambda match: _words_for(match[1], match[2], options), text)
+
+
+def _words_of_inference(name: str, value: str, options: Container[str]) -> str:
+    """Return how a command is given an argument of the inference of a network."""
+    if f"--{name}" in options:
+        return _words_for(name, value, options)
+    return f"{name} = {value.lower()} in unknown_network of [observe]"
 
 
 def _words_for(name: str, value: str, options: Container[str]) -> str:

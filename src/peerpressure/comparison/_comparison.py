@@ -19,7 +19,7 @@ from peerpressure.errors import InvalidInputError, message
 from peerpressure.files import replacing
 from peerpressure.model import Model
 from peerpressure.networks import Network, TemporalNetwork
-from peerpressure.progress import ShouldStop, cancellable
+from peerpressure.progress import ShouldStop, announce, cancellable, check_cancelled
 from peerpressure.recovery import FitDiagnostics, Observation, diagnose_fit
 from peerpressure.recovery.courses import piece_starts
 from peerpressure.recovery.integrated_likelihood import Criterion, conditional_run
@@ -164,10 +164,12 @@ def _fitted(panel: Panel, rivals: Rivals | None) -> tuple[dict[str, Fitted], tup
     known = rival_names(panel)
     names, given = _named(rivals, known)
     criterion, fits, notes = Criterion(panel), dict[str, Fitted](), list[str]()
-    for name in names:
-        fits[name] = fit_rival(criterion, name)
-    for name, model in given.items():
-        fits[name] = fit_given(panel, name, model)
+    count = len(names) + len(given)
+    for place, name in enumerate([*names, *given], 1):
+        announce(f"fitting {name}, model {place} of {count}")
+        check_cancelled()
+        fits[name] = fit_given(panel, name, given[name]) if name in given else fit_rival(criterion, name)
+    announce("")
     if rivals is None and "var" not in known:
         notes.append(f"The vector autoregression was left out: {_why_left_out(panel)}.")
     return fits, tuple(notes)
@@ -334,9 +336,12 @@ class Comparison:
         """Return draws of the derived parameters (m, k) from all models, and their weights."""
         parts, weights = [np.empty((0, len(_DERIVED) + self._has_errors))], [np.empty(0)]
         for name, fit in self._family().items():
-            draws = fit.draws()
+            announce(f"how sure {name} is")
+            with few_threads(self.panel.n):
+                draws = fit.draws()
             parts.append(draws)
             weights.append(np.full(len(draws), self.weights[name] / len(draws)))
+        announce("")
         return np.concatenate(parts), np.concatenate(weights)
 
     @cached_property
@@ -368,7 +373,8 @@ class Comparison:
     def _opinions_of(self, name: str) -> tuple[Array, Array]:
         fit = self.fits[name]
         if isinstance(fit, WITH_HIDDEN):
-            return fit.opinions
+            with few_threads(self.panel.n):
+                return fit.opinions
         assert isinstance(fit, AverageFit)
         return self.panel.last, np.full(self.panel.n, fit.error)
 

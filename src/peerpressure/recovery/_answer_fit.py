@@ -26,7 +26,7 @@ from peerpressure.errors import InvalidInputError, TooLargeError, message
 from peerpressure.model import Model
 from peerpressure.recovery._answer_search import AnswerIntervals, Climb
 from peerpressure.recovery._answers import Answers, Sites
-from peerpressure.recovery._latent_path import LatentPath, log_density, smoothed
+from peerpressure.recovery._latent_path import LatentPath, first_opinions, log_density
 from peerpressure.recovery._observation import Outputs
 from peerpressure.recovery._profile_intervals import ReplicateFit
 from peerpressure.recovery._unknowns import COORDINATES, UnknownParameter, Unknowns, unknowns
@@ -122,19 +122,19 @@ class AnswerLikelihood:
         parts = []
         for some in self._blocks(points):
             height, sites = self.evidence(some, near)
-            posterior = smoothed(self.path(some), sites.seen)[1]
-            parts.append((height, posterior.opinions, posterior.covariance))
+            parts.append((height, *first_opinions(self.path(some), sites.seen)))
         heights, means, covariances = (np.concatenate(of) for of in zip(*parts, strict=True))
         return heights, means, covariances
 
-    def heights(self, points: Array, near: Sites) -> Array:
-        """Return heights (B,)."""
-        return np.concatenate([self.evidence(some, near)[0] for some in self._blocks(points)])
+    def gradients(self, points: Array, sites: Sites) -> Array:
+        """Return the derivatives of heights by coordinates, (B, d), at points with their settled Gaussians."""
+        own = self.answers.gradients(lambda near: (self.path(near), self._noise(near)), points, sites)
+        return own + (np.array(self.names) == "spread")
 
-    def nearby(self, points: Array, centre: Array, sites: Sites) -> Array:
-        """Return heights (B,), right to first order around the centre up to a constant, with its Gaussians."""
-        moved = self.path(points), self._noise(points)
-        return self.answers.around(self.path(centre[None]), sites, moved) + self._log_spread(points)
+    def slopes(self, points: Array, near: Sites) -> Array:
+        """Return the derivatives of heights by coordinates, (B, d)."""
+        blocks = self._blocks(points)
+        return np.concatenate([self.gradients(some, self.evidence(some, near)[1]) for some in blocks])
 
     def rough(self, points: Array) -> Array:
         """Return heights (B,) with answers taken as numbers with errors, -∞ where there is none."""

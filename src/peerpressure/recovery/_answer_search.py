@@ -23,8 +23,8 @@ from peerpressure.step import Array
 
 # How far another coordinate is moved along before a search, at most.
 _DRIFT = 1.0
-# Step of numerical derivatives of heights at fixed Gaussians, and of second derivatives in standard errors.
-_STEP, _BEND = 1e-3, 0.5
+# Steps of second derivatives: the first one, and in standard errors.
+_FIRST_STEP, _BEND = 0.1, 0.5
 # Rough standard error of coordinates before it is known.
 _FIRST = 0.3
 # What a search takes for the height of points that have none.
@@ -42,12 +42,12 @@ class AnswerProblem(Protocol):
         """Return heights (B,), and the Gaussians in place of answers."""
         ...
 
-    def nearby(self, points: Array, centre: Array, sites: Sites) -> Array:
-        """Return heights (B,), right to first order around the centre up to a constant, with its Gaussians."""
+    def gradients(self, points: Array, sites: Sites) -> Array:
+        """Return the derivatives of heights by coordinates, (B, d), at points with their settled Gaussians."""
         ...
 
-    def heights(self, points: Array, near: Sites) -> Array:
-        """Return heights (B,)."""
+    def slopes(self, points: Array, near: Sites) -> Array:
+        """Return the derivatives of heights by coordinates, (B, d)."""
         ...
 
     def posteriors(self, points: Array, near: Sites) -> tuple[Array, Array, Array]:
@@ -121,10 +121,7 @@ class Climb:
     @property
     def gradient(self) -> Array:
         """The derivative of the height by the coordinates."""
-        steps = _STEP * np.eye(self.point.size)
-        around = np.concatenate([self.point + steps, self.point - steps])
-        up, down = np.split(self.problem.nearby(around, self.point, self.sites), 2)
-        return np.asarray((up - down) / (2 * _STEP))
+        return np.asarray(self.problem.gradients(self.point[None], self.sites)[0])
 
 
 class AnswerIntervals:
@@ -143,22 +140,14 @@ class AnswerIntervals:
     def _curvature(self) -> Array:
         """Return the covariance of the coordinates, that of a weak prior in directions without curvature."""
         z, size = self.top.point, self.top.point.size
-        steps = np.full(size, 0.1)
+        steps = np.full(size, _FIRST_STEP)
         # The second pass takes steps of a standard error's size.
         for _ in range(2):
-            shifts = np.diag(steps)
-            heights = self.problem.heights(np.concatenate([[z], z + shifts, z - shifts]), self.top.sites)
-            bend = 2 * heights[0] - heights[1 : size + 1] - heights[size + 1 :]
-            steps = _BEND * steps / np.sqrt(np.maximum(bend, np.square(steps / _WEAK)))
-        pairs = [(i, j) for i in range(size) for j in range(i)]
-        both = np.array([np.where(np.isin(np.arange(size), pair), steps, 0.0) for pair in pairs]).reshape(-1, size)
-        shifts = np.concatenate([np.diag(steps), both])
-        heights = self.problem.heights(np.concatenate([[z], z + shifts, z - shifts]), self.top.sites)
-        rises = (heights[1:] - heights[0]).reshape(2, -1).sum(axis=0)
-        hessian = np.diag(rises[:size])
-        for (i, j), rise in zip(pairs, rises[size:], strict=True):
-            hessian[i, j] = hessian[j, i] = 0.5 * (rise - rises[i] - rises[j])
-        values, vectors = np.linalg.eigh(-hessian / np.outer(steps, steps))
+            moved = np.concatenate([z + np.diag(steps), z - np.diag(steps)])
+            up, down = np.split(self.problem.slopes(moved, self.top.sites), 2)
+            information = (down - up) / (2 * steps[:, None])
+            steps = _BEND / np.sqrt(np.maximum(np.diagonal(information), 1 / _WEAK**2))
+        values, vectors = np.linalg.eigh(0.5 * (information + information.T))
         return np.asarray((vectors / np.maximum(values, 1 / _WEAK**2)) @ vectors.T)
 
     def opinions(self) -> tuple[Array, Array, tuple[Array, Array]]:

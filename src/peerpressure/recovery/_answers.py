@@ -15,8 +15,9 @@ References
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, final
+from typing import NamedTuple, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,11 +25,12 @@ from scipy import special
 
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.recovery._latent_path import (
+    DensitySlopes,
     LatentPath,
     Measurement,
     PathPosterior,
+    Trace,
     density_slopes,
-    log_density,
     smoothed,
 )
 from peerpressure.step import Array
@@ -37,16 +39,38 @@ from peerpressure.step import Array
 _SETTLED, _ROUNDS = 1e-9, 200
 # Rounds after which Gaussians move by a part of the way only: many answers that say the same make them oscillate.
 _DAMPED = ((0, 1.0), (10, 0.5), (40, 0.2))
+# Step of numerical derivatives at fixed Gaussians.
+_STEP = 1e-3
 # Least precision of a Gaussian in place of an interval, beside that of what the other answers say, and the reverse.
 _LEAST = 1e-8
 
 
 class Sites(NamedTuple):
-    """Gaussians in place of answers, and what the other answers say of each y_t: means and variances, (B, T + 1, n)."""
+    """Gaussians in place of answers, and what the other answers say of each y_t: means and variances, (B, T + 1, n).
+
+    ``trace`` are the passes over the path with them.
+    """
 
     seen: Measurement
     mean: Array
     variance: Array
+    trace: Trace
+
+    def of(self, point: int) -> Sites:
+        """Return those of a single point."""
+        value, variance, present = self.seen
+        one = slice(point, point + 1)
+        return self._replace(
+            seen=Measurement(value[one], variance[one], present), mean=self.mean[one], variance=self.variance[one]
+        )
+
+    def for_points(self, points: int) -> Sites:
+        """Return those of a single point as those of several."""
+        return self._replace(seen=_for_points(self.seen, points))
+
+
+# The law of the path and the variance of measurement, (B,), at points of coordinates, (B, d).
+Law: TypeAlias = Callable[[Array], tuple[LatentPath, Array]]
 
 
 @final
@@ -89,14 +113,15 @@ class Answers:
         """
         if self.scale is None:
             seen = self.as_numbers(noise)
-            return log_density(path, seen), Sites(seen, seen.value, seen.variance)
+            height, posterior = smoothed(path, seen)
+            return height, Sites(seen, seen.value, seen.variance, posterior.trace)
         seen = self.as_numbers(noise) if near is None else _for_points(near.seen, len(noise))
         before = np.full(len(noise), np.inf)
         for count in range(_ROUNDS):
             # If nothing is left of a density, heights are not finite, which is all that matters.
             with np.errstate(all="ignore"):
                 height, posterior = smoothed(path, seen)
-                sites = Sites(seen, *_without(posterior, seen))
+                sites = Sites(seen, *_without(posterior, seen), posterior.trace)
                 height = height + self._corrections(sites, noise)
                 moved = self._matched(sites, noise)
             if not np.isfinite(height).all():
@@ -109,15 +134,24 @@ class Answers:
         remedy = "check the scale, or take parameters as known and recover with this observation"
         raise InvalidInputError(message(rule, got=f"none after {count + 1} rounds", remedy=remedy))
 
-    def around(self, path: LatentPath, sites: Sites, moved: tuple[LatentPath, Array]) -> Array:
-        """Return the log density, (B,), at paths and noise ``moved`` a little, right to first order up to a constant.
+    def gradients(self, law: Law, points: Array, sites: Sites) -> Array:
+        """Return the derivatives of the log density by coordinates, (B, d), at points with their settled Gaussians."""
+        return np.array(
+            [
+                self._gradient(law, z, slopes, sites.of(k))
+                for k, (z, slopes) in enumerate(zip(points, density_slopes(law(points)[0], sites.trace), strict=True))
+            ]
+        )
 
-        The Gaussians are those of the one path.
-        """
-        slopes, (paths, noise) = density_slopes(path, sites.seen), moved
+    def _gradient(self, law: Law, z: Array, slopes: DensitySlopes, sites: Sites) -> Array:
+        steps = _STEP * np.eye(z.size)
+        path, noise = law(np.concatenate([z + steps, z - steps]))
         if self.scale is None:
-            return slopes.along(paths) + noise * slopes.variance.sum()
-        return slopes.along(paths) + self._corrections(sites._replace(seen=_for_points(sites.seen, len(noise))), noise)
+            heights = slopes.along(path) + noise * slopes.variance.sum()
+        else:
+            # Gaussians stay as they are; only errors of measurement change what an interval says.
+            heights = slopes.along(path) + self._corrections(sites.for_points(len(noise)), noise)
+        return np.asarray((heights[: z.size] - heights[z.size :]) / (2 * _STEP))
 
     def _corrections(self, sites: Sites, noise: Array) -> Array:
         """Return by how much the log density of intervals exceeds that of the Gaussians in their place, (B,)."""

@@ -275,7 +275,7 @@ class NetworkEstimate:
                 f"{int(self.negative_pairs.sum())} weights are negative at a level of 0.1 % (p = "
                 f"{self.distrust_p_value:.1g} together): these outputs show distrust, or another model made them. "
                 "Weights are fitted as if none were negative, so the edges and confidences above may be false; "
-                "infer weights of both signs (signed=True, --signed)"
+                "infer weights of both signs with infer_network(signed=True)"
             )
         if self.signed and self.distrust_p_value >= _SUSPICIOUS:
             yield (
@@ -580,10 +580,20 @@ def _checked(run: Trajectory, law: Noise, std: object, *, symmetric: bool, signe
     # The problem is convex in θ_ij = w_ij τ_i; with a τ_i for each agent, equal w_ij and w_ji make θ_ij τ_j = θ_ji τ_i.
     if symmetric and std == "agent":
         rule = "a symmetric fit needs deviations that are known up to one factor: else it is not convex"
-        raise InvalidInputError(message(rule, got="std='agent'", remedy="use std='common', or symmetric=False"))
+        raise InvalidInputError(
+            message(
+                rule, got="std='agent'", remedy="use infer_network(std='common'), or infer_network(symmetric=False)"
+            )
+        )
     if symmetric and signed:
         rule = "weights of both signs are inferred for each direction on its own"
-        raise InvalidInputError(message(rule, got="symmetric=True", remedy="use signed=True without symmetric=True"))
+        raise InvalidInputError(
+            message(
+                rule,
+                got="symmetric=True",
+                remedy="use infer_network(signed=True) or infer_network(symmetric=True), not both",
+            )
+        )
     model = run.model
     wrong = (
         "an SDE" if run.equation is not None
@@ -596,12 +606,12 @@ def _checked(run: Trajectory, law: Noise, std: object, *, symmetric: bool, signe
     )  # fmt: skip
     if wrong:
         rule = "a network is inferred in discrete time, from constant weights and hidden opinions and fresh noise"
-        remedy = "there is no inference for such runs; of noise, only the law is used unless std='known'"
+        remedy = "there is no inference for such runs; of noise, only the law is used unless std is 'known'"
         raise InvalidInputError(message(rule, got=wrong, remedy=remedy))
     if model.network.signed and not signed:
         # The degrees of the likelihood are sums of weights, which for signed ones are those of absolute values.
-        rule = "a network is inferred under the assumption that no weight is negative, unless signed=True"
-        remedy = "pass signed=True to infer weights of both signs"
+        rule = "a network is inferred under the assumption that no weight is negative"
+        remedy = "infer weights of both signs with infer_network(signed=True)"
         raise InvalidInputError(message(rule, got=repr(model.network), remedy=remedy))
     if law.autocorrelation and not isinstance(law, Gaussian):
         rule = "AR(1) noise must be Gaussian for its network to be inferred"

@@ -31,10 +31,10 @@ from peerpressure.recovery._answers import Answers, Sites
 from peerpressure.recovery._latent_path import (
     LatentPath,
     Measurement,
+    first_opinions,
     last_opinions,
     log_density,
     predicted,
-    smoothed,
 )
 from peerpressure.recovery.courses import (
     FIRST_RATES,
@@ -49,6 +49,7 @@ from peerpressure.recovery.courses import (
 from peerpressure.recovery.integrated_likelihood import Dynamics, own_series
 from peerpressure.recovery.limits import ANSWER_BYTES, ANSWER_LIMIT
 from peerpressure.recovery.panel import Errors, Panel
+from peerpressure.resources import few_threads
 from peerpressure.step import Array
 
 # Most starts of a course that are tried, and the best of all from which a search continues.
@@ -123,14 +124,15 @@ class MeasuredLikelihood:
         height, sites = self.answers.evidence(self.path(points), self._noise(points), near)
         return height + self.penalty(points), sites
 
-    def nearby(self, points: Array, centre: Array, sites: Sites) -> Array:
-        """Return heights (B,), right to first order around the centre up to a constant, with its Gaussians."""
-        moved = self.path(points), self._noise(points)
-        return self.answers.around(self.path(centre[None]), sites, moved) + self.penalty(points)
+    def gradients(self, points: Array, sites: Sites) -> Array:
+        """Return the derivatives of heights by coordinates, (B, d), at points with their settled Gaussians."""
+        own = self.answers.gradients(lambda near: (self.path(near), self._noise(near)), points, sites)
+        return own + (np.array(self.names) == "spread")
 
-    def heights(self, points: Array, near: Sites) -> Array:
-        """Return heights (B,)."""
-        return np.concatenate([self.evidence(some, near)[0] for some in self._blocks(points)])
+    def slopes(self, points: Array, near: Sites) -> Array:
+        """Return the derivatives of heights by coordinates, (B, d)."""
+        blocks = self._blocks(points)
+        return np.concatenate([self.gradients(some, self.evidence(some, near)[1]) for some in blocks])
 
     def rough(self, points: Array) -> Array:
         """Return heights (B,) with answers taken as numbers with errors, -∞ where there is none."""
@@ -337,6 +339,10 @@ class MeasuredFit:
     @cached_property
     def parameters(self) -> ParameterTable:
         """The parameters with their intervals, on the scale of the model."""
+        with few_threads(self.panel.n):
+            return self._parameters()
+
+    def _parameters(self) -> ParameterTable:
         count, adapts = self._own, self.adapts
         names = self.course.names + ("adaptation",) * adapts
         if not count:
@@ -395,7 +401,7 @@ class MeasuredFit:
     def model(self) -> Model:
         """The fitted model, whose steps are those of the record."""
         path, rate, first = self.likelihood.path(self.z[None]), self.rate, self.panel.filled[0]
-        x = smoothed(path, self.top.sites.seen)[1].opinions[0]
+        x = first_opinions(path, self.top.sites.seen)[0][0]
         if self.given is not None:
             return replace(self.given, hidden=x, noise=Gaussian(self.noise_std))
         if rate and not self.panel.public_start:
