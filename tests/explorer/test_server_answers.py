@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import runpy
 from collections.abc import Iterator
 from dataclasses import replace
@@ -562,3 +563,35 @@ def test_the_same_scenario_as_toml_gives_the_same_numbers(asker: Asker) -> None:
     run = pp.simulate(read.model(), read.run.steps, read.run.replicates, seed=read.run.seed)
     assert run.states is not None
     assert np.array_equal(asker.packed("run").arrays["states"], run.states[0].astype(np.float32))
+
+
+FAST = {"kind": "stretched_exponential", "base": 2.0, "exponent": 0.7}
+RANDOM_PAIRS: dict[str, dict[str, Any]] = {
+    "oscillation": {"generator": "star", "n": 9},
+    "bipartite": {"edges": [[0, 1], [1, 2], [0, 2]], "weights": [1, -1, -1], "signed": True},
+}
+
+
+@pytest.mark.parametrize("outcome", RANDOM_PAIRS)
+def test_two_random_values_have_deviations_and_are_told_with_those_of_this_run(outcome: str) -> None:
+    scenario = {"network": RANDOM_PAIRS[outcome], "noise": {"law": "gaussian", "std": 0.5}, "pressure": FAST}
+    built = ModelCache(Limits()).build({"scenario": scenario | {"run": {"steps": 60, "seed": 3}}})
+    facts, arrays = unpack(run_answer(built, Limits(verdict_seconds=60)))
+    verdict, law = facts["verdict"], pp.diagnose(built.model).law
+    assert verdict["outcome"] == outcome
+    pairs = re.findall(r"(−?\d[\d.]*) ± (\d\.\d+)", verdict["summary"])
+    means = [float(value.replace("−", "-")) for value, _ in pairs]
+    assert means == pytest.approx(sorted({*law.mean.ravel().round(12).tolist()}), abs=5e-4)
+    assert [float(deviation) for _, deviation in pairs] == pytest.approx([float(law.std[0])] * 2, abs=5e-4)
+    # All agents of a side, or of a camp, have come together by now.
+    ends = sorted({*arrays["states"][-1].round(3).tolist()})
+    told = re.fullmatch(r"At the end of this run they are at (−?[\d.]+) and (−?[\d.]+)\.", facts["this_run"])
+    assert told is not None
+    assert [float(one.replace("−", "-")) for one in told.groups()] == pytest.approx(ends, abs=1e-3)
+
+
+def test_values_that_are_the_same_in_all_runs_are_told_once() -> None:
+    scenario = {"network": RANDOM_PAIRS["oscillation"], "pressure": FAST, "run": {"steps": 60, "seed": 3}}
+    facts, _ = unpack(run_answer(ModelCache(Limits()).build({"scenario": scenario}), Limits(verdict_seconds=60)))
+    assert "take turns forever" in facts["verdict"]["summary"]
+    assert facts["this_run"] == ""

@@ -23,7 +23,7 @@ from peerpressure.errors import CancelledError
 from peerpressure.explorer import app, models, server
 from peerpressure.explorer.answers import forecast_facts, long_run, run_answer
 from peerpressure.explorer.jobs import JobQueue
-from peerpressure.explorer.models import BuiltScenario, ModelCache
+from peerpressure.explorer.models import ModelCache
 from peerpressure.explorer.protocol import (
     Limits,
     RequestError,
@@ -32,6 +32,7 @@ from peerpressure.explorer.protocol import (
     error_answer,
     json_bytes,
 )
+from peerpressure.measures import Experiment
 from peerpressure.progress import cancellable, check_cancelled
 from peerpressure.scenario import Scenario, scenario_from
 from peerpressure.theory import Outcome
@@ -259,7 +260,7 @@ class Watcher:
         self.begun, self.ended = threading.Event(), threading.Event()
         original = run_answer
 
-        def watched(built: BuiltScenario, limits: Limits) -> bytes:
+        def watched(built: Experiment, limits: Limits) -> bytes:
             self.begun.set()
             try:
                 # However fast the machine is, a long run does not end by itself.
@@ -307,7 +308,10 @@ def test_a_page_that_disconnects_cancels_its_job(monkeypatch: pytest.MonkeyPatch
         assert watcher.ended.wait(30)
 
 
-@pytest.mark.parametrize("sent", [b"", b"GET / HTTP/1.1\r\nHost", b"POST /api/run HTTP/1.1\r\nHost: localhost\r\n"])
+JSON_HEAD = b"POST /api/run HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET / HTTP/1.1\r\nHost", JSON_HEAD])
 def test_a_connection_whose_request_does_not_arrive_is_closed(sent: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "REQUEST_SECONDS", 0.2)
     with served(Limits()) as address, Asker(address) as asker:

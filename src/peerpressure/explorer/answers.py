@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from peerpressure.errors import CancelledError, PeerPressureError, message
 from peerpressure.explorer.layout import Drawing, dot_radii
-from peerpressure.explorer.models import BuiltScenario, network_facts
+from peerpressure.explorer.models import network_facts
 from peerpressure.explorer.protocol import (
     FATAL,
     Limits,
@@ -114,21 +114,39 @@ def drawn_edges(network: Network) -> tuple[NDArray[np.uint32], NDArray[np.uint32
 # The verdict
 
 
-def long_run(built: BuiltScenario, limits: Limits) -> Verdict:
+def long_run(built: Experiment, limits: Limits) -> Verdict:
     """Return the verdict, with an unknown outcome where the diagnosis takes too long."""
     return _diagnosed(built, limits) or _unknown(built.model)
 
 
 def this_run(verdict: Verdict, arrays: Mapping[str, Array]) -> str:
-    """Return what came of the first replicate, where the value that agents agree on differs between runs."""
-    if not verdict.chance or verdict.outcome not in (Outcome.BIASED_CONSENSUS, Outcome.RANDOM_WALK):
-        return ""
+    """Return what came of the first replicate, where the values that agents come to differ between runs."""
+    differ = bool(verdict.chance) and not np.all(verdict.law.std == 0)
+    values = _values_of_run(verdict, arrays) if differ else []
     deviation = float(verdict.law.std.max())
     digits = 3 if not 0 < deviation < math.inf else max(2, 1 - math.floor(math.log10(deviation)))
-    return f"At the end of this run they are at {fixed(float(arrays['mean'][0, -1]), min(digits, 6))}."
+    told = " and ".join(fixed(value, min(digits, 6)) for value in values)
+    return f"At the end of this run they are at {told}." if told else ""
 
 
-def forecast_facts(built: BuiltScenario, limits: Limits) -> dict[str, Any] | None:
+def _values_of_run(verdict: Verdict, arrays: Mapping[str, Array]) -> list[float]:
+    """Return the common opinion at the end of the first replicate, or those of two sides or camps in order."""
+    law = verdict.law
+    if verdict.outcome in (Outcome.BIASED_CONSENSUS, Outcome.RANDOM_WALK):
+        return [float(arrays["mean"][0, -1])]
+    if verdict.outcome is Outcome.BIPARTITE:
+        sides = law.camp > 0
+    elif verdict.outcome is Outcome.OSCILLATION and len(law.mean) == 2:
+        # In a signed network a side has the opposite value in the second camp.
+        sides = law.camp * law.mean[0] > law.camp * law.mean[1]
+    else:
+        return []
+    last = arrays["states"][-1] * (law.camp if verdict.outcome is Outcome.OSCILLATION else 1)
+    known = sides.size == last.size and 0 < np.count_nonzero(sides) < sides.size
+    return sorted(float(last[part].mean()) for part in (sides, ~sides)) if known else []
+
+
+def forecast_facts(built: Experiment, limits: Limits) -> dict[str, Any] | None:
     """Return the verdict with the forecast for the end of the run, None if that takes too long."""
     if forecast_work(built.system, built.steps) > limits.exact:
         return None
@@ -137,11 +155,9 @@ def forecast_facts(built: BuiltScenario, limits: Limits) -> dict[str, Any] | Non
     return None if verdict is None else verdict_facts(verdict, built)
 
 
-def _diagnosed(
-    built: BuiltScenario, limits: Limits, steps: int | None = None, *, advise: bool = True
-) -> Verdict | None:
+def _diagnosed(built: Experiment, limits: Limits, steps: int | None = None, *, advise: bool = True) -> Verdict | None:
     # A recorded run in continuous time does not say which equation it is of.
-    unknown = built.continuous and built.system is built.model
+    unknown = built.is_continuous and built.system is built.model
     if unknown or _events_to_follow(built.model) > limits.rounds:
         return None
     # A verdict accompanies other answers, and has a shorter limit than a whole job.
@@ -169,7 +185,7 @@ def _unknown(model: Model) -> Verdict:
     return Verdict(Outcome.UNKNOWN, reasons, False, model.consensus_value, model.kappa, pressure, rate, law)
 
 
-def verdict_facts(verdict: Verdict, built: BuiltScenario) -> dict[str, Any]:
+def verdict_facts(verdict: Verdict, built: Experiment) -> dict[str, Any]:
     """Return a verdict as plain values."""
     verdict = replace(verdict, drawn=built.scenario.drawn_hidden)
     plain = verdict.to_dict() | {"text": str(verdict)}
@@ -183,16 +199,16 @@ def verdict_facts(verdict: Verdict, built: BuiltScenario) -> dict[str, Any]:
 # Exact moments
 
 
-def exact_answer(built: BuiltScenario, body: Mapping[str, Any], limits: Limits) -> bytes:
+def exact_answer(built: Experiment, body: Mapping[str, Any], limits: Limits) -> bytes:
     """Return mean and standard deviation of the network's mean and of the agents asked for, (names, times)."""
     return exact_of(built, _checked_agents(body), limits)
 
 
-def exact_of(built: BuiltScenario, named: Sequence[int | str], limits: Limits) -> bytes:
+def exact_of(built: Experiment, named: Sequence[int | str], limits: Limits) -> bytes:
     """Return mean and standard deviation of the network's mean and of the agents with these labels."""
     functionals = [mean(built.system), *(agent(built.system, label) for label in named)]
     thinning = _affordable_times(built, len(functionals), limits)
-    exact = moments(built.system, built.steps, of=functionals, times=thinning.times * built.time_step)
+    exact = moments(built.system, built.steps, of=functionals, times=thinning.times * built.system.step)
     facts = {
         "names": ["network mean", *named],
         "every": thinning.every,
@@ -211,7 +227,7 @@ def _checked_agents(body: Mapping[str, Any]) -> list[int | str]:
     return list(given)
 
 
-def _affordable_times(built: BuiltScenario, functionals: int, limits: Limits) -> Thinning:
+def _affordable_times(built: Experiment, functionals: int, limits: Limits) -> Thinning:
     """Return as many times as can be afforded: the adjoint of each runs back through all steps before it."""
     # Per step of the adjoint: one sparse product, and some vector operations of about 10 numbers per agent.
     size = built.model.network.adjacency.nnz + 10 * built.model.n
@@ -222,17 +238,17 @@ def _affordable_times(built: BuiltScenario, functionals: int, limits: Limits) ->
         remedy = "take fewer steps, or a smaller network; curves are still simulated"
         # The check raises with the usual message; with fewer than MIN_TIMES the estimate is above the limit.
         limits.check("exact", MIN_TIMES * functionals * built.steps * size // 2, what=what, remedy=remedy)
-    return thinned(built.steps, min(max_times, CONTINUOUS_TIMES if built.continuous else limits.times))
+    return thinned(built.steps, min(max_times, CONTINUOUS_TIMES if built.is_continuous else limits.times))
 
 
 # A run
 
 
-def run_answer(built: BuiltScenario, limits: Limits) -> bytes:
+def run_answer(built: Experiment, limits: Limits) -> bytes:
     """Return the states of the first replicate and the summaries of all, with the peer pressure and the verdict."""
     begin = time.perf_counter()
     model, thinning = built.model, shown_times(built, limits)
-    arrays = _run_arrays(built, thinning) if built.run is None else recorded_arrays(built.run, limits)
+    arrays = _run_arrays(built, thinning) if built.stored is None else recorded_arrays(built.stored, limits)
     arrays |= _pressures(built)
     verdict = long_run(built, limits)
     facts = {
@@ -253,21 +269,21 @@ def run_answer(built: BuiltScenario, limits: Limits) -> bytes:
     return pack(facts, arrays)
 
 
-def _pressures(built: BuiltScenario) -> Arrays:
+def _pressures(built: Experiment) -> Arrays:
     """Return ρ_t at some times, ∞ beyond the range of doubles."""
     # From the first step on, since ρ_t need not be defined at 0.
-    times = thinned(built.steps, MAX_PRESSURES).times[1:] * built.time_step
+    times = thinned(built.steps, MAX_PRESSURES).times[1:] * built.system.step
     return {"pressure_times": times.astype(np.float64), "pressures": built.model.pressure(times)}
 
 
-def shown_times(built: BuiltScenario, limits: Limits) -> Thinning:
+def shown_times(built: Experiment, limits: Limits) -> Thinning:
     """Return as many times as fit into one picture: one number for each agent, time and kind of opinion."""
     # Hidden opinions that adapt are a second path beside the public ones.
     numbers = built.model.n * (1 + built.model.layout.has_hidden)
     return thinned(built.steps, min(limits.times, limits.states // numbers))
 
 
-def _run_arrays(built: BuiltScenario, thinning: Thinning) -> Arrays:
+def _run_arrays(built: Experiment, thinning: Thinning) -> Arrays:
     """Return the first replicate agent by agent, the summaries of some, and mean spread and distance over all."""
     model, count, length = built.model, built.scenario.run.replicates, thinning.times.size
     # Batches bound the memory: only sums over replicates are kept of all but the first.
@@ -310,7 +326,7 @@ def recorded_arrays(run: Trajectory, limits: Limits) -> Arrays:
     return {"times": run.times[kept].astype(np.float64)} | {name: a.astype(np.float32) for name, a in arrays.items()}
 
 
-def _first_batch(built: BuiltScenario, rows: range, thinning: Thinning) -> Arrays:
+def _first_batch(built: Experiment, rows: range, thinning: Thinning) -> Arrays:
     """Return the summaries of the first replicates, and the opinions of all agents in at least one of them."""
     opinions = ("states", "hidden")
     # One run for both if its states fit; otherwise the states of one replicate and the summaries of many are two runs,
@@ -320,7 +336,7 @@ def _first_batch(built: BuiltScenario, rows: range, thinning: Thinning) -> Array
     return recorded(built, [0], thinning, opinions) | recorded(built, rows, thinning, SUMMARIES)
 
 
-def recorded(built: BuiltScenario, rows: Sequence[int], thinning: Thinning, names: Sequence[str]) -> Arrays:
+def recorded(built: Experiment, rows: Sequence[int], thinning: Thinning, names: Sequence[str]) -> Arrays:
     """Return the named parts of a run of these replicates, (replicates, times, …), at the times shown."""
     # Distances to limits of their own are those of states.
     states = "states" in names or ("max_distance" in names and not isinstance(built.model.target, float))
@@ -342,7 +358,7 @@ def recorded(built: BuiltScenario, rows: Sequence[int], thinning: Thinning, name
 # The observer
 
 
-def observe_answer(built: BuiltScenario, limits: Limits) -> bytes:
+def observe_answer(built: Experiment, limits: Limits) -> bytes:
     """Return each method's estimates of the hidden opinions from all that the observer sees."""
     observation = built.scenario.observation()
     last = last_observed(built, limits)
@@ -352,18 +368,18 @@ def observe_answer(built: BuiltScenario, limits: Limits) -> bytes:
     return pack({"methods": methods, "steps": last}, arrays)
 
 
-def exposure_answer(built: BuiltScenario, limits: Limits) -> bytes:
+def exposure_answer(built: Experiment, limits: Limits) -> bytes:
     """Return what the best observer learns about each agent."""
     return pack(*_exposure(built, built.scenario.observation(), last_observed(built, limits)))
 
 
-def budget_answer(built: BuiltScenario, limits: Limits) -> bytes:
+def budget_answer(built: Experiment, limits: Limits) -> bytes:
     """Return the privacy budget against the observer over time."""
     last = last_observed(built, limits)
     return pack(*_budget(built, first_replicate(built), built.scenario.observation(), last))
 
 
-def bench_answer(built: BuiltScenario, limits: Limits) -> bytes:
+def bench_answer(built: Experiment, limits: Limits) -> bytes:
     """Return ε, and the error that the observer expects of its estimates, under more and less noise."""
     last, deadline = last_observed(built, limits), time.monotonic() + limits.inference_seconds
     noise, found, failed = built.model.noise, dict[float, tuple[float, float]](), None
@@ -382,14 +398,14 @@ def bench_answer(built: BuiltScenario, limits: Limits) -> bytes:
     return pack(facts, {"noise": rows[:, 0], "epsilon": rows[:, 1], "error": rows[:, 2]})
 
 
-def _louder(built: BuiltScenario, scale: float) -> BuiltScenario:
+def _louder(built: Experiment, scale: float) -> Experiment:
     """Return the same scenario with noise of another size."""
     noise = replace(built.model.noise, std=scale * built.model.noise.std)
     system = built.system.with_model(replace(built.model, noise=noise))
-    return replace(built, model=system.model, system=system, run=None)
+    return replace(built, built=system, stored=None)
 
 
-def _promise_and_error(built: BuiltScenario, last: int) -> tuple[float, float]:
+def _promise_and_error(built: Experiment, last: int) -> tuple[float, float]:
     """Return ε and the root-mean-square error that the observer expects, from as many runs as it sees."""
     look, experiment = built.scenario.observation(), first_replicate(built)
     epsilon = experiment.budget_after(last, observed=look).epsilon
@@ -403,7 +419,7 @@ def _promise_and_error(built: BuiltScenario, last: int) -> tuple[float, float]:
 # What the observer makes of the first steps, and of more and more of them
 
 
-def recovered_answer(built: BuiltScenario, limits: Limits) -> bytes:
+def recovered_answer(built: Experiment, limits: Limits) -> bytes:
     """Return the estimates from the steps up to each of several times, (times, agents), as ``recover`` makes them."""
     experiment, estimates, failed = first_replicate(built), dict[int, Estimate](), None
     look = built.scenario.observation().resolve(built.model, np.arange(built.steps + 1))
@@ -431,7 +447,7 @@ def recovered_answer(built: BuiltScenario, limits: Limits) -> bytes:
 
 
 def _recovered(
-    built: BuiltScenario, experiment: Experiment, estimates: Mapping[int, Estimate], failed: str | None
+    built: Experiment, experiment: Experiment, estimates: Mapping[int, Estimate], failed: str | None
 ) -> bytes:
     """Pack estimates by the last step that they are made from."""
     size = (len(estimates), built.model.n)
@@ -447,7 +463,7 @@ def _recovered(
         "title": None if last is None else METHODS[last.method].title,
         "note": "" if last is None else _in_words(last.note),
     }
-    times = np.array([*estimates], dtype=np.float64) * built.time_step
+    times = np.array([*estimates], dtype=np.float64) * built.system.step
     return pack(facts, {"times": times, "values": values, "std": errors, "truth": experiment.truth[0]})
 
 
@@ -463,7 +479,7 @@ def _coarse_to_fine(counts: Sequence[int]) -> list[int]:
     return [*dict.fromkeys([counts[-1], counts[0], *between])]
 
 
-def last_observed(built: BuiltScenario, limits: Limits) -> int:
+def last_observed(built: Experiment, limits: Limits) -> int:
     """Return the last step that is observed, if the work up to there is within limits."""
     times = built.scenario.observation().times
     last = built.steps if times is None else max(times)
@@ -471,22 +487,14 @@ def last_observed(built: BuiltScenario, limits: Limits) -> int:
     return last
 
 
-def first_replicate(built: BuiltScenario) -> Experiment:
-    """Return the scenario's experiment with its first replicate only."""
+def first_replicate(built: Experiment) -> Experiment:
+    """Return the experiment with its first replicate only, of which all is recorded."""
     run = built.scenario.run.model_copy(update={"replicates": 1})
-    return experiment_of(built.with_scenario(run=run), Record())
-
-
-def experiment_of(built: BuiltScenario, record: Record) -> Experiment:
-    """Return the scenario's experiment on the model that is built already."""
-    experiment = Experiment(built.scenario, record=record, stored=built.run)
-    # Fills the cached property, which would otherwise build the model a second time.
-    experiment.__dict__["system"] = built.system
-    return experiment
+    return replace(built.with_sections(run=run), record=Record())
 
 
 def _estimates(
-    built: BuiltScenario, experiment: Experiment, observation: Observation
+    built: Experiment, experiment: Experiment, observation: Observation
 ) -> tuple[list[dict[str, Any]], Arrays]:
     facts, arrays, prior = [], Arrays(), built.scenario.prior()
     for method in (built.scenario.observe or Observe()).chosen_methods:
@@ -526,7 +534,7 @@ def _accuracy(method: str, estimate: Estimate, truth: NDArray[np.float64]) -> di
     }
 
 
-def _exposure(built: BuiltScenario, observation: Observation, steps: int) -> tuple[dict[str, Any], Arrays]:
+def _exposure(built: Experiment, observation: Observation, steps: int) -> tuple[dict[str, Any], Arrays]:
     """Return the posterior standard deviation of the best observer for each agent, and the bits it has learned."""
     try:
         result = exposure(built.system, steps, observation, built.scenario.prior())
@@ -546,7 +554,7 @@ def _exposure(built: BuiltScenario, observation: Observation, steps: int) -> tup
 
 
 def _budget(
-    built: BuiltScenario, experiment: Experiment, observation: Observation, steps: int
+    built: Experiment, experiment: Experiment, observation: Observation, steps: int
 ) -> tuple[dict[str, Any], Arrays]:
     """Return the privacy budget against the observer, at the last step and over time."""
     terms = built.scenario.privacy or Privacy()
@@ -560,7 +568,7 @@ def _budget(
         return facts | {"epsilon": None, "mu": None, "summary": error_text(error), "text": ""}, {}
     last = budgets[-1]
     # An export holds every step and every replicate, whatever the observer of the scenario sees.
-    exported = experiment_of(built, built.scenario.run.recording()).budget_after(built.steps, recorded=True)
+    exported = replace(built, record=built.scenario.run.recording()).budget_after(built.steps, recorded=True)
     warning = f"Of all that an export records, ε is {recorded_epsilon(exported)}."
     arrays = {
         "budget_times": times.astype(np.float64),
@@ -572,12 +580,12 @@ def _budget(
     return facts | {"epsilon": last.epsilon, "mu": last.mu, "summary": spent(last, steps), "text": text}, arrays
 
 
-def _horizons(built: BuiltScenario, observation: Observation, steps: int) -> NDArray[np.int64]:
+def _horizons(built: Experiment, observation: Observation, steps: int) -> NDArray[np.int64]:
     """Return the steps up to which the budget is computed, evenly spaced on a logarithmic axis."""
     first = min(steps, max(1, observation.first_step if observation.times is None else min(observation.times)))
     few = observation.times is not None and not set(observation.times) >= set(range(1, steps + 1))
     if observation.agents is None and first == 1 and not few:
-        count = CONTINUOUS_HORIZONS if built.continuous else HORIZONS
+        count = CONTINUOUS_HORIZONS if built.is_continuous else HORIZONS
         return np.array(_spaced(1, steps, count))
     # An account of a part follows the state step by step; all of these together take as long as three of the longest.
     halved = steps // 2 ** np.arange(int(np.log2(steps / first)) + 1)
@@ -625,13 +633,13 @@ class InferredEdges:
         return int(np.searchsorted(self.times, time, "right")) - 1
 
 
-def inference_answer(built: BuiltScenario, limits: Limits) -> bytes:
+def inference_answer(built: Experiment, limits: Limits) -> bytes:
     """Return the inferred edges over time in the binary format."""
     fields = dict(vars(inferred_edges(built, limits)))
     return pack({"failed": fields.pop("failed")}, fields)
 
 
-def inferred_edges(built: BuiltScenario, limits: Limits) -> InferredEdges:
+def inferred_edges(built: Experiment, limits: Limits) -> InferredEdges:
     """Return the edges that are inferred from the first replicate, at as many times as there is time for."""
     look = built.scenario.observation().resolve(built.model, np.arange(built.steps + 1))
     counts = _counts(built.model.n, max(look.times.size, 1), limits)
@@ -645,7 +653,7 @@ def inferred_edges(built: BuiltScenario, limits: Limits) -> InferredEdges:
             break
         # y₀ is not among the times that are resolved; who sees it sees it from the start.
         seen = [0] * look.sees_start + look.times[:count].tolist()
-        part = built.with_scenario(observe=observe.model_copy(update={"times": seen})).scenario
+        part = built.with_sections(observe=observe.model_copy(update={"times": seen})).scenario
         try:
             estimates[seen[-1]] = part.infer_network(run)
         except FATAL:
@@ -665,7 +673,7 @@ def _counts(agents: int, steps: int, limits: Limits) -> list[int]:
     return _spaced(FIRST, steps, min(MAX_TIMES, limits.inferred // work))
 
 
-def _compared(built: BuiltScenario, estimates: Mapping[int, NetworkEstimate], failed: str | None) -> InferredEdges:
+def _compared(built: Experiment, estimates: Mapping[int, NetworkEstimate], failed: str | None) -> InferredEdges:
     network = built.model.network
     size = (len(estimates), network.n, network.n)
     weights, confidence = np.zeros(size, dtype=np.float32), np.full(size, np.nan, dtype=np.float32)

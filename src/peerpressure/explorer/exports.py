@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, final
 
@@ -20,7 +20,6 @@ from peerpressure.explorer.answers import (
     budget_answer,
     drawn_edges,
     drawn_sizes,
-    experiment_of,
     first_replicate,
     inferred_edges,
     last_observed,
@@ -29,9 +28,9 @@ from peerpressure.explorer.answers import (
     shown_times,
 )
 from peerpressure.explorer.layout import Drawing
-from peerpressure.explorer.models import BuiltScenario, ModelCache
+from peerpressure.explorer.models import ModelCache
 from peerpressure.explorer.protocol import FATAL, Limits, RequestError, unpack
-from peerpressure.measures import estimates, summaries
+from peerpressure.measures import Experiment, estimates, summaries
 from peerpressure.model import Model
 from peerpressure.progress import check_cancelled
 from peerpressure.recording import Record
@@ -52,21 +51,21 @@ RESOLUTION = 1e-5  # smallest range of colours, as a share of the largest
 _DRAWING = threading.Lock()
 
 
-def toml_file(built: BuiltScenario) -> bytes:
+def toml_file(built: Experiment) -> bytes:
     """Return the scenario as a file for ``peerpressure run``."""
     # Opinions that are drawn follow from the seed, and are hidden from nobody.
     held = contents(hidden=built.scenario.drawn_hidden is None)
     return f"# A scenario of the explorer; peerpressure run runs it.\n# It {held}.\n{built.scenario.to_toml()}".encode()
 
 
-def csv_file(built: BuiltScenario, limits: Limits) -> bytes:
+def csv_file(built: Experiment, limits: Limits) -> bytes:
     """Return one row for each replicate, time and agent, or for each replicate and time if states are not recorded."""
     remedy = "take fewer replicates, or netCDF, which holds more"
     limits.check("rows", _numbers(built), what="the rows of a table", remedy=remedy, where="run")
     return to_csv(_run(built).to_dataframe())
 
 
-def netcdf_file(built: BuiltScenario, limits: Limits) -> bytes:
+def netcdf_file(built: Experiment, limits: Limits) -> bytes:
     """Return states and summaries as netCDF."""
     remedy = "take fewer replicates or steps; peerpressure run writes as much as the disk holds"
     limits.check("numbers", _numbers(built), what="the numbers in a file", remedy=remedy, where="run")
@@ -79,7 +78,7 @@ def netcdf_file(built: BuiltScenario, limits: Limits) -> bytes:
         raise RequestError(422, message(rule, got="some that it cannot", remedy=remedy), "network.labels") from None
 
 
-def _numbers(built: BuiltScenario) -> int:
+def _numbers(built: Experiment) -> int:
     keep, run = built.scenario.run.recording(), built.scenario.run
     # Without states a table has one row per replicate and time.
     agents = 1 if not keep.states else built.model.n if keep.agents is None else len(keep.agents)
@@ -87,7 +86,7 @@ def _numbers(built: BuiltScenario) -> int:
     return run.replicates * (built.steps // keep.every + 2) * agents
 
 
-def _run(built: BuiltScenario) -> Trajectory:
+def _run(built: Experiment) -> Trajectory:
     run = built.scenario.run
     return simulate(built.system, run.steps, run.replicates, seed=run.seed, record=run.recording())
 
@@ -107,7 +106,7 @@ class Look:
     zoom_colours: bool = False
 
 
-def picture(built: BuiltScenario, what: str, look: Look, kind: str, cache: ModelCache) -> bytes:
+def picture(built: Experiment, what: str, look: Look, kind: str, cache: ModelCache) -> bytes:
     """Return a picture of the curves, the network or the observer's estimates, as a file of this kind."""
     time = look.time
     # All numbers are computed before the lock is taken: no picture waits for another one's computation.
@@ -141,7 +140,7 @@ def _drawing() -> Iterator[None]:
         _DRAWING.release()
 
 
-def _curves(built: BuiltScenario, look: Look, limits: Limits) -> Callable[[], Figure]:
+def _curves(built: Experiment, look: Look, limits: Limits) -> Callable[[], Figure]:
     """Draw range, spread and distance of all replicates, at as many times as a table may have rows for."""
     from peerpressure.plotting import run
 
@@ -153,12 +152,12 @@ def _curves(built: BuiltScenario, look: Look, limits: Limits) -> Callable[[], Fi
     # An odd stride shows an oscillation between two sides.
     # Distances to the agents' own limits need the states; if these are too many, the picture goes without.
     states = not isinstance(built.model.target, float) and replicates * times * built.model.n <= limits.numbers
-    experiment = experiment_of(built, Record(states=states, every=every | 1))
+    experiment = replace(built, record=Record(states=states, every=every | 1))
     table = summaries(experiment)
     return partial(run.opinions, table, built.model.class_values, log_time=look.log_time, log_size=look.log_size)
 
 
-def _observer(built: BuiltScenario, limits: Limits) -> Callable[[], Figure]:
+def _observer(built: Experiment, limits: Limits) -> Callable[[], Figure]:
     """Draw the estimates of each method that works here, in the first replicate."""
     import pandas as pd
 
@@ -172,7 +171,7 @@ def _observer(built: BuiltScenario, limits: Limits) -> Callable[[], Figure]:
     tables, problem = [], None
     for method in observe.chosen_methods:
         # One method at a time: the failure of one must not hide the estimates of the others.
-        one = built.with_scenario(observe=observe.model_copy(update={"methods": [method]}))
+        one = built.with_sections(observe=observe.model_copy(update={"methods": [method]}))
         try:
             tables.append(estimates(first_replicate(one)))
         except FATAL:
@@ -184,7 +183,7 @@ def _observer(built: BuiltScenario, limits: Limits) -> Callable[[], Figure]:
     return partial(run.estimates, pd.concat(tables, ignore_index=True), observe.target)
 
 
-def _privacy(built: BuiltScenario, limits: Limits) -> Callable[[], Figure]:
+def _privacy(built: Experiment, limits: Limits) -> Callable[[], Figure]:
     """Draw ε and the error of the observer's estimates over time and over noise, in the numbers of the page."""
     from peerpressure.plotting.run import bench
 
@@ -202,7 +201,7 @@ def _privacy(built: BuiltScenario, limits: Limits) -> Callable[[], Figure]:
     )
 
 
-def _inferred(built: BuiltScenario, places: Drawing, time: float, limits: Limits) -> Callable[[], Figure]:
+def _inferred(built: Experiment, places: Drawing, time: float, limits: Limits) -> Callable[[], Figure]:
     """Draw the edges that are inferred up to a time, and how well they are over time."""
     from peerpressure.plotting._extensions import inferred_network
 
@@ -220,11 +219,11 @@ def _inferred(built: BuiltScenario, places: Drawing, time: float, limits: Limits
     )
 
 
-def _network(built: BuiltScenario, places: Drawing, look: Look, limits: Limits) -> Callable[[], Figure]:
+def _network(built: Experiment, places: Drawing, look: Look, limits: Limits) -> Callable[[], Figure]:
     """Draw the network as the page does: public opinions of the first replicate within rings of the hidden ones."""
     from peerpressure.plotting.network import coloured_network
 
-    model, pace = built.model, built.time_step
+    model, pace = built.model, built.system.step
     # Times in a request are continuous and may lie beyond the end.
     step = min(max(round(look.time / pace), 0), built.steps)
     final = simulate(built.system, step, seed=built.scenario.run.seed, record="final").final
@@ -266,7 +265,7 @@ def centre_of(model: Model) -> float:
     return 0.0 if model.network.signed else model.consensus_value
 
 
-def _reach(built: BuiltScenario, opinions: str, step: int, widest: float, limits: Limits) -> float:
+def _reach(built: Experiment, opinions: str, step: int, widest: float, limits: Limits) -> float:
     """Return how far opinions of the first replicate are from v at most, from a step on, as on the page."""
     v, thinning = centre_of(built.model), shown_times(built, limits)
     arrays = recorded(built, [0], thinning, ["states", "hidden"] if opinions == "hidden" else SUMMARIES)

@@ -7,7 +7,6 @@ import re
 import tempfile
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias, cast, final
 
@@ -18,6 +17,7 @@ from pydantic import ValidationError
 from peerpressure.errors import FileFormatError, NetworkError, PeerPressureError, message
 from peerpressure.explorer.layout import Drawing, drawing
 from peerpressure.explorer.protocol import Limits, RequestError, json_bytes, plain_labels
+from peerpressure.measures import Experiment
 from peerpressure.model import Model
 from peerpressure.networks import Network, TemporalNetwork, read_network
 from peerpressure.networks.validation import Direction
@@ -28,9 +28,7 @@ from peerpressure.scenario.loading import dotted, explain, inconsistencies
 from peerpressure.scenario.network import NetworkFileSection
 from peerpressure.scenario.system import OptimalSection
 from peerpressure.schedules import Schedule, Table
-from peerpressure.statespace import System
 from peerpressure.theory.tuning import pass_work
-from peerpressure.trajectory import Trajectory
 
 Networks: TypeAlias = tuple[Network, TemporalNetwork | None]
 
@@ -41,39 +39,6 @@ ENTRY = 1_000  # bytes that an entry takes besides its arrays
 MAX_PROBLEMS = 1_000  # wording more of them would take seconds
 # Text formats only: archives and binary arrays can hold far more than their size suggests.
 SUFFIXES = (".csv", ".tsv", ".txt", ".edges", ".edgelist", ".graphml")
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class BuiltScenario:
-    """A scenario with its model, and with what is run: the model itself, or its SDE where time is continuous.
-
-    A ``run`` that was recorded before is shown as it is; without one, answers simulate it.
-    """
-
-    scenario: Scenario
-    model: Model
-    system: System
-    time_step: float = 1
-    continuous: bool = False
-    run: Trajectory | None = None
-
-    @property
-    def steps(self) -> int:
-        """The length of the run."""
-        return self.scenario.run.steps
-
-    def with_scenario(self, **sections: Any) -> BuiltScenario:
-        """Return the same model under a scenario in which these sections, none of the model's, are replaced."""
-        scenario = self.scenario.model_copy(update=sections)
-        return replace(self, scenario=scenario)
-
-
-def build(scenario: Scenario) -> BuiltScenario:
-    """Return the scenario with its model."""
-    system = scenario.system()
-    model = system.model
-    return BuiltScenario(scenario, model, system, system.step, continuous=system is not model)
 
 
 @final
@@ -95,12 +60,12 @@ class ModelCache:
         )
         self.drawing: Callable[[Network], Drawing] = cached(drawings, key=_edges_digest, lock=threading.Lock())(drawing)
 
-    def build(self, body: Mapping[str, Any], without: Sequence[str] = ()) -> BuiltScenario:
+    def build(self, body: Mapping[str, Any], without: Sequence[str] = ()) -> Experiment:
         """Return the scenario in a request with its model, as if the sections ``without`` were left out."""
         scenario = self.load(body, without)
         # Validation of a large scenario takes a while; a superseded job ends before the model is built.
         check_cancelled()
-        return build(scenario)
+        return Experiment(scenario, built=scenario.system())
 
     def load(self, body: Mapping[str, Any], without: Sequence[str] = ()) -> Scenario:
         """Return the scenario in a request, with every part of it validated."""

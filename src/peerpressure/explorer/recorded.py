@@ -31,7 +31,7 @@ from peerpressure.explorer.answers import (
 from peerpressure.explorer.bundle import RecordedRun, page
 from peerpressure.explorer.catalogue import catalogue
 from peerpressure.explorer.layout import dot_radii, drawing
-from peerpressure.explorer.models import BuiltScenario, ModelCache
+from peerpressure.explorer.models import ModelCache
 from peerpressure.explorer.protocol import (
     FATAL,
     Limits,
@@ -43,6 +43,7 @@ from peerpressure.explorer.protocol import (
     unpack,
 )
 from peerpressure.explorer.script import script
+from peerpressure.measures import Experiment
 from peerpressure.rendering import HtmlPage
 from peerpressure.scenario import Scenario
 from peerpressure.scenario.agents import Agents
@@ -63,7 +64,7 @@ REMEDY: Final = "To change it, save the scenario and open it with peerpressure e
 _UNOBSERVED = "an observer must see all agents in discrete time; pages of scenarios have others as well"
 
 # What is asked of a scenario by name, in the order of the file; exact moments are recorded for many agents at once.
-ANSWERS: Mapping[str, Callable[[BuiltScenario, Limits], bytes]] = {
+ANSWERS: Mapping[str, Callable[[Experiment, Limits], bytes]] = {
     "run": run_answer,
     "recovered": recovered_answer,
     "observe": observe_answer,
@@ -118,7 +119,7 @@ def run_page(run: Trajectory) -> HtmlPage:
 def _recording(
     state: Facts,
     scenarios: Sequence[Mapping[str, Any]],
-    built: Sequence[BuiltScenario],
+    built: Sequence[Experiment],
     limits: Limits,
     followed: Sequence[int | str],
     provenance: Mapping[str, Any],
@@ -151,7 +152,7 @@ def _observed(scenario: Any) -> Any:
     return {**scenario, "observe": scenario.get("observe") or {"methods": ["auto"]}}
 
 
-def _built(run: Trajectory) -> BuiltScenario:
+def _built(run: Trajectory) -> Experiment:
     """Return a recorded run as what answers are about."""
     _check_recorded(run)
     whole, discrete = run.agents.size == run.model.n, run.equation is None
@@ -162,7 +163,7 @@ def _built(run: Trajectory) -> BuiltScenario:
     observe = Observe(methods=["auto"]) if whole and discrete else None
     agents = Agents.model_construct(hidden=run.model.x0.tolist())
     scenario = Scenario.model_construct(run=section, agents=agents, observe=observe)
-    return BuiltScenario(scenario, run.model, run.model, continuous=not discrete, run=run)
+    return Experiment(scenario, stored=run, built=run.model)
 
 
 def _check_recorded(run: Trajectory) -> None:
@@ -185,18 +186,18 @@ class _Part:
     ``recorded`` are the positions of the agents whose opinions are known, and ``kept`` those that are drawn.
     """
 
-    built: BuiltScenario
+    built: Experiment
     limits: Limits
     followed: Sequence[int | str]
     recorded: NDArray[np.int64]
     kept: NDArray[np.int64]
 
     @classmethod
-    def of(cls, built: BuiltScenario, limits: Limits, followed: Sequence[int | str]) -> _Part:
+    def of(cls, built: Experiment, limits: Limits, followed: Sequence[int | str]) -> _Part:
         """Return the part of a scenario, with limits that suit a file."""
         network = built.model.network
         present = [label for label in followed if isinstance(label, int | str) and label in set(network.labels)]
-        recorded = np.arange(network.n) if built.run is None else built.run.agents
+        recorded = np.arange(network.n) if built.stored is None else built.stored.agents
         kept = _sample(recorded, network.indices(present), MAX_AGENTS)
         # Agents that are left out do not count, and a file is written without hurry.
         states = min(limits.states, MAX_NUMBERS * -(-recorded.size // kept.size))
@@ -215,7 +216,7 @@ class _Part:
             elif self.built.scenario.observe is None:
                 yield name, error_body(_UNOBSERVED) | {"status": 422}
         yield "exact", self._asked("exact", self._exact)
-        if self.built.run is None:
+        if self.built.stored is None:
             yield "export/toml", self.built.scenario.to_toml().encode()
             yield "export/python", script(self.built.scenario).encode()
 
@@ -225,7 +226,7 @@ class _Part:
         if kept < n:
             yield f"{kept:,} of {n:,} agents are drawn, with the edges between them; curves are of all agents."
         times = unpack(answers["run"])[1]["times"].size
-        recorded = self.built.steps + 1 if self.built.run is None else self.built.run.times.size
+        recorded = self.built.steps + 1 if self.built.stored is None else self.built.stored.times.size
         if times < recorded:
             yield f"{times:,} of {recorded:,} steps are in this file."
         exact = len(unpack(answers["exact"])[0]["names"]) - 1 if "exact" in answers else kept
@@ -280,8 +281,8 @@ class _Part:
 
     def _exact(self) -> bytes:
         """Return exact moments of the network's mean, and of as many agents as a file can hold."""
-        built, run = self.built, self.built.run
-        if built.continuous and run is not None:
+        built, run = self.built, self.built.stored
+        if built.is_continuous and run is not None:
             raise InvalidInputError("the exact law of a run in continuous time is in pages of scenarios only")
         if run is not None and run.times[0] != 0:
             raise InvalidInputError("the exact law is that of a run from step 0 on")
@@ -302,9 +303,9 @@ class _Part:
         return pack(facts | {"names": [facts["names"][0], *labels]}, arrays | rows)
 
 
-def _first(built: BuiltScenario) -> BuiltScenario:
+def _first(built: Experiment) -> Experiment:
     """Return the first replicate of a run that was recorded before."""
-    run = built.run
+    run = built.stored
     if run is None or run.replicates.size == 1:
         return built
     names = ("replicates", "states", "minimum", "maximum", "mean", "hidden")
@@ -312,7 +313,7 @@ def _first(built: BuiltScenario) -> BuiltScenario:
     if run.hidden_path is None:
         parts.pop("hidden")
     final = replace(run.final, public=run.final.public[:1], memory=None, replicates=None)
-    return replace(built, run=replace(run, **parts, final=final))
+    return replace(built, stored=replace(run, **parts, final=final))
 
 
 def _sample(agents: NDArray[np.int64], special: NDArray[np.int64], most: int) -> NDArray[np.int64]:
@@ -323,9 +324,9 @@ def _sample(agents: NDArray[np.int64], special: NDArray[np.int64], most: int) ->
     return np.union1d(spaced, special)
 
 
-def _settings(built: BuiltScenario) -> Iterator[tuple[str, str]]:
+def _settings(built: Experiment) -> Iterator[tuple[str, str]]:
     """Yield the parts of the model and of the run in words."""
-    model, run = built.model, built.run
+    model, run = built.model, built.stored
     words = model.description()
     yield "Network", words["network"].partition("(")[2].removesuffix(")")
     yield "Peer pressure", words["pressure"]
@@ -337,7 +338,7 @@ def _settings(built: BuiltScenario) -> Iterator[tuple[str, str]]:
             yield name.capitalize(), words[name]
     if model.isolated == "keep":
         yield "Isolated agents", "keep their opinions"
-    if built.continuous:
+    if built.is_continuous:
         yield "Time", "continuous" if run is None else str(run.equation)
     yield "Run", built.scenario.run.words if run is None else _words(run)
 

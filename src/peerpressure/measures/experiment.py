@@ -57,6 +57,8 @@ class Experiment:
         The run, if it was simulated before.
     comm : mpi4py.MPI.Intracomm, optional
         Processes that simulate it together.
+    built : System, optional
+        The system, if it was built before.
 
     See Also
     --------
@@ -80,12 +82,13 @@ class Experiment:
     progress: bool = False
     stored: Trajectory | None = None
     comm: Intracomm | None = None
+    built: System | None = None
 
     @cached_property
     def system(self) -> System:
         """The simulated system: the model, or its SDE where time is continuous."""
         # Cached, because building draws networks and agents, which is slow, and all results are about this system.
-        return self.scenario.system()
+        return self.scenario.system() if self.built is None else self.built
 
     @property
     def model(self) -> Model:
@@ -96,6 +99,26 @@ class Experiment:
     def steps(self) -> int:
         """The number of steps."""
         return self.scenario.run.steps
+
+    @property
+    def is_continuous(self) -> bool:
+        """Whether time is continuous; a stored run knows, and its equation may be unknown otherwise."""
+        return self.system.is_continuous if self.stored is None else self.stored.equation is not None
+
+    def with_sections(self, **sections: Any) -> Experiment:
+        """Return the experiment on the same system with other sections, none of them one that describes the model.
+
+        Parameters
+        ----------
+        **sections : Section
+            Sections of the scenario, such as ``run`` or ``observe``.
+
+        Returns
+        -------
+        Experiment
+            Nothing of it is computed yet, and its system is not built again.
+        """
+        return replace(self, scenario=self.scenario.model_copy(update=sections), built=self.system)
 
     @cached_property
     def run(self) -> Trajectory:

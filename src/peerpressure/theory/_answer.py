@@ -148,9 +148,8 @@ def _oscillation(findings: Findings) -> str:
         return f"{sides}, and never agree."
     opposite = ", and their opposites in the second camp" * bool(np.any(law.camp != law.camp[0]))
     if law.std[0] > 0:
-        scatter = f", each with a standard deviation of about {significant(float(law.std[0]))}"
-        average = f"on average {values}{opposite}{scatter}"
-        return f"{sides}: two values that depend on {findings.random}, {average}, take turns."
+        both = " and ".join(findings.number(value, float(law.std[0])) for value in law.mean[:, 0].tolist())
+        return f"{sides}: two values that depend on {findings.random}, {both}{opposite}, take turns."
     return f"{sides}: {values}{opposite} take turns forever."
 
 
