@@ -172,38 +172,32 @@ def name_of(host: str) -> str:
     return name.lower() if not port or port.isdecimal() else ""
 
 
-# A watchdog in a process of its own: it reads the signals of the server from a pipe, and kills the server if it has
-# not ended, which closes the pipe, within the time that it is given.
+# In a process of its own, because no line of Python runs in this one while a library holds the interpreter's lock. It
+# reads the first signal, or the end of this process, from a pipe.
 _WATCHDOG = """
-import os, select, signal, sys, time
-process, patience = int(sys.argv[1]), float(sys.argv[2])
-while (heard := os.read(0, 1)) and heard[0] not in (signal.SIGINT, signal.SIGTERM):
-    pass
-end = time.monotonic() + patience
-while heard and (left := end - time.monotonic()) > 0:
-    heard = os.read(0, 1) if select.select([0], [], [], left)[0] else heard
-if heard:
-    os.kill(process, signal.SIGKILL)
+import os, signal, sys, time
+signalled = os.read(0, 1)
+time.sleep(float(sys.argv[1]) if signalled else 0)
+if signalled and os.getppid() == int(sys.argv[2]):
+    os.kill(os.getppid(), signal.SIGKILL)
 """
 
 
 def _start_watchdog() -> None:
-    """Start a process that ends this one where Ctrl-C cannot; it ends with this one.
+    """Start a process that ends this one if Ctrl-C has not; it ends with this one.
 
-    Some solvers hold Python's global lock for many seconds, during which Python handles no signal; it does write the
-    signal to the wake-up pipe at once.
+    Some solvers hold Python's lock for many seconds, in which Python handles no signal. It still writes the signal to
+    the wake-up pipe at once.
     """
     if os.name != "posix":
         return
     reading, writing = os.pipe()
     # The signal handler writes into this pipe and must never block.
     os.set_blocking(writing, False)
-    # -I and -S: without site packages and user settings the watchdog starts fast and nothing can interfere.
-    command = [sys.executable, "-I", "-S", "-c", _WATCHDOG, str(os.getpid()), str(PATIENCE)]
+    # Without site packages it starts fast. In a session of its own, Ctrl-C reaches this process only.
+    command = [sys.executable, "-I", "-S", "-c", _WATCHDOG, str(PATIENCE), str(os.getpid())]
     nothing = subprocess.DEVNULL
-    # A session of its own: Ctrl-C must reach the server only.
     subprocess.Popen(command, stdin=reading, stdout=nothing, stderr=nothing, start_new_session=True)
-    # Only the watchdog may have the reading end, and the end of the server then closes the pipe.
     os.close(reading)
     signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
 
@@ -215,32 +209,18 @@ def configuration(app: Starlette, log_level: str = "warning") -> uvicorn.Config:
     from uvicorn.protocols.http.h11_impl import H11Protocol
 
     class Protocol(H11Protocol):
-        """Closes a connection whose next request has not arrived in full in time; uvicorn would wait forever."""
-
-        _timer: asyncio.TimerHandle | None = None
+        """Closes a connection whose next request does not arrive; uvicorn's time-out begins after a first answer."""
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             super().connection_made(transport)
-            self._watch()
+            self.loop.call_later(REQUEST_SECONDS, self._look, None)
 
-        def data_received(self, data: bytes) -> None:
-            super().data_received(data)
-            self._watch()
-
-        def connection_lost(self, exc: Exception | None) -> None:
-            super().connection_lost(exc)
-            self._stop_timer()
-
-        def _watch(self) -> None:
-            if self.conn.their_state not in (h11.IDLE, h11.SEND_BODY):
-                self._stop_timer()
-            elif self._timer is None:
-                self._timer = self.loop.call_later(REQUEST_SECONDS, self.transport.close)
-
-        def _stop_timer(self) -> None:
-            if self._timer is not None:
-                self._timer.cancel()
-            self._timer = None
+        def _look(self, last: object) -> None:
+            # The same request as at the last look is either being answered, or has not arrived in full.
+            if self.cycle is last and self.conn.their_state in (h11.IDLE, h11.SEND_BODY):
+                self.transport.close()
+            if not self.transport.is_closing():
+                self.loop.call_later(REQUEST_SECONDS, self._look, self.cycle)
 
     return uvicorn.Config(
         app,
