@@ -123,7 +123,7 @@ def browser() -> Iterator[Browser]:
             if os.environ.get("CI"):
                 pytest.fail("no Chromium was found: pages must be opened in a browser here")
             pytest.skip("no Chromium was found, so no page was opened in a browser")
-        # No sandbox, as root has none; no network is used either way.
-        browser = play.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        # No sandbox, as root has none; no network is used either way. What draws has no process of its own to copy to.
+        browser = play.chromium.launch(executable_path=program, args=["--no-sandbox", "--in-process-gpu"])
         yield browser
         browser.close()

@@ -72,8 +72,8 @@ SMALL: dict[str, Any] = {
 }
 
 
-# Go to a fragment, with questions for the exact law held back.
-HOLDING = """fragment => {
+# Go to a fragment, with questions for the exact law held back, and wait until that is asked for and the rest is there.
+HOLDING = """async ([fragment, patience]) => {
     window.plainFetch ??= window.fetch;
     window.heldBack = true;
     window.askExact = null;
@@ -82,26 +82,34 @@ HOLDING = """fragment => {
             options.signal.addEventListener('abort', () => reject(options.signal.reason));
             window.askExact = () => window.plainFetch(path, options).then(resolve, reject) });
     document.activeElement.blur();
-    location.hash = fragment }"""
+    location.hash = fragment;
+    const end = performance.now() + patience;
+    while (!window.askExact || document.documentElement.hasAttribute('data-busy')) {
+        if (performance.now() > end) throw new Error('the page has not started again');
+        await new Promise(done => setTimeout(done, 10)) } }"""
+# Whether an answer has come since, and nothing is being computed.
+ANSWERED = """([name, before]) => { const { dataset } = document.documentElement;
+    return (dataset[name] ?? '0') !== before && !('busy' in dataset) }"""
+POLLING = 20  # milliseconds; a browser that is asked at every frame has to draw each of them
 
 
 ROOT = Path(__file__).parents[2]
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 # Whatever axe-core finds wrong, with the places.
-AUDIT = """async () => {
-    const { violations } = await axe.run(document, { resultTypes: ['violations'] });
+AUDIT = """async within => {
+    const { violations } = await axe.run(within, { resultTypes: ['violations'] });
     return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target.join(' ')).join(', ')}`) }"""
 
 
-def violations(page: Page) -> list[str]:
-    """Return what axe-core finds wrong with a page as it is: the rules, and the elements that break them."""
+def violations(page: Page, within: str = "html") -> list[str]:
+    """Return what axe-core finds wrong with a part of a page as it is: rules, and the elements that break them."""
     if not AXE.exists():
         if os.environ.get("CI"):
             pytest.fail("axe-core was not found: pages must be accessible")
         pytest.skip("axe-core was not found; `make test` installs it")
     if page.evaluate("() => typeof axe") == "undefined":
         page.evaluate(AXE.read_text("utf-8"))
-    return list(page.evaluate(AUDIT))
+    return list(page.evaluate(AUDIT, within))
 
 
 def fragment_of(state: object) -> str:
@@ -154,9 +162,7 @@ class Driver:
             self.open(fragment_of({"scenario": {"network": {"generator": "k2"}, "run": {"steps": 1}}}))
         self.forget()
         self.starts += 1
-        with self.answering():
-            self.page.evaluate(HOLDING, fragment_of({"scenario": SMALL, "start": self.starts}))
-        self.page.wait_for_function("() => window.askExact", timeout=PATIENCE)
+        self.page.evaluate(HOLDING, [fragment_of({"scenario": SMALL, "start": self.starts}), PATIENCE])
 
     def wait_for_exact(self) -> None:
         """Put the question for the exact law, and wait for the answer."""
@@ -184,7 +190,8 @@ class Driver:
 
     def settle(self) -> None:
         """Wait until nothing is being computed."""
-        self.page.wait_for_selector("html:not([data-busy])", state="attached", timeout=PATIENCE)
+        idle = "() => !document.documentElement.hasAttribute('data-busy')"
+        self.page.wait_for_function(idle, polling=POLLING, timeout=PATIENCE)
 
     @contextlib.contextmanager
     def answering(self, what: str = "runs") -> Iterator[None]:
@@ -193,8 +200,7 @@ class Driver:
         if what == "exacts":
             self.page.evaluate("() => { window.heldBack = false; window.askExact?.(); window.askExact = null }")
         yield
-        self.page.wait_for_selector(f"html[data-{what}]:not([data-{what}='{before}'])", timeout=PATIENCE)
-        self.settle()
+        self.page.wait_for_function(ANSWERED, arg=[what, before], polling=POLLING, timeout=PATIENCE)
 
     def open_preset(self, name: str) -> None:
         """Open an example."""
@@ -263,7 +269,7 @@ class Driver:
     def wait_for_other_ink(self, selector: str, before: str) -> None:
         """Wait until something else is drawn on a canvas; a busy machine may take several frames."""
         drawn = "([selector, before]) => document.querySelector(selector).toDataURL() !== before"
-        self.page.wait_for_function(drawn, arg=[selector, before])
+        self.page.wait_for_function(drawn, arg=[selector, before], polling=POLLING)
 
     def frame(self) -> None:
         """Wait until the browser has drawn once more."""

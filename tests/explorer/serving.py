@@ -1,7 +1,9 @@
-"""The explorer as ``peerpressure explore`` starts it, except that an answer is computed once for all tests that ask.
+"""The explorer as ``peerpressure explore`` starts it, with less work for tests of its page.
 
-``python -m tests.explorer.serving --port 0 --no-browser``. Questions still pass the guard, the queue and the bounds on
-time, and are still cancelled. What the server answers, and that it does so anew, is tested without a browser.
+``python -m tests.explorer.serving --port 0 --no-browser``. An answer is computed once for all tests that ask, curves of
+what an observer achieves have fewer points, and a browser may keep the files of the page. Questions still pass the
+guard, the queue and the bounds on time, and are still cancelled. What the server answers, and that it does so anew, is
+tested without a browser.
 """
 
 from __future__ import annotations
@@ -10,14 +12,21 @@ import json
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
+
+from starlette.responses import Response
 
 from peerpressure.cli import main
-from peerpressure.explorer import app
+from peerpressure.explorer import answers, app
 from peerpressure.explorer.app import Answer, ApiRoute, Body
 from peerpressure.explorer.models import ModelCache
 
 # What a page asks for whenever a scenario changes; files are asked for by hand.
 REPEATED = [name for name in app.API if name != "upload" and not name.startswith("export/")]
+
+
+# Points of curves, in the place of several times as many.
+COARSE = {"MAX_RECOVERIES": 6, "NOISE_SCALES": (1.0, 0.25, 4.0), "HORIZONS": 6, "MAX_TIMES": 4}
 
 
 def remembering(compute: Callable[[ModelCache, Body], Answer]) -> Callable[[ModelCache, Body], Answer]:
@@ -39,7 +48,21 @@ def routes() -> Mapping[str, ApiRoute]:
     return {**app.API, **remembered}
 
 
+class KeptFiles(app.PageFiles):
+    """The files of the page, which do not change while tests run: a browser asks once for each."""
+
+    def file_response(self, *given: Any, **more: Any) -> Response:
+        """Return a file that a browser may keep."""
+        response = super().file_response(*given, **more)
+        response.headers["cache-control"] = "max-age=3600"
+        return response
+
+
 if __name__ == "__main__":
     app.API = routes()
+    for name, value in COARSE.items():
+        assert hasattr(answers, name)
+        setattr(answers, name, value)
+    app.PageFiles = KeptFiles  # type: ignore[misc]  # the same files, with another header
     sys.argv[1:] = ["explore", *sys.argv[1:]]
     main()

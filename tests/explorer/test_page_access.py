@@ -52,12 +52,14 @@ def validity(driver: Driver) -> Iterator[str]:
 def menus(driver: Driver) -> Iterator[str]:
     """What opens above the rest of the page."""
     page = driver.page
-    for opener, closer in (("#share", "Escape"), ("#help", "Escape"), ("#examples-open", "Escape")):
+    opened = {"#share": "#share-menu", "#help": "#keys", "#examples-open": "#examples", "#add": "#add-menu"}
+    for opener, menu in opened.items():
         page.click(opener)
-        yield f"{opener} open"
-        page.keyboard.press(closer)
-    page.click("#add")
-    yield "Add… open"
+        assert violations(page, menu) == []
+        if opener == "#add":
+            yield "Add… open"
+        else:
+            page.keyboard.press("Escape")
     page.click("[data-add='network.signed']")
     page.wait_for_selector("#draw-distrust[aria-pressed=true]")
     yield "distrust is drawn"

@@ -97,6 +97,7 @@ PLOTTED = """(async () => {
     CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
         marks.push(text); return write.call(this, text, ...place) };
     const host = document.body.appendChild(document.createElement('div'));
+    host.style.width = '300px';
     const values = [low, high].map(Number), x = [Number(from), 10 * Number(from)];
     new module.Plot(host, { height: 150, label: '' }).show(
         { x, low: values[0], high: values[1], logX: true, logY: true, lines: [{ values, colour: 'black' }] });

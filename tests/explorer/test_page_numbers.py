@@ -14,6 +14,7 @@ import peerpressure as pp
 from peerpressure.scenario import Scenario
 from peerpressure.scenario.loading import scenario_from
 from tests.explorer.driving import SMALL, STEPS, WIDE, Driver, Layout, fragment_of, layouts
+from tests.explorer.serving import COARSE
 
 SINGLE = 2e-7  # the page gets float32
 
@@ -162,7 +163,8 @@ def test_the_observer_makes_of_the_run_what_the_library_does(driver: Driver) -> 
 def test_the_first_view_tells_what_is_hidden_shown_and_recovered(driver: Driver) -> None:
     scenario = described(driver, "recovered")
     run = pp.simulate(scenario.model(), STEPS, seed=scenario.run.seed)
-    for step in (0, 8, STEPS):
+    times = sorted({round(time) for time in np.geomspace(1, STEPS, COARSE["MAX_RECOVERIES"])})
+    for step in (0, times[3], STEPS):
         driver.go_to(step)
         driver.frame()
         assert driver.number("#strip-hidden") == near(np.ptp(run.model.x0))

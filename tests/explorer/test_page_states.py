@@ -14,7 +14,7 @@ from peerpressure.explorer.app import API
 from peerpressure.explorer.bundle import STATIC
 from peerpressure.explorer.protocol import Limits, SupersededError, TimeLimitError
 from tests.explorer.asking import served
-from tests.explorer.driving import AGENTS, PATIENCE, SMALL, STEPS, Driver, fragment_of
+from tests.explorer.driving import AGENTS, PATIENCE, POLLING, SMALL, STEPS, Driver, fragment_of
 from tests.explorer.test_page_looks import luminance, parsed
 
 if TYPE_CHECKING:
@@ -38,6 +38,8 @@ UNSHOWN = {"check", "upload", *(name for name in API if name.startswith("export/
 # The part of the page that each of the server's routes answers for; a network and its run are shown together.
 PATHS = {name: "run" if name == "network" else name for name in API if name not in UNSHOWN}
 INFERRING = ("network", "inference")
+# Curves of one point.
+HASTY = Limits(recovery_seconds=0, inference_seconds=0)
 FEW = 8  # steps, from which a network is inferred fast
 # What takes the place of an answer: a status and a text, or nothing where the server is gone.
 FAILURES: dict[str, tuple[int, str]] = {
@@ -63,8 +65,8 @@ def states(driver: Driver, part: str) -> set[str]:
 
 
 def wait_for(driver: Driver, part: str, state: str) -> None:
-    for panel in PANELS[part]:
-        driver.page.wait_for_selector(f"{panel}[data-state={state}]", state="attached", timeout=PATIENCE)
+    have = "([panels, state]) => panels.every(panel => document.querySelector(panel).dataset.state === state)"
+    driver.page.wait_for_function(have, arg=[PANELS[part], state], polling=POLLING, timeout=PATIENCE)
 
 
 def fail(driver: Driver, path: str, status: int, text: str) -> None:
@@ -154,25 +156,32 @@ def test_a_panel_is_pale_until_its_answer_comes_and_says_why_if_there_is_none(dr
     assert states(driver, "run") == states(driver, "exact") == {"current"}
     check_pale(driver, path, answers)
     # A refusal and a time-out have the same status, and texts of their own.
-    for status, text in list(FAILURES.values())[0 if path == "run" else 1 :]:
+    failures = list(FAILURES)[0 if path == "run" else 1 :]
+    for count, failure in enumerate(failures):
+        status, text = FAILURES[failure]
         fail(driver, path, status, text)
-        driver.type("network.n", AGENTS + 6)
+        agents = AGENTS + 6 + count
+        driver.type("network.n", agents)
         wait_for(driver, PATHS[path], "refused")
-        check_refused(driver, path, text, answers)
-        # As soon as there is an answer again, it is shown; a server that is back is found without a question.
+        check_refused(driver, path, text, answers, agents)
         driver.page.unroute(f"**/api/{path}")
         driver.page.unroute("**/api/catalogue")
+        # One failure may follow another; as soon as there is an answer again, it is shown.
+        if failure == "cancelled":
+            continue
+        # A server that is back is found without a question.
         if status:
-            driver.type("network.n", AGENTS)
+            agents = AGENTS
+            driver.type("network.n", agents)
         for one in answers:
             wait_for(driver, one, "current")
-        assert f"{AGENTS if status else AGENTS + 6} agents" in text_of(driver, "#network-facts")
+        assert f"{agents} agents" in text_of(driver, "#network-facts")
         assert driver.page.locator(".reason").count() == 0
         assert driver.page.locator("#estimates .facet canvas").count() == 1
         driver.settle()
 
 
-def check_refused(driver: Driver, path: str, text: str, answers: tuple[str, ...]) -> None:
+def check_refused(driver: Driver, path: str, text: str, answers: tuple[str, ...], agents: int) -> None:
     """What was refused is replaced by the reason, and all else is shown."""
     page, part = driver.page, PATHS[path]
     panels = {
@@ -208,7 +217,7 @@ def check_refused(driver: Driver, path: str, text: str, answers: tuple[str, ...]
         # The others have their answers.
         for other in set(answers) - {part, "inference"}:
             wait_for(driver, other, "current")
-        assert f"{AGENTS + 6} agents" in text_of(driver, "#network-facts")
+        assert f"{agents} agents" in text_of(driver, "#network-facts")
     if part in ("run", "recovered"):
         assert page.is_hidden("#plot-bench-time")
         assert page.is_hidden("#strip-recovered")
@@ -273,7 +282,7 @@ def server_away(driver: Driver, port: int) -> Iterator[None]:
     """Let a page lose its server within the block, after which there is another one at the same address."""
     driver.expected.update({"ERR_CONNECTION_REFUSED", "ERR_CONNECTION_RESET", "ERR_EMPTY_RESPONSE", "Failed to load"})
     yield
-    with served(Limits(), port):
+    with served(HASTY, port):
         for part in PANELS:
             wait_for(driver, part, "current")
         driver.settle()
@@ -281,20 +290,21 @@ def server_away(driver: Driver, port: int) -> Iterator[None]:
 
 def test_a_page_goes_on_by_itself_with_a_server_that_was_started_again(open_page: Callable[..., Driver]) -> None:
     """All answers are lost with the server, and come back with the next one, without a click."""
-    scenario = SMALL | {"run": {"steps": FEW, "seed": 1}, "observe": {"unknown_network": {}}}
-    state = {"scenario": scenario, "other": SMALL, "view": {"tab": "observer"}}
-    with served(Limits()) as address:
+    network = {"generator": "cycle", "n": 5}
+    scenario = SMALL | {"network": network, "run": {"steps": FEW, "seed": 1}, "observe": {"unknown_network": {}}}
+    state = {"scenario": scenario, "other": scenario, "view": {"tab": "observer"}}
+    with served(HASTY) as address:
         driver = open_page(fragment_of(state), address=address)
         for part in PANELS:
             wait_for(driver, part, "current")
     with server_away(driver, int(address.rstrip("/").rpartition(":")[2])):
-        driver.type("network.n", AGENTS + 6)
+        driver.type("network.n", 6)
         for part in set(PANELS) - {"other"}:
             wait_for(driver, part, "refused")
         # What was compared with has not been asked for again, and is still what it was.
         assert states(driver, "other") == {"current"}
         assert "The explorer does not answer." in text_of(driver, "#verdict")
-    assert f"{AGENTS + 6} agents" in text_of(driver, "#network-facts")
+    assert "6 agents" in text_of(driver, "#network-facts")
     assert driver.page.locator(".reason").count() == 0
 
 
