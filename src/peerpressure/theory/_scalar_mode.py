@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from itertools import accumulate
+from operator import mul
 from typing import TypeAlias, final
 
 import numpy as np
@@ -54,11 +56,10 @@ class ScalarMode:
         """Return bias and variance after steps first + 1…last, made one by one from those after ``first``."""
         t = np.arange(first + 1, last + 1, dtype=np.float64)
         kept, fresh = np.exp(-self._rates(t)), self._fresh(t) ** 2
-        path = np.empty((2, t.size))
-        for k in range(t.size):
-            bias, variance = kept[k] * bias, kept[k] ** 2 * variance + fresh[k]
-            path[:, k] = bias, variance
-        return path[0], path[1]
+        biases = accumulate(kept.tolist(), mul, initial=bias)
+        added = zip((kept**2).tolist(), fresh.tolist(), strict=True)
+        variances = accumulate(added, lambda before, step: step[0] * before + step[1], initial=variance)
+        return np.array([*biases][1:]), np.array([*variances][1:])
 
     def over(self, first: int, last: int, bias: float, variance: float) -> tuple[float, float] | None:
         """Return both after ``last`` ≤ 2·``first`` from those after ``first``; None where functions are not smooth."""
