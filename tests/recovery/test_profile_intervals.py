@@ -372,9 +372,11 @@ def test_the_integrated_likelihood_is_that_of_the_dense_law_with_random_opinions
             # σ² of all parts in common.
             factor = np.exp(2 * values[1]) if "std" in unknown else 1.0
             S = factor * (V + np.exp(values[0]) * 0.36 * B @ B.T)
-            left = np.linalg.solve(S, B @ Z)
-            gamma = np.linalg.solve((B @ Z).T @ left, left.T @ (dense.y - c))
-            return -float(stats.multivariate_normal(c + B @ Z @ gamma, S).logpdf(dense.y))
+            solved = np.linalg.solve(S, np.column_stack([B @ Z, dense.y - c]))
+            gamma = np.linalg.solve((B @ Z).T @ solved[:, :-1], (B @ Z).T @ solved[:, -1])
+            # What is left of y − c, and S⁻¹ times it.
+            rest, scaled = dense.y - c - B @ Z @ gamma, solved[:, -1] - solved[:, :-1] @ gamma
+            return 0.5 * float(rest @ scaled + np.linalg.slogdet(2 * np.pi * S)[1])
 
         starts = [np.array([z, 0.0]) for z in (-6.0, 0.0, 4.0)]
         options = {"xatol": 1e-7, "fatol": 1e-10, "maxiter": 4000}

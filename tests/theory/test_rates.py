@@ -403,8 +403,10 @@ def test_the_path_of_the_mode_is_that_of_single_steps(pressure: Schedule, noise:
     path = _rates.mode_path(model, kappa, lag, sigma)
     bias, deviation, variance = path.bias[_rates.EXACT_STEPS - 2], 0.0, 0.0
     ends = dict(zip(path.t.tolist(), zip(path.bias, path.variance, strict=True), strict=True))
-    for t in range(1, 20_000):
-        rho, scale = float(pressure(t)), sigma * float(noise.scale(t))
+    times = np.arange(1, 20_000)
+    for t, rho, scale in zip(
+        times.tolist(), pressure(times).tolist(), (sigma * noise.scale(times)).tolist(), strict=True
+    ):
         a = kappa / rho
         if t >= _rates.EXACT_STEPS:
             bias = (bias + a * lag / rho) / (1 + a)

@@ -31,7 +31,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias, final
+from functools import cached_property
+from typing import NamedTuple, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -169,7 +170,7 @@ class _Design:
 
     def spread(self, values: Array, span: slice = slice(None)) -> Array:
         """Return Σ_t values_it · seen_jt, (n, n), or (n, 1) where all are seen."""
-        if self.seen.all():
+        if self._all_seen:
             return np.asarray(values[span].sum(axis=0)[:, None])
         return np.asarray(values[span].T @ self.seen[span].astype(np.float64))
 
@@ -183,26 +184,45 @@ class _Design:
         both = list(zip(self.pull, self.heard, strict=True))
         return np.asarray(sum((g * other).T @ (y * of) for g, y in both for other, of in both))
 
-    @property
+    @cached_property
+    def _all_seen(self) -> bool:
+        return bool(self.seen.all())
+
+    @cached_property
+    def slope(self) -> Array:
+        """The response of the scale of each residual to log 1/s, (rows, n)."""
+        return self.response * self.degrees
+
+    @cached_property
     def curvature(self) -> Array:
         """Information about each agent's log 1/s, (n,), with x₀ unknown."""
-        return np.asarray((self.own**2 + 2 * (self.response * self.degrees) ** 2).sum(axis=0))
+        return np.asarray((self.own**2 + 2 * self.slope**2).sum(axis=0))
 
-    def own_scores(self, residual: Array) -> Array:
-        """Return the scores of each agent's log 1/s, (n,)."""
-        moved = self.response * self.degrees * (1 - residual**2) - residual * self.own
-        return np.asarray((moved * self.used).sum(axis=0))
+    @cached_property
+    def nuisance(self) -> Array:
+        """The inverse of the information about log σ and log ρ of all agents and steps, (2, 2)."""
+        mixed = -2 * float(self.slope.sum())
+        information = np.array([[2.0 * self.used.sum(), mixed], [mixed, float(self.curvature.sum())]])
+        return np.asarray(np.linalg.pinv(information), dtype=np.float64)
 
-    @property
-    def shared_information(self) -> Array:
-        """Information about log σ and log ρ of all agents and steps, (2, 2)."""
-        mixed = -2 * float((self.response * self.degrees).sum())
-        return np.array([[2.0 * self.used.sum(), mixed], [mixed, float(self.curvature.sum())]])
+    def sums(self, residual: Array, *, pairs: bool) -> _Sums:
+        """Return what the scores of all kinds are made of; those of pairs only on request."""
+        moved = self.slope * (1 - residual**2) - residual * self.own
+        own = np.asarray((moved * self.used).sum(axis=0))
+        shared = [float((residual**2 - self.used).sum()), float(own.sum())]
+        return _Sums(own, self.nuisance @ shared, self.across(residual) if pairs else residual)
 
-    def shared_change(self, residual: Array) -> Array:
-        """Return the change of log σ and log ρ that the residuals ask for, (2,)."""
-        scores = [float((residual**2 - self.used).sum()), float(self.own_scores(residual).sum())]
-        return np.asarray(np.linalg.pinv(self.shared_information) @ scores)
+
+class _Sums(NamedTuple):
+    """Sums over residuals E that several kinds of scores share.
+
+    ``own`` (n,) are the scores of each agent's log 1/s, ``change`` (2,) is the change of log σ and log ρ that the
+    residuals ask for, and ``across`` (n, n) is Σ_t E_it · wρ(y_j − mean)/σ.
+    """
+
+    own: Array
+    change: Array
+    across: Array
 
 
 def _design(model: Model, data: Outputs, steps: ObservedSteps) -> _Design:
@@ -275,14 +295,11 @@ def _design(model: Model, data: Outputs, steps: ObservedSteps) -> _Design:
 @final
 @dataclass(frozen=True, eq=False)
 class _Kind:
-    """Directions of one kind: the positions of their agents (k, 1 or 2), and z (k,) as a function of residuals.
-
-    That function also takes Σ_t E_it · wρ(y_j − mean)/σ, which both kinds of pairs need.
-    """
+    """Directions of one kind: the positions of their agents (k, 1 or 2), and z (k,) as a function of residuals."""
 
     name: Kind
     agents: NDArray[np.int64]
-    z: Callable[[Array, Array], Array]
+    z: Callable[[Array, _Sums], Array]
     # For some directions: the agents whose residuals move, how these do per unit, and R; (rows, k) each.
     moves: Callable[[NDArray[np.int64]], Iterator[tuple[NDArray[np.int64], Array, Array]]]
     two_sided: bool
@@ -294,35 +311,34 @@ class _Kind:
 
 def _kinds(model: Model, design: _Design) -> Iterator[_Kind]:
     """Yield the kinds that have directions to test, in the order in which they are read."""
-    nuisance = np.asarray(np.linalg.pinv(design.shared_information), dtype=np.float64)
-    yield _stubbornness(design, nuisance)
+    yield _stubbornness(design)
     if model.n > SCORED_AGENTS:
         return
     network, A = model.network, model.network.adjacency.toarray()
     # The aggregate of a temporal network has all ties that there ever are; their signs belong to single steps.
     if model.temporal_network is None:
         plain = np.zeros_like(design.response)
-        signs = _PairDirection(design, nuisance, design.level, 1.0, plain, both=not network.directed)
+        signs = _PairDirection(design, design.level, 1.0, plain, both=not network.directed)
         yield signs.kind("sign", np.sign(A), two_sided=False)
     absent = (A == 0) & ~np.eye(model.n, dtype=bool)
-    ties = _PairDirection(design, nuisance, design.expected, -1.0, design.response, both=not network.directed)
+    ties = _PairDirection(design, design.expected, -1.0, design.response, both=not network.directed)
     yield ties.kind("tie", absent.astype(np.float64), two_sided=network.signed)
 
 
-def _stubbornness(design: _Design, nuisance: Array) -> _Kind:
+def _stubbornness(design: _Design) -> _Kind:
     information = design.curvature
-    shared = np.stack([-2 * (design.response * design.degrees).sum(axis=0), information])
-    variance = information - np.einsum("ai,ab,bi->i", shared, nuisance, shared)
+    shared = np.stack([-2 * design.slope.sum(axis=0), information])
+    variance = information - np.einsum("ai,ab,bi->i", shared, design.nuisance, shared)
     tested = np.flatnonzero(variance > _CONFOUNDED * np.maximum(information, np.finfo(float).tiny))
 
-    def z(residual: Array, _: Array) -> Array:
-        score = design.own_scores(residual) - design.shared_change(residual) @ shared
+    def z(_: Array, sums: _Sums) -> Array:
+        score = sums.own - sums.change @ shared
         # More stubborn is a smaller 1/s.
         return np.asarray(-score[tested] / np.sqrt(variance[tested]))
 
     def moves(which: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.int64], Array, Array]]:
         agents = tested[which]
-        yield agents, -design.own[:, agents], -(design.response * design.degrees)[:, agents]
+        yield agents, -design.own[:, agents], -design.slope[:, agents]
 
     return _Kind("stubbornness", tested[:, None], z, moves, two_sided=True)
 
@@ -336,7 +352,6 @@ class _PairDirection:
     """
 
     design: _Design
-    nuisance: Array
     own: Array
     side: float
     jacobian: Array
@@ -355,25 +370,25 @@ class _PairDirection:
     def shared(self) -> Array:
         """Return the information that each direction shares with log σ and log ρ, (2, n, n)."""
         design = self.design
-        with_pressure = self.along(design.own) + 2 * design.spread(self.jacobian * design.response * design.degrees)
+        with_pressure = self.along(design.own) + 2 * design.spread(self.jacobian * design.slope)
         return np.stack(np.broadcast_arrays(-2 * design.spread(self.jacobian), with_pressure))
 
     def kind(self, name: Kind, sign: Array, *, two_sided: bool) -> _Kind:
         """Return the tests of the pairs whose sign (n, n) is not 0, in which it is multiplied."""
         information, shared = self.information(), self.shared()
-        variance = information - np.einsum("aij,ab,bij->ij", shared, self.nuisance, shared)
+        variance = information - np.einsum("aij,ab,bij->ij", shared, self.design.nuisance, shared)
         if self.both:
-            crossed = np.einsum("aij,ab,bji->ij", shared, self.nuisance, shared)
+            crossed = np.einsum("aij,ab,bji->ij", shared, self.design.nuisance, shared)
             information, variance = information + information.T, variance + variance.T - 2 * crossed
             shared, sign = shared + shared.transpose(0, 2, 1), np.triu(sign)
         i, j = np.nonzero((sign != 0) & (variance > _CONFOUNDED * np.maximum(information, np.finfo(float).tiny)))
         unit, share = sign[i, j] / np.sqrt(variance[i, j]), shared[:, i, j]
 
-        def z(residual: Array, across: Array) -> Array:
+        def z(residual: Array, sums: _Sums) -> Array:
             moved = self.jacobian * (1 - residual**2) - self.own * residual
-            U = self.design.spread(moved) - self.side * across
+            U = self.design.spread(moved) - self.side * sums.across
             U = U + U.T if self.both else U
-            return np.asarray((U[i, j] - self.design.shared_change(residual) @ share) * unit)
+            return np.asarray((U[i, j] - sums.change @ share) * unit)
 
         def moves(which: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.int64], Array, Array]]:
             ends = (i[which], j[which]), (j[which], i[which])
@@ -412,8 +427,8 @@ def _fresh(noise: Noise, shape: tuple[int, ...], rng: np.random.Generator) -> It
 
 
 def _scores(design: _Design, residual: Array, kinds: Sequence[_Kind]) -> Iterator[tuple[_Kind, Array]]:
-    across = design.across(residual) if len(kinds) > 1 else residual
-    yield from ((kind, kind.z(residual, across)) for kind in kinds)
+    sums = design.sums(residual, pairs=len(kinds) > 1)
+    yield from ((kind, kind.z(residual, sums)) for kind in kinds)
 
 
 def _ranked(design: _Design, kinds: Sequence[_Kind], laws: Mapping[Kind, Array]) -> Iterator[Score]:
