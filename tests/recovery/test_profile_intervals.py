@@ -11,7 +11,7 @@ from scipy import optimize, stats
 
 import peerpressure as pp
 from peerpressure.recovery import Observation, Outputs, fit, outputs_of
-from peerpressure.recovery._joint_fit import ProfileLikelihood, regression
+from peerpressure.recovery._joint_fit import ProfileLikelihood, regression, zero_between
 from peerpressure.recovery._likelihood import _prepared
 from peerpressure.recovery._profile_intervals import allowance
 from peerpressure.recovery._unknowns import COORDINATES
@@ -445,3 +445,19 @@ def test_clear_adaptation_has_no_note() -> None:
     assert fitted.identifiable.all()
     assert fitted.notes == ()
     assert "note" not in str(fitted)
+
+
+@pytest.mark.parametrize("height", [0.5, 3.0, 1e4])
+def test_the_search_for_a_zero_ends_where_a_function_jumps_over_it(height: float) -> None:
+    asked: list[float] = []
+
+    def jumps(x: float) -> float:
+        asked.append(x)
+        return x - 1 if x < 0.7 else x + height
+
+    found = zero_between(jumps, (0.0, jumps(0.0)), (2.0, jumps(2.0)))
+    # On the positive side, which for an interval is the outer one, at a point that was asked for.
+    assert 0 <= found - 0.7 < 3e-5
+    assert found in asked
+    assert len(asked) < 45
+    assert zero_between(np.tan, (-1.0, np.tan(-1.0)), (1e-7, np.tan(1e-7))) == pytest.approx(0, abs=2e-3)

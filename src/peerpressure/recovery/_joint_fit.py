@@ -39,6 +39,10 @@ from peerpressure.step import Array
 
 # Newton's method for 1/s approaches the maximum from one side and needs far fewer.
 _ITERATIONS = 100
+# Share of the first bracket to which the place of a zero is searched.
+_PLACE = 1e-5
+# Steps of false position before the rest is halved.
+_FALSE_POSITIONS = 16
 # The range of log λ that is searched, the points of a grid of it, and how often a finer grid follows.
 _LOG_SPREAD, _SPREADS, _REFINEMENTS = 14.0, 29, 3
 # Residuals below this part of the outputs are rounding errors.
@@ -550,10 +554,17 @@ def rough_scales(problem: ProfileLikelihood, z: Array, free: list[int]) -> Array
 
 
 def zero_between(function: Callable[[float], float], one: tuple[float, float], other: tuple[float, float]) -> float:
-    """Return the zero between two points of opposite sign, by false position with the Illinois rule."""
-    for _ in range(60):
+    """Return the zero between two points of opposite sign, by false position with the Illinois rule.
+
+    Where the function jumps over zero, as a profile with several maxima may do, it is the positive side of the jump.
+    """
+    enough = _PLACE * abs(other[0] - one[0])
+    for k in range(60):
         (a, fa), (b, fb) = one, other
-        x = b - fb * (b - a) / (fb - fa)
+        if abs(b - a) < enough:
+            return float(a if fa > 0 else b)
+        # A smooth function takes few steps; beside a jump, halving is faster.
+        x = b - fb * (b - a) / (fb - fa) if k < _FALSE_POSITIONS else (a + b) / 2
         fx = function(x)
         # An error of 0.002 in the root of the likelihood ratio changes the level by 0.0002.
         if abs(fx) < 2e-3:
