@@ -16,7 +16,7 @@ from peerpressure.plotting import ANIMATIONS, FIGURES, render
 from peerpressure.progress import deaf_children
 from peerpressure.report.html import Image
 from peerpressure.report.latex import escaped, to_latex
-from peerpressure.report.pictures import image, moving_image
+from peerpressure.report.pictures import image, moving_image, settled
 from peerpressure.report.store import MANIFEST, from_csv, manifest, publish, request_key, stored, to_csv
 from peerpressure.reproduction import printed
 from peerpressure.reproduction._experiments import SEEDS, paper_tables
@@ -263,10 +263,7 @@ def _drawn(orders: Sequence[Order], workers: int) -> Iterator[Drawn]:
 def _draw(order: Order) -> Drawn:
     # One argument, as ``map`` passes it, and a function of the module, because it is pickled.
     name, tables, kinds = order
-    figure = FIGURES[name][0](*tables)
-    # The layout is computed once instead of once per format.
-    figure.draw_without_rendering()
-    figure.set_layout_engine("none")
+    figure = settled(FIGURES[name][0](*tables))
     gif = ANIMATIONS[name](*tables) if name in ANIMATIONS else None
     forms = {kind: render(figure, kind) for kind in kinds}
     return Drawn(name, forms, image(figure, forms["svg"]), gif)
