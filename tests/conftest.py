@@ -41,9 +41,13 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 TAKEN: dict[str, float] = {}  # seconds, by test
 
-# Files that share what takes longer to make than to test, each beginning with one of these: pages in a browser, and
-# the report with its figures.
-TOGETHER = (("tests/explorer/test_page",), ("tests/report/", "tests/plotting/test_figures"))
+# Files that share what takes longer to make than to test, each beginning with one of these: pages in a browser, the
+# report with its figures, and syntax trees of the package.
+TOGETHER = (
+    ("tests/explorer/test_page",),
+    ("tests/report/", "tests/plotting/test_figures"),
+    ("tests/test_architecture", "tests/test_portability"),
+)
 
 
 def group_of(nodeid: str) -> str:

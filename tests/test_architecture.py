@@ -17,9 +17,8 @@ from pathlib import Path
 import pytest
 
 import peerpressure
+from tests.sources import FILES, ROOT, nodes, tree
 from tests.test_docstrings import NAMESPACES
-
-ROOT = Path(peerpressure.__file__).parent
 
 # From the ground up; a module may import from layers that stand before its own, and from its own folder.
 LAYERS = (
@@ -66,7 +65,6 @@ LAYERS = (
     ("__init__", "__main__"),
 )
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
-FILES = sorted(ROOT.rglob("*.py"))
 
 
 def _package(path: Path) -> str:
@@ -75,13 +73,9 @@ def _package(path: Path) -> str:
 
 
 @cache
-def _tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
-
-
 def _imported(path: Path) -> set[str]:
     """Return the full names of what a file imports anywhere, types included: modules, or names in modules."""
-    return _names_of(path, ast.walk(_tree(path)))
+    return _names_of(path, nodes(path))
 
 
 def _names_of(path: Path, nodes: Iterable[ast.AST]) -> set[str]:
@@ -115,7 +109,7 @@ def _lazy_names(package: str) -> dict[str, str]:
     stub = ROOT.parent.joinpath(*package.split("."), "__init__.pyi")
     if not stub.exists():
         return {}
-    imports = [node for node in _tree(stub).body if isinstance(node, ast.ImportFrom)]
+    imports = [node for node in tree(stub).body if isinstance(node, ast.ImportFrom)]
     return {alias.name: f"{package}.{node.module or alias.name}" for node in imports for alias in node.names}
 
 
@@ -151,7 +145,7 @@ def _at_import(nodes: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
 
 
 def _imported_at_import(path: Path) -> set[str]:
-    return _names_of(path, _at_import(_tree(path).body))
+    return _names_of(path, _at_import(tree(path).body))
 
 
 def test_the_longest_chain_of_imports_is_below_30() -> None:
@@ -180,7 +174,7 @@ def test_references_to_layers_above_are_listed() -> None:
     calls = {
         _package(path): tuple(part.value for part in node.args if isinstance(part, ast.Constant))
         for path in FILES
-        for node in ast.walk(_tree(path))
+        for node in nodes(path)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "from_above"
     }
     assert calls == FROM_ABOVE
@@ -210,7 +204,7 @@ def test_few_imports_reach_into_another_package() -> None:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_nothing_evaluates_text_or_unpickles(path: Path) -> None:
-    names = {node.id for node in ast.walk(_tree(path)) if isinstance(node, ast.Name)}
+    names = {node.id for node in nodes(path) if isinstance(node, ast.Name)}
     assert not names & {"eval", "exec", "compile", "pickle", "__import__"}
 
 
@@ -296,7 +290,7 @@ def test_no_module_is_shadowed_by_a_function_of_its_name() -> None:
 
 def _defines(path: Path, name: str) -> bool:
     """Return whether a file binds a name to something other than the module of that name."""
-    for node in _tree(path).body:
+    for node in tree(path).body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name:
             return True
         # "from package import module" binds the module itself; "from package.module import name" does not.
@@ -315,7 +309,7 @@ MAY_ASK = {"propagation", "theory", "simulation"}
 def _asks_for_the_kind(path: Path) -> set[int]:
     """Return the lines of a file on which a condition depends on what a model consists of."""
     conditions: list[ast.AST] = []
-    for node in ast.walk(_tree(path)):
+    for node in nodes(path):
         if isinstance(node, ast.If | ast.IfExp | ast.While):
             conditions.append(node.test)
         elif isinstance(node, ast.comprehension):
@@ -342,7 +336,7 @@ def test_readers_of_a_model_rarely_ask_for_its_kind() -> None:
 def test_no_two_classes_have_one_name() -> None:
     homes: dict[str, list[str]] = {}
     for path in FILES:
-        for node in _tree(path).body:
+        for node in tree(path).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 homes.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
     assert not {name: files for name, files in homes.items() if len(files) > 1}

@@ -47,10 +47,11 @@ def test_what_is_recorded_comes_back(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert durations.recorded() == known
 
 
-def test_files_that_share_a_browser_or_figures_are_one_group() -> None:
+def test_files_that_share_a_browser_figures_or_sources_are_one_group() -> None:
     pages = {group_of(f"tests/explorer/test_page_{name}.py::test_a") for name in ("looks", "states")}
     figures = {group_of(file) for file in ("tests/report/test_page.py::a", "tests/plotting/test_figures.py::b[c]")}
-    assert len(pages) == len(figures) == 1
+    sources = {group_of(f"tests/test_{name}.py::a") for name in ("architecture", "portability")}
+    assert len(pages) == len(figures) == len(sources) == 1
     assert group_of("tests/plotting/test_run.py::a[b::c]") == "tests/plotting/test_run.py"
 
 

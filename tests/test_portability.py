@@ -12,13 +12,11 @@ from pathlib import Path
 
 import pytest
 
-import peerpressure
+from tests.sources import FILES, ROOT, nodes
 
 if sys.platform != "linux":
     pytest.skip("imitates Windows by means of Linux", allow_module_level=True)
 
-ROOT = Path(peerpressure.__file__).parent
-FILES = sorted(ROOT.rglob("*.py"))
 # What the modules os, signal and subprocess have on Unix only, and what opens files by descriptors.
 UNIX = {
     *("fork", "forkpty", "getuid", "geteuid", "getgid", "getpgid", "setsid", "killpg", "mkfifo", "uname", "statvfs"),
@@ -110,7 +108,7 @@ def test_every_module_can_be_imported_and_every_command_works_without_unix(folde
         ["check", "study.toml"],
         ["run", "study.toml"],
         ["run", "study.toml"],  # over what is there
-        ["sweep", "run", "sweep.toml", "--workers", "2"],
+        ["sweep", "run", "sweep.toml", "--workers", "1"],
         ["sweep", "status", "sweep.toml"],
         ["sweep", "collect", "sweep.toml"],
     ]
@@ -163,14 +161,13 @@ def test_the_lock_of_windows_ends_with_its_process(folder: Path) -> None:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_nothing_is_called_that_windows_lacks(path: Path) -> None:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
     # What is asked for with hasattr may be used.
-    asked = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
+    asked = {node.value for node in nodes(path) if isinstance(node, ast.Constant)}
     used = {
         node.attr
-        for node in ast.walk(tree)
+        for node in nodes(path)
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in ("os", "signal")
     }
-    arguments = {node.arg for node in ast.walk(tree) if isinstance(node, ast.keyword)}
+    arguments = {node.arg for node in nodes(path) if isinstance(node, ast.keyword)}
     assert not (used & UNIX) - asked
     assert not arguments & UNIX_ARGUMENTS

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from itertools import product
 
+import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
@@ -56,9 +57,23 @@ def tables_read() -> dict[str, pd.DataFrame]:
 
 
 @cache
+def _drawn(name: str) -> tuple[Figure, list[str]]:
+    """Return a figure of these tables, and the settings and tables that drawing it has changed."""
+    settings, tables = dict(mpl.rcParams), tables_read()
+    copies = {key: table.copy() for key, table in tables.items()}
+    figure = settled(draw(name, tables))
+    changed = [key for key, value in mpl.rcParams.items() if key not in settings or settings[key] != value]
+    return figure, changed + [key for key, copy in copies.items() if not tables[key].equals(copy)]
+
+
 def sample_figure(name: str) -> Figure:
     """Return a figure of these tables, drawn once for all tests that look at it and change nothing."""
-    return settled(draw(name, tables_read()))
+    return _drawn(name)[0]
+
+
+def changed_by(name: str) -> list[str]:
+    """Return the names of settings of Matplotlib and of tables that drawing a figure has changed."""
+    return _drawn(name)[1]
 
 
 def _convergence() -> dict[str, pd.DataFrame]:
