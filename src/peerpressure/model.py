@@ -22,7 +22,7 @@ from peerpressure.adaptation import Adaptation, as_adaptation
 from peerpressure.affine import coefficients, least_relief
 from peerpressure.errors import ModelError, message
 from peerpressure.networks import Network, TemporalNetwork
-from peerpressure.networks.classes import limit_state
+from peerpressure.networks.limits import limit_state
 from peerpressure.networks.topics import per_agent
 from peerpressure.networks.validation import Isolated, checked_isolated
 from peerpressure.noise import Noise, as_noise, noise_from_dict

@@ -18,7 +18,15 @@ from scipy.sparse import csr_array
 from peerpressure import Network, chain
 from peerpressure.chain import absorbed, phases
 from peerpressure.errors import NetworkError
-from peerpressure.networks import barabasi_albert, classes, cycle, describe_network_file, read_network, write_network
+from peerpressure.networks import (
+    barabasi_albert,
+    classes,
+    cycle,
+    describe_network_file,
+    limits,
+    read_network,
+    write_network,
+)
 from peerpressure.scenario import load_scenario
 from peerpressure.scenario.loading import findings
 
@@ -277,10 +285,11 @@ def test_camps_and_limits_of_symmetric_networks_need_no_double_cover(
     rng = np.random.default_rng(seed)
     s, x = rng.uniform(0.1, 3.0, network.n), rng.uniform(-1, 1, network.n)
     camps = classes._camps_by_cover(network.adjacency)
-    limits = classes._limit_on_cover(network.adjacency, s, x)
-    monkeypatch.setattr(classes, "double_cover", None)
+    expected = limits._limit_on_cover(network.adjacency, s, x)
+    for module in (classes, limits):
+        monkeypatch.setattr(module, "double_cover", None)
     np.testing.assert_array_equal(network.camps, camps)
-    np.testing.assert_allclose(classes.limit_state(network, s, x), limits, atol=1e-14)
+    np.testing.assert_allclose(limits.limit_state(network, s, x), expected, atol=1e-14)
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from peerpressure.errors import InvalidInputError
 from peerpressure.model import Model
-from peerpressure.networks import Network, barabasi_albert, complete, cycle, k2, path
-from peerpressure.noise import Gaussian, Noise, NoNoise
-from peerpressure.schedules import Constant, Linear, Logarithmic, Power, Schedule, Table
+from peerpressure.networks import Network, barabasi_albert, complete, cycle, followers, k2, path
+from peerpressure.noise import AR1, Gaussian, Noise, NoNoise
+from peerpressure.schedules import Constant, Formula, Linear, Logarithmic, Power, Schedule, Table
 from peerpressure.simulation import simulate
 from peerpressure.theory import (
+    _advice,
     agent,
     consensus_limit,
     consensus_mode,
@@ -26,6 +27,7 @@ from peerpressure.theory import (
 )
 from peerpressure.theory._classification import classify
 from peerpressure.theory._scalar_mode import FIRST, scalar_mode
+from peerpressure.theory._slow_modes import far_mode
 
 ODD = barabasi_albert(20, 2, seed=5)
 TREE = barabasi_albert(20, 1, seed=5)
@@ -264,3 +266,43 @@ def test_a_far_precision_that_is_not_reached_is_refused_at_once() -> None:
     model = Model(k2(), [0.0, 1.0], noise=Gaussian(1.0))
     with pytest.raises(InvalidInputError, match=r"within 10,000,000 steps.*allow about 10\^9\.7 steps"):
         steps_needed(model, 1e-5, max_steps=10**7)
+
+
+FAR = {
+    "two agents": Model(k2(), [0.0, 1.0], [1.0, 3.0], Linear(2.0), Gaussian(1.0)),
+    "odd": Model(ODD, np.linspace(0, 1, 20), np.linspace(0.5, 2, 20), Power(0.8), Gaussian(1.0)),
+    "tree with memory": Model(
+        TREE, np.linspace(0, 1, 20), np.linspace(0.5, 2, 20), Linear(), Gaussian(1.0, temporal=AR1(0.5))
+    ),
+    "directed": Model(followers(12, 2, seed=3), np.linspace(0, 1, 12), np.linspace(0.5, 2, 12), noise=Gaussian(1.0)),
+    "without noise": Model(path(3), [0.0, 0, 1], [0.2, 3, 1]),
+}
+
+
+@pytest.mark.parametrize("name", FAR)
+def test_errors_far_away_are_those_of_all_steps(name: str) -> None:
+    far = far_mode(classify(FAR[name]))
+    assert far is not None
+    # Beyond the interval on which the law is checked when it is made.
+    assert far.error(20_001) == pytest.approx(mode_error(FAR[name], 20_001), rel=1e-10, abs=1e-13)
+
+
+def test_a_precision_takes_no_longer_where_it_takes_many_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    walked: list[int] = []
+    bias = _advice._ModeErrors.bias
+    monkeypatch.setattr(_advice._ModeErrors, "bias", lambda self, last: walked.append(last) or bias(self, last))
+    model = FAR["two agents"]
+    T = steps_needed(model, 1e-4, max_steps=10**9)
+    far = far_mode(classify(model))
+    assert far is not None
+    # ρ = κt with κ = 4/2: the mode is the mean of all that agents have preferred, 2s/(s₁ + s₂)-weighted draws.
+    assert far.error(T) <= 1e-4 < far.error(T - 1)
+    assert pytest.approx(10 / 16 / 1e-8, rel=1e-4) == T
+    assert max(walked) <= 4 * FIRST
+
+
+def test_where_every_step_counts_the_longest_path_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_advice, "_MOST_WORK", 0.0)
+    model = Model(k2(), [0.0, 1.0], [1.0, 3.0], Formula("t*(2 + sin(t))"), Gaussian(1.0))
+    with pytest.raises(InvalidInputError, match=r"within 32,768 steps, the most that are computed"):
+        steps_needed(model, 1e-4, max_steps=10**9)

@@ -28,7 +28,8 @@ from peerpressure.theory._limits import limit_of
 from peerpressure.theory._rates import steps_until, with_parts
 from peerpressure.theory._reasons import Reason, ReasonCode
 from peerpressure.theory._regime import NoiseEffect, Regime
-from peerpressure.theory._scalar_mode import ScalarMode, scalar_mode
+from peerpressure.theory._scalar_mode import FIRST, ScalarMode, scalar_mode
+from peerpressure.theory._slow_modes import FarMode, far_mode
 from peerpressure.theory._structure import NoiselessLimit, structure_of
 from peerpressure.theory.tuning import (
     HorizonDistance,
@@ -218,6 +219,8 @@ def tuned_schedule(long_run: LongRun) -> Linear | None:
 _SETTLED = 2_000
 # Multiplications for the shortest path of errors.
 _LEAST_WORK = 1e9
+# The same for the longest path, some minutes'.
+_MOST_WORK = 5e11
 # Numbers in the states of one run of the engine, 32 MB.
 _CHUNK = 2**22
 # Steps at which variances are computed, for each doubling of the time; they are smooth in between.
@@ -300,8 +303,9 @@ def steps_needed(model: Model, precision: float, *, max_steps: int = 100_000) ->
     precision : float
         The largest root-mean-square distance of the consensus mode to v, above 0.
     max_steps : int, default 100000
-        The largest T that is returned. Where all agents have the same s/d and noise is white, as two equal agents have,
-        10⁹ steps take no longer than 10⁴; else the work grows with the number of steps.
+        The largest T that is returned. Where network and opinions are constant, pressure is smooth, and all but the
+        consensus mode is forgotten within some thousand steps, as on small networks, 10⁹ steps take no longer than
+        10⁵; else the work grows with the number of steps, and ends with an error after some minutes.
 
     Returns
     -------
@@ -332,24 +336,28 @@ def steps_needed(model: Model, precision: float, *, max_steps: int = 100_000) ->
     final = _final_error(long_run)
     if final is not None and final > precision:
         raise InvalidInputError(_never(long_run, precision, final, min(limit, _SETTLED, errors.last), errors))
-    scalar = scalar_mode(long_run) if long_run.outcome is Outcome.CONSENSUS else None
-    far = None if scalar is None else scalar.last_above(precision, 2 * limit)
-    if far is not None and far < limit:
-        return far + 1
+    law = scalar_mode(long_run) if long_run.outcome is Outcome.CONSENSUS else None
+    far = None if law is None else law.last_above(precision, 2 * limit)
+    above, last = (0, 0) if far is None else (far, 2 * limit)
     # An error that does not go to 0 may rise again after a long time.
     least = min(256, errors.least) if long_run.outcome is Outcome.CONSENSUS else errors.least
-    above = last = 0
-    if far is not None:
-        # What is missing at the limit is known without the path to it.
-        above, last = limit, limit
-    while last < min(2 * limit, errors.last) and far is None:
+    end = min(2 * limit, errors.last)
+    while last < end:
         # Twice as far as the last step that fails, so the total work is a few times that of the answer.
-        last = min(max(least, 2 * last), 2 * limit, errors.last)
+        last = min(max(least, 2 * last), end)
         above = errors.last_above(precision, last)
         if 2 * above <= last:
             break
+        if last >= 2 * FIRST and law is None:
+            law = far_mode(long_run) if long_run.outcome is Outcome.CONSENSUS else None
+            far = None if law is None else law.last_above(precision, 2 * limit)
+            if far is not None:
+                above, last = max(above, far), end
+            else:
+                # From here on every step takes its time.
+                law, end = None, min(end, errors.most)
     if above >= min(limit, last):
-        raise InvalidInputError(_later(long_run, precision, min(limit, last), errors, None if far is None else scalar))
+        raise InvalidInputError(_later(long_run, precision, min(limit, last), errors, law, by_steps=last < 2 * limit))
     return above + 1
 
 
@@ -362,7 +370,10 @@ class _ModeErrors:
         # A table defines no pressure beyond its last value.
         self.last = model.pressure.values.size if isinstance(model.pressure, Table) else 2**62
         # The shortest path that is looked at.
-        self.least = int(min(max(_LEAST_WORK / (model.network.adjacency.nnz + 20 * model.n + 1e5), 64), 4_096))
+        work = model.network.adjacency.nnz + 20 * model.n + 1e5
+        self.least = int(min(max(_LEAST_WORK / work, 64), 4_096))
+        # The longest one, where no law leads beyond it.
+        self.most = max(int(_MOST_WORK / work), 4 * FIRST)
         self._bias = np.zeros(0)
         self._run: Trajectory | None = None
         self._known: dict[int, float] = {}
@@ -495,10 +506,18 @@ def _never(long_run: LongRun, precision: float, final: float, steps: int, errors
 
 
 def _later(
-    long_run: LongRun, precision: float, steps: int, errors: _ModeErrors, scalar: ScalarMode | None = None
+    long_run: LongRun,
+    precision: float,
+    steps: int,
+    errors: _ModeErrors,
+    law: ScalarMode | FarMode | None = None,
+    *,
+    by_steps: bool = False,
 ) -> str:
-    error = errors(steps) if scalar is None else scalar.error(steps)
+    error = errors(steps) if law is None else law.error(steps)
     rule = f"the precision must be reached, for good, within {steps:,} steps"
+    if by_steps and errors.last > steps:
+        rule += ", the most that are computed where every one of them has to be"
     got = f"{precision:g} where the error after {steps:,} steps is {error:.3g}"
     remedies = [_extrapolated(long_run, precision, steps, error), _better_schedule(long_run, steps, error)]
     return message(rule, got=got, remedy=", and ".join(filter(None, remedies)) or "allow more steps")

@@ -28,9 +28,9 @@ FIRST = 2**13
 # Points at which a function is known in an interval, others at which that is checked, and the share to which it holds.
 _POINTS, _CHECKED, _RTOL = 33, 7, 1e-11
 # Points of an interval at which the error is compared with a precision before the border is searched.
-_SCANNED = 16
+SCANNED = 16
 # Steps that are made one by one around the border.
-_LOCAL = 32
+LOCAL = 32
 
 
 @final
@@ -63,7 +63,7 @@ class ScalarMode:
 
     def over(self, first: int, last: int, bias: float, variance: float) -> tuple[float, float] | None:
         """Return both after ``last`` ≤ 2·``first`` from those after ``first``; None where functions are not smooth."""
-        rates = _Smooth.of(self._rates, first, last)
+        rates = Smooth.of(self._rates, first, last)
         if rates is None:
             return None
         total = rates.sums(np.array([float(last)]))[0]
@@ -73,7 +73,7 @@ class ScalarMode:
         def weighted(t: Array) -> Array:
             return np.asarray(self._fresh(t) ** 2 * np.exp(2 * (rates.sums(t) - total)))
 
-        noise = _Smooth.of(weighted, first, last)
+        noise = Smooth.of(weighted, first, last)
         if noise is None:
             return None
         added = float(noise.sums(np.array([float(last)]))[0])
@@ -118,7 +118,7 @@ class ScalarMode:
             known = state(t)
             return None if known is None else bool(np.hypot(known[0], np.sqrt(known[1])) > precision)
 
-        points = np.unique(np.linspace(first + 1, last, _SCANNED).astype(np.int64)).tolist()
+        points = np.unique(np.linspace(first + 1, last, SCANNED).astype(np.int64)).tolist()
         marks = [exceeds(t) for t in points]
         if None in marks:
             return None
@@ -131,14 +131,14 @@ class ScalarMode:
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (middle, high) if exceeds(middle) else (low, middle)
-        return self._confirmed(precision, low, max(first, low - _LOCAL), state)
+        return self._confirmed(precision, low, max(first, low - LOCAL), state)
 
     def _confirmed(self, precision: float, guess: int, begin: int, state: _States) -> int | None:
         """Return the last step above the precision near a guess, by steps that are made one by one."""
         known = state(begin)
         if known is None:
             return None
-        bias, variance = self.steps(begin, guess + _LOCAL, *known)
+        bias, variance = self.steps(begin, guess + LOCAL, *known)
         over = np.flatnonzero(np.hypot(bias, np.sqrt(variance)) > precision)
         return begin + 1 + int(over[-1]) if over.size else guess
 
@@ -152,9 +152,19 @@ def _nodes() -> tuple[Array, Array]:
     return np.cos(angles), transform
 
 
+# Where a polynomial is compared with its function.
+_INSIDE = np.linspace(-0.97, 0.93, _CHECKED)
+
+
+def smooth_nodes(first: int, last: int) -> Array:
+    """Return the times, which need not be whole, at which a function between two steps is to be known."""
+    half = max((last - first) / 2, 0.5)
+    return np.asarray((first + last) / 2 + half * np.concatenate([_nodes()[0], _INSIDE]))
+
+
 @final
 @dataclass(frozen=True, eq=False)
-class _Smooth:
+class Smooth:
     """A function between two steps as a polynomial, which is summed over whole steps."""
 
     first: int
@@ -162,19 +172,25 @@ class _Smooth:
     series: Array
 
     @classmethod
-    def of(cls, function: Callable[[Array], Array], first: int, last: int) -> _Smooth | None:
+    def of(cls, function: Callable[[Array], Array], first: int, last: int) -> Smooth | None:
         """Return the function between two steps; None if no polynomial is close to it."""
-        nodes, transform = _nodes()
-        middle, half = (first + last) / 2, max((last - first) / 2, 0.5)
         with np.errstate(all="ignore"):
-            values = function(middle + half * nodes)
+            return cls.fitted(function(smooth_nodes(first, last)), first, last)
+
+    @classmethod
+    def fitted(cls, values: Array, first: int, last: int, size: float | None = None) -> Smooth | None:
+        """Return the function with these values at ``smooth_nodes``; ``size`` is what its errors are compared with."""
         if not np.isfinite(values).all():
             return None
-        made = cls(first, last, transform @ values)
-        inside = np.linspace(-0.97, 0.93, _CHECKED)
-        size = float(np.abs(values).max())
-        missed = np.abs(chebyshev.chebval(inside, made.series) - function(middle + half * inside))
+        made = cls(first, last, _nodes()[1] @ values[:_POINTS])
+        size = float(np.abs(values).max()) if size is None else size
+        missed = np.abs(chebyshev.chebval(_INSIDE, made.series) - values[_POINTS:])
         return made if float(missed.max()) <= _RTOL * size else None
+
+    def __call__(self, t: Array) -> Array:
+        """Return the function at some times."""
+        half = max((self.last - self.first) / 2, 0.5)
+        return np.asarray(chebyshev.chebval((t - (self.first + self.last) / 2) / half, self.series))
 
     def sums(self, t: Array) -> Array:
         """Return the sums over first + 1…t, by Euler and Maclaurin."""

@@ -25,7 +25,7 @@ from peerpressure.errors import InvalidInputError, message
 from peerpressure.immutable import read_only
 from peerpressure.model import Model
 from peerpressure.networks import NetworkLaw, complete
-from peerpressure.networks.classes import limit_state
+from peerpressure.networks.limits import limit_state
 from peerpressure.progress import check_cancelled
 from peerpressure.propagation import whole_times
 from peerpressure.resources import one_thread
