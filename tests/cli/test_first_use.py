@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -27,6 +28,15 @@ def test_short_help_works_everywhere(capfd: Captured) -> None:
         assert answer.status == 0
         assert answer.out == run(capfd, *arguments, "--help").out
         assert answer.out.isascii()
+
+
+def test_arguments_have_capital_letters(capfd: Captured) -> None:
+    commands = re.findall(r"^  (\w+)  ", run(capfd, "--help").out.split("Commands:")[1], re.MULTILINE)
+    assert {"partition", "run", "convert", "diagnose"} <= set(commands)
+    for command in commands:
+        usage = run(capfd, command, "--help").out.split("\n\n")[0].split("[OPTIONS]")[1]
+        assert usage == usage.upper(), usage
+        assert "[[" not in usage
 
 
 def test_help_is_as_wide_as_the_terminal(capfd: Captured, monkeypatch: pytest.MonkeyPatch) -> None:

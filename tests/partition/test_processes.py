@@ -35,7 +35,7 @@ report = false
 """
 # These name the folder and the time of the run.
 OWN_FILES = {"README.txt", "provenance.json"}
-# Results of one, two and three processes that have the same bits as those of ``simulate``.
+# Results of four processes, and of three and one or of two, that have the same bits as those of ``simulate``.
 FEATURES = (
     "white noise",
     "hubs, Laplace noise, blocks of replicates",
@@ -103,9 +103,9 @@ def kill(folder: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def found(folder: Path, kill: subprocess.CompletedProcess[str]) -> dict[str, str]:
-    """What three processes say of each check, after what is left of the run that was killed."""
+    """What four processes say of each check, after what is left of the run that was killed."""
     (folder / "study.toml").write_text(STUDY)
-    done = started(3, "all", str(folder))
+    done = started(4, "all", str(folder))
     assert done.returncode == 0, done.stderr
     results: dict[str, str] = json.loads((folder / "found.json").read_text())
     assert set(results) == {*FEATURES, *CHECKS}

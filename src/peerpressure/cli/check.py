@@ -11,7 +11,9 @@ from peerpressure.cli.terminal import USAGE, AsJson, print_json, results_folder
 
 
 def check(
-    file: Annotated[Path, typer.Argument(help="A scenario, or a sweep: a file with a line that starts scenario =.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A scenario, or a sweep: a file with a line that starts scenario =.")
+    ],
     as_json: AsJson = False,
 ) -> None:
     """List all problems of a scenario or sweep file, and where they are.

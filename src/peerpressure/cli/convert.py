@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 
 def convert(
-    source: Annotated[Path, typer.Argument(help="File of edges, a matrix or a graph; its name tells the format.")],
+    source: Annotated[
+        Path, typer.Argument(metavar="SOURCE", help="File of edges, a matrix or a graph; its name tells the format.")
+    ],
     out: Annotated[Path, typer.Argument(metavar="TARGET", help="File to write; its name tells the format.")],
     weight: Annotated[str, typer.Option(help="Column or attribute that holds the weights.")] = "weight",
     unweighted: Annotated[bool, typer.Option("--unweighted", help="Leave weights out.")] = False,

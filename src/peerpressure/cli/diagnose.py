@@ -28,7 +28,9 @@ from peerpressure.cli.terminal import AsJson, listing_problems, print_json, prog
 
 
 def diagnose(
-    file: Annotated[Path | None, typer.Argument(help="A scenario; or leave it out and use the options.")] = None,
+    file: Annotated[
+        Path | None, typer.Argument(metavar="FILE", help="A scenario; or leave it out and use the options.")
+    ] = None,
     graph: Graph = None,
     direction: EdgeDirection = None,
     signed: Signed = False,

@@ -37,7 +37,7 @@ def stored_run(given: Path) -> Path:
 
 
 # Options of commands that read a table of answers.
-Answers: TypeAlias = Annotated[Path, typer.Argument(help=TABLE, callback=stored_run)]
+Answers: TypeAlias = Annotated[Path, typer.Argument(metavar="ANSWERS", help=TABLE, callback=stored_run)]
 Directed: TypeAlias = Annotated[
     bool, typer.Option("--directed", help="Edges go from an agent to those that it listens to.")
 ]

@@ -17,7 +17,7 @@ from peerpressure.files import declare_input, declare_output, expanded, replacin
 def explore(
     start: Annotated[
         str | None,
-        typer.Argument(metavar="[FILE|LINK]", help="A scenario file or a link copied from the page, to start with."),
+        typer.Argument(metavar="FILE|LINK", help="A scenario file or a link copied from the page, to start with."),
     ] = None,
     port: Annotated[
         int | None,

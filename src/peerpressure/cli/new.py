@@ -17,7 +17,7 @@ STUDY = "study.toml"  # the file to run of an example with data
 
 
 def new(
-    folder: Annotated[Path, typer.Argument(help="Folder for the file; created if missing.")] = Path(),
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder for the file; created if missing.")] = Path(),
     example: Annotated[
         str | None, typer.Option(help="Write this example instead, with the files that it names; ? lists all.")
     ] = None,

@@ -12,7 +12,9 @@ from peerpressure.files import declare_output
 
 
 def partition(
-    network: Annotated[Path, typer.Argument(help="File of edges, a matrix or a graph; its name tells the format.")],
+    network: Annotated[
+        Path, typer.Argument(metavar="NETWORK", help="File of edges, a matrix or a graph; its name tells the format.")
+    ],
     parts: Annotated[int, typer.Option(min=1, help="Number of parts: that of the processes, or a multiple of it.")],
     out: Annotated[Path, typer.Option(help="New folder for the parts.")],
     order: Annotated[

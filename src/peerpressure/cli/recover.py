@@ -53,7 +53,9 @@ SHOWN = 30  # agents in the terminal; --out and --json have all of them
 
 def recover(
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(help="The scenario: network, stubbornness, pressure and noise.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="The scenario: network, stubbornness, pressure and noise.")
+    ],
     outputs: Annotated[
         Path,
         typer.Option(help=TABLE, callback=stored_run),

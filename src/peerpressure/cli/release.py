@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 
 def release(
-    file: Annotated[Path, typer.Argument(help="The scenario, with hidden opinions of its own and without a seed.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="The scenario, with hidden opinions of its own and without a seed.")
+    ],
     out: Annotated[Path, typer.Option(help="Folder for the release, new or empty.")],
     epsilon: Annotated[
         float | None, typer.Option(help="Scale the noise to this budget; by default it is that of the scenario.")

@@ -13,7 +13,10 @@ from peerpressure.errors import InvalidInputError, message
 
 
 def report(
-    folder: Annotated[Path, typer.Argument(help="A results folder of run, simulate, recover, fit, compare or infer.")],
+    folder: Annotated[
+        Path,
+        typer.Argument(metavar="FOLDER", help="A results folder of run, simulate, recover, fit, compare or infer."),
+    ],
     out: Annotated[
         Path | None, typer.Option(help="File of the page.", show_default="report.html in the folder")
     ] = None,

@@ -25,7 +25,9 @@ REFUSED: Final = ("--out", "--figure", "--report", "--dask")
 
 def rerun(
     context: typer.Context,
-    folder: Annotated[Path, typer.Argument(help="A results folder of any command that writes one, such as run.")],
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="A results folder of any command that writes one, such as run.")
+    ],
     out: Annotated[
         Path | None, typer.Option(help="New folder for the results.", show_default="FOLDER-rerun, beside it")
     ] = None,

@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 
 
 def run(
-    file: Annotated[Path, typer.Argument(help="The scenario; `peerpressure new` writes one to start from.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="The scenario; `peerpressure new` writes one to start from.")
+    ],
     out: Annotated[
         Path | None, typer.Option(help="Folder for results; the file's own [output] folder, or one beside it.")
     ] = None,

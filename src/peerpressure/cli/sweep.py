@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from peerpressure.sweep import Plan, SweepStatus
 
 
-Place: TypeAlias = Annotated[Path, typer.Argument(help="The sweep file, or the folder that holds its results.")]
+Place: TypeAlias = Annotated[
+    Path, typer.Argument(metavar="FILE|FOLDER", help="The sweep file, or the folder that holds its results.")
+]
 FIXED = ("scenario", "measures", "threshold")  # parameters of a unit that are no axes
 COUNTS = ("total", "done", "failed", "running", "planned", "damaged", "recomputed", "active")
 FAILURES = 10  # failed units that are named
@@ -67,7 +69,7 @@ def about() -> None:
 
 @app.command("run", cls=Command)
 def run_file(
-    file: Annotated[Path, typer.Argument(help="The sweep file.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The sweep file.")],
     out: Annotated[Path | None, typer.Option(help="Folder for results; the one in the file, or one beside it.")] = None,
     workers: Annotated[int | None, typer.Option(min=1, help="Processes; one per core if left out.")] = None,
     dask: Annotated[str | None, typer.Option(help="Address of a Dask scheduler, such as tcp://host:8786.")] = None,
