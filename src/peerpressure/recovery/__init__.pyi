@@ -14,11 +14,8 @@ from ._information import Information as Information, information as information
 from ._kalman import kalman_filter as kalman_filter, kalman_smoother as kalman_smoother
 from ._likelihood import fit as fit
 from ._misses import Score as Score, ScoreTests as ScoreTests
-from ._network_inference import (
-    NetworkEstimate as NetworkEstimate,
-    average_precision as average_precision,
-    infer_network as infer_network,
-)
+from ._network_estimate import NetworkEstimate as NetworkEstimate, average_precision as average_precision
+from ._network_inference import infer_network as infer_network
 from ._observation import (
     Observation as Observation,
     Outputs as Outputs,
