@@ -182,6 +182,7 @@ def test_what_the_best_model_misses_is_named() -> None:
     comparison = pp.compare(rows, network, ["none", "constant", "linear"])
     assert comparison.misses is not None
     assert comparison.misses.missed[0].agents == (7,)
+    assert "For each of agents, signs and ties, such a finding is chance in 1 of 20" in str(comparison)
     assert "Agent 7 is more stubborn than the model says." in comparison.sentences
     assert comparison.missed.iloc[0].tolist() == ["stubbornness", 7, -1]
 
@@ -226,10 +227,16 @@ def test_answers_on_a_scale_are_said_to_be_taken_as_exact() -> None:
     network = graph(12)
     rows = 1 + 4 * record(network, 30, 1, lambda t: 0.5)
     rivals = ["none", "constant"]
-    note = pp.compare(np.clip(np.rint(rows), 1, 5), network, rivals).notes[0]
+    found = pp.compare(np.clip(np.rint(rows), 1, 5), network, rivals)
+    # Whoever reads the first line only is warned as well.
+    assert found.sentences[0].startswith("These answers lie on a grid and were taken as exact")
+    assert found.sentences[1] == "People respond to their neighbours."
+    note = found.notes[0]
     assert note.startswith("All outputs lie on a grid of spacing 1 and are taken as exact")
     assert "Observation(scale=(first, last))" in note
-    assert pp.compare(rows, network, rivals).notes == ()
+    exact = pp.compare(rows, network, rivals)
+    assert exact.notes == ()
+    assert exact.sentences[0] == "People respond to their neighbours."
     # Digits that do no harm are no news.
     assert pp.compare(np.round(rows, 2), network, rivals).notes == ()
 

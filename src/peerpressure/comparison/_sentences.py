@@ -20,8 +20,17 @@ _CLEAR, _DOUBTFUL = 0.9, 0.01
 
 
 def sentences_on(c: Compared) -> tuple[str, ...]:
-    """Return the answer: response to neighbours, course of pressure, adaptation, fit, what is missed, and limits."""
-    return (*_response(c), *_course(c), *_adaptation(c), *_errors(c), *_doubt(c), *_fit(c), *_missed(c), *_limits(c))
+    """Return the answer: response to neighbours, course of pressure, adaptation, fit, what is missed, and limits.
+
+    A record that was read in the wrong way spoils all of it, which is said first.
+    """
+    answer = (*_response(c), *_course(c), *_adaptation(c), *_errors(c), *_doubt(c), *_fit(c), *_missed(c), *_limits(c))
+    return (*_spoilt(c), *answer)
+
+
+def _spoilt(c: Compared) -> Iterator[str]:
+    if c.panel.remarks:
+        yield "These answers lie on a grid and were taken as exact, so pressure looks weaker than it is: see the notes."
 
 
 def _response(c: Compared) -> Iterator[str]:
@@ -112,8 +121,9 @@ def _fit(c: Compared) -> Iterator[str]:
 
 
 def _missed(c: Compared) -> Iterator[str]:
-    if c.misses is not None:
+    if c.misses is not None and c.misses.sentences:
         yield from c.misses.sentences
+        yield "For each of agents, signs and ties, such a finding is chance in 1 of 20 records that the model explains."
 
 
 def _limits(c: Compared) -> Iterator[str]:
