@@ -349,23 +349,33 @@ def ran(
     return command(capfd, "run", file, *options)
 
 
-def test_a_run_prints_the_epsilon_of_what_it_records(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    answer = ran(capfd, tmp_path, report="true")
+HELD = "contains hidden opinions and the seed of all noise: for study, not for release"
+
+
+def test_a_run_prints_the_epsilon_of_what_it_records_and_what_that_contains(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    answer, folder = ran(capfd, tmp_path, report="true"), tmp_path / "study-results"
     words = " ".join(answer.out.split())
     assert "ε of the recorded data ∞ at δ = 1e-05 and Δ = 1, 20 runs with y₀" in words
     assert "ε of one run, y₀ unobserved" in words
     # Two lines point to the page, which has the definition and its limits.
     assert "meaning of ε" in words
     assert "report.html" in words
-    page = (tmp_path / "study-results" / "report.html").read_text(encoding="utf-8")
+    page = (folder / "report.html").read_text(encoding="utf-8")
     assert "20 runs with y" in page
     assert "changes by at most Δ = 1;" in page
     assert all(limit in page for limit in RUN_LIMITS)
-    table = pd.read_csv(tmp_path / "study-results" / "budget.csv")
+    table = pd.read_csv(folder / "budget.csv")
     assert np.isinf(table["epsilon_recorded"]).all()
     assert np.isfinite(table["epsilon"]).all()
     assert (table["delta"] == 1e-5).all()
     assert (table["sensitivity"] == 1).all()
+    assert HELD in words
+    assert HELD in page
+    assert HELD in (folder / "scenario.toml").read_text(encoding="utf-8").splitlines()[1]
+    with xarray.open_dataset(folder / "run.nc") as data:
+        assert data.attrs["contents"] == HELD
 
 
 @pytest.mark.parametrize(
@@ -382,7 +392,9 @@ def test_recorded_replicates_multiply_what_is_released(
 
 
 def test_json_tells_an_infinite_epsilon_from_an_unknown_one(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    told = ran(capfd, tmp_path, "--json").json["privacy"]
+    whole = ran(capfd, tmp_path, "--json").json
+    assert whole["contains_hidden_opinions"] is True
+    told = whole["privacy"]
     assert told["recorded"]["epsilon"] == "infinite"
     assert told["recorded"]["sees_start"] is True
     for account in told.values():
@@ -443,15 +455,7 @@ def test_what_is_wrong_with_agents_is_told_once(capfd: pytest.CaptureFixture[str
     assert answer.err.count("nowhere.csv") == 1
 
 
-def test_results_say_that_they_contain_hidden_opinions(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    held = "contains hidden opinions and the seed of all noise: for study, not for release"
-    answer, folder = ran(capfd, tmp_path, report="true"), tmp_path / "study-results"
-    assert held in " ".join(answer.out.split())
-    assert held in (folder / "report.html").read_text(encoding="utf-8")
-    assert held in (folder / "scenario.toml").read_text(encoding="utf-8").splitlines()[1]
-    with xarray.open_dataset(folder / "run.nc") as data:
-        assert data.attrs["contents"] == held
-    assert ran(capfd, tmp_path, "--json").json["contains_hidden_opinions"] is True
+def test_a_run_without_states_contains_no_hidden_opinions() -> None:
     # A run without states has no hidden opinions in it, but its noise can be repeated.
     brief = pp.simulate(random_model(N, noise=pp.Gaussian()), 3, record="summaries").to_xarray()
     assert brief.attrs["contents"] == "contains the seed of all noise: for study, not for release"
