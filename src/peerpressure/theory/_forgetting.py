@@ -270,6 +270,7 @@ NODES = 20_001
 # Longer half-lives count as infinite: steps are no longer whole numbers in double precision.
 FARTHEST_LIFE = 1e15
 BLOCK = 2**20
+FIRST_BLOCK = 2**10
 # A smaller share adds less than 1e-18 per step to a sum of squares that is at least 1.
 NEGLIGIBLE_SHARE = 1e-9
 
@@ -366,32 +367,38 @@ def _followed(adaptation: Adaptation, factors: Array, steps: int) -> tuple[Array
     share = np.ones((steps + 1, factors.size))
     lives, squares, left = np.full(factors.size, math.inf), np.zeros(factors.size), np.ones(factors.size)
     # Half-lives and information concern all time, so the recursion continues beyond the steps asked for.
-    rates, done = _rates(adaptation, steps, factors.size), 0
-    # In blocks, so memory does not grow with the number of steps, and the loop stops once nothing is left.
-    length = max(1, BLOCK // factors.size)
-    while done < rates.size and (done < steps or np.any(left[factors > 0] > NEGLIGIBLE_SHARE)):
-        block = rates[done : done + length]
+    known = adaptation.rate.values.size if isinstance(adaptation.rate, Table) else FOLLOWED
+    last, done = max(steps, min(known, MOST_WORK // factors.size)), 0
+    # In blocks, so memory does not grow with the number of steps, and the loop stops once nothing is left; the first
+    # ones are short, as most adaptation forgets soon.
+    length, most = FIRST_BLOCK, max(1, BLOCK // factors.size)
+    while done < last and (done < steps or np.any(left[factors > 0] > NEGLIGIBLE_SHARE)):
+        asked = done < steps
+        block = _rates(adaptation, done, min(done + min(length, most), steps if asked else last), asked=asked)
+        if block is None:
+            break
         after = left * np.cumprod(1.0 - block[:, None] * factors, axis=0)
         # A step observes the share with which the agent enters it, hence the shift by one.
         before = np.concatenate([left[None], after[:-1]])
         squares += np.sum(before**2, axis=0)
         first = np.argmax(after < 0.5, axis=0)
         lives = np.where(np.isinf(lives) & np.any(after < 0.5, axis=0), done + first + 1, lives)
-        end = min(done + block.size, steps)
-        share[done + 1 : end + 1] = after[: max(end - done, 0)]
-        left, done = after[-1], done + block.size
+        if asked:
+            share[done + 1 : done + block.size + 1] = after
+        left, done, length = after[-1], done + block.size, 4 * length
     later, rest = _later(adaptation, factors, left, done)
     return share, np.minimum(lives, later), squares + rest
 
 
-def _rates(adaptation: Adaptation, steps: int, factors: int) -> Array:
-    """Return the common rates of the steps to follow, or of those asked for if later ones are not legal."""
-    known = adaptation.rate.values.size if isinstance(adaptation.rate, Table) else FOLLOWED
+def _rates(adaptation: Adaptation, begin: int, end: int, *, asked: bool) -> Array | None:
+    """Return the common rates of steps begin + 1…end; None if they are not legal and were not asked for."""
     try:
-        # A user's formula may give rates above 1 at late times that no run ever reaches.
-        return adaptation.pace(np.arange(1, max(steps, min(known, MOST_WORK // factors)) + 1))
+        return adaptation.pace(np.arange(begin + 1, end + 1))
     except InvalidInputError:
-        return adaptation.pace(np.arange(1, steps + 1))
+        # A user's formula may give rates above 1 at late times that no run ever reaches.
+        if asked:
+            raise
+        return None
 
 
 def _later(adaptation: Adaptation, factors: Array, left: Array, done: int) -> tuple[Array, Array]:
@@ -399,15 +406,17 @@ def _later(adaptation: Adaptation, factors: Array, left: Array, done: int) -> tu
 
     Shares are exp(−Λ) with Λ = −Σ log(1 − η_t), a sum that is an integral by the midpoint rule, over log t.
     """
-    # Imported here, since it takes long to load and few adaptations need it.
-    from scipy.integrate import cumulative_simpson
-
     lives, squares = np.full(factors.size, math.inf), np.zeros(factors.size)
     squares[factors == 0] = math.inf
     open_ended = np.flatnonzero((factors > 0) & (left > NEGLIGIBLE_SHARE))
     if isinstance(adaptation.rate, Table):
         squares[open_ended] = math.nan
         return lives, squares
+    if not open_ended.size:
+        return lives, squares
+    # Imported here, since it takes long to load and few adaptations need it.
+    from scipy.integrate import cumulative_simpson
+
     nodes = min(NODES, max(1001, MOST_WORK // factors.size))
     log_t = np.linspace(math.log(done + 0.5), farthest_reading(adaptation.rate), nodes)
     times = np.exp(log_t)
