@@ -372,7 +372,7 @@ def _moved(batch: _Batch, one: Map, law: _Law) -> Array:
     move = F[:, :n] - np.eye(F.shape[1])[:n]
     moved = (move @ law.mean[..., None])[..., 0] + b[:, :n]
     change = ((move @ law.covariance) * move).sum(axis=-1) + np.einsum("bii->bi", Q[:, :n, :n])
-    return np.maximum((batch.agents * (moved**2 + change)).sum(axis=-1), 0)
+    return np.asarray(np.maximum((batch.agents * (moved**2 + change)).sum(axis=-1), 0))
 
 
 def _read(batch: _Batch, law: _Law, t: int, relax: int) -> dict[str, Array]:

@@ -465,7 +465,8 @@ def _chain(
     if shares.size <= FEW_GROUPS:
         states = _by_matrices(_matrices(parts, shares, factors), end)
         return states[:, 0], states[where, 1:]
-    p, q = end
+    p: float | Array = end[0]
+    q = end[1]
     keep, given = np.empty(parts.begin.size + 1), np.empty((where.size, shares.size))
     keep[-1], given[:] = p, q
     wanted = set(where.tolist())
