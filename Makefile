@@ -18,7 +18,7 @@ CASES ?= 1000
 COUNT ?= 60
 SEED ?= 1
 
-.PHONY: help paper explore check test kernels lint types tests fast durations lowest coverage search truth mutations browser bench docs pictures constraints clean
+.PHONY: help paper explore check test kernels lint types modules tests fast durations lowest coverage search truth mutations browser bench docs pictures constraints clean
 .DEFAULT_GOAL := help
 
 help:
@@ -48,9 +48,10 @@ explore: $(VENV)/.ready-base
 check: $(VENV)/.ready-test $(VENV)/.ready-js
 	@$(MAKE) --no-print-directory --jobs 2 types lint fast
 
-# Types are checked on one core. On the other one kernels are compiled, which each process of tests would do for itself.
+# Types are checked on one core. On the other one kernels and then the tests themselves are compiled, which each process
+# of tests would do for itself.
 test: $(VENV)/.ready-test $(VENV)/.ready-js
-	@$(MAKE) --no-print-directory --jobs 2 kernels lint types
+	@$(MAKE) --no-print-directory --jobs 2 kernels lint types modules
 	@$(MAKE) --no-print-directory tests
 
 kernels: $(VENV)/.ready-test
@@ -64,6 +65,10 @@ lint: $(VENV)/.ready-test $(VENV)/.ready-js
 types: $(VENV)/.ready-test $(VENV)/.ready-js
 	$(BIN)/mypy
 	@$(NPM) run --silent types
+
+# What is wrong with them `tests` will say.
+modules: kernels
+	@$(BIN)/pytest --collect-only -qq >/dev/null 2>&1 || true
 
 tests: $(VENV)/.ready-test $(VENV)/.ready-js browser
 	$(BIN)/pytest $(PARALLEL)
