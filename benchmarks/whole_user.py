@@ -14,24 +14,28 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from peerpressure import Gaussian, Model, Network, diagnose, moments
+from peerpressure import AR1, Gaussian, Model, Network, diagnose, moments
+from peerpressure.networks import followers, rival_camps, watts_strogatz
 
 from .processes import fresh
 from .sections import Cell, Section, Table, count
 from .settings import Settings
-from .workload import STD, workload
+from .workload import SEED, STD, on, workload
 
 Call: TypeAlias = Callable[[], object]
 TIMES = range(10, 1_001, 10)
+FORECASTS = ("small world", "scale-free", "directed", "signed", "correlated noise", "adaptation", "zealots")
 
 TEXT = """\
 Whole calls, each in a process of its own with bytecode and kernels cached, *processors* counting child processes, too.
-*Diagnose* starts from a list of edges. *Moments* are exact, at 100 of 1,000 steps: of every agent, by the recursion of
+*Diagnose* starts from a list of edges, and *diagnose 100 steps* from the arrays of a network: Watts–Strogatz with six
+neighbours unless its kind is named. *Moments* are exact, at 100 of 1,000 steps: of every agent, by the recursion of
 the covariance, and of the mean opinion, by the adjoint. *Paper* is `peerpressure paper`, which `make paper` runs;
 *sweep* is `peerpressure sweep` with one worker, of the karate club with ten levels of noise, 200 steps, 10 replicates,
 and three measures; *slider* is the server's answer to a move of the explorer's slider of noise, 200 steps and 20
@@ -73,6 +77,29 @@ def _diagnosed(agents: int) -> Call:
     def call() -> object:
         network = Network.from_edges(edges, n=agents)
         return diagnose(Model(network, made.hidden, made.stubbornness, noise=Gaussian(STD)))
+
+    return call
+
+
+def _forecast(agents: int, kind: str) -> Call:
+    """Return a diagnosis with a forecast of 100 steps, of a model that is made already."""
+    rng = np.random.default_rng(SEED)
+    small_world = kind not in ("directed", "signed", "scale-free")
+    if small_world:
+        network = watts_strogatz(agents, 6, 0.1, seed=SEED)
+    elif kind == "scale-free":
+        network = workload(agents).network
+    else:
+        network = (followers(agents, 3, seed=SEED)) if kind == "directed" else rival_camps(agents, 6, 0.1, seed=SEED)
+    made = on(network)
+    stubbornness = np.where(rng.random(agents) < 1e-5, np.inf, 0.75) if kind == "zealots" else made.stubbornness
+    noise = Gaussian(STD, temporal=AR1(0.5)) if kind == "correlated noise" else Gaussian(STD)
+    adaptation = 0.01 if kind == "adaptation" else None
+
+    def call() -> object:
+        # A network of its own, since one remembers what it has computed.
+        fresh_network = Network.from_arrays(network.arrays())
+        return diagnose(Model(fresh_network, made.hidden, stubbornness, noise=noise, adaptation=adaptation), 100)
 
     return call
 
@@ -164,6 +191,10 @@ def tasks(settings: Settings) -> dict[str, Task]:
     return {
         f"diagnose, {count(small)} agents": Task(_diagnosed, small),
         f"diagnose, {count(large)} agents": Task(_diagnosed, large),
+        **{
+            f"diagnose 100 steps, {count(large)} agents, {kind}": Task(partial(_forecast, kind=kind), large)
+            for kind in FORECASTS
+        },
         f"moments of {agents} agents": Task(_all_moments, agents),
         f"moments of the mean of {count(many)} agents": Task(_mean_moments, many),
         f"sweep of {units:,} units": Task(_sweep, units, is_command=True, profiled=_units),

@@ -272,9 +272,12 @@ def _gathered(edges: PassEdges, i: int, flat: Array) -> tuple[float, float, floa
 def _heard(edges: PassEdges, i: int, pushed: Array) -> float:
     """Return the sum over those who listen to an agent."""
     columns, weights = edges.columns, edges.weights
-    several, total = weights.size > 1, 0.0
-    for edge in range(U64(edges.starts[i]), U64(edges.starts[i + 1])):
-        total += (weights[edge] if several else weights[0]) * pushed[columns[edge]]
+    several, last, total = weights.size > 1, U64(max(columns.size - 1, 0)), 0.0
+    edge, stop = U64(edges.starts[i]), U64(edges.starts[i + 1])
+    while edge < stop:
+        prefetch(pushed, U64(columns[min(edge + U64(_AHEAD), last)]))
+        total += (weights[edge] if several else weights[0]) * pushed[U64(columns[edge])]
+        edge += U64(1)
     return total
 
 

@@ -98,7 +98,9 @@ def resolve_departure(long_run: LongRun, tolerance: float) -> tuple[LongRun, Con
     if long_run.outcome not in (Outcome.BIASED_CONSENSUS, Outcome.OSCILLATION) or not math.isfinite(limit.std):
         return long_run, limit, measured
     threshold = EQUAL_RTOL * _scale(long_run)
-    if not _is_clear(long_run, measured) and measured.resolution > threshold and not long_run.lazy:
+    unclear = not _is_clear(long_run, measured) and measured.resolution > threshold
+    # What has not come within the first tolerance has been followed as far as can be afforded.
+    if unclear and not long_run.lazy and measured.resolution <= tolerance * _scale(long_run) + 20 * _rounding(long_run):
         limit = limit_of(long_run, tolerance=EQUAL_RTOL) or limit
         measured = departure(long_run, limit)
     outcome = _outcome(long_run, measured, threshold)
@@ -137,13 +139,17 @@ def departure(long_run: LongRun, limit: ConsensusLimit) -> Departure:
         # The difference of the sides is half the swing. It obeys the recursion of the common value with alternating
         # signs, for which noise of autocorrelation φ is noise of autocorrelation −φ.
         swing = 2 * limit.std * (1 - long_run.phi) / (1 + long_run.phi)
-    largest = float(np.abs(np.concatenate([model.x0, model.start_state])).max())
     return Departure(
         bias=abs(limit.mean - model.consensus_value),
         std=limit.std,
         swing=swing,
-        resolution=limit.residual + ROUNDING * largest,
+        resolution=limit.residual + _rounding(long_run),
     )
+
+
+def _rounding(long_run: LongRun) -> float:
+    """Return what rounding leaves of opinions."""
+    return ROUNDING * float(np.abs(np.concatenate([long_run.model.x0, long_run.model.start_state])).max())
 
 
 def _is_driven(long_run: LongRun) -> bool:

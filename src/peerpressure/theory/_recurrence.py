@@ -205,20 +205,22 @@ def opinion_chain(networks: RecurrentNetworks, adapts: Mask, memory: Mask, *, ow
         public opinion.
     """
     n, count = networks.degrees.shape[1], networks.count
-    public = np.arange(count * n).reshape(count, n)
+    # Numbers of states in 32 bits where they fit, as SciPy has them: there are some for every edge.
+    public = np.arange(count * n, dtype=np.int32 if 2 * count * n < 2**31 else np.int64).reshape(count, n)
     # A hidden opinion that never moves has one state for all steps, which is absorbing.
-    hidden = np.where(adapts, public + public.size, np.arange(n) + public.size)
+    hidden = np.where(adapts, public, public[0]) + public.dtype.type(public.size)
     # The step before the first of a period is the last one.
     heard, own = np.roll(public, 1, axis=0), np.roll(hidden, 1, axis=0)
     starts, ends = [], []
     hears_itself = ~networks.kept if own_opinion else networks.isolated
     for k, A in enumerate(networks.adjacency):
-        rows = np.repeat(np.arange(n), np.diff(A.indptr))
+        rows = np.repeat(np.arange(n, dtype=public.dtype), np.diff(A.indptr))
         alone = np.flatnonzero(hears_itself[k])
         # A hidden opinion adapts to the public one of its step, and so comes from where that does, or from itself.
         for states, who in ((public[k], np.ones(n, np.bool_)), (hidden[k], adapts)):
-            starts += [states[rows[who[rows]]], states[alone[who[alone]]]]
-            ends += [heard[k][A.indices[who[rows]]], own[k][alone[who[alone]]]]
+            heeding = slice(None) if who.all() else who[rows]
+            starts += [states[rows[heeding]], states[alone[who[alone]]]]
+            ends += [heard[k][A.indices[heeding]], own[k][alone[who[alone]]]]
         # With η = 1 the hidden opinion is replaced completely.
         starts.append(hidden[k][adapts & memory])
         ends.append(own[k][adapts & memory])
@@ -227,8 +229,9 @@ def opinion_chain(networks: RecurrentNetworks, adapts: Mask, memory: Mask, *, ow
     matrix = sparse.csr_array((np.ones(rows.size), (rows, columns)), shape=shape)
     label, closed = communicating_classes(matrix)
     # Hidden opinions that no public opinion can be traced back to do not count.
-    reached = np.unique(label[np.concatenate([public.ravel(), columns])])
-    return OpinionChain(matrix, label, reached[closed[reached]])
+    reached = np.zeros(closed.size, np.bool_)
+    reached[label[public.ravel()]] = reached[label[columns]] = True
+    return OpinionChain(matrix, label, np.flatnonzero(reached & closed))
 
 
 # Up to this size the map of a period is formed as a dense matrix; above, Arnoldi iteration finds its invariant vector.

@@ -375,8 +375,11 @@ class _Analysis:
 
     def _anchors(self, classes: Agents) -> Agents:
         """Return the agents whose opinions never move, and hold the value of these closed classes in place."""
-        states = np.flatnonzero(np.isin(self.closed.label, self.closed.closed[classes]))
-        inside = np.unique(states[states < self.networks.degrees.size] % self.model.n)
+        chosen = np.zeros(int(self.closed.label.max()) + 1, np.bool_)
+        chosen[self.closed.closed[classes]] = True
+        # Public opinions of all steps, one row for each.
+        public = chosen[self.closed.label[: self.networks.degrees.size]].reshape(-1, self.model.n)
+        inside = np.flatnonzero(public.any(axis=0))
         # A class with isolated agents follows their opinions, which others move in order η/ρ only.
         return inside[~self.moving[inside]] if self.opinions.holds is not False else inside[:0]
 
