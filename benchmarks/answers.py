@@ -14,10 +14,12 @@ from peerpressure.networks import barabasi_albert
 from peerpressure.recovery import fit
 
 from .processes import spread
-from .sections import Cell, Section, Table, share
+from .sections import Cell, Section, Table, Target, share
 from .settings import Settings
 
 RECORDS = 60
+# Points of a scale for which coverage has a target.
+LIKERT = 5
 AGENTS, STEPS = 10, 50
 PRESSURE, STD = 0.5, 0.3
 
@@ -118,7 +120,13 @@ def measure(settings: Settings) -> Section:
     cases, count = (CASES[6:8], 2) if quick else (CASES, settings.records_or(RECORDS))
     columns = ("answers", "pressure", "r", "covers pressure", "σ", "r", "x₀", "s a record")
     outcomes = spread(fitted, [(case, seed) for case in cases for seed in range(count)], settings.jobs)
-    rows = [row(case, outcomes[k * count : (k + 1) * count]) for k, case in enumerate(cases)]
-    return Section(
-        "Answers", TEXT, [Table(f"Coverage of 95 % intervals of fits to answers, {count} records a row", columns, rows)]
-    )
+    parts = {case: outcomes[k * count : (k + 1) * count] for k, case in enumerate(cases)}
+    rows = [row(case, own) for case, own in parts.items()]
+    table = Table(f"Coverage of 95 % intervals of fits to answers, {count} records a row", columns, rows)
+    declared = [own for case, own in parts.items() if case.points == LIKERT and case.declared]
+    targets = [
+        Target(f"coverage of {what}, answers of {LIKERT} points", 0.92, covered)
+        for what, name in (("pressure", "pressure"), ("hidden opinions", "x₀"))
+        for covered in [float(np.mean([one.inside[name] for one in declared[0]])) if declared else None]
+    ]
+    return Section("Answers", TEXT, [table], targets)

@@ -14,7 +14,7 @@ from peerpressure.networks import barabasi_albert
 from peerpressure.recovery import fit, outputs_of
 
 from .processes import spread
-from .sections import Cell, Section, Table, share
+from .sections import Cell, Section, Table, Target, share
 from .settings import Settings
 
 Array = NDArray[np.float64]
@@ -143,6 +143,19 @@ def measure(settings: Settings) -> Section:
     outcomes, size = spread(fitted, parts, settings.jobs), len(firsts)
     rows = [row(case, outcomes[k * size : (k + 1) * size], replicates) for k, case in enumerate(cases)]
     columns = ("unknown", "n", "T", "first", "second", "x₀", "open", "ms a run")
+    table = Table(f"Coverage of 95 % intervals of fit, {replicates} runs a row", columns, rows)
+    least = least_coverage(cases, outcomes)
     return Section(
-        "Coverage of fits", TEXT, [Table(f"Coverage of 95 % intervals of fit, {replicates} runs a row", columns, rows)]
+        "Coverage of fits", TEXT, [table], [Target("least coverage of a fit from a hidden start", 0.92, least)]
     )
+
+
+def least_coverage(cases: Sequence[Case], outcomes: Sequence[Outcome]) -> float | None:
+    """Return the least coverage of a parameter, or of x₀, in fits from a hidden start."""
+    size = len(outcomes) // len(cases)
+    shares = [
+        np.concatenate([np.vstack([one.shares, one.hidden]) for one in outcomes[k * size : (k + 1) * size]], axis=1)
+        for k, case in enumerate(cases)
+        if "start" in case.parts
+    ]
+    return min((float(each.mean(axis=1).min()) for each in shares), default=None)

@@ -392,6 +392,10 @@ def by_topic(frame: pandas.DataFrame) -> dict[str, pandas.DataFrame]:
     return {str(topic): part.drop(columns="topic") for topic, part in topics}
 
 
+# What a frame remembers of a table with one column for each agent: how many rows it had.
+_WIDE = "peerpressure rows of a wide table"
+
+
 def _tidy(frame: pandas.DataFrame) -> pandas.DataFrame:
     """Return one row for each output, with columns replicate, time, agent and public."""
     columns = set(frame.columns)
@@ -403,6 +407,8 @@ def _tidy(frame: pandas.DataFrame) -> pandas.DataFrame:
     keys = [name for name in KEYS if name in columns]
     wide = not {"agent", "public"} <= columns
     rows = frame.melt(keys, var_name="agent", value_name="public", ignore_index=False) if wide else frame
+    if wide:
+        rows.attrs[_WIDE] = len(frame)
     return rows if "replicate" in columns else rows.assign(replicate=0)
 
 
@@ -473,10 +479,19 @@ def _check_rows(
     column: str | None = None,
     remedy: str = "repair or remove them; leave a missing output empty",
 ) -> None:
-    where = np.flatnonzero(bad)
-    if where.size:
-        first = rows.iloc[where[:5]]
-        value = "" if column is None else f"{first[column].tolist()[0]!r} in "
-        named = ", ".join(map(str, first.index))
-        got = f"{value}row {named}" + (f" and {where.size - 5} more" if where.size > 5 else "")
-        raise InvalidInputError(message(rule, got=got, remedy=remedy))
+    if not bad.any():
+        return
+    where, is_wide = np.flatnonzero(bad), _WIDE in rows.attrs
+    if is_wide:
+        # Column after column: in the order of the table they stand where their rows do.
+        where = where[np.argsort(where % rows.attrs[_WIDE], kind="stable")]
+    found = rows.iloc[where]
+    if is_wide and column == "agent":
+        names = [repr(name) for name in dict.fromkeys(found[column])]
+        got = f"column {first_few(names, len(names))}"
+    else:
+        whose = f" of agent {found['agent'].tolist()[0]}" if is_wide and column == "public" else ""
+        value = "" if column is None else f"{found[column].tolist()[0]!r}{whose} in "
+        places = [str(place) for place in dict.fromkeys(found.index)]
+        got = f"{value}row {', '.join(places[:5])}" + (f" and {len(places) - 5} more" if len(places) > 5 else "")
+    raise InvalidInputError(message(rule, got=got, remedy=remedy))

@@ -75,7 +75,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "no rows": ({"time": [], "ann": []}, "at least one row"),
     "duplicate": (GOOD | {"time": [1, 1, 1]}, "one output at a time, got row 0, 2;"),
     "unknown agent": (GOOD | {"agent": ["ann", "bo", "ann"]}, "model's network, got 'bo' in row 1;"),
-    "unknown column": ({"time": [1], "dan": [0.5]}, "model's network, got 'dan' in row 0;"),
+    "unknown column": ({"time": [1], "dan": [0.5]}, "model's network, got column 'dan';"),
     "text": (GOOD | {"public": [0.1, "high", "low"]}, "public must be a number, got 'high' in row 1, 2;"),
     "infinite": (GOOD | {"public": [0.1, np.inf, 0.2]}, "public must be a number, got inf in row 1;"),
     "negative time": (GOOD | {"time": [1, -1, 2]}, "time must be a whole number, 0 or more, got -1 in row 1;"),
@@ -101,7 +101,7 @@ def test_many_bad_rows_are_counted() -> None:
 def test_files_name_their_lines(tmp_path: Path) -> None:
     path = tmp_path / "outputs.csv"
     path.write_text("time,ann,bob\n1,0.1,0.2\n2,0.1,high\n")
-    with pytest.raises(pp.errors.InvalidInputError, match="'high' in row 3"):
+    with pytest.raises(pp.errors.InvalidInputError, match="'high' of agent bob in row 3"):
         pp.Trajectory.from_csv(path, MODEL)
 
 
@@ -125,3 +125,16 @@ def test_tables_have_the_replicates_numbers_of_the_run() -> None:
     every = recover(pp.simulate(MODEL, 12, 8, seed=1), MODEL).to_dataframe()
     same = every[every["replicate"].isin([3, 7])].reset_index(drop=True)
     pd.testing.assert_frame_equal(estimate.to_dataframe(), same, check_dtype=False)
+
+
+def test_problems_of_a_table_with_a_column_for_each_agent_name_agents_and_rows_in_order() -> None:
+    table = pd.DataFrame({"time": [1, 2, 3], "ann": [0.1, 0.2, "x"], "bob": ["y", 0.1, 0.2], "cat": [0.3, 0.4, 0.5]})
+    with pytest.raises(pp.errors.InvalidInputError, match="must be a number, got 'y' of agent bob in row 0, 2; "):
+        pp.Trajectory.from_dataframe(table, MODEL)
+    named = table.rename(columns={"cat": "zoe"}).assign(ann=0.1, bob=0.2)
+    with pytest.raises(pp.errors.InvalidInputError, match="ones of the model's network, got column 'zoe'; "):
+        pp.Trajectory.from_dataframe(named, MODEL)
+    # Rows of a tidy table may have numbers that repeat, and still are rows.
+    tidy = pd.DataFrame({"time": [1, 2], "agent": ["ann", "zoe"], "public": [0.1, 0.2]}, index=[5, 5])
+    with pytest.raises(pp.errors.InvalidInputError, match="got 'zoe' in row 5; "):
+        pp.Trajectory.from_dataframe(tidy, MODEL)

@@ -254,7 +254,7 @@ def _ends(scale: object, spacing: float) -> tuple[float, float]:
     # Two points have one cut point, which leaves the unit of opinions open.
     if not (np.isfinite(points) and points > 2.5 and abs(points - np.rint(points)) < 1e-6):
         rule = f"a scale must be its first and last point, with others between them that are {spacing:g} apart"
-        remedy = "use scale=(1, 5) for five points, and rounding for the distance between them"
+        remedy = "use scale=(1, 5) for five points, and rounding=0.5 for answers half a point apart"
         raise InvalidInputError(message(rule, got=repr(scale), remedy=remedy))
     return low, high
 
@@ -502,7 +502,8 @@ def answered(
     if beyond.size:
         replicate, row, column = beyond[0]
         rule = f"answers must lie on the scale from {low:g} to {high:g}"
-        got = f"{values[replicate, row, column]:g} at step {times[row]}, and {len(beyond) - 1} more"
+        more = f", and {len(beyond) - 1} more" if len(beyond) > 1 else ""
+        got = f"{values[replicate, row, column]:g} at step {times[row]}{more}"
         remedy = "check the scale, and leave codes of missing answers empty"
         raise InvalidInputError(message(rule, got=got, remedy=remedy))
     return values
