@@ -162,7 +162,9 @@ class Driver:
             self.open(fragment_of({"scenario": {"network": {"generator": "k2"}, "run": {"steps": 1}}}))
         self.forget()
         self.starts += 1
-        self.page.evaluate(HOLDING, [fragment_of({"scenario": SMALL, "start": self.starts}), PATIENCE])
+        # Requests are told of beside answers to what is evaluated, and sometimes after them.
+        with self.page.expect_request("**/api/run", timeout=PATIENCE):
+            self.page.evaluate(HOLDING, [fragment_of({"scenario": SMALL, "start": self.starts}), PATIENCE])
 
     def wait_for_exact(self) -> None:
         """Put the question for the exact law, and wait for the answer."""
@@ -201,6 +203,7 @@ class Driver:
             self.page.evaluate("() => { window.heldBack = false; window.askExact?.(); window.askExact = null }")
         yield
         self.page.wait_for_function(ANSWERED, arg=[what, before], polling=POLLING, timeout=PATIENCE)
+        self.settle()
 
     def open_preset(self, name: str) -> None:
         """Open an example."""

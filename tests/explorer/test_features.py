@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import copy
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+import peerpressure as pp
+from peerpressure.explorer.app import API
 from peerpressure.explorer.catalogue import Choice, Feature, control, features, temporal_networks
 from peerpressure.explorer.models import ModelCache
-from peerpressure.explorer.protocol import Limits
+from peerpressure.explorer.protocol import Limits, RequestError
 from peerpressure.explorer.script import script
 from peerpressure.networks import DYNAMICS, TEMPORAL
-from peerpressure.scenario import Scenario, parse_scenario
+from peerpressure.scenario import Scenario, parse_scenario, scenario_from
 from peerpressure.scenario.agents import Agents
-from tests.explorer.driving import SMALL, Driver
+from tests.explorer.driving import SMALL, STEPS, Driver
+from tests.explorer.test_page_sharing import taken
 
 CACHE = ModelCache(Limits())
 FEATURES = {feature.path: feature for feature in features()}
@@ -55,8 +60,7 @@ def test_every_part_of_a_model_has_a_control() -> None:
     agents = {"hidden", "stubbornness", *(path.split(".")[1] for path in FEATURES if path.startswith("agents."))}
     assert agents == set(Agents.model_fields)
     sections = {"network", "agents", "pressure", "noise", "run", "observe", "privacy", "output"}
-    # Several topics are for the command line: the page draws opinions on one.
-    assert {*sections, "time", "topics"} == set(Scenario.model_fields)
+    assert {*sections, *(path for path in FEATURES if "." not in path)} == set(Scenario.model_fields)
     assert {choice.id for choice in FEATURES["network.dynamics"].options} == set(DYNAMICS)
     assert {choice.id for choice in temporal_networks()} == set(TEMPORAL)
 
@@ -76,6 +80,43 @@ def test_every_kind_is_legal_and_exported(feature: Feature, choice: Choice) -> N
 def test_networks_that_change_by_themselves_are_legal(choice: Choice) -> None:
     sizes = {one.name: control(one)["default"] for one in choice.sliders}
     assert CACHE.load({"scenario": SMALL | {"network": {"temporal": choice.id, **sizes}}}).graph.n > 2
+
+
+def test_the_program_of_several_topics_runs_the_same_run() -> None:
+    wanted = with_value("topics", value(FEATURES["topics"].options[0], "default")) | {"agents": {"zealots": [3]}}
+    built = CACHE.build({"scenario": wanted})
+    held: dict[str, Any] = {}
+    exec(script(built.scenario), held)
+    np.testing.assert_array_equal(held["run"].states, built.run.states)
+
+
+REFUSED = {
+    "exact": "the exact law",
+    "recovered": "what an observer recovers",
+    "observe": "what an observer estimates",
+    "exposure": "what an observer learns",
+    "bench": "privacy under other noise",
+    "inference": "an inferred network",
+    "export/page": "a page without a server",
+    "export/figure": "a picture",
+}
+
+
+@pytest.mark.parametrize("name", API)
+def test_an_answer_about_several_topics_is_given_or_refused_with_its_reason(name: str) -> None:
+    wanted = with_value("topics", value(FEATURES["topics"].options[2], "default")) | {"run": {"steps": 9}}
+    body = {"scenario": wanted, "what": "network", "format": "svg", "name": "a.csv", "data": b"a,b\n", "edges": ""}
+    if name not in REFUSED:
+        assert API[name].answer(CACHE, body).content
+        return
+    with pytest.raises(RequestError, match=f"{REFUSED[name]} must be about one topic here, got 2; take topics out"):
+        API[name].answer(CACHE, body)
+
+
+@pytest.mark.parametrize("topic", [-1, True, 0.5, "first", None])
+def test_a_topic_is_a_number(topic: Any) -> None:
+    with pytest.raises(RequestError, match="a topic must be a number from 0 on"):
+        API["run"].answer(CACHE, {"scenario": SMALL, "topic": topic})
 
 
 def add(driver: Driver, path: str) -> None:
@@ -155,6 +196,43 @@ def test_distrust_is_drawn_on_the_network(driver: Driver) -> None:
     assert page.get_attribute("#draw-distrust", "aria-pressed") == "false"
     page.click("[data-feature='network.signed'] .remove")
     assert page.locator("#draw-distrust").count() == 0
+
+
+def test_topics_are_added_shown_one_at_a_time_and_exported(driver: Driver, tmp_path: Path) -> None:
+    page = driver.page
+    driver.expected.add("422")
+    assert page.is_hidden("#topic-mode")
+    add(driver, "topics")
+    assert driver.scenario()["topics"]["matrix"] == [[1, 0], [0.5, 0.5]]
+    read = scenario_from(driver.scenario())
+    run = pp.simulate(read.model(), STEPS, replicates=3, seed=1)
+    states, target = np.asarray(run.states), np.broadcast_to(run.model.target, run.model.n)
+    assert "24 agents" in page.inner_text("#network-facts")
+    assert "2 topics" in page.inner_text("#network-facts")
+    for topic, name in enumerate(("first", "second")):
+        if topic:
+            with driver.answering():
+                page.get_by_label(name, exact=True).check(force=True)
+        assert page.locator("#topic-mode input:checked").input_value() == str(topic)
+        shown = states[..., topic::2]
+        for step in (0, 17, STEPS):
+            driver.go_to(step)
+            assert driver.legend("minimum") == pytest.approx(shown[0, step].min(), rel=1e-6)
+            assert driver.legend("mean") == pytest.approx(shown[0, step].mean(), rel=1e-6)
+            assert driver.legend("spread-mean") == pytest.approx(np.ptp(shown[:, step], axis=-1).mean(), rel=1e-6)
+            far = np.abs(shown[0, step] - target[topic::2]).max()
+            assert driver.legend("max_distance") == pytest.approx(far, rel=1e-5)
+    # What is computed for one topic only says so.
+    page.wait_for_selector("#recovered[data-state=refused]", state="attached")
+    assert "what an observer recovers must be about one topic here, got 2" in page.inner_text("#recovered")
+    assert pp.load_scenario(taken(driver, "toml", tmp_path)).topics == read.topics
+    assert "topics" in taken(driver, "python", tmp_path).read_text("utf-8")
+    # The topic is part of the link, and another one of the comparison.
+    assert driver.module("address", "await module.decodeState(given)", driver.link())["view"]["topic"] == 1
+    with driver.answering():
+        page.click("[data-feature='topics'] .remove")
+    assert "topics" not in driver.scenario()
+    assert page.is_hidden("#topic-mode")
 
 
 # Two agents listen to each other, and the second to a third one.

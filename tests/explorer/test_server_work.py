@@ -260,13 +260,13 @@ class Watcher:
         self.begun, self.ended = threading.Event(), threading.Event()
         original = run_answer
 
-        def watched(built: Experiment, limits: Limits) -> bytes:
+        def watched(built: Experiment, limits: Limits, topic: int = 0) -> bytes:
             self.begun.set()
             try:
                 # However fast the machine is, a long run does not end by itself.
                 while built.steps == LONG["run"]["steps"]:
-                    original(built, limits)
-                return original(built, limits)
+                    original(built, limits, topic)
+                return original(built, limits, topic)
             except CancelledError:
                 self.ended.set()
                 raise

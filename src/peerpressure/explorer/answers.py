@@ -76,15 +76,34 @@ FAILURES = (PeerPressureError, ArithmeticError, ValueError)
 # The network
 
 
-def network_answer(model: Model, places: Drawing) -> bytes:
-    """Return positions, radii, edges and degrees, with facts about the network."""
-    network = model.network
+def agent_network(built: Experiment) -> Network:
+    """Return the network that is drawn: with several topics that of the agents, on which each topic is shown."""
+    return built.scenario.static_network if topics_of(built) else built.model.network
+
+
+def topics_of(built: Experiment) -> tuple[Any, ...]:
+    """Return the topics of which one is shown at a time; a run that was recorded before shows all pairs at once."""
+    return built.model.network.topics if built.stored is None else ()
+
+
+def check_one_topic(built: Experiment, what: str) -> None:
+    """Raise a ``RequestError`` if there are several topics."""
+    topics = topics_of(built)
+    if topics:
+        remedy = "take topics out; peerpressure run and peerpressure recover take several"
+        raise RequestError(422, message(f"{what} must be about one topic here", got=f"{len(topics)}", remedy=remedy))
+
+
+def network_answer(model: Model, places: Drawing, network: Network | None = None) -> bytes:
+    """Return positions, radii, edges and degrees, with facts about the network, by default that of the model."""
+    network = model.network if network is None else network
+    topics = [f"{len(model.network.topics)} topics"] if network is not model.network else []
     shown, edge_flags = drawn_edges(network)
     facts: dict[str, Any] = {
         "n": network.n,
         "edge_count": network.edge_count,
         "edges_shown": len(shown),
-        "facts": network_facts(network),
+        "facts": network_facts(network) + topics,
         "labels": plain_labels(network.labels),
         "connected": network.is_connected,
         "bipartite": network.is_bipartite,
@@ -132,6 +151,9 @@ def this_run(verdict: Verdict, arrays: Mapping[str, Array]) -> str:
 def _values_of_run(verdict: Verdict, arrays: Mapping[str, Array]) -> list[float]:
     """Return the common opinion at the end of the first replicate, or those of two sides or camps in order."""
     law = verdict.law
+    # With several topics the law is that of all, and the arrays are those of one.
+    if law.camp.size != arrays["states"].shape[-1]:
+        return []
     if verdict.outcome in (Outcome.BIASED_CONSENSUS, Outcome.RANDOM_WALK):
         return [float(arrays["mean"][0, -1])]
     if verdict.outcome is Outcome.BIPARTITE:
@@ -206,6 +228,7 @@ def exact_answer(built: Experiment, body: Mapping[str, Any], limits: Limits) -> 
 
 def exact_of(built: Experiment, named: Sequence[int | str], limits: Limits) -> bytes:
     """Return mean and standard deviation of the network's mean and of the agents with these labels."""
+    check_one_topic(built, "the exact law")
     functionals = [mean(built.system), *(agent(built.system, label) for label in named)]
     thinning = _affordable_times(built, len(functionals), limits)
     exact = moments(built.system, built.steps, of=functionals, times=thinning.times * built.system.step)
@@ -244,20 +267,24 @@ def _affordable_times(built: Experiment, functionals: int, limits: Limits) -> Th
 # A run
 
 
-def run_answer(built: Experiment, limits: Limits) -> bytes:
-    """Return the states of the first replicate and the summaries of all, with the peer pressure and the verdict."""
+def run_answer(built: Experiment, limits: Limits, topic: int = 0) -> bytes:
+    """Return the states of the first replicate and the summaries of all, with the peer pressure and the verdict.
+
+    With several topics they are those of one of them, and the verdict is on all.
+    """
     begin = time.perf_counter()
-    model, thinning = built.model, shown_times(built, limits)
-    arrays = _run_arrays(built, thinning) if built.stored is None else recorded_arrays(built.stored, limits)
+    model, thinning, topics = built.model, shown_times(built, limits), topics_of(built)
+    topic = topic if topic < len(topics) else 0
+    arrays = _run_arrays(built, thinning, topic) if built.stored is None else recorded_arrays(built.stored, limits)
     arrays |= _pressures(built)
     verdict = long_run(built, limits)
     facts = {
-        "n": model.n,
+        "n": arrays["states"].shape[-1],
+        "topics": [str(one) for one in topics],
+        "topic": topic,
         "steps": built.steps,
         "replicates": built.scenario.run.replicates,
-        "consensus_value": model.consensus_value,
-        "class_values": model.class_values[:MAX_VALUES].tolist(),
-        "own_limits": not isinstance(model.target, float),
+        **_limits_of(model, topics, topic),
         "signed": model.network.signed,
         "pressure": str(model.pressure),
         "verdict": verdict_facts(verdict, built),
@@ -267,6 +294,19 @@ def run_answer(built: Experiment, limits: Limits) -> bytes:
         "elapsed_ms": 1e3 * (time.perf_counter() - begin),
     }
     return pack(facts, arrays)
+
+
+def _limits_of(model: Model, topics: Sequence[Any], topic: int) -> dict[str, Any]:
+    """Return what agents may agree on: v, or the values of closed classes and camps."""
+    target: Any = model.target
+    if not topics or isinstance(target, float):
+        values, own = model.class_values[:MAX_VALUES].tolist(), not isinstance(target, float)
+        return {"consensus_value": model.consensus_value, "class_values": values, "own_limits": own}
+    # Of several topics each may have a value of its own, which is then v for the one that is shown.
+    shown = np.unique(np.asarray(target)[topic :: len(topics)])
+    own = shown.size > 1
+    value = model.consensus_value if own else float(shown[0])
+    return {"consensus_value": value, "class_values": shown[:MAX_VALUES].tolist(), "own_limits": own}
 
 
 def _pressures(built: Experiment) -> Arrays:
@@ -283,25 +323,25 @@ def shown_times(built: Experiment, limits: Limits) -> Thinning:
     return thinned(built.steps, min(limits.times, limits.states // numbers))
 
 
-def _run_arrays(built: Experiment, thinning: Thinning) -> Arrays:
+def _run_arrays(built: Experiment, thinning: Thinning, topic: int = 0) -> Arrays:
     """Return the first replicate agent by agent, the summaries of some, and mean spread and distance over all."""
     model, count, length = built.model, built.scenario.run.replicates, thinning.times.size
     # Batches bound the memory: only sums over replicates are kept of all but the first.
     size = max(MAX_CURVES, BATCH // max(model.n, length))
-    if not isinstance(model.target, float):
-        # Distances to the agents' own limits need all states of a batch.
+    if _needs_states(model):
         size = max(1, BATCH // (model.n * length))
-    first = _first_batch(built, range(min(size, count)), thinning)
+    first = _first_batch(built, range(min(size, count)), thinning, topic)
     # Sums, not means of batches, because the last batch may be smaller.
     sums = {name: first[name].sum(axis=0) for name in ("spread", "max_distance")}
     for begin in range(size, count, size):
-        more = recorded(built, range(begin, min(begin + size, count)), thinning, SUMMARIES)
+        more = recorded(built, range(begin, min(begin + size, count)), thinning, SUMMARIES, topic)
         sums = {name: total + more[name].sum(axis=0) for name, total in sums.items()}
         curves = min(MAX_CURVES, count) - len(first["spread"])
         first |= {name: np.concatenate([first[name], more[name][: max(curves, 0)]]) for name in SUMMARIES}
     arrays = {name: first[name][:MAX_CURVES] for name in SUMMARIES}
     arrays |= {f"{name}_mean": total / count for name, total in sums.items()}
-    arrays |= {"states": first["states"][0], "stubbornness": model.stubbornness}
+    rows = np.s_[topic :: len(topics_of(built)) or 1]
+    arrays |= {"states": first["states"][0], "stubbornness": model.stubbornness[rows]}
     hidden = first["hidden"]
     arrays["hidden"] = hidden if hidden.ndim == 1 else hidden[0]
     # Single precision halves the answer and exceeds the resolution of any screen; times need all their digits.
@@ -326,20 +366,43 @@ def recorded_arrays(run: Trajectory, limits: Limits) -> Arrays:
     return {"times": run.times[kept].astype(np.float64)} | {name: a.astype(np.float32) for name, a in arrays.items()}
 
 
-def _first_batch(built: Experiment, rows: range, thinning: Thinning) -> Arrays:
+def _needs_states(model: Model) -> bool:
+    """Return whether summaries are those of states: distances to own limits, and numbers of one topic."""
+    return not isinstance(model.target, float) or bool(model.network.topics)
+
+
+def _first_batch(built: Experiment, rows: range, thinning: Thinning, topic: int) -> Arrays:
     """Return the summaries of the first replicates, and the opinions of all agents in at least one of them."""
     opinions = ("states", "hidden")
     # One run for both if its states fit; otherwise the states of one replicate and the summaries of many are two runs,
     # which agree since random numbers depend on the replicate's number.
     if len(rows) * thinning.times.size * built.model.n <= BATCH:
-        return recorded(built, rows, thinning, [*opinions, *SUMMARIES])
-    return recorded(built, [0], thinning, opinions) | recorded(built, rows, thinning, SUMMARIES)
+        return recorded(built, rows, thinning, [*opinions, *SUMMARIES], topic)
+    return recorded(built, [0], thinning, opinions, topic) | recorded(built, rows, thinning, SUMMARIES, topic)
 
 
-def recorded(built: Experiment, rows: Sequence[int], thinning: Thinning, names: Sequence[str]) -> Arrays:
+def recorded(
+    built: Experiment, rows: Sequence[int], thinning: Thinning, names: Sequence[str], topic: int = 0
+) -> Arrays:
     """Return the named parts of a run of these replicates, (replicates, times, …), at the times shown."""
+    if topics_of(built):
+        whole = _recorded(built, rows, thinning, ["states", "hidden"])
+        return {name: array for name, array in _of_topic(whole, built, topic).items() if name in ("times", *names)}
+    return _recorded(built, rows, thinning, names)
+
+
+def _of_topic(arrays: Arrays, built: Experiment, topic: int) -> Arrays:
+    """Return states and hidden opinions on one topic, and the summaries of these."""
+    part = np.s_[..., topic :: len(topics_of(built))]
+    states, target = arrays["states"][part], np.broadcast_to(built.model.target, built.model.n)[part]
+    ends = {"minimum": states.min(axis=-1), "maximum": states.max(axis=-1), "mean": states.mean(axis=-1)}
+    distances = {"spread": ends["maximum"] - ends["minimum"], "max_distance": np.abs(states - target).max(axis=-1)}
+    return arrays | {"states": states, "hidden": arrays["hidden"][part]} | ends | distances
+
+
+def _recorded(built: Experiment, rows: Sequence[int], thinning: Thinning, names: Sequence[str]) -> Arrays:
     # Distances to limits of their own are those of states.
-    states = "states" in names or ("max_distance" in names and not isinstance(built.model.target, float))
+    states = "states" in names or ("max_distance" in names and _needs_states(built.model))
     seed, keep = built.scenario.run.seed, Record(states=states, summaries="spread" in names)
     # Two runs: every step at first, then with a stride; the second continues the first with the same random numbers.
     run = simulate(built.system, thinning.dense, rows, seed=seed, record=keep)
@@ -360,6 +423,7 @@ def recorded(built: Experiment, rows: Sequence[int], thinning: Thinning, names: 
 
 def observe_answer(built: Experiment, limits: Limits) -> bytes:
     """Return each method's estimates of the hidden opinions from all that the observer sees."""
+    check_one_topic(built, "what an observer estimates")
     observation = built.scenario.observation()
     last = last_observed(built, limits)
     experiment = first_replicate(built)
@@ -370,6 +434,7 @@ def observe_answer(built: Experiment, limits: Limits) -> bytes:
 
 def exposure_answer(built: Experiment, limits: Limits) -> bytes:
     """Return what the best observer learns about each agent."""
+    check_one_topic(built, "what an observer learns")
     return pack(*_exposure(built, built.scenario.observation(), last_observed(built, limits)))
 
 
@@ -381,6 +446,7 @@ def budget_answer(built: Experiment, limits: Limits) -> bytes:
 
 def bench_answer(built: Experiment, limits: Limits) -> bytes:
     """Return ε, and the error that the observer expects of its estimates, under more and less noise."""
+    check_one_topic(built, "privacy under other noise")
     last, deadline = last_observed(built, limits), time.monotonic() + limits.inference_seconds
     noise, found, failed = built.model.noise, dict[float, tuple[float, float]](), None
     for scale in () if noise.is_zero else NOISE_SCALES:
@@ -421,6 +487,7 @@ def _promise_and_error(built: Experiment, last: int) -> tuple[float, float]:
 
 def recovered_answer(built: Experiment, limits: Limits) -> bytes:
     """Return the estimates from the steps up to each of several times, (times, agents), as ``recover`` makes them."""
+    check_one_topic(built, "what an observer recovers")
     experiment, estimates, failed = first_replicate(built), dict[int, Estimate](), None
     look = built.scenario.observation().resolve(built.model, np.arange(built.steps + 1))
     try:
@@ -641,6 +708,7 @@ def inference_answer(built: Experiment, limits: Limits) -> bytes:
 
 def inferred_edges(built: Experiment, limits: Limits) -> InferredEdges:
     """Return the edges that are inferred from the first replicate, at as many times as there is time for."""
+    check_one_topic(built, "an inferred network")
     look = built.scenario.observation().resolve(built.model, np.arange(built.steps + 1))
     counts = _counts(built.model.n, max(look.times.size, 1), limits)
     limits.check_observer(built.model.n, look.last)

@@ -24,6 +24,7 @@ from starlette.staticfiles import StaticFiles
 
 from peerpressure.errors import message
 from peerpressure.explorer.answers import (
+    agent_network,
     bench_answer,
     budget_answer,
     exact_answer,
@@ -80,12 +81,17 @@ class ApiRoute:
 
 
 def _network(cache: ModelCache, body: Body) -> Answer:
-    model = cache.build(body, _DYNAMICS).model
-    return Answer(network_answer(model, cache.drawing(model.network)))
+    built = cache.build(body, _DYNAMICS)
+    network = agent_network(built)
+    return Answer(network_answer(built.model, cache.drawing(network), network))
 
 
 def _run(cache: ModelCache, body: Body) -> Answer:
-    return Answer(run_answer(cache.build(body, _OBSERVER), cache.limits))
+    topic = body.get("topic", 0)
+    if isinstance(topic, bool) or not isinstance(topic, int) or topic < 0:
+        rule, remedy = "a topic must be a number from 0 on", "leave it out for the first"
+        raise RequestError(422, message(rule, got=ascii(topic)[:40], remedy=remedy))
+    return Answer(run_answer(cache.build(body, _OBSERVER), cache.limits, topic))
 
 
 def _exact(cache: ModelCache, body: Body) -> Answer:

@@ -327,6 +327,38 @@ DISTRUST = Feature(
     "Click an edge of the network, or two agents one after the other, and trust becomes distrust; once more, trust.",
     (),
 )
+_TOPIC_NAMES = ["first", "second"]
+TOPICS = Feature(
+    "topics",
+    "Two topics",
+    "Opinions on two topics, of which one is shown at a time.",
+    (
+        Choice(
+            "follows",
+            "The second follows",
+            "Opinions on the first topic enter those on the second.",
+            fixed={"names": _TOPIC_NAMES, "matrix": [[1.0, 0.0], [0.5, 0.5]]},
+        ),
+        Choice(
+            "mutual",
+            "Each follows the other",
+            "Opinions on each topic enter those on the other.",
+            fixed={"names": _TOPIC_NAMES, "matrix": [[0.75, 0.25], [0.25, 0.75]]},
+        ),
+        Choice(
+            "opposed",
+            "The second contradicts",
+            "Who is for the first is drawn against the second.",
+            fixed={"names": _TOPIC_NAMES, "matrix": [[1.0, 0.0], [-0.5, 0.5]]},
+        ),
+        Choice(
+            "independent",
+            "Independent",
+            "Opinions on one topic have nothing to do with those on the other.",
+            fixed={"names": _TOPIC_NAMES, "matrix": [[1.0, 0.0], [0.0, 1.0]]},
+        ),
+    ),
+)
 TIME = Feature(
     "time",
     "Continuous time",
@@ -359,7 +391,7 @@ def features() -> tuple[Feature, ...]:
     )
     about = "Edges come and go from step to step: they fail, move, or take turns."
     dynamics = Feature("network.dynamics", "Changing edges", about, tuple(changes))
-    return (dynamics, DISTRUST, ADAPTATION, SUSCEPTIBILITY, ZEALOTS, ACTIVATION, ISOLATED, START, TIME)
+    return (dynamics, DISTRUST, TOPICS, ADAPTATION, SUSCEPTIBILITY, ZEALOTS, ACTIVATION, ISOLATED, START, TIME)
 
 
 def temporal_networks() -> list[Choice]:

@@ -18,6 +18,7 @@ from peerpressure.explorer.answers import (
     ONE_WAY,
     bench_answer,
     budget_answer,
+    check_one_topic,
     drawn_edges,
     drawn_sizes,
     first_replicate,
@@ -108,6 +109,7 @@ class Look:
 
 def picture(built: Experiment, what: str, look: Look, kind: str, cache: ModelCache) -> bytes:
     """Return a picture of the curves, the network or the observer's estimates, as a file of this kind."""
+    check_one_topic(built, "a picture")
     time = look.time
     # All numbers are computed before the lock is taken: no picture waits for another one's computation.
     match what:

@@ -76,9 +76,6 @@ class ModelCache:
         _check_law(data.get("noise"))
         chosen = {name: value for name, value in data.items() if name not in without}
         scenario = _validated({**DEFAULTS, **chosen})
-        if scenario.topics is not None:
-            rule, remedy = "the explorer shows opinions on one topic", "use peerpressure run"
-            raise ScenarioError([Problem("topics", message(rule, got="[topics]", remedy=remedy))])
         self.limits.check_network(scenario.network, scenario.run.steps)
         network = self._use_network(scenario)
         # The size is unknown before a named network is loaded and not exact for random ones, so it is checked again.
@@ -110,11 +107,12 @@ def _network_key(scenario: Scenario) -> bytes:
     # The length of the run matters only to a network that changes in its steps.
     changing = getattr(section, "dynamics", section) is not None
     # The seed of the run is part of the key even if the network has a seed of its own, which only costs a second build.
-    return _digest([section.model_dump(), run.seed, run.steps if changing else None])
+    topics = None if scenario.topics is None else scenario.topics.model_dump()
+    return _digest([section.model_dump(), topics, run.seed, run.steps if changing else None])
 
 
 def _model_key(scenario: Scenario) -> bytes:
-    sections = scenario.model_dump(include={"network", "agents", "pressure", "noise"})
+    sections = scenario.model_dump(include={"network", "topics", "agents", "pressure", "noise"})
     return _digest([sections, scenario.run.seed, scenario.run.steps])
 
 

@@ -19,6 +19,7 @@ from peerpressure.errors import InvalidInputError, PeerPressureError, message
 from peerpressure.explorer.answers import (
     bench_answer,
     budget_answer,
+    check_one_topic,
     drawn_sizes,
     exact_of,
     exposure_answer,
@@ -80,6 +81,8 @@ def record(state: Mapping[str, Any], limits: Limits, command: str) -> RecordedRu
     cache = ModelCache(limits)
     scenarios = [state["scenario"], *([state["other"]] if state.get("other") else [])]
     built = [cache.build({"scenario": _observed(scenario)}) for scenario in scenarios]
+    for one in built:
+        check_one_topic(one, "a page without a server")
     followed = state.get("view", {}).get("agents", [])
     provenance = {
         "software": f"peerpressure {__version__}",
@@ -136,7 +139,7 @@ def _recording(
         # B is what the controls show, and A what it is compared with.
         notes += [f"{'BA'[k]}: {note}" if len(built) > 1 else note for note in part.notes(known)]
     recorded = {
-        "reason": f"{REASON} {REMEDY}" if built[0].run is None else REASON,
+        "reason": f"{REASON} {REMEDY}" if built[0].stored is None else REASON,
         "notes": notes,
         "settings": [[name, text] for name, text in _settings(built[0])],
         "provenance": provenance,

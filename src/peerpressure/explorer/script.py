@@ -30,8 +30,9 @@ _OBSERVATION = ("agents", "times", "first_step", "sees_start", "rounding")
 
 def script(scenario: Scenario) -> str:
     """Return a script whose ``run`` has the same states as the scenario's run."""
-    # Only for these networks is one call of a public function enough.
+    # Only for these networks is one call of a public function enough. Values on several topics are not those of agents.
     static = isinstance(scenario.network, LISTED) and getattr(scenario.network, "dynamics", None) is None
+    static = static and scenario.topics is None
     # κ is that of the network on which zealots listen to nobody, of s divided by susceptibility, and of who updates.
     agents = scenario.agents
     plain = not isinstance(scenario.pressure, TunedSection) or (

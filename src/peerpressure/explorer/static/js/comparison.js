@@ -1,6 +1,7 @@
 // The comparison of two scenarios: A is kept as it was, all controls change B. Both have one time and one colour scale.
 
 import { ask, Channel, OTHER_TAB } from "./api.js";
+import { asked } from "./computation.js";
 import { differences } from "./differences.js";
 import { byId, el } from "./elements.js";
 import { formatCount } from "./format.js";
@@ -153,7 +154,8 @@ export class Comparison {
     store.onOther(() => this.refresh());
     store.onView((now, before) => {
       // What is learned about the agents of A is only computed to be shown.
-      if (store.other && now.colour !== before.colour && now.colour === "exposure") this.refresh();
+      const exposed = now.colour !== before.colour && now.colour === "exposure";
+      if (store.other && (exposed || now.topic !== before.topic)) this.refresh();
     });
   }
 
@@ -181,7 +183,15 @@ export class Comparison {
   /** Keep what is known of B, which becomes A and need not be computed again. */
   #keep() {
     const results = this.present();
-    this.#known = results && { scenario: JSON.stringify(this.store.scenario), results };
+    this.#known = results && { scenario: this.#keyOf(this.store.scenario), results };
+  }
+
+  /**
+   * Return what the results of a scenario depend on, as text.
+   * @param {Scenario} scenario
+   */
+  #keyOf(scenario) {
+    return JSON.stringify(asked(scenario, this.store.view.topic));
   }
 
   /** Show the comparison that the state asks for, if any. */
@@ -194,7 +204,7 @@ export class Comparison {
       this.#show(null);
       return;
     }
-    const scenario = JSON.stringify(other);
+    const scenario = this.#keyOf(other);
     if (this.#known?.scenario !== scenario) {
       this.#known = null;
       this.#show(null);
@@ -221,7 +231,7 @@ export class Comparison {
     const question = { scenario };
     const [graph, run] = await Promise.all([
       ask("/api/network", question, signal, OTHER_TAB),
-      ask("/api/run", question, signal, OTHER_TAB),
+      ask("/api/run", asked(scenario, this.store.view.topic), signal, OTHER_TAB),
     ]);
     return { graph, run, exact: null, exposure: null };
   }

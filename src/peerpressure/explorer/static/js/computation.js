@@ -22,6 +22,7 @@ import { follow, setState } from "./validity.js";
  * @property {() => Scenario} scenario
  * @property {() => AgentLabel[]} agents those that are followed
  * @property {() => boolean} observing whether the observer's tab is open
+ * @property {() => number} topic the one that is shown, where there are several
  *
  * @typedef {object} Listeners
  * @property {(graph: NetworkAnswer, run: RunAnswer, scenario: Scenario) => void} onRun
@@ -57,10 +58,10 @@ export function onlyObserverChanged(now, before) {
 
 /**
  * Return what edges and positions depend on, as text.
- * @param {Pick<Scenario, "network" | "run" | "agents">} scenario
+ * @param {Pick<Scenario, "network" | "topics" | "run" | "agents">} scenario
  */
-function networkKey({ network, run, agents }) {
-  return JSON.stringify([network, run.seed, agents?.stubbornness, agents?.susceptibility, agents?.zealots]);
+function networkKey({ network, topics, run, agents }) {
+  return JSON.stringify([network, topics, run.seed, agents?.stubbornness, agents?.susceptibility, agents?.zealots]);
 }
 
 /**
@@ -71,6 +72,15 @@ function inferenceKey({ privacy, observe, ...rest }) {
   if (!observe?.unknown_network) return "";
   const { methods, prior, target, ...seen } = observe;
   return JSON.stringify([rest, seen]);
+}
+
+/**
+ * Return the question for a run, which names a topic only if there are several.
+ * @param {object} scenario
+ * @param {number} topic
+ */
+export function asked(scenario, topic) {
+  return "topics" in scenario ? { scenario, topic } : { scenario };
 }
 
 // Milliseconds without another run after which the hand counts as resting. Exact moments are of use only then; until
@@ -183,13 +193,14 @@ export class Computation {
     const given = this.source.scenario();
     const scenario = withoutObserver(given);
     const key = networkKey(scenario);
+    const topic = this.source.topic();
     this.#forgetExact();
     const question = {
-      isCurrent: () => onlyObserverChanged(this.source.scenario(), given),
+      isCurrent: () => onlyObserverChanged(this.source.scenario(), given) && this.source.topic() === topic,
       task: () =>
         this.#channels.run.latest((signal) => {
           const network = this.#network?.key === key ? this.#network.answer : ask("/api/network", { scenario }, signal);
-          return Promise.all([network, ask("/api/run", { scenario }, signal)]);
+          return Promise.all([network, ask("/api/run", asked(scenario, topic), signal)]);
         }),
       show: (/** @type {[NetworkAnswer, RunAnswer]} */ [network, run]) => {
         this.#network = { key, answer: network };

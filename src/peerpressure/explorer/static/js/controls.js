@@ -33,7 +33,18 @@ const BY_HAND = {
 /** @type {NoiseSection} */
 const NO_NOISE = { law: "none" };
 // The sections that have controls of their own, here or in the observer's tab, or that do not concern the page.
-const KNOWN_SECTIONS = ["network", "agents", "pressure", "noise", "time", "run", "observe", "privacy", "output"];
+const KNOWN_SECTIONS = [
+  "network",
+  "topics",
+  "agents",
+  "pressure",
+  "noise",
+  "time",
+  "run",
+  "observe",
+  "privacy",
+  "output",
+];
 // Longer values of keys without a control are truncated.
 const MAX_EXTRA_LENGTH = 60;
 
@@ -76,8 +87,9 @@ export class Controls {
     for (const group of groups) this.#build(group);
     store.onScenario((now, before) => {
       for (const group of groups) {
-        // The time is shown with the run.
-        const changed = now[group] !== before[group] || (group === "run" && now.time !== before.time);
+        // What has no group of its own is shown with the run.
+        const withRun = now.time !== before.time || now.topics !== before.topics;
+        const changed = now[group] !== before[group] || (group === "run" && withRun);
         if (changed && group !== this.#writing) this.#build(group);
       }
     });
@@ -105,7 +117,7 @@ export class Controls {
    */
   #writeAt(path, value) {
     const [first] = path.split(".");
-    this.#writing = first === "time" ? "run" : /** @type {Group} */ (first);
+    this.#writing = first === "time" || first === "topics" ? "run" : /** @type {Group} */ (first);
     this.store.setScenario(path, value);
     this.#writing = null;
   }

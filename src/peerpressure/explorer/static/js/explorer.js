@@ -69,6 +69,11 @@ class Explorer {
   #playsNext = false;
   /** What the page chooses where the view leaves it open: not anew for each change, or axes would flip in a drag. */
   #shape = { collapses: false, early: false };
+  /**
+   * The topics that can be chosen from.
+   * @type {{names: string, choice: ReturnType<typeof segmented> | null}}
+   */
+  #topics = { names: "[]", choice: null };
   /** The recorded step that the curves mark. */
   #markedIndex = -1;
   /**
@@ -137,6 +142,7 @@ class Explorer {
         scenario: () => this.store.scenario,
         agents: () => this.stage.followed.map(({ label }) => label),
         observing: () => this.store.view.tab === "observer",
+        topic: () => this.store.view.topic,
       },
       {
         onRun: (graph, run, scenario) => this.#showRun(graph, run, scenario),
@@ -251,6 +257,7 @@ class Explorer {
     this.#showView();
     showVerdict(run.header.verdict, run.header.class_values, run.header.this_run);
     byId("name-b").textContent = run.header.verdict.heading;
+    this.#showTopics(run.header.topics, run.header.topic);
     this.#showFollowed();
     byId("network-facts").textContent = graph.header.facts.join(" · ");
     if (newNetwork) this.observer.build();
@@ -344,6 +351,24 @@ class Explorer {
       onUnfollow: (label) => this.store.setView({ agents: this.store.view.agents.filter((one) => one !== label) }),
       onSet: (index, value) => this.brush.setOne(index, value),
     });
+  }
+
+  /**
+   * Offer the topics of the scenario, of which one is shown.
+   * @param {string[]} names none if there is one only
+   * @param {number} shown
+   */
+  #showTopics(names, shown) {
+    byId("topic-mode").hidden = names.length < 2;
+    // Not anew for each run, or a keyboard would lose its place.
+    if (JSON.stringify(names) === this.#topics.names) this.#topics.choice?.select(String(shown));
+    else {
+      const options = names.map((title, k) => ({ id: String(k), title }));
+      const onChange = (/** @type {string} */ topic) => this.store.setView({ topic: Number(topic) });
+      const choice = segmented({ label: "Topic", visibleLabel: false, options, value: String(shown), onChange });
+      byId("topic-mode").replaceChildren(choice);
+      this.#topics = { names: JSON.stringify(names), choice };
+    }
   }
 
   /**
@@ -464,7 +489,8 @@ class Explorer {
         this.#showFollowed();
         if (this.#started) computation.computeExact();
       }
-      if (now.tab === "observer" && before.tab !== "observer") computation.refresh(true);
+      if (now.topic !== before.topic) computation.refresh();
+      else if (now.tab === "observer" && before.tab !== "observer") computation.refresh(true);
       if (now.tab !== "observer" && this.tools.tool === "see") this.tools.use("look");
       if (this.#started) this.address.schedule();
     });

@@ -40,7 +40,8 @@ function valueAt(table, path) {
  * @returns {boolean}
  */
 function holds(value, fixed) {
-  if (!isTable(fixed)) return value === fixed;
+  // Lists are compared by what they hold.
+  if (!isTable(fixed)) return JSON.stringify(value) === JSON.stringify(fixed);
   return (
     isTable(value) &&
     Object.entries(/** @type {Section} */ (fixed)).every(([key, one]) => holds(valueAt(value, key), one))

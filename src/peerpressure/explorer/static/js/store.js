@@ -18,6 +18,7 @@ const DEFAULT_VIEW = {
   time: 0,
   speed: 20,
   pace: 3,
+  topic: 0,
 };
 
 /** @type {Record<keyof View, (value: unknown) => boolean>} */
@@ -32,6 +33,7 @@ const IS_VALID = {
   time: (value) => typeof value === "number" && Number.isFinite(value) && value >= 0,
   speed: (value) => typeof value === "number" && Number.isFinite(value) && value > 0,
   pace: (value) => typeof value === "number" && Number.isFinite(value) && value > 0,
+  topic: (value) => Number.isInteger(value) && Number(value) >= 0,
 };
 
 /**

@@ -57,6 +57,7 @@ export interface ObserveSection extends Section {
 
 export interface Scenario extends Section {
   network: NetworkSection;
+  topics?: Section;
   agents?: AgentsSection;
   pressure?: PressureSection;
   noise?: NoiseSection;
@@ -81,6 +82,8 @@ export interface View {
   speed: number;
   /** In seconds for a factor of ten, on a logarithmic one. */
   pace: number;
+  /** Which topic is shown, where there are several. */
+  topic: number;
 }
 
 export interface State {
@@ -308,6 +311,10 @@ export interface Suggestion {
 export type RunAnswer = Packed<
   {
     n: number;
+    /** Names, if there are several. */
+    topics: string[];
+    /** Which of them the arrays are about. */
+    topic: number;
     replicates: number;
     consensus_value: number;
     /** The values of closed classes and camps, v alone if there is one. */
