@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import runpy
 import threading
 from collections.abc import Iterator
@@ -20,7 +21,8 @@ import peerpressure as pp
 from peerpressure import cli
 from peerpressure.errors import CancelledError
 from peerpressure.explorer import exports
-from peerpressure.explorer.answers import bench_answer, budget_answer, inferred_edges
+from peerpressure.explorer.answers import bench_answer, budget_answer, inferred_edges, observe_answer
+from peerpressure.explorer.bundle import STATIC
 from peerpressure.explorer.exports import Look
 from peerpressure.explorer.models import ModelCache
 from peerpressure.explorer.presets import PRESETS
@@ -28,6 +30,7 @@ from peerpressure.explorer.protocol import Limits, RequestError
 from peerpressure.explorer.script import script
 from peerpressure.measures import Experiment, estimates
 from peerpressure.progress import cancellable
+from peerpressure.recovery import METHODS
 from peerpressure.report.store import from_csv
 from peerpressure.scenario import load_scenario, scenario_from
 from tests.explorer.asking import SMALL, Asker, served, unpack
@@ -413,3 +416,24 @@ def test_only_pictures_that_there_are_can_be_asked_for(asker: Asker, asked: dict
 def test_a_page_is_asked_for_with_objects(asker: Asker, asked: dict[str, Any]) -> None:
     answer = asker.post("export/page", **asked)
     assert (answer.status_code, "must" in answer.json()["error"]["text"]) == (400, True)
+
+
+def test_a_picture_of_the_observer_has_the_titles_the_bars_and_the_square_axes_of_the_page() -> None:
+    cache = ModelCache(Limits())
+    built = cache.build({"scenario": SMALL | {"observe": {"methods": ["auto", "ols"]}}})
+    figure = exports._observer(built, cache.limits)()
+    shown = unpack(observe_answer(built, cache.limits)).facts["methods"]
+    titles = [axes.get_title("left") for axes in figure.axes]
+    assert titles == [f"({letter}) {METHODS[one['used']].title}" for letter, one in zip("ab", shown, strict=True)]
+    # The page says the same of its error bars.
+    page = (STATIC / "index.html").read_text("utf-8")
+    assert figure.axes[0].get_ylabel() == "estimate ± 1 standard deviation"
+    assert re.search(r"what the observer makes of it, ± 1 standard deviation", page)
+    for axes in figure.axes:
+        assert axes.get_box_aspect() == 1
+        assert axes.get_xlim() == axes.get_ylim()
+    bars = figure.axes[0].collections[0].get_segments()
+    estimate = unpack(observe_answer(built, cache.limits)).arrays
+    ends = np.array([[bar[0, 1], bar[1, 1]] for bar in bars])
+    np.testing.assert_allclose(ends.mean(axis=1), estimate["estimate_auto"], rtol=1e-9)
+    np.testing.assert_allclose(np.diff(ends, axis=1)[:, 0] / 2, estimate["std_auto"], rtol=1e-9)

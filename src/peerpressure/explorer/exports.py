@@ -35,6 +35,7 @@ from peerpressure.measures import Experiment, estimates, summaries
 from peerpressure.model import Model
 from peerpressure.progress import check_cancelled
 from peerpressure.recording import Record
+from peerpressure.recovery import METHODS
 from peerpressure.report.store import to_csv
 from peerpressure.simulation import simulate
 from peerpressure.trajectory import SUMMARIES, Trajectory, contents
@@ -182,7 +183,8 @@ def _observer(built: Experiment, limits: Limits) -> Callable[[], Figure]:
             problem = error
     if not tables:
         raise problem or RequestError(422, "no method was asked for", "observe.methods")
-    return partial(run.estimates, pd.concat(tables, ignore_index=True), observe.target)
+    titles = {name: method.title for name, method in METHODS.items()}
+    return partial(run.estimates, pd.concat(tables, ignore_index=True), observe.target, titles)
 
 
 def _privacy(built: Experiment, limits: Limits) -> Callable[[], Figure]:

@@ -168,10 +168,11 @@ def _time_axis(axes: Axes, times: pd.Series, log: bool | None = None) -> None:
 
 
 @styled
-def estimates(table: pd.DataFrame, target: str = "initial") -> Figure:
+def estimates(table: pd.DataFrame, target: str = "initial", titles: Mapping[str, str] | None = None) -> Figure:
     """Show estimated against hidden opinions in the first replicate, one panel per method, ± 1 standard deviation.
 
-    The target is the "initial" or the "current" hidden opinion.
+    The target is the "initial" or the "current" hidden opinion. ``titles`` name methods in other words.
+    Axes are square, and the same in all panels.
     """
     truth = "current hidden opinion" if target == "current" else "hidden opinion $x_0$"
     # Agents that are not identified have no estimate to draw.
@@ -184,7 +185,12 @@ def estimates(table: pd.DataFrame, target: str = "initial") -> Figure:
     for axes, method, letter in zip(panels, methods, "abc", strict=False):
         _against(axes, first[first["method"] == method])
         axes.set_xlabel(truth)
-        axes.set_title(f"({letter}) {method}" if len(methods) > 1 else method, loc="left")
+        title = (titles or {}).get(method, method)
+        axes.set_title(f"({letter}) {title}" if len(methods) > 1 else title, loc="left")
+        axes.set_box_aspect(1)
+    # Across and up have one range, which the axes of all panels share.
+    ends = [end for limits in (panels[0].get_xlim(), panels[0].get_ylim()) for end in limits]
+    panels[0].set(xlim=(min(ends), max(ends)), ylim=(min(ends), max(ends)))
     panels[0].set_ylabel("estimate ± 1 standard deviation")
     return figure
 
