@@ -12,7 +12,7 @@ from peerpressure.scenario import load_scenario
 from peerpressure.sweep import collect
 from tests.cli.calling import files_in, run
 
-FEW = {"steps": 40, "replicates": 3}
+FEW = {"steps": 20, "replicates": 3}
 # The page holds every figure; files of them would only take time.
 QUICK = "\n[output]\nfigures = false\nstates = true\n"
 NAMES = [name for name, text in _examples().items() if _scenario_of(text) is None]
