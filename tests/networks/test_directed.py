@@ -306,7 +306,12 @@ def test_the_class_that_a_state_ends_in(seed: int) -> None:
 def test_closed_classes_are_found_among_many_others(monkeypatch: pytest.MonkeyPatch) -> None:
     split = chain.split_by_label
     counts: list[int] = []
-    monkeypatch.setattr(chain, "split_by_label", lambda label, count: counts.append(count) or split(label, count))
+
+    def watched(label: Any, count: int) -> list[chain.Positions]:
+        counts.append(count)
+        return split(label, count)
+
+    monkeypatch.setattr(chain, "split_by_label", watched)
     # A chain of followers: every agent is a class by itself, and only the last one is closed.
     A = csr_array((np.ones(999), (np.arange(999), np.arange(1, 1000))), shape=(1000, 1000))
     assert [part.tolist() for part in chain.closed_classes(A)] == [[999]]

@@ -451,7 +451,12 @@ def test_classes_of_symmetric_signed_networks_are_those_of_the_cover(seed: int) 
 def test_a_large_network_with_zealots_takes_one_linear_solve(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[int] = []
     solved = chain._solved
-    monkeypatch.setattr(chain, "_solved", lambda *given: calls.append(1) or solved(*given))
+
+    def watched(*given: Any) -> Array:
+        calls.append(1)
+        return solved(*given)
+
+    monkeypatch.setattr(chain, "_solved", watched)
     s = np.ones(3_000)
     s[[5, 900, 2_000]] = np.inf
     x = np.random.default_rng(0).uniform(size=3_000)

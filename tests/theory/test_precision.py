@@ -290,7 +290,12 @@ def test_errors_far_away_are_those_of_all_steps(name: str) -> None:
 def test_a_precision_takes_no_longer_where_it_takes_many_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     walked: list[int] = []
     bias = _advice._ModeErrors.bias
-    monkeypatch.setattr(_advice._ModeErrors, "bias", lambda self, last: walked.append(last) or bias(self, last))
+
+    def watched(self: _advice._ModeErrors, last: int) -> NDArray[np.float64]:
+        walked.append(last)
+        return bias(self, last)
+
+    monkeypatch.setattr(_advice._ModeErrors, "bias", watched)
     model = FAR["two agents"]
     T = steps_needed(model, 1e-4, max_steps=10**9)
     far = far_mode(classify(model))

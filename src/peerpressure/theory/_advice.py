@@ -336,29 +336,38 @@ def steps_needed(model: Model, precision: float, *, max_steps: int = 100_000) ->
     final = _final_error(long_run)
     if final is not None and final > precision:
         raise InvalidInputError(_never(long_run, precision, final, min(limit, _SETTLED, errors.last), errors))
-    law = scalar_mode(long_run) if long_run.outcome is Outcome.CONSENSUS else None
-    far = None if law is None else law.last_above(precision, 2 * limit)
-    above, last = (0, 0) if far is None else (far, 2 * limit)
-    # An error that does not go to 0 may rise again after a long time.
-    least = min(256, errors.least) if long_run.outcome is Outcome.CONSENSUS else errors.least
-    end = min(2 * limit, errors.last)
-    while last < end:
-        # Twice as far as the last step that fails, so the total work is a few times that of the answer.
-        last = min(max(least, 2 * last), end)
-        above = errors.last_above(precision, last)
-        if 2 * above <= last:
-            break
-        if last >= 2 * FIRST and law is None:
-            law = far_mode(long_run) if long_run.outcome is Outcome.CONSENSUS else None
-            far = None if law is None else law.last_above(precision, 2 * limit)
-            if far is not None:
-                above, last = max(above, far), end
-            else:
-                # From here on every step takes its time.
-                law, end = None, min(end, errors.most)
+    above, last, law = _last_above(long_run, precision, limit, errors)
     if above >= min(limit, last):
         raise InvalidInputError(_later(long_run, precision, min(limit, last), errors, law, by_steps=last < 2 * limit))
     return above + 1
+
+
+def _last_above(
+    long_run: LongRun, precision: float, limit: int, errors: _ModeErrors
+) -> tuple[int, int, ScalarMode | FarMode | None]:
+    """Return the last step above a precision, up to which step that is known, and the law that it is known from."""
+    consensus = long_run.outcome is Outcome.CONSENSUS
+    scalar = scalar_mode(long_run) if consensus else None
+    far = None if scalar is None else scalar.last_above(precision, 2 * limit)
+    if far is not None:
+        return far, 2 * limit, scalar
+    # An error that does not go to 0 may rise again after a long time.
+    least = min(256, errors.least) if consensus else errors.least
+    end, above, last = min(2 * limit, errors.last), 0, 0
+    while last < end:
+        # Twice as far as the last step that fails, so the total work is a few times that of the answer.
+        reached, last = last, min(max(least, 2 * last), end)
+        above = errors.last_above(precision, last)
+        if 2 * above <= last:
+            break
+        if reached < 2 * FIRST <= last:
+            law = far_mode(long_run) if consensus else None
+            far = None if law is None else law.last_above(precision, 2 * limit)
+            if far is not None:
+                return max(above, far), 2 * limit, law
+            # From here on every step takes its time.
+            end = min(end, max(errors.most, last))
+    return above, last, None
 
 
 class _ModeErrors:

@@ -124,7 +124,7 @@ class SlowModes:
         variance = local.covariance[:, 0, 0] + np.array(
             [c @ one.covariance @ c for c, one in zip(shares, known, strict=True)]
         )
-        return np.hypot(bias, np.sqrt(np.maximum(variance, 0.0)))
+        return np.asarray(np.hypot(bias, np.sqrt(np.maximum(variance, 0.0))))
 
     def interval(self, first: int, last: int) -> _Interval | None:
         """Return the recursions over the pairs of steps first + 1…last; None if they are not smooth."""
@@ -134,9 +134,9 @@ class SlowModes:
         # Errors are compared with what is added up, since opinions on both sides of v nearly cancel.
         added = [_Added.of(each, first, last, float(size.max())) for each, size in zip(means.T, sizes.T, strict=True)]
         noise = [_Added.of(each, first, last, largest) for each in covariances.reshape(-1, count**2).T]
-        if None in rates or None in added or None in noise:
-            return None
-        return _Interval(first, last, *([part for part in parts if part] for parts in (rates, added, noise)))
+        known = [part for part in rates if part], [part for part in added if part], [part for part in noise if part]
+        complete = sum(map(len, known)) == len(rates) + len(added) + len(noise)
+        return _Interval(first, last, *known) if complete else None
 
 
 class _Added(NamedTuple):
