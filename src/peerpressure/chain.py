@@ -134,7 +134,7 @@ def absorbed(matrix: csr_array, known: NDArray[np.float64]) -> NDArray[np.float6
     if np.any(transient):
         rows = matrix[transient]
         degrees = np.asarray(abs(rows).sum(axis=1))
-        system = sparse.csc_array(sparse.diags_array(degrees) - rows[:, transient])
+        system = csr_array(sparse.diags_array(degrees, format="csr") - rows[:, transient])
         values[transient] = _solved(system, degrees, np.asarray(rows[:, ~transient] @ known[~transient]))
     return values
 
@@ -172,12 +172,12 @@ def followed(matrix: csr_array, classes: list[Positions]) -> Positions:
     return np.where(several, -1, number)[label]
 
 
-def _solved(system: sparse.csc_array, degrees: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+def _solved(system: csr_array, degrees: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
     """Solve D − A, whose rows are diagonally dominant: by iteration where there are many, else by factors."""
     # Factors of a random network fill up: those of 10⁴ agents take minutes. Where iterations do not end, as on long
     # paths, the factors are sparse.
-    solution = _iterated(csr_array(system), degrees, right) if degrees.size > FACTORED else None
-    return np.asarray(splu(system).solve(right)) if solution is None else solution
+    solution = _iterated(system, degrees, right) if degrees.size > FACTORED else None
+    return np.asarray(splu(sparse.csc_array(system)).solve(right)) if solution is None else solution
 
 
 def _iterated(rows: csr_array, degrees: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64] | None:

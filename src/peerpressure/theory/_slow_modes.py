@@ -135,7 +135,7 @@ class SlowModes:
         added = [_Added.of(each, first, last, float(size.max())) for each, size in zip(means.T, sizes.T, strict=True)]
         noise = [_Added.of(each, first, last, largest) for each in covariances.reshape(-1, count**2).T]
         known = [part for part in rates if part], [part for part in added if part], [part for part in noise if part]
-        complete = sum(map(len, known)) == len(rates) + len(added) + len(noise)
+        complete = sum(len(parts) for parts in known) == len(rates) + len(added) + len(noise)
         return _Interval(first, last, *known) if complete else None
 
 
