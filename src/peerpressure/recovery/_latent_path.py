@@ -126,7 +126,7 @@ class LatentPath:
     @cached_property
     def fresh(self) -> tuple[Array, ...]:
         """The entries of G, of which agents share none: those of y, x and the memory, (B, T, n) each."""
-        noise, memory = self.noise, ()
+        noise, memory = self.noise, tuple[Array, ...]()
         if self.phi is not None:
             left = np.sqrt(1 - self.phi**2)[:, None, None]
             noise, memory = noise * left, (np.broadcast_to(left, noise.shape),)
@@ -286,7 +286,8 @@ def _entry_slopes(path: LatentPath, trace: Trace, rows: range) -> tuple[Array, A
     """Return the slopes by entries of F_t and G_t of some rows, as in `DensitySlopes`, after an axis of points."""
     n, parts = path.n, len(path.fresh)
     blocks = [slice(part * n, (part + 1) * n) for part in range(parts)]
-    r, N = (np.stack([trace.later[t][field] for t in rows], axis=1) for field in (0, 1))
+    r = np.stack([trace.later[t].r for t in rows], axis=1)
+    N = np.stack([trace.later[t].N for t in rows], axis=1)
     mean = np.stack([trace.filtered[t - 1].after[0] for t in rows], axis=1)
     moved = np.stack([path.onwards(t, trace.filtered[t - 1].after[1]) for t in rows], axis=1)
     heard = np.stack([path.heard(t) for t in rows])
@@ -321,7 +322,7 @@ def _forward(path: LatentPath, seen: Measurement, steps: list[_Filtered] | None)
     total = np.full(points, seen.present.sum() * np.log(2 * np.pi))
     # What is missing takes part as an observation of nothing, with variance 1.
     variance = np.where(seen.present, seen.variance, 1.0)
-    complete, empty = seen.present.all(axis=1), ~seen.present.any(axis=1)
+    complete, empty = (np.asarray(which) for which in (seen.present.all(axis=1), ~seen.present.any(axis=1)))
     for t, there in enumerate(seen.present):
         check_cancelled()
         if t:
@@ -348,7 +349,7 @@ def _update(reach: Array, error: Array, variance: Array, there: NDArray[np.bool_
     n = error.shape[1]
     spread[:] = reach[:, :n] if there is None else reach[:, :n] * there[:, None]
     spread.reshape(len(spread), -1)[:, :: n + 1] += variance
-    precision = np.linalg.inv(spread)
+    precision: Array = np.asarray(np.linalg.inv(spread), dtype=np.float64)
     seen = precision if there is None else precision * there * there[:, None]
     return _Update(reach @ precision, seen, _apply(precision, error))
 
