@@ -26,7 +26,7 @@ REPEATED = [name for name in app.API if name != "upload" and not name.startswith
 
 
 # Points of curves, in the place of several times as many.
-COARSE = {"MAX_RECOVERIES": 6, "NOISE_SCALES": (1.0, 0.25, 4.0), "HORIZONS": 6, "MAX_TIMES": 4}
+COARSE: Mapping[str, Any] = {"MAX_RECOVERIES": 6, "NOISE_SCALES": (1.0, 4.0), "HORIZONS": 6, "MAX_TIMES": 3}
 
 
 def remembering(compute: Callable[[ModelCache, Body], Answer]) -> Callable[[ModelCache, Body], Answer]:

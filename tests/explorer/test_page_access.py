@@ -89,7 +89,7 @@ def comparison(driver: Driver) -> Iterator[str]:
         driver.page.evaluate("given => { location.hash = given }", fragment_of({"scenario": SMALL, "other": other}))
     driver.page.wait_for_selector("#name-a:not(:empty)")
     yield "comparison"
-    driver.page.set_viewport_size(PHONE)
+    driver.page.set_viewport_size({"width": PHONE["width"], "height": PHONE["height"]})
     yield "comparison on a phone"
     driver.page.click("#comparison-end")
     yield "phone"

@@ -16,6 +16,7 @@ import matplotlib.image
 import numpy as np
 import pytest
 import xarray
+from matplotlib.collections import LineCollection
 
 import peerpressure as pp
 from peerpressure import cli
@@ -432,7 +433,8 @@ def test_a_picture_of_the_observer_has_the_titles_the_bars_and_the_square_axes_o
     for axes in figure.axes:
         assert axes.get_box_aspect() == 1
         assert axes.get_xlim() == axes.get_ylim()
-    bars = figure.axes[0].collections[0].get_segments()
+    (lines,) = (one for one in figure.axes[0].collections if isinstance(one, LineCollection))
+    bars = [np.asarray(bar) for bar in lines.get_segments()]
     estimate = unpack(observe_answer(built, cache.limits)).arrays
     ends = np.array([[bar[0, 1], bar[1, 1]] for bar in bars])
     np.testing.assert_allclose(ends.mean(axis=1), estimate["estimate_auto"], rtol=1e-9)
