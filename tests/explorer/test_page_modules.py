@@ -330,6 +330,7 @@ def test_a_state_comes_back_from_its_address(page: Driver) -> None:
                 "time": 7,
                 "speed": 5,
                 "pace": 2,
+                "topic": 1,
             },
             "other": {"network": {"named": "karate"}, "run": {"steps": 3}} if size > 1 else None,
         }
