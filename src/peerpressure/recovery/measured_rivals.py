@@ -127,7 +127,7 @@ class MeasuredLikelihood:
     def gradients(self, points: Array, sites: Sites) -> Array:
         """Return the derivatives of heights by coordinates, (B, d), at points with their settled Gaussians."""
         own = self.answers.gradients(lambda near: (self.path(near), self._noise(near)), points, sites)
-        return own + (np.array(self.names) == "spread")
+        return np.asarray(own + (np.array(self.names) == "spread"), dtype=np.float64)
 
     def slopes(self, points: Array, near: Sites) -> Array:
         """Return the derivatives of heights by coordinates, (B, d)."""
