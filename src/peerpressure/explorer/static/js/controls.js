@@ -25,7 +25,7 @@ const EDGES = [
   { id: "influences", title: "Source influences target", blurb: "As in a list of who is followed by whom." },
   { id: "mutual", title: "Both listen to each other" },
 ];
-const BY_HAND = {
+const DRAWN = {
   id: "by_hand",
   title: "Drawn by hand",
   blurb: "Paint on the network with the brush, or follow an agent and type its opinion.",
@@ -171,10 +171,10 @@ export class Controls {
       choiceField({
         label: "Hidden opinions x₀",
         path: "agents.hidden",
-        options: [...form.options, BY_HAND],
-        chosen: Array.isArray(hidden) ? { id: BY_HAND.id, values: {} } : form.read(hidden),
+        options: [...form.options, DRAWN],
+        chosen: Array.isArray(hidden) ? { id: DRAWN.id, values: {} } : form.read(hidden),
         onChange: (choice) => {
-          if (choice.id === BY_HAND.id) this.actions.drawByHand();
+          if (choice.id === DRAWN.id) this.actions.drawByHand();
           else set({ hidden: form.write(choice) });
         },
       }),
