@@ -13,11 +13,8 @@ from numpy.typing import NDArray
 
 import peerpressure as pp
 from peerpressure.errors import InvalidInputError, ModelError, NetworkError
-from peerpressure.explorer.models import ModelCache
-from peerpressure.explorer.protocol import Limits
 from peerpressure.networks import cycle, k2, path
 from peerpressure.privacy import budget
-from peerpressure.scenario import ScenarioError
 from peerpressure.theory import Outcome, diagnose
 from tests.general_networks import MATRICES
 
@@ -246,9 +243,3 @@ def test_topics_and_agents_that_pass_opinions_on_in_turn() -> None:
         Y = (hidden + t * ring @ Y @ ring.T) / (1 + t)
     np.testing.assert_allclose(network.by_topic(one.consensus_state), Y, atol=2e-4)
     assert diagnose(one).outcome is Outcome.CLUSTERS
-
-
-def test_the_explorer_says_that_it_shows_one_topic() -> None:
-    cache = ModelCache(Limits())
-    with pytest.raises(ScenarioError, match="one topic"):
-        cache.load({"scenario": {"network": {"generator": "k2"}, "topics": {"names": ["tax", "rent"]}}})
