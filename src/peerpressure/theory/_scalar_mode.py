@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from itertools import accumulate
 from operator import mul
 from typing import TypeAlias, final
@@ -189,21 +189,28 @@ class Smooth:
 
     def __call__(self, t: Array) -> Array:
         """Return the function at some times."""
-        half = max((self.last - self.first) / 2, 0.5)
-        return np.asarray(chebyshev.chebval((t - (self.first + self.last) / 2) / half, self.series))
+        return np.asarray(chebyshev.chebval(self._scaled(t), self.series))
 
     def sums(self, t: Array) -> Array:
-        """Return the sums over first + 1…t, by Euler and Maclaurin."""
-        half = max((self.last - self.first) / 2, 0.5)
-        x, begin = (t - (self.first + self.last) / 2) / half, -1.0 if self.last - self.first >= 1 else 0.0
-        integral = chebyshev.chebint(self.series)
-        total = half * (chebyshev.chebval(x, integral) - chebyshev.chebval(begin, integral))
-        series, factor = self.series, 1.0
-        for order, weight in enumerate((1 / 2, 1 / 12, 0.0, -1 / 720)):
-            if order:
-                series, factor = np.asarray(chebyshev.chebder(series), np.float64), factor / half
-            total += weight * factor * (chebyshev.chebval(x, series) - chebyshev.chebval(begin, series))
-        return np.asarray(total)
+        """Return the sums over first + 1…t."""
+        series, begin = self._sum_series
+        return np.asarray(chebyshev.chebval(self._scaled(t), series) - begin)
+
+    @cached_property
+    def _sum_series(self) -> tuple[Array, float]:
+        """The polynomial whose differences are these sums, by Euler and Maclaurin, and its value at the first step."""
+        total = self._half * chebyshev.chebint(self.series)
+        for order, weight in ((0, 1 / 2), (1, 1 / 12), (3, -1 / 720)):
+            total = chebyshev.chebadd(total, weight / self._half**order * chebyshev.chebder(self.series, order))
+        begin = self._scaled(np.array(float(self.first)))
+        return np.asarray(total, np.float64), float(chebyshev.chebval(begin, total))
+
+    @property
+    def _half(self) -> float:
+        return max((self.last - self.first) / 2, 0.5)
+
+    def _scaled(self, t: Array) -> Array:
+        return np.asarray((t - (self.first + self.last) / 2) / self._half)
 
 
 def scalar_mode(long_run: LongRun) -> ScalarMode | None:
