@@ -15,7 +15,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, final
@@ -24,13 +24,13 @@ import numpy as np
 
 from peerpressure.errors import InvalidInputError, TooLargeError, message
 from peerpressure.model import Model
-from peerpressure.recovery._answer_search import AnswerIntervals, Climb
+from peerpressure.recovery._answer_search import AnswerIntervals, AnswerProblem, Climb
 from peerpressure.recovery._answers import Answers, Sites
-from peerpressure.recovery._latent_path import LatentPath, first_opinions, log_density
+from peerpressure.recovery._latent_path import LatentPath, first_opinions
 from peerpressure.recovery._observation import Outputs
 from peerpressure.recovery._profile_intervals import ReplicateFit
 from peerpressure.recovery._unknowns import COORDINATES, UnknownParameter, Unknowns, unknowns
-from peerpressure.recovery.limits import ANSWER_BYTES, ANSWER_LIMIT
+from peerpressure.recovery.limits import ANSWER_LIMIT
 from peerpressure.statespace import initial_state
 from peerpressure.step import Array
 
@@ -100,52 +100,26 @@ def _design(what: Unknowns) -> AnswerDesign:
 
 @final
 @dataclass(frozen=True, eq=False)
-class AnswerLikelihood:
+class AnswerLikelihood(AnswerProblem):
     """The likelihood of one replicate's answers as a function of points of shared coordinates, (B, d)."""
 
     unknown: Unknowns
     design: AnswerDesign
-    answers: Answers
+    record: Answers
 
     @property
+    def answers(self) -> Answers:
+        """The answers of all steps, NaN where there is none."""
+        return self.record
+
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """The name of each coordinate."""
         return self.unknown.coordinates
 
-    def evidence(self, points: Array, near: Sites | None = None) -> tuple[Array, Sites]:
-        """Return heights (B,), and the Gaussians in place of answers."""
-        height, sites = self.answers.evidence(self.path(points), self._noise(points), near)
-        return height + self._log_spread(points), sites
-
-    def posteriors(self, points: Array, near: Sites) -> tuple[Array, Array, Array]:
-        """Return heights (B,), and means (B, n) and covariances (B, n, n) of x₀."""
-        parts = []
-        for some in self._blocks(points):
-            height, sites = self.evidence(some, near)
-            parts.append((height, *first_opinions(self.path(some), sites.seen)))
-        heights, means, covariances = (np.concatenate(of) for of in zip(*parts, strict=True))
-        return heights, means, covariances
-
-    def gradients(self, points: Array, sites: Sites) -> Array:
-        """Return the derivatives of heights by coordinates, (B, d), at points with their settled Gaussians."""
-        own = self.answers.gradients(lambda near: (self.path(near), self._noise(near)), points, sites)
-        return np.asarray(own + (np.array(self.names) == "spread"), dtype=np.float64)
-
-    def slopes(self, points: Array, near: Sites) -> Array:
-        """Return the derivatives of heights by coordinates, (B, d)."""
-        blocks = self._blocks(points)
-        return np.concatenate([self.gradients(some, self.evidence(some, near)[1]) for some in blocks])
-
-    def rough(self, points: Array) -> Array:
-        """Return heights (B,) with answers taken as numbers with errors, -∞ where there is none."""
-        with np.errstate(all="ignore"):
-            heights = [log_density(self.path(p), self.answers.as_numbers(self._noise(p))) for p in self._blocks(points)]
-        return np.nan_to_num(np.concatenate(heights), nan=-np.inf)
-
-    def _blocks(self, points: Array) -> Iterator[Array]:
-        """Yield as many points at once as memory takes."""
-        many = max(1, int(ANSWER_BYTES / (32 * self.answers.values.shape[0] * self.states**2)))
-        return (points[k : k + many] for k in range(0, len(points), many))
+    def opinions(self, points: Array, sites: Sites) -> tuple[Array, Array]:
+        """Return means (B, n) and covariances (B, n, n) of x₀."""
+        return first_opinions(self.path(points), sites.seen)
 
     @cached_property
     def states(self) -> int:
@@ -153,10 +127,12 @@ class AnswerLikelihood:
         has_memory = "autocorrelation" in self.unknown or self.unknown.model.noise.autocorrelation
         return (3 if has_memory else 2) * self.unknown.model.n
 
-    def _log_spread(self, points: Array) -> Array:
+    def penalty(self, points: Array) -> Array:
+        """Return the logarithm of the spread of opinions."""
         return np.asarray(points[:, self.names.index("spread")])
 
-    def _noise(self, points: Array) -> Array:
+    def noise(self, points: Array) -> Array:
+        """Return the variance of the errors of measurement at points, (B,)."""
         if "measurement_noise" not in self.names:
             return np.zeros(len(points))
         return np.exp(2 * points[:, self.names.index("measurement_noise")])
@@ -185,7 +161,7 @@ class AnswerLikelihood:
     def _start(self, points: Array) -> tuple[Array, Array]:
         n, (middle, reach) = self.unknown.model.n, self.centre
         memory = slice(2 * n, None)
-        spread = np.exp(self._log_spread(points))
+        spread = np.exp(self.penalty(points))
         opinions = spread[:, None, None] ** 2 * np.eye(n) + reach**2
         mean, covariance = np.zeros((len(points), self.states)), np.zeros((len(points), self.states, self.states))
         mean[:, : 2 * n] = middle

@@ -8,17 +8,20 @@ least as far as the profiles of the coordinates take them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, final
+from typing import final
 
 import numpy as np
 
 from peerpressure.errors import InvalidInputError
 from peerpressure.progress import check_cancelled
-from peerpressure.recovery._answers import Sites
+from peerpressure.recovery._answers import Answers, Sites
 from peerpressure.recovery._joint_fit import zero_between
+from peerpressure.recovery._latent_path import LatentPath, log_density
 from peerpressure.recovery._profile_intervals import allowance
+from peerpressure.recovery.limits import ANSWER_BYTES
 from peerpressure.step import Array
 
 # How far another coordinate is moved along before a search, at most.
@@ -35,28 +38,79 @@ _WEAK = 3.0
 _RATIO = 1.0
 
 
-class AnswerProblem(Protocol):
-    """A likelihood as a function of points of shared coordinates, (B, d)."""
+class AnswerProblem(ABC):
+    """A likelihood of answers as a function of points of shared coordinates, (B, d)."""
+
+    @property
+    @abstractmethod
+    def names(self) -> tuple[str, ...]:
+        """The name of each coordinate."""
+
+    @property
+    @abstractmethod
+    def answers(self) -> Answers:
+        """What people answered."""
+
+    @property
+    @abstractmethod
+    def states(self) -> int:
+        """Numbers in the state of a path."""
+
+    @abstractmethod
+    def path(self, points: Array) -> LatentPath:
+        """Return the law of the path at points."""
+
+    @abstractmethod
+    def noise(self, points: Array) -> Array:
+        """Return the variance of the errors of measurement at points, (B,)."""
+
+    @abstractmethod
+    def penalty(self, points: Array) -> Array:
+        """Return what is added to the logarithm of the likelihood at points, (B,)."""
+
+    @abstractmethod
+    def opinions(self, points: Array, sites: Sites) -> tuple[Array, Array]:
+        """Return means (B, n) and covariances (B, n, n) of hidden opinions."""
+
+    @abstractmethod
+    def bounds(self, start: Array) -> Sequence[tuple[float, float]]:
+        """Return the range of each coordinate in a search from a start."""
 
     def evidence(self, points: Array, near: Sites | None = None) -> tuple[Array, Sites]:
         """Return heights (B,), and the Gaussians in place of answers."""
-        ...
+        height, sites = self.answers.evidence(self.path(points), self.noise(points), near)
+        return height + self.penalty(points), sites
 
     def gradients(self, points: Array, sites: Sites) -> Array:
         """Return the derivatives of heights by coordinates, (B, d), at points with their settled Gaussians."""
-        ...
+        own = self.answers.gradients(lambda near: (self.path(near), self.noise(near)), points, sites)
+        # Penalties are the coordinate of the spread of opinions itself.
+        return np.asarray(own + (np.array(self.names) == "spread"), dtype=np.float64)
 
     def slopes(self, points: Array, near: Sites) -> Array:
         """Return the derivatives of heights by coordinates, (B, d)."""
-        ...
+        blocks = self._blocks(points)
+        return np.concatenate([self.gradients(some, self.evidence(some, near)[1]) for some in blocks])
+
+    def rough(self, points: Array) -> Array:
+        """Return heights (B,) with answers taken as numbers with errors, -∞ where there is none."""
+        with np.errstate(all="ignore"):
+            heights = [log_density(self.path(p), self.answers.as_numbers(self.noise(p))) for p in self._blocks(points)]
+        return np.nan_to_num(np.concatenate(heights), nan=-np.inf)
 
     def posteriors(self, points: Array, near: Sites) -> tuple[Array, Array, Array]:
         """Return heights (B,), and means (B, n) and covariances (B, n, n) of hidden opinions."""
-        ...
+        parts = []
+        for some in self._blocks(points):
+            height, sites = self.evidence(some, near)
+            parts.append((height, *self.opinions(some, sites)))
+        heights, means, covariances = (np.concatenate(of) for of in zip(*parts, strict=True))
+        return heights, means, covariances
 
-    def bounds(self, start: Array) -> Sequence[tuple[float, float]]:
-        """Return the range of each coordinate in a search from a start."""
-        ...
+    def _blocks(self, points: Array) -> Iterator[Array]:
+        """Yield as many points at once as memory takes."""
+        many = max(1, int(ANSWER_BYTES / (32 * self.answers.values.shape[0] * self.states**2)))
+        return (points[k : k + many] for k in range(0, len(points), many))
 
 
 @final

@@ -14,7 +14,6 @@ and averages have no x of their own: it is the last y.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import final
@@ -26,14 +25,13 @@ from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError, TooLargeError, message
 from peerpressure.model import Model
 from peerpressure.noise import Gaussian
-from peerpressure.recovery._answer_search import AnswerIntervals, Climb
+from peerpressure.recovery._answer_search import AnswerIntervals, AnswerProblem, Climb
 from peerpressure.recovery._answers import Answers, Sites
 from peerpressure.recovery._latent_path import (
     LatentPath,
     Measurement,
     first_opinions,
     last_opinions,
-    log_density,
     predicted,
 )
 from peerpressure.recovery.courses import (
@@ -47,7 +45,7 @@ from peerpressure.recovery.courses import (
     shown_ends,
 )
 from peerpressure.recovery.integrated_likelihood import Dynamics, own_series
-from peerpressure.recovery.limits import ANSWER_BYTES, ANSWER_LIMIT
+from peerpressure.recovery.limits import ANSWER_LIMIT
 from peerpressure.recovery.panel import Errors, Panel
 from peerpressure.resources import few_threads
 from peerpressure.step import Array
@@ -65,7 +63,7 @@ _DRAWS = 200
 
 @final
 @dataclass(frozen=True, eq=False)
-class MeasuredLikelihood:
+class MeasuredLikelihood(AnswerProblem):
     """The likelihood of scored answers, given the first ones, as a function of points of coordinates, (B, d)."""
 
     panel: Panel
@@ -89,6 +87,11 @@ class MeasuredLikelihood:
         noise = ("measurement noise",) * self.errors.is_measured
         level = () if self.averages else (*(f"level {k}" for k in range(self.regressors.shape[1])), "spread")
         return (*own, *level, *noise, "std")
+
+    @cached_property
+    def states(self) -> int:
+        """Numbers in the state: public and hidden opinions."""
+        return 2 * self.panel.n
 
     @cached_property
     def answers(self) -> Answers:
@@ -119,50 +122,20 @@ class MeasuredLikelihood:
 
     # Points.
 
-    def evidence(self, points: Array, near: Sites | None = None) -> tuple[Array, Sites]:
-        """Return heights (B,), and the Gaussians in place of answers."""
-        height, sites = self.answers.evidence(self.path(points), self._noise(points), near)
-        return height + self.penalty(points), sites
-
-    def gradients(self, points: Array, sites: Sites) -> Array:
-        """Return the derivatives of heights by coordinates, (B, d), at points with their settled Gaussians."""
-        own = self.answers.gradients(lambda near: (self.path(near), self._noise(near)), points, sites)
-        return np.asarray(own + (np.array(self.names) == "spread"), dtype=np.float64)
-
-    def slopes(self, points: Array, near: Sites) -> Array:
-        """Return the derivatives of heights by coordinates, (B, d)."""
-        blocks = self._blocks(points)
-        return np.concatenate([self.gradients(some, self.evidence(some, near)[1]) for some in blocks])
-
-    def rough(self, points: Array) -> Array:
-        """Return heights (B,) with answers taken as numbers with errors, -∞ where there is none."""
-        with np.errstate(all="ignore"):
-            heights = [log_density(self.path(p), self.as_numbers(p)) for p in self._blocks(points)]
-        return np.nan_to_num(np.concatenate(heights), nan=-np.inf)
-
-    def posteriors(self, points: Array, near: Sites) -> tuple[Array, Array, Array]:
-        """Return heights (B,), and means (B, n) and covariances (B, n, n) of hidden opinions after the last row."""
-        parts = []
-        for some in self._blocks(points):
-            height, sites = self.evidence(some, near)
-            parts.append((height, *last_opinions(self.path(some), sites.seen)))
-        heights, means, covariances = (np.concatenate(of) for of in zip(*parts, strict=True))
-        return heights, means, covariances
+    def opinions(self, points: Array, sites: Sites) -> tuple[Array, Array]:
+        """Return means (B, n) and covariances (B, n, n) of hidden opinions after the last row."""
+        return last_opinions(self.path(points), sites.seen)
 
     def penalty(self, points: Array) -> Array:
         """Return log τ/σ: with few agents the likelihood may be highest where all think as first answers say."""
         return np.zeros(len(points)) if self.averages else np.asarray(points[:, self.names.index("spread")])
 
-    def _blocks(self, points: Array) -> Iterator[Array]:
-        """Yield as many points at once as memory takes."""
-        many = max(1, int(ANSWER_BYTES / (128 * (self.panel.length + 1) * self.panel.n**2)))
-        return (points[k : k + many] for k in range(0, len(points), many))
-
     def as_numbers(self, points: Array) -> Measurement:
         """Return the answers as numbers with errors."""
-        return self.answers.as_numbers(self._noise(points))
+        return self.answers.as_numbers(self.noise(points))
 
-    def _noise(self, points: Array) -> Array:
+    def noise(self, points: Array) -> Array:
+        """Return the variance of the errors of measurement at points, (B,)."""
         if not self.errors.is_measured:
             return np.zeros(len(points))
         return np.exp(2 * points[:, self.names.index("measurement noise")])
@@ -192,7 +165,7 @@ class MeasuredLikelihood:
         """Return mean and covariance of (y, x) before the first scored row."""
         n, agents = self.panel.n, np.arange(self.panel.n)
         mean, covariance = np.zeros((len(points), 2 * n)), np.zeros((len(points), 2 * n, 2 * n))
-        error = self._noise(points)[:, None] + self.errors.spacing**2 / 12
+        error = self.noise(points)[:, None] + self.errors.spacing**2 / 12
         # Nobody knows where an agent stood who answered later only.
         error = error + np.where(np.isfinite(self.panel.rows[0]), 0.0, self.unit**2)
         mean[:, :n] = self.panel.first
