@@ -10,6 +10,7 @@ Maclaurin sums over intervals of doubling length. The mode itself is traced back
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, final
@@ -27,6 +28,8 @@ from peerpressure.theory._structure import period_of
 
 # Share of a direction that may depend on where it was traced from; windows that are tried.
 _FORGOTTEN, _WINDOWS = 1e-13, (16, 64, 256, 1024, FIRST // 2)
+# Steps whose schedules are evaluated at once.
+_BLOCK = 64
 # Multiplications for one interval.
 _MOST_WORK = 5e8
 # Agreement that is asked for between these recursions and the steps themselves, twice as far as they begin.
@@ -71,20 +74,28 @@ class SlowModes:
         fresh = (1 - phi) * (1 + phi)
         mean, size, lost = (np.zeros(public.shape[:2]) for _ in range(3))
         covariance = np.zeros((*public.shape[:2], public.shape[1]))
-        for k in range(steps):
-            relief, weight = (part[:, None] for part in model.pressure.homogeneous(times - k))
+        for relief, weight, scale in self._schedules(times, steps):
             gain, coupling = coefficients(relief, weight, model.s, model.network.degrees)
             own = gain[:, None] * public
             mean += own @ opinions
             size += np.abs(own) @ np.abs(opinions)
             lost += own.sum(axis=2)
             if not noise.is_zero:
-                felt = own * deviations * noise.scale(times - k)[:, None, None] + memory
+                felt = own * deviations * scale[:, None] + memory
                 covariance += fresh * np.einsum("tai,tbi->tab", felt, felt)
                 memory = phi * felt
             heard = (coupling[:, None] * public).reshape(-1, n)
             public = np.asarray(model.network.transposed @ heard.T).T.reshape(public.shape)
         return _Traced(public, memory, mean, covariance, size, lost)
+
+    def _schedules(self, times: Array, steps: int) -> Iterator[tuple[Array, Array, Array]]:
+        """Yield relief and weight of pressure and the scale of noise at times, then a step earlier, (times, 1) each."""
+        for begin in range(0, steps, _BLOCK):
+            at = times - np.arange(begin, min(begin + _BLOCK, steps))[:, None]
+            relief, weight = self.model.pressure.homogeneous(at)
+            for parts in zip(relief, weight, self.model.noise.scale(at), strict=True):
+                relief_now, weight_now, scale = (part[:, None] for part in parts)
+                yield relief_now, weight_now, scale
 
     @cached_property
     def _mode(self) -> Array:
