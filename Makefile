@@ -24,7 +24,7 @@ SEED ?= 1
 help:
 	@echo "make paper        run the paper's experiments and write their figures to build/paper"
 	@echo "make explore      open the model in the browser"
-	@echo "make check        lint, types and the fast tests, in about three minutes"
+	@echo "make check        lint, types and the fast tests, in about two minutes after the first time"
 	@echo "make test         lint, types, tests and doctests"
 	@echo "make lowest       run the tests with the oldest versions of all dependencies"
 	@echo "make coverage     run the tests and print how many lines they cover"
