@@ -385,6 +385,16 @@ def test_one_draw_of_noise_that_grows_moves_agents_ever_further_in_its_direction
     assert np.all(late > 1.5 * early)
 
 
+def test_one_draw_of_noise_that_outgrows_the_pressure_moves_several_classes_ever_further() -> None:
+    network = Network.from_edges([(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3), (6, 0), (6, 3)], directed=True)
+    noise = Gaussian(0.4, time_scale="t", temporal="frozen")
+    model = Model(network, np.linspace(0, 1, 7), pressure="t", noise=noise)
+    assert len(network.closed_classes) == 2
+    assert set(diagnose(model).law.kinds) == {Kind.DRIFTS}
+    early, late = moments(model, 800, times=[50, 800]).std
+    assert np.all(late > 1.5 * early)
+
+
 def test_sides_that_are_equal_by_symmetry_leave_no_difference_to_decay() -> None:
     # κ/c = 0.3, but the two sides of the path have the same average at all times.
     model = Model(path(5), [-2.0, -1.0, 0.0, 1.0, 2.0], [0.5, 1.0, 1.0, 1.0, 0.5], "1.6666666666666667*t*(1 + 1/t)")
