@@ -3,8 +3,7 @@
 The four have a number each for every agent, side by side in memory: what a step waits for is memory, and one neighbour
 that is fetched serves all of them. The adjoint runs from the last step to the first while the others run from the first
 to the last. On a symmetric network all four are sums over the same neighbours. Hidden opinions that adapt and the
-memory of correlated noise are no neighbours of anybody: each has four numbers of
-its own for an agent, in the same order.
+memory of correlated noise are seen by nobody else: each has four numbers of its own per agent, in the same order.
 """
 
 from __future__ import annotations

@@ -179,7 +179,7 @@ def _add_up(graph: Graph, row: int, degrees: NDArray[Any]) -> None:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def add_up_all(graph: Graph, degrees: NDArray[Any]) -> None:
-    """Sum every row, in the way in which rows are summed after a change."""
+    """Sum every row as rows are summed after a change."""
     for row in range(degrees.size):
         _add_up(graph, row, degrees)
 

@@ -385,7 +385,7 @@ def _sum_diverges_near_border(q: Array, u: Array) -> bool | None:
         return _sum_diverges_at_border(q, u) if q[0] > 1 else True
     # 1/q is nearly linear in 1/u, so this is 1/q in the limit; 0 where p itself settles above the border.
     limit, earlier = 2.0 / q[:2] - 1.0 / q[1:]
-    # Clearly q > 1 in the limit, even if the extrapolation has not settled.
+    # q > 1 in the limit, even if the extrapolation has not settled.
     if max(limit, earlier) < 0.8:
         return False
     settled = abs(limit - earlier) < 0.02 * limit

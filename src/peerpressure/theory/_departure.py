@@ -165,7 +165,7 @@ def _scale(long_run: LongRun) -> float:
 
 
 def _is_clear(long_run: LongRun, measured: Departure) -> bool:
-    """Whether the sizes that decide clearly exceed what is resolved: the swing, or else bias and deviation."""
+    """Whether the sizes that decide exceed what is resolved by far: the swing, or else bias and deviation."""
     size = measured.swing if long_run.outcome is Outcome.OSCILLATION else max(measured.bias, measured.std)
     return size > DECISIVE_RATIO * measured.resolution
 

@@ -265,7 +265,7 @@ def operator_law(long_run: LongRun) -> LimitLaw | None:
 
 
 def obstacle(long_run: LongRun) -> ReasonCode | None:
-    """Return why the limit of products of steps is not known, or not computed; None if nothing is in the way."""
+    """Return why the limit of products of steps is not known, or not computed; None if it is."""
     model, temporal = long_run.model, long_run.model.temporal_network
     reason = _schedule_without_limit(long_run)
     if reason is not None:
