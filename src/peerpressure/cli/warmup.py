@@ -65,6 +65,7 @@ def _jobs() -> Iterator[tuple[str, Callable[[], object]]]:
     yield "large networks", _compile_large
     yield "drawings of networks", _draw
     yield "comparison of models", _compare
+    yield "fits to answers", _fit_answers
 
 
 def _simulate(kind: str, replicates: int, dtype: np.dtype[Any]) -> None:
@@ -126,3 +127,13 @@ def _compare() -> None:
     for agents, steps in ((5, 12), (30, 6)):
         network, hidden = path(agents), [i / agents for i in range(agents)]
         compare(simulate(Model(network, hidden=hidden, noise=Gaussian(0.3)), steps, seed=1), network)
+
+
+def _fit_answers() -> None:
+    """Fit a model to answers with errors, whose filter and smoother are compiled for few agents."""
+    from peerpressure import Gaussian, Model, simulate
+    from peerpressure.networks import path
+    from peerpressure.recovery import fit
+
+    model = Model(path(3), hidden=[0.0, 0.5, 1.0], noise=Gaussian(0.3))
+    fit(simulate(model, 5, seed=1), model, ("measurement_noise",))

@@ -82,7 +82,7 @@ class AgentArrays(NamedTuple):
 
 
 class Activity(NamedTuple):
-    """Who updates, where not everybody does: a code of ``plan``, and where a table says so, the agents of each step.
+    """Who updates: a code of ``plan``, and where a table says so, the agents of each step.
 
     An agent updates by chance if its coin, 32 random bits, is below ``thresholds``: q·2³², rounded up. Coins of those
     who are chosen or listed are 0, and the thresholds 1. ``coins``, ``words`` and ``chosen`` are for intermediate

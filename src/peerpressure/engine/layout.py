@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary
 
@@ -25,7 +26,7 @@ _graphs: WeakKeyDictionary[Network, _Layouts] = WeakKeyDictionary()
 
 def aligned(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
     """Return an uninitialised array that begins on a cache line."""
-    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    size = math.prod(shape) * np.dtype(dtype).itemsize
     # NumPy aligns to 16 bytes only. The slice keeps the whole buffer alive.
     raw = np.empty(size + _CACHE_LINES, np.uint8)
     offset = -raw.ctypes.data % _CACHE_LINES

@@ -26,7 +26,19 @@ from peerpressure.engine.arguments import (
     keep_all,
 )
 from peerpressure.engine.intrinsics import fma, keep_idle, prefetch_once, sum_slice
-from peerpressure.engine.plan import CHANCE, CHUNK, FRESH, FROZEN, LISTED, RECURRENT, SLICE, STREAM_FRESH, WIDTH, Draw
+from peerpressure.engine.plan import (
+    CHANCE,
+    CHUNK,
+    EVERYBODY,
+    FRESH,
+    FROZEN,
+    LISTED,
+    RECURRENT,
+    SLICE,
+    STREAM_FRESH,
+    WIDTH,
+    Draw,
+)
 from peerpressure.engine.random import ABOVE, BATCH, U64, chosen_agent, fill, filler_of, remember, room, toss_narrow
 from peerpressure.engine.temporal import apply_changes
 
@@ -166,6 +178,8 @@ def _keep_isolated(agents: AgentArrays, first: int, count: int, public: NDArray[
 @njit(error_model="numpy")
 def _toss_narrow(activity: Activity, draw: Draw, k: int, first: int, count: int, step: int, replicate: int) -> bool:
     """Write the coins of the agents of a chunk at the clock's step k, and return whether one of them may update."""
+    if activity.mode == EVERYBODY:
+        return True
     if activity.mode == CHANCE:
         toss_narrow(activity.coins, activity.words, first, count, U64(step), U64(replicate), draw)
         return True
@@ -181,6 +195,8 @@ def _toss_narrow(activity: Activity, draw: Draw, k: int, first: int, count: int,
 @njit(error_model="numpy")
 def _keep_narrow(activity: Activity, first: int, count: int, public: NDArray[Any], output: NDArray[Any]) -> None:
     """Leave the public opinions of the agents of a chunk who do not update as they were."""
+    if activity.mode == EVERYBODY:
+        return
     coins, thresholds, whole = activity.coins, activity.thresholds, count // WIDTH * WIDTH
     for i in range(0, whole, WIDTH):
         keep_idle(coins, U64(i), thresholds, public, output, U64(first + i))

@@ -55,8 +55,8 @@ STREAM_FRESH, STREAM_FROZEN = 0, 2
 # Who updates: far from the streams of noise, which an SDE takes more of.
 STREAM_ACTIVE = 2**31
 
-# Each agent updates by chance, one agent of all does, or those of a table.
-CHANCE, SINGLE, LISTED = range(3)
+# Each agent updates by chance, one agent of all does, those of a table, or everybody.
+CHANCE, SINGLE, LISTED, EVERYBODY = range(4)
 ACTIVE_CODES = {"independent": CHANCE, "single": SINGLE, "table": LISTED}
 
 

@@ -38,6 +38,7 @@ from peerpressure.engine.plan import (
     ACTIVE_CODES,
     BLOCK,
     CHUNK,
+    EVERYBODY,
     FRESH,
     FROZEN,
     STREAM_FRESH,
@@ -74,6 +75,12 @@ def activity_of(plan: RunPlan, clock: Clock) -> Activity | None:
     coins, words = np.empty(CHUNK, np.uint64), np.empty((4, CHUNK // 4), np.uint64)
     listed = plan.masks(begin, begin + clock.relief.size)
     return Activity(mode, thresholds, listed, coins, words, np.empty(WIDTH, np.uint64))
+
+
+def everybody() -> Activity:
+    """Return that all agents update, as an argument of a kernel that serves others as well."""
+    empty, rows = np.empty(0, np.uint64), np.empty((0, 0), np.uint64)
+    return Activity(EVERYBODY, empty, np.empty((0, 0), np.bool_), empty, rows, empty)
 
 
 @dataclass(frozen=True, eq=False)
@@ -445,9 +452,13 @@ class ProcessorRun:
         kernel = run_wide if wide else run_narrow
         # What the kernels get as None they are compiled without.
         plain = self.plan.model.adaptation is None and self.plan.pace == 1
+        activity = activity_of(self.plan, clock)
+        if activity is None and changes is not None and not plain:
+            # Where networks change and opinions adapt, it hardly takes longer to compile a kernel for all updates.
+            activity = everybody()
         kernel(
             *network, self.draw, filler_of(self.draw.law, self.plan.dtype, wide=wide), clock, changes,
-            activity_of(self.plan, clock), records, block.first, begin, end, meeting, block.states, block.memory,
+            activity, records, block.first, begin, end, meeting, block.states, block.memory,
             None if plain else block.hidden_state, block.partial,
             # Small enough for the first-level cache; allocated here, because compiling that takes long.
             np.empty((2, CHUNK), self.plan.dtype), np.empty((4, BATCH), np.uint64), np.empty((3, GROUP * block.width)),

@@ -27,7 +27,19 @@ from peerpressure.engine.arguments import (
     keep_all,
 )
 from peerpressure.engine.intrinsics import fma, keep_idle, prefetch, update_row
-from peerpressure.engine.plan import CACHE, CHANCE, CHUNK, FRESH, FROZEN, LISTED, RECURRENT, STREAM_FRESH, WIDTH, Draw
+from peerpressure.engine.plan import (
+    CACHE,
+    CHANCE,
+    CHUNK,
+    EVERYBODY,
+    FRESH,
+    FROZEN,
+    LISTED,
+    RECURRENT,
+    STREAM_FRESH,
+    WIDTH,
+    Draw,
+)
 from peerpressure.engine.random import (
     ABOVE,
     BATCH,
@@ -104,7 +116,7 @@ def _adapt_wide(
 @njit(error_model="numpy")
 def _anyone_updates(activity: Activity, draw: Draw, k: int, begin: int, end: int, step: int, replicate: int) -> bool:
     """Return whether an agent of a range may update at the clock's step k in one of WIDTH replicates."""
-    if activity.mode == CHANCE:
+    if activity.mode in (CHANCE, EVERYBODY):
         return True
     anyone = False
     if activity.mode == LISTED:
@@ -130,6 +142,8 @@ def _keep_wide(
     output: NDArray[Any],
 ) -> None:
     """Leave the public opinions of the agents of a range who do not update as they were."""
+    if activity.mode == EVERYBODY:
+        return
     coins = activity.coins
     for first in range(begin, end, GROUP):
         count = min(GROUP, end - first)
