@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,10 @@ N = 23  # agents of a small model
 KINDS = ("adapting", "temporal", "periodic", "unweighted", "both")  # the extensions
 
 
+# Networks cannot be changed, so tests can share them, with what the engine has prepared of them.
+
+
+@cache
 def weighted_network(n: int = N, seed: int = 0, m: int = 2) -> pp.Network:
     """Return a connected random graph with random weights."""
     rng = np.random.default_rng(seed)
@@ -48,14 +53,20 @@ def weighted_network(n: int = N, seed: int = 0, m: int = 2) -> pp.Network:
     return pp.Network.from_edges((i, j), weights=rng.uniform(0.2, 3.0, i.size), n=n)
 
 
+@cache
+def _plain_network(n: int, seed: int) -> pp.Network:
+    return pp.networks.barabasi_albert(n, 2, seed=seed)
+
+
 def random_model(n: int = N, seed: int = 0, *, weighted: bool = True, **parts: Any) -> pp.Model:
     """Return a model with random hidden opinions and stubbornness."""
     rng = np.random.default_rng(seed + 1)
-    network = weighted_network(n, seed) if weighted else pp.networks.barabasi_albert(n, 2, seed=seed)
+    network = weighted_network(n, seed) if weighted else _plain_network(n, seed)
     values: dict[str, Any] = {"hidden": rng.normal(size=n), "stubbornness": rng.uniform(0.3, 2.0, n)}
     return pp.Model(network, **(values | parts))
 
 
+@cache
 def temporal_network(n: int = N, period: int | None = None, weighted: bool = True, seed: int = 0) -> pp.TemporalNetwork:
     """Return a network in which pairs come, go and change their weights at any step; some agents are alone at times."""
     rng = np.random.default_rng(seed)

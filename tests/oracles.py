@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,22 +16,31 @@ from peerpressure.theory import two_agents
 Array = NDArray[np.float64]
 
 
+def fresh_draws(model: pp.Model, steps: Sequence[int], replicate: int, seed: int, stream: int = STREAM_FRESH) -> Array:
+    """Return the unit-variance draws of every agent at some steps, (steps, agents)."""
+    out, noise = np.empty((len(steps), 1, model.n)), model.noise
+    draw = draw_of(noise, seed)
+    for step, row in zip(steps, out, strict=True):
+        draw_narrow(draw, step, replicate, stream, row)
+    drawn: Array = out[:, 0]
+    return noise.standardise(noise.distribution.ppf(drawn)) if isinstance(noise, pp.noise.Custom) else drawn
+
+
 def fresh_draw(model: pp.Model, step: int, replicate: int, seed: int, stream: int = STREAM_FRESH) -> Array:
     """Return the unit-variance draw of every agent at one step."""
-    out, noise = np.empty((1, model.n)), model.noise
-    draw_narrow(draw_of(noise, seed), step, replicate, stream, out)
-    return noise.standardise(noise.distribution.ppf(out[0])) if isinstance(noise, pp.noise.Custom) else out[0]
+    drawn: Array = fresh_draws(model, [step], replicate, seed, stream)[0]
+    return drawn
 
 
 def unit_noise(model: pp.Model, steps: int, replicate: int, seed: int) -> Array:
     """Return u_1 … u_T of one replicate, from the engine's raw draws by the definitions of the temporal kinds."""
     noise = model.noise
-    fresh = np.array([fresh_draw(model, t, replicate, seed) for t in range(1, steps + 1)])
+    if isinstance(noise.temporal, pp.Frozen):
+        return np.tile(fresh_draw(model, 0, replicate, seed, STREAM_FROZEN), (steps, 1))
+    fresh = fresh_draws(model, range(1, steps + 1), replicate, seed)
     if isinstance(noise.temporal, pp.noise.White):
         return fresh
     held = fresh_draw(model, 0, replicate, seed, STREAM_FROZEN)
-    if isinstance(noise.temporal, pp.Frozen):
-        return np.tile(held, (steps, 1))
     phi, out = noise.temporal.coefficient, []
     for z in fresh:
         held = phi * held + np.sqrt(1 - phi**2) * z
@@ -63,15 +75,22 @@ def who_updates(model: pp.Model, steps: int, replicate: int, seed: int) -> NDArr
     return out
 
 
+@lru_cache(maxsize=256)
+def _adjacency_at(network: pp.TemporalNetwork, t: int) -> Array:
+    """Return the network of a step, which several replicates share."""
+    return np.asarray(network.at(t).toarray())
+
+
 def dense_run(model: pp.Model, steps: int, replicate: int, seed: int) -> tuple[Array, Array]:
     """Return y_0 … y_T and what agents hold after each, where networks change and opinions adapt, too."""
-    S, u = np.diag(model.s), unit_noise(model, steps, replicate, seed)
+    s, u, sigma = model.s, unit_noise(model, steps, replicate, seed), model.noise.deviations(model.n)
+    constant = model.network.adjacency.toarray()
     y, x, active = [model.start_state], [np.asarray(model.x0)], who_updates(model, steps, replicate, seed)
     for t in range(1, steps + 1):
-        A = (model.network.adjacency if model.temporal_network is None else model.temporal_network.at(t)).toarray()
+        A = constant if model.temporal_network is None else _adjacency_at(model.temporal_network, t)
         rho = float(model.pressure(t))
-        xi = x[-1] + model.noise.deviations(model.n) * model.noise.scale(t) * u[t - 1]
-        shown = np.linalg.solve(S + rho * np.diag(A.sum(axis=1)), S @ xi + rho * A @ y[-1])
+        xi = x[-1] + sigma * model.noise.scale(t) * u[t - 1]
+        shown = (s * xi + rho * A @ y[-1]) / (s + rho * A.sum(axis=1))
         y.append(np.where(active[t - 1] & (A.any(axis=1) | (model.isolated == "own")), shown, y[-1]))
         eta = 0.0 if model.adaptation is None else model.adaptation.at(t, model.n)
         x.append(x[-1] + eta * (y[-1] - x[-1]))

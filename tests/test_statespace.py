@@ -20,6 +20,7 @@ from peerpressure.statespace import (
     transition,
     transitions,
 )
+from peerpressure.step import product
 from tests.builders import KINDS, extended_model, random_model, temporal_network
 
 N, STEPS, COLUMNS = 7, 5, 3
@@ -210,3 +211,17 @@ def test_a_system_of_another_model_keeps_its_kind_of_time(name: str) -> None:
     assert moved.model is other
     assert (moved.is_continuous, moved.step, moved.layout) == (system.is_continuous, system.step, system.layout)
     np.testing.assert_array_equal(moved.deviations, system.deviations)
+
+
+@pytest.mark.parametrize("columns", [(), (1,), (3,)])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_products_with_a_network_are_those_of_scipy_to_the_last_bit(columns: tuple[int, ...], order: Any) -> None:
+    matrix = pp.networks.followers(30, 3, seed=1).transposed
+    values = np.asarray(np.random.default_rng(1).normal(size=(30, *columns)), order=order)
+    forms: list[Any] = [values, values[::-1], values + 1j, np.ones((30, *columns), dtype=np.int64)]
+    for given in forms:
+        found = product(matrix, given)
+        np.testing.assert_array_equal(found, matrix @ given)
+        assert found.dtype == (matrix @ given).dtype
+    with pytest.raises(ValueError, match="29 rows do not fit a matrix of 30 columns"):
+        product(matrix, values[1:])

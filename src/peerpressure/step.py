@@ -8,16 +8,33 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeAlias, final
+from typing import Any, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.sparse import _sparsetools
 
 from peerpressure.affine import adapted
 from peerpressure.errors import ModelError, message
 
 Array: TypeAlias = NDArray[np.float64]
+
+
+def product(matrix: Any, columns: Array) -> Array:
+    """Return the product of a sparse matrix with a vector or with columns, as ``matrix @ columns``, bit for bit."""
+    rows, inner = matrix.shape
+    if not (isinstance(matrix, sparse.csr_array) and matrix.dtype == columns.dtype == np.float64):
+        return np.asarray(matrix @ columns)
+    if columns.shape[0] != inner:
+        raise ValueError(f"{columns.shape[0]} rows do not fit a matrix of {inner} columns")
+    # What SciPy's operator calls after checks that take three times as long as a product of few agents.
+    out, parts = np.zeros((rows, *columns.shape[1:])), (matrix.indptr, matrix.indices, matrix.data)
+    if columns.ndim == 1:
+        _sparsetools.csr_matvec(rows, inner, *parts, columns, out)
+    else:
+        _sparsetools.csr_matvecs(rows, inner, columns.shape[1], *parts, columns.ravel(), out.ravel())
+    return out
 
 
 def known_hidden(hidden: Array | None) -> Array:
@@ -99,12 +116,12 @@ class Update:
     def couple(self, public: Array) -> Array:
         """Return C y for y of shape (agents,) or (agents, batch)."""
         # C is never formed: scaling the product costs n operations, scaling the matrix one per edge and step.
-        return self.keep(self._columns(self.coupling_scale, public) * (self.adjacency @ public), public)
+        return self.keep(self._columns(self.coupling_scale, public) * product(self.adjacency, public), public)
 
     def couple_adjoint(self, vector: Array) -> Array:
         """Return Cᵀ v = Aᵀ(coupling_scale ∘ v) + kept ∘ v."""
         # The scale is applied before the product here, after it in ``couple``: diag(c) A transposed is Aᵀdiag(c).
-        return self.keep(self.transposed @ (self._columns(self.coupling_scale, vector) * vector), vector)
+        return self.keep(product(self.transposed, self._columns(self.coupling_scale, vector) * vector), vector)
 
     def lazy(self, share: Array) -> Update:
         """Return the map of which each agent takes this share, in (0, 1], and of its old public opinion the rest."""

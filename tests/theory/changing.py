@@ -52,8 +52,6 @@ CHANGING = {
 
 def mean_path(model: Model, steps: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return public and hidden opinions without noise after each of the steps, shapes (steps + 1, agents)."""
-    shown, held = np.empty((steps + 1, model.n)), np.empty((steps + 1, model.n))
-    shown[0], held[0] = model.start_state, model.x0
     times = np.arange(1, steps + 1)
     pressure, rates, factors = model.pressure(times), np.zeros(steps), np.zeros(model.n)
     if model.adaptation is not None:
@@ -62,11 +60,16 @@ def mean_path(model: Model, steps: int) -> tuple[NDArray[np.float64], NDArray[np
     rounds = [model.adjacency_at(t).toarray() for t in range(1, last + 1)]
     repeats = model.temporal_network is not None and model.temporal_network.period is not None
     whose = (times - 1) % last if repeats else np.minimum(times, last) - 1
-    # All coefficients at once, which leaves two products for each step.
     weights = pressure[:, None, None] * np.stack(rounds)[whose]
     total = model.s + weights.sum(axis=2)
     coupling, gain, rate = weights / total[:, :, None], model.s / total, rates[:, None] * factors
-    for t in range(1, steps + 1):
-        shown[t] = gain[t - 1] * held[t - 1] + coupling[t - 1] @ shown[t - 1]
-        held[t] = held[t - 1] + rate[t - 1] * (shown[t] - held[t - 1])
-    return shown, held
+    # y' = g x + C y and x' = x + η (y' − x) as one matrix for (y, x), which leaves one product for each step.
+    n, one = model.n, np.eye(model.n)
+    F, path = np.zeros((steps, 2 * n, 2 * n)), np.empty((steps + 1, 2 * n))
+    F[:, :n, :n], F[:, :n, n:] = coupling, gain[:, :, None] * one
+    F[:, n:] = rate[:, :, None] * F[:, :n]
+    F[:, n:, n:] += (1 - rate)[:, :, None] * one
+    path[0] = np.concatenate([model.start_state, model.x0])
+    for before, after, step in zip(path[:-1], path[1:], F, strict=True):
+        np.matmul(step, before, out=after)
+    return path[:, :n], path[:, n:]

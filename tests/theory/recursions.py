@@ -49,19 +49,23 @@ def mode_std(model: Model, steps: int) -> float:
 
 def second_moments(model: Model, steps: int) -> tuple[Array, Array]:
     """Return mean and covariance over who updates, each agent with probability 1/2, by the exact recursion."""
-    n, A = model.n, model.network.adjacency.toarray()
-    mean, second = model.start_state.copy(), np.outer(model.start_state, model.start_state)
-    for rho in model.pressure(np.arange(1, steps + 1)):
-        total = model.s + rho * A.sum(axis=1)
-        C, g = rho * A / total[:, None], model.s * model.x0 / total
-        new = C @ mean + g
-        both = C @ second @ C.T + np.outer(C @ mean, g) + np.outer(g, C @ mean) + np.outer(g, g)
-        across = C @ second + np.outer(g, mean)
+    n, A, rho = model.n, model.network.adjacency.toarray(), model.pressure(np.arange(1, steps + 1))[:, None]
+    total, own = model.s + rho * A.sum(axis=1), np.arange(n)
+    # Steps of those who update, for the state (y, 1), whose second moments have the means in them.
+    B, z = np.zeros((steps, n + 1, n + 1)), np.append(model.start_state, 1.0)
+    B[:, :n, :n], B[:, :n, n], B[:, n, n] = (rho / total)[:, :, None] * A, model.s * model.x0 / total, 1.0
+    second = np.outer(z, z)
+    for step in B:
+        across = step @ second
+        both = across @ step.T
         moved = 0.25 * (both + across + across.T + second)
-        # An agent who updates, or not, does so in both factors.
-        moved[np.diag_indices(n)] = 0.5 * (np.diag(both) + np.diag(second))
-        mean, second = 0.5 * (mean + new), moved
-    return mean, second - np.outer(mean, mean)
+        # An agent who updates, or not, does so in both factors, and 1 stays what it is.
+        moved[own, own] = 0.5 * (both[own, own] + second[own, own])
+        moved[:n, n] = moved[n, :n] = 0.5 * (both[:n, n] + second[:n, n])
+        moved[n, n] = 1.0
+        second = moved
+    mean = second[:n, n]
+    return mean, second[:n, :n] - np.outer(mean, mean)
 
 
 def rounds_of(model: Model) -> tuple[list[Array], bool]:
@@ -78,26 +82,29 @@ def paths(model: Model, steps: int, shock: float = 0.0) -> tuple[Array, Array]:
     ``shock`` is the noise of agent 0 at t = 1.
     """
     rounds, repeats = rounds_of(model)
-    y, x, keeps = model.start_state.copy(), model.x0.copy(), model.isolated == "keep"
-    rates = np.zeros((steps, 1))
+    n, one, times = model.n, np.eye(model.n), np.arange(1, steps + 1)
+    rates = np.zeros((steps, n))
     if model.adaptation is not None:
-        rates = np.stack([model.adaptation.at(t, model.n) for t in range(1, steps + 1)])
-    times = np.arange(1, steps + 1)
+        rates = model.adaptation.pace(times)[:, None] * model.adaptation.adaptation_weights(n)
     whose = (times - 1) % len(rounds) if repeats else np.minimum(times, len(rounds)) - 1
-    # All coefficients at once, which leaves few products for each step.
     A, rho = np.stack(rounds), model.pressure(times)[:, None]
     d = np.abs(A).sum(axis=2)
     total = model.s + rho * d[whose]
-    own, coupling, alone = model.s / total, (rho / total)[:, :, None] * A[whose], d == 0
-    public, hidden = np.empty((steps + 1, model.n)), np.empty((steps + 1, model.n))
-    public[0], hidden[0] = y, x
-    for t in range(steps):
-        heard = x + shock * (np.arange(model.n) == 0) if t == 0 else x
-        shown = own[t] * heard + coupling[t] @ y
-        y = np.where(alone[whose[t]], y, shown) if keeps else shown
-        x = x + rates[t] * (y - x)
-        public[t + 1], hidden[t + 1] = y, x
-    return public, hidden
+    own, coupling = model.s / total, (rho / total)[:, :, None] * A[whose]
+    if model.isolated == "keep":
+        alone = (d == 0)[whose]
+        own, coupling = np.where(alone, 0.0, own), np.where(alone[:, :, None], one, coupling)
+    # All coefficients at once, as matrices for (y, x), which leaves one product for each step.
+    F, path = np.zeros((steps, 2 * n, 2 * n)), np.empty((steps + 1, 2 * n))
+    F[:, :n, :n], F[:, :n, n:] = coupling, own[:, :, None] * one
+    F[:, n:] = rates[:, :, None] * F[:, :n]
+    F[:, n:, n:] += (1 - rates)[:, :, None] * one
+    path[0] = np.concatenate([model.start_state, model.x0])
+    for t, (before, after, step) in enumerate(zip(path[:-1], path[1:], F, strict=True)):
+        np.matmul(step, before, out=after)
+        if t == 0:
+            after[[0, n]] += shock * own[0, 0] * np.array([1.0, rates[0, 0]])
+    return path[:, :n], path[:, n:]
 
 
 def late(model: Model, steps: int = 4_000) -> Array:

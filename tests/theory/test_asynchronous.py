@@ -96,6 +96,20 @@ def test_fast_pressure_has_a_random_limit_and_no_oscillation(pressure: Any, nois
     assert late.std[0, 0] == pytest.approx(limit.std, abs=tail + limit.residual)
 
 
+def test_a_limit_that_is_far_away_is_where_exact_means_lead() -> None:
+    """Pressure t^1.3 moves the mean for long: its distance from v falls like exp(c t^−0.3), read off two late steps."""
+    model = pp.Model(pp.networks.k2(), [0.0, 1.0], start=[3.0, 3.0], pressure=pp.Power(1.3), activation=0.5)
+    limit, v = pp.diagnose(model).consensus_limit, model.consensus_value
+    assert limit is not None
+    times = np.array([5_000, 20_000])
+    far = np.log(pp.moments(model, 20_000, of=pp.theory.consensus_mode(model), times=times).mean[:, 0] - v)
+    shares = times**-0.3
+    slope = (far[0] - far[1]) / (shares[0] - shares[1])
+    # The mean has some way to go still, and a limit that leaves that out is too far away.
+    assert np.exp(far[1]) > 1.05 * (limit.mean - v)
+    assert limit.mean == pytest.approx(v + np.exp(far[1] - slope * shares[1]), abs=1e-4)
+
+
 def test_bounded_pressure_keeps_the_fixed_point() -> None:
     model = pp.Model(pp.networks.path(4), [0.0, 1.0, 0.2, 0.9], pressure=2.0, activation="single")
     verdict = pp.diagnose(model)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from peerpressure import Model, diagnose
 from peerpressure.errors import InvalidInputError
 from peerpressure.networks import cycle, k2, named, star
 from peerpressure.noise import Gaussian, Laplace
-from peerpressure.theory import _forecast, forecast
+from peerpressure.theory import Verdict, _forecast, forecast
 from peerpressure.theory._explanation import legend, settling_rows
 from peerpressure.theory._reasons import Reason, ReasonCode
 from tests.theory.exact import Array, exact_law
@@ -165,11 +166,15 @@ def test_what_would_take_too_long_is_not_known(monkeypatch: pytest.MonkeyPatch) 
     assert verdict.to_dict()["forecast"]["settling_omitted"]["code"] == "settling_too_large"
 
 
+@cache
+def of_the_club() -> Verdict:
+    network = named("karate")
+    return diagnose(Model(network, np.linspace(0, 1, network.n), noise=Gaussian(1.0)), 200)
+
+
 @pytest.mark.parametrize("width", [40, 60, 88])
 def test_plain_words_fit_the_terminal_and_have_no_mathematics(width: int) -> None:
-    network = named("karate")
-    model = Model(network, np.linspace(0, 1, network.n), noise=Gaussian(1.0))
-    verdict = diagnose(model, 200)
+    verdict = of_the_club()
     text = verdict.answer(width)
     # A formula may be longer than a line.
     assert all(len(line) <= width or "ρ_t" in line for line in text.splitlines() if width >= 60)

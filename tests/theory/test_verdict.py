@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import cache
 from html.parser import HTMLParser
 
 import numpy as np
@@ -267,6 +268,15 @@ def test_html_is_escaped() -> None:
     assert "a &lt; b &amp; c" in hostile._repr_html_()
 
 
+@cache
+def in_first_units(fast: bool) -> tuple[Model, Verdict]:
+    """Return a model and its verdict, which those in other units are compared with."""
+    rng = np.random.default_rng(0)
+    hidden, s = rng.uniform(size=8), rng.uniform(0.5, 1, 8)
+    model = Model(path(8), hidden, s, Power(1.5) if fast else Power(1.0), Gaussian(0.3))
+    return model, diagnose(model, 20)
+
+
 @settings(max_examples=15, deadline=None)
 @given(
     factor=st.floats(1e-3, 1e3),
@@ -275,13 +285,10 @@ def test_html_is_escaped() -> None:
     order=st.permutations(range(8)),
 )
 def test_units_and_names_do_not_matter(factor: float, shift: float, fast: bool, order: list[int]) -> None:
-    network = path(8)
-    rng = np.random.default_rng(0)
-    hidden, s = rng.uniform(size=8), rng.uniform(0.5, 1, 8)
-    pressure = Power(1.5) if fast else Power(1.0)
-    one = diagnose(Model(network, hidden, s, pressure, Gaussian(0.3)), 20)
+    model, one = in_first_units(fast)
+    hidden, s, pressure = model.x0, model.s, Power(1.5) if fast else Power(1.0)
     changed = Model(
-        network.permuted(order),
+        model.network.permuted(order),
         (hidden * factor + shift)[order],
         (s * factor)[order],
         replace(pressure, scale=factor),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ _NAMES: dict[str, Any] = {
 }  # fmt: skip
 
 
+@cache
 def curve(text: str) -> Callable[[Array], Array]:
     """Return a formula in t as a function, by Python's own arithmetic and not by the package's parser."""
     code = compile(text.replace("^", "**"), "<formula>", "eval")
@@ -73,12 +74,12 @@ class Case:
     def temporal(self) -> bool:
         return self.prefix is not None or len(self.cycle) > 1
 
-    @property
+    @cached_property
     def value(self) -> float:
         """v = Σ s x₀/Σ s."""
         return float(self.stubbornness @ self.hidden / self.stubbornness.sum())
 
-    @property
+    @cached_property
     def size(self) -> float:
         """The scale of all opinions and noise, to which zero is compared."""
         return float(np.ptp(np.concatenate([self.hidden, self.start])) + self.std.max()) or 1.0

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import product
 from typing import Any
 
@@ -15,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import peerpressure as pp
+from peerpressure.theory import Verdict
 from tests.truth.case import Array, curve
 
 NETWORKS = ("undirected", "directed", "several classes", "balanced", "unbalanced", "repeating", "random")
@@ -75,7 +77,12 @@ class Combination:
         """The scale of opinions, to which zero is compared."""
         return float(np.abs(np.concatenate([self.hidden, self.start])).max()) or 1.0
 
-    @property
+    @cached_property
+    def verdict(self) -> Verdict:
+        """What the package says of it."""
+        return pp.diagnose(self.system)
+
+    @cached_property
     def system(self) -> pp.Model | pp.SDE:
         """The package's own model."""
         parts: dict[str, Any] = {"pressure": float(self.pressure) if self.pressure == "2" else self.pressure}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -55,6 +56,7 @@ def _trend(case: Case, truth: Truth, name: str) -> Trend:
     return next(one for one in ORDER if one in parts)
 
 
+@lru_cache(maxsize=128)
 def _part_trend(case: Case, truth: Truth, name: str) -> Trend:
     readings = truth.readings[3:] if case.averages else truth.readings
     # Rounding: F^t is off by about t·1e-16, and a difference of variances by 1e-16 of their size.
@@ -136,6 +138,7 @@ def _has_hardly_adapted(case: Case, t: float) -> bool:
     return bool(whole < 3 and end > 0.05 * whole)
 
 
+@lru_cache(maxsize=128)
 def outcomes(case: Case, truth: Truth) -> set[Outcome] | None:
     """Return the outcomes that describe the truth; None where the horizon does not tell."""
     if _is_still_weak(case, truth.readings[-1].t) or _has_hardly_adapted(case, truth.readings[-1].t):

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-import peerpressure as pp
 from peerpressure.theory import Kind, Outcome, Verdict
 from tests.truth.combinations import Combination
 from tests.truth.second_moments import Reading, late_laws
@@ -33,7 +32,7 @@ class Judgement:
 
 def judge(model: Combination) -> Judgement:
     """Compare a verdict with the exact law up to 10^10 steps."""
-    verdict = pp.diagnose(model.system)
+    verdict = model.verdict
     if verdict.outcome is Outcome.UNKNOWN:
         return Judgement(model.name, unknown=verdict.reasons[-1].code.value)
     early, late = late_laws(model)

@@ -27,7 +27,7 @@ EXACT = 128 * CYCLE  # steps that are taken one by one
 OCTAVES = 20  # then time doubles this many times, to 1.6e9
 BLOCKS = 8
 SAMPLES = 192  # times at which the coefficients of a block are read
-TOGETHER = 64  # steps whose matrices are made at once
+TOGETHER = 192  # steps whose matrices are made at once
 RELAX, WINDOW = 3 * CYCLE, 2 * CYCLE  # exact steps before a reading, and steps that are read
 
 
@@ -325,7 +325,10 @@ def _blocks(batch: _Batch, begin: int) -> list[Map]:
     # Points of the golden sequence lie evenly in every interval.
     shares = (0.5 + np.arange(SAMPLES // period) * 0.6180339887498949) % 1
     first = begin + steps * np.arange(BLOCKS)[:, None] + period * np.floor(shares * (steps // period))
-    residues = [_stacked(batch.coefficients(first + k)) for k in range(1, period + 1)]
+    # Read at once: every row of times is one residue in one block.
+    rows = _stacked(batch.coefficients(np.concatenate([first + k for k in range(1, period + 1)])))
+    q, sigma, eta = (one.reshape(period, BLOCKS, -1) for one in rows)
+    residues: Coefficients = list(zip(q, sigma, eta, strict=True))
     if batch.continuous:
         return _listed(_power(batch.flow(residues[0], batch.network(begin + 1), 0), steps))
     parts = [batch.step(one, batch.network(begin + k)) for k, one in enumerate(residues, start=1)]

@@ -11,12 +11,15 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import expm
 
-from tests.truth.case import Array
+from tests.truth.case import Array, curve
 from tests.truth.combinations import Combination, coefficients
 
 EXACT = 512  # steps that are taken one by one
+TOGETHER = 32  # steps whose laws are made at once
+PARTS = (64, 16, 4, 1)  # of a unit of continuous time
 OCTAVES = 24  # then time doubles so often, to 10^10
 
 
@@ -60,86 +63,114 @@ class Recursion:
         q = model.updates or 1.0
         self.mask_chance = np.prod(np.where(self.masks > 0, q, 1 - q), axis=1) if model.updates else np.ones(1)
 
-    def rows(self, A: Array, relief: float, sigma: float, alone: float) -> tuple[Array, Array]:
-        """Return the weights of (y, x, u) in the preferred next y, and those of fresh noise."""
+    def rows(self, A: Array, parts: Array) -> tuple[Array, Array]:
+        """Return the weights of (y, x, u) in the preferred next y, and those of fresh noise, for each of some parts."""
         model, n = self.model, self.model.n
+        relief, sigma, alone = parts.T[:, :, None]
         d = np.abs(A).sum(axis=1)
         zealot = np.isinf(model.stubbornness)
         s = np.where(zealot, 1.0, model.stubbornness)
         silent = (d == 0) | zealot
         total = np.where(silent, 1.0, s * relief + d)
         gain = np.where(silent, 0.0 if model.keeps else 1.0, s * relief / total)
-        rows = np.zeros((n, self.d))
-        rows[:, :n] = np.where(silent, 0.0, 1 / total)[:, None] * A + np.diag(np.where(silent & model.keeps, 1.0, 0.0))
-        rows[:, n : 2 * n] = np.diag(gain)
+        rows, agents = np.zeros((len(parts), n, self.d)), np.arange(n)
+        rows[:, :, :n] = np.where(silent, 0.0, 1 / total)[:, :, None] * A + np.diag(
+            np.where(silent & model.keeps, 1, 0)
+        )
+        rows[:, agents, n + agents] = gain
         noise = gain * model.std * np.where(silent, alone, sigma)
         if self.memory:
-            share = 1.0 if model.continuous else model.phi
-            rows[:, 2 * n :] = np.diag(noise * share)
+            rows[:, agents, 2 * n + agents] = noise * (1.0 if model.continuous else model.phi)
             noise = noise * np.sqrt(1 - model.phi**2)
         return rows, noise
 
-    def law(self, phase: int, parts: list[tuple[float, float, float]]) -> Law:
-        """Return the law of a step, of which each network has one map for all who update, or of a unit of time.
+    def laws(self, phase: int, parts: Array) -> Iterator[Law]:
+        """Yield the laws of steps, of which each network has one map for all who update, or of units of time.
 
-        ``parts`` are 1/ρ and scales of the noise, in equal parts of a unit of continuous time.
+        ``parts`` are 1/ρ and scales of the noise, (steps, parts, 3), in equal parts of each unit of continuous time.
         """
-        chances, maps, added = [], [], np.zeros((self.d, self.d))
-        for p, A in self.model.phases[phase]:
-            drawn = self._flows(A, parts) if self.model.continuous else self._updates(*self.rows(A, *parts[0]))
-            for chance, F, Q in drawn:
-                chances.append(p * chance)
-                maps.append(F)
-                added += p * chance * Q
-        return np.array(chances), np.array(maps), added
+        chances, networks = zip(*self.model.phases[phase], strict=True)
+        draws = [
+            self._flows(A, parts) if self.model.continuous else self._updates(*self.rows(A, parts[:, 0]))
+            for A in networks
+        ]
+        drawn = np.concatenate([p * one[0] for p, one in zip(chances, draws, strict=True)])
+        added = sum((p * one[2] for p, one in zip(chances, draws, strict=True)), np.zeros((self.d, self.d)))
+        for maps, noise in zip(np.concatenate([one[1] for one in draws], axis=1), added, strict=True):
+            yield drawn, maps, noise
 
-    def _updates(self, rows: Array, noise: Array) -> Iterator[tuple[float, Array, Array]]:
-        n, model = self.model.n, self.model
-        for mask, chance in zip(self.masks, self.mask_chance, strict=True):
-            F = np.eye(self.d)
-            F[:n] += mask[:, None] * (rows - F[:n])
-            F[n : 2 * n] += self.rates[:, None] * (F[:n] - np.eye(self.d)[n : 2 * n])
-            G = np.zeros((self.d, n))
-            G[:n] = np.diag(mask * noise)
-            G[n : 2 * n] = self.rates[:, None] * G[:n]
-            if self.memory:
-                F[2 * n :, 2 * n :] *= model.phi
-                G[2 * n :] = np.sqrt(1 - model.phi**2) * np.eye(n)
-            yield float(chance), F, G @ G.T
+    def law(self, phase: int, part: tuple[float, float, float]) -> Law:
+        """Return the law of one step, or of a unit of time with one part."""
+        return next(self.laws(phase, np.array([[part]])))
 
-    def _flows(self, A: Array, parts: list[tuple[float, float, float]]) -> Iterator[tuple[float, Array, Array]]:
+    def _updates(self, rows: Array, noise: Array) -> tuple[Array, Array, Array]:
+        """Return the chances of all sets of agents who update, their maps in each step, and what noise adds to it."""
+        n, model, one, chance = self.model.n, self.model, np.eye(self.d), self.mask_chance
+        F = np.tile(one, (len(rows), len(chance), 1, 1))
+        F[:, :, :n] += self.masks[:, :, None] * (rows - one[:n])[:, None]
+        F[:, :, n : 2 * n] += self.rates[:, None] * (F[:, :, :n] - one[n : 2 * n])
+        G = np.zeros((len(rows), len(chance), self.d, n))
+        G[:, :, :n] = (self.masks * noise[:, None])[..., None] * np.eye(n)
+        G[:, :, n : 2 * n] = self.rates[:, None] * G[:, :, :n]
+        if self.memory:
+            F[:, :, 2 * n :, 2 * n :] *= model.phi
+            G[:, :, 2 * n :] = np.sqrt(1 - model.phi**2) * np.eye(n)
+        return chance, F, np.einsum("g,tgij->tij", chance, G @ G.swapaxes(-1, -2))
+
+    def _flows(self, A: Array, parts: Array) -> tuple[Array, Array, Array]:
+        """Return the same of units of time, each of which has one map."""
+        steps, count, _ = parts.shape
+        flows, noises = self._flow(*self.rows(A, parts.reshape(-1, 3)), 1 / count)
+        flows, noises = (each.reshape(steps, count, self.d, self.d) for each in (flows, noises))
         F, Q = np.eye(self.d), np.zeros((self.d, self.d))
-        for part in parts:
-            one, added = self._flow(*self.rows(A, *part), 1 / len(parts))
-            F, Q = one @ F, one @ Q @ one.T + added
-        yield 1.0, F, Q
+        for k in range(count):
+            one = flows[:, k]
+            F, Q = one @ F, one @ Q @ one.swapaxes(-1, -2) + noises[:, k]
+        return np.ones(1), F[:, None], Q
 
     def _flow(self, rows: Array, noise: Array, length: float) -> tuple[Array, Array]:
-        n, d, model = self.model.n, self.d, self.model
-        H, D = np.zeros((d, d)), np.zeros((d, d))
-        H[:n] = rows - np.eye(d)[:n]
-        H[n : 2 * n, :n], H[n : 2 * n, n : 2 * n] = np.diag(self.rates), -np.diag(self.rates)
+        n, d, model, agents = self.model.n, self.d, self.model, np.arange(self.model.n)
+        H, D = np.zeros((len(rows), d, d)), np.zeros((len(rows), d, d))
+        H[:, :n] = rows - np.eye(d)[:n]
+        H[:, n : 2 * n, :n], H[:, n : 2 * n, n : 2 * n] = np.diag(self.rates), -np.diag(self.rates)
         if not self.memory:
-            D[:n, :n] = np.diag(noise**2)
+            D[:, agents, agents] = noise**2
         elif model.phi < 1:
             theta = -np.log(model.phi)
-            H[2 * n :, 2 * n :], D[2 * n :, 2 * n :] = -theta * np.eye(n), 2 * theta * np.eye(n)
-        whole = expm(length * np.block([[H, D], [np.zeros((d, d)), -H.T]]))
-        return whole[:d, :d], whole[:d, d:] @ whole[:d, :d].T
+            H[:, 2 * n :, 2 * n :], D[:, 2 * n :, 2 * n :] = -theta * np.eye(n), 2 * theta * np.eye(n)
+        both = np.zeros((len(rows), 2 * d, 2 * d))
+        both[:, :d, :d], both[:, :d, d:], both[:, d:, d:] = H, D, -H.swapaxes(-1, -2)
+        whole = expm(length * both)
+        return whole[:, :d, :d], whole[:, :d, d:] @ whole[:, :d, :d].swapaxes(-1, -2)
 
-    def step(self, t: int) -> Law:
-        """Return the law of step t."""
-        model, phase = self.model, (t - 1) % len(self.model.phases)
-        if not model.continuous:
-            return self.law(phase, [coefficients(model, np.array([float(t)]))])
-        parts = 64 if t <= 2 else 16 if t <= 16 else 4 if t <= 128 else 1
-        middles = t - 1 + (np.arange(parts) + 0.5) / parts
-        return self.law(phase, [coefficients(model, np.array([middle])) for middle in middles])
+    def steps(self, last: int) -> Iterator[Law]:
+        """Yield the laws of steps 1…last."""
+        model, phases = self.model, len(self.model.phases)
+        for begin in range(1, last + 1, TOGETHER):
+            t = np.arange(begin, min(begin + TOGETHER, last + 1))
+            found: dict[int, Law] = {}
+            # Steps with the same networks, and as many parts, at once.
+            for phase, count in product(range(phases), PARTS):
+                mine = t[((t - 1) % phases == phase) & (self.parts_of(t) == count)]
+                inside = (np.arange(count) + 0.5) / count - 1 if model.continuous else np.zeros(1)
+                if mine.size:
+                    found |= dict(zip(mine.tolist(), self.laws(phase, at(model, mine[:, None] + inside)), strict=True))
+            yield from (found[step] for step in t.tolist())
+
+    def parts_of(self, t: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return into how many parts the units of time before t are divided: many while pressure changes fast."""
+        return np.select([t <= 2, t <= 16, t <= 128], PARTS[:3], 1) if self.model.continuous else np.ones_like(t)
 
     def start(self) -> tuple[Array, Array]:
         model, n = self.model, self.model.n
         mean = np.concatenate([model.start, model.hidden, np.zeros(self.d - 2 * n)])
         return mean, np.outer(mean, mean) + np.diag(np.arange(self.d) >= 2 * n).astype(float)
+
+
+def at(model: Combination, times: Array) -> Array:
+    """Return 1/ρ and the two scales of the noise at each of some times."""
+    relief, sigma = 1 / curve(model.pressure)(times.astype(float)), curve(model.scale)(times.astype(float))
+    return np.stack([relief, sigma, sigma], axis=-1)
 
 
 def _after(law: Law, mean: Array, S: Array) -> tuple[Array, Array]:
@@ -149,12 +180,14 @@ def _after(law: Law, mean: Array, S: Array) -> tuple[Array, Array]:
 
 
 def _as_matrix(law: Law) -> tuple[Array, Array]:
-    """Return the maps of the mean, and of (vec S, 1), in one step."""
+    """Return the maps of the mean, and of (S, 1) in one step, where of a symmetric S one half is kept."""
     p, M, Q = law
-    d = M.shape[1]
-    W = np.zeros((d * d + 1, d * d + 1))
-    W[:-1, :-1] = np.einsum("g,gij,gkl->ikjl", p, M, M).reshape(d * d, d * d)
-    W[:-1, -1], W[-1, -1] = Q.ravel(), 1
+    i, j = np.triu_indices(M.shape[1])
+    both = np.einsum("g,gij,gkl->ikjl", p, M, M)[i, j]
+    W = np.zeros((i.size + 1, i.size + 1))
+    # Entries beside the diagonal stand for two.
+    W[:-1, :-1] = np.where(i == j, both[:, i, j], both[:, i, j] + both[:, j, i])
+    W[:-1, -1], W[-1, -1] = Q[i, j], 1
     return np.einsum("g,gij->ij", p, M), W
 
 
@@ -162,18 +195,18 @@ def late_laws(model: Combination) -> list[Reading]:
     """Return the laws at two late times, the last after 10^10 steps."""
     steps = Recursion(model)
     mean, S = steps.start()
-
-    for t in range(1, EXACT + 1):
-        mean, S = _after(steps.step(t), mean, S)
+    upper = np.triu_indices(steps.d)
+    for law in steps.steps(EXACT):
+        mean, S = _after(law, mean, S)
     t, found, period = EXACT, [], model.cycle
     for octave in range(OCTAVES):
         K, W = _round(steps, [coefficients(model, times) for times in _octave(model, t)])
         # Squarings: t is a power of two times the period of the networks.
         for _ in range(round(np.log2(t // period))):
             K, W = K @ K, W @ W
-        moment = W @ np.append(S.ravel(), 1.0)
-        mean, S, t = K @ mean, moment[:-1].reshape(S.shape), 2 * t
-        S = (S + S.T) / 2
+        moment = W @ np.append(S[upper], 1.0)
+        mean, S, t = K @ mean, np.zeros_like(S), 2 * t
+        S[upper] = S.T[upper] = moment[:-1]
         if octave in (OCTAVES // 2, OCTAVES - 1):
             found.append(_read(steps, t, mean, S))
     return found
@@ -189,9 +222,9 @@ def _octave(model: Combination, t: int) -> list[Array]:
 
 
 def _round(steps: Recursion, parts: list[tuple[float, float, float]]) -> tuple[Array, Array]:
-    K, W = np.eye(steps.d), np.eye(steps.d**2 + 1)
+    K, W = np.eye(steps.d), np.eye(steps.d * (steps.d + 1) // 2 + 1)
     for phase, part in enumerate(parts):
-        one, both = _as_matrix(steps.law(phase % len(steps.model.phases), [part]))
+        one, both = _as_matrix(steps.law(phase % len(steps.model.phases), part))
         K, W = one @ K, both @ W
     return K, W
 
@@ -202,8 +235,8 @@ def _read(steps: Recursion, t: int, mean: Array, S: Array) -> Reading:
     means, seconds, whole = [], [], np.eye(d)
     first = S
     for k in range(1, 13):
-        parts = [coefficients(steps.model, np.array([float(t + k)]))]
-        law = steps.law((t + k - 1) % len(steps.model.phases), parts)
+        part = coefficients(steps.model, np.array([float(t + k)]))
+        law = steps.law((t + k - 1) % len(steps.model.phases), part)
         mean, S = _after(law, mean, S)
         whole = np.einsum("g,gij->ij", law[0], law[1]) @ whole
         means.append(mean[:n])

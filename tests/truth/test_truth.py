@@ -31,12 +31,15 @@ def test_what_is_said_is_true(family: str) -> None:
 
 def naive(case: Case, steps: int) -> tuple[Array, Array]:
     """Return mean and variance of each agent after some steps, taken one by one."""
-    s, y, P = case.stubbornness, case.start, np.zeros((case.n, case.n))
-    for t, rho in enumerate(curve(case.pressure)(np.arange(1.0, steps + 1)), start=1):
-        A = case.cycle[(t - 1) % len(case.cycle)]
-        whole = s + rho * A.sum(axis=1)
-        C, g = rho * A / whole[:, None], s / whole
-        y, P = g * case.hidden + C @ y, C @ P @ C.T + np.diag(g * case.std) ** 2
+    s, y, P, t = case.stubbornness, case.start, np.zeros((case.n, case.n)), np.arange(steps)
+    A = case.cycle[t % len(case.cycle)]
+    rho = curve(case.pressure)(np.arange(1.0, steps + 1))[:, None]
+    whole = s + rho * A.sum(axis=2)
+    gains, couplings = s / whole, (rho / whole)[:, :, None] * A
+    for C, g, noise in zip(
+        couplings, gains * case.hidden, (gains * case.std)[:, :, None] * np.eye(case.n), strict=True
+    ):
+        y, P = g + C @ y, C @ P @ C.T + noise**2
     return y, np.diag(P)
 
 

@@ -11,6 +11,7 @@ from ._recursions import (
     Sums as Sums,
     adjoint_moments as adjoint_moments,
     forward_moments as forward_moments,
+    mean_after as mean_after,
     moments_of_sums as moments_of_sums,
 )
 from ._times import Times as Times, step_count as step_count, whole_times as whole_times

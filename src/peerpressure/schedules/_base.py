@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, final
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 
 Array = NDArray[np.float64]
+
+_TINY = np.finfo(np.float64).tiny
 
 
 @dataclass(frozen=True)
@@ -182,6 +185,9 @@ class Schedule(ABC):
         """
         times = as_times(t)
         rho = self._checked(times)
+        # Equations are evaluated at one time after the other; Python's own numbers take a third of the time.
+        if times.ndim == 0 and 0 < (one := float(rho)) < math.inf:
+            return np.asarray(min(1.0, 1.0 / one)), np.asarray(min(1.0, one))
         # 1/ρ where ρ ≥ 1 and 1 elsewhere, which keeps relief finite for ρ = 0 as well.
         return np.minimum(1.0, self._inverse(times, rho)), np.minimum(1.0, rho)
 
@@ -199,7 +205,7 @@ class Schedule(ABC):
             Times at which the schedule has a value, in the shape of ``t``.
         """
         # Formulas such as t/t have a limit at time 0 but no value.
-        return np.maximum(t, np.finfo(np.float64).tiny)
+        return np.maximum(t, _TINY)
 
     @final
     def to_dict(self) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any, final
 
 import numpy as np
 
-from peerpressure.step import Array, StateLayout, Update
+from peerpressure.step import Array, StateLayout, Update, product
 
 # SciPy multiplies a sparse matrix with few columns more slowly than column by column.
 FEW_COLUMNS = 8
@@ -605,11 +605,11 @@ def _like(values: Array, columns: Array) -> Array:
 def _product(matrix: Any, columns: Array) -> Array:
     """Return the product of a sparse matrix with columns, one by one where these are few and contiguous in memory."""
     if columns.ndim == 2 and columns.shape[1] == 1:
-        return np.asarray(matrix @ columns[:, 0])[:, None]
+        return product(matrix, columns[:, 0])[:, None]
     if columns.ndim == 2 and columns.shape[1] <= FEW_COLUMNS and columns.strides[0] == columns.itemsize:
         # Contiguous columns, as in the input, let later steps take this branch again.
         out = np.empty((matrix.shape[0], columns.shape[1]), order="F")
         for column in range(columns.shape[1]):
-            out[:, column] = matrix @ columns[:, column]
+            out[:, column] = product(matrix, columns[:, column])
         return out
-    return np.asarray(matrix @ columns)
+    return product(matrix, columns)

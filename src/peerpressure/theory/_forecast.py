@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TypeAlias, final
 
 import numpy as np
 
 from peerpressure.immutable import one_line, read_only
+from peerpressure.model import Model
 from peerpressure.parameters import Parameter
-from peerpressure.progress import ShouldStop, cancellable
+from peerpressure.progress import ShouldStop, cancellable, check_cancelled
 from peerpressure.propagation import LARGEST_COVARIANCE, consensus_mode, forward_moments, moments, step_count
+from peerpressure.propagation.dense_steps import dense_steps, is_small
 from peerpressure.sde import SDE
-from peerpressure.sde.moments import NEGLIGIBLE, integrate, start_of, state_path
+from peerpressure.sde.moments import NEGLIGIBLE, DriftAt, Rate, integrate, start_of, state_path
 from peerpressure.simulation import simulate
 from peerpressure.statespace import System, checked_system, initial_state
 from peerpressure.statespace.systems import averaged_transitions
@@ -352,19 +354,34 @@ def _means(model: System, steps: int, watch: SettlingWatch | None) -> tuple[list
             if watch is not None:
                 watch(t, state[:n, 0])
     else:
-        # The fresh noise of a step is independent of all before, so its variance is part of the covariance.
-        phi, fresh = model.noise.autocorrelation, np.zeros(n)
-        deviations = model.noise.deviations(n) * math.sqrt((1 - phi) * (1 + phi))
-        following = averaged_transitions(model.model, range(1, steps + 1), at)
-        for t in range(steps + 1):
-            if t > 0:
-                step = next(following).averaged
-                state = step.forward(state, hidden=hidden)
-                fresh = (step.update.gain * deviations * model.noise.scale(t)) ** 2
+        followed = _mean_steps(model.model, steps, state, hidden)
+        for t, (state, fresh) in enumerate(followed):
             if watch is not None:
                 watch(t, state[:n, 0], fresh)
     parts = [state[:n, 0].copy()] + ([state[n:, 0].copy()] if at.has_hidden else [])
     return parts, float(consensus_mode(model).weights @ state[:n, 1])
+
+
+def _mean_steps(model: Model, steps: int, state: Array, hidden: Array) -> Iterator[tuple[Array, Array]]:
+    """Yield the columns of a state after steps 0…``steps``, and the variance of each agent's noise of the last step.
+
+    That noise is independent of all before, and its variance therefore part of the covariance.
+    """
+    n, at, size = model.n, model.layout, len(state)
+    yield state, np.zeros(n)
+    if is_small(at) and not (model.activation is not None and model.activation.is_random):
+        for block in dense_steps(model, range(1, steps + 1), at):
+            for F, b, noise in zip(block.matrices[:, :size, :size], block.inputs, block.noise, strict=True):
+                check_cancelled()
+                state = F @ state
+                state[:, 0] += b[:size]
+                yield state, noise[0] ** 2
+        return
+    phi = model.noise.autocorrelation
+    deviations = model.noise.deviations(n) * math.sqrt((1 - phi) * (1 + phi))
+    for t, step in enumerate(averaged_transitions(model, range(1, steps + 1), at), start=1):
+        state = step.averaged.forward(state, hidden=hidden)
+        yield state, (step.averaged.update.gain * deviations * model.noise.scale(t)) ** 2
 
 
 def _times(sde: SDE, first: int, last: int) -> Array:
@@ -379,9 +396,9 @@ def mean_flow(sde: SDE, times: Array) -> Iterator[Array]:
     v, n, size = sde.centre, sde.n, sde.layout.memory.start
     shape = (size, 2)
 
-    def rate_of(piece: SDE) -> Callable[[float, Array], Array]:
+    def rate_of(_: SDE, drift_at: DriftAt) -> Rate:
         def rate(t: float, flat: Array) -> Array:
-            drift = piece.linear_drift(t)
+            drift = drift_at(t)
             moved = drift.forward(flat.reshape(shape))
             moved[:n, 0] += drift.hidden_weight * (sde.x0 - v)
             return np.asarray(moved.ravel())

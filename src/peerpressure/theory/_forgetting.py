@@ -136,8 +136,11 @@ def log_contraction(model: Model, t: ArrayLike, *, exact: bool = False) -> Array
         remedy = "ask for exact=True, the factor by which disagreement fades"
         raise InvalidInputError(message(rule, got=model.adaptation, remedy=remedy))
     factor = _log_spectral_radius if exact else _log_row_sum
-    logs = [factor(model.update(int(time))) for time in times.flat]
-    return np.array(logs, dtype=np.float64).reshape(times.shape)
+    steps = times.ravel().tolist()
+    # Consecutive steps, as a product has them, are read in one go.
+    run = range(steps[0], steps[-1] + 1) if steps else range(0)
+    updates = model.updates(run) if steps == list(run) else map(model.update, steps)
+    return np.array([factor(update) for update in updates], dtype=np.float64).reshape(times.shape)
 
 
 def contraction_product(model: Model, steps: int, *, log: bool = False) -> Array:
@@ -377,12 +380,15 @@ def _followed(adaptation: Adaptation, factors: Array, steps: int) -> tuple[Array
         block = _rates(adaptation, done, min(done + min(length, most), steps if asked else last), asked=asked)
         if block is None:
             break
-        after = left * np.cumprod(1.0 - block[:, None] * factors, axis=0)
+        after = block[:, None] * factors
+        # In place: blocks are long, and memory takes longer than the arithmetic.
+        np.cumprod(np.subtract(1.0, after, out=after), axis=0, out=after)
+        after *= left
         # A step observes the share with which the agent enters it, hence the shift by one.
-        before = np.concatenate([left[None], after[:-1]])
-        squares += np.sum(before**2, axis=0)
-        first = np.argmax(after < 0.5, axis=0)
-        lives = np.where(np.isinf(lives) & np.any(after < 0.5, axis=0), done + first + 1, lives)
+        squares += left**2 + np.einsum("tk,tk->k", after[:-1], after[:-1])
+        # Shares never rise, so the first one below is where those above end.
+        above = np.count_nonzero(after >= 0.5, axis=0)
+        lives = np.where(np.isinf(lives) & (above < len(after)), done + above + 1, lives)
         if asked:
             share[done + 1 : done + block.size + 1] = after
         left, done, length = after[-1], done + block.size, 4 * length

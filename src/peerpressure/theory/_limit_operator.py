@@ -219,19 +219,21 @@ class _Pairs:
 
 def _moved(laws: RandomSteps, step: RandomStep, mean: Array, S: Array) -> tuple[Array, Array]:
     """Return mean and second moment after a step."""
-    lazy, spread = step.on, None
-    if laws.updates.min() < 1:
-        n, q, spread = laws.model.n, np.ones(laws.states), np.zeros((laws.states, laws.states))
-        q[: 2 * n] = np.tile(laws.updates, 2)
-        spread[: 2 * n, : 2 * n] = np.tile(laws.together - np.outer(laws.updates, laws.updates), (2, 2))
-        lazy = step.off + q[:, None] * (step.on - step.off)
+    if step.chance.size == 1 and not laws.is_random:
+        # One map, taken thousands of times by most models: averages would take longer than its products.
+        (F,) = step.on
+        new = F @ S @ F.T + step.noise
+        return F @ mean, (new + new.T) / 2
+    lazy, masks = step.on, laws.mask_moments
+    if masks is not None:
+        lazy = step.off + masks[0][:, None] * (step.on - step.off)
     new = np.einsum("g,gij->ij", step.chance, lazy @ S @ lazy.transpose(0, 2, 1))
-    if spread is not None:
+    if masks is not None:
         change = step.on - step.off
-        new = new + spread * np.einsum("g,gij->ij", step.chance, change @ S @ change.transpose(0, 2, 1))
+        new = new + masks[1] * np.einsum("g,gij->ij", step.chance, change @ S @ change.transpose(0, 2, 1))
     new = new + step.noise
     # An antisymmetric rounding error would grow.
-    return np.einsum("g,gij,j->i", step.chance, lazy, mean), (new + new.T) / 2
+    return step.chance @ (lazy @ mean), (new + new.T) / 2
 
 
 @final

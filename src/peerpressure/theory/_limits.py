@@ -20,11 +20,11 @@ from peerpressure.immutable import one_line, read_only
 from peerpressure.model import Model
 from peerpressure.noise import NoNoise
 from peerpressure.progress import check_cancelled
-from peerpressure.propagation import adjoint_moments, forward_moments
+from peerpressure.propagation import adjoint_moments, forward_moments, mean_after
 from peerpressure.sde import SDE
 from peerpressure.sde.moments import adjoint_moments as weighted_moments
 from peerpressure.simulation import simulate
-from peerpressure.statespace import System, initial_state, model_transitions
+from peerpressure.statespace import System, initial_state
 from peerpressure.step import Array
 from peerpressure.theory._classification import LongRun, Outcome, is_proportional
 from peerpressure.theory._conserved import Conserved, conserved_at, late_scale
@@ -360,17 +360,15 @@ def _mean_states(system: System, times: Iterable[float]) -> Iterator[tuple[Array
     if isinstance(system, SDE):
         yield from ((mean[:n, 0], system.x0) for mean in mean_flow(system, np.fromiter(times, np.float64)))
         return
-    state, t = (start.offset + start.forward(hidden=system.x0))[: at.memory.start], 0
+    state, t = start.offset + start.forward(hidden=system.x0), 0
     begin: State | None = None
     for T in times:
         if T <= ENGINE_THRESHOLD:
-            for step in model_transitions(system.model, range(t + 1, int(T) + 1), layout=at):
-                state = step.forward(state, hidden=system.x0)
-            t = int(T)
-            yield state[:n], state[n:] if at.has_hidden else system.x0
+            state, t = mean_after(system.model, range(t + 1, int(T) + 1), at, state), int(T)
+            yield state[:n], state[at.hidden] if at.has_hidden else system.x0
         else:
             # The engine runs a model without noise exactly, and far faster, once it is loaded.
-            begin = begin or State(t, state[:n], hidden=state[n:] if at.has_hidden else None)
+            begin = begin or State(t, state[:n], hidden=state[at.hidden] if at.has_hidden else None)
             begin, t = simulate(system, int(T) - t, record="final", start=begin).final, int(T)
             yield begin.public[0], system.x0 if begin.hidden is None else begin.hidden[0]
 

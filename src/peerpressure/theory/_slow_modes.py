@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, final
 
@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 
 from peerpressure.affine import coefficients
 from peerpressure.model import Model
+from peerpressure.propagation import adjoint_moments
+from peerpressure.propagation.dense_steps import LARGEST_STATE
 from peerpressure.schedules import Table
 from peerpressure.step import Array
 from peerpressure.theory._classification import LongRun
@@ -85,8 +87,19 @@ class SlowModes:
                 covariance += fresh * np.einsum("tai,tbi->tab", felt, felt)
                 memory = phi * felt
             heard = (coupling[:, None] * public).reshape(-1, n)
-            public = np.asarray(model.network.transposed @ heard.T).T.reshape(public.shape)
+            public = self._passed_back(heard).reshape(public.shape)
         return _Traced(public, memory, mean, covariance, size, lost)
+
+    def _passed_back(self, rows: Array) -> Array:
+        """Return the product of each row with the network."""
+        if self._dense is None:
+            return np.asarray(self.model.network.transposed @ rows.T).T
+        return np.asarray(rows @ self._dense)
+
+    @cached_property
+    def _dense(self) -> Array | None:
+        """The network of few agents as a dense matrix, whose products take a fraction of the time."""
+        return self.model.network.adjacency.toarray() if self.model.n <= LARGEST_STATE else None
 
     def _schedules(self, times: Array, steps: int) -> Iterator[tuple[Array, Array, Array]]:
         """Yield relief and weight of pressure and the scale of noise at times, then a step earlier, (times, 1) each."""
@@ -111,11 +124,22 @@ class SlowModes:
 
     def begun(self) -> _State:
         """Return the law of the slow sums after the first steps, by all of these steps."""
-        at = np.array([float(FIRST)])
-        back = self.traced(*self.directions(at), at, FIRST)
-        mean = back.mean[0] + back.public[0] @ (self.model.start_state - self.model.consensus_value)
-        # The memory of the noise at the start is random, too.
-        return _State(mean, back.covariance[0] + back.memory[0] @ back.memory[0].T)
+        (public,), (memory,) = self.directions(np.array([float(FIRST)]))
+        phi = self.model.noise.autocorrelation
+        law = adjoint_moments(self._centred, public, np.array([FIRST]), memory / phi if phi else None)
+        return _State(law.mean[0], law.covariance)
+
+    def exact_error(self, t: int) -> float:
+        """Return the error of the mode after t steps, by all of these steps."""
+        law = adjoint_moments(self._centred, self.model.mode_weights[None], np.array([t]))
+        return math.hypot(law.mean[0, 0], math.sqrt(law.covariance[0, 0]))
+
+    @cached_property
+    def _centred(self) -> Model:
+        """The model with opinions as distances from v, which may be far below their magnitude."""
+        model = self.model
+        v = model.consensus_value
+        return replace(model, hidden=model.x0 - v, start=model.start_state - v)
 
     def pairs(self, tau: Array) -> tuple[Array, Array, Array, Array]:
         """Return what the two steps to times 2τ do to the slow sums: log of factors, means, covariances and sizes."""
@@ -316,11 +340,6 @@ def _confirmed(far: FarMode) -> FarMode | None:
     interval = slow.interval(FIRST // 2, FIRST)
     if interval is None:
         return None
-    # Exactly, by tracing the mode itself back to the start.
-    seeds = slow.model.mode_weights[None, None]
-    whole = slow.traced(seeds, np.zeros_like(seeds), np.array([float(t)]), t)
-    start = slow.model.start_state - slow.model.consensus_value
-    bias = float(whole.mean[0, 0] + whole.public[0, 0] @ start)
-    exact = math.hypot(bias, math.sqrt(float(whole.covariance[0, 0, 0] + np.sum(whole.memory[0, 0] ** 2))))
+    exact = slow.exact_error(t)
     found = float(slow.after(far.begin, interval, np.array([t]))[0])
     return far if abs(found - exact) <= _AGREEMENT * exact else None

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from typing import final
 
@@ -106,7 +107,17 @@ class RandomSteps:
         """The number of entries of the state."""
         return self.layers * self.model.n
 
-    @property
+    @cached_property
+    def mask_moments(self) -> tuple[Array, Array] | None:
+        """The means and covariances of who updates, for entries of the state; None if everybody does."""
+        if self.updates.min() >= 1:
+            return None
+        n, q, spread = self.model.n, np.ones(self.states), np.zeros((self.states, self.states))
+        q[: 2 * n] = np.tile(self.updates, 2)
+        spread[: 2 * n, : 2 * n] = np.tile(self.together - np.outer(self.updates, self.updates), (2, 2))
+        return q, spread
+
+    @cached_property
     def is_random(self) -> bool:
         """Whether the maps of steps are random."""
         return bool(np.any(self.updates < 1)) or any(phase.chance.size > 1 for phase in self.phases)

@@ -34,7 +34,7 @@ from peerpressure.progress import ShouldStop, cancellable, check_cancelled
 from peerpressure.propagation import Times, step_count
 from peerpressure.schedules import Formula, Linear, Schedule, Table
 from peerpressure.statespace import discrete_model
-from peerpressure.step import Array
+from peerpressure.step import Array, product
 from peerpressure.theory._structure import has_single_closed_class
 
 # Below this size a dense product takes less time than the call of a sparse one.
@@ -86,6 +86,10 @@ class HorizonDistance:
         scale = np.zeros(steps) if model.noise.is_zero else model.noise.scale(times)
         self._sigma = scale[:, None] * model.noise.deviations(n)
         self._phi = model.noise.autocorrelation if self._sigma.any() else 0.0
+        self._rates = None
+        if model.adaptation is not None:
+            # Read once, as a search passes over the steps again and again.
+            self._rates = model.adaptation.pace(times)[:, None, None] * model.adaptation.adaptation_weights(n)[:, None]
         self._hidden_loads, self._start_loads = _loads(model, know_hidden=know_hidden)
         numbers = n * self.targets.size * (2 if self._phi else 1)
         # Steps whose weights are kept at a time; the others are computed twice.
@@ -97,7 +101,10 @@ class HorizonDistance:
     def _adjacency(self) -> Callable[[int], Any]:
         model = self.model
         if model.temporal_network is not None:
-            return model.adjacency_at
+            if self.steps * model.n**2 > _CACHE_MAX_FLOATS or model.n > _DENSE:
+                return model.adjacency_at
+            matrices = [model.adjacency_at(t).toarray() for t in range(1, self.steps + 1)]
+            return lambda t: matrices[t - 1]
         A = model.network.adjacency.toarray() if model.n <= _DENSE else model.network.adjacency
         return lambda t: A
 
@@ -111,7 +118,7 @@ class HorizonDistance:
         return lambda t: A
 
     def _rate(self, t: int) -> Array | None:
-        return None if self.model.adaptation is None else self.model.adaptation.at(t, self.model.n)[:, None]
+        return None if self._rates is None else self._rates[t - 1]
 
     def _coefficients(self, log_rho: Array) -> tuple[Array, Array]:
         """Return gain and coupling scale of all steps, (steps, agents) each."""
@@ -175,7 +182,7 @@ class HorizonDistance:
                 check_cancelled()
                 own, N = self._by_preferred(g[t], t, t - first, U, N, scale)
                 weights, rate = self._kept[t - first], self._rate(t + 1)
-                before, V = V, np.asarray(self._adjacency(t + 1) @ V)
+                before, V = V, product(self._adjacency(t + 1), V)
                 V *= c[t][:, None]
                 by_coupling, by_gain = (np.einsum("nm,nm->n", part, weights) for part in (V, own))
                 gradient[t] = g[t] @ (by_coupling - (1 - g[t]) * by_gain)
@@ -201,7 +208,7 @@ class HorizonDistance:
             for t in range(begin, end):
                 check_cancelled()
                 heard, before = coupled[t - begin], V
-                np.multiply(self._adjacency(t + 1) @ V, c[t][:, None], out=heard)
+                np.multiply(product(self._adjacency(t + 1), V), c[t][:, None], out=heard)
                 V = heard + entering[t - begin]
                 self._add_kept(t, V, before)
             by_coupling, by_gain = (np.einsum("tnm,tnm->tn", part, weights) for part in (coupled, own))
@@ -234,7 +241,7 @@ class HorizonDistance:
             if rate is not None:
                 weights += rate * H
                 H = (1 - rate) * H + g[t][:, None] * weights
-            W = np.asarray(self._transposed(t + 1) @ (c[t][:, None] * weights))
+            W = product(self._transposed(t + 1), c[t][:, None] * weights)
             self._add_kept(t, W, weights)
             if self._kept_noise is not None:
                 noise = phi * noise + std[t - first][:, None] * weights
