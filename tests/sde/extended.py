@@ -74,11 +74,17 @@ class Case:
             silent = np.abs(A).sum(axis=1) == 0
             g, C = np.where(silent, 0.0, g), C + np.diag(silent.astype(float))
         eta = self.rate / (1 + 0.2 * t) * np.linspace(0.5, 1.0, N)
-        z, one, G = np.zeros((N, N)), np.eye(N), np.diag(g * STD * scale)
-        theta = -np.log(self.phi) if self.phi else 0.0
-        E = np.diag(eta)
-        H = np.block([[C - one, np.diag(g), G if self.phi else z], [E, -E, z], [z, z, -theta * one]])
-        noise = np.concatenate([z, z, np.sqrt(2 * theta) * one]) if self.phi else np.concatenate([G, z, z])
+        weight, theta = g * STD * scale, -np.log(self.phi) if self.phi else 0.0
+        H, noise = np.zeros((3 * N, 3 * N)), np.zeros((3 * N, N))
+        y, x, u = (np.arange(part * N, (part + 1) * N) for part in range(3))
+        H[:N, :N] = C
+        H[y, y] -= 1.0
+        H[y, x], H[x, y], H[x, x], H[u, u] = g, eta, -eta, -theta
+        if self.phi:
+            H[y, u] = weight
+            noise[u, y] = np.sqrt(2 * theta)
+        else:
+            noise[y, y] = weight
         return H, noise
 
     @property
@@ -97,8 +103,10 @@ def transition(case: Case, begin: float, end: float) -> tuple[Array, Array]:
 
         def rate(t: float, flat: Array, k: int = k) -> Array:
             H, noise = case.coefficients(t, k)
-            F, P = flat.reshape(2, size, size)
-            return np.concatenate([(H @ F).ravel(), (H @ P + P @ H.T + noise @ noise.T).ravel()])
+            moved = H @ flat.reshape(2, size, size)
+            # P is symmetric.
+            moved[1] += moved[1].T + noise @ noise.T
+            return moved.ravel()
 
         state = solve_ivp(rate, (a, b), state, method="DOP853", rtol=1e-11, atol=1e-13).y[:, -1]
     F, Q = state.reshape(2, size, size)

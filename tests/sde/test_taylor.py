@@ -97,8 +97,8 @@ CASES: dict[str, tuple[Any, Any, float]] = {
     "noise without bound at 0": ("t", pp.Gaussian(0.5, time_scale=pp.Power(-0.4)), 0.3),
     "noise without bound and a table": ([1.0, 2.0], pp.Gaussian(0.5, time_scale=pp.Power(-0.4)), 0.3),
     "growing noise": ("t", pp.Gaussian(0.5, time_scale=pp.Power(0.3)), 0.3),
-    "one noisy agent": ("t", pp.Gaussian(np.eye(40)[0]), 0.1),
-    "some noisy agents": (1.0, pp.Gaussian(np.arange(40.0) % 3), 0.7),
+    "one noisy agent": ("t", pp.Gaussian(np.eye(20)[0]), 0.1),
+    "some noisy agents": (1.0, pp.Gaussian(np.arange(20.0) % 3), 0.7),
     "none": ("t^2", pp.NoNoise(), 0.5),
 }
 
@@ -107,7 +107,7 @@ CASES: dict[str, tuple[Any, Any, float]] = {
 @pytest.mark.parametrize("scaling", ["printed", "model"])
 def test_errors_are_as_stated(name: str, scaling: str) -> None:
     pressure, noise, step = CASES[name]
-    assert_within_its_error(hubs(40, pressure=pressure, noise=noise, step=step, scaling=scaling))
+    assert_within_its_error(hubs(20, pressure=pressure, noise=noise, step=step, scaling=scaling))
 
 
 @pytest.mark.parametrize("network", [pp.networks.star(30), pp.networks.path(20)], ids=["star", "path"])

@@ -88,6 +88,10 @@ class LinearDrift:
         out[at.public] = moved
         return out
 
+    def adjoint_rows(self, rows: Array) -> Array:
+        """Return Hᵀλ for each of the rows λ of shape (m, states), by one sparse product."""
+        return self.adjoint(np.ascontiguousarray(rows.T)).T
+
     @property
     def adaptation_rate(self) -> Array:
         """The rate η of each agent, (agents,)."""
@@ -337,7 +341,10 @@ class SDE:
         array of float
             Factors of the standard deviation, in the shape of ``t``.
         """
-        return self.noise.scale(self.noise.time_scale.reading_times(np.asarray(t, dtype=np.float64)))
+        times, scale = np.asarray(t, dtype=np.float64), self.noise.time_scale
+        if isinstance(scale, Constant):
+            return np.full(times.shape, scale.value)
+        return self.noise.scale(scale.reading_times(times))
 
     def adaptation_pace(self, t: ArrayLike) -> Array:
         """Return the common factor of the rates of adaptation, at one time or several.

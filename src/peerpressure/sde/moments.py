@@ -11,19 +11,22 @@ import itertools
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, final
+from typing import Any, NamedTuple, TypeAlias, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import solve_continuous_lyapunov
 
 from peerpressure.adaptation import Adaptation
+from peerpressure.affine import coefficients
 from peerpressure.errors import InvalidInputError, PeerPressureError, message
 from peerpressure.networks import TemporalNetwork
+from peerpressure.progress import check_cancelled
 from peerpressure.schedules import Constant, Schedule, Table
-from peerpressure.sde.equation import FIRST_TIME, SDE, steepness
+from peerpressure.sde.equation import FIRST_TIME, SDE, LinearDrift, steepness
 from peerpressure.step import Array, StateLayout
 
+Rate: TypeAlias = Callable[[float, Array], Array]
 TOLERANCE = 1e-11  # of one step, as a share of each number; a whole run keeps 1e-8 and better
 ROUNDING = 1e-9  # difference up to which a time counts as a whole number, as 100·0.07 does as 7
 NEGLIGIBLE = 1e-12  # absolute tolerance, as a share of the typical size of a quantity
@@ -108,6 +111,123 @@ def _with_constants(sde: SDE, t: float) -> SDE:
     return equation if model.temporal_network is None else equation.on_network(sde.network_step(t))
 
 
+# The drift at the times that a solver reads. A step reads it at a dozen times that are known before; with a few dozen
+# agents, the calls that make it at each of them cost far more than its arithmetic.
+
+# Entries of a state up to which its drift is a dense matrix, made for all stages of a step at once.
+LARGEST_DENSE = 64
+# Share of a step by which rounding may move its stages.
+STAGE_ROUNDING = 1e-9
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class DenseDrift:
+    """The drift dz = (H z + K x₀) dt + N dw at one time, as ``LinearDrift``, with a dense matrix H."""
+
+    matrix: Array
+    hidden_weight: Array | float
+    driven: slice
+    diffusion: Array
+
+    def forward(self, columns: Array) -> Array:
+        """Return H Z for columns of shape (states,) or (states, m), which may leave out the memory of the noise."""
+        size = len(columns)
+        return np.asarray(self.matrix[:size, :size] @ columns)
+
+    def adjoint_rows(self, rows: Array) -> Array:
+        """Return Hᵀλ for each of the rows λ of shape (m, states)."""
+        return np.asarray(rows @ self.matrix)
+
+
+DriftAt: TypeAlias = Callable[[float], LinearDrift | DenseDrift]
+
+
+def drifts_of(sde: SDE) -> SparseDrifts | DenseDrifts:
+    """Return the drifts of an equation in which networks and tables do not jump."""
+    return DenseDrifts(sde) if sde.layout.states <= LARGEST_DENSE else SparseDrifts(sde)
+
+
+@final
+class SparseDrifts:
+    """Drifts that are made when they are read."""
+
+    def __init__(self, sde: SDE) -> None:
+        self.at: DriftAt = sde.linear_drift
+
+    def make_for(self, solver: Any) -> None:
+        """Do nothing: a drift of many agents takes less time than its products."""
+
+
+@final
+class DenseDrifts:
+    """Drifts that are made for all stages of a solver's next step."""
+
+    def __init__(self, sde: SDE) -> None:
+        self.sde, model = sde, sde.model
+        # The network is that of any time, as it does not change.
+        k = 1 if model.temporal_network is None else sde.network_step(1.0)
+        self._network, self._degrees, self._kept = (
+            model.adjacency_at(k).toarray(),
+            model.degrees_at(k),
+            model.kept_at(k),
+        )
+        # Of the step that is tried: its beginning, the shares of it that its stages lie at, and their drifts to come.
+        self._begin, self._shares = math.nan, np.zeros(0)
+        self._stages: Iterator[tuple[float, DenseDrift]] = iter(())
+
+    def make_for(self, solver: Any) -> None:
+        """Make the drifts of the next step of a Runge–Kutta solver."""
+        end = solver.t + solver.h_abs * solver.direction
+        end = solver.t_bound if solver.direction * (end - solver.t_bound) > 0 else end
+        self._begin, self._shares = solver.t, solver.C[1:]
+        self._make(end - solver.t)
+
+    def _make(self, step: float) -> None:
+        times = self._begin + self._shares * step
+        self._stages = zip(times.tolist(), self._drifts(times), strict=True)
+
+    def at(self, t: float) -> DenseDrift:
+        """Return the drift at one time; the solver reads its stages in their order."""
+        time, drift = next(self._stages, (math.nan, None))
+        if drift is None or not abs(t - time) <= STAGE_ROUNDING * abs(t - self._begin):
+            if math.isnan(self._begin):
+                return self._drifts(np.array([t]))[0]
+            # The first stage of the same step, which is tried again and shorter.
+            self._make((t - self._begin) / float(self._shares[0]))
+            drift = next(self._stages)[1]
+        return drift
+
+    def _drifts(self, times: Array) -> list[DenseDrift]:
+        # Every solver evaluates the equation here and can be cancelled here.
+        check_cancelled()
+        sde, at, public = self.sde, self.sde.layout, np.arange(self.sde.n)
+        gain, coupling = self._coefficients(times)
+        noise = gain * sde.deviations * sde.noise_scale(times)[:, None]
+        H, diffusion = np.zeros((len(times), at.states, at.states)), noise
+        H[:, at.public, at.public] = coupling
+        if at.has_hidden:
+            assert sde.model.adaptation is not None
+            rate = sde.model.adaptation.adaptation_weights(sde.n) * sde.adaptation_pace(times)[:, None]
+            hidden = at.hidden.start + public
+            H[:, public, hidden], H[:, hidden, public], H[:, hidden, hidden] = gain, rate, -rate
+        if at.has_memory:
+            memory = at.memory.start + public
+            H[:, public, memory], H[:, memory, memory] = noise, -sde.reversion
+            diffusion = np.full_like(noise, np.sqrt(2 * sde.reversion))
+        driven, weights = at.memory if at.has_memory else at.public, np.zeros(len(times)) if at.has_hidden else gain
+        return [DenseDrift(F, own, driven, N) for F, own, N in zip(H, weights, diffusion, strict=True)]
+
+    def _coefficients(self, times: Array) -> tuple[Array, Array]:
+        """Return the gains g, (times, agents), and the matrices C − I, (times, agents, agents)."""
+        relief, weight = (part[:, None] for part in self.sde.homogeneous(times))
+        gain, scale = coefficients(relief, weight, self.sde.s, self._degrees)
+        kept = 0.0 if self._kept is None else self._kept
+        matrices = (scale * (1 - kept))[:, :, None] * self._network
+        np.einsum("tii->ti", matrices)[...] += kept - 1
+        return gain * (1 - kept), matrices
+
+
 def solve_flow(sde: SDE, flow: Flow, begin: float, times: Array) -> Iterator[Flow]:
     """Solve for the flow from ``begin`` on and yield it at each of the increasing times."""
     shape, states = flow.columns.shape, sde.layout.states
@@ -130,7 +250,11 @@ def solve_flow(sde: SDE, flow: Flow, begin: float, times: Array) -> Iterator[Flo
         return Flow(columns, rest)
 
     tolerance = _tolerance(sde, flow, (begin, float(times[-1])), carried=carried)
-    for values in integrate(sde, lambda piece: _rate(piece, shape, carried=carried), flat, begin, times, tolerance):
+
+    def rate_of(piece: SDE, drift_at: DriftAt) -> Rate:
+        return _rate(piece, drift_at, shape, carried=carried)
+
+    for values in integrate(sde, rate_of, flat, begin, times, tolerance):
         yield unpack(values)
 
 
@@ -162,13 +286,13 @@ def _after_first(at: StateLayout, flow: Flow, gathered: Array) -> Flow:
     return Flow(columns, covariance)
 
 
-def _rate(sde: SDE, shape: tuple[int, ...], *, carried: bool) -> Callable[[float, Array], Array]:
+def _rate(sde: SDE, drift_at: DriftAt, shape: tuple[int, ...], *, carried: bool) -> Rate:
     """Return the right-hand side for the flat state of mean and covariance."""
     n, states, size = sde.n, sde.layout.states, shape[0] * shape[1]
     centred = sde.x0 - sde.centre
 
     def rate(t: float, flat: Array) -> Array:
-        drift = sde.linear_drift(t)
+        drift = drift_at(t)
         out = np.empty_like(flat)
         # Views into the flat vectors of the solver; nothing is copied.
         columns, moved = flat[:size].reshape(shape), out[:size].reshape(shape)
@@ -212,7 +336,7 @@ def _tolerance(sde: SDE, flow: Flow, ends: tuple[float, float], *, carried: bool
 
 def integrate(
     sde: SDE,
-    rate_of: Callable[[SDE], Callable[[float, Array], Array]],
+    rate_of: Callable[[SDE, DriftAt], Rate],
     flat: Array,
     begin: float,
     times: Array,
@@ -228,8 +352,10 @@ def integrate(
         pending.pop(0)
     for a, b, piece in _pieces_towards(sde, begin, pending[-1] if pending else begin):
         # Stepped by hand and not with solve_ivp, which would store the dense output of every step.
-        solver = DOP853(rate_of(piece), a, flat, b, rtol=TOLERANCE, atol=tolerance)
+        drifts = drifts_of(piece)
+        solver = DOP853(rate_of(piece, drifts.at), a, flat, b, rtol=TOLERANCE, atol=tolerance)
         while solver.status == "running":
+            drifts.make_for(solver)
             message = solver.step()
             if solver.status == "failed":
                 raise PeerPressureError(f"the moments could not be followed beyond t = {solver.t:.6g}: {message}")
@@ -331,26 +457,25 @@ def _back_to(sde: SDE, state: Array, begin: float, end: float) -> Array:
     # Weights may be so small that their squares underflow, and a tolerance of 0 has no meaning.
     tolerance = np.maximum(tolerance, np.finfo(np.float64).tiny)
 
-    def rate_of(piece: SDE) -> Callable[[float, Array], Array]:
-        return lambda t, flat: _adjoint_rate(piece, t, flat.reshape(state.shape)).ravel()
+    centred = sde.x0 - sde.centre
+
+    def rate_of(_: SDE, drift_at: DriftAt) -> Rate:
+        return lambda t, flat: _adjoint_rate(at, drift_at(t), centred, flat.reshape(state.shape)).ravel()
 
     (flat,) = integrate(sde, rate_of, state.ravel(), begin, np.array([end]), tolerance.ravel())
     return flat.reshape(state.shape)
 
 
-def _adjoint_rate(sde: SDE, t: float, state: Array) -> Array:
+def _adjoint_rate(at: StateLayout, drift: LinearDrift | DenseDrift, centred: Array, state: Array) -> Array:
     """Return the rate of change, with growing t, of adjoints, means and covariances."""
-    drift, size = sde.linear_drift(t), sde.layout.states
+    size, out = at.states, np.empty_like(state)
     adjoint = state[..., :size]
-    # One sparse product for the adjoints of all sums and times.
-    rows = adjoint.reshape(-1, size)
-    out = np.empty_like(state)
-    out[..., :size] = -drift.adjoint(np.ascontiguousarray(rows.T)).T.reshape(adjoint.shape)
-    # The solver goes backwards in time, so the integrals accumulate with a minus sign.
-    out[..., size] = -(adjoint[..., : sde.n] @ (drift.hidden_weight * (sde.x0 - sde.centre)))
+    out[..., :size] = drift.adjoint_rows(adjoint.reshape(-1, size)).reshape(adjoint.shape)
+    out[..., size] = adjoint[..., at.public] @ (drift.hidden_weight * centred)
     noisy = adjoint[..., drift.driven] * drift.diffusion
-    out[..., size + 1 :] = -np.einsum("tan,tbn->tab", noisy, noisy)
-    return out
+    np.matmul(noisy, noisy.swapaxes(1, 2), out=out[..., size + 1 :])
+    # The solver goes backwards in time, so the integrals accumulate with a minus sign.
+    return np.negative(out, out=out)
 
 
 def _blocks(size: int, times: Array) -> Iterator[Array]:

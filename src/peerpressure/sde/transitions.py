@@ -183,8 +183,13 @@ def transition(sde: SDE, begin: float, end: float) -> StepLaw:
     array([1.259, 1.741])
     """
     real_times([begin, end])
-    at, v = sde.layout, sde.centre
     require_law_memory(sde)
+    return _transition(sde, begin, end)
+
+
+def _transition(sde: SDE, begin: float, end: float) -> StepLaw:
+    """Return the exact law of a step whose matrices fit in memory."""
+    at, v = sde.layout, sde.centre
     F, M, Q = np.eye(at.states), np.zeros((at.states, at.agents)), np.zeros((at.states, at.states))
     first = begin
     if begin == 0 and (gathered := first_noise(sde)).any():
@@ -391,8 +396,10 @@ def exact_transitions(sde: SDE, first: int, last: int) -> Iterator[StepLaw]:
         same = transition(sde, 0.0, sde.step)
         yield from (same for _ in range(first, last + 1))
         return
+    # Once for all steps: their matrices are as large, and what is free takes as long to read as a small step.
+    require_law_memory(sde)
     for k in range(first, last + 1):
-        yield transition(sde, sde.time(k - 1), sde.time(k))
+        yield _transition(sde, sde.time(k - 1), sde.time(k))
 
 
 # Steps by the stochastic Taylor series, with the integrals of drift and noise over each part of a step.
