@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Context, Decimal, localcontext
+from functools import cached_property
 from typing import Any, TypeAlias, final
 
 import numpy as np
@@ -131,13 +132,28 @@ class Seen:
     free: NDArray[np.int64]
     last: slice  # the rows of the last step with outputs
 
-    @property
+    @cached_property
     def Q(self) -> Exact:
         return self.rows.B[:, self.free]
 
-    @property
+    @cached_property
     def V(self) -> Exact:
         return self.rows.L @ self.rows.L.T
+
+    @cached_property
+    def every_row(self) -> tuple[NDArray[np.int64], Exact, Exact]:
+        """The normal equations of all rows, which several goals share."""
+        return self.normal(slice(None))
+
+    def normal(self, rows: slice) -> tuple[NDArray[np.int64], Exact, Exact]:
+        """Return independent rows among some, the precision of these, and the fit of x₀ to them."""
+        Q, V = self.Q[rows], self.V[rows, rows]
+        # V + QQᵀ in place of a singular V changes no unbiased estimate; rows that depend on others tell nothing new.
+        W = V + Q @ Q.T
+        kept = independent(W)
+        precision = inverse(W[np.ix_(kept, kept)])
+        M = Q[kept].T @ precision @ Q[kept]
+        return kept, precision, generalised_inverse(M) @ Q[kept].T @ precision
 
 
 def seen(public: list[Linear], data: Outputs) -> Seen:
@@ -165,13 +181,8 @@ def estimated(view: Seen, G: Exact, goal: Linear) -> Best:
 
 def best(view: Seen, goal: Linear, rows: slice = slice(None)) -> Best:
     """Return the best linear unbiased estimate of the goal's rows from some of the observed ones."""
-    Q, V, L = view.Q[rows], view.V[rows, rows], view.rows.L[rows]
-    # V + QQᵀ in place of a singular V changes no unbiased estimate; rows that depend on others tell nothing new.
-    W = V + Q @ Q.T
-    kept = independent(W)
-    precision = inverse(W[np.ix_(kept, kept)])
-    M = Q[kept].T @ precision @ Q[kept]
-    fit = generalised_inverse(M) @ Q[kept].T @ precision
+    Q, L = view.Q[rows], view.rows.L[rows]
+    kept, precision, fit = view.every_row if rows == slice(None) else view.normal(rows)
     width = goal.L.shape[1]
     cross = goal.L @ L[kept, :width].T @ precision
     G = exact(np.zeros((len(goal.c), len(view.values))))

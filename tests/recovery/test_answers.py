@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import peerpressure as pp
 from peerpressure.errors import InvalidInputError, TooLargeError
-from peerpressure.recovery import Observation, fit, outputs_of, recover
+from peerpressure.recovery import Observation, _latent_path, fit, outputs_of, recover
 from peerpressure.recovery._answer_fit import AnswerLikelihood, answer_problems
 from peerpressure.recovery._answers import interval
 from peerpressure.recovery._latent_path import LatentPath, first_opinions, log_density, smoothed
@@ -139,6 +139,41 @@ def test_filter_and_smoother_are_those_of_the_dense_law(name: str) -> None:
     opinions, covariance = first_opinions(path, seen)
     assert opinions[0] == pytest.approx(means[hidden])
     assert covariance[0] == pytest.approx(variances[np.ix_(hidden, hidden)])
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_compiled_passes_are_those_of_matrices(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = panel(n=4, **VARIANTS[name])
+    data = noisy(model, 4, 1, 0.5)
+    states = np.array(data.states)
+    states[0, 2, 1] = states[0, 4, 3] = states[0, 3] = np.nan
+    problem = problem_of(model, replace(data, states=states), Observation(), ("std", "measurement_noise"))
+    points = np.log([[0.5, 0.4, 1.1], [0.2, 0.7, 0.8]])
+    seen = problem.answers.as_numbers(np.exp(2 * points[:, 0]))
+    compiled = smoothed(problem.path(points), seen)
+    assert problem.path(points).whole is not None
+    monkeypatch.setattr(_latent_path, "_WHOLE", 0)
+    by_matrices = smoothed(problem.path(points), seen)
+    assert problem.path(points).whole is None
+    assert compiled[0] == pytest.approx(by_matrices[0])
+    assert compiled[1].mean == pytest.approx(by_matrices[1].mean)
+    for some, others in zip(compiled[1].trace, by_matrices[1].trace, strict=True):
+        for one, other in zip(some, others, strict=True):
+            assert one == pytest.approx(other, abs=1e-9)
+
+
+def test_rounding_errors_larger_than_the_noise_leave_no_density() -> None:
+    model = panel(n=4)
+    problem = problem_of(model, noisy(model, 4, 1, 0.5), Observation(), ("std", "measurement_noise"))
+    points = np.log([[0.5, 0.4, 1.1], [0.5, 0.4, 1.1]])
+    path = problem.path(points)
+    broken = path.covariance.copy()
+    broken[1] *= -1
+    seen = problem.answers.as_numbers(np.exp(2 * points[:, 0]))
+    height, posterior = smoothed(replace(path, covariance=broken), seen)
+    assert height[0] == pytest.approx(log_density(path, seen)[0])
+    assert height[1] == -np.inf
+    assert np.isfinite(posterior.mean[0]).all()
 
 
 @pytest.mark.parametrize("name", ["hidden start", "adaptation", "AR(1)"])

@@ -56,7 +56,9 @@ def test_stated_covariance_is_the_true_one_for_partial_views(noise: str, view: s
 def test_none_beats_the_cramer_rao_bound(noise: str, start: str) -> None:
     model = small_model(noise, start)
     run = pp.simulate(model, STEPS, seed=1)
-    for name, view in VIEWS.items():
+    # Every noise and every start meets each view.
+    odd = list(NOISES).index(noise) + list(STARTS).index(start)
+    for name, view in list(VIEWS.items())[odd % 2 :: 2]:
         bound = information(model, STEPS, view).bound
         for method in METHODS:
             if name == "all" or method not in NEEDS_ALL:
@@ -120,22 +122,22 @@ SPREAD = np.diag(np.full(7, 0.4)) + 0.1
 
 
 @pytest.fixture(scope="module")
-def drawn_runs() -> list[tuple[pp.Model, pp.Trajectory]]:
-    """Opinions drawn 80 times from a prior, and a run of each."""
+def drawn_runs() -> tuple[pp.Trajectory, Array]:
+    """Runs of opinions drawn 80 times from a prior, as replicates, and these opinions, which no method uses."""
     rng, base = np.random.default_rng(4), small_model("ar1")
     models = [replace(base, hidden=rng.multivariate_normal(np.full(7, 0.5), SPREAD)) for _ in range(80)]
-    return [(model, pp.simulate(model, STEPS, seed=k)) for k, model in enumerate(models)]
+    runs = [pp.simulate(model, STEPS, seed=k) for k, model in enumerate(models)]
+    states = np.concatenate([np.asarray(run.states) for run in runs])
+    return replace(pp.simulate(base, STEPS, 80), states=states), np.array([model.x0 for model in models])
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_posterior_errors_have_the_stated_size_over_the_prior(
-    method: str, drawn_runs: list[tuple[pp.Model, pp.Trajectory]]
+    method: str, drawn_runs: tuple[pp.Trajectory, Array]
 ) -> None:
-    errors = []
-    for model, run in drawn_runs:
-        estimate = recover(run, model, method, prior=Prior(0.5, SPREAD))
-        errors.append(estimate.residuals()[0])
-    ratio = np.mean(np.square(errors), axis=0) / estimate.variance
+    run, opinions = drawn_runs
+    estimate = recover(run, run.model, method, prior=Prior(0.5, SPREAD))
+    ratio = np.mean(np.square(estimate.value - opinions), axis=0) / estimate.variance
     assert (np.abs(ratio - 1) < SIGMAS * np.sqrt(2 / 80)).all()
 
 

@@ -182,6 +182,15 @@ def test_p_values_of_other_laws_are_uniform_however_few_steps_there_are(law: pp.
     assert min(p_values.values()) > 1e-4
 
 
+@pytest.mark.parametrize("noise", [pp.Laplace(0.7), pp.StudentT(2.0, df=3.0), pp.StudentT(df=2.5)], ids=str)
+def test_formulas_of_laws_are_those_of_scipy(noise: pp.noise.Noise) -> None:
+    scaled, law = ScaledLaw.of(noise), noise.unit()
+    z = np.concatenate([np.linspace(-30, 30, 601), [-500.0, 500.0, 1e-300]])
+    np.testing.assert_allclose(scaled.cdf(z), law.cdf(z), rtol=1e-12)
+    np.testing.assert_allclose(scaled.sf(z), law.sf(z), rtol=1e-12)
+    np.testing.assert_allclose(scaled.log_density(z), law.logpdf(z), rtol=1e-12)
+
+
 @pytest.mark.parametrize("law", [stats.logistic(), stats.gumbel_r()], ids=["symmetric", "skewed"])
 def test_probabilities_of_outputs_are_those_of_integration(law: Any) -> None:
     """Given earlier outputs b = a x₀ + ε of an unknown x₀, which is as likely anywhere before the first."""

@@ -100,7 +100,7 @@ def test_answers_on_a_scale_of_any_spacing_are_a_grid(levels: int) -> None:
     run = replace(run, states=states)
     assert detected(model, run) == pytest.approx(1 / (levels - 1))
     for unknown in (("pressure",), ("std",)):
-        fitted = fit(outputs_of(run, model), model, unknown)
+        fitted = fit(outputs_of(run, model), model, unknown, pieces=(1,))
         assert any("grid of spacing" in note for note in fitted.notes)
         assert "grid of spacing" in fitted.estimate.note
         assert "grid of spacing" in str(fitted)

@@ -146,7 +146,8 @@ def test_replicates_may_have_gaps_of_their_own() -> None:
         together = fit(data, UNKNOWN, unknown)
         assert together.failures[2] is not None
         assert together.estimate.value.shape == (3, 12)
-        for row in (0, 1):
+        # An unknown course takes long to fit, and the second replicate has gaps of both kinds.
+        for row in (0, 1) if "slope" in unknown else (1,):
             alone = fit(
                 states[row, 1:], UNKNOWN, unknown, pieces=list(together.pieces) if "pressure" in unknown else None
             )

@@ -42,10 +42,11 @@ def assert_same(one: Estimate, other: Estimate, tolerance: float = 1e-8) -> None
 def test_the_filter_is_generalised_least_squares(noise: str, start: str, prior: str) -> None:
     model = small_model(noise, start)
     run = pp.simulate(model, STEPS, 3, seed=2)
-    for view in VIEWS.values():
-        for seen in (run, with_holes(run, 0.3)):
-            data = outputs_of(seen, model, view)
-            assert_same(kalman(model, data, PRIORS[prior]), gls(model, data, PRIORS[prior]))
+    # Each view meets every noise, start and prior, with and without missing outputs.
+    odd = list(NOISES).index(noise) + list(STARTS).index(start) + list(PRIORS).index(prior)
+    for k, view in enumerate(VIEWS.values(), start=odd):
+        data = outputs_of(with_holes(run, 0.3) if k % 2 else run, model, view)
+        assert_same(kalman(model, data, PRIORS[prior]), gls(model, data, PRIORS[prior]))
 
 
 @pytest.mark.parametrize("start", STARTS)

@@ -28,9 +28,9 @@ NOISY = [name for name in NOISES if name not in ("frozen", "some without")]
 def test_elimination_is_the_dense_filter(noise: str, start: str, prior: str) -> None:
     model = small_model(noise, start)
     run = pp.simulate(model, STEPS, 3, seed=2)
-    # Each view meets every noise, start and prior, with and without missing outputs.
-    odd = NOISY.index(noise) + list(STARTS).index(start) + list(PRIORS).index(prior)
-    for k, view in enumerate(VIEWS.values(), start=odd):
+    # Each two of noise, start, prior, view and whether outputs are missing meet.
+    odd = NOISY.index(noise) + list(STARTS).index(start)
+    for k, view in enumerate(list(VIEWS.values())[(odd + list(PRIORS).index(prior)) % 2 :: 2], start=odd):
         data = outputs_of(with_holes(run, 0.3) if k % 2 else run, model, view)
         dense = kalman(model, data, PRIORS[prior])
         assert_same(sparse_estimate(model, data, PRIORS[prior], "kalman"), dense)

@@ -16,7 +16,7 @@ from peerpressure.recovery._likelihood import laplace, likelihood
 from tests.builders import random_model
 from tests.recovery.cases import VIEWS, small_model
 
-REPLICATES = 1500
+REPLICATES = 800
 LAWS: dict[str, pp.noise.Noise] = {
     "laplace": pp.Laplace(0.7),
     "uniform": pp.noise.Uniform(0.7),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -131,12 +132,16 @@ def random_case(rng: np.random.Generator, case: int) -> tuple[pp.Model, pp.Traje
     return model, run, None if len(seen) == n else Observation(agents=seen)
 
 
+@cache
+def random_cases() -> list[tuple[pp.Model, pp.Trajectory, Observation | None]]:
+    rng = np.random.default_rng(11)
+    return [random_case(rng, case) for case in range(60)]
+
+
 @pytest.mark.parametrize("method", [name for name in METHODS if name != "likelihood"])
 def test_errors_stay_within_what_an_estimate_says_of_itself(method: str) -> None:
-    rng = np.random.default_rng(11)
     compared = 0
-    for case in range(60):
-        model, run, look = random_case(rng, case)
+    for case, (model, run, look) in enumerate(random_cases()):
         try:
             estimate = recover(run, model, method, look)
         except pp.PeerPressureError:

@@ -236,7 +236,7 @@ def _orthogonalised(exact: Array, rounding: Array, n: int, size: float) -> Const
         # Facts without any error come first, the longest of them, and in the order of time where they are alike.
         ratio = np.divide(length, np.maximum(total, NEGLIGIBLE**2 * length), out=np.zeros_like(length), where=useful)
         best = int(np.argmax(ratio))
-        row, rest = int(rest[best]), np.delete(rest, best)
+        row, rest = int(rest[best]), np.concatenate([rest[:best], rest[best + 1 :]])
         direction = left[row] / length[best]
         # Gram–Schmidt twice is enough: one pass loses orthogonality in proportion to 1/length, the second restores it
         # to machine precision.
@@ -244,10 +244,10 @@ def _orthogonalised(exact: Array, rounding: Array, n: int, size: float) -> Const
         direction /= np.linalg.norm(direction)
         value, error = part[row] / length[best], np.append(inherited[row], rounding[row]) / length[best]
         share = left[rest] @ direction
-        left[rest] -= np.outer(share, direction)
-        part[rest] -= np.outer(share, value)
-        inherited = np.pad(inherited, ((0, 0), (0, 1)))
-        inherited[rest] -= np.outer(share, error)
+        left[rest] -= share[:, None] * direction
+        part[rest] -= share[:, None] * value
+        inherited = np.concatenate([inherited, np.zeros((len(exact), 1))], axis=1)
+        inherited[rest] -= share[:, None] * error
         inherited[row] = error
         basis, values, rows = (
             np.concatenate([basis, direction[None]]),

@@ -48,7 +48,7 @@ from peerpressure.recovery.limits import DENSE_LIMIT, INVERTED_DIGITS, NEGLIGIBL
 from peerpressure.schedules import Constant
 from peerpressure.statespace import System, initial_state, retained, transitions
 from peerpressure.statespace.systems import is_invertible, shows_start
-from peerpressure.step import Array, Update
+from peerpressure.step import Array, Update, product
 
 # Inversion of the update: preferred opinions ξ_t = (y_t − C_t y_{t−1})/g_t = x_t + ε_t from observed outputs.
 #
@@ -283,7 +283,7 @@ def observed_steps(model: Model, data: Outputs) -> ObservedSteps:
     shape, replicates = (times.size, model.n), len(data.known)
     updates = {int(t): model.update(int(t)) for t in times}
     public = np.array([known[t] for t in updates]).reshape(*shape, replicates)
-    around = np.array([update.adjacency @ known[t - 1] for t, update in updates.items()]).reshape(public.shape)
+    around = np.array([product(update.adjacency, known[t - 1]) for t, update in updates.items()]).reshape(public.shape)
     adopted = _adopted(model, known, times, public.shape)
     gains = np.array([update.gain for update in updates.values()]).reshape(shape)
     share = np.broadcast_to(retained(model, data.seen.last)[times - 1], shape)

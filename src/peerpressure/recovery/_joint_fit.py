@@ -65,6 +65,16 @@ class FitDesign:
     degrees: Array
     free: NDArray[np.bool_]
 
+    @cached_property
+    def counts(self) -> Array:
+        """How many steps of each agent count, (n,)."""
+        return np.asarray(self.used.sum(axis=0), dtype=np.float64)
+
+    @cached_property
+    def pulls(self) -> Array:
+        """Degrees at the steps that count, 0 elsewhere, (T, n)."""
+        return np.asarray(self.degrees * self.used)
+
     def whiten(self, values: Array, phi: float) -> Array:
         """Return (v_t − φ v_{t−1})/√(1−φ²), 0 at steps that do not count, for values (…, T, n)."""
         if phi:
@@ -137,7 +147,7 @@ def regression(design: FitDesign, sample: Sample, shared: Shared) -> Regression:
         pull,
         of.rest,
         P - of.X * pull[..., None, :],
-        shared.rho * (design.degrees * design.used),
+        shared.rho * design.pulls,
         of.leverage,
         0.5 * predicted * float(np.log1p(-(shared.phi**2))),
     )
@@ -176,16 +186,14 @@ def _fixed(design: FitDesign, sample: Sample, shared: Shared) -> _Fixed:
 def _adopted(path: Array, rate: Array) -> tuple[Array, Array]:
     """Return k_{t−1} and π_{t−1} for every step of the path."""
     adopted, share = np.zeros_like(path), np.ones(rate.shape)
+    np.cumprod(1 - rate[:-1], axis=0, out=share[1:])
     for row in range(1, path.shape[-2]):
         before = adopted[..., row - 1, :]
         adopted[..., row, :] = before + rate[row - 1] * (path[..., row - 1, :] - before)
-        share[row] = share[row - 1] * (1 - rate[row - 1])
     return adopted, share
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class ProfilePoint:
+class ProfilePoint(NamedTuple):
     """The best of everything that agents have for themselves, at one point of the shared coordinates.
 
     ``log_std``, ``w``, ``opinions`` and ``squares`` (residual sums) are (n,); ``degrees_of_freedom`` (n,) are those
@@ -245,12 +253,19 @@ class OpinionIntegral:
         if not self.information.size:
             return np.full(log_spread.shape, self.squares)
         weight = self.information / (1 + np.exp(log_spread)[:, None] * self.information)
-        Z, x = self.given, self.opinions
-        normal = np.einsum("gi,ia,ib->gab", weight, Z, Z)
-        right = np.einsum("gi,ia,i->ga", weight, Z, x)
-        # The pseudo-inverse, for outputs that are all alike have no slope of their own.
-        gamma = np.einsum("gab,gb->ga", np.linalg.pinv(normal, hermitian=True), right)
+        Z, x, products = self._columns
+        normal = (weight @ products).reshape(-1, Z.shape[1], Z.shape[1])
+        right = (weight * x) @ Z
+        gamma = np.linalg.solve(normal, right[..., None])[..., 0]
         return np.asarray(self.squares + (weight * np.square(x - gamma @ Z.T)).sum(axis=1))
+
+    @cached_property
+    def _columns(self) -> tuple[Array, Array, Array]:
+        """Orthonormal columns that span those of Z, x̂₀ without its part in these, and products of pairs of columns."""
+        U, sizes, _ = np.linalg.svd(self.given, full_matrices=False)
+        # Outputs that are all alike have no slope of their own.
+        Z = U[:, sizes > np.finfo(np.float64).eps * max(self.given.shape) * sizes[0]]
+        return Z, self.opinions - Z @ (Z.T @ self.opinions), np.einsum("ia,ib->iab", Z, Z).reshape(len(Z), -1)
 
 
 class Reference(NamedTuple):
@@ -284,9 +299,8 @@ class ProfileLikelihood:
         what, restricted = self.unknown, self.reference is not None
         shared = what.shared(z)
         of = regression(self.design, self.sample, shared)
-        counts = self.design.used.sum(axis=0).astype(np.float64)
-        left = counts - (of.information > 0) * restricted
-        w = 1 / what.model.s
+        left = self.design.counts - (of.information > 0) if restricted else self.design.counts
+        w = self._given_w
         if "stubbornness" in what:
             assert shared.log_std is not None
             w = self.inverse_stubbornness(of, np.exp(-2 * shared.log_std))
@@ -295,10 +309,14 @@ class ProfileLikelihood:
         if self.integrated:
             return self._integrated(shared, of, w, squares)
         log_std = self._log_std(shared, squares, left)
-        height = np.log1p(of.slope * w).sum() - (left * log_std).sum() - 0.5 * (squares * np.exp(-2 * log_std)).sum()
-        height -= of.log_det
-        point = ProfilePoint(float(height), log_std, w, of.base + of.pull * w, squares, left, of)
-        return replace(point, height=point.height - self._modification(shared, point)) if restricted else point
+        height = float(np.log1p(of.slope * w).sum() - left @ log_std - 0.5 * (squares @ np.exp(-2 * log_std)))
+        point = ProfilePoint(height - of.log_det, log_std, w, of.base + of.pull * w, squares, left, of)
+        return point._replace(height=point.height - self._modification(shared, point)) if restricted else point
+
+    @cached_property
+    def _given_w(self) -> Array:
+        """1/s of the model itself, (n,)."""
+        return np.asarray(1 / self.unknown.model.s)
 
     def _integrated(self, shared: Shared, of: Regression, w: Array, squares: Array) -> ProfilePoint:
         """Return the point with x₀ integrated out."""
@@ -371,7 +389,7 @@ class ProfileLikelihood:
             at, _, pull = _pulled(self.design, self.reference.responses, shared)
             change = at.base + at.own + pull * state.w
             if change.ndim == 2:
-                total += float(np.linalg.slogdet(change[np.ix_(free, free)])[1])
+                total += float(np.linalg.slogdet(change if free.all() else change[np.ix_(free, free)])[1])
             else:
                 total += float(np.log(np.abs(change[free]) + 1e-300).sum())
         if "stubbornness" in self.unknown:
@@ -528,11 +546,12 @@ def climbed(problem: ProfileLikelihood, start: Array, free: list[int], scales: A
         return np.asarray(rises / (up - down).diagonal())
 
     x0 = np.clip(start[free] / unit, low, high)
-    options = {"ftol": tolerance / (1 + abs(minus(x0))), "gtol": 1e-4}
+    at_start = minus(x0)
+    options = {"ftol": tolerance / (1 + abs(at_start)), "gtol": 1e-4}
     bounds = list(zip(low, high, strict=True))
     solution = optimize.minimize(minus, x0, jac=gradient, method="L-BFGS-B", bounds=bounds, options=options)
     z = start.copy()
-    z[free] = (solution.x if solution.fun <= minus(x0) else x0) * unit
+    z[free] = (solution.x if solution.fun <= at_start else x0) * unit
     return z
 
 

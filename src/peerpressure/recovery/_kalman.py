@@ -14,6 +14,7 @@ References
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -132,11 +133,12 @@ class FilterState:
             # inverted.
             reach = root @ w
             gain = reach / f
-            mean += np.outer(gain, constant)
-            slope -= np.outer(gain, weights)
+            column = gain[:, None]
+            mean += column * constant
+            slope -= column * weights
             # Potter's factor: R (I − c w wᵀ) with c = 1/(f + √(f·noise)) has exactly the updated covariance. The square
             # root form keeps P positive semidefinite, which the difference P − K hᵀP does not under rounding.
-            root -= np.outer(reach, w / (f + np.sqrt(f * noise)))
+            root -= reach[:, None] * (w / (f + math.sqrt(f * noise)))
             if not noise:
                 # In exact arithmetic the row is already this. Left as computed, its rounding errors would later be
                 # taken for a small variance, and a repeated output for a very informative one.

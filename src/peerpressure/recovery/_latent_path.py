@@ -68,13 +68,10 @@ class LatentPath:
 
     def onwards(self, row: int, columns: Array) -> Array:
         """Return F_t times columns, (B, S, k)."""
-        whole = self._whole
-        return self._moved(row - 1, columns) if whole is None else np.asarray(whole[0][:, row - 1] @ columns)
+        return self.moved(row - 1, columns)
 
     def backwards(self, row: int, columns: Array) -> Array:
         """Return F_tᵀ times columns, (B, S, k)."""
-        if self._whole is not None:
-            return np.asarray(self._whole[0][:, row - 1].swapaxes(-1, -2) @ columns)
         n, (gain, pull, noise) = self.n, (part[:, row - 1, :, None] for part in (self.gain, self.pull, self.noise))
         top, hidden = columns[:, :n], columns[:, n : 2 * n]
         if self.rate is not None:
@@ -88,8 +85,6 @@ class LatentPath:
 
     def with_noise(self, row: int, P: Array) -> Array:
         """Return a covariance plus G_t G_tᵀ."""
-        if self._whole is not None:
-            return P + self._whole[1][:, row - 1]
         n, agents, fresh = self.n, np.arange(self.n), [part[:, row - 1] for part in self.fresh]
         for (p, one), (q, other) in product(enumerate(fresh), enumerate(fresh)):
             P[:, p * n + agents, q * n + agents] += one * other
@@ -99,11 +94,11 @@ class LatentPath:
         """Return who listens to whom at a row, (n, n)."""
         return np.asarray(self.listening[min(row, len(self.listening)) - 1])
 
-    def _moved(self, at: int | slice, columns: Array) -> Array:
-        """Return F_t times columns, of one step or of all with an axis for them."""
+    def moved(self, at: int | slice, columns: Array) -> Array:
+        """Return F_t times columns, of one step or of several with an axis for them."""
         n, (gain, pull, noise) = self.n, (part[:, at, :, None] for part in (self.gain, self.pull, self.noise))
         public, hidden = columns[..., :n, :], columns[..., n : 2 * n, :]
-        heard = self.listening if isinstance(at, slice) else self.heard(at + 1)
+        heard = self.heard(at + 1) if isinstance(at, int) else self.listening[at if len(self.listening) > 1 else ...]
         top, rest = pull * (heard @ public) + gain * hidden, []
         if self.phi is not None:
             phi = self.phi.reshape(-1, *[1] * (columns.ndim - 1))
@@ -114,12 +109,12 @@ class LatentPath:
         return np.concatenate(np.broadcast_arrays(top, hidden, *rest), axis=-2)
 
     @cached_property
-    def _whole(self) -> tuple[Array, Array] | None:
-        """All F and G Gᵀ, (B, T, S, S), if they are small: one product then takes less time than those of parts."""
+    def whole(self) -> tuple[Array, Array] | None:
+        """All F and G Gᵀ, (B, T, S, S), if they are small; passes are compiled then."""
         states = self.mean.shape[1]
         if states > _WHOLE:
             return None
-        F = self._moved(slice(None), np.broadcast_to(np.eye(states), (len(self.mean), 1, states, states)))
+        F = self.moved(slice(None), np.broadcast_to(np.eye(states), (len(self.mean), 1, states, states)))
         G = np.concatenate([part[..., None] * np.eye(self.n) for part in self.fresh], axis=-2)
         return F, G @ G.swapaxes(-1, -2)
 
@@ -141,6 +136,47 @@ class Measurement(NamedTuple):
     present: NDArray[np.bool_]
 
 
+class Filtered(NamedTuple):
+    """The filter at every row: mean and covariance of the state before it and after it, and what changes them.
+
+    Those are its gain (B, T + 1, S, n), the inverse variance of what is seen (B, T + 1, n, n), and scores
+    (B, T + 1, n), all 0 of what is missing.
+    """
+
+    mean: Array
+    covariance: Array
+    mean_after: Array
+    covariance_after: Array
+    gain: Array
+    precision: Array
+    score: Array
+
+    @classmethod
+    def empty(cls, points: int, rows: int, states: int, n: int) -> Filtered:
+        """Return arrays that a pass fills."""
+        sizes = (states,), (states, states), (states,), (states, states), (states, n), (n, n), (n,)
+        return cls(*(np.empty((points, rows, *size)) for size in sizes))
+
+
+class Later(NamedTuple):
+    """What each row and later ones say of the state: E z_t = a + P r and Cov z_t = P − P N P.
+
+    ``error`` (B, T + 1, n) and ``known`` (B, T + 1, S, n) say what follows for the errors of a row: its smoothed score,
+    and N K of the rows after it.
+    """
+
+    r: Array
+    N: Array
+    error: Array
+    known: Array
+
+    @classmethod
+    def empty(cls, points: int, rows: int, states: int, n: int) -> Later:
+        """Return arrays that a pass fills."""
+        sizes = (states,), (states, states), (n,), (states, n)
+        return cls(*(np.empty((points, rows, *size)) for size in sizes))
+
+
 class PathPosterior(NamedTuple):
     """Means and variances of y_t, (B, T + 1, n), and the passes that they come from."""
 
@@ -149,85 +185,46 @@ class PathPosterior(NamedTuple):
     trace: Trace
 
 
-class _Update(NamedTuple):
-    """What one row changes: its gain (B, S, n), the inverse variance of what is seen (B, n, n), and scores (B, n)."""
-
-    gain: Array
-    precision: Array
-    score: Array
-
-
-class _Filtered(NamedTuple):
-    """One row of the filter: mean and covariance of the state before it and after it; no update of an empty row."""
-
-    mean: Array
-    covariance: Array
-    update: _Update | None
-    after: tuple[Array, Array]
-
-
-class _Later(NamedTuple):
-    """What a row and later ones say of the state: E z_t = a + P r and Cov z_t = P − P N P.
-
-    ``error`` (B, n) and ``known`` (B, S, n) say what follows for the errors of this row: its smoothed score, and N K
-    of the rows after it; None of an empty row.
-    """
-
-    r: Array
-    N: Array
-    error: Array | None
-    known: Array | None
-
-
 class Trace(NamedTuple):
-    """Both passes, row by row from the first."""
+    """Both passes."""
 
-    filtered: Sequence[_Filtered]
-    later: Sequence[_Later]
+    filtered: Filtered
+    later: Later
 
 
 def log_density(path: LatentPath, seen: Measurement) -> Array:
     """Return the logarithm of the density of what is seen, (B,)."""
-    return _forward(path, seen, None)
+    return _forward(path, seen)[0]
 
 
 def smoothed(path: LatentPath, seen: Measurement) -> tuple[Array, PathPosterior]:
     """Return the logarithm of the density of what is seen, and the posterior of the path."""
-    steps: list[_Filtered] = []
-    height, n = _forward(path, seen, steps), path.n
-    trace = Trace(steps, _backward(path, steps))
-    mean, variance = (np.empty((len(path.mean), len(steps), n)) for _ in range(2))
-    for t, (step, later) in enumerate(zip(*trace, strict=True)):
-        own = step.covariance[:, :n]
-        mean[:, t] = step.mean[:, :n] + _apply(own, later.r)
-        left = np.einsum("bij,bij->bi", own @ later.N, own)
-        variance[:, t] = np.diagonal(own, axis1=1, axis2=2) - left
-    return height, PathPosterior(mean, variance, trace)
+    (height, steps), n = _forward(path, seen), path.n
+    later = _backward(path, steps)
+    own = steps.covariance[..., :n, :]
+    mean = steps.mean[..., :n] + _apply(own, later.r)
+    left = ((own @ later.N) * own).sum(axis=-1)
+    variance = np.diagonal(own, axis1=-2, axis2=-1) - left
+    return height, PathPosterior(mean, variance, Trace(steps, later))
 
 
 def first_opinions(path: LatentPath, seen: Measurement) -> tuple[Array, Array]:
     """Return the mean (B, n) and the covariance (B, n, n) of hidden opinions before the first step."""
-    steps: list[_Filtered] = []
-    _forward(path, seen, steps)
-    first, hidden = _backward(path, steps)[0], slice(path.n, 2 * path.n)
+    later, hidden = _backward(path, _forward(path, seen)[1]), slice(path.n, 2 * path.n)
     reach = path.covariance[:, hidden]
-    mean = path.mean[:, hidden] + _apply(reach, first.r)
-    return mean, reach[:, :, hidden] - reach @ first.N @ reach.swapaxes(-1, -2)
+    mean = path.mean[:, hidden] + _apply(reach, later.r[:, 0])
+    return mean, reach[:, :, hidden] - reach @ later.N[:, 0] @ reach.swapaxes(-1, -2)
 
 
 def predicted(path: LatentPath, seen: Measurement) -> Array:
     """Return the means of y_0, y_1, … given what was seen before each, (B, T + 1, n)."""
-    steps: list[_Filtered] = []
-    _forward(path, seen, steps)
-    return np.stack([step.mean[:, : path.n] for step in steps], axis=1)
+    return np.asarray(_forward(path, seen)[1].mean[..., : path.n])
 
 
 def last_opinions(path: LatentPath, seen: Measurement) -> tuple[Array, Array]:
     """Return the mean (B, n) and the covariance (B, n, n) of hidden opinions after the last step."""
-    steps: list[_Filtered] = []
-    _forward(path, seen, steps)
-    hidden, (mean, covariance) = slice(path.n, 2 * path.n), steps[-1].after
-    return mean[:, hidden], covariance[:, hidden, hidden]
+    steps, hidden = _forward(path, seen)[1], slice(path.n, 2 * path.n)
+    return steps.mean_after[:, -1, hidden], steps.covariance_after[:, -1, hidden, hidden]
 
 
 @final
@@ -270,109 +267,139 @@ class DensitySlopes:
 
 def density_slopes(path: LatentPath, trace: Trace) -> list[DensitySlopes]:
     """Return the derivative of the log density at each point, from the passes there."""
-    first, rows = trace.later[0], range(1, len(trace.later))
+    later, rows = trace.later, trace.later.r.shape[1]
     many = max(1, _TOGETHER // path.covariance.size)
-    entries = [_entry_slopes(path, trace, rows[k : k + many]) for k in range(0, len(rows), many)]
-    variance = np.stack([_error_slopes(*both, path.n) for both in zip(*trace, strict=True)], axis=1)
-    start = first.r, 0.5 * (first.r[:, :, None] * first.r[:, None] - first.N)
+    entries = [_entry_slopes(path, trace, k, min(k + many, rows)) for k in range(1, rows, many)]
+    r, N = later.r[:, 0], later.N[:, 0]
+    start = r, 0.5 * (r[:, :, None] * r[:, None] - N)
     whole = [np.concatenate(parts, axis=1) for parts in zip(*entries, strict=True)]
     return [
         DensitySlopes((mean, covariance), *rest)
-        for mean, covariance, *rest in zip(*start, *whole, variance, strict=True)
+        for mean, covariance, *rest in zip(*start, *whole, _error_slopes(trace), strict=True)
     ]
 
 
-def _entry_slopes(path: LatentPath, trace: Trace, rows: range) -> tuple[Array, Array, Array, Array]:
+def _entry_slopes(path: LatentPath, trace: Trace, first: int, end: int) -> tuple[Array, Array, Array, Array]:
     """Return the slopes by entries of F_t and G_t of some rows, as in `DensitySlopes`, after an axis of points."""
     n, parts = path.n, len(path.fresh)
     blocks = [slice(part * n, (part + 1) * n) for part in range(parts)]
-    r = np.stack([trace.later[t].r for t in rows], axis=1)
-    N = np.stack([trace.later[t].N for t in rows], axis=1)
-    mean = np.stack([trace.filtered[t - 1].after[0] for t in rows], axis=1)
-    moved = np.stack([path.onwards(t, trace.filtered[t - 1].after[1]) for t in rows], axis=1)
-    heard = np.stack([path.heard(t) for t in rows])
+    r, N = trace.later.r[:, first:end], trace.later.N[:, first:end]
+    mean = trace.filtered.mean_after[:, first - 1 : end - 1]
+    moved = path.moved(slice(first - 1, end - 1), trace.filtered.covariance_after[:, first - 1 : end - 1])
+    heard = path.listening[first - 1 : end - 1] if len(path.listening) > 1 else path.listening
     # By F_t: r E zᵀ + W F_t Cov z, of the state before.
     W = r[..., :, None] * r[..., None, :] - N
     public = [r[..., block, None] * mean[..., None, :n] + W[..., block, :] @ moved[..., :n] for block in blocks[:2]]
     pulled = np.stack([(heard * by).sum(axis=-1) for by in public], axis=2)
 
     def alone(columns: slice, blocks: Sequence[slice]) -> Array:
-        inner = [np.einsum("btij,btji->bti", W[..., block, :], moved[..., columns]) for block in blocks]
+        turned = moved[..., columns].swapaxes(-1, -2)
+        inner = [(W[..., block, :] * turned).sum(axis=-1) for block in blocks]
         return np.stack([r[..., b] * mean[..., columns] + by for b, by in zip(blocks, inner, strict=True)], axis=2)
 
-    memory = alone(blocks[2], blocks) if parts == 3 else np.zeros((len(r), len(rows), 3, n))
+    memory = alone(blocks[2], blocks) if parts == 3 else np.zeros((len(r), end - first, 3, n))
     noise = np.stack([np.stack([np.diagonal(W[..., p, q], axis1=-2, axis2=-1) for q in blocks], 2) for p in blocks], 2)
     return pulled, alone(blocks[1], blocks[:2]), memory, 0.5 * noise
 
 
-def _error_slopes(step: _Filtered, later: _Later, n: int) -> Array:
-    """Return the derivative by the variance of what is seen at a row, (B, n)."""
-    if step.update is None or later.error is None or later.known is None:
-        return np.zeros((len(step.mean), n))
-    gain, precision, _ = step.update
-    known = np.diagonal(precision, axis1=1, axis2=2) + np.einsum("bij,bij->bj", gain, later.known)
+def _error_slopes(trace: Trace) -> Array:
+    """Return the derivative by the variance of what is seen, (B, T + 1, n)."""
+    steps, later = trace
+    precision = np.diagonal(steps.precision, axis1=-2, axis2=-1)
+    known = precision + (steps.gain * later.known).sum(axis=-2)
     # What is missing says nothing.
-    return np.where(np.diagonal(precision, axis1=1, axis2=2) > 0, 0.5 * (np.square(later.error) - known), 0.0)
+    return np.where(precision > 0, 0.5 * (np.square(later.error) - known), 0.0)
 
 
-def _forward(path: LatentPath, seen: Measurement, steps: list[_Filtered] | None) -> Array:
-    mean, P = path.mean, path.covariance
-    (length, n), points = seen.present.shape, len(mean)
-    spreads = np.broadcast_to(np.eye(n), (length, points, n, n)).copy()
-    total = np.full(points, seen.present.sum() * np.log(2 * np.pi))
+def _forward(path: LatentPath, seen: Measurement) -> tuple[Array, Filtered]:
+    """Return the logarithm of the density of what is seen, (B,), and the filter."""
+    value = np.where(seen.present, seen.value, 0.0)
     # What is missing takes part as an observation of nothing, with variance 1.
     variance = np.where(seen.present, seen.variance, 1.0)
-    complete, empty = (np.asarray(which) for which in (seen.present.all(axis=1), ~seen.present.any(axis=1)))
-    for t, there in enumerate(seen.present):
+    steps = Filtered.empty(len(path.mean), len(seen.present), path.mean.shape[1], path.n)
+    steps.mean[:, 0], steps.covariance[:, 0] = path.mean, path.covariance
+    if path.whole is not None:
+        return _small_forward(*path.whole, value, variance, np.array(seen.present), steps), steps
+    return _large_forward(path, value, variance, seen.present, steps), steps
+
+
+def _small_forward(
+    F: Array, noise: Array, value: Array, variance: Array, present: NDArray[np.bool_], out: Filtered
+) -> Array:
+    """Fill in the filter from its first mean and covariance, and return the log density of what is seen, (B,).
+
+    ``F`` and ``noise`` (B, T, S, S) are the transitions and the covariances of their noise.
+    """
+    from peerpressure.recovery._path_loops import forward
+
+    height = np.empty(len(value))
+    for point in range(len(value)):
+        check_cancelled()
+        arrays = [part[point] for part in out]
+        height[point] = forward(F[point], noise[point], value[point], variance[point], present, *arrays)
+        if height[point] == -np.inf:
+            for part in arrays:
+                part[:] = np.nan
+    return height
+
+
+def _small_backward(F: Array, steps: Filtered, out: Later) -> None:
+    """Fill in what rows say together with those after them."""
+    from peerpressure.recovery._path_loops import backward
+
+    for point in range(len(F)):
+        check_cancelled()
+        arrays = [part[point] for part in (steps.gain, steps.precision, steps.score, *out)]
+        backward(F[point], *arrays)
+
+
+def _large_forward(path: LatentPath, value: Array, variance: Array, present: NDArray[np.bool_], out: Filtered) -> Array:
+    n, total = path.n, np.full(len(path.mean), present.sum() * np.log(2 * np.pi))
+    spreads = np.empty((len(present), len(path.mean), n, n))
+    mean, P = path.mean, path.covariance
+    for t, there in enumerate(present):
         check_cancelled()
         if t:
             mean, P = path.onwards(t, mean[..., None])[..., 0], path.onwards(t, path.onwards(t, P).swapaxes(-1, -2))
             P = path.with_noise(t, P)
-        before, update = (mean, P), None
-        if not empty[t]:
-            reach, error = P[:, :, :n], seen.value[:, t] - mean[:, :n]
-            if not complete[t]:
-                reach, error = reach * there, np.where(there, error, 0.0)
-            update = _update(reach, error, variance[:, t], None if complete[t] else there, spreads[t])
-            total += np.einsum("bn,bn->b", error, update.score)
-            mean, P = mean + _apply(reach, update.score), P - update.gain @ reach.swapaxes(-1, -2)
-        if steps is not None:
-            steps.append(_Filtered(*before, update, (mean, P)))
+            out.mean[:, t], out.covariance[:, t] = mean, P
+        reach, error = P[:, :, :n] * there, np.where(there, value[:, t] - mean[:, :n], 0.0)
+        spread = spreads[t]
+        spread[:] = reach[:, :n] * there[:, None]
+        spread.reshape(len(spread), -1)[:, :: n + 1] += variance[:, t]
+        precision = np.asarray(np.linalg.inv(spread), dtype=np.float64) * there * there[:, None]
+        score, gain = _apply(precision, error), reach @ precision
+        total += (error * score).sum(axis=1)
+        mean, P = mean + _apply(reach, score), P - gain @ reach.swapaxes(-1, -2)
+        out.precision[:, t], out.score[:, t], out.gain[:, t] = precision, score, gain
+        out.mean_after[:, t], out.covariance_after[:, t] = mean, P
     # Of all steps together: each call takes longer than a small determinant.
     sign, log_det = np.linalg.slogdet(spreads)
     # If rounding errors are larger than the noise, there is no density.
     return np.asarray(-0.5 * (total + np.where(sign > 0, log_det, np.inf).sum(axis=0)))
 
 
-def _update(reach: Array, error: Array, variance: Array, there: NDArray[np.bool_] | None, spread: Array) -> _Update:
-    """Return what a row changes, and leave the covariance of what is seen in ``spread``; None: everything is seen."""
-    n = error.shape[1]
-    spread[:] = reach[:, :n] if there is None else reach[:, :n] * there[:, None]
-    spread.reshape(len(spread), -1)[:, :: n + 1] += variance
-    precision: Array = np.asarray(np.linalg.inv(spread), dtype=np.float64)
-    seen = precision if there is None else precision * there * there[:, None]
-    return _Update(reach @ precision, seen, _apply(precision, error))
-
-
-def _backward(path: LatentPath, steps: Sequence[_Filtered]) -> list[_Later]:
+def _backward(path: LatentPath, steps: Filtered) -> Later:
     """Return what each row says together with those after it."""
-    points, states = path.mean.shape
-    n = path.n
+    points, rows, states, n = steps.gain.shape
+    out = Later.empty(points, rows, states, n)
+    if path.whole is not None:
+        _small_backward(path.whole[0], steps, out)
+        return out
     r, N = np.zeros((points, states)), np.zeros((points, states, states))
-    rows: list[_Later] = []
-    for t in range(len(steps) - 1, -1, -1):
-        update, error, known = steps[t].update, None, None
-        if update is not None:
-            back = update.gain.swapaxes(-1, -2)
-            error, known = update.score - _apply(back, r), N @ update.gain
-            r[:, :n] += error
-            N[:, :, :n] -= known
-            N[:, :n] -= back @ N
-            N[:, :n, :n] += update.precision
-        rows.append(_Later(r, N, error, known))
+    for t in range(rows - 1, -1, -1):
+        check_cancelled()
+        gain = steps.gain[:, t]
+        back = gain.swapaxes(-1, -2)
+        out.error[:, t], out.known[:, t] = steps.score[:, t] - _apply(back, r), N @ gain
+        r[:, :n] += out.error[:, t]
+        N[:, :, :n] -= out.known[:, t]
+        N[:, :n] -= back @ N
+        N[:, :n, :n] += steps.precision[:, t]
+        out.r[:, t], out.N[:, t] = r, N
         if t:
             r, N = path.backwards(t, r[..., None])[..., 0], path.backwards(t, path.backwards(t, N).swapaxes(-1, -2))
-    return rows[::-1]
+    return out
 
 
 def _apply(matrix: Array, vector: Array) -> Array:

@@ -28,8 +28,9 @@ _ROUGH = 1e-3
 _PATIENCE = 3
 
 
-# Problems have the form ½βᵀMβ − Σ_r ν_r Σ_t log(τ_r + ρ_t d_r) over β ≥ 0, with τ and d linear in β: ``tau_map`` and
-# ``degree_map`` (rows, variables) are these maps, ``times`` returns Mβ, ``gram`` a part of M.
+# Problems have the form ½βᵀMβ − Σ_r ν_r Σ_t log(τ_r + ρ_t d_r) over β ≥ 0, with τ and d linear in β: ``times`` returns
+# Mβ, ``gram`` a part of M, ``arguments`` u = τ_r + ρ_t d_r (rows, T), and ``log_slope`` and ``log_hessian`` the first
+# derivative of the logarithms and minus the second, given 1/u.
 
 
 @final
@@ -42,20 +43,15 @@ class AgentProblem:
     nu: Array
     rho: Array
     count: int
-    tau_map: Array
-    degree_map: Array
     diagonal: Array
 
     @classmethod
     def of(cls, moments: ProductSums, at: int, nu: float = 1.0) -> AgentProblem:
         """Return the problem of the agent at this position of its group."""
-        n = moments.s.shape[0]
         diagonal = np.append(np.diag(moments.s) - 2 * moments.c[at] + moments.q[at], moments.bb[at])
         # For an agent that never moves this may be a rounding error below 0.
         diagonal = np.maximum(diagonal, 0.0)
-        tau, degree = np.zeros((1, n + 1)), np.ones((1, n + 1))
-        tau[0, n], degree[0, n] = 1.0, 0.0
-        return cls(moments, at, np.array([nu]), moments.rho, moments.count, tau, degree, diagonal)
+        return cls(moments, at, np.array([nu]), moments.rho, moments.count, diagonal)
 
     def times(self, beta: Array) -> Array:
         """Return Mβ, from the columns of the weights that are not 0."""
@@ -63,8 +59,31 @@ class AgentProblem:
         used = np.flatnonzero(beta[:n])
         theta, tau = beta[used], beta[n]
         d = theta.sum()
-        weights = theta @ m.s[used] - m.c[i] * d - m.c[i, used] @ theta + m.q[i] * d + tau * (m.bd[i] - m.be[i])
-        return np.append(weights, d * m.bd[i] - m.be[i, used] @ theta + tau * m.bb[i])
+        out = np.empty(n + 1)
+        out[:n] = theta @ m.s[used] - m.c[i] * d - m.c[i, used] @ theta + m.q[i] * d + tau * (m.bd[i] - m.be[i])
+        out[n] = d * m.bd[i] - m.be[i, used] @ theta + tau * m.bb[i]
+        return out
+
+    def arguments(self, beta: Array) -> Array:
+        """Return u, (1, T)."""
+        return np.asarray(beta[-1] + self.rho * beta[:-1].sum())[None]
+
+    def log_slope(self, inverse: Array) -> Array:
+        """Return the derivative of the logarithms in all variables."""
+        weight, n = float(self.nu[0]) * self.count, self.diagonal.size - 1
+        out = np.full(n + 1, weight * float(inverse[0] @ self.rho))
+        out[n] = weight * float(inverse.sum())
+        return out
+
+    def log_hessian(self, inverse: Array, which: Index) -> Array:
+        """Return minus the second derivative of the logarithms in some variables."""
+        square, weight = inverse[0] * inverse[0], float(self.nu[0]) * self.count
+        moved = square * self.rho
+        out = np.full((which.size, which.size), weight * float(moved @ self.rho))
+        if which.size and which[-1] == self.diagonal.size - 1:
+            out[-1] = out[:, -1] = weight * float(moved.sum())
+            out[-1, -1] = weight * float(square.sum())
+        return out
 
     def gram(self, which: Index) -> Array:
         """Return M for some of the variables."""
@@ -86,6 +105,7 @@ class SymmetricProblem:
     """The problem of all agents with a_ij = a_ji and θ_ij = a_ij r_i; the variables are a_ij for i < j, then one τ.
 
     ``r`` (n,) is 1/(s_i deviation_i) and τ_i = τ/deviation_i, where all deviations are known up to one factor.
+    ``tau_map`` and ``degree_map`` (n, variables) are τ and d as linear maps of the variables.
     """
 
     groups: Sequence[ProductSums]
@@ -156,46 +176,37 @@ class SymmetricProblem:
             matrix[-1, :-1] = matrix[:-1, -1]
         return matrix
 
+    def arguments(self, beta: Array) -> Array:
+        """Return u, (n, T)."""
+        tau, degree = self.tau_map @ beta, self.degree_map @ beta
+        return np.asarray(tau[:, None] + self.rho * degree[:, None])
+
+    def log_slope(self, inverse: Array) -> Array:
+        """Return the derivative of the logarithms in all variables."""
+        weight = self.nu * self.count
+        first = self.tau_map.T @ (weight * inverse.sum(axis=1))
+        return np.asarray(first + self.degree_map.T @ (weight * (inverse @ self.rho)))
+
+    def log_hessian(self, inverse: Array, which: Index) -> Array:
+        """Return minus the second derivative of the logarithms in some variables."""
+        tau, degree, square = self.tau_map[:, which], self.degree_map[:, which], inverse * inverse
+        by = (square.sum(1), square @ self.rho, square @ self.rho**2)
+        inner, middle, outer = (sparse.diags_array(self.nu * self.count * part) for part in by)
+        cross = tau.T @ middle @ degree
+        return np.asarray((tau.T @ inner @ tau + cross + cross.T + degree.T @ outer @ degree).toarray())
+
 
 Problem: TypeAlias = AgentProblem | SymmetricProblem
 
 
-def _arguments(problem: Problem, beta: Array) -> Array:
-    """Return u = τ_r + ρ_t d_r, (rows, T)."""
-    tau, degree = problem.tau_map @ beta, problem.degree_map @ beta
-    return np.asarray(tau[:, None] + problem.rho * degree[:, None])
-
-
-def _log_sum(problem: Problem, beta: Array) -> float:
+def _log_sum(problem: Problem, u: Array) -> float:
     """Return Σ_r ν_r Σ_t log u, −∞ where an argument is not positive."""
-    u = _arguments(problem, beta)
     return problem.count * float(problem.nu @ np.log(u).sum(axis=1)) if u.min() > 0 else -np.inf
-
-
-def _log_slope(problem: Problem, inverse: Array) -> Array:
-    """Return the gradient of Σ_r ν_r Σ_t log u, given 1/u."""
-    weight = problem.nu * problem.count
-    first = problem.tau_map.T @ (weight * inverse.sum(axis=1))
-    return np.asarray(first + problem.degree_map.T @ (weight * (inverse @ problem.rho)))
-
-
-def _log_hessian(problem: Problem, inverse: Array, which: Index) -> Array:
-    """Return Σ_r ν_r Σ_t p pᵀ with p the gradient of log u: minus the second derivative of the logarithms."""
-    tau, degree = problem.tau_map[:, which], problem.degree_map[:, which]
-    square = inverse * inverse
-    by = [problem.nu * problem.count * part for part in (square.sum(1), square @ problem.rho, square @ problem.rho**2)]
-    if sparse.issparse(tau):
-        inner, middle, outer = (sparse.diags_array(part) for part in by)
-        cross = tau.T @ middle @ degree
-        return np.asarray((tau.T @ inner @ tau + cross + cross.T + degree.T @ outer @ degree).toarray())
-    (t,), (d,) = tau, degree
-    cross = by[1] * np.outer(t, d)
-    return np.asarray(by[0] * np.outer(t, t) + cross + cross.T + by[2] * np.outer(d, d))
 
 
 def gradient(problem: Problem, beta: Array) -> Array:
     """Return the gradient, without a penalty, in all variables."""
-    return problem.times(beta) - _log_slope(problem, 1 / _arguments(problem, beta))
+    return problem.times(beta) - problem.log_slope(1 / problem.arguments(beta))
 
 
 def solve(
@@ -211,8 +222,9 @@ def solve(
     score = np.sqrt(np.maximum(problem.diagonal, np.finfo(float).tiny))
     for _ in range(_ITERATIONS):
         check_cancelled()
-        inverse = 1 / _arguments(problem, beta)
-        logs = _log_slope(problem, inverse)
+        u = problem.arguments(beta)
+        inverse = 1 / u
+        logs = problem.log_slope(inverse)
         slope = problem.times(beta) - logs + penalty
         down = np.where(allowed, -slope / score, -np.inf)
         positive = allowed & (beta > 0)
@@ -222,8 +234,9 @@ def solve(
         limit = max(8, int(positive.sum()))
         if wanted.size > limit:
             wanted = wanted[np.argpartition(-down[wanted], limit)[:limit]]
-        which = np.union1d(np.flatnonzero(positive), wanted)
-        if not _newton_step(problem, beta, which, slope[which], logs[which], inverse):
+        positive[wanted] = True
+        which = np.flatnonzero(positive)
+        if not _newton_step(problem, beta, which, slope[which], logs[which], u):
             # No further decrease within rounding errors.
             return beta
     rule = "weights need more steps than unknowns: a perfect fit has an unbounded likelihood"
@@ -232,26 +245,27 @@ def solve(
     raise InvalidInputError(message(rule, got=f"{steps} steps with peer pressure", remedy=remedy))
 
 
-def _newton_step(problem: Problem, beta: Array, which: Index, slope: Array, logs: Array, inverse: Array) -> bool:
+def _newton_step(problem: Problem, beta: Array, which: Index, slope: Array, logs: Array, u: Array) -> bool:
     """Take one step on some variables, in place; return whether the objective decreased.
 
-    ``slope`` is its gradient, ``logs`` the logarithms' part of it, and ``inverse`` 1/u.
+    ``slope`` is its gradient, ``logs`` the logarithms' part of it, and ``u`` their arguments.
     """
     matrix = problem.gram(which)
-    hessian = matrix + _log_hessian(problem, inverse, which)
+    hessian = matrix + problem.log_hessian(1 / u, which)
     # Fewer steps than unknowns make it singular; the ridge is far below the information of one step.
-    hessian[np.diag_indices_from(hessian)] *= 1 + 1e-10
+    hessian.reshape(-1)[:: which.size + 1] *= 1 + 1e-10
     # LAPACK's own routine: the checks of `linalg.solve` take longer than a system of ten equations.
     _, direction, failed = linalg.lapack.dposv(hessian, -slope)
     if failed:
         direction = linalg.lstsq(hessian, -slope)[0]
-    old, before = beta[which].copy(), _log_sum(problem, beta)
+    old, before = beta[which], _log_sum(problem, u)
     # Without the logarithms the objective is quadratic, with this slope at the old values.
     plain, size = slope + logs, 1.0
     while size > 1e-12:
-        beta[which] = np.maximum(old + size * direction, 0.0)
-        move = beta[which] - old
-        change = float(plain @ move + 0.5 * move @ matrix @ move) - (_log_sum(problem, beta) - before)
+        new = np.maximum(old + size * direction, 0.0)
+        beta[which], move = new, new - old
+        logarithms = _log_sum(problem, problem.arguments(beta)) - before
+        change = float(plain @ move + 0.5 * move @ matrix @ move) - logarithms
         if change <= 1e-4 * min(0.0, float(slope @ move)):
             return bool(change < -1e-13 * (1 + abs(before)))
         size /= 2
@@ -261,12 +275,12 @@ def _newton_step(problem: Problem, beta: Array, which: Index, slope: Array, logs
 
 def objective(problem: Problem, beta: Array) -> float:
     """Return the negative log-likelihood of the unit-variance residuals, up to a constant, without a penalty."""
-    return 0.5 * float(beta @ problem.times(beta)) - _log_sum(problem, beta)
+    return 0.5 * float(beta @ problem.times(beta)) - _log_sum(problem, problem.arguments(beta))
 
 
 def information(problem: Problem, beta: Array, which: Index) -> tuple[Array, Array]:
     """Return the observed information of some variables, and the part of it that the logarithms contribute."""
-    logs = _log_hessian(problem, 1 / _arguments(problem, beta), which)
+    logs = problem.log_hessian(1 / problem.arguments(beta), which)
     return problem.gram(which) + logs, logs
 
 

@@ -31,7 +31,7 @@ from scipy import linalg, sparse
 
 from peerpressure.errors import InvalidInputError, TooLargeError, message
 from peerpressure.model import Model
-from peerpressure.noise import Custom, Gaussian, Noise, NoNoise, Rademacher, Uniform
+from peerpressure.noise import Custom, Gaussian, Laplace, Noise, NoNoise, Rademacher, StudentT, Uniform
 from peerpressure.progress import ShouldStop, cancellable, check_cancelled
 from peerpressure.recovery._diagnostics import FitDiagnostics, Likelihood, Residuals
 from peerpressure.recovery._information_state import InformationState, RecursiveRows
@@ -78,6 +78,8 @@ _BEND, _BENT_UNTIL = 6.0, 4
 _BLOCK = 2_048
 # Half the width of the uniform law of unit variance.
 _HALF = float(np.sqrt(3))
+# The rate at which the tails of the Laplace law of unit variance fall.
+_ROOT_TWO = float(np.sqrt(2))
 
 
 def has_density(model: Model) -> bool:
@@ -231,9 +233,33 @@ class ScaledLaw:
         def scaled(function: Function) -> Function:
             return lambda z: np.asarray(function(mean + std * z))
 
-        logs = scaled(law.logpdf)
         low, high = float(ends[0]), float(ends[1])
+        if (formulas := _formulas(noise)) is not None:
+            below, logs = formulas
+            return cls(below, lambda z: below(-z), logs, low, high, bounded)
+        logs = scaled(law.logpdf)
         return cls(scaled(law.cdf), scaled(law.sf), lambda z: logs(z) + np.log(std), low, high, bounded)
+
+
+def _formulas(noise: Noise) -> tuple[Function, Function] | None:
+    """Return F and log f of a symmetric law of unit variance, several times faster than SciPy's, which check each z."""
+    from scipy import special
+
+    if isinstance(noise, Laplace):
+        return _laplace_cdf, lambda z: np.asarray(-_ROOT_TWO * np.abs(z) - 0.5 * np.log(2.0))
+    if not isinstance(noise, StudentT):
+        return None
+    nu, stretch = noise.df, float(np.sqrt(noise.df / (noise.df - 2)))
+    top = float(special.gammaln((nu + 1) / 2) - special.gammaln(nu / 2) - 0.5 * np.log(np.pi * (nu - 2)))
+    return (
+        lambda z: np.asarray(special.stdtr(nu, stretch * z)),
+        lambda z: np.asarray(top - 0.5 * (nu + 1) * np.log1p(np.square(z) / (nu - 2))),
+    )
+
+
+def _laplace_cdf(z: Array) -> Array:
+    tail = 0.5 * np.exp(-_ROOT_TWO * np.abs(z))
+    return np.where(z < 0, tail, 1 - tail)
 
 
 def _scores(b: Array, a: Array, here: NDArray[np.bool_], known: Array, law: ScaledLaw) -> Array:

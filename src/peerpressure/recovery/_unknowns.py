@@ -499,7 +499,7 @@ class Unknowns:
             log_std = None if np.isnan(at["std"][0]) else at["std"][0]
         elif "agent_std" not in self:
             # Proportions of std between agents are in the relative scale, so only the mean std is a parameter.
-            log_std = float(np.log(self.model.noise.deviations(self.model.n).mean()))
+            log_std = self._given_log_std
         return Shared(self._rho(values), self._rate(values), phi, log_std)
 
     def noise_of_outputs(self, values: Mapping[str, Array]) -> Array:
@@ -528,9 +528,17 @@ class Unknowns:
             assert isinstance(schedule, Power)
             return np.asarray(schedule.scale * t ** values["exponent"][0])
         if "pressure" in values:
-            piece = np.searchsorted(self.pieces, self.times, side="right") - 1
-            return np.array(values["pressure"])[np.maximum(piece, 0)][:, None]
+            return np.array(values["pressure"])[self._piece_of_rows][:, None]
         return self._given_rho
+
+    @cached_property
+    def _given_log_std(self) -> float:
+        return float(np.log(self.model.noise.deviations(self.model.n).mean()))
+
+    @cached_property
+    def _piece_of_rows(self) -> NDArray[np.int64]:
+        """The piece of an unknown pressure that each step is in, (T,)."""
+        return np.maximum(np.searchsorted(self.pieces, self.times, side="right") - 1, 0)
 
     @cached_property
     def _given_rho(self) -> Array:

@@ -1,0 +1,170 @@
+"""The compiled filter and smoother of a small latent path, apart from it because importing them imports numba.
+
+Matrices of a few agents take less time than a call of NumPy, of which a row would need a dozen.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from peerpressure.step import Array
+
+# Sums may be taken in any order, which lets them use whole vectors.
+_FAST = {"reassoc", "contract", "nsz"}
+
+
+@njit(fastmath=_FAST)
+def _add_product(A: Array, B: Array, out: Array, rows: int, inner: int, sign: float) -> None:
+    """Add A B or −A B to ``out``, of as many rows of A, and rows of B; most entries of A may be 0."""
+    for i in range(rows):
+        for k in range(inner):
+            a = sign * A[i, k]
+            if a != 0.0:
+                for j in range(B.shape[1]):
+                    out[i, j] += a * B[k, j]
+
+
+@njit(fastmath=_FAST)
+def _add_applied(A: Array, v: Array, out: Array) -> None:
+    """Add A v to ``out``."""
+    for i in range(out.size):
+        x = 0.0
+        for k in range(v.size):
+            x += A[i, k] * v[k]
+        out[i] += x
+
+
+@njit(fastmath=_FAST)
+def _add_symmetric(F: Array, P: Array, room: Array, out: Array) -> None:
+    """Add F P Fᵀ to ``out`` for a symmetric P."""
+    half, turned = room[0], room[1]
+    half[:] = 0.0
+    states = len(F)
+    _add_product(F, P, half, states, states, 1.0)
+    _turn(half, turned, 1.0)
+    _add_product(F, turned, out, states, states, 1.0)
+
+
+@njit(fastmath=_FAST)
+def _turn(A: Array, out: Array, sign: float) -> None:
+    """Fill in Aᵀ or −Aᵀ."""
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            out[j, i] = sign * A[i, j]
+
+
+@njit(fastmath=_FAST)
+def _rooted(P: Array, variance: Array, there: NDArray[np.bool_], root: Array) -> float:
+    """Fill in the lower root of the covariance of what is seen, and return the logarithm of its determinant.
+
+    What is missing takes part with a variance of its own; infinity if rounding errors are larger than the noise.
+    """
+    total = 0.0
+    for i in range(len(root)):
+        for j in range(i):
+            x = P[i, j] if there[i] and there[j] else 0.0
+            for k in range(j):
+                x -= root[i, k] * root[j, k]
+            root[i, j] = x / root[j, j]
+        x = variance[i] + (P[i, i] if there[i] else 0.0)
+        for k in range(i):
+            x -= root[i, k] ** 2
+        if not x > 0.0:
+            return np.inf
+        root[i, i] = np.sqrt(x)
+        total += np.log(x)
+    return total
+
+
+@njit(fastmath=_FAST)
+def _inverted(root: Array, there: NDArray[np.bool_], inverse: Array) -> None:
+    """Fill in the inverse of a matrix with this lower root, 0 of what is missing."""
+    n = len(root)
+    for c in range(n):
+        for i in range(c, n):
+            x = 1.0 if i == c else 0.0
+            for k in range(c, i):
+                x -= root[i, k] * inverse[k, c]
+            inverse[i, c] = x / root[i, i]
+        for i in range(n - 1, c - 1, -1):
+            x = inverse[i, c]
+            for k in range(i + 1, n):
+                x -= root[k, i] * inverse[k, c]
+            inverse[i, c] = x / root[i, i]
+            inverse[c, i] = inverse[i, c]
+    for i in range(n):
+        for j in range(n):
+            if not (there[i] and there[j]):
+                inverse[i, j] = 0.0
+
+
+@njit(cache=True, nogil=True, fastmath=_FAST)
+def forward(
+    F: Array, noise: Array, value: Array, variance: Array, present: NDArray[Any],
+    mean: Array, covariance: Array, mean_after: Array, covariance_after: Array,
+    gain: Array, precision: Array, score: Array,
+) -> float:  # fmt: skip
+    """Fill in the filter of one point, whose first mean and covariance are given, and return the log density."""
+    (rows, n), states = present.shape, mean.shape[1]
+    room, root, error = np.empty((2, states, states)), np.empty((n, n)), np.empty(n)
+    total = 0.0
+    for t in range(rows):
+        m, P, there = mean[t], covariance[t], present[t]
+        if t:
+            m[:] = 0.0
+            _add_applied(F[t - 1], mean_after[t - 1], m)
+            P[:] = noise[t - 1]
+            _add_symmetric(F[t - 1], covariance_after[t - 1], room, P)
+        total += _rooted(P, variance[t], there, root)
+        if total == np.inf:
+            return -np.inf
+        _inverted(root, there, precision[t])
+        for i in range(n):
+            error[i] = value[t, i] - m[i] if there[i] else 0.0
+        score[t] = 0.0
+        _add_applied(precision[t], error, score[t])
+        for i in range(n):
+            total += error[i] * score[t, i] + (np.log(2 * np.pi) if there[i] else 0.0)
+        gain[t] = 0.0
+        _add_product(P, precision[t], gain[t], states, n, 1.0)
+        mean_after[t] = m
+        _add_applied(P, score[t], mean_after[t])
+        covariance_after[t] = P
+        _add_product(gain[t], P, covariance_after[t], states, n, -1.0)
+    return -0.5 * total
+
+
+@njit(cache=True, nogil=True, fastmath=_FAST)
+def backward(
+    F: Array, gain: Array, precision: Array, score: Array, r: Array, N: Array, error: Array, known: Array
+) -> None:
+    """Fill in what rows of one point say together with those after them."""
+    rows, states, n = gain.shape
+    room, back, onwards = np.empty((2, states, states)), np.empty((n, states)), np.empty((states, states))
+    r[rows - 1] = 0.0
+    N[rows - 1] = 0.0
+    for t in range(rows - 1, -1, -1):
+        _turn(gain[t], back, -1.0)
+        error[t] = score[t]
+        _add_applied(back, r[t], error[t])
+        known[t] = 0.0
+        _add_product(N[t], gain[t], known[t], states, states, 1.0)
+        for i in range(states):
+            for j in range(n):
+                N[t, i, j] -= known[t, i, j]
+        room[0] = N[t]
+        _add_product(back, room[0], N[t], n, states, 1.0)
+        for i in range(n):
+            r[t, i] += error[t, i]
+            for j in range(n):
+                N[t, i, j] += precision[t, i, j]
+        if t:
+            _turn(F[t - 1], onwards, 1.0)
+            r[t - 1] = 0.0
+            _add_applied(onwards, r[t], r[t - 1])
+            N[t - 1] = 0.0
+            _add_symmetric(onwards, N[t], room, N[t - 1])
