@@ -28,7 +28,6 @@ from .sections import Cell, Section, Table
 from .settings import Settings
 
 Array: TypeAlias = NDArray[np.float64]
-Events: TypeAlias = NDArray[np.bool_]
 
 RUNS = 400_000
 DELTA = 1e-5
@@ -117,14 +116,15 @@ def lowest_bit(values: Array) -> NDArray[np.int64]:
     return np.where(whole == 0, 1000, exponent - 53 + last)
 
 
-def low_bits(values: Array) -> Iterator[Events]:
-    """Yield events about the low bits of numbers, everywhere and near both opinions."""
+def low_bits(values: Array) -> Iterator[int]:
+    """Yield how many numbers are in each event about their low bits, everywhere and near both opinions."""
     lowest, odd = lowest_bit(values), (np.abs(np.frexp(values)[0]) * 2.0**53).astype(np.int64) & 1 == 1
-    for window in (True, np.abs(values) < 1 / 16, np.abs(values - 1) < 1 / 16):
-        yield odd & window
-        for k in range(LOWEST, HIGHEST):
-            yield (lowest >= k) & window
-            yield (lowest < k) & window
+    for window in (np.full(values.shape, True), np.abs(values) < 1 / 16, np.abs(values - 1) < 1 / 16):
+        inside = np.sort(lowest[window])
+        yield int(np.count_nonzero(odd & window))
+        for below in np.searchsorted(inside, np.arange(LOWEST, HIGHEST)).tolist():
+            yield inside.size - below
+            yield below
 
 
 def preferred(model: Model, states: Array) -> Array:
@@ -180,37 +180,32 @@ def violations(pairs: Sequence[tuple[int, int]], runs: int, claim: Claim) -> int
     return int(np.count_nonzero(beaten))
 
 
-def counted(events: Sequence[Callable[[Array], Iterator[Events]]], states: Sequence[Array]) -> list[tuple[int, int]]:
-    """Return how many runs are in each event, under both inputs."""
-    first, second = ([int(np.count_nonzero(one)) for make in events for one in make(some)] for some in states)
-    return list(zip(first, second, strict=True))
-
-
 @final
 @dataclass(frozen=True)
 class Attack:
-    """Events of runs, (runs, steps + 1, agents), and the unit that the claim is about."""
+    """Events, and how many of the runs, (runs, steps + 1, agents), are in each."""
 
     name: str
-    events: Callable[[Mechanism, Array], Iterator[Events]]
+    counts: Callable[[Mechanism, Array], Iterator[int]]
 
 
-def _bits_of_outputs(mechanism: Mechanism, states: Array) -> Iterator[Events]:
+def _bits_of_outputs(mechanism: Mechanism, states: Array) -> Iterator[int]:
     for t in range(1, mechanism.steps + 1):
         yield from low_bits(states[:, t, 0])
 
 
-def _bits_of_preferred(mechanism: Mechanism, states: Array) -> Iterator[Events]:
+def _bits_of_preferred(mechanism: Mechanism, states: Array) -> Iterator[int]:
+    inner = preferred(mechanism.model(0.0), states)
     for t in range(mechanism.steps):
-        yield from low_bits(preferred(mechanism.model(0.0), states)[:, t, 0])
+        yield from low_bits(inner[:, t, 0])
 
 
-def _bits_of_neighbour(mechanism: Mechanism, states: Array) -> Iterator[Events]:
+def _bits_of_neighbour(mechanism: Mechanism, states: Array) -> Iterator[int]:
     for t in range(1, mechanism.steps + 1):
         yield from low_bits(states[:, t, mechanism.topics])
 
 
-def _bits_for_insider(mechanism: Mechanism, states: Array) -> Iterator[Events]:
+def _bits_for_insider(mechanism: Mechanism, states: Array) -> Iterator[int]:
     if mechanism.steps > 1 and mechanism.topics == 1:
         yield from low_bits(told_to_insider(mechanism.model(0.0), states))
 
@@ -225,7 +220,7 @@ ATTACKS = (
 
 def by_bits(mechanism: Mechanism, states: Sequence[Array], attack: Attack, claim: Claim) -> int:
     """Return how many low-bit events contradict the claim."""
-    pairs = counted([lambda some: attack.events(mechanism, some)], states)
+    pairs = list(zip(*(attack.counts(mechanism, some) for some in states), strict=True))
     return violations(pairs, len(states[0]), claim) if pairs else 0
 
 

@@ -36,6 +36,19 @@ def test_every_noise_has_a_budget_that_prints(noise: pp.noise.Noise, start: obje
     assert "4 steps" in str(told)
 
 
+def test_nobody_changes_an_account_by_what_it_hands_out() -> None:
+    told = budget(public(pp.Gaussian(1.0)), 4)
+    before = told.epsilon
+    table = told.table
+    table["epsilon"] = 0.0
+    assert told.epsilon == before
+    assert told.table["epsilon"].max() == before
+    with pytest.raises(ValueError, match="read-only"):
+        told.numbers["epsilon"] = 0.0
+    parts = [getattr(told, name) for name in dir(told) if not name.startswith("_")]
+    assert not any(isinstance(part, dict) for part in parts)
+
+
 def test_every_law_has_a_promise() -> None:
     assert set(PROMISES) == set(LAWS.values())
 

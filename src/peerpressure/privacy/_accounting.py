@@ -45,7 +45,12 @@ def log_delta(mu: ArrayLike, epsilon: ArrayLike) -> Array:
     some = (m > 0) & (e < np.inf)
     out[some & np.isinf(m)] = 0.0
     some &= np.isfinite(m)
-    m, e = m[some], e[some]
+    out[some] = _inner_log_delta(m[some], e[some])
+    return out
+
+
+def _inner_log_delta(m: Array, e: Array) -> Array:
+    """Return log δ for finite ε and μ, μ > 0."""
     a = m / 2 - e / m
     # erfcx is e^(x²)·erfc(x): scaled, it neither underflows nor needs the factor e^ε, which overflows from 710 on.
     second = 0.5 * erfcx((m - a) / np.sqrt(2))
@@ -54,8 +59,7 @@ def log_delta(mu: ArrayLike, epsilon: ArrayLike) -> Array:
         # overflow, and Φ(a) is of order 1 and needs no scaling.
         tail = -(a**2) / 2 + np.log(0.5 * erfcx(-a / np.sqrt(2)) - second)
         body = np.log(ndtr(a) - np.exp(-(a**2) / 2) * second)
-    out[some] = np.where(a < 0, tail, body)
-    return out
+    return np.asarray(np.where(a < 0, tail, body))
 
 
 def delta_of(mu: ArrayLike, epsilon: ArrayLike) -> Array:
@@ -132,8 +136,11 @@ def epsilon_of(mu: ArrayLike, delta: float) -> Array:
     # The conversion from zCDP is an upper bound of ε, which brackets the root.
     high = epsilon_of_zcdp(m**2 / 2, delta)
     finite = np.isfinite(high)
-    epsilon = np.full(m.shape, np.inf)
-    epsilon[finite] = _falling_root(lambda e: log_delta(m[finite], e) - target, high[finite])
+    epsilon = np.where(finite, 0.0, np.inf)
+    some = finite & (m > 0)
+    inner = m[some]
+    if inner.size:
+        epsilon[some] = _falling_root(lambda e: _inner_log_delta(inner, e) - target, high[some])
     return epsilon.reshape(np.shape(mu))
 
 
@@ -258,7 +265,7 @@ def _falling_root(function: Callable[[Array], Array], high: Array) -> Array:
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         # The bracket is down to neighbouring doubles.
-        if not np.any((low < middle) & (middle < high)):
+        if not ((low < middle) & (middle < high)).any():
             break
         above = function(middle) > 0
         low, high = np.where(above, middle, low), np.where(above, high, middle)

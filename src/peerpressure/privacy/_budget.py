@@ -86,16 +86,10 @@ class Budget:
         Everything that these numbers assume: see `Definition.terms` and `Definition.warnings`.
     delta : float
         The δ at which ``epsilon`` holds.
-    table : pandas.DataFrame
-        One row for each agent, by label: ``information`` is the Fisher information about its opinion when all others
-        are known, ``own_information`` the part in its own series, and ``epsilon`` the ε that holds at ``delta``. With
-        topics, information is the largest dᵀJd over changes |d| ≤ 1 on all topics of the agent, J being the matrix of
-        its opinions; or there is a row for each topic, where the unit is one topic.
-        Gaussian noise adds ``mu`` and ``zcdp``, Laplace noise ``epsilon_basic``, ``epsilon_advanced`` and the lower
-        bound ``epsilon_low``, and continuous time ``information_limit`` and ``epsilon_limit`` for an observer of all
-        agents at all times.
     promise : str
         What the law of noise guarantees.
+    numbers : structured array
+        The columns of ``table``, read-only.
 
     See Also
     --------
@@ -116,8 +110,25 @@ class Budget:
 
     definition: Definition
     delta: float
-    table: pd.DataFrame
     promise: str
+    numbers: NDArray[np.void]
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row for each agent, by label, made anew at each access.
+
+        ``information`` is the Fisher information about its opinion when all others are known, ``own_information`` the
+        part in its own series, and ``epsilon`` the ε that holds at ``delta``. With topics, information is the largest
+        dᵀJd over changes |d| ≤ 1 on all topics of the agent, J being the matrix of its opinions; or there is a row for
+        each topic, where the unit is one topic.
+        Gaussian noise adds ``mu`` and ``zcdp``, Laplace noise ``epsilon_basic``, ``epsilon_advanced`` and the lower
+        bound ``epsilon_low``, and continuous time ``information_limit`` and ``epsilon_limit`` for an observer of all
+        agents at all times.
+        """
+        import pandas as pd
+
+        labels = pd.Index(list(self.definition.unit_labels), name="agent", tupleize_cols=False)
+        return pd.DataFrame(self.numbers, index=labels[self.definition.is_protected])
 
     @property
     def model(self) -> Model:
@@ -152,7 +163,12 @@ class Budget:
     def _worst(self, column: str) -> float:
         # NaN means that nothing is known of some agent; skipping it would report a guarantee that does not hold for
         # all.
-        return float(self.table[column].max(skipna=False)) if column in self.table else float("nan")
+        known = self.numbers.size and column in self._columns
+        return float(np.max(self.numbers[column])) if known else float("nan")
+
+    @property
+    def _columns(self) -> tuple[str, ...]:
+        return self.numbers.dtype.names or ()
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the ε of each agent; agents of whom nothing is guaranteed have none.
@@ -169,8 +185,8 @@ class Budget:
         """
         from peerpressure.drawing.results import by_agent
 
-        values = self.table["epsilon"].to_numpy(dtype=np.float64)
-        axes = by_agent(ax, [str(name) for name in self.table.index], {"ε": (values, None, None)}, r"$\varepsilon$")
+        names, values = [str(name) for name in self.table.index], self.numbers["epsilon"]
+        axes = by_agent(ax, names, {"ε": (values, None, None)}, r"$\varepsilon$")
         spent = rf"largest $\varepsilon$ = {self.epsilon:.3g} at $\delta$ = {self.delta:g}"
         axes.set_title(spent if np.isfinite(self.epsilon) else r"no $\varepsilon$ holds for every agent", loc="left")
         return axes
@@ -179,7 +195,7 @@ class Budget:
         return budget_text(self)
 
     def _repr_html_(self) -> str:
-        rows = [(_NAMES[name], f"{self._worst(name):.6g}") for name in self.table.columns if name in _NAMES]
+        rows = [(_NAMES[name], f"{self._worst(name):.6g}") for name in self._columns if name in _NAMES]
         rows += [("promise", self.promise), *self.definition.terms.items()]
         return f"<div>{html_table(rows, 'Privacy of the most exposed agent')}</div>"
 
@@ -309,8 +325,6 @@ def budget(
 
 def budget_of(definition: Definition, delta: float) -> Budget:
     """Return the budget of a definition."""
-    import pandas as pd
-
     promise, noise = promise_of(definition.system.noise), definition.system.noise
     # The information is exact, while guarantees use shifts that are nowhere too small.
     safe = shifts_of(definition, safe_factor(noise))
@@ -324,9 +338,10 @@ def budget_of(definition: Definition, delta: float) -> Budget:
     _correct_lower_bound(columns, definition, promise, delta)
     if isinstance(definition.system, SDE) and has_grid(definition.system):
         columns |= _grid_limits(definition, definition.system, delta)
-    labels = pd.Index(list(definition.unit_labels), name="agent", tupleize_cols=False)
-    table = pd.DataFrame(columns, index=labels)[definition.is_protected]
-    return Budget(definition, delta, table, promise.text)
+    numbers = np.empty(definition.is_protected.shape, [(name, np.float64) for name in columns])
+    for name, values in columns.items():
+        numbers[name] = values
+    return Budget(definition, delta, promise.text, numbers[definition.is_protected])
 
 
 def _correct_lower_bound(columns: Columns, definition: Definition, promise: Promise, delta: float) -> None:
@@ -435,15 +450,16 @@ def budget_text(account: Budget) -> str:
     steps = f"{definition.steps:,} step{'s' * (definition.steps != 1)}"
     head = f"Privacy after {steps}, opinions up to {definition.sensitivity:g} apart, δ = {account.delta:g}"
     # Information breaks ties, for instance where every ε is infinite.
-    worst = account.table.sort_values(["epsilon", "information"], ascending=False, kind="stable").iloc[0]
-    lines = [f"  {_NAMES[name]:<24}{worst[name]:.6g}" for name in account.table.columns]
+    table = account.table
+    worst = table.sort_values(["epsilon", "information"], ascending=False, kind="stable").iloc[0]
+    lines = [f"  {_NAMES[name]:<24}{worst[name]:.6g}" for name in table.columns]
     who, rows, count = f"agent {worst.name}", "", len(account.model.network.topics)
     if count and definition.unit == "topic":
         # The name of a row is a pair, and a person has a row for each topic.
         who, rows = f"agent {worst.name[0]} on topic {worst.name[1]!r}", " opinions"
     elif count:
         who, rows = f"agent {worst.name} with {count:,} topic{'s' * (count != 1)}", " persons"
-    lead = f"for {who}, the most exposed of {len(account.table):,}{rows}:"
+    lead = f"for {who}, the most exposed of {len(table):,}{rows}:"
     return "\n".join([head, lead, *lines, *textwrap.wrap(account.promise, _WIDTH), *definition_lines(definition)])
 
 
