@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import json
+import pickle
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +18,9 @@ from peerpressure import cli
 from peerpressure.cli.paper import QUICK_STEPS, REPLICATIONS, STEPS as LONG, paper as command
 from peerpressure.plotting import ANIMATIONS, FIGURES
 from peerpressure.report import store
-from peerpressure.reproduction import paper, paper_tables, printed
+from peerpressure.reproduction import _drawing, paper, paper_tables, printed
 from peerpressure.reproduction._convergence import STEPS
-from peerpressure.reproduction._page import TABLES
+from peerpressure.reproduction._page import TABLES, page
 from peerpressure.reproduction.design import SEED
 
 REQUEST = paper.Request(seed=3, replications=5, steps=100)
@@ -35,13 +37,27 @@ def counted(tables: dict[str, pd.DataFrame], monkeypatch: pytest.MonkeyPatch) ->
         return tables
 
     monkeypatch.setattr(paper, "paper_tables", instead)
-    monkeypatch.setattr("peerpressure.reproduction.paper._draw", _quick)
+    monkeypatch.setattr(paper, "from_csv", _read_once)
+    monkeypatch.setattr(paper, "page", _written_once)
+    monkeypatch.setattr("peerpressure.reproduction._drawing.draw_one", _quick)
     return calls
+
+
+_read_once = functools.cache(store.from_csv)
+_WRITTEN: dict[bytes, str] = {}
+
+
+def _written_once(tables: Mapping[str, pd.DataFrame], *rest: Any) -> str:
+    """Return the page; that of the same tables, pictures and provenance is written once for all tests."""
+    key = pickle.dumps((dict(tables), *rest))
+    if key not in _WRITTEN:
+        _WRITTEN[key] = page(tables, *rest)
+    return _WRITTEN[key]
 
 
 def _quick(order: tuple[str, object]) -> Any:
     from peerpressure.report.html import Image
-    from peerpressure.reproduction.paper import Drawn
+    from peerpressure.reproduction._drawing import Drawn
 
     gif = b"GIF89a\x01\x00\x01\x00" if order[0] in ANIMATIONS else None
     return Drawn(order[0], {"pdf": b"pdf", "png": b"png", "svg": b"svg"}, Image("data:,", 10, 10), gif)
@@ -69,9 +85,9 @@ def test_every_figure_and_table_is_there_and_nothing_else(
 
 def test_workers_change_nothing(tables: dict[str, pd.DataFrame], monkeypatch: pytest.MonkeyPatch) -> None:
     some = {name: FIGURES[name] for name in ("size_effect", "density")}
-    monkeypatch.setattr(paper, "FIGURES", some)
+    monkeypatch.setattr(_drawing, "FIGURES", some)
     told: list[str] = []
-    single, parallel = (paper.draw_all(tables, workers, told.append) for workers in (1, 2))
+    single, parallel = (_drawing.draw_all(tables, workers, told.append) for workers in (1, 2))
     assert single == parallel
     assert [drawn.name for drawn in single] == list(some)
     assert single[0].forms["pdf"].startswith(b"%PDF")
@@ -150,7 +166,7 @@ def test_a_run_that_fails_while_drawing_or_writing_leaves_the_former_report(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("peerpressure.reproduction.paper._draw", fails)
+        patch.setattr("peerpressure.reproduction._drawing.draw_one", fails)
         with pytest.raises(KeyboardInterrupt):
             paper.reproduce(tmp_path, REQUEST, fresh=True)
     assert contents(tmp_path) == before

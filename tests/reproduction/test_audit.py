@@ -33,6 +33,7 @@ from peerpressure.reproduction.claims import (
     CHECKS,
     RANDOM,
     Check,
+    Finding,
     _empirical,
     _outlook,
     _recovery,
@@ -89,8 +90,17 @@ def evidence() -> Evidence:
     )
 
 
-def test_every_claim_has_a_row_with_a_verdict_and_a_reason(evidence: Evidence) -> None:
-    table = audit(evidence)
+@pytest.fixture(scope="module")
+def table(evidence: Evidence) -> pd.DataFrame:
+    return audit(evidence)
+
+
+@pytest.fixture(scope="module")
+def findings(evidence: Evidence) -> dict[Check, Finding]:
+    return {check: check(evidence) for check in CHECKS}
+
+
+def test_every_claim_has_a_row_with_a_verdict_and_a_reason(table: pd.DataFrame) -> None:
     assert len(table) == len(CHECKS)
     assert table["id"].is_unique
     front = ["id", "claim", "where", "printed", "rule", "found", "verdict", "correction", "why"]
@@ -116,8 +126,12 @@ def test_every_claim_has_a_row_with_a_verdict_and_a_reason(evidence: Evidence) -
     assert table["rule"].str.contains("onfirmed").all()
 
 
-def test_every_sign_of_the_audit_becomes_ascii_in_latex(evidence: Evidence) -> None:
-    text = to_latex(audit(evidence), "Claims & verdicts, 100 %")
+def test_the_audit_has_the_findings_of_all_checks_in_order(table: pd.DataFrame, findings: dict[Check, Finding]) -> None:
+    assert table.to_dict("records") == [finding.row() for finding in findings.values()]
+
+
+def test_every_sign_of_the_audit_becomes_ascii_in_latex(table: pd.DataFrame) -> None:
+    text = to_latex(table, "Claims & verdicts, 100 %")
     assert text.isascii()
     assert text.count("{") - text.count(r"\{") == text.count("}") - text.count(r"\}")
     assert r"\caption{Claims \& verdicts, 100 \%}" in text
@@ -167,8 +181,8 @@ STANDING: dict[Check, str] = {
 
 
 @pytest.mark.parametrize("check", STANDING, ids=lambda check: check.__name__)
-def test_verdicts_as_they_stand(evidence: Evidence, check: Check) -> None:
-    assert check(evidence).verdict == STANDING[check]
+def test_verdicts_as_they_stand(findings: dict[Check, Finding], check: Check) -> None:
+    assert findings[check].verdict == STANDING[check]
 
 
 def _hasty(e: Evidence) -> Evidence:
@@ -385,8 +399,8 @@ SAID = {
 }
 
 
-def test_every_such_sentence_is_said_of_the_claims_as_they_stand(evidence: Evidence) -> None:
-    said = [(words, finding) for finding in (check(evidence) for check in STANDING) for words in SAID]
+def test_every_such_sentence_is_said_of_the_claims_as_they_stand(findings: dict[Check, Finding]) -> None:
+    said = [(words, findings[check]) for check in STANDING for words in SAID]
     assert all(finding.verdict in SAID[words] for words, finding in said if words in finding.why)
     unsaid = set(SAID) - {words for words, finding in said if words in finding.why}
     # These belong to claims whose verdict in this small evidence may be another one.
@@ -426,7 +440,8 @@ def test_verdicts_depend_neither_on_the_replications_nor_on_the_seed(evidence: E
     for seed in range(10):
         generator = np.random.default_rng([seed, replications])
         two, one = (_drawn(sweep, replications, generator) for sweep in (evidence.sweeps.two, evidence.sweeps.one))
-        findings = {check: check(replace(evidence, sweeps=SweepComparison(two, one))) for check in SWEEP_CHECKS}
+        own = replace(evidence, sweeps=SweepComparison(two, one))
+        findings = {check: check(own) for check in SWEEP_CHECKS}
         assert {check: one.verdict for check, one in findings.items()} == SWEEP_CHECKS, seed
         scaled = f"⟨σ²⟩ of {replications} replications times {replications}/20"
         assert (scaled in findings[_empirical.response].found) == (replications != 20)
@@ -452,12 +467,14 @@ def test_every_check_is_turned_at_least_once() -> None:
     assert {check for check, _, _ in TURNS} == set(CHECKS)
 
 
-def test_only_checks_on_exact_evidence_are_the_same_for_every_seed(evidence: Evidence) -> None:
+def test_only_checks_on_exact_evidence_are_the_same_for_every_seed(
+    evidence: Evidence, findings: dict[Check, Finding]
+) -> None:
     noisy = replace(evidence, runs=evidence.runs.iloc[:0], residuals=None, sizes=None, noise=None)  # type: ignore[arg-type]
     for check in set(CHECKS) - RANDOM:
-        assert check(noisy) == check(evidence)
+        assert check(noisy) == findings[check]
     judged = verdicts(evidence, 3)
-    assert set(judged["id"]) == {check(evidence).claim.id for check in RANDOM}
+    assert set(judged["id"]) == {findings[check].claim.id for check in RANDOM}
     assert (judged["seed"] == 3).all()
 
 

@@ -22,6 +22,8 @@ from peerpressure.reproduction._sweep import (
     regression_tests,
     rival_scores,
 )
+from peerpressure.sweep import _runners
+from tests.in_process import Worker
 
 SIZES, NOISES = (20, 30, 50), (5.5, 7.0, 8.5, 10.0)
 
@@ -61,9 +63,12 @@ def test_regressions_agree_with_the_exact_prediction(
         assert exact["standard_error"] < measured["standard_error"]
 
 
-def test_a_table_kept_in_a_folder_is_the_same_and_is_resumed(tmp_path: Path) -> None:
+def test_a_table_kept_in_a_folder_is_the_same_and_is_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     here = sweep_ba(4, 5, sizes=[20, 30], noises=[6.0, 7.0])
-    kept = sweep_ba(4, 5, sizes=[20], noises=[6.0, 7.0], folder=tmp_path, workers=1)
+    with monkeypatch.context() as patch:
+        # One that reads and answers the same messages; the other half is computed by a process.
+        patch.setattr(_runners, "Worker", Worker)
+        kept = sweep_ba(4, 5, sizes=[20], noises=[6.0, 7.0], folder=tmp_path, workers=1)
     more = sweep_ba(4, 5, sizes=[20, 30], noises=[6.0, 7.0], folder=tmp_path, workers=1)
     assert_frame_equal(more.cells, here.cells, check_exact=True)
     assert_frame_equal(kept.cells, here.cells[:2], check_exact=True)

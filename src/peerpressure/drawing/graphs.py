@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import networkx as nx
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
 from numpy.typing import NDArray
 
 from peerpressure.drawing.style import GREY, INK, RED, label
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 Places: TypeAlias = NDArray[np.float64]
 
@@ -24,6 +26,9 @@ PIVOTS = 50  # agents whose distances place all others in a quick layout
 
 def layout(agents: int, ends: NDArray[np.int64]) -> Places:
     """Return a position per agent, (agents, 2): a deterministic Kamada–Kawai layout, rotated to be wide."""
+    # Imported here, as few figures show a network and most processes that draw need none of it.
+    import networkx as nx
+
     net = nx.Graph()
     net.add_nodes_from(range(agents))
     net.add_edges_from(ends.tolist())
@@ -39,6 +44,8 @@ def layout(agents: int, ends: NDArray[np.int64]) -> Places:
 
 def _distances(net: nx.Graph) -> dict[int, dict[int, float]]:
     """Return the distances between all nodes; components are two steps further apart than the longest path."""
+    import networkx as nx
+
     lengths = dict(nx.all_pairs_shortest_path_length(net))
     far = 2 + max(max(row.values()) for row in lengths.values())
     return {one: {other: row.get(other, far) for other in net} for one, row in lengths.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -37,7 +38,9 @@ from peerpressure.drawing.style import (
     styled,
     visible,
 )
-from peerpressure.recovery import FitDiagnostics
+
+if TYPE_CHECKING:
+    from peerpressure.recovery import FitDiagnostics
 
 BINS = 17
 _ONE_AGENT = "#5f93c6"  # lighter than BLUE, for the curves of a hundred agents

@@ -35,12 +35,11 @@ from peerpressure.drawing.style import (
 )
 from peerpressure.errors import InvalidInputError, message
 from peerpressure.files import replacing
-from peerpressure.sde import DensityPath, GaussianDensity
-from peerpressure.sde.convergence import observed_order
-from peerpressure.sde.fokker_planck import Grid
 
 if TYPE_CHECKING:
     from PIL.Image import Image
+
+    from peerpressure.sde import DensityPath
 
 # Heights of a Gaussian density, as shares of its peak, at three, two and one standard deviations.
 _DEVIATIONS = np.exp(-0.5 * np.array([3.0, 2.0, 1.0]) ** 2)
@@ -206,6 +205,8 @@ def _fraction(step: float) -> str:
 
 def _error_lines(axes: Axes, errors: pd.DataFrame, lines: dict[str, tuple[str, str]]) -> None:
     """Draw errors against steps on log axes, named with the observed order of the shortest steps."""
+    from peerpressure.sde.convergence import observed_order
+
     table = errors.sort_values("step")
     low, high = float(table["step"].iloc[0]), float(table["step"].iloc[-1])
     for column, (colour, _) in lines.items():
@@ -326,6 +327,10 @@ def density_animation(law: pd.DataFrame, cells: pd.DataFrame, grid: pd.DataFrame
 
 def density_path(law: pd.DataFrame, cells: pd.DataFrame, grid: pd.DataFrame) -> DensityPath:
     """Return the density from its tables; cells that are absent have negligible density."""
+    # Imported here: continuous time takes a while to load, and no other figure needs it.
+    from peerpressure.sde import DensityPath, GaussianDensity
+    from peerpressure.sde.fokker_planck import Grid
+
     axes = Grid(tuple(np.linspace(row.low, row.high, row.cells + 1) for row in grid.itertuples()))
     names, times = tuple(grid["agent"]), law["time"].to_numpy()
     whole = np.zeros((times.size, *axes.shape))

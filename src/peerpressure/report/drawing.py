@@ -63,7 +63,7 @@ def draw(order: Order) -> Drawing:
     }
     figure = settled(functions[order.name](*order.arguments))
     made = {kind: render(figure, kind) for kind in order.formats}
-    return Drawing(made, image(figure) if order.pictured else None)
+    return Drawing(made, image(figure, made.get("svg")) if order.pictured else None)
 
 
 def here(order: Order) -> Callable[[], Drawing]:

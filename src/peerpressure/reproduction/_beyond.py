@@ -185,30 +185,30 @@ def observation_error(
         τ).
     """
     pair = model or observed_models(SEED)["two_agents"]
-    rows = []
-    for error in errors:
-        floor = 2 * error / np.pi
-        rows += [
-            {"error": float(error), "steps": steps, "variance": variance, "floor": floor}
-            for steps, variance in _seen_with_error(pair, error, times)
-        ]
+    variances = dict(_seen_with_errors(pair, errors, times))
+    rows = [
+        {"error": float(error), "steps": steps, "variance": float(variances[steps][k]), "floor": 2 * error / np.pi}
+        for k, error in enumerate(errors)
+        for steps in variances
+    ]
     return pd.DataFrame(rows)
 
 
-def _seen_with_error(model: Model, error: float, times: Sequence[int]) -> Iterator[tuple[int, float]]:
-    """Yield the steps, and the variance of agent 1 in the inverse of the information about x₀ in so many of them."""
-    one, noise = np.eye(model.n), np.diag(model.noise.deviations(model.n) ** 2)
+def _seen_with_errors(model: Model, errors: Sequence[float], times: Sequence[int]) -> Iterator[tuple[int, Matrix]]:
+    """Yield steps, and for each error the variance of agent 1 in the inverse of the information in so many of them."""
+    A, noise = model.network.adjacency.toarray(), model.noise.deviations(model.n) ** 2
+    seen = np.square(errors)[:, None, None] * np.eye(model.n)
     # The Kalman filter of y given x₀: its prediction is affine in x₀ with the weights B, and P is its error.
-    B, P, J = np.eye(model.n), np.zeros((model.n, model.n)), np.zeros((model.n, model.n))
-    for t in range(1, max(times) + 1):
-        step = model.update(t)
-        C, g = step.coupling.toarray(), np.diag(step.gain)
-        B, P = g + C @ B, C @ P @ C.T + g @ noise @ g
-        S = np.linalg.inv(P + error**2 * one)
-        J += B.T @ S @ B
+    B, P, J = np.eye(model.n) + 0 * seen, 0 * seen, 0 * seen
+    for t, step in enumerate(model.updates(range(1, max(times) + 1)), start=1):
+        C = step.coupling_scale[:, None] * A
+        B, P = np.diag(step.gain) + C @ B, C @ P @ C.T + np.diag(step.gain**2 * noise)
+        told = np.linalg.inv(P + seen)
+        weighted = told @ B
+        J += B.swapaxes(1, 2) @ weighted
         if t in times:
-            yield t, float(np.linalg.inv(J)[0, 0])
-        B, P = B - P @ S @ B, P - P @ S @ P
+            yield t, np.linalg.inv(J)[:, 0, 0].astype(np.float64, copy=False)
+        B, P = B - P @ weighted, P - P @ told @ P
 
 
 def schedules(

@@ -400,13 +400,11 @@ def _design(cells: pd.DataFrame, regressor: str) -> Array:
 
 def fit(cells: pd.DataFrame, response: str, regressor: str) -> pd.DataFrame:
     """Return the fit as a table: one row per term, with the 95 % interval (low, high)."""
-    from scipy import stats
-
     # One response per cell, as in the paper: its printed p-values imply 77 degrees of freedom.
     ols = least_squares(cells, response, regressor)
     values, errors = ols.coefficients, np.sqrt(ols.variance * np.diag(ols.unscaled))
-    t, half = values / errors, stats.t.ppf(0.975, ols.freedom) * errors
-    p = 2 * stats.t.sf(np.abs(t), ols.freedom)
+    t, half = values / errors, special.stdtrit(ols.freedom, 0.975) * errors
+    p = 2 * special.stdtr(ols.freedom, -np.abs(t))
     columns = dict(zip(COLUMNS, (values, errors, t, p, values - half, values + half), strict=True))
     return pd.DataFrame({"term": TERMS, **columns})
 
@@ -545,21 +543,26 @@ def against_print(
     fits: pd.DataFrame, known_terms: Mapping[int, Mapping[str, PrintedTerm]] = printed.REGRESSIONS
 ) -> pd.DataFrame:
     """Compare each measured term with the printed one, for both regressors."""
-    known = fits.set_index(["source", "regressor", "edges", "term"])
+    known = _by_term(fits)
     rows = []
     for edges in fits["edges"].unique():
         for regressor in REGRESSORS:
             for term in TERMS:
-                measured = known.loc[("measured", regressor, edges, term)]
+                measured, exact = (known[source, regressor, term, edges] for source in ("measured", "exact"))
                 # Both numbers are random: the paper's own sample has an error too, and its rounding adds to it.
                 value, error = printed_estimate(known_terms[edges][term])
-                both = np.hypot(measured["standard_error"], error)
-                z = (measured["estimate"] - value) / both
+                both = np.hypot(measured.standard_error, error)
+                z = (measured.estimate - value) / both
                 row = {"edges": edges, "term": term, "regressor": regressor, "printed": value, "printed_error": error}
-                row |= {"measured": measured["estimate"], "measured_error": measured["standard_error"]}
-                exact = known.loc[("exact", regressor, edges, term), "estimate"]
-                rows.append(row | {"exact": exact, "z": z, "p": two_sided(z), "expected_z": (exact - value) / both})
+                row |= {"measured": measured.estimate, "measured_error": measured.standard_error}
+                row |= {"exact": exact.estimate, "z": z, "p": two_sided(z)}
+                rows.append(row | {"expected_z": (exact.estimate - value) / both})
     return pd.DataFrame(rows)
+
+
+def _by_term(fits: pd.DataFrame) -> dict[tuple[str, str, str, int], Any]:
+    """Return the rows of a table of fits by source, regressor, term and edges, in their order."""
+    return {(row.source, row.regressor, row.term, row.edges): row for row in fits.itertuples()}
 
 
 def printed_estimate(term: PrintedTerm) -> tuple[float, float]:
@@ -586,9 +589,10 @@ def rounding_error(term: PrintedTerm) -> float:
 def differences(fits: pd.DataFrame) -> pd.DataFrame:
     """Test whether the coefficients of the two graph families differ; exact rows vary only by the draw of graphs."""
     rows = []
-    for (source, regressor, term), pair in fits.groupby(["source", "regressor", "term"], sort=False):
+    known = _by_term(fits)
+    for source, regressor, term in dict.fromkeys(key[:3] for key in known):
         # The two families are drawn independently, so their variances add.
-        estimates = [_estimate(source, pair[pair["edges"] == edges].iloc[0]) for edges in (1, 2)]
+        estimates = [_estimate(source, known[source, regressor, term, edges]) for edges in (1, 2)]
         (one, error_one), (two, error_two) = estimates
         error = float(np.hypot(error_one, error_two))
         z = (one - two) / error
@@ -599,8 +603,8 @@ def differences(fits: pd.DataFrame) -> pd.DataFrame:
 
 def _estimate(source: str, row: Any) -> tuple[float, float]:
     if source == "printed":
-        return printed_estimate(printed.REGRESSIONS[row["edges"]][row["term"]])
-    return float(row["estimate"]), float(row["standard_error"])
+        return printed_estimate(printed.REGRESSIONS[row.edges][row.term])
+    return float(row.estimate), float(row.standard_error)
 
 
 def two_sided(z: float) -> float:

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import platform
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias, final
+from typing import TYPE_CHECKING, Final, final
 
-from peerpressure.plotting import ANIMATIONS, FIGURES, render
-from peerpressure.progress import deaf_children
-from peerpressure.report.html import Image
+from peerpressure.plotting import FIGURES
 from peerpressure.report.latex import escaped, to_latex
-from peerpressure.report.pictures import image, moving_image, settled
+from peerpressure.report.pictures import moving_image
 from peerpressure.report.store import MANIFEST, from_csv, manifest, publish, request_key, stored, to_csv
 from peerpressure.reproduction import printed
+from peerpressure.reproduction._drawing import KINDS, draw_all, draw_one
 from peerpressure.reproduction._experiments import SEEDS, paper_tables
 from peerpressure.reproduction._page import REFERENCES, TABLES, Provenance, about, columns_of, page
 from peerpressure.reproduction._single import parse_settings, single
@@ -30,15 +27,10 @@ if TYPE_CHECKING:
 REPORT: Final = "report.html"
 DICTIONARY: Final = "tables/dictionary.csv"
 BIBLIOGRAPHY: Final = "references.bib"
-KINDS: Final = ("pdf", "png", "svg")
 MOST_ROWS: Final = 60  # of a table that is also written as LaTeX
 LARGE_SWEEP: Final = 200  # replications from which the sweeps are worth starting processes
 # Those that can change a number or a pixel; a difference between two reports is traced to them first.
 _LIBRARIES: Final = ("numpy", "scipy", "numba", "pandas", "networkx", "matplotlib")
-
-
-# A figure to be drawn: its name, its tables, and the formats of its files, SVG among them.
-Order: TypeAlias = "tuple[str, Sequence[pd.DataFrame], Sequence[str]]"
 
 
 @final
@@ -176,7 +168,7 @@ def reproduce_one(
     tables = single(figure, seed, chosen)
     needed = FIGURES[figure][1]
     shown = {name: from_csv(to_csv(tables[name])) for name in needed}
-    drawn = _draw((figure, list(shown.values()), KINDS))
+    drawn = draw_one((figure, list(shown.values()), KINDS))
     files = {f"tables/{name}.csv": to_csv(table) for name, table in tables.items()}
     files |= _latex({name: table for name, table in shown.items() if len(table) <= MOST_ROWS})
     files |= {f"figures/{name}": data for name, data in drawn.files.items()}
@@ -211,59 +203,3 @@ def _provenance(request: Request) -> Provenance:
         ("libraries", libraries),
     )
     return Provenance(__version__, request.seed, request.command, facts)
-
-
-@final
-@dataclass(frozen=True)
-class Drawn:
-    """One figure in all its formats; ``gif`` is None unless it is animated."""
-
-    name: str
-    forms: Mapping[str, bytes]  # by suffix
-    picture: Image
-    gif: bytes | None = None
-
-    @property
-    def files(self) -> dict[str, bytes]:
-        """The files of the figure, by name."""
-        forms = dict(self.forms) | ({} if self.gif is None else {"gif": self.gif})
-        return {f"{self.name}.{kind}": data for kind, data in forms.items()}
-
-
-def draw_all(
-    tables: Mapping[str, pd.DataFrame],
-    workers: int,
-    progress: Callable[[str], None],
-    kinds: Sequence[str] = KINDS,
-) -> list[Drawn]:
-    """Return every figure, in the order of ``FIGURES``, drawn by this number of processes."""
-    # Each process receives only the tables of its figure, because they are pickled on the way.
-    orders = [(name, [tables[table] for table in needed], kinds) for name, (_, needed) in FIGURES.items()]
-    # Animations take longest, and would be waited for if they came last.
-    orders.sort(key=lambda order: order[0] not in ANIMATIONS)
-    done: dict[str, Drawn] = {}
-    for drawn in _drawn(orders, min(workers, len(orders))):
-        done[drawn.name] = drawn
-        progress(f"drawing figures ({len(done)} of {len(orders)})")
-    return [done[name] for name in FIGURES]
-
-
-def _drawn(orders: Sequence[Order], workers: int) -> Iterator[Drawn]:
-    if workers == 1:
-        # No pool for one process: spawning it would import everything again.
-        yield from map(_draw, orders)
-        return
-    # Spawned rather than forked: threads of a compiled run do not survive a fork.
-    with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
-        with deaf_children():
-            drawings = pool.map(_draw, orders)
-        yield from drawings
-
-
-def _draw(order: Order) -> Drawn:
-    # One argument, as ``map`` passes it, and a function of the module, because it is pickled.
-    name, tables, kinds = order
-    figure = settled(FIGURES[name][0](*tables))
-    gif = ANIMATIONS[name](*tables) if name in ANIMATIONS else None
-    forms = {kind: render(figure, kind) for kind in kinds}
-    return Drawn(name, forms, image(figure, forms["svg"]), gif)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,7 @@ from peerpressure.reproduction.claims._evidence import (
     Finding,
     Verdict,
 )
-from peerpressure.schedules import Formula
+from peerpressure.schedules import Formula, Schedule
 from peerpressure.simulation import simulate
 from peerpressure.theory import contraction, contraction_product, fixed_point
 
@@ -67,10 +68,7 @@ def monotone_suffices(e: Evidence) -> Finding:
         f"{_rho(e.slow)}; confirmed if both fall; refuted otherwise.",
     )
     times = [e.steps // 10, e.steps]
-    to_bound, to_infinity = (
-        np.abs(moments(model, e.steps, times=times).mean - model.consensus_value).max(axis=1)
-        for model in (replace(e.slow, pressure=bounded), e.slow)
-    )
+    to_bound, to_infinity = (_distances(e.slow, pressure, tuple(times)) for pressure in (bounded, e.slow.pressure))
     kept, falls = to_bound[1] / to_bound[0] > STAYS, to_infinity[1] / to_infinity[0] < FALLS
     verdict: Verdict = CORRECTED if kept and falls else CONFIRMED if falls else REFUTED
     return Finding(
@@ -103,7 +101,7 @@ def positive_weights(e: Evidence) -> Finding:
     least = float((e.slow.s + e.slow.pressure(1) * e.slow.network.degrees).min())
     vanishes = bool((np.abs(denominators) < ROUNDING).any() or (np.sign(denominators) != 1).any())
     verdict: Verdict = CONFIRMED if not vanishes else CORRECTED if least > 0 else REFUTED
-    balanced, unbalanced = (_signed_triangle(e, signs) for signs in ((1, -1, -1), (1, 1, -1)))
+    balanced, unbalanced = (_signed_triangle(e.slow.pressure, e.steps, signs) for signs in ((1, -1, -1), (1, 1, -1)))
     return Finding(
         claim,
         f"s + ρ_t w = {', '.join(f'{value:g}' for value in denominators)} at t = {_listed(TIMES)} for two agents with "
@@ -119,11 +117,20 @@ def positive_weights(e: Evidence) -> Finding:
     )
 
 
-def _signed_triangle(e: Evidence, signs: Sequence[int]) -> NDArray[np.float64]:
+# Several claims, and the audit after the verdicts of its seed, ask for the same exact laws.
+@lru_cache(maxsize=16)
+def _distances(model: Model, pressure: Schedule, times: tuple[int, ...]) -> NDArray[np.float64]:
+    """Return the largest distance of the expected opinions to v at these times, under this pressure."""
+    law = moments(replace(model, pressure=pressure), times[-1], times=list(times))
+    return np.asarray(np.abs(law.mean - model.consensus_value).max(axis=1))
+
+
+@lru_cache(maxsize=16)
+def _signed_triangle(pressure: Schedule, steps: int, signs: tuple[int, ...]) -> NDArray[np.float64]:
     """Return the expected opinions of three agents on edges of these signs."""
     network = Network.from_edges([(0, 1), (1, 2), (0, 2)], np.array(signs, dtype=float), n=3, signed=True)
-    model = Model(network, [0.2, 0.5, 0.9], pressure=e.slow.pressure)
-    return np.asarray(moments(model, e.steps, times=[e.steps]).mean[0])
+    model = Model(network, [0.2, 0.5, 0.9], pressure=pressure)
+    return np.asarray(moments(model, steps, times=[steps]).mean[0])
 
 
 def minimises(e: Evidence) -> Finding:
@@ -293,7 +300,7 @@ def reaches_v(e: Evidence) -> Finding:
         f"Confirmed if the distance of the mode to v falls below {FALLS:g} of itself over the last decade of steps, "
         f"refuted if it stays above {STAYS:g}.",
     )
-    (before, _), (after, _) = _mode_errors(e.slow, [e.steps // 10, e.steps])
+    (before, _), (after, _) = _mode_errors(e.slow, (e.steps // 10, e.steps))
     # With all hidden opinions at v the bias is 0 throughout.
     share = abs(after / before) if before else 0.0
     exponent = -np.log10(share) if share > 0 else np.inf
@@ -320,7 +327,7 @@ def noise_vanishes(e: Evidence) -> Finding:
         f"falls below {FALLS:g}: corrected if it persists (above {STAYS:g}) under a schedule for which g_t → 0 as "
         "well, confirmed otherwise.",
     )
-    times = [e.steps // 10, e.steps]
+    times = (e.steps // 10, e.steps)
     slow, fast = (np.array(_mode_errors(model, times))[:, 1] for model in (e.slow, e.fast))
     gain = float(e.fast.update(e.steps).gain.max())
     verdict = _falling(slow[1] / slow[0])
@@ -428,7 +435,8 @@ def _contraction(model: Model, t: int) -> tuple[float, float]:
     return float(factors.max()), float(np.abs(update(star) - star).max())
 
 
-def _mode_errors(model: Model, times: Sequence[int]) -> list[tuple[float, float]]:
+@lru_cache(maxsize=16)
+def _mode_errors(model: Model, times: tuple[int, ...]) -> list[tuple[float, float]]:
     """Return bias and standard deviation of the consensus mode at these times."""
     law = moments(model, max(times), of=consensus_mode(model), times=list(times))
     bias: NDArray[np.float64] = law.mean[:, 0] - model.consensus_value
@@ -439,6 +447,7 @@ def _falling(share: float) -> Verdict:
     return CONFIRMED if share < FALLS else REFUTED if share > STAYS else UNTESTABLE
 
 
+@lru_cache(maxsize=16)
 def _log_contraction(model: Model, steps: int) -> tuple[float, float]:
     """Return the growth of −log Π α_t before the last decade of steps, and in it."""
     logs = contraction_product(model, steps, log=True)
