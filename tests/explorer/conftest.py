@@ -80,14 +80,25 @@ def pages(browser: Browser, explorer: str) -> Iterator[Callable[[Layout], Driver
 
 @pytest.fixture
 def one_page(pages: Callable[[Layout], Driver], layout: Layout) -> Driver:
-    """The page of a layout, as the test before has left it."""
-    return pages(layout)
+    """The page of a layout, which shows what the test before has left."""
+    driver = pages(layout)
+    driver.forget()
+    if driver.page.viewport_size != layout.options["viewport"]:
+        driver.page.set_viewport_size(layout.options["viewport"])
+    return driver
 
 
 @pytest.fixture
-def driver(one_page: Driver, layout: Layout) -> Iterator[Driver]:
+def opened_page(one_page: Driver) -> Iterator[Driver]:
+    """A page whose modules can be called, whatever it shows."""
+    one_page.be_open()
+    yield one_page
+    one_page.check()
+
+
+@pytest.fixture
+def driver(one_page: Driver) -> Iterator[Driver]:
     """A page that shows a small scenario, and has done nothing else yet."""
-    one_page.page.set_viewport_size(layout.options["viewport"])
     one_page.start_again()
     yield one_page
     one_page.check()

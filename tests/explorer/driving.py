@@ -17,11 +17,11 @@ import pytest
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from playwright.sync_api import ConsoleMessage, Locator, Page, Request, Route
+    from playwright.sync_api import ConsoleMessage, Error, Locator, Page, Request, Route
 
 PATIENCE = 120_000  # milliseconds, for machines that do much else
 PHONE = {"width": 400, "height": 800}
-STILL: dict[str, Any] = {"viewport": {"width": 1400, "height": 900}, "reduced_motion": "reduce"}
+STILL: dict[str, Any] = {"viewport": {"width": 1400, "height": 900}, "reduced_motion": "reduce", "has_touch": True}
 
 
 class Layout(NamedTuple):
@@ -72,21 +72,40 @@ SMALL: dict[str, Any] = {
 }
 
 
-# Go to a fragment, with questions for the exact law held back, and wait until that is asked for and the rest is there.
-HOLDING = """async ([fragment, patience]) => {
+# Hold back questions for the exact law, and note when the run of a scenario is asked for. What belongs to the scenario
+# before may still be asked for in between, so only a run counts that is asked for once the server has found this
+# scenario to be valid.
+HOLD = """scenario => {
+    const question = JSON.stringify({ scenario });
+    let valid = false;
     window.plainFetch ??= window.fetch;
     window.heldBack = true;
     window.askExact = null;
-    window.fetch = (path, options) => path !== '/api/exact' || !window.heldBack ? window.plainFetch(path, options)
-        : new Promise((resolve, reject) => {
-            options.signal.addEventListener('abort', () => reject(options.signal.reason));
-            window.askExact = () => window.plainFetch(path, options).then(resolve, reject) });
+    window.runAsked = false;
+    window.fetch = (path, options) => {
+        if (path === '/api/exact' && window.heldBack) return new Promise((resolve, reject) => {
+            const askExact = () => window.plainFetch(path, options).then(resolve, reject);
+            window.askExact = askExact;
+            options.signal.addEventListener('abort', () => {
+                if (window.askExact === askExact) window.askExact = null;
+                reject(options.signal.reason) }) });
+        const answer = window.plainFetch(path, options);
+        if (options?.body === question) {
+            if (path === '/api/check') answer.then(() => { valid = true }, () => {});
+            window.runAsked ||= valid && path === '/api/run' }
+        return answer } }"""
+# Do so from the beginning on a page that is about to be loaded, if it was asked to.
+HOLD_WHEN_LOADED = f"""() => {{ const asked = self.origin === 'null' ? null : sessionStorage.getItem('hold');
+    if (asked) ({HOLD})(JSON.parse(asked));
+    if (asked) sessionStorage.removeItem('hold') }}"""
+# Go to the fragment of a scenario, by loading the page anew or without, and wait for its run.
+LOAD = """([fragment, scenario]) => { sessionStorage.setItem('hold', JSON.stringify(scenario));
+    history.replaceState(null, '', '/' + fragment);
+    location.reload() }"""
+GO = f"""([fragment, scenario]) => {{ ({HOLD})(scenario);
     document.activeElement.blur();
-    location.hash = fragment;
-    const end = performance.now() + patience;
-    while (!window.askExact || document.documentElement.hasAttribute('data-busy')) {
-        if (performance.now() > end) throw new Error('the page has not started again');
-        await new Promise(done => setTimeout(done, 10)) } }"""
+    location.hash = fragment }}"""
+STARTED = "() => window.runAsked && !document.documentElement.hasAttribute('data-busy')"
 # Whether an answer has come since, and nothing is being computed.
 ANSWERED = """([name, before]) => { const { dataset } = document.documentElement;
     return (dataset[name] ?? '0') !== before && !('busy' in dataset) }"""
@@ -128,18 +147,24 @@ class Driver:
         self.asked: list[Request] = []
         self.said: list[str] = []
         self.starts = 0
+        self.left = False
         self.expected = set(expected)
         page.set_default_timeout(PATIENCE)
+        page.add_init_script(f"({HOLD_WHEN_LOADED})()")
         page.on("request", self._note)
         page.on("console", self._hear)
-        page.on("pageerror", lambda error: self.said.append(str(error)))
+        page.on("pageerror", self._complain)
 
     def _note(self, request: Request) -> None:
         self.asked.append(request)
 
+    def _complain(self, error: Error) -> None:
+        if not self.left:
+            self.said.append(str(error))
+
     def _hear(self, message: ConsoleMessage) -> None:
         # A browser reports every refused request; those that a test provokes are no fault of the page.
-        if not any(words in message.text for words in self.expected):
+        if not self.left and not any(words in message.text for words in self.expected):
             self.said.append(f"{message.text} {message.location['url']}")
 
     def forget(self) -> None:
@@ -149,22 +174,34 @@ class Driver:
         self.expected.clear()
 
     def leave(self) -> None:
-        """Go away from the page, so it is loaded anew the next time."""
-        self.page.goto("about:blank")
+        """Have the page loaded anew the next time; nobody listens to it until then."""
+        self.left = True
         self.forget()
 
     def start_again(self) -> None:
-        """Show the small scenario: on a page that is open by its address alone, which takes a tenth of loading it.
+        """Show the small scenario: on a page that is open by its address alone, which takes a third of loading it.
 
         The exact law takes longest to compute, so the question for it is held back until it is asked for.
         """
         if not self.page.url.startswith(self.address):
-            self.open(fragment_of({"scenario": {"network": {"generator": "k2"}, "run": {"steps": 1}}}))
+            self.be_open()
         self.forget()
         self.starts += 1
         # Requests are told of beside answers to what is evaluated, and sometimes after them.
         with self.page.expect_request("**/api/run", timeout=PATIENCE):
-            self.page.evaluate(HOLDING, [fragment_of({"scenario": SMALL, "start": self.starts}), PATIENCE])
+            fragment = fragment_of({"scenario": SMALL, "start": self.starts})
+            if self.left:
+                with self.page.expect_navigation(wait_until="commit", timeout=PATIENCE):
+                    self.page.evaluate(LOAD, [fragment, SMALL])
+                self.left = False
+            else:
+                self.page.evaluate(GO, [fragment, SMALL])
+            self.page.wait_for_function(STARTED, polling=POLLING, timeout=PATIENCE)
+
+    def be_open(self) -> None:
+        """Open the page unless it is, whatever it shows then."""
+        if self.left or not self.page.url.startswith(self.address):
+            self.open(fragment_of({"scenario": {"network": {"generator": "k2"}, "run": {"steps": 1}}}))
 
     def wait_for_exact(self) -> None:
         """Put the question for the exact law, and wait for the answer."""
@@ -173,6 +210,7 @@ class Driver:
 
     def open(self, fragment: str = "") -> None:
         """Go to the page and wait for its first picture."""
+        self.left = False
         if self.page.url.startswith(self.address):
             # Another fragment alone would not load the page anew.
             with self.page.expect_navigation(timeout=PATIENCE):

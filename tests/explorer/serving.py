@@ -1,9 +1,9 @@
 """The explorer as ``peerpressure explore`` starts it, with less work for tests of its page.
 
 ``python -m tests.explorer.serving --port 0 --no-browser``. An answer is computed once for all tests that ask, curves of
-what an observer achieves have fewer points, and a browser may keep the files of the page. Questions still pass the
-guard, the queue and the bounds on time, and are still cancelled. What the server answers, and that it does so anew, is
-tested without a browser.
+what an observer achieves have fewer points, networks are inferred for less long, and a browser may keep the files of
+the page. Questions still pass the guard, the queue and the bounds on time, and are still cancelled. What the server
+answers, and that it does so anew, is tested without a browser.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import json
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from starlette.responses import Response
@@ -20,6 +21,7 @@ from peerpressure.cli import main
 from peerpressure.explorer import answers, app
 from peerpressure.explorer.app import Answer, ApiRoute, Body
 from peerpressure.explorer.models import ModelCache
+from peerpressure.explorer.protocol import Limits
 
 # What a page asks for whenever a scenario changes; files are asked for by hand.
 REPEATED = [name for name in app.API if name != "upload" and not name.startswith("export/")]
@@ -63,6 +65,7 @@ if __name__ == "__main__":
     for name, value in COARSE.items():
         assert hasattr(answers, name)
         setattr(answers, name, value)
+    vars(app)["Limits"] = partial(Limits, inference_seconds=1.5)
     app.PageFiles = KeptFiles  # type: ignore[misc]  # the same files, with another header
     sys.argv[1:] = ["explore", *sys.argv[1:]]
     main()

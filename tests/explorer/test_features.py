@@ -240,18 +240,18 @@ DRAWN = """({ header: { directed: given, labels: ["a", "b", "c"], unit_weights: 
     arrays: { edges: Uint32Array.from([0, 1, 1, 2]), looks: Uint32Array.from([0, 3]) } })"""
 
 
-def test_the_edges_that_are_drawn_on_are_those_of_the_network(driver: Driver) -> None:
+def test_the_edges_that_are_drawn_on_are_those_of_the_network(opened_page: Driver) -> None:
     both = {"edges": [[0, 1], [1, 0], [1, 2]], "weights": [1, 1, -1], "directed": True, "labels": ["a", "b", "c"]}
-    assert driver.module("distrust", f"module.listedEdges({{}}, {DRAWN})", True) == both
-    assert driver.module("distrust", "module.reversed(given, 1, 0)", both)["weights"] == [-1, -1, -1]
-    assert driver.module("distrust", "module.reversed(given, 0, 2)", both) is None
+    assert opened_page.module("distrust", f"module.listedEdges({{}}, {DRAWN})", True) == both
+    assert opened_page.module("distrust", "module.reversed(given, 1, 0)", both)["weights"] == [-1, -1, -1]
+    assert opened_page.module("distrust", "module.reversed(given, 0, 2)", both) is None
     # Changes from step to step are kept, and a network that changes by itself has no edges to draw on.
     given = {"network": {"generator": "ring", "dynamics": {"kind": "gossip"}}, "temporal": {"temporal": "growing"}}
     drawn = DRAWN.replace("given", "false")
-    assert driver.module("distrust", f"module.listedEdges(given.network, {drawn})", given)["dynamics"] == {
+    assert opened_page.module("distrust", f"module.listedEdges(given.network, {drawn})", given)["dynamics"] == {
         "kind": "gossip"
     }
-    assert driver.module("distrust", f"module.listedEdges(given.temporal, {drawn})", given) is None
+    assert opened_page.module("distrust", f"module.listedEdges(given.temporal, {drawn})", given) is None
 
 
 def test_networks_that_change_have_their_own_sliders(driver: Driver) -> None:

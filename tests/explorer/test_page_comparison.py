@@ -108,14 +108,14 @@ def test_a_phone_shows_one_above_the_other(driver: Driver) -> None:
     assert driver.page.evaluate("() => document.documentElement.scrollWidth") == PHONE["width"]
 
 
-def test_differences_are_few_and_in_words(driver: Driver, catalogue: dict[str, Any]) -> None:
+def test_differences_are_few_and_in_words(opened_page: Driver, catalogue: dict[str, Any]) -> None:
     other = SMALL | {
         "network": {"named": "karate"},
         "pressure": {"formula": "t^2"},
         "agents": {"hidden": list(range(24)), "zealots": [3]},
         "observe": {"first_step": 2},
     }
-    found = driver.module("differences", "module.differences(...given)", [SMALL, other, catalogue])
+    found = opened_page.module("differences", "module.differences(...given)", [SMALL, other, catalogue])
     assert [(one["title"], one["a"], one["b"]) for one in found] == [
         ("Network", "Scale-free (Barabási–Albert), agents 24, edges per new agent 2", "Karate"),
         ("Peer pressure", "Linear, slope 1", "formula t^2"),

@@ -58,23 +58,30 @@ def test_a_number_can_be_typed(driver: Driver) -> None:
 
 
 def test_every_kind_of_network_law_schedule_and_noise_can_be_chosen(driver: Driver, catalogue: dict[str, Any]) -> None:
-    for option in catalogue["generators"]:
-        if option["id"] != "barabasi_albert":
-            choose(driver, "network", option["id"])
-        assert driver.scenario()["network"]["generator"] == option["id"]
-    for option in catalogue["named"]:
-        choose(driver, "network", f"named:{option['id']}")
-        assert driver.scenario()["network"] == {"named": option["id"]}
-        assert driver.page.inner_text("#network-facts").startswith(f"{option['n']} agents")
-    for path, options, key in (
-        ("agents.hidden", catalogue["hidden_laws"], "law"),
-        ("pressure", catalogue["schedules"], "kind"),
-        ("noise", catalogue["noises"], "law"),
-    ):
-        for option in options[1:]:
-            choose(driver, path, option["id"])
-            section = reached(driver.scenario(), path)
-            assert section.get(key, "formula") == option["id"]
+    networks = {one["id"]: {"generator": one["id"]} for one in catalogue["generators"]}
+    networks |= {f"named:{one['id']}": {"named": one["id"]} for one in catalogue["named"]}
+    agents = {f"named:{one['id']}": one["n"] for one in catalogue["named"]}
+    sections = {
+        "agents.hidden": (catalogue["hidden_laws"], "law"),
+        "pressure": (catalogue["schedules"], "kind"),
+        "noise": (catalogue["noises"], "law"),
+    }
+    assert driver.scenario()["network"]["generator"] == next(iter(networks))
+    assert max(len(options) for options, _ in sections.values()) < len(networks)
+    # The first of each are there from the start, and the others follow, one of each for one run.
+    for count, (name, network) in list(enumerate(networks.items()))[1:]:
+        chosen = {path: options[count] for path, (options, _) in sections.items() if count < len(options)}
+        with driver.answering():
+            for path, kind in {"network": name, **{path: option["id"] for path, option in chosen.items()}}.items():
+                driver.row(path).locator("select").first.select_option(kind)
+        sent = driver.scenario()
+        assert network.items() <= sent["network"].items()
+        if name in agents:
+            assert sent["network"] == network
+            assert driver.page.inner_text("#network-facts").startswith(f"{agents[name]} agents")
+        for path, option in chosen.items():
+            section = reached(sent, path)
+            assert section.get(sections[path][1], "formula") == option["id"]
             assert {spec["name"] for spec in option["parameters"]} <= set(section)
     assert driver.page.locator("#message").is_hidden()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from tests.explorer.driving import PHONE, SMALL, STEPS, Driver, fragment_of, layouts
@@ -93,7 +92,7 @@ def test_the_page_does_without_fonts_that_cannot_be_had(driver: Driver) -> None:
     driver.open()
     assert driver.page.inner_text("#verdict-heading") != ""
     driver.page.unroute("**/*.woff2")
-    driver.page.goto("about:blank")
+    driver.leave()
 
 
 @layouts
@@ -210,9 +209,11 @@ def test_examples_open_and_close_by_keyboard(driver: Driver) -> None:
 
 
 @layouts
-def test_everything_can_be_used_on_a_phone(open_page: Callable[..., Driver]) -> None:
-    driver = open_page(fragment_of({"scenario": SMALL}), viewport=PHONE, has_touch=True)
-    page = driver.page
+def test_everything_can_be_used_on_a_phone(one_page: Driver) -> None:
+    driver, page = one_page, one_page.page
+    driver.be_open()
+    page.set_viewport_size({"width": PHONE["width"], "height": PHONE["height"]})
+    driver.open(fragment_of({"scenario": SMALL}))
     wide = page.evaluate(
         """() => [...document.querySelectorAll('button, input, select, canvas, summary')]
             .filter(e => e.checkVisibility() && e.getBoundingClientRect().right > 400.5)
@@ -228,6 +229,9 @@ def test_everything_can_be_used_on_a_phone(open_page: Callable[..., Driver]) -> 
         "() => ['.stage', '.controls', '#plot-spread'].map(s => document.querySelector(s).getBoundingClientRect().top)"
     )
     assert tops == sorted(tops)
+    driver.check()
+    # On a phone, groups of controls are closed.
+    driver.leave()
 
 
 # Whatever takes input, with the name by which it is announced; the browser itself computes names of labelled fields.
@@ -255,8 +259,11 @@ def test_ids_are_unique_and_references_lead_somewhere(driver: Driver) -> None:
     assert {name.removeprefix("#") for name in wanted} <= set(ids)
 
 
-def test_a_newcomer_is_offered_the_tour_first(open_page: Callable[..., Driver]) -> None:
-    page = open_page(fragment_of({"scenario": SMALL})).page
+def test_a_newcomer_is_offered_the_tour_first(one_page: Driver) -> None:
+    page = one_page.page
+    one_page.be_open()
+    page.evaluate("() => localStorage.clear()")
+    one_page.open(fragment_of({"scenario": SMALL}))
     first = page.locator("header button").first
     assert first.get_attribute("id") == "tour-open"
     assert "primary" in (first.get_attribute("class") or "")
@@ -266,6 +273,7 @@ def test_a_newcomer_is_offered_the_tour_first(open_page: Callable[..., Driver]) 
     page.reload()
     page.wait_for_selector("html[data-runs]")
     assert "primary" not in (first.get_attribute("class") or "")
+    one_page.check()
 
 
 def test_verdict_refusals_and_agents_that_are_followed_are_announced(driver: Driver) -> None:

@@ -54,12 +54,12 @@ def test_spread_and_distance_are_two_plots_in_line(driver: Driver) -> None:
     assert (left["y"], left["width"], left["height"]) == (right["y"], right["width"], right["height"])
 
 
-def test_spread_and_distance_have_one_range(driver: Driver) -> None:
+def test_spread_and_distance_have_one_range(opened_page: Driver) -> None:
     call = """module.commonRange({ spread: Object.assign(Float32Array.from([0, 4, 2, 8, 0, 3]), { shape: [2, 3] }),
         max_distance: Object.assign(Float32Array.from([9, 1, 6, 5, 5, 5]), { shape: [2, 3] }) }, given)"""
     expected = {(False, False): [0, 9], (True, False): [0, 6], (False, True): [1, 9], (True, True): [1, 6]}
     for (log_time, log_size), (low, high) in expected.items():
-        assert driver.module("curves", call, {"logTime": log_time, "logSize": log_size}) == [low, high]
+        assert opened_page.module("curves", call, {"logTime": log_time, "logSize": log_size}) == [low, high]
 
 
 def test_the_verdict_is_the_librarys(driver: Driver) -> None:

@@ -126,18 +126,18 @@ def test_a_recording_can_be_cancelled(driver: Driver) -> None:
     driver.page.wait_for_function("() => document.getElementById('time-shown').textContent === '9'")
     assert driver.page.is_hidden("#recording")
     assert driver.page.evaluate("() => window.saved") == 0
-    driver.leave()
+    driver.page.evaluate("() => { delete HTMLAnchorElement.prototype.click }")
 
 
-def test_frames_show_both_sides_of_an_oscillation(driver: Driver) -> None:
+def test_frames_show_both_sides_of_an_oscillation(opened_page: Driver) -> None:
     code = """(async () => { const { Clock } = await import('/static/js/playback.js');
         const clock = new Clock(); clock.times = Float64Array.from({ length: given + 1 }, (_, t) => t);
         clock.speed = given / 4; return module.framePositions(clock) })()"""
-    many = driver.module("recording", f"await {code}", 1_000)
+    many = opened_page.module("recording", f"await {code}", 1_000)
     assert len(many) == 50
     assert [position % 2 for position in many[:-1]] == [k % 2 for k in range(49)]
     assert np.all(np.diff(many) > 0)
-    few = driver.module("recording", f"await {code}", 20)
+    few = opened_page.module("recording", f"await {code}", 20)
     assert few == pytest.approx(np.linspace(0, 20, 50), abs=1e-9)
 
 
@@ -149,7 +149,7 @@ GIF = """(() => { const { Gif, Palette } = module; const [width, height, frames]
         byte => String.fromCharCode(byte)).join(''))) })()"""
 
 
-def test_a_gif_holds_every_pixel(driver: Driver) -> None:
+def test_a_gif_holds_every_pixel(opened_page: Driver) -> None:
     """Random pixels need every length of code, and more than one table of them."""
     rng = np.random.default_rng(1)
     # Colours in buckets of their own, so none is replaced by another.
@@ -160,7 +160,7 @@ def test_a_gif_holds_every_pixel(driver: Driver) -> None:
     second[20:30, 40:70] = rng.integers(0, 200, (10, 30))
     frames = [first, second, second]
     packed = [(channels[one] @ [1, 256, 65536] + 255 * 2**24).ravel().tolist() for one in frames]
-    data = base64.b64decode(driver.module("gif", f"await {GIF}", [90, 60, packed]))
+    data = base64.b64decode(opened_page.module("gif", f"await {GIF}", [90, 60, packed]))
     with Image.open(io.BytesIO(data)) as animation:
         assert animation.size == (90, 60)
         for k, frame in enumerate(frames):

@@ -122,8 +122,7 @@ def test_examples_play_by_themselves_unless_stillness_is_wanted(one_page: Driver
     one_page.open_preset("first-steps")
     assert one_page.page.get_attribute("#play", "data-playing") == "false"
     one_page.page.emulate_media(reduced_motion="no-preference")
-    one_page.page.goto("about:blank")
-    one_page.page.goto(one_page.address)
+    one_page.open()
     one_page.page.wait_for_selector("#time-shown:not([data-value='0'])")
     one_page.open_preset("too-fast")
     one_page.page.wait_for_selector("#play[data-playing=true]")
@@ -138,8 +137,7 @@ def test_examples_play_by_themselves_unless_stillness_is_wanted(one_page: Driver
 
 def test_an_oscillation_between_two_sides_is_seen(one_page: Driver) -> None:
     """At steps 100 and 101 opinions have changed sides by a thirtieth of the range that they began with."""
-    if not one_page.page.url.startswith(one_page.address):
-        one_page.open()
+    one_page.be_open()
     one_page.open_preset("too-fast")
     shots = []
     for zoomed in ("true", "false"):
@@ -152,7 +150,7 @@ def test_an_oscillation_between_two_sides_is_seen(one_page: Driver) -> None:
     change = [np.abs(after - before).max(axis=2) for before, after in (shots[:2], shots[2:])]
     assert np.count_nonzero(change[0] > 60) > 2_000
     assert np.count_nonzero(change[1] > 60) == 0
-    one_page.leave()
+    one_page.check()
 
 
 def test_time_can_be_stepped(driver: Driver) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -158,8 +157,7 @@ def test_the_page_judges_a_guess_by_the_verdict(driver: Driver) -> None:
 
 def test_each_step_has_a_link_and_all_of_them_need_only_the_keyboard(one_page: Driver) -> None:
     page = one_page.page
-    if not page.url.startswith(one_page.address):
-        one_page.open()
+    one_page.be_open()
     for width, height in ((1280, 720), (390, 844)):
         page.set_viewport_size({"width": width, "height": height})
         for number, (name, about) in enumerate(STEPS.items(), 1):
@@ -191,12 +189,13 @@ def test_each_step_has_a_link_and_all_of_them_need_only_the_keyboard(one_page: D
     assert seen == [*STEPS]
     one_page.settle()
     one_page.check()
-    one_page.leave()
 
 
-def test_a_link_opens_a_step_with_its_state_and_ends_on_the_first_view(open_page: Callable[..., Driver]) -> None:
-    driver = open_page("#tour=6", viewport={"width": 390, "height": 844}, has_touch=True)
-    page = driver.page
+def test_a_link_opens_a_step_with_its_state_and_ends_on_the_first_view(one_page: Driver) -> None:
+    driver, page = one_page, one_page.page
+    driver.be_open()
+    page.set_viewport_size({"width": 390, "height": 844})
+    driver.open("#tour=6")
     at(driver, "defence")
     assert page.get_attribute("#tab-observer", "aria-selected") == "true"
     assert driver.scenario()["pressure"]["exponent"] == 2
@@ -207,6 +206,8 @@ def test_a_link_opens_a_step_with_its_state_and_ends_on_the_first_view(open_page
         page.tap("[aria-label='End the tour']")
     assert driver.scenario()["network"]["n"] == 100
     assert page.evaluate("() => document.documentElement.scrollWidth") == 390
+    driver.check()
+    driver.leave()
 
 
 def test_another_scenario_ends_the_tour_and_is_kept(driver: Driver) -> None:

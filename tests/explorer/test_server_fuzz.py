@@ -39,6 +39,8 @@ TIGHT = Limits(
     upload_bytes=20_000,
     seconds=1.0,
     verdict_seconds=0.2,
+    inference_seconds=0,
+    recovery_seconds=0,
 )
 GROWTH = 250 * 2**20  # bytes that the process may gain, caches and the allocator's own reserves included
 ROUTES = [name for name in API if name not in ("upload", "export/figure")]

@@ -2,7 +2,7 @@
 
 import { ask, Channel } from "./api.js";
 import { observerOf } from "./scenario.js";
-import { follow, setState } from "./validity.js";
+import { follow, setState, stateOf } from "./validity.js";
 
 /**
  * @typedef {import("./api.js").Refusal} Refusal
@@ -89,6 +89,7 @@ const REST = 150;
 
 /** Answers about the observer, which are computed apart: one that takes long does not hold up the others. */
 const OBSERVING = /** @type {const} */ (["observe", "exposure", "budget", "bench"]);
+const OF_OBSERVER = /** @type {const} */ (["recovered", ...OBSERVING]);
 
 export class Computation {
   #channels = {
@@ -130,7 +131,7 @@ export class Computation {
   refresh(observerOnly = false) {
     this.#everything ||= !observerOnly;
     if (this.#everything) setState("run", "pending");
-    else for (const part of /** @type {const} */ (["recovered", ...OBSERVING])) setState(part, "pending");
+    else for (const part of OF_OBSERVER) setState(part, "pending");
     if (this.#frame) return;
     this.#begin();
     this.#frame = requestAnimationFrame(() => {
@@ -140,6 +141,11 @@ export class Computation {
       this.#everything = false;
       this.#end();
     });
+  }
+
+  /** Compute what somebody sees who looks at the observer, unless all of it is known. */
+  refreshObserver() {
+    if (OF_OBSERVER.some((part) => stateOf(part).state !== "current")) this.refresh(true);
   }
 
   /** Compute everything again, after the server was gone. */
@@ -162,7 +168,7 @@ export class Computation {
   }
 
   #forgetObserver() {
-    for (const part of /** @type {const} */ (["recovered", ...OBSERVING])) this.#channels[part].cancel();
+    for (const part of OF_OBSERVER) this.#channels[part].cancel();
   }
 
   #begin() {

@@ -490,7 +490,7 @@ class Explorer {
         if (this.#started) computation.computeExact();
       }
       if (now.topic !== before.topic) computation.refresh();
-      else if (now.tab === "observer" && before.tab !== "observer") computation.refresh(true);
+      else if (now.tab === "observer" && before.tab !== "observer") computation.refreshObserver();
       if (now.tab !== "observer" && this.tools.tool === "see") this.tools.use("look");
       if (this.#started) this.address.schedule();
     });
