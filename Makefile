@@ -48,10 +48,10 @@ explore: $(VENV)/.ready-base
 check: $(VENV)/.ready-test $(VENV)/.ready-js
 	@$(MAKE) --no-print-directory --jobs 2 types lint fast
 
-# Types are checked on one core. On the other one kernels and then the tests themselves are compiled, which each process
-# of tests would do for itself.
-test: $(VENV)/.ready-test $(VENV)/.ready-js
-	@$(MAKE) --no-print-directory --jobs 2 kernels lint types modules
+# Kernels are compiled on one core. On the other one types are checked and then the tests themselves compiled, which each
+# process of tests would do for itself. Meanwhile the browser is fetched if need be.
+test: $(VENV)/.ready-test
+	@$(MAKE) --no-print-directory --jobs 3 browser kernels types lint modules
 	@$(MAKE) --no-print-directory tests
 
 kernels: $(VENV)/.ready-test
@@ -67,7 +67,7 @@ types: $(VENV)/.ready-test $(VENV)/.ready-js
 	@$(NPM) run --silent types
 
 # What is wrong with them `tests` will say.
-modules: kernels
+modules: types
 	@$(BIN)/pytest --collect-only -qq >/dev/null 2>&1 || true
 
 tests: $(VENV)/.ready-test $(VENV)/.ready-js browser

@@ -21,7 +21,7 @@ from peerpressure.theory import Outcome
 
 PAGE = Path(__file__).parent / "reference" / "combines.md"
 MARK = "<!-- table -->"
-STEPS = 24
+STEPS = 12
 EDGES = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 0), (0, 2)]
 HIDDEN = np.array([0.1, 0.9, 0.4, 0.7, 0.2, 0.6])
 # Models with peer pressure differ only in its course, which is the same on every network.

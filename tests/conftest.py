@@ -44,7 +44,7 @@ TAKEN: dict[str, float] = {}  # seconds, by test
 # Files that share what takes longer to make than to test, each beginning with one of these: pages in a browser, the
 # report with its figures, and syntax trees of the package.
 TOGETHER = (
-    ("tests/explorer/test_page",),
+    ("tests/explorer/test_page", "tests/explorer/test_features", "tests/explorer/test_recorded"),
     ("tests/report/", "tests/plotting/test_figures"),
     ("tests/test_architecture", "tests/test_portability"),
 )

@@ -1,6 +1,6 @@
 """What commands leave to other processes or do again, done once and here, for tests of everything else about them.
 
-Processes that draw are tested in tests/report, and workers in tests/sweep.
+Processes that draw and the layout of figures are tested in tests/report, and workers in tests/sweep.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -16,15 +16,29 @@ from peerpressure.report import drawing
 from peerpressure.sweep import _runners, _worker
 from peerpressure.sweep.plan import Unit
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 _DRAWN: dict[bytes, drawing.Drawing] = {}
 _draw = drawing.draw
+
+
+def _unsettled(figure: Figure) -> Figure:
+    """Return a figure without its layout, which takes as long to compute as everything else about it."""
+    import matplotlib as mpl
+
+    with mpl.rc_context({"figure.constrained_layout.use": False}):
+        figure.set_layout_engine(None)
+    return figure
 
 
 def _draw_once(order: drawing.Order) -> drawing.Drawing:
     """Draw a figure unless there is one of the same numbers: drawing is most of what a run of few agents takes."""
     key = pickle.dumps(order)
     if key not in _DRAWN:
-        _DRAWN[key] = _draw(order)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("peerpressure.report.pictures.settled", _unsettled)
+            _DRAWN[key] = _draw(order)
     return _DRAWN[key]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import io
 import os
 import re
 import runpy
@@ -13,6 +14,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -57,6 +59,8 @@ NOT_RUN = {
 # Fewer steps, runs and figures show as well that a block runs.
 SHORTER = {
     "steps=1000": "steps=60",
+    "steps=500": "steps=100",
+    "barabasi_albert(100_000,": "barabasi_albert(10_000,",
     "--steps 1000": "--steps 60",
     "\nn = 100 ": "\nn = 20 ",
     "steps = 1000": "steps = 20",
@@ -103,6 +107,12 @@ def shorter(text: str) -> str:
     return text
 
 
+def shorten(folder: Path) -> None:
+    """Let the scenarios in a folder take less time."""
+    for file in folder.rglob("*.toml"):
+        file.write_text(shorter(file.read_text(encoding="utf-8")), encoding="utf-8")
+
+
 def run_python(code: str, names: dict[str, Any]) -> None:
     if not any(left_out(line) for line in code.splitlines()):
         exec(compile(code, "<block>", "exec"), names)
@@ -118,8 +128,7 @@ def run_shell(code: str) -> None:
             assert program == "peerpressure", f"{part!r} is neither run nor listed in NOT_RUN"
             assert cli.invoke(arguments) == 0, part
             if arguments[0] == "new":
-                for file in Path().rglob("*.toml"):
-                    file.write_text(shorter(file.read_text(encoding="utf-8")), encoding="utf-8")
+                shorten(Path())
 
 
 def variants(text: str) -> Iterator[str]:
@@ -149,19 +158,25 @@ def _toml(tables: dict[str, Any]) -> str:
 
 def prepare(folder: Path, page: str = "") -> None:
     """Put the shipped examples into a folder, and a graph with the same people as a file of Gephi."""
+    # A page that writes the example itself must find no file that it would overwrite.
+    if "peerpressure new . --example own_data" not in page:
+        shutil.copytree(EXAMPLES / "own_data", folder, dirs_exist_ok=True)
+    (folder / "friends.gexf").write_bytes(_gephi())
+
+
+@cache
+def _gephi() -> bytes:
     import networkx as nx
     import pandas as pd
 
-    own = EXAMPLES / "own_data"
-    # A page that writes the example itself must find no file that it would overwrite.
-    if "peerpressure new . --example own_data" not in page:
-        shutil.copytree(own, folder, dirs_exist_ok=True)
+    own, file = EXAMPLES / "own_data", io.BytesIO()
     people = pd.read_csv(own / "people.csv", sep=";", decimal=",").set_index("name")
     friends = pd.read_csv(own / "friends.csv", sep=";", decimal=",")
     graph = nx.from_pandas_edgelist(friends, "Source", "Target", ["Weight"])
     for column, name in (("opinion", "opinion"), ("stubbornness", "s")):
         nx.set_node_attributes(graph, people[column].to_dict(), name)
-    nx.write_gexf(graph, folder / "friends.gexf")
+    nx.write_gexf(graph, file)
+    return file.getvalue()
 
 
 @pytest.mark.usefixtures("drawn_once", "worker_here")
@@ -175,6 +190,8 @@ def test_every_block_runs(page: Path, tmp_path: Path, monkeypatch: pytest.Monkey
         live = stack.enter_context(served(Limits())) if address in whole else address
         monkeypatch.chdir(tmp_path)
         prepare(tmp_path, whole)
+        if "{code-cell}" not in whole:
+            shorten(tmp_path)
         for language, text in blocks(page):
             # Executed pages draw conclusions from their numbers, and are short enough.
             text = text if "{code-cell}" in whole else shorter(text)  # noqa: PLW2901

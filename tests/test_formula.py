@@ -78,7 +78,7 @@ FORMULAS = st.recursive(LEAVES, _join, max_leaves=12)
 
 
 @given(FORMULAS)
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=250, deadline=None)
 def test_it_computes_what_python_computes(pair: tuple[str, str]) -> None:
     user, python = pair
     with np.errstate(all="ignore"):
@@ -96,7 +96,7 @@ def test_it_computes_what_python_computes(pair: tuple[str, str]) -> None:
 
 
 @given(FORMULAS)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_the_canonical_text_reads_back_as_the_same_tree(pair: tuple[str, str]) -> None:
     try:
         expression = parse(pair[0])
@@ -306,7 +306,7 @@ BYTES = st.binary(max_size=60).map(lambda data: data.decode("latin-1"))
 
 
 @given(st.one_of(st.text(max_size=60), st.text(alphabet=ALPHABET, max_size=60), BYTES))
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=500, deadline=None)
 def test_random_text_is_read_or_refused(text: str) -> None:
     try:
         expression = parse(text)
@@ -344,7 +344,7 @@ def test_random_text_is_read_or_refused(text: str) -> None:
         max_size=40,
     )
 )
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=500, deadline=None)
 def test_random_tokens_are_read_or_refused(tokens: list[str]) -> None:
     try:
         expression = parse("".join(tokens))

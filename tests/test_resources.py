@@ -168,32 +168,34 @@ LIMITED = """
 import resource, sys
 from peerpressure.resources import free_memory
 import psutil
-kind, use, size = getattr(resource, sys.argv[1]), sys.argv[2], 10**9
-used = getattr(psutil.Process().memory_info(), use)
-resource.setrlimit(kind, (used + size, resource.RLIM_INFINITY))
-memory = free_memory()
-print(memory.limit)
-assert 0.9 * size < memory.free <= size, memory
-held = bytearray(500_000_000)
-assert memory.free - free_memory().free > 4.9e8
 import peerpressure as pp
-try:
-    pp.simulate(pp.Model(pp.networks.cycle(1000), hidden=list(range(1000))), 10**5, record="all")
-except pp.errors.TooLargeError as error:
-    print(error)
+model, size = pp.Model(pp.networks.cycle(1000), hidden=list(range(1000))), 10**9
+for name, use in (("RLIMIT_AS", "vms"), ("RLIMIT_DATA", "data")):
+    kind, held = getattr(resource, name), None
+    used = getattr(psutil.Process().memory_info(), use)
+    resource.setrlimit(kind, (used + size, resource.RLIM_INFINITY))
+    memory = free_memory()
+    print(memory.limit)
+    assert 0.9 * size < memory.free <= size, memory
+    held = bytearray(500_000_000)
+    assert memory.free - free_memory().free > 4.9e8
+    try:
+        pp.simulate(model, 10**5, record="all")
+    except pp.errors.TooLargeError as error:
+        print(error)
+    resource.setrlimit(kind, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 """
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux enforces these limits")
-@pytest.mark.parametrize(("limit", "use", "option"), [("RLIMIT_AS", "vms", "-v"), ("RLIMIT_DATA", "data", "-d")])
-def test_limits_of_the_process_count(limit: str, use: str, option: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", LIMITED, limit, use], capture_output=True, text=True, check=False, timeout=120
-    )
+def test_limits_of_the_process_count() -> None:
+    done = subprocess.run([sys.executable, "-c", LIMITED], capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stderr
-    first, second = done.stdout.splitlines()
-    assert first == f" within the limit of this process (ulimit {option})"
-    assert f"MB is free within the limit of this process (ulimit {option}), got " in second
+    lines = done.stdout.splitlines()
+    assert len(lines) == 4
+    for option, first, second in zip(("-v", "-d"), lines[::2], lines[1::2], strict=True):
+        assert first == f" within the limit of this process (ulimit {option})"
+        assert f"MB is free within the limit of this process (ulimit {option}), got " in second
 
 
 def test_two_sizes_in_a_message_always_differ() -> None:

@@ -469,7 +469,7 @@ def test_a_run_that_does_not_fit_is_refused_before_it_starts(monkeypatch: pytest
     with pytest.raises(pp.errors.TooLargeError, match=r"GB is free.*record less: .*record='final'"):
         pp.simulate(model, 2**31, replicates=1000)
     with pytest.raises(pp.errors.TooLargeError, match="fewer replicates"):
-        pp.simulate(random_model(10_000, weighted=False), 1, replicates=2**24, record="final")
+        pp.simulate(pp.Model(pp.networks.cycle(200_000), np.zeros(200_000)), 1, replicates=2**20, record="final")
     free = psutil.virtual_memory()._replace(available=10_000)
     monkeypatch.setattr(psutil, "virtual_memory", lambda: free)
     with pytest.raises(pp.errors.TooLargeError):

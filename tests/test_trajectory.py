@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 import pytest
 
 import peerpressure as pp
@@ -139,43 +140,67 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [target]
 
 
+# One process, which has loaded everything, and a copy of it for each folder.
 ENDLESS = """
+import os, sys
 import numpy as np, peerpressure as pp
 model = pp.Model(pp.networks.cycle(500), hidden=np.arange(500.0), noise=pp.Gaussian(1.0))
-print("ready", flush=True)
-while True:
-    pp.simulate(model, 200, replicates=5, seed=1).save("run.npz")
+pp.simulate(model, 2, replicates=5, threads=1)
+for folder in sys.argv[1:]:
+    if copy := os.fork():
+        print(copy, flush=True)
+        continue
+    os.chdir(folder)
+    while True:
+        pp.simulate(model, 200, replicates=5, seed=1).save("run.npz")
+sys.stdin.read()
 """
 
 
+def stopped(process: psutil.Process, number: signal.Signals) -> bool:
+    """Send a signal until the process has ended, and return whether it has."""
+    for _ in range(30):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.send_signal(number)
+        # Python drops an interrupt that falls into a finaliser; a person would press the keys again.
+        limit = time.monotonic() + 2
+        while time.monotonic() < limit:
+            # Nobody has asked for its status yet.
+            if not process.is_running() or process.status() == psutil.STATUS_ZOMBIE:
+                return True
+            time.sleep(0.01)
+    return False
+
+
 @pytest.mark.skipif(os.name != "posix", reason="signals as POSIX has them")
-@pytest.mark.parametrize("name", ["SIGINT", "SIGKILL"])
-def test_an_interrupted_process_leaves_no_half_written_run(name: str, tmp_path: Path) -> None:
-    stop = signal.Signals[name]
+def test_an_interrupted_process_leaves_no_half_written_run(tmp_path: Path) -> None:
+    signals = {tmp_path / name: signal.Signals[name] for name in ("SIGINT", "SIGKILL")}
+    for folder in signals:
+        folder.mkdir()
     environment = os.environ | {"PYTHONWARNINGS": "ignore"}
     with subprocess.Popen(
-        [sys.executable, "-c", ENDLESS], cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [sys.executable, "-c", ENDLESS, *map(str, signals)],
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
     ) as process:
         assert process.stdout is not None
-        process.stdout.readline()
-        while not (tmp_path / "run.npz").exists():
-            time.sleep(0.01)
-        time.sleep(0.25)
+        copies = [psutil.Process(int(process.stdout.readline())) for _ in signals]
         try:
-            for _ in range(30):
-                process.send_signal(stop)
-                # Python drops an interrupt that falls into a finaliser; a person would press the keys again.
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    process.wait(timeout=2)
-                    break
+            while not all((folder / "run.npz").exists() for folder in signals):
+                time.sleep(0.01)
+            time.sleep(0.25)
+            assert all(map(stopped, copies, signals.values()))
         finally:
-            ended = process.poll()
-            process.kill()
-        assert ended is not None
-        process.communicate()
-    assert pp.Trajectory.load(tmp_path / "run.npz").final.step == 200
-    if stop == signal.SIGINT:
-        assert [path.name for path in tmp_path.iterdir()] == ["run.npz"]
+            for copy in copies:
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    copy.kill()
+            process.communicate()
+    for folder, number in signals.items():
+        assert pp.Trajectory.load(folder / "run.npz").final.step == 200
+        if number == signal.SIGINT:
+            assert [path.name for path in folder.iterdir()] == ["run.npz"]
 
 
 @pytest.mark.parametrize("kind", ["two classes", "silent", "balanced", "unbalanced", "disconnected", "strong"])

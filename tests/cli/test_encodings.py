@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+ROOT = Path(__file__).parents[2]
 SCENARIO = """[network]
 edges = [[0, 1], [1, 2], [0, 2]]
 labels = ["Jörg", "ρ", "Cat"]
@@ -58,19 +59,27 @@ COMMANDS: list[list[str]] = [
     ["sweep", "collect", "sweep.toml"],
     ["sweep", "measures"],
 ]
+# Its last argument reaches the process as bytes that the plain locale cannot read.
+FOREIGN = ["run", "bäd.toml"]
 FAILING = {("check", "bad.toml"): 2, ("run", "bad.toml"): 2, ("diagnose", "ρ"): 2, ("recover", "missing.csv"): 2}
 PLAIN_LOCALE = {"LC_ALL": "C", "LANG": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 FEW = [["version"], ["check", "bad.toml"], WITH_RHO, ["recover", "study.toml", "--outputs", "outputs.csv", "--json"]]
-# The first encoding comes from the locale, and the others are set as PYTHONIOENCODING would set them. What no encoding
-# but UTF-8 has is written by one function, so few commands suffice for the later two.
-ENCODINGS = {"ascii": COMMANDS, "utf-8": COMMANDS, "cp1252": FEW, "latin-1": FEW}
-# One process for all commands, as the shell would call them one by one: its start takes longer than most of them.
+# The first encoding, which has the fewest characters, comes from the locale, and the others are set as PYTHONIOENCODING
+# would set them. What an encoding lacks is written by one function, so few commands suffice for these; other tests of
+# commands read UTF-8.
+ENCODINGS = {"ascii": COMMANDS, "utf-8": FEW, "cp1252": FEW, "latin-1": FEW}
+# One process for all commands, as the shell would call them one by one: its start takes longer than most of them. The
+# worker of the sweep writes nothing that is read here.
 DRIVER = """
 import json, shutil, sys
 from peerpressure import cli
+from peerpressure.sweep import _runners
+from tests import in_process
+_runners.Worker = in_process.Worker
 for encoding, commands in json.loads(sys.argv[1]).items():
     shutil.rmtree("started", ignore_errors=True)
     if encoding == "ascii":
+        commands.append(sys.argv[2:])
         assert sys.stdout.encoding in ("ascii", "ANSI_X3.4-1968"), sys.stdout.encoding
     else:
         sys.stdout.reconfigure(encoding=encoding); sys.stderr.reconfigure(encoding=encoding)
@@ -101,14 +110,18 @@ def python(folder: Path, *arguments: str, **settings: str) -> subprocess.Complet
 
 
 def test_every_command_speaks_in_every_encoding(folder: Path) -> None:
-    done = python(folder, "-c", DRIVER, json.dumps(ENCODINGS), **PLAIN_LOCALE)
+    done = python(folder, "-c", DRIVER, json.dumps(ENCODINGS), *FOREIGN, **PLAIN_LOCALE, PYTHONPATH=str(ROOT))
     assert done.returncode == 0, done.stderr
     assert b"Traceback" not in done.stderr
     out, err = (stream.split(b"\n>>> ")[1:] for stream in (done.stdout, done.stderr))
+    # The answer to what no encoding can read has the bytes as they came.
+    said, told = out.pop(len(COMMANDS)), err.pop(len(COMMANDS))
+    assert (said, told.count(b"\n")) == (b"\n<<< 2", 1)
+    assert b"check the path" in told
     assert len(out) == len(err) == sum(map(len, ENCODINGS.values()))
     for encoding, commands in ENCODINGS.items():
-        said, told = ([stream.pop(0).decode(encoding) for _ in commands] for stream in (out, err))
-        check(encoding, commands, said, told)
+        texts = ([stream.pop(0).decode(encoding) for _ in commands] for stream in (out, err))
+        check(encoding, commands, *texts)
 
 
 def check(encoding: str, commands: list[list[str]], out: list[str], err: list[str]) -> None:
@@ -132,6 +145,3 @@ def test_the_command_itself_does_so_too(folder: Path) -> None:
     assert "rho_t = 2^sqrt(t)" in said
     # Neither colour nor progress outside a terminal.
     assert "\x1b" not in said
-    done = python(folder, "-m", "peerpressure", "run", "bäd.toml", **PLAIN_LOCALE)
-    assert (done.returncode, done.stdout, done.stderr.count(b"\n")) == (2, b"", 1)
-    assert b"check the path" in done.stderr

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 import peerpressure as pp
+from peerpressure import cli
 from tests.cli.calling import run
 
 NETWORK = pp.networks.cycle(8)
@@ -175,15 +176,24 @@ READERS: dict[str, Callable[[Path, Path], tuple[object, ...]]] = {
 }
 
 
-@pytest.mark.parametrize("command", READERS)
-def test_a_stored_run_is_read_as_its_table_is(capfd: pytest.CaptureFixture[str], tmp_path: Path, command: str) -> None:
-    study, ran = tmp_path / "study.toml", tmp_path / "ran"
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A study whose results are beside it."""
+    study = tmp_path_factory.mktemp("stored") / "study.toml"
     study.write_text(
         "[network]\ngenerator='cycle'\nn=6\n[pressure]\nkind='constant'\nvalue=1.5\n"
         "[noise]\nlaw='gaussian'\nstd=0.2\n[run]\nsteps=40\nseed=3\n"
         "[output]\nfigures=false\nreport=false\nstates=true\n"
     )
-    assert run(capfd, "run", study, "--out", ran).status == 0
+    assert cli.invoke(["run", str(study), "--out", str(study.with_name("ran"))]) == 0
+    return study
+
+
+@pytest.mark.parametrize("command", READERS)
+def test_a_stored_run_is_read_as_its_table_is(
+    capfd: pytest.CaptureFixture[str], stored: Path, tmp_path: Path, command: str
+) -> None:
+    study, ran = stored, stored.with_name("ran")
     told = [run(capfd, *READERS[command](study, data), "--json") for data in (ran / "run.nc", ran, ran / "states.csv")]
     assert [answer.status for answer in told] == [0, 0, 0], [answer.err for answer in told]
     # Numbers of agents are texts in a table for which no network is given.

@@ -104,6 +104,7 @@ def test_links_to_folders_do_not_mislead_the_copy(
     assert model.x0.tolist() == load_scenario(file).model().x0.tolist()
 
 
+@pytest.mark.usefixtures("worker_here")
 def test_a_sweep_does_not_depend_on_where_it_is_run(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -188,6 +188,7 @@ def test_one_mistake_in_a_sweep_file(old: str, new: str, says: str, folder: Path
     assert "Traceback" not in answer.err
 
 
+@pytest.mark.usefixtures("worker_here")
 def test_failed_units_are_named_by_their_axes_and_give_status_1(
     folder: Path, tmp_path: Path, capfd: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -281,6 +282,15 @@ OTHERS: dict[str, Callable[[Path], object]] = {
 LINES = st.lists(st.lists(st.sampled_from(["a", "1", "2", "-1", "1e999", '"', ",", "\t", "#", "\x00", "é"])))
 
 
+@cache
+def intact(suffix: str) -> bytes:
+    """Return the contents of a file of four agents."""
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / f"a{suffix}"
+        OTHERS[suffix](file) if suffix in OTHERS else write_network(path(4), file)
+        return file.read_bytes()
+
+
 @pytest.mark.filterwarnings("ignore:.*was read as Windows-1252")
 @pytest.mark.parametrize("suffix", READERS)
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -299,11 +309,7 @@ def test_random_bytes_raise_only_our_errors(suffix: str, content: bytes, tmp_pat
 @given(place=st.floats(0, 0.999), byte=st.integers(0, 255), cut=st.booleans())
 def test_damaged_files_raise_only_our_errors(suffix: str, place: float, byte: int, cut: bool, tmp_path: Path) -> None:
     file = tmp_path / f"a{suffix}"
-    if suffix in OTHERS:
-        OTHERS[suffix](file)
-    else:
-        write_network(path(4), file)
-    content = bytearray(file.read_bytes())
+    content = bytearray(intact(suffix))
     at = int(place * len(content))
     content[at:] = content[at:at] if cut else bytes([byte]) + content[at + 1 :]
     file.write_bytes(content)

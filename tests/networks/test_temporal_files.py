@@ -25,7 +25,7 @@ from peerpressure.networks import (
     recorded_groups,
     write_events,
 )
-from peerpressure.networks._readers import SEPARATORS
+from peerpressure.networks._readers import SEPARATORS, read_lines
 from tests.networks.histories import History, histories
 from tests.networks.strategies import WORDS
 
@@ -218,12 +218,39 @@ def test_recorded_contacts_are_complete(name: str) -> None:
     assert list(groups) == list(network.labels)
 
 
+@pytest.mark.parametrize("name", RECORDED)
+def test_recorded_contacts_are_read_as_any_table_is(name: str, tmp_path: Path) -> None:
+    file = tmp_path / "first.csv"
+    whole = (_datasets._folder() / RECORDED[name].file).read_bytes()
+    file.write_bytes(b"".join(whole.splitlines(keepends=True)[:300]))
+    known, any_table = _datasets.known_lines(file), read_lines(file, _datasets.COLUMNS)
+    assert known is not None
+    np.testing.assert_array_equal(known.times, any_table.times)
+    for part in ("numbers", "sources", "targets", "weights", "rest", "dated"):
+        assert getattr(known, part) == getattr(any_table, part)
+
+
+@pytest.mark.parametrize("line", ["20\t1\t2\tA", "20\tann\tbob\tA\tB", "20\t1\t1\tA\tA", "", "2x\t1\t2\tA\tB"])
+def test_other_lines_are_left_to_the_reader_of_tables(line: str, tmp_path: Path) -> None:
+    file = tmp_path / "lines.csv"
+    file.write_text(f"0\t1\t2\tA\tB\n{line}\n40\t2\t3\tB\tB\n", encoding="utf-8")
+    assert _datasets.known_lines(file) is None
+
+
 def test_skip_quiet_removes_nights() -> None:
     whole, days = (recorded_contacts("hospital", skip_quiet=quiet) for quiet in (None, 12))
-    edges = [[network.at(t).nnz for t in range(1, network.last_change)] for network in (whole, days)]
+    edges = [edges_by_step(network) for network in (whole, days)]
     silences = [max(map(len, "".join("x" if count else " " for count in counts).split("x"))) for counts in edges]
     assert silences[0] > 12 >= silences[1]
     assert [count for count in edges[0] if count] == [count for count in edges[1] if count]
+
+
+def edges_by_step(network: TemporalNetwork) -> list[int]:
+    """Return how many edges each step has, from the first to the one before the last change."""
+    shown = network.weights > 0
+    first, last = network.event_times[shown], network.intervals.last[shown]
+    steps = np.arange(1, network.last_change)[:, None]
+    return [int(count) for count in ((first <= steps) & (steps <= last)).sum(axis=1)]
 
 
 def test_recorded_contacts_load_no_other_package() -> None:

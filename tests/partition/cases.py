@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import stats
 from scipy.sparse import coo_array
 
 import peerpressure as pp
@@ -22,6 +21,9 @@ def small_world() -> pp.Network:
 
 def cases() -> dict[str, tuple[System, dict[str, Any]]]:
     """Return models and arguments of ``simulate``, by what is special about them."""
+    # Not where the module is loaded: only these models need it, and it is long in loading.
+    from scipy import stats
+
     rng = np.random.default_rng(1)
     n, ring, hubs = AGENTS, small_world(), networks.barabasi_albert(AGENTS, 3, seed=2)
     x, s = rng.random(n), rng.uniform(0.5, 2, n)

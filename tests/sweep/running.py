@@ -24,7 +24,21 @@ from peerpressure.sweep import Plan, run_sweep
 plan, folder, options = json.loads(sys.argv[1])
 run_sweep(Plan(**plan), folder, **options)
 """
-_DASK = [sys.executable, "-m", "dask"]
+# A scheduler and workers as ``python -m dask`` starts them, but forked, since Dask is long in loading. The process that
+# has loaded it waits for its end, and says which ones it has started.
+_CLUSTER = """
+import json, os, sys
+from distributed.cli import dask_scheduler, dask_worker
+def started(command, arguments):
+    if number := os.fork():
+        return number
+    command.main(arguments + ["--no-dashboard"])
+file, *worker = json.loads(sys.argv[1])
+print(started(dask_scheduler.main, ["--host", "127.0.0.1", "--port", "0", "--scheduler-file", file]))
+options = ["--scheduler-file", file, "--nthreads", "1", "--no-nanny", *worker]
+print(started(dask_worker.main, options), started(dask_worker.main, options), flush=True)
+sys.stdin.read()
+"""
 
 
 def noisy_plan(count: int = 12, seconds: float = 0.0, **changes: object) -> Plan:
@@ -83,8 +97,18 @@ class Cluster:
 
     def __init__(self, folder: Path) -> None:
         file = folder / "scheduler.json"
-        self.scheduler = self._start("scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(file))
-        self.workers: list[subprocess.Popen[bytes]] = []
+        arguments = json.dumps([str(file), "--local-directory", str(folder)])
+        self._starter = subprocess.Popen(
+            [sys.executable, "-c", _CLUSTER, arguments],
+            cwd=ROOT,
+            env=environment(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+        assert self._starter.stdout is not None
+        numbers = [int(text) for line in (1, 2) for text in self._starter.stdout.readline().split()]
+        self.scheduler, *self.workers = map(psutil.Process, numbers)
         try:
             wait_until(lambda: file.exists() and file.read_text().endswith("}"))
         except AssertionError:
@@ -92,16 +116,10 @@ class Cluster:
             self.close()
             raise
         self.address: str = json.loads(file.read_text())["address"]
-        plain = (self.address, "--nthreads", "1", "--no-nanny", "--local-directory", str(folder))
-        self.workers = [self._start("worker", *plain) for _ in range(2)]
 
     def close(self) -> None:
         """End all of it."""
         for process in (*self.workers, self.scheduler):
-            process.kill()
-            process.wait()
-
-    @staticmethod
-    def _start(*arguments: str) -> subprocess.Popen[bytes]:
-        command = [*_DASK, *arguments, "--no-dashboard"]
-        return subprocess.Popen(command, cwd=ROOT, env=environment(), stderr=subprocess.DEVNULL)
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.kill()
+        self._starter.communicate()

@@ -6,23 +6,27 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from peerpressure.cli import invoke
+from peerpressure.sweep import _runners
+from tests.in_process import Worker
 
 from .running import ROOT, environment
 
 PAGE = ROOT / "docs" / "howto" / "cluster.md"
 SCENARIO = '[network]\ngenerator = "cycle"\nn = 8\n[noise]\nlaw = "gaussian"\nstd = 0.5\n[run]\nsteps = 20\n'
+# Measures without a run: what simulates takes longer to load than to compute.
 SWEEP = """scenario = "scenario.toml"
 replications = 3
 [[axis]]
 field = "noise.std"
 values = [0.1, 0.2]
 [measure]
-names = ["spread"]
+names = ["consensus_limit", "exact_error"]
 """
 # Runs a script at once, an array as processes at the same time, and returns when all have ended.
 SBATCH = """#!{python}
@@ -53,6 +57,61 @@ sys.exit(max(task.wait() for task in tasks))
 """
 
 
+# The command as a copy of a process that has loaded everything, which takes longer than the commands of the page: a
+# program sends its arguments, folder, environment and streams, and waits for the status.
+COMMAND = """#!{python} -IS
+import json, os, socket, sys
+line = socket.socket(socket.AF_UNIX)
+line.connect({place!r})
+asked = json.dumps([sys.argv[1:], os.getcwd(), dict(os.environ)]).encode()
+socket.send_fds(line, [len(asked).to_bytes(4, "big")], [0, 1, 2])
+line.sendall(asked)
+sys.exit(line.recv(1)[0])
+"""
+COPIES = """
+import json, os, socket, sys
+import pandas
+from peerpressure import cli, measures, theory
+from peerpressure.measures import load_sweep
+from peerpressure.sweep import collect, run_sweep
+with socket.socket(socket.AF_UNIX) as door:
+    door.bind(sys.argv[1])
+    door.listen()
+    print("ready", flush=True)
+    while True:
+        line, _ = door.accept()
+        if os.fork():
+            line.close()
+            continue
+        size, streams, *_ = socket.recv_fds(line, 4, 3)
+        for number, stream in enumerate(streams):
+            os.dup2(stream, number)
+        sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w")
+        with line.makefile("rb") as text:
+            arguments, folder, environment = json.loads(text.read(int.from_bytes(size, "big")))
+        os.chdir(folder)
+        os.environ.clear()
+        os.environ.update(environment)
+        status = cli.invoke(arguments)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        line.send(bytes([status]))
+        os._exit(0)
+"""
+
+
+@pytest.fixture(scope="module")
+def command(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The program that stands in for ``peerpressure``."""
+    place = str(tmp_path_factory.mktemp("door") / "door")
+    program = [sys.executable, "-c", COPIES, place]
+    with subprocess.Popen(program, env=environment(), stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        yield COMMAND.format(python=sys.executable, place=place)
+        process.kill()
+
+
 def recipes() -> dict[str, str]:
     """Return the scripts on the page by the name of their jobs, and the lines that submit them, smaller."""
     found = re.findall(r"^```bash\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
@@ -65,7 +124,7 @@ def recipes() -> dict[str, str]:
 
 
 @pytest.fixture
-def study(tmp_path: Path) -> Path:
+def study(tmp_path: Path, command: str) -> Path:
     """Return a folder with a sweep, the scripts of the page, and stand-ins for SLURM and the command."""
     for name, text in recipes().items():
         (tmp_path / f"{name}.sh").write_text(text, encoding="utf-8")
@@ -75,7 +134,7 @@ def study(tmp_path: Path) -> Path:
         "sbatch": SBATCH.format(python=sys.executable),
         "srun": SRUN.format(python=sys.executable),
         "python": f'#!/bin/sh\nexec "{sys.executable}" "$@"\n',
-        "peerpressure": f'#!/bin/sh\nexec "{sys.executable}" -m peerpressure "$@"\n',
+        "peerpressure": command,
     }
     (tmp_path / "bin").mkdir()
     for name, text in programs.items():
@@ -96,7 +155,9 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     folder = tmp_path_factory.mktemp("alone")
     (folder / "scenario.toml").write_text(SCENARIO, encoding="utf-8")
     (folder / "sweep.toml").write_text(SWEEP, encoding="utf-8")
-    assert invoke(["sweep", "run", str(folder / "sweep.toml"), "--workers", "1", "--out", str(folder / "out")]) == 0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_runners, "Worker", Worker)
+        assert invoke(["sweep", "run", str(folder / "sweep.toml"), "--workers", "1", "--out", str(folder / "out")]) == 0
     assert invoke(["sweep", "collect", str(folder / "out")]) == 0
     return (folder / "out" / "table.csv").read_bytes()
 

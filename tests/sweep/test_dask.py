@@ -14,9 +14,10 @@ from peerpressure.sweep._runners import Cluster as ClusterRunner, compute_batch
 from .running import Cluster, csv, noisy_plan, parent, results, wait_until
 
 
-@pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[Cluster]:
-    started = Cluster(tmp_path)
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """One cluster, of which the first test kills a worker and the second the scheduler."""
+    started = Cluster(tmp_path_factory.mktemp("cluster"))
     yield started
     started.close()
 
@@ -38,14 +39,21 @@ def test_a_parent_and_a_worker_killed_in_the_middle_leave_no_trace(cluster: Clus
 
 
 def test_a_dead_scheduler_is_one_clear_error_and_the_sweep_goes_on_without_it(cluster: Cluster, tmp_path: Path) -> None:
-    plan, folder = noisy_plan(seconds=0.05), tmp_path / "sweep"
+    plan, folder, another = noisy_plan(seconds=0.05), tmp_path / "sweep", tmp_path / "another"
+    with parent(plan, another, dask=cluster.address) as process:
+        wait_until(lambda: results(another) >= 3)
 
-    def kill_scheduler(done: int, _: int) -> None:
-        if done >= 5:
-            cluster.scheduler.kill()
+        def kill_scheduler(done: int, _: int) -> None:
+            if done >= 5:
+                cluster.scheduler.kill()
 
-    with pytest.raises(SweepError, match="run the sweep again"):
-        run_sweep(plan, folder, dask=cluster.address, progress=kill_scheduler)
+        with pytest.raises(SweepError, match="run the sweep again"):
+            run_sweep(plan, folder, dask=cluster.address, progress=kill_scheduler)
+        _, err = process.communicate(timeout=100)
+    # The program prints no more than the traceback of its own error, and Dask nothing at all before it.
+    assert err.startswith("Traceback (most recent call last):\n")
+    assert "distributed.client - ERROR" not in err
+    assert err.splitlines()[-1].startswith("peerpressure.sweep._ledger.SweepError: the scheduler of the cluster must")
     state = status(folder)
     assert 5 <= state.done < state.total
     assert state.running == 0
@@ -53,18 +61,6 @@ def test_a_dead_scheduler_is_one_clear_error_and_the_sweep_goes_on_without_it(cl
     assert run_sweep(plan, folder, workers=1).complete
     assert all(path.stat().st_mtime_ns == written for path, written in kept.items())
     assert len(collect(folder)) == 3 * len(plan)
-
-
-def test_a_dead_scheduler_is_the_last_line_and_the_only_report(cluster: Cluster, tmp_path: Path) -> None:
-    folder = tmp_path / "sweep"
-    with parent(noisy_plan(seconds=0.05), folder, dask=cluster.address) as process:
-        wait_until(lambda: results(folder) >= 3)
-        cluster.scheduler.kill()
-        _, err = process.communicate(timeout=100)
-    # The program prints no more than the traceback of its own error, and Dask nothing at all before it.
-    assert err.startswith("Traceback (most recent call last):\n")
-    assert "distributed.client - ERROR" not in err
-    assert err.splitlines()[-1].startswith("peerpressure.sweep._ledger.SweepError: the scheduler of the cluster must")
 
 
 def test_a_scheduler_that_goes_away_while_it_is_asked_is_the_same_error() -> None:

@@ -12,9 +12,12 @@ from peerpressure.errors import InvalidInputError
 from peerpressure.measures import load_sweep
 from peerpressure.scenario import ScenarioError
 from peerpressure.sweep import DamagedSweepError, Plan, collect, run_sweep
+from tests.in_process import worker_here
 
 from .running import noisy_plan
 from .units import PATH
+
+__all__ = ["worker_here"]
 
 SCENARIO = '[network]\ngenerator = "cycle"\nn = 6\n[run]\nsteps = 4\n'
 SWEEP = """scenario = "scenario.toml"
@@ -33,6 +36,7 @@ def written(folder: Path, sweep: str) -> Path:
     return folder / "sweep.toml"
 
 
+@pytest.mark.usefixtures("worker_here")
 def test_the_table_has_labels_in_place_of_sections(tmp_path: Path) -> None:
     plan = load_sweep(written(tmp_path, SWEEP)).plan
     run_sweep(plan, tmp_path / "out", workers=1)
@@ -46,6 +50,7 @@ def test_the_table_has_labels_in_place_of_sections(tmp_path: Path) -> None:
     assert collect(tmp_path / "out")["network"][0] == '{"generator": "cycle", "n": 6}'
 
 
+@pytest.mark.usefixtures("worker_here")
 def test_parts_of_a_sweep_merge_with_labels(tmp_path: Path) -> None:
     plan = Plan(f"{PATH}:noisy", axes={"a": [1, 2]}, labels={"a": ["one", "two"]})
     for number in (1, 2):

@@ -10,6 +10,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+
 from peerpressure.errors import FileFormatError, did_you_mean, message
 from peerpressure.files import naming
 from peerpressure.networks._edge_lists import Lines
@@ -222,7 +224,25 @@ def _lines(name: str) -> Lines:
 @lru_cache(maxsize=1)  # contacts and groups are mostly read together
 def _read(file: Path) -> Lines:
     with naming(file, "a network file"):
-        return read_lines(file, COLUMNS)
+        # The reader of tables finds out about separators, columns and dates, which are known here.
+        return known_lines(file) or read_lines(file, COLUMNS)
+
+
+def known_lines(file: Path) -> Lines | None:
+    """Return the lines of times, two sensors and their groups, separated by tabs; None if they are something else."""
+    rows = [line.split("\t") for line in file.read_text(encoding="utf-8").splitlines()]
+    try:
+        times, sources, targets, *groups = zip(*rows, strict=True)
+        ends: list[list[Label]] = [[*map(int, each)] for each in (sources, targets)]
+        when = np.array([*map(int, times)], dtype=np.float64)
+    except ValueError:
+        return None
+    rest = [[*each] for each in groups]
+    alone = any(a == b for a, b in zip(*ends, strict=True))
+    if alone or len(rest) != 2:
+        return None
+    lines, (first, second) = [*range(1, len(rows) + 1)], ends
+    return Lines(lines, when, first, second, None, rest, "", inferred=False, dated=False)
 
 
 def _folder() -> Path:
