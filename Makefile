@@ -106,11 +106,15 @@ truth: $(VENV)/.ready-test
 mutations: $(VENV)/.ready-test kernels
 	$(BIN)/python -m tests.mutations --count $(COUNT) --seed $(SEED) --jobs $(JOBS)
 
-# The browser tests need Chromium. It is no Python package, so it is installed only where that takes no password.
+# The browser tests need Chromium, best without a window. It is no Python package, so it is installed only where that
+# takes no password.
 browser:
-	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || { \
-	  [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq \
-	  && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium fonts-dejavu-core fonts-liberation >/dev/null; \
+	@for program in chromium-headless-shell chromium chromium-browser google-chrome; do \
+	  command -v $$program >/dev/null && exit 0; \
+	done; \
+	install() { DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends fonts-dejavu-core fonts-liberation $$1 >/dev/null; }; \
+	{ [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq \
+	  && { install chromium-headless-shell 2>/dev/null || install chromium; }; \
 	} || echo "Chromium is not to be had; the browser tests will be skipped"
 
 bench: $(VENV)/.ready-bench
@@ -120,12 +124,12 @@ bench: $(VENV)/.ready-bench
 # Every page is then opened in a browser, if there is one: wide, narrow and dark, under two families of fonts.
 docs: $(VENV)/.ready-docs browser
 	$(BIN)/sphinx-build -a -W -b html docs build/docs
-	$(BIN)/python docs/check.py build/docs
+	$(BIN)/python -m docs.check build/docs
 
 # The figures of the documentation that are not drawn by its pages, and the pictures of the explorer, in docs/images.
 pictures: $(VENV)/.ready-test browser
 	$(BIN)/python docs/figures.py
-	$(BIN)/python docs/pictures.py
+	$(BIN)/python -m docs.pictures
 
 constraints: $(VENV)/.python
 	$(BIN)/uv pip compile pyproject.toml --all-extras --universal --no-emit-index-url \

@@ -6,7 +6,6 @@ import base64
 import contextlib
 import json
 import re
-import shutil
 import statistics
 import subprocess
 import sys
@@ -16,6 +15,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import httpx
+from tests.browser import chromium
 
 from .sections import Cell, Section, Table, Target
 from .settings import Settings
@@ -117,7 +117,7 @@ def _address_of(scenario: dict[str, Any]) -> str:
 
 def _whole(address: str, moves: int) -> dict[str, list[float]]:
     """Return the milliseconds of first pictures and of redraws in a browser; nothing where there is none."""
-    program = shutil.which("chromium") or shutil.which("chromium-browser")
+    program = chromium()
     if program is None:
         return {}
     from playwright.sync_api import sync_playwright

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+from tests.browser import chromium
 
 from peerpressure.explorer.presets import PRESETS
 
@@ -80,13 +81,11 @@ KINDS = (
 
 def use_page(address: str, seconds: float, rng: random.Random) -> str:
     """Act at random in a page, and return what the browser says of it."""
-    import shutil
-
     from playwright.sync_api import sync_playwright
 
     errors: list[str] = []
     with sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        browser = play.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 1280, "height": 720})
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.add_init_script(f"({WATCH})()")

@@ -1,4 +1,4 @@
-"""Open every page of the built documentation in a browser: ``python docs/check.py build/docs [pattern]``.
+"""Open every page of the built documentation in a browser: ``python -m docs.check build/docs [pattern]``.
 
 A page must not write to the console, request another host, have lines of code that are too long for 1,300 px, be wider
 than a phone of 390 px, show a traceback, or tables and formulas that were not understood, show a light figure in dark
@@ -22,6 +22,7 @@ from pathlib import Path
 from urllib.parse import quote, unquote, urldefrag, urlsplit
 
 from playwright.sync_api import Error, Page, Playwright, ViewportSize, sync_playwright
+from tests.browser import chromium
 
 WIDE: ViewportSize = {"width": 1300, "height": 900}
 NARROW: ViewportSize = {"width": 390, "height": 800}
@@ -202,7 +203,7 @@ def arguments() -> argparse.Namespace:
 def main() -> None:
     """Check all pages under each family of fonts, and fail if there is a problem."""
     given = arguments()
-    program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    program = chromium()
     if program is None:
         print("no browser was found; pages are not checked")
         return

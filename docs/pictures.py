@@ -1,9 +1,8 @@
-"""Take the pictures of the explorer that the documentation shows: ``python docs/pictures.py``."""
+"""Take the pictures of the explorer that the documentation shows: ``python -m docs.pictures``."""
 
 from __future__ import annotations
 
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Page, sync_playwright
+from tests.browser import chromium
 
 IMAGES = Path(__file__).parent / "images"
 WINDOW: dict[str, Any] = {"viewport": {"width": 1400, "height": 900}, "reduced_motion": "reduce"}
@@ -126,7 +126,7 @@ def take(address: str, program: str) -> None:
 
 def main() -> None:
     """Start the explorer, take the pictures, and end it."""
-    program = shutil.which("chromium") or shutil.which("chromium-browser")
+    program = chromium()
     if program is None:
         sys.exit("chromium is needed to take pictures; install it and run this again")
     command = [sys.executable, "-u", "-m", "peerpressure", "explore", "--port", "0", "--no-browser"]

@@ -17,6 +17,7 @@ import pytest
 from hypothesis import settings
 
 from tests import durations
+from tests.browser import chromium
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -121,8 +122,7 @@ def browser() -> Iterator[Browser]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as play:
-        names = ("chromium", "chromium-browser", "google-chrome", play.chromium.executable_path)
-        program = next(filter(None, map(shutil.which, names)), None)
+        program = chromium() or shutil.which(play.chromium.executable_path)
         if program is None:
             if os.environ.get("CI"):
                 pytest.fail("no Chromium was found: pages must be opened in a browser here")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import runpy
-import shutil
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -15,10 +14,12 @@ import pytest
 from matplotlib.colors import to_rgb
 from PIL import Image
 
+from tests.browser import chromium
+
 ROOT = Path(__file__).parents[1]
 CHECK: dict[str, Any] = runpy.run_path(str(ROOT / "docs" / "check.py"))
 DARK: dict[str, Any] = runpy.run_path(str(ROOT / "docs" / "dark.py"))
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+BROWSER = chromium()
 STYLE = "<style>@media (prefers-color-scheme: dark) { .only-light { display: none } } pre { white-space: pre }</style>"
 FAULTS = {
     "good": ("<table><tr><td>a <code>$x</code></td></tr></table>|x| is a size", []),

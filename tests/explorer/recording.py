@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import itertools
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -18,6 +17,7 @@ from typing import Any
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from tests.browser import chromium
 from tests.explorer.driving import Driver
 
 WINDOWS = {
@@ -112,7 +112,7 @@ def main() -> None:
         assert explorer.stdout is not None
         address = re.search(r"http://\S+/", explorer.stdout.readline())
         assert address is not None
-        browser = play.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        browser = play.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
         windows, schemes = chosen.window or [*WINDOWS], chosen.scheme or ["light", "dark"]
         try:
             for name, driver in pages(browser, address[0], windows, schemes):
