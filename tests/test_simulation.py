@@ -143,12 +143,10 @@ def test_whether_threads_share_the_agents_is_tried_and_changes_no_bit(
 def test_a_thread_that_fails_leaves_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     call = runner.ProcessorRun._call
 
-    def failing(
-        run: Any, block: Any, network: Any, changes: Any, clock: Any, records: Any, begin: int, *more: Any
-    ) -> None:
-        if begin and clock.relief.size:
+    def failing(run: Any, block: Any, network: Any, clock: Any, records: Any, *places: int, **more: Any) -> None:
+        if places[0] and clock.relief.size:
             raise MemoryError("no room for buffers")
-        call(run, block, network, changes, clock, records, begin, *more)
+        call(run, block, network, clock, records, *places, **more)
 
     monkeypatch.setattr(runner.ProcessorRun, "_call", failing)
     with pytest.raises(MemoryError, match="no room"):

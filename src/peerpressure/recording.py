@@ -170,8 +170,7 @@ class RunSize:
     def _taken(self, recorded: int) -> int:
         from peerpressure.engine.footprint import Footprint
 
-        series = self.method == "taylor"
-        used = Footprint(self.model, self.replicates, self.dtype, self.threads, self.steps, series=series)
+        used = Footprint(self.model, self.replicates, self.dtype, self.threads, self.steps, self.method)
         if self.device == "gpu":
             # It steps in its own memory, in batches if need be; only final states are here.
             return recorded + used.final()

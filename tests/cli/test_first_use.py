@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -122,17 +123,12 @@ def test_warmup_has_a_run_of_every_kind(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(peerpressure, "simulate", lambda system, *_, **__: asked.append(system))
     for kind in warmup.KINDS:
         warmup._simulate(kind, 1, np.dtype(float))
-    constant, adapting, temporal, both, frozen, continuous, recorded = asked
-    assert [model.adaptation is not None for model in (constant, adapting, temporal, both)] == [
-        False,
-        True,
-        False,
-        True,
-    ]
-    assert [model.temporal_network is not None for model in (constant, temporal, both)] == [False, True, True]
+    plain, extended, frozen, continuous = asked
+    assert (plain.adaptation, plain.temporal_network, plain.activation) == (None, None, None)
+    assert extended.adaptation is not None
+    assert extended.temporal_network is not None
     assert isinstance(frozen.noise.temporal, Frozen)
     assert continuous.path_method == "taylor"
-    assert recorded.activation.kind == "table"
 
 
 @pytest.mark.parametrize("replicates", [1, 16])
@@ -150,17 +146,21 @@ def test_threads_that_share_agents_need_no_kernel_of_their_own(adaptation: float
 
 
 @pytest.mark.parametrize("replicates", [1, 16])
-def test_random_updates_of_adapting_agents_on_changing_networks_need_no_kernel_of_their_own(replicates: int) -> None:
+def test_all_extensions_of_the_model_share_one_kernel(replicates: int) -> None:
     from peerpressure.engine import narrow, wide
 
+    path, star = peerpressure.networks.path(4), peerpressure.networks.star(4)
+    networks: tuple[Any, ...] = (path, peerpressure.TemporalNetwork.from_snapshots([path, star]))
+    updates = (None, 0.5, "single", [[True, False] * 2] * 5)
     kernels = (narrow.run_narrow, wide.run_wide)
-    network = peerpressure.TemporalNetwork.from_snapshots(
-        [peerpressure.networks.path(4), peerpressure.networks.star(4)]
-    )
     known: list[set[Any]] = []
-    for activation in (None, 0.5, "single"):
-        parts: dict[str, Any] = {"adaptation": 0.1, "activation": activation}
-        peerpressure.simulate(peerpressure.Model(network, hidden=[0.0, 1.0, 2.0, 3.0], **parts), 5, replicates)
+    for adaptation, network, activation in itertools.product((None, 0.1), networks, updates):
+        parts: dict[str, Any] = {"adaptation": adaptation, "activation": activation}
+        model = peerpressure.Model(network, hidden=[0.0, 1.0, 2.0, 3.0], **parts)
+        peerpressure.simulate(model, 5, replicates)
+        if activation is None:
+            peerpressure.simulate(peerpressure.SDE(model, method="euler"), 5, replicates)
+        # The first two are the model of the paper and an extension of it.
         known = known or [set(kernel.signatures) for kernel in kernels]
     assert [set(kernel.signatures) for kernel in kernels] == known
 

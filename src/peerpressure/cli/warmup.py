@@ -13,23 +13,15 @@ if TYPE_CHECKING:
     import numpy as np
 
 # Kinds of runs with kernels of their own.
-KINDS: Final = (
-    "constant",
-    "adapting",
-    "temporal",
-    "temporal, adapting",
-    "frozen noise",
-    "continuous time",
-    "table of updates",
-)
+KINDS: Final = ("model of the paper", "extended model", "frozen noise", "continuous time")
 
 
 def warmup() -> None:
-    """Compile the kernels of all kinds of runs, which takes one to two minutes.
+    """Compile the kernels of all kinds of runs, which takes about a minute.
 
     A run compiles what it needs when it is first needed, in a few seconds, and stores it for later ones. This command
-    stores all of it, for the image of a container or the shared folder of a cluster; only combinations, such as random
-    updates on a network that changes, still compile. What is stored already is only loaded.
+    stores all of it, for the image of a container or the shared folder of a cluster. What is stored already is only
+    loaded.
 
     Kernels are stored beside the package, or in the folder that the environment variable NUMBA_CACHE_DIR names, for
     this kind of processor and this version of numba. Set it where the folder of the package is not writable, for this
@@ -72,12 +64,12 @@ def _simulate(kind: str, replicates: int, dtype: np.dtype[Any]) -> None:
     from peerpressure import SDE, Frozen, Gaussian, Model, TemporalNetwork, simulate
     from peerpressure.networks import path, star
 
+    extended = kind == "extended model"
     model = Model(
-        TemporalNetwork.from_snapshots([path(4), star(4)]) if "temporal" in kind else path(4),
+        TemporalNetwork.from_snapshots([path(4), star(4)]) if extended else path(4),
         hidden=[0.0, 1.0, 2.0, 3.0],
         noise=Gaussian(1.0, temporal=Frozen()) if kind == "frozen noise" else Gaussian(1.0),
-        adaptation=0.1 if "adapting" in kind else None,
-        activation=[[True, False] * 2] * 2 if kind == "table of updates" else None,
+        adaptation=0.1 if extended else None,
     )
     system = SDE(model, method="taylor") if kind == "continuous time" else model
     simulate(system, 2, replicates, dtype=dtype, threads=1)

@@ -139,6 +139,13 @@ class Changes(NamedTuple):
     weights: NDArray[Any]
 
 
+class ExtensionArrays(NamedTuple):
+    """What a run has beyond the model of the paper on a constant network; the other arguments hold the rest."""
+
+    changes: Changes
+    activity: Activity
+
+
 class RecordArrays(NamedTuple):
     """Where records go: a slot for each step (or −1), the recorded agents, public and hidden opinions, summaries."""
 
@@ -270,7 +277,7 @@ def keep(
     layer: int,
     states: NDArray[Any],
     parity: int,
-    hidden_state: NDArray[Any] | None,
+    hidden_state: NDArray[Any],
     width: int,
     begin: int,
     end: int,
@@ -286,8 +293,7 @@ def keep(
     row, public = layer * width, states[layer, parity]
     if records.states.shape[1]:
         _copy_agents(records.states, row, slot, records.agents, public, width, begin, end)
-    # What is None is not compiled.
-    if hidden_state is not None and records.hidden_state.shape[1]:
+    if records.hidden_state.shape[1]:
         _copy_agents(records.hidden_state, row, slot, records.agents, hidden_state[layer], width, begin, end)
     if records.summaries.shape[1]:
         for first in range(begin, end, CHUNK):
@@ -304,7 +310,7 @@ def keep_all(
     slot: int,
     states: NDArray[Any],
     parity: int,
-    hidden_state: NDArray[Any] | None,
+    hidden_state: NDArray[Any],
     width: int,
     begin: int,
     end: int,

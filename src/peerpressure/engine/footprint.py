@@ -18,6 +18,7 @@ from peerpressure.engine.plan import (
     UNIT,
     block_sizes,
     draw_of,
+    is_extended,
     is_scattered,
     steps_of_segment,
 )
@@ -36,14 +37,19 @@ DRAWN_BYTES = 80
 
 @dataclass(frozen=True, eq=False)
 class Footprint:
-    """The size of a run: its model, replicates, precision, threads and steps; ``series`` is of Taylor steps."""
+    """The size of a run: its model, replicates, precision, threads and steps; ``method`` is that of an SDE."""
 
     model: Model
     replicates: NDArray[np.int64]
     dtype: np.dtype[Any]
     threads: int
     steps: int
-    series: bool = False
+    method: str | None = None
+
+    @property
+    def series(self) -> bool:
+        """Whether steps are Taylor series."""
+        return self.method == "taylor"
 
     def total(self, recorded: int = 0) -> int:
         """Return the bytes of everything, with records of so many bytes."""
@@ -100,7 +106,8 @@ class Footprint:
     def _agents(self) -> int:
         # In continuous time there is the noise of each agent as well; constants of another precision are copied.
         copies = (5 + 20 * self.series) * self.dtype.itemsize if self.dtype != np.float64 else 0
-        return self.model.n * (24 + SERIES_BYTES * self.series + copies)
+        degrees = self.dtype.itemsize * is_extended(self.model, continuous=self.method is not None)
+        return self.model.n * (24 + degrees + SERIES_BYTES * self.series + copies)
 
     def _kept_network(self) -> int:
         """Return the bytes of the network as the kernels read it."""

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from peerpressure.engine.arguments import (
     Activity,
     AgentArrays,
-    Changes,
     Clock,
+    ExtensionArrays,
     Graph,
     RecordArrays,
     adapted,
@@ -40,7 +40,7 @@ from peerpressure.engine.plan import (
     Draw,
 )
 from peerpressure.engine.random import ABOVE, BATCH, U64, chosen_agent, fill, filler_of, remember, room, toss_narrow
-from peerpressure.engine.temporal import apply_changes
+from peerpressure.engine.temporal import apply_interval
 
 _STREAM_AHEAD = 256  # edges by which the graph is prefetched ahead of its use
 _TILE = 64  # agents by which the constants are prefetched ahead of their use
@@ -206,14 +206,13 @@ def _keep_narrow(activity: Activity, first: int, count: int, public: NDArray[Any
 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
-def run_narrow(  # noqa: PLR0912 — one branch for each argument that may be None, which is decided when it is compiled
+def run_narrow(  # noqa: PLR0912 — some of the branches are decided when it is compiled
     graph: Graph,
     agents: AgentArrays,
     draw: Draw,
     filler: U64,
     clock: Clock,
-    changes: Changes | None,
-    activity: Activity | None,
+    extensions: ExtensionArrays | None,
     records: RecordArrays,
     replicate: int,
     begin: int,
@@ -221,7 +220,7 @@ def run_narrow(  # noqa: PLR0912 — one branch for each argument that may be No
     meeting: NDArray[np.int64],
     states: NDArray[Any],
     memory: NDArray[Any],
-    hidden_state: NDArray[Any] | None,
+    hidden_state: NDArray[Any],
     partial: NDArray[np.float64],
     buffers: NDArray[Any],
     words: NDArray[np.uint64],
@@ -229,13 +228,14 @@ def run_narrow(  # noqa: PLR0912 — one branch for each argument that may be No
 ) -> None:
     """Make the clock's steps for agents begin…end−1, one replicate a layer; ``states`` is (layers, 2, agents).
 
-    ``changes`` is None for a constant network, ``activity`` where everybody updates, and ``hidden_state`` for the model
-    of the paper: what is None is not compiled. A clock without steps records the state in which a run starts.
-    ``meeting`` is where threads meet at the end of each step if they share the agents, else ``ALONE``. ``buffers``, (2,
-    CHUNK), ``words`` and ``scratch`` are for intermediate results.
+    ``extensions`` is None for the model of the paper on a constant network, whose kernel is compiled without them; a
+    second one serves everything else. A clock without steps records the state in which a run starts. ``meeting`` is
+    where threads meet at the end of each step if they share the agents, else ``ALONE``. ``buffers``, (2, CHUNK),
+    ``words`` and ``scratch`` are for intermediate results.
     """
     number, pressure = states.dtype.type, buffers[1]
     interval, q, met, steps, pace = 0, 0, 0, clock.relief.size, number(clock.pace)
+    beyond = hidden_state.size > 0 or clock.pace != 1
     # For a small network the noise of several steps is drawn at once.
     length = room(end - begin, 1)
     at_once = 1 if draw.mode == FROZEN else max(1, CHUNK // length)
@@ -244,9 +244,8 @@ def run_narrow(  # noqa: PLR0912 — one branch for each argument that may be No
         keep_all(records, records.slots[0], states, parity, hidden_state, 1, begin, end, partial, scratch)
     while q < steps:
         last = steps
-        if changes is not None:
-            apply_changes(graph, agents.degrees, changes, changes.cuts[interval], changes.cuts[interval + 1])
-            last = changes.intervals[interval + 1]
+        if extensions is not None:
+            last = apply_interval(graph, agents.degrees, extensions.changes, interval)
         # Layers inside intervals: all replicates of the block share one graph, which is changed once for all of them.
         for layer in range(states.shape[0]):
             row, origin = replicate + layer, q - at_once
@@ -258,10 +257,10 @@ def run_narrow(  # noqa: PLR0912 — one branch for each argument that may be No
                 relief, weight, scale = number(clock.relief[k]), number(clock.weight[k]), number(clock.scale[k])
                 for first in range(begin, end, CHUNK):
                     count = min(CHUNK, end - first)
-                    if activity is not None:
-                        anyone = _toss_narrow(activity, draw, k, first, count, step, row)
+                    if extensions is not None:
+                        anyone = _toss_narrow(extensions.activity, draw, k, first, count, step, row)
                         # Noise with a memory runs on under those who keep their opinions, and hidden ones adapt.
-                        if not anyone and draw.mode != RECURRENT and hidden_state is None:
+                        if not anyone and draw.mode != RECURRENT and not beyond:
                             for agent in range(first, first + count):
                                 output[agent] = public[agent]
                             continue
@@ -271,23 +270,23 @@ def run_narrow(  # noqa: PLR0912 — one branch for each argument that may be No
                     noise = buffers[0, min(k - origin, at_once - 1) * length :]
                     if draw.mode != FRESH:
                         remember(noise, memory[layer], draw, first, count)
-                    if changes is not None:
-                        _gather_roomy(graph, public, first, count, pressure)
-                    elif not graph.sums.size:
-                        gather(graph, public, first, count, pressure)
+                    if not graph.sums.size:
+                        if extensions is None or graph.order.size:
+                            gather(graph, public, first, count, pressure)
+                        else:
+                            _gather_roomy(graph, public, first, count, pressure)
                     sums = graph.sums[first:] if graph.sums.size else pressure
-                    # The model of the paper has a loop of its own, without the cases of the general step.
-                    if hidden_state is None:
-                        _move(agents, relief, weight, scale, first, count, output, noise, sums)
-                    else:
+                    # The step of the paper has a loop of its own, without the cases of the general one.
+                    if extensions is not None and beyond:
                         _move_beyond(
                             agents, relief, weight, scale, pace, first, count, public, output, hidden_state[layer],
                             noise, sums,
                         )  # fmt: skip
+                    else:
+                        _move(agents, relief, weight, scale, first, count, output, noise, sums)
                     _keep_isolated(agents, first, count, public, output)
-                    if activity is not None:
-                        _keep_narrow(activity, first, count, public, output)
-                    if hidden_state is not None:
+                    if extensions is not None:
+                        _keep_narrow(extensions.activity, first, count, public, output)
                         rate = number(clock.adaptation_rate[k])
                         _adapt_narrow(agents, rate, first, count, output, hidden_state[layer])
                 if records.slots[k] >= 0:

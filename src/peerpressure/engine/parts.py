@@ -398,7 +398,7 @@ class PartRun(ProcessorRun):
             if self.neighbour_sums is not None and block.width == 1:
                 public, places = block.states[0, (clock.first - 1) & 1], self._cut([(0, self.plan.model.n)], BLOCK)
                 on_threads(pool, partial(self.neighbour_sums.spread, public), places)
-            parts = network or self._network(block), self._unchanged(1), clock, self._records(block, slots)
+            parts = network or self._network(block), clock, self._records(block, slots)
             on_threads(pool, partial(self._call, block, *parts), ranges)
 
     def _pass_on_summaries(self, slot: int) -> None:

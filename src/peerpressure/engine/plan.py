@@ -125,6 +125,12 @@ class OwnAgents(NamedTuple):
     has_silent_steps: bool
 
 
+def is_extended(model: Model, *, continuous: bool) -> bool:
+    """Return whether there is more than the model of the paper on a constant network."""
+    parts = (model.adaptation, model.activation, model.temporal_network)
+    return continuous or any(part is not None for part in parts)
+
+
 @dataclass(frozen=True, eq=False)
 class RunPlan:
     """One run: which steps, which replicates, what is recorded at which step.
@@ -180,6 +186,11 @@ class RunPlan:
             return np.zeros((end - begin, 0), np.bool_)
         # A copy, because kernels are compiled once more for arrays that are read-only.
         return activation.masks(begin, end).copy()
+
+    @property
+    def is_extended(self) -> bool:
+        """Whether there is more than the model of the paper on a constant network."""
+        return is_extended(self.model, continuous=self.pace != 1)
 
     @property
     def keep_hidden(self) -> bool:

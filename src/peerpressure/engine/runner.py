@@ -24,6 +24,7 @@ from peerpressure.engine.arguments import (
     AgentArrays,
     Changes,
     Clock,
+    ExtensionArrays,
     Graph,
     RecordArrays,
     call_off,
@@ -66,21 +67,16 @@ from peerpressure.noise import AR1, Frozen
 _PIECE = 2**12  # agents whose states are transposed at a time
 
 
-def activity_of(plan: RunPlan, clock: Clock) -> Activity | None:
-    """Return who updates at the clock's steps, with buffers of its own; None where everybody does."""
+def activity_of(plan: RunPlan, clock: Clock) -> Activity:
+    """Return who updates at the clock's steps, with buffers of its own."""
     activation, begin = plan.model.activation, clock.first - 1
     if activation is None:
-        return None
+        nothing, rows = np.empty(0, np.uint64), np.empty((0, 0), np.uint64)
+        return Activity(EVERYBODY, nothing, np.empty((0, 0), np.bool_), nothing, rows, nothing)
     mode, thresholds = ACTIVE_CODES[activation.kind], coin_thresholds(plan.model)
     coins, words = np.empty(CHUNK, np.uint64), np.empty((4, CHUNK // 4), np.uint64)
     listed = plan.masks(begin, begin + clock.relief.size)
     return Activity(mode, thresholds, listed, coins, words, np.empty(WIDTH, np.uint64))
-
-
-def everybody() -> Activity:
-    """Return that all agents update, as an argument of a kernel that serves others as well."""
-    empty, rows = np.empty(0, np.uint64), np.empty((0, 0), np.uint64)
-    return Activity(EVERYBODY, empty, np.empty((0, 0), np.bool_), empty, rows, empty)
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,6 +193,9 @@ class ProcessorRun:
         self.drawn_by_python = self.draw.law == UNIT and not isinstance(noise.temporal, Frozen)
         self.agents = agents_of(plan.model, plan.dtype, plan.deviation)
         self.temporal = _Temporal(plan, self.agents) if plan.model.temporal_network is not None else None
+        if plan.is_extended and self.temporal is None:
+            # One kernel serves networks that change as well, and would be compiled once more for read-only degrees.
+            self.agents = self.agents._replace(degrees=self.agents.degrees.copy())
         self.blocks = make_blocks(plan.model, self._cuts(), plan.dtype, memory=self.draw.mode != FRESH)
         narrow = self.temporal is None and any(block.width == 1 for block in self.blocks)
         edges = graph_of(plan.model.network, plan.dtype, narrow=True)[1] if narrow else None
@@ -260,7 +259,7 @@ class ProcessorRun:
             # A call without steps records the state as it is.
             records = self._records(block, np.zeros(1, np.int64))
             places = self.share.begin, self.share.end
-            self._call(block, self._network(block), self._unchanged(0), clock, records, *places)
+            self._call(block, self._network(block), clock, records, *places)
 
     @contextlib.contextmanager
     def _pool(self) -> Iterator[Executor | None]:
@@ -349,7 +348,8 @@ class ProcessorRun:
             # Every block changes a copy of its own: blocks run at the same time, and each starts from the segment's
             # first network.
             network, changes = self.temporal.copied(), self.temporal.changes
-        self._call(block, network, changes, clock, self._records(block, slots), self.share.begin, self.share.end)
+        places = self.share.begin, self.share.end
+        self._call(block, network, clock, self._records(block, slots), *places, changes=changes)
 
     def _network(self, block: Block) -> tuple[Graph, AgentArrays]:
         """Return the network as it is where the segment begins."""
@@ -359,9 +359,6 @@ class ProcessorRun:
         if self.neighbour_sums is not None and block.width == 1:
             graph = graph._replace(sums=self.neighbour_sums.sums)
         return graph, self.agents
-
-    def _unchanged(self, steps: int) -> Changes | None:
-        return None if self.temporal is None else no_changes(steps, self.plan.dtype)
 
     def _draw_custom(self, block: Block, step: int) -> None:
         if self.plan.preferred is not None:
@@ -399,7 +396,7 @@ class ProcessorRun:
 
         def part(begin: int, end: int) -> None:
             try:
-                self._call(block, network, None, clock, records, begin, end, meeting)
+                self._call(block, network, clock, records, begin, end, meeting=meeting)
             except BaseException:
                 call_off(meeting)
                 raise
@@ -418,14 +415,14 @@ class ProcessorRun:
         parts = 1 if pool is None else self.plan.threads
         ranges = equal_parts(network[0].starts, parts, CHUNK if sums is None else BLOCK)
         for q in range(clock.relief.size):
-            one, same, records = clock.part(q, q + 1), self._unchanged(1), self._records(block, slots[q : q + 1])
+            one, records = clock.part(q, q + 1), self._records(block, slots[q : q + 1])
             if self.temporal is not None:
                 self.temporal.change(network, q)
             if self.drawn_by_python:
                 self._draw_custom(block, one.first)
             if sums is not None:
                 on_threads(pool, partial(sums.spread, block.states[0, (one.first - 1) & 1]), ranges)
-            on_threads(pool, partial(self._call, block, network, same, one, records), ranges)
+            on_threads(pool, partial(self._call, block, network, one, records), ranges)
             if slots[q] >= 0 and self.plan.keep_summaries:
                 # Here and not in the kernel, since no single call has seen all chunks.
                 reduce_summaries(records.summaries, slots[q], self.plan.model.n, block.partial)
@@ -438,11 +435,12 @@ class ProcessorRun:
         self,
         block: Block,
         network: tuple[Graph, AgentArrays],
-        changes: Changes | None,
         clock: Clock,
         records: RecordArrays,
         begin: int,
         end: int,
+        *,
+        changes: Changes | None = None,
         meeting: NDArray[np.int64] = ALONE,
     ) -> None:
         wide = block.width > 1
@@ -450,16 +448,13 @@ class ProcessorRun:
             # All opinions have been spread; these agents' sums are needed by this call only.
             self.neighbour_sums.collect(begin, end)
         kernel = run_wide if wide else run_narrow
-        # What the kernels get as None they are compiled without.
-        plain = self.plan.model.adaptation is None and self.plan.pace == 1
-        activity = activity_of(self.plan, clock)
-        if activity is None and changes is not None and not plain:
-            # Where networks change and opinions adapt, it hardly takes longer to compile a kernel for all updates.
-            activity = everybody()
+        extensions = None
+        if self.plan.is_extended:
+            changes = no_changes(clock.relief.size, self.plan.dtype) if changes is None else changes
+            extensions = ExtensionArrays(changes, activity_of(self.plan, clock))
         kernel(
-            *network, self.draw, filler_of(self.draw.law, self.plan.dtype, wide=wide), clock, changes,
-            activity, records, block.first, begin, end, meeting, block.states, block.memory,
-            None if plain else block.hidden_state, block.partial,
+            *network, self.draw, filler_of(self.draw.law, self.plan.dtype, wide=wide), clock, extensions, records,
+            block.first, begin, end, meeting, block.states, block.memory, block.hidden_state, block.partial,
             # Small enough for the first-level cache; allocated here, because compiling that takes long.
             np.empty((2, CHUNK), self.plan.dtype), np.empty((4, BATCH), np.uint64), np.empty((3, GROUP * block.width)),
         )  # fmt: skip

@@ -195,3 +195,10 @@ def apply_changes(graph: Graph, degrees: NDArray[Any], changes: Changes, begin: 
     for e in range(begin, end):
         _add_up(graph, changes.sources[e], degrees)
         _add_up(graph, changes.targets[e], degrees)
+
+
+@njit(error_model="numpy")
+def apply_interval(graph: Graph, degrees: NDArray[Any], changes: Changes, k: int) -> int:
+    """Make the changes before interval k, and return the step at which it ends."""
+    apply_changes(graph, degrees, changes, changes.cuts[k], changes.cuts[k + 1])
+    return int(changes.intervals[k + 1])

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from peerpressure.engine.arguments import (
     Activity,
     AgentArrays,
-    Changes,
     Clock,
+    ExtensionArrays,
     Graph,
     RecordArrays,
     adapted,
@@ -52,7 +52,7 @@ from peerpressure.engine.random import (
     room,
     toss_wide,
 )
-from peerpressure.engine.temporal import apply_changes
+from peerpressure.engine.temporal import apply_interval
 
 _PART = CHUNK // WIDTH  # agents whose noise is drawn at once, and who are updated while it is in the nearest cache
 _AHEAD = 2 * GROUP  # agents between the one who is updated and the one whose neighbours are prefetched
@@ -243,8 +243,7 @@ def run_wide(  # noqa: PLR0912 — see ``run_narrow``
     draw: Draw,
     filler: U64,
     clock: Clock,
-    changes: Changes | None,
-    activity: Activity | None,
+    extensions: ExtensionArrays | None,
     records: RecordArrays,
     replicate: int,
     begin: int,
@@ -252,7 +251,7 @@ def run_wide(  # noqa: PLR0912 — see ``run_narrow``
     meeting: NDArray[np.int64],
     states: NDArray[Any],
     memory: NDArray[Any],
-    hidden_state: NDArray[Any] | None,
+    hidden_state: NDArray[Any],
     partial: NDArray[np.float64],
     buffers: NDArray[Any],
     words: NDArray[np.uint64],
@@ -260,11 +259,8 @@ def run_wide(  # noqa: PLR0912 — see ``run_narrow``
 ) -> None:
     """Make the clock's steps for agents begin…end−1, in layers of WIDTH replicates from ``replicate`` on.
 
-    ``states`` is (layers, 2, agents·WIDTH): the state at an even time is in row 0, at an odd time in row 1. ``changes``
-    is None for a constant network, ``activity`` where everybody updates, and ``hidden_state`` for the model of the
-    paper: what is None is not compiled. A clock without steps records the state in which a run starts. ``meeting``
-    is where threads meet at the end of each step if they share the agents, else ``ALONE``. ``buffers``, ``words`` and
-    ``scratch`` are for intermediate results.
+    ``states`` is (layers, 2, agents·WIDTH): the state at an even time is in row 0, at an odd time in row 1. The other
+    arguments are as in ``run_narrow``.
     """
     number = states.dtype.type
     interval, q, met, steps = 0, 0, 0, clock.relief.size
@@ -273,15 +269,16 @@ def run_wide(  # noqa: PLR0912 — see ``run_narrow``
     at_once = 1 if draw.mode == FROZEN else max(1, CHUNK // length)
     # Stores past the caches save the read of every line that is overwritten; a small state should stay in the caches,
     # and so should one that is changed again.
-    past_caches = states[0, 0].nbytes > CACHE and hidden_state is None and activity is None
+    past_caches, beyond = states[0, 0].nbytes > CACHE, hidden_state.size > 0 or clock.pace != 1
+    if extensions is not None:
+        past_caches &= not beyond and extensions.activity.mode == EVERYBODY
     if steps == 0:
         parity = (clock.first - 1) & 1
         keep_all(records, records.slots[0], states, parity, hidden_state, WIDTH, begin, end, partial, scratch)
     while q < steps:
         last = steps
-        if changes is not None:
-            apply_changes(graph, agents.degrees, changes, changes.cuts[interval], changes.cuts[interval + 1])
-            last = changes.intervals[interval + 1]
+        if extensions is not None:
+            last = apply_interval(graph, agents.degrees, extensions.changes, interval)
         for layer in range(states.shape[0]):
             origin = q - at_once
             for k in range(q, last):
@@ -291,10 +288,10 @@ def run_wide(  # noqa: PLR0912 — see ``run_narrow``
                 first = replicate + layer * WIDTH
                 for part in range(begin, end, _PART):
                     stop = min(part + _PART, end)
-                    if activity is not None:
-                        anyone = _anyone_updates(activity, draw, k, part, stop, step, first)
+                    if extensions is not None:
+                        anyone = _anyone_updates(extensions.activity, draw, k, part, stop, step, first)
                         # Noise with a memory runs on under those who keep their opinions, and hidden ones adapt.
-                        if not anyone and draw.mode != RECURRENT and hidden_state is None:
+                        if not anyone and draw.mode != RECURRENT and not beyond:
                             for agent in range(part, stop):
                                 _keep(public, output, agent * WIDTH)
                             continue
@@ -304,18 +301,17 @@ def run_wide(  # noqa: PLR0912 — see ``run_narrow``
                     noise = buffers[0, min(k - origin, at_once - 1) * length :]
                     if draw.mode != FRESH:
                         remember(noise, memory[layer], draw, part * WIDTH, (stop - part) * WIDTH)
-                    if hidden_state is None:
-                        _step_wide(
-                            graph, agents, relief, weight, scale, part, stop, end, public, output, noise, past_caches
-                        )
-                    else:
+                    if extensions is not None and beyond:
                         _step_beyond(
                             graph, agents, relief, weight, scale, number(clock.pace), part, stop, end, public, output,
                             hidden_state[layer], noise,
                         )  # fmt: skip
-                    if activity is not None:
-                        _keep_wide(activity, draw, k, part, stop, step, first, public, output)
-                    if hidden_state is not None:
+                    else:
+                        _step_wide(
+                            graph, agents, relief, weight, scale, part, stop, end, public, output, noise, past_caches
+                        )
+                    if extensions is not None:
+                        _keep_wide(extensions.activity, draw, k, part, stop, step, first, public, output)
                         rate = number(clock.adaptation_rate[k])
                         _adapt_wide(agents, rate, part, stop, output, hidden_state[layer])
                 if records.slots[k] >= 0:
