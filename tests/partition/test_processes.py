@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -84,7 +85,9 @@ def started(count: int, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run the program in so many processes."""
     assert MPIEXEC is not None
     command = [MPIEXEC, "-n", str(count), sys.executable, "-m", "tests.partition.program", *arguments]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600, check=False)
+    # More processes than cores: those that wait leave theirs to those that work.
+    environment = os.environ | {"MPIR_CVAR_ENABLE_HEAVY_YIELD": "1", "MPIR_CVAR_POLLS_BEFORE_YIELD": "10"}
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=600, check=False)
 
 
 @pytest.fixture(scope="module")
