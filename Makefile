@@ -48,8 +48,8 @@ explore: $(VENV)/.ready-base
 check: $(VENV)/.ready-test $(VENV)/.ready-js
 	@$(MAKE) --no-print-directory --jobs 2 types lint fast
 
-# Kernels are compiled and types are checked at the same time, each on one core, and the tests themselves are compiled,
-# which each process of tests would do for itself. Meanwhile the browser is fetched if need be.
+# Kernels take longest and are compiled on one core. Beside them types are checked and the tests themselves compiled,
+# which each process of tests would do for itself, and the browser is fetched if need be.
 test: $(VENV)/.ready-test
 	@$(MAKE) --no-print-directory --jobs 3 browser kernels types lint modules
 	@$(MAKE) --no-print-directory tests
@@ -63,12 +63,12 @@ lint: $(VENV)/.ready-test $(VENV)/.ready-js
 	@$(NPM) run --silent lint
 
 types: $(VENV)/.ready-test $(VENV)/.ready-js
-	$(BIN)/mypy --num-workers $(JOBS)
+	nice $(BIN)/mypy --num-workers $(JOBS)
 	@$(NPM) run --silent types
 
 # What is wrong with them `tests` will say.
 modules: $(VENV)/.ready-test
-	@$(BIN)/pytest --collect-only -qq >/dev/null 2>&1 || true
+	@nice $(BIN)/pytest --collect-only -qq >/dev/null 2>&1 || true
 
 tests: $(VENV)/.ready-test $(VENV)/.ready-js browser
 	$(BIN)/pytest $(PARALLEL)
