@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import peerpressure as pp
+from peerpressure.engine import plan
 from peerpressure.errors import ModelError
 from peerpressure.scenario import parse_scenario
 from tests.builders import NOISES, N, random_model, temporal_network
@@ -79,6 +80,32 @@ def test_large_networks_share_agents_among_threads_and_skip_idle_chunks() -> Non
         assert one is not None
         updated = (one[0, 1:] != one[0, :-1]).mean(axis=1)
         np.testing.assert_allclose(updated, 1 / n if activation == "single" else 0.3, atol=0.005)
+
+
+@pytest.mark.parametrize("replicates", [1, 16])
+def test_hidden_opinions_adapt_where_nobody_of_a_whole_chunk_updates(replicates: int) -> None:
+    n, steps, rate = 2 * plan.CHUNK, 6, 0.25
+    hidden, start = np.linspace(0, 1, n), np.linspace(3, 2, n)
+    first_only = np.zeros((steps, n), bool)
+    first_only[:, 0] = True
+    parts: dict[str, Any] = {"start": start, "noise": 0.5, "activation": first_only, "adaptation": rate}
+    run = pp.simulate(pp.Model(pp.networks.cycle(n), hidden, **parts), steps, replicates, record="final")
+    # The others keep their public opinions, to which their hidden ones come closer by the same share at each step.
+    assert run.final.hidden is not None
+    expected = start + (1 - rate) ** steps * (hidden - start)
+    np.testing.assert_array_equal(run.final.public[:, 1:], np.broadcast_to(start[1:], (replicates, n - 1)))
+    np.testing.assert_allclose(run.final.hidden[:, 1:], np.broadcast_to(expected[1:], (replicates, n - 1)), atol=1e-14)
+
+
+@pytest.mark.parametrize("replicates", [1, 16])
+def test_correlated_noise_runs_on_where_nobody_of_a_whole_chunk_updates(replicates: int) -> None:
+    n, steps = 2 * plan.CHUNK, 5
+    noise = pp.Gaussian(0.5, temporal=pp.AR1(0.7))
+    everybody = pp.Model(pp.networks.cycle(n), np.zeros(n), noise=noise)
+    nobody = replace(everybody, activation=np.zeros((steps, n), bool))
+    memories = [pp.simulate(one, steps, replicates, seed=SEED).final.memory for one in (everybody, nobody)]
+    assert memories[0] is not None
+    np.testing.assert_array_equal(*memories)
 
 
 def test_noise_is_that_of_the_synchronous_model_and_frequencies_are_the_probabilities() -> None:
