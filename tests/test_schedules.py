@@ -270,6 +270,24 @@ def test_estimated_exponents_and_slopes() -> None:
     assert Constant(2).growth == Growth(True, True, True, basis=Constant(2).growth.basis, exponent=0.0, limit=2.0)
 
 
+@pytest.mark.parametrize(
+    ("formula", "said", "power", "low", "high"),
+    [
+        ("2 + sin(t)", "ρ_t stays between 1 and 3 from some t on", 0, 1, 3),
+        ("t*(2 + sin(t))", "ρ_t stays between t and 3 t from some t on", 1, 1, 3),
+        ("2 + 1/t", "ρ_t tends to 2", 0, 2, 2),
+        ("2*t + 1", "ρ_t grows like 2 t", 1, 2, 2),
+        ("3/t", "ρ_t falls like 3 t^−1", -1, 3, 3),
+        ("0*t", "ρ_t is 0", 0, 0, 0),
+    ],
+)
+def test_the_basis_of_a_proof_is_true_of_late_times(formula: str, said: str, power: int, low: int, high: int) -> None:
+    assert Formula(formula).growth.basis == said
+    late = np.linspace(1e6, 1e6 + 50, 4001)
+    share = Formula(formula)(late) / late**power
+    np.testing.assert_allclose([share.min(), share.max()], [low, high], atol=1e-3)
+
+
 @given(st.floats(-3, 3), st.floats(0.01, 100))
 @settings(max_examples=100, deadline=None)
 def test_estimates_agree_with_known_powers(exponent: float, scale: float) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 
 from peerpressure import SDE, Gaussian, Model, Network, diagnose
 from peerpressure.networks import cycle, failing_edges
-from peerpressure.noise import Laplace
+from peerpressure.noise import Laplace, NoNoise
 from peerpressure.theory import ReasonCode, consensus_mode, moments
 from tests.theory.changing import mean_path
 from tests.theory.exact import exact_law
@@ -297,6 +298,16 @@ def unbounded_walk(model: Model, numbers: Mapping[str, Any]) -> None:
 def drift(model: Model, numbers: Mapping[str, Any]) -> None:
     stds = [mode_std(model, T) for T in (500, 1_000, 2_000)]
     assert stds[2] - stds[1] == pytest.approx(2 * (stds[1] - stds[0]), rel=0.1)
+
+
+def slow_drift(model: Model, numbers: Mapping[str, Any]) -> None:
+    times = (1_000, 2_000, 4_000)
+    stds = [mode_std(model, T) for T in times]
+    # It grows like log t: by equal amounts in each doubling.
+    assert stds[2] - stds[1] == pytest.approx(stds[1] - stds[0], rel=0.02)
+    # Who updates moves the common opinion by less and less.
+    chance = [mode_std(replace(model, noise=NoNoise()), T) for T in times]
+    assert chance[2] - chance[1] < 0.01 * (stds[2] - stds[1])
 
 
 def damped_start(model: Model, numbers: Mapping[str, Any]) -> None:

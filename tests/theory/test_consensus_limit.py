@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,8 +16,18 @@ from peerpressure.model import Model
 from peerpressure.networks import TemporalNetwork, barabasi_albert, complete, cycle
 from peerpressure.noise import AR1, Frozen, Gaussian, Noise, NoNoise
 from peerpressure.schedules import Constant, Linear, Power, Schedule, StretchedExponential
+from peerpressure.sde import SDE
 from peerpressure.simulation import simulate
-from peerpressure.theory import ConsensusLimit, consensus_limit, consensus_limit_curve, mean, moments
+from peerpressure.theory import (
+    ConsensusLimit,
+    Kind,
+    Outcome,
+    consensus_limit,
+    consensus_limit_curve,
+    diagnose,
+    mean,
+    moments,
+)
 
 from .changing import CHANGING, mean_path
 
@@ -118,6 +129,20 @@ def test_frozen_noise_makes_opinions_drift_linearly() -> None:
     assert consensus_limit(model).std == math.inf
     std = moments(model, 1200, of=mean(model), times=[300, 600, 1200], what="hidden").std[:, 0]
     assert std[2] - std[1] == pytest.approx(2 * (std[1] - std[0]), rel=1e-3)
+
+
+@pytest.mark.parametrize("kind", ["random updates", "continuous time"])
+def test_frozen_noise_makes_opinions_drift_like_the_sum_of_1_over_pressure(kind: str) -> None:
+    model = build(Linear(), Adaptation(0.2), Gaussian(0.5, temporal=Frozen()))
+    half: Any = 0.5
+    system = SDE(model) if kind == "continuous time" else replace(model, activation=half)
+    verdict = diagnose(system)
+    assert verdict.outcome is Outcome.RANDOM_WALK
+    assert verdict.law.kinds == {Kind.DRIFTS}
+    assert "drifts ever further, in a direction set by the noise, which is drawn once." in verdict.summary
+    steps = round(1600 / system.step)
+    std = moments(system, steps, of=mean(system), times=[400, 800, 1600]).std[:, 0]
+    assert std[2] - std[1] == pytest.approx(std[1] - std[0], rel=0.05)
 
 
 def test_limits_scatter_as_simulated_runs_do() -> None:

@@ -25,6 +25,7 @@ from peerpressure.theory import (
     moments,
     regime_of,
 )
+from peerpressure.theory._classification import is_proportional
 from peerpressure.theory._rates import lag, mode_noise, start_weight
 
 NETWORKS: Mapping[str, Network] = {
@@ -422,3 +423,15 @@ def test_models_that_differ_in_noise_only_share_their_spectrum() -> None:
     for std in (0.1, 0.2, 0.3):
         diagnose(Model(network, hidden, noise=Gaussian(std)))
     assert _rates._gaps.cache_info().misses == before + 1
+
+
+def test_only_those_who_count_must_be_proportional_for_the_mode_to_have_a_recursion_of_its_own() -> None:
+    # The third agent follows the first, and nobody follows it.
+    network = Network(np.array([[0.0, 2.0, 0.0], [2.0, 0.0, 0.0], [1.0, 0.0, 0.0]]), directed=True)
+    model = Model(network, [0.0, 1.0, 5.0], [3.0, 3.0, 7.0], Linear(), start=[2.0, 3.0, 4.0])
+    assert is_proportional(model)
+    assert not is_proportional(replace(model, stubbornness=np.array([3.0, 4.0, 7.0])))
+    w, v, state = model.mode_weights, model.consensus_value, model.start_state
+    for t in range(1, 6):
+        before, state = state, model.update(t)(state)
+        assert w @ (state - v) == pytest.approx(w @ (before - v) / (1 + model.kappa / t), rel=1e-12)

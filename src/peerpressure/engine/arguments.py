@@ -140,7 +140,10 @@ class Changes(NamedTuple):
 
 
 class ExtensionArrays(NamedTuple):
-    """What a run has beyond the model of the paper on a constant network; the other arguments hold the rest."""
+    """How the network changes and who updates, where a run has more than the model of the paper.
+
+    Hidden opinions that adapt and the pace of an SDE are in arguments that every run has.
+    """
 
     changes: Changes
     activity: Activity

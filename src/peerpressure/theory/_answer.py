@@ -24,6 +24,10 @@ CHANCES = {"noise": "the noise", "updates": "who updates when", "network": "whic
 ESTIMATED = "This is estimated from values at large t, not proved."
 
 
+# Only such noise makes opinions drift; random updates and networks average out beside it.
+_DRAWN = "in a direction set by the noise, which is drawn once"
+
+
 def chance_words(chance: tuple[str, ...]) -> str:
     """Return what random values depend on, in words.
 
@@ -116,7 +120,7 @@ def _biased(findings: Findings) -> str:
         return f"All agents come to agree on a value that keeps moving at random{_about(findings, mean)}."
     if kind is Kind.DRIFTS:
         start = f", from {findings.number(mean)} on" if known else ""
-        return f"All agents come to agree on a value that moves ever further{start}, as {findings.random} has it."
+        return f"All agents come to agree on a value that moves ever further{start}, {_DRAWN}."
     if kind is Kind.RANDOM_LIMIT:
         numbers = _random_value(findings, mean, std)
         return f"All agents come to agree on a value that depends on {findings.random}{numbers}."
@@ -216,7 +220,7 @@ def _neutral(findings: Findings) -> str:
 def _random_walk(findings: Findings) -> str:
     agree = "Agents agree with each other, and their common opinion"
     if Kind.DRIFTS in findings.law.kinds:
-        return f"{agree} drifts ever further, in a direction that {findings.random} has drawn once."
+        return f"{agree} drifts ever further, {_DRAWN}."
     return f"{agree} keeps moving at random, without bound."
 
 
