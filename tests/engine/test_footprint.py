@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from scipy import stats
-from scipy.sparse import random_array
+from scipy.sparse import csr_array
 
 import peerpressure as pp
 from peerpressure.engine import plan
@@ -27,7 +27,8 @@ def _weights(agents: int, *, directed: bool) -> Any:
     rng = np.random.default_rng(1)
     matrix = pp.networks.cycle(agents).adjacency.copy()
     matrix.data = np.ones(matrix.nnz)
-    edges = random_array((agents, agents), density=3 / agents, rng=rng, format="csr")
+    sources, targets = rng.integers(0, agents, (2, 3 * agents))
+    edges = csr_array((rng.random(3 * agents), (sources, targets)), shape=(agents, agents))
     edges.setdiag(0)
     return (matrix + (abs(edges) if directed else abs(edges + edges.T))).tocsr()
 
