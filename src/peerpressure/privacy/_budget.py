@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, final
 
@@ -111,7 +111,7 @@ class Budget:
     definition: Definition
     delta: float
     promise: str
-    numbers: NDArray[np.void]
+    numbers: NDArray[np.void] = field(repr=False)
 
     @property
     def table(self) -> pd.DataFrame:
