@@ -210,7 +210,7 @@ def test_a_release_holds_neither_opinions_nor_seeds(tmp_path: Path) -> None:
     facts = json.loads((tmp_path / "published" / "release.json").read_text(encoding="utf-8"))
     said = {"epsilon": found.epsilon, "delta": 1e-5, "statement": dict(found.statement)}
     assert facts == {"schema_version": 1, **said}
-    table = pd.read_csv(tmp_path / "published" / "opinions.csv", float_precision="round_trip")
+    table = pd.read_csv(tmp_path / "published" / "opinions.csv", converters={"public": float})
     np.testing.assert_array_equal(table["public"].to_numpy().reshape(found.opinions.shape), found.opinions)
     events = release(model_of("temporal"), T, public_network=True).write(tmp_path / "events")
     assert pp.networks.read_events(events[0]).n == N
@@ -259,7 +259,7 @@ def test_the_command_writes_a_release(capfd: pytest.CaptureFixture[str], tmp_pat
     words = " ".join(answer.out.split())
     assert "with ε = 1 and δ = 1e-05" in words
     assert "4 files in" in words
-    table = pd.read_csv(tmp_path / "published" / "opinions.csv", float_precision="round_trip")
+    table = pd.read_csv(tmp_path / "published" / "opinions.csv", converters={"public": float})
     assert list(table.columns) == ["run", "time", "agent", "public"]
     assert len(table) == 2 * 6 * 4
     again = released(capfd, tmp_path)
