@@ -1,0 +1,157 @@
+"""Waiting in tests: for something with a name, for as long as there is progress, and never by the clock alone.
+
+A slow or busy machine makes everything late and nothing wrong, so no test says how long something may take. It says
+what shows that work goes on, and fails when nothing has moved for half a minute. What a test has started is gone when
+the test is over, and also when the process that runs the tests is killed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import psutil
+import pytest
+
+T = TypeVar("T")
+PATIENCE = 30.0  # seconds without progress
+PROCESSOR_LIMIT = 600.0  # seconds of the processor; only a process without an end uses so many
+PAUSE = 0.02  # seconds between two looks
+PR_SET_PDEATHSIG = 1  # of Linux: the signal that a process gets when the one that started it has ended
+
+
+def wait_until(
+    holds: Callable[[], T],
+    what: str,
+    *,
+    progress: Callable[[], object] | None = None,
+    show: Callable[[], str] = str,
+    pause: Callable[[float], object] = time.sleep,
+    patience: float | None = None,
+) -> T:
+    """Wait until a condition holds, and return what it gives.
+
+    Parameters
+    ----------
+    holds : callable
+        Anything true ends the waiting.
+    what : str
+        What is waited for, in words for the failure.
+    progress : callable, optional
+        Anything that changes while work goes on. The default is the processor time of the processes that this one
+        has started.
+    show : callable, optional
+        What is to be seen, for the failure.
+    pause : callable, optional
+        How to let time pass.
+    patience : float, optional
+        Seconds without progress after which the test fails, 30 unless given.
+    """
+    progress = progress or processor_time_of_children
+    patience = PATIENCE if patience is None else patience
+    seen, since = progress(), time.monotonic()
+    while not (result := holds()):
+        pause(PAUSE)
+        if (now := progress()) != seen:
+            seen, since = now, time.monotonic()
+        elif time.monotonic() - since > patience:
+            pytest.fail(f"waited for {what}; nothing has moved for {patience:.0f} s. {show()}".rstrip())
+    return result
+
+
+def processor_time(pid: int) -> float:
+    """Return the processor seconds of a process and of all that it has started; what is gone counts as nothing."""
+    total = 0.0
+    with contextlib.suppress(psutil.Error):
+        process = psutil.Process(pid)
+        total += sum(process.cpu_times()[:4])  # its own, and of those it has waited for
+        for child in process.children(recursive=True):
+            with contextlib.suppress(psutil.Error):
+                total += sum(child.cpu_times()[:2])
+    return total
+
+
+def processor_time_of_children() -> float:
+    """Return the processor seconds of all processes that this one has started."""
+    own = psutil.Process().cpu_times()
+    return processor_time(os.getpid()) - own.user - own.system
+
+
+def _die_with_parent() -> None:
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+@contextlib.contextmanager
+def started(command: Sequence[str | Path], **options: Any) -> Iterator[subprocess.Popen[str]]:
+    """Start a process in a group of its own; the whole group is gone at the end of the block."""
+    options = {"text": True, "stdin": subprocess.DEVNULL} | options
+    if os.name == "posix":
+        options |= {"start_new_session": True, "preexec_fn": _die_with_parent}
+    process = subprocess.Popen([str(part) for part in command], **options)
+    try:
+        yield process
+    finally:
+        end(process)
+
+
+def end(process: subprocess.Popen[str]) -> None:
+    """Kill a process and its group, and close its pipes."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        if os.name == "posix":
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
+    process.wait()
+    for pipe in (process.stdin, process.stdout, process.stderr):
+        if pipe is not None:
+            pipe.close()
+
+
+def wait_for_end(process: subprocess.Popen[str], show: Callable[[], str] = str) -> int:
+    """Wait until a process has ended, and return its status."""
+
+    def used() -> float:
+        seconds = processor_time(process.pid)
+        if seconds > PROCESSOR_LIMIT:
+            pytest.fail(f"{process.args!r} has no end: it used {seconds:.0f} s of the processor. {show()}")
+        return seconds
+
+    wait_until(lambda: process.poll() is not None, f"the end of {process.args!r}", progress=used, show=show)
+    assert process.returncode is not None
+    return process.returncode
+
+
+def run(
+    command: Sequence[str | Path],
+    *,
+    text: str = "",
+    env: Mapping[str, str] | None = None,
+    cwd: str | Path | None = None,
+    **options: Any,
+) -> subprocess.CompletedProcess[str]:
+    """Run a process to its end, with a text as its input, and return its status and what it printed."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as files:
+        given, out, err = (Path(folder, name) for name in ("in", "out", "err"))
+        given.write_text(text, "utf-8", newline="")
+        places = {
+            "stdin": files.enter_context(given.open("rb")),
+            "stdout": files.enter_context(out.open("wb")),
+            "stderr": files.enter_context(err.open("wb")),
+        }
+        with started(command, env=env, cwd=cwd, **(places | options)) as process:
+            status = wait_for_end(process, lambda: f"It printed: {_text(out)}{_text(err)}")
+        return subprocess.CompletedProcess(process.args, status, _text(out), _text(err))
+
+
+def _text(file: Path) -> str:
+    return file.read_bytes().decode("utf-8", errors="replace")
