@@ -1,4 +1,4 @@
-"""How properties are searched, which tests run where and when, and one browser for all tests that need one.
+"""How tests run: the same whoever starts them, in which order, on which worker, and with one browser for all.
 
 Only one Playwright can be at work in a process.
 """
@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import shutil
 import signal
-import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -28,7 +28,15 @@ settings.register_profile("default", derandomize=True, deadline=None, max_exampl
 settings.register_profile("search", derandomize=False, deadline=None, max_examples=200, print_blob=True)
 settings.load_profile("default")
 
-NUMPY_CAME_FIRST = "numpy" in sys.modules
+# What whoever starts the tests may have set, and processes that tests start would inherit: a test says what it needs.
+SET_BY_OTHERS = re.compile(
+    "MAKE.*|MFLAGS|LANG|LANGUAGE|LC_.*|COLUMNS|LINES|TERM|NO_COLOR|FORCE_COLOR|CLICOLOR.*|TTY_.*|PY_COLORS|"
+    "PYTHON(?!PATH$|DONTWRITEBYTECODE$|PYCACHEPREFIX$).*|MPLBACKEND|MPLCONFIGDIR|MATPLOTLIBRC|NODE_OPTIONS|"
+    "(OMP|OPENBLAS|MKL)_NUM_THREADS|NUMBA_(?!CACHE_DIR$).*|GIT_.*|XDG_.*|EDITOR|PAGER|BROWSER|DISPLAY"
+)
+for name in list(filter(SET_BY_OTHERS.fullmatch, os.environ)):
+    del os.environ[name]
+
 # Beside other workers, further threads of BLAS only wait for each other, which takes a third of the time. Set before
 # NumPy is loaded, and inherited by the processes that tests start.
 if "PYTEST_XDIST_WORKER" in os.environ:
@@ -105,9 +113,26 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     gc.enable()
 
 
-def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Add up how long each test takes, with what is made and cleared away for it."""
-    TAKEN[report.nodeid] = TAKEN.get(report.nodeid, 0) + report.duration
+class Reporter:
+    """Name each failure as soon as it happens, and note how long tests take; workers tell the process they serve."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.plugins = config.pluginmanager
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Print a failure; add up the duration of a test with what is made and cleared away for it."""
+        TAKEN[report.nodeid] = TAKEN.get(report.nodeid, 0) + report.duration
+        terminal = self.plugins.getplugin("terminalreporter")
+        if report.failed and terminal is not None:
+            reason = getattr(getattr(report.longrepr, "reprcrash", None), "message", "").partition("\n")[0]
+            terminal.ensure_newline()
+            terminal.write_line(f"FAILED in {report.when} {report.nodeid}: {reason}", red=True)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Report where tests are collected, which is not in a worker."""
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        config.pluginmanager.register(Reporter(config))
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:

@@ -73,7 +73,7 @@ def processor_time(pid: int) -> float:
     total = 0.0
     with contextlib.suppress(psutil.Error):
         process = psutil.Process(pid)
-        total += sum(process.cpu_times()[:4])  # its own, and of those it has waited for
+        total += float(sum(process.cpu_times()[:4]))  # its own, and of those it has waited for
         for child in process.children(recursive=True):
             with contextlib.suppress(psutil.Error):
                 total += sum(child.cpu_times()[:2])
@@ -83,7 +83,7 @@ def processor_time(pid: int) -> float:
 def processor_time_of_children() -> float:
     """Return the processor seconds of all processes that this one has started."""
     own = psutil.Process().cpu_times()
-    return processor_time(os.getpid()) - own.user - own.system
+    return processor_time(os.getpid()) - float(own.user + own.system)
 
 
 def _die_with_parent() -> None:
