@@ -18,7 +18,7 @@ CASES ?= 1000
 COUNT ?= 60
 SEED ?= 1
 
-.PHONY: help paper explore check test kernels lint types modules tests fast durations lowest coverage search truth mutations browser bench docs pictures constraints clean
+.PHONY: help paper explore check test busy kernels lint types modules tests fast durations lowest coverage search truth mutations browser bench docs pictures constraints clean
 .DEFAULT_GOAL := help
 
 help:
@@ -26,6 +26,7 @@ help:
 	@echo "make explore      open the model in the browser"
 	@echo "make check        lint, types and the fast tests, in about two minutes after the first time"
 	@echo "make test         lint, types, tests and doctests"
+	@echo "make busy         run \`make test\` three times on one core beside three endless loops"
 	@echo "make lowest       run the tests with the oldest versions of all dependencies"
 	@echo "make coverage     run the tests and print how many lines they cover"
 	@echo "make search       search for counterexamples to the tested properties, MINUTES=15 long"
@@ -48,30 +49,37 @@ explore: $(VENV)/.ready-base
 check: $(VENV)/.ready-test $(VENV)/.ready-js
 	@$(MAKE) --no-print-directory --jobs 2 types lint fast
 
-# Kernels take longest and are compiled on one core. Beside them types are checked and the tests themselves compiled,
+# Kernels and types take longest, on one core each. Beside them the rest is checked, the tests themselves are compiled,
 # which each process of tests would do for itself, and the browser is fetched if need be.
 test: $(VENV)/.ready-test
-	@$(MAKE) --no-print-directory --jobs 3 browser kernels types lint modules
+	@$(MAKE) --no-print-directory --jobs 2 browser types kernels lint modules
 	@$(MAKE) --no-print-directory tests
 
+# What `make test` says of itself on a slow machine: one core, which three endless loops share with it.
+busy:
+	tests/busy_core.sh
+
 kernels: $(VENV)/.ready-test
-	$(BIN)/peerpressure warmup
+	@echo "Compiling the kernels, which takes about a minute the first time …"
+	@$(BIN)/peerpressure warmup
 
 lint: $(VENV)/.ready-test $(VENV)/.ready-js
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
 	@$(NPM) run --silent lint
 
 types: $(VENV)/.ready-test $(VENV)/.ready-js
-	nice $(BIN)/mypy --num-workers $(JOBS)
+	@echo "Checking types, which takes about a minute the first time …"
+	@$(BIN)/mypy
 	@$(NPM) run --silent types
 
 # What is wrong with them `tests` will say.
 modules: $(VENV)/.ready-test
-	@nice $(BIN)/pytest --collect-only -qq >/dev/null 2>&1 || true
+	@$(BIN)/pytest --collect-only -qq >/dev/null 2>&1 || true
 
 tests: $(VENV)/.ready-test $(VENV)/.ready-js browser
-	$(BIN)/pytest $(PARALLEL)
+	@echo "Running the tests in $(JOBS) processes …"
+	@$(BIN)/pytest $(PARALLEL)
 
 # Which tests are fast is recorded in tests/durations.json; those that have become slow are named at the end.
 fast: $(VENV)/.ready-test
@@ -112,6 +120,7 @@ browser:
 	@for program in chromium-headless-shell chromium chromium-browser google-chrome; do \
 	  command -v $$program >/dev/null && exit 0; \
 	done; \
+	echo "Installing Chromium for the tests of pages …"; \
 	install() { DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends fonts-dejavu-core fonts-liberation $$1 >/dev/null; }; \
 	{ [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq \
 	  && { install chromium-headless-shell 2>/dev/null || install chromium; }; \
@@ -136,8 +145,9 @@ constraints: $(VENV)/.python
 	  --no-annotate --no-header --upgrade --output-file constraints.txt
 
 $(VENV)/.python:
-	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed, this is " + sys.version) if sys.version_info < (3, 11) else None'
-	$(PYTHON) -m venv $(VENV)
+	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed, this is " + sys.version) if sys.version_info < (3, 11) else None'
+	@echo "Making a Python environment in $(VENV) …"
+	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv || echo "uv is not to be had; going on with pip"
 	@touch $@
 
@@ -147,6 +157,7 @@ $(VENV)/.ready-test: EXTRAS := [test]
 $(VENV)/.ready-bench: EXTRAS := [test,bench]
 $(VENV)/.ready-docs: EXTRAS := [docs]
 $(VENV)/.ready-%: $(VENV)/.python pyproject.toml constraints.txt
+	@echo "Installing the package and what it needs$(if $(EXTRAS), $(EXTRAS)) into $(VENV) …"
 	@if [ -x $(BIN)/uv ]; then \
 	  $(BIN)/uv pip install --quiet --python $(BIN)/python --constraint constraints.txt --editable '.$(EXTRAS)'; \
 	else \
