@@ -15,13 +15,13 @@ from peerpressure.noise import AR1, Gaussian
 from peerpressure.propagation import Moments, dense_steps, moments
 from peerpressure.schedules import Formula, Linear
 from tests.theory.changing import CHANGING
-from tests.theory.test_moments_extended import AGENTS, BY_AGENT, NETWORKS, NOISES, RATES, STEPS, build
+from tests.theory.test_moments import AGENTS, BY_AGENT, NETWORKS, NOISES, RATES, STEPS, build
 
 CLOSE: dict[str, Any] = {"rtol": 1e-12, "atol": 1e-14}
 ACTIVATIONS: dict[str, Any] = {
     "everybody": None,
     "table": np.eye(AGENTS, dtype=bool)[np.arange(STEPS) % 4],
-    "independent": BY_AGENT / 2,
+    "independent": (1 + BY_AGENT) / 3,
     "single": "single",
 }
 
