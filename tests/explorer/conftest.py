@@ -4,33 +4,47 @@ from __future__ import annotations
 
 import os
 import re
-import signal
 import subprocess
 import sys
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Generator, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.explorer.driving import PLAIN, Driver, Layout
+from tests.waiting import started
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
+FAILED = pytest.StashKey[bool]()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Note which tests have failed: who knows what they have left on their page."""
+    report = yield
+    item.stash[FAILED] = item.stash.get(FAILED, False) or report.failed
+    return report
+
 
 @pytest.fixture(scope="session")
-def explorer() -> Iterator[str]:
-    """The address of the explorer, started as a person would start it, with a memory for answers."""
+def server() -> Iterator[subprocess.Popen[str]]:
+    """The explorer, started as a person would start it, with a memory for answers."""
     command = [sys.executable, "-m", "tests.explorer.serving", "--port", "0", "--no-browser"]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, text=True, env=os.environ | {"PYTHONUNBUFFERED": "1"}
-    ) as at_work:
-        assert at_work.stdout is not None
-        address = re.search(r"http://127\.0\.0\.1:\d+/", at_work.stdout.readline())
-        assert address is not None
-        yield address[0]
-        at_work.send_signal(signal.SIGINT if os.name == "posix" else signal.SIGTERM)
-        at_work.wait(timeout=30)
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with started(command, **pipes, env=os.environ | {"PYTHONUNBUFFERED": "1"}) as process:
+        yield process
+
+
+@pytest.fixture(scope="session")
+def explorer(server: subprocess.Popen[str]) -> str:
+    """The address of the explorer."""
+    assert server.stdout is not None
+    address = re.search(r"http://127\.0\.0\.1:\d+/", server.stdout.readline())
+    assert address is not None
+    return address[0]
 
 
 @pytest.fixture
@@ -62,30 +76,51 @@ def open_page(browser: Browser, explorer: str, layout: Layout) -> Iterator[Calla
 
 
 @pytest.fixture(scope="session")
-def pages(browser: Browser, explorer: str) -> Iterator[Callable[[Layout], Driver]]:
+def drivers() -> Iterator[dict[str, Driver]]:
+    """The pages that are open, by the names of their layouts."""
+    found: dict[str, Driver] = {}
+    yield found
+    for driver in found.values():
+        driver.page.context.close()
+
+
+@pytest.fixture(scope="session")
+def pages(
+    browser: Browser, explorer: str, server: subprocess.Popen[str], drivers: dict[str, Driver]
+) -> Callable[[Layout], Driver]:
     """One page for each layout, which tests use one after the other: opening one takes longer than most of them."""
-    drivers: dict[str, Driver] = {}
 
     def page_of(layout: Layout) -> Driver:
         if layout.name not in drivers:
             context = browser.new_context(**layout.options)
             drivers[layout.name] = Driver(context.new_page(), explorer)
+            drivers[layout.name].server = server.pid
             layout.dress(drivers[layout.name].page)
         return drivers[layout.name]
 
-    yield page_of
-    for driver in drivers.values():
-        driver.page.context.close()
+    return page_of
 
 
 @pytest.fixture
-def one_page(pages: Callable[[Layout], Driver], layout: Layout) -> Driver:
-    """The page of a layout, which shows what the test before has left."""
+def one_page(
+    pages: Callable[[Layout], Driver],
+    layout: Layout,
+    drivers: dict[str, Driver],
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+) -> Iterator[Driver]:
+    """The page of a layout, which shows what the test before has left; after a failure there is a new one."""
     driver = pages(layout)
+    driver.pictures = tmp_path
     driver.forget()
     if driver.page.viewport_size != layout.options["viewport"]:
         driver.page.set_viewport_size(layout.options["viewport"])
-    return driver
+    yield driver
+    if driver.said or request.node.stash.get(FAILED, False):
+        drivers.pop(layout.name).page.context.close()
+    else:
+        driver.reset()
+        layout.dress(driver.page)
 
 
 @pytest.fixture

@@ -16,10 +16,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from playwright.sync_api import ConsoleMessage, Error, Locator, Page, Request, Route
+from tests.waiting import processor_time, wait_until
 
-PATIENCE = 120_000  # milliseconds, for machines that do much else
+if TYPE_CHECKING:
+    from playwright.sync_api import ConsoleMessage, Download, Error, Locator, Page, Request, Route
+
+PATIENCE = 30_000  # milliseconds for one click or one look; what is computed may take as long as there is progress
 PHONE = {"width": 400, "height": 800}
 STILL: dict[str, Any] = {"viewport": {"width": 1400, "height": 900}, "reduced_motion": "reduce", "has_touch": True}
 
@@ -110,6 +112,15 @@ STARTED = "() => window.runAsked && !document.documentElement.hasAttribute('data
 ANSWERED = """([name, before]) => { const { dataset } = document.documentElement;
     return (dataset[name] ?? '0') !== before && !('busy' in dataset) }"""
 POLLING = 20  # milliseconds; a browser that is asked at every frame has to draw each of them
+GLANCE = 1_000  # milliseconds after which waiting looks for progress elsewhere than on the page
+# What a page shows of its work. Whatever of it changes is progress, and a test that fails tells all of it.
+SHOWN = """() => { const text = id => document.getElementById(id)?.textContent ?? '';
+    return JSON.stringify({ ...document.documentElement.dataset,
+        panels: [...document.querySelectorAll('[data-answers]')].map(({ dataset }) => [dataset.answers, dataset.state]),
+        message: text('message-text'), verdict: text('verdict'), time: text('time-shown') }) }"""
+# Whether something holds, or at least something else is shown than before.
+WATCH = """([given, before]) => { const shown = (%s)(), holds = Boolean((%s)(given));
+    return (holds || shown !== before) && [holds, shown] }"""
 
 
 ROOT = Path(__file__).parents[2]
@@ -145,18 +156,31 @@ class Driver:
         self.page = page
         self.address = address
         self.asked: list[Request] = []
+        self.open_questions: list[Request] = []
         self.said: list[str] = []
+        self.events = 0
         self.starts = 0
+        self.shown = ""
         self.left = False
         self.expected = set(expected)
+        self.server: int | None = None
+        self.pictures: Path | None = None
         page.set_default_timeout(PATIENCE)
         page.add_init_script(f"({HOLD_WHEN_LOADED})()")
         page.on("request", self._note)
+        page.on("requestfinished", self._note_end)
+        page.on("requestfailed", self._note_end)
         page.on("console", self._hear)
         page.on("pageerror", self._complain)
 
     def _note(self, request: Request) -> None:
+        self.events += 1
         self.asked.append(request)
+        self.open_questions.append(request)
+
+    def _note_end(self, request: Request) -> None:
+        self.events += 1
+        self.open_questions = [one for one in self.open_questions if one != request]
 
     def _complain(self, error: Error) -> None:
         if not self.left:
@@ -178,6 +202,99 @@ class Driver:
         self.left = True
         self.forget()
 
+    def reset(self) -> None:
+        """Take back what a test may have changed that outlasts a scenario."""
+        self.page.unroute_all(behavior="ignoreErrors")
+        self.page.emulate_media(color_scheme="light", reduced_motion="reduce", media="screen")
+        if self.page.url.startswith(self.address):
+            self.page.evaluate("() => { localStorage.clear(); delete HTMLAnchorElement.prototype.click }")
+
+    # Waiting
+
+    def wait_for(self, condition: str, what: str, given: Any = None, polling: int = POLLING) -> None:
+        """Wait until a condition holds in the page, a function of what is given, for as long as there is progress."""
+        from playwright.sync_api import TimeoutError as NothingNew
+
+        watch = WATCH % (SHOWN, condition)
+
+        def holds() -> bool:
+            try:
+                seen = self.page.wait_for_function(watch, arg=[given, self.shown], polling=polling, timeout=GLANCE)
+            except NothingNew:
+                return False
+            held, self.shown = seen.json_value()
+            return bool(held)
+
+        wait_until(holds, what, progress=self._progress, show=self._show, pause=lambda _: None)
+
+    def wait_here(self, holds: Callable[[], Any], what: str) -> None:
+        """Wait until a condition holds in this process, for as long as there is progress."""
+        wait_until(holds, what, progress=self._progress, show=self._show, pause=self._pause)
+
+    def _pause(self, seconds: float) -> None:
+        self.page.wait_for_timeout(1e3 * seconds)
+
+    def _progress(self) -> object:
+        # A server that waits for questions uses the processor, too, for some milliseconds in a minute.
+        work = round(2 * processor_time(self.server)) if self.server else 0
+        return self.shown, self.events, work
+
+    def _show(self) -> str:
+        waiting = [request.url for request in self.open_questions]
+        shot = "none"
+        if self.pictures:
+            shot = str(self.pictures / "page.png")
+            self.page.screenshot(path=shot)
+        return f"The page shows {self.shown}; without an answer: {waiting}; it said {self.said}; picture: {shot}"
+
+    def see(self, selector: str) -> None:
+        """Wait until something is in sight."""
+        seen = "selector => document.querySelector(selector)?.checkVisibility({ visibilityProperty: true })"
+        self.wait_for(seen, f"{selector} to be seen", selector)
+
+    def exist(self, selector: str, count: int | None = None) -> None:
+        """Wait until something is on the page, whether it is seen or not, or so many of it."""
+        there = "([selector, count]) => { const { length } = document.querySelectorAll(selector);"
+        there += " return count === null ? length > 0 : length === count }"
+        self.wait_for(there, f"{selector} on the page", [selector, count])
+
+    def settle(self) -> None:
+        """Wait until nothing is being computed."""
+        self.wait_for("() => !document.documentElement.hasAttribute('data-busy')", "all that is being computed")
+
+    @contextlib.contextmanager
+    def answering(self, what: str = "runs") -> Iterator[None]:
+        """Wait after an action for its answer to be shown."""
+        before = self.page.locator("html").get_attribute(f"data-{what}") or "0"
+        if what == "exacts":
+            self.page.evaluate("() => { window.heldBack = false; window.askExact?.(); window.askExact = null }")
+        yield
+        self.wait_for(ANSWERED, f"an answer of the {what}", [what, before])
+
+    def wait_for_exact(self) -> None:
+        """Put the question for the exact law, and wait for the answer."""
+        with self.answering("exacts"):
+            pass
+
+    def wait_for_depth(self, depth: int) -> None:
+        """Wait until so many changes can be undone; one is settled when nothing has followed it for a moment."""
+        self.wait_for("depth => history.state?.depth === depth", f"{depth} changes in the history", depth)
+
+    def wait_for_other_ink(self, selector: str, before: str) -> None:
+        """Wait until something else is drawn on a canvas; a busy machine may take several frames."""
+        drawn = "([selector, before]) => document.querySelector(selector).toDataURL() !== before"
+        self.wait_for(drawn, f"another picture on {selector}", [selector, before], polling=100)
+
+    def frame(self) -> None:
+        """Wait until the browser has drawn once more."""
+        self.page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+    def rest(self) -> None:
+        """Let the page's own clock go on for longer than any of its delays, for what must not happen meanwhile."""
+        self.page.evaluate("() => new Promise(done => setTimeout(done, 400))")
+
+    # Opening
+
     def start_again(self) -> None:
         """Show the small scenario: on a page that is open by its address alone, which takes a third of loading it.
 
@@ -187,61 +304,41 @@ class Driver:
             self.be_open()
         self.forget()
         self.starts += 1
+        fragment = fragment_of({"scenario": SMALL, "start": self.starts})
+        if self.left:
+            with self.page.expect_navigation(wait_until="commit"):
+                self.page.evaluate(LOAD, [fragment, SMALL])
+            self.left = False
+        else:
+            self.page.evaluate(GO, [fragment, SMALL])
+        self.wait_for(STARTED, "the run of the small scenario")
         # Requests are told of beside answers to what is evaluated, and sometimes after them.
-        with self.page.expect_request("**/api/run", timeout=PATIENCE):
-            fragment = fragment_of({"scenario": SMALL, "start": self.starts})
-            if self.left:
-                with self.page.expect_navigation(wait_until="commit", timeout=PATIENCE):
-                    self.page.evaluate(LOAD, [fragment, SMALL])
-                self.left = False
-            else:
-                self.page.evaluate(GO, [fragment, SMALL])
-            self.page.wait_for_function(STARTED, polling=POLLING, timeout=PATIENCE)
+        self.wait_here(lambda: any(one.url.endswith("/api/run") for one in self.asked), "word of the question for it")
 
     def be_open(self) -> None:
         """Open the page unless it is, whatever it shows then."""
         if self.left or not self.page.url.startswith(self.address):
             self.open(fragment_of({"scenario": {"network": {"generator": "k2"}, "run": {"steps": 1}}}))
 
-    def wait_for_exact(self) -> None:
-        """Put the question for the exact law, and wait for the answer."""
-        with self.answering("exacts"):
-            pass
-
     def open(self, fragment: str = "") -> None:
         """Go to the page and wait for its first picture."""
         self.left = False
         if self.page.url.startswith(self.address):
             # Another fragment alone would not load the page anew.
-            with self.page.expect_navigation(timeout=PATIENCE):
+            with self.page.expect_navigation(wait_until="commit"):
                 self.page.evaluate(
                     "given => { history.replaceState(null, '', '/' + given); location.reload() }", fragment
                 )
         else:
-            self.page.goto(self.address + fragment, timeout=PATIENCE)
-        self.page.wait_for_selector("html[data-runs]", timeout=PATIENCE)
-        self.settle()
+            self.page.goto(self.address + fragment, wait_until="commit")
+        self.exist("html[data-runs]:not([data-busy])")
 
-    def check(self) -> None:
-        """The page must have said nothing and asked nobody but its own server."""
-        assert self.said == [], self.said
-        strangers = [request.url for request in self.asked if not request.url.startswith((self.address, "blob:"))]
-        assert strangers == [], strangers
-
-    def settle(self) -> None:
-        """Wait until nothing is being computed."""
-        idle = "() => !document.documentElement.hasAttribute('data-busy')"
-        self.page.wait_for_function(idle, polling=POLLING, timeout=PATIENCE)
-
-    @contextlib.contextmanager
-    def answering(self, what: str = "runs") -> Iterator[None]:
-        """Wait after an action for its answer to be shown."""
-        before = self.page.locator("html").get_attribute(f"data-{what}") or "0"
-        if what == "exacts":
-            self.page.evaluate("() => { window.heldBack = false; window.askExact?.(); window.askExact = null }")
-        yield
-        self.page.wait_for_function(ANSWERED, arg=[what, before], polling=POLLING, timeout=PATIENCE)
-        self.settle()
+    def go(self, state: Mapping[str, Any], *answers: str) -> None:
+        """Show another state by its address alone, with its run and further answers."""
+        with contextlib.ExitStack() as answering:
+            for one in ("runs", *answers):
+                answering.enter_context(self.answering(one))
+            self.page.evaluate("given => { location.hash = given }", fragment_of(state))
 
     def open_preset(self, name: str) -> None:
         """Open an example."""
@@ -252,6 +349,13 @@ class Driver:
         assert card.get_attribute("aria-pressed") == "true"
         assert self.page.is_hidden("#examples")
 
+    def observe(self) -> None:
+        """Turn to the observer, and wait for its estimates."""
+        with self.answering("observations"):
+            self.page.click("#tab-observer")
+
+    # Acting
+
     def row(self, path: str) -> Locator:
         """The control for a key of the scenario."""
         return self.page.locator(f'[data-path="{path}"]').first
@@ -260,13 +364,10 @@ class Driver:
         """Type a number into the field of a parameter."""
         self.row(path).locator("> input[type=number]").fill(str(value))
 
-    def number(self, selector: str) -> float:
-        """The number behind what is shown somewhere."""
-        return float(self.page.locator(selector).get_attribute("data-value") or "nan")
-
-    def legend(self, key: str) -> float:
-        """The number of a curve at the time that is shown."""
-        return self.number(f'.legend [data-key="{key}"] output')
+    def choose(self, path: str, kind: str) -> None:
+        """Choose the kind of something, and wait for the run."""
+        with self.answering():
+            self.row(path).locator("select").first.select_option(kind)
 
     def go_to(self, step: int) -> None:
         """Show a step, by the time slider."""
@@ -276,6 +377,47 @@ class Driver:
         self.page.locator("#time").evaluate(
             "(slider, part) => { slider.value = part; slider.dispatchEvent(new Event('input')) }", float(part)
         )
+
+    def press(self, *keys: str) -> None:
+        """Press keys, one after the other."""
+        for key in keys:
+            self.page.keyboard.press(key)
+
+    def resize(self, width: int, height: int) -> None:
+        """Give the window another size."""
+        self.page.set_viewport_size({"width": width, "height": height})
+        self.frame()
+
+    def take(self, what: str, folder: Path) -> Path:
+        """Save one of the files that the menu offers."""
+        downloads: list[Download] = []
+        self.page.once("download", downloads.append)
+        self.page.click("#share")
+        self.page.click(f'[data-take="{what}"]')
+        self.wait_here(lambda: downloads, f"the file of {what}")
+        place = folder / downloads[0].suggested_filename
+        downloads[0].save_as(place)
+        return place
+
+    # Reading
+
+    def check(self) -> None:
+        """The page must have said nothing and asked nobody but its own server."""
+        assert self.said == [], self.said
+        strangers = [request.url for request in self.asked if not request.url.startswith((self.address, "blob:"))]
+        assert strangers == [], strangers
+
+    def number(self, selector: str) -> float:
+        """The number behind what is shown somewhere."""
+        return float(self.page.locator(selector).get_attribute("data-value") or "nan")
+
+    def legend(self, key: str) -> float:
+        """The number of a curve at the time that is shown."""
+        return self.number(f'.legend [data-key="{key}"] output')
+
+    def focused(self) -> str:
+        """The id of what has the focus."""
+        return str(self.page.evaluate("() => document.activeElement.id"))
 
     def sent(self, endpoint: str) -> dict[str, Any]:
         """The last question that was put to an endpoint."""
@@ -290,15 +432,19 @@ class Driver:
         """The fragment that holds all that is shown, as the menu gives it."""
         self.page.click("#share")
         self.page.click("[data-take=link]")
-        self.page.wait_for_selector("#message:has-text('everything that is set here')")
+        held = "() => document.getElementById('message').textContent.includes('everything that is set here')"
+        self.wait_for(held, "word of the link")
         return str(self.page.evaluate("() => location.hash"))
+
+    def linked(self) -> dict[str, Any]:
+        """The state that the link holds."""
+        return dict(self.module("address", "await module.decodeState(given)", self.link()))
 
     def pixels(self) -> NDArray[np.uint8]:
         """The picture of the network, (height, width, 4)."""
         from PIL import Image
 
-        self.frame()
-        address = self.page.locator("#network").evaluate("canvas => canvas.toDataURL('image/png')")
+        address = self.ink("#network")
         picture = Image.open(io.BytesIO(base64.b64decode(address.partition(",")[2])))
         return np.asarray(picture.convert("RGBA"))
 
@@ -306,15 +452,6 @@ class Driver:
         """What is drawn on a canvas, after the changes that wait for the next frame."""
         self.frame()
         return str(self.page.locator(selector).evaluate("canvas => canvas.toDataURL()"))
-
-    def wait_for_other_ink(self, selector: str, before: str) -> None:
-        """Wait until something else is drawn on a canvas; a busy machine may take several frames."""
-        drawn = "([selector, before]) => document.querySelector(selector).toDataURL() !== before"
-        self.page.wait_for_function(drawn, arg=[selector, before], polling=POLLING)
-
-    def frame(self) -> None:
-        """Wait until the browser has drawn once more."""
-        self.page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
     def module(self, name: str, expression: str, given: Any = None) -> Any:
         """Call what one of the page's modules exports, within the page."""

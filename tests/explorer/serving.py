@@ -3,13 +3,16 @@
 ``python -m tests.explorer.serving --port 0 --no-browser``. An answer is computed once for all tests that ask, curves of
 what an observer achieves have fewer points, networks are inferred for less long, and a browser may keep the files of
 the page. Questions still pass the guard, the queue and the bounds on time, and are still cancelled. What the server
-answers, and that it does so anew, is tested without a browser.
+answers, and that it does so anew, is tested without a browser. It ends with its standard input, so not even a test run
+that was killed leaves it behind.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sys
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -60,7 +63,14 @@ class KeptFiles(app.PageFiles):
         return response
 
 
+def end_with_input() -> None:
+    """Wait for the end of what this process reads, which is the end of whoever started it, and end."""
+    sys.stdin.read()
+    os._exit(1)
+
+
 if __name__ == "__main__":
+    threading.Thread(target=end_with_input, daemon=True).start()
     app.API = routes()
     for name, value in COARSE.items():
         assert hasattr(answers, name)
