@@ -28,7 +28,7 @@ from peerpressure.privacy._definition import Definition, Observed, Unit
 from peerpressure.privacy._shifts import delay_pressure, leaks_at_first_step
 from peerpressure.progress import check_cancelled
 from peerpressure.propagation import Times, consensus_mode, moments, whole_times
-from peerpressure.recovery.limits import PARTIAL_LIMIT
+from peerpressure.recovery import limits
 from peerpressure.schedules import Power
 from peerpressure.statespace import discrete_model
 from peerpressure.step import Array
@@ -301,7 +301,7 @@ def _shares(P: sparse.csr_array, definition: Definition, decay: float) -> Iterat
     As a share of what one run tells an observer of everyone. A Kalman filter on the state (x(k), φ^(k−1) v_(k−1)), in
     units of the noise φ^k, gathers the information of the innovations; B has the derivatives of its mean.
     """
-    n, all_seen = P.shape[0], bool(definition.is_observed.all()) or P.shape[0] > PARTIAL_LIMIT
+    n, all_seen = P.shape[0], bool(definition.is_observed.all()) or P.shape[0] > limits.PARTIAL_LIMIT
     noise, seen = np.diag(1.0 - definition.is_insider), np.flatnonzero(definition.is_observed & ~definition.is_insider)
     B, C, gathered, everything = np.eye(2 * n, n), np.zeros((2 * n, 2 * n)), np.zeros(n), 0.0
     while seen.size and not all_seen:

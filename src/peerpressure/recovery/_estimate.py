@@ -17,8 +17,9 @@ from peerpressure.errors import InvalidInputError, message
 from peerpressure.immutable import read_only
 from peerpressure.model import Model
 from peerpressure.parameters import checked_level
+from peerpressure.recovery import limits
 from peerpressure.recovery.least_squares import SymmetricOperator
-from peerpressure.recovery.limits import COPIED_AGENTS, COPIED_NUMBERS, DENSE_LIMIT, NEGLIGIBLE_ERROR, WRONG_DIGITS
+from peerpressure.recovery.limits import COPIED_AGENTS, COPIED_NUMBERS, NEGLIGIBLE_ERROR, WRONG_DIGITS
 from peerpressure.rendering import html_sketch, html_table
 from peerpressure.step import Array
 from peerpressure.trajectory import whole as whole_number
@@ -378,7 +379,7 @@ def _embedded(covariance: Any, free: NDArray[np.int64], n: int) -> Any:
     """Return a covariance of the free agents as one of all, of the same kind if it is sparse or an operator."""
     if isinstance(covariance, SymmetricOperator):
         return covariance.embedded(free, n)
-    if not sparse.issparse(covariance) and n <= DENSE_LIMIT and free.size:
+    if not sparse.issparse(covariance) and n <= limits.DENSE_LIMIT and free.size:
         whole = np.zeros((n, n))
         whole[np.ix_(free, free)] = covariance
         return whole

@@ -15,6 +15,7 @@ from scipy import sparse
 from peerpressure.errors import InvalidInputError, TooLargeError, did_you_mean, message
 from peerpressure.noise import Gaussian
 from peerpressure.progress import ShouldStop, cancellable
+from peerpressure.recovery import limits
 from peerpressure.recovery._data import refuse_model
 from peerpressure.recovery._digits import grid_note, spacing_of, undeclared_rounding
 from peerpressure.recovery._estimate import Covariance, Estimate, Target, known_estimate, with_rounding_error
@@ -26,7 +27,7 @@ from peerpressure.recovery._prior import Prior
 from peerpressure.recovery._regression import gls, ols, snapshot, wls
 from peerpressure.recovery._residuals import diagnostics_of
 from peerpressure.recovery.least_squares import SymmetricOperator
-from peerpressure.recovery.limits import PARTIAL_LIMIT, SHARE_TOLERANCE
+from peerpressure.recovery.limits import SHARE_TOLERANCE
 from peerpressure.resources import few_threads
 from peerpressure.statespace import System, checked_system, discrete_model, retained, transitions
 from peerpressure.statespace.systems import is_invertible
@@ -325,8 +326,8 @@ def _current_by_innovations(system: System, data: Outputs, prior: Prior | None =
 def _current_by_filter(system: System, data: Outputs, prior: Prior | None = None) -> Estimate:
     """Return the filter's posterior of x_{T+1}, from any outputs."""
     model = system.model
-    if model.n > PARTIAL_LIMIT:
-        rule = f"current opinions are filtered from partial outputs for at most {PARTIAL_LIMIT:,} agents"
+    if model.n > limits.PARTIAL_LIMIT:
+        rule = f"current opinions are filtered from partial outputs for at most {limits.PARTIAL_LIMIT:,} agents"
         remedy = "use complete outputs with method='innovations', which takes millions"
         raise TooLargeError(message(rule, got=f"{model.n:,}", remedy=remedy))
     last = last_step(system, data, prior)

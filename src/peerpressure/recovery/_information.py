@@ -15,6 +15,7 @@ from peerpressure.errors import InvalidInputError, TooLargeError, message
 from peerpressure.immutable import read_only
 from peerpressure.model import Model
 from peerpressure.progress import ShouldStop, cancellable
+from peerpressure.recovery import limits
 from peerpressure.recovery._estimate import Covariance
 from peerpressure.recovery._innovations import (
     Complete,
@@ -26,7 +27,7 @@ from peerpressure.recovery._innovations import (
 )
 from peerpressure.recovery._observation import Observation, Outputs, ResolvedObservation
 from peerpressure.recovery.least_squares import SymmetricOperator, conjugate_gradients, identify, solve
-from peerpressure.recovery.limits import DENSE_LIMIT, PARTIAL_LIMIT, SHARE_TOLERANCE
+from peerpressure.recovery.limits import SHARE_TOLERANCE
 from peerpressure.resources import few_threads
 from peerpressure.statespace import System, checked_system, initial_state
 from peerpressure.statespace.systems import is_invertible
@@ -198,7 +199,7 @@ def _of_complete(model: Model, last: int) -> Information:
         bound = np.where(identified, variance, 0.0)
         return Information(model, _diagonal(matrix), exact, _diagonal(bound), identified)
     check_dense(problem, None)
-    return _dense_information(problem) if n <= DENSE_LIMIT else _large_information(problem)
+    return _dense_information(problem) if n <= limits.DENSE_LIMIT else _large_information(problem)
 
 
 def _dense_information(problem: Complete) -> Information:
@@ -220,8 +221,8 @@ def _large_information(problem: Complete) -> Information:
 
 def _of_partial(system: System, seen: ResolvedObservation) -> Information:
     """Return the information that is gathered step by step from the observed outputs, whatever their values."""
-    if system.n > PARTIAL_LIMIT:
-        rule = f"partial observations can be judged for at most {PARTIAL_LIMIT} agents"
+    if system.n > limits.PARTIAL_LIMIT:
+        rule = f"partial observations can be judged for at most {limits.PARTIAL_LIMIT} agents"
         raise TooLargeError(message(rule, got=system.n, remedy="look at a part of the network, or at everybody"))
     # The information does not depend on the outputs. Those must only be possible under the model, since the filter
     # checks exact equations: with all opinions 0, outputs of 0 are.

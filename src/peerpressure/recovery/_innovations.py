@@ -27,6 +27,7 @@ from scipy import sparse
 from peerpressure.errors import ContradictionError, InvalidInputError, TooLargeError, message
 from peerpressure.model import Model
 from peerpressure.noise import Custom, Gaussian, Noise
+from peerpressure.recovery import limits
 from peerpressure.recovery._digits import rounding_remedy
 from peerpressure.recovery._estimate import Covariance, Estimate, estimate_from
 from peerpressure.recovery._information_state import InformationState, estimate_of, prior_information
@@ -44,7 +45,7 @@ from peerpressure.recovery.least_squares import (
     solve,
     time_weights,
 )
-from peerpressure.recovery.limits import DENSE_LIMIT, INVERTED_DIGITS, NEGLIGIBLE
+from peerpressure.recovery.limits import INVERTED_DIGITS, NEGLIGIBLE
 from peerpressure.schedules import Constant
 from peerpressure.statespace import System, initial_state, retained, transitions
 from peerpressure.statespace.systems import is_invertible, shows_start
@@ -510,10 +511,10 @@ def complete(model: Model, weights: TimeWeights, *, first_step: bool) -> Complet
 def check_dense(problem: Complete, prior: Prior | None) -> None:
     """Raise an error where a dense matrix of too many agents is needed."""
     n = problem.model.n
-    if n <= DENSE_LIMIT or not (problem.has_exact_rows or (prior is not None and not prior.is_diagonal)):
+    if n <= limits.DENSE_LIMIT or not (problem.has_exact_rows or (prior is not None and not prior.is_diagonal)):
         return
     what = "a correlated prior" if not problem.has_exact_rows else "agents or steps free of noise and an unseen start"
-    rule = f"{what} can be dealt with for at most {DENSE_LIMIT} agents"
+    rule = f"{what} can be dealt with for at most {limits.DENSE_LIMIT} agents"
     raise TooLargeError(message(rule, got=n, remedy="give the model its start, or use a prior of variances"))
 
 
@@ -537,7 +538,7 @@ def innovations(system: System, data: Outputs, prior: Prior | None = None) -> Es
     if problem.separate and data.seen.free.size == model.n and (prior is None or prior.is_diagonal):
         return _agent_by_agent(problem, inverted, data, prior)
     check_dense(problem, prior)
-    if model.n <= DENSE_LIMIT:
+    if model.n <= limits.DENSE_LIMIT:
         return _dense(problem, inverted, data, prior)
     return _iterative(problem, inverted, data, prior)
 

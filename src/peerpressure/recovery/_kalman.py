@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peerpressure.immutable import read_only
+from peerpressure.recovery import limits
 from peerpressure.recovery._estimate import Estimate, with_copies, without_copies
 from peerpressure.recovery._information_state import (
     GaussianPosterior,
@@ -36,13 +37,7 @@ from peerpressure.recovery._information_state import (
 from peerpressure.recovery._observation import Outputs, observed
 from peerpressure.recovery._prior import Prior
 from peerpressure.recovery._sparse_kalman import is_quicker, sparse_estimate
-from peerpressure.recovery.limits import (
-    FILTER_LIMIT,
-    MIN_SIGNIFICANT,
-    NEGLIGIBLE,
-    NOISE_TOLERANCE,
-    WRONG_DIGITS,
-)
+from peerpressure.recovery.limits import MIN_SIGNIFICANT, NEGLIGIBLE, NOISE_TOLERANCE, WRONG_DIGITS
 from peerpressure.resources import few_threads, require_memory
 from peerpressure.statespace import System, Transition, initial_state, transitions
 from peerpressure.step import Array
@@ -345,7 +340,7 @@ def kalman(system: System, data: Outputs, prior: Prior | None = None) -> Estimat
     1,000, half observed, 6 s; 2,000, half observed, 33 s; 20,000, 99 % observed, 6 s; 100,000, 99.9 % observed, 26 s;
     twice as much if opinions adapt. A front of more than 6,000 raises `TooLargeError`.
     """
-    if not system.is_continuous and (system.n > FILTER_LIMIT or is_quicker(system.model, data)):
+    if not system.is_continuous and (system.n > limits.FILTER_LIMIT or is_quicker(system.model, data)):
         return sparse_estimate(system.model, data, prior, "kalman")
     return estimate_of(system.model, data, "kalman", last_step(system, data, prior).information)
 

@@ -17,6 +17,7 @@ from peerpressure.model import Model, require_synchronous
 from peerpressure.noise import Gaussian, Noise, Rademacher, StudentT, Uniform
 from peerpressure.parameters import checked_level
 from peerpressure.progress import ShouldStop, cancellable, check_cancelled
+from peerpressure.recovery import limits
 from peerpressure.recovery._answer_fit import answer_problems, fit_answers, is_measured
 from peerpressure.recovery._data import observations_of, refuse_model, single
 from peerpressure.recovery._digits import HARMLESS, fit_note, spacing_of, spoils
@@ -38,7 +39,6 @@ from peerpressure.recovery._unknowns import (
     notes_on,
     unknowns,
 )
-from peerpressure.recovery.limits import FIT_NUMBERS
 from peerpressure.resources import few_threads
 from peerpressure.schedules import Constant
 from peerpressure.statespace import checked_system
@@ -492,8 +492,8 @@ def _prepared(
     if not (unknown or data.seen.free.size):
         remedy = "name a parameter, for instance unknown=('std',)"
         raise InvalidInputError(message("something must be unknown", got="a start that shows all", remedy=remedy))
-    if data.seen.last * model.n > FIT_NUMBERS:
-        rule = f"a likelihood in unknown parameters takes up to {FIT_NUMBERS:,} outputs of a replicate"
+    if data.seen.last * model.n > limits.FIT_NUMBERS:
+        rule = f"a likelihood in unknown parameters takes up to {limits.FIT_NUMBERS:,} outputs of a replicate"
         got = f"{data.seen.last:,} steps of {model.n:,} agents"
         raise TooLargeError(message(rule, got=got, remedy="observe fewer steps, or take the parameters as known"))
     seen = observed_steps(_neutral(model, unknown), data)

@@ -11,8 +11,8 @@ from scipy import linalg, sparse
 
 from peerpressure.errors import InvalidInputError, TooLargeError, message
 from peerpressure.progress import check_cancelled
+from peerpressure.recovery import limits
 from peerpressure.recovery._network_likelihood import Index, Mask, ProductSums
-from peerpressure.recovery.limits import JOINT_PAIRS
 from peerpressure.step import Array
 
 # A gradient below this many standard errors of the score is 0.
@@ -153,8 +153,8 @@ class SymmetricProblem:
     def gram(self, which: Index) -> Array:
         """Return M for some of the variables, assembled agent by agent."""
         m = len(self.pairs)
-        if which.size > JOINT_PAIRS:
-            rule = f"a symmetric fit can have {JOINT_PAIRS:,} edges or fewer"
+        if which.size > limits.JOINT_PAIRS:
+            rule = f"a symmetric fit can have {limits.JOINT_PAIRS:,} edges or fewer"
             remedy = "use symmetric=False, name candidates, or raise the penalty"
             raise TooLargeError(message(rule, got=f"{which.size:,}", remedy=remedy))
         matrix = np.zeros((which.size, which.size))

@@ -20,6 +20,7 @@ from typing import Any, final
 
 import numpy as np
 
+from peerpressure.recovery import limits
 from peerpressure.recovery._joint_fit import (
     STEP,
     ProfileLikelihood,
@@ -32,7 +33,6 @@ from peerpressure.recovery._joint_fit import (
     zero_between,
 )
 from peerpressure.recovery._unknowns import COORDINATES, UnknownParameter
-from peerpressure.recovery.limits import DENSE_LIMIT
 from peerpressure.step import Array
 
 # Points between the ends of a profile at which agents' own intervals are united.
@@ -288,7 +288,7 @@ class _Profile:
     def _opinion_covariance(self, slopes: Array) -> Array:
         own = _opinion_variance(self.problem, self.state)
         inner = self.covariance if self.curved else np.zeros_like(self.covariance)
-        if own.size > DENSE_LIMIT:
+        if own.size > limits.DENSE_LIMIT:
             return np.asarray(own + np.einsum("ia,ab,ib->i", slopes, inner, slopes))
         return np.asarray(np.diag(own) + slopes @ inner @ slopes.T)
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from peerpressure.errors import TooLargeError, contrast, message
 from peerpressure.model import Model
 from peerpressure.propagation import forward_moments
+from peerpressure.recovery import limits
 from peerpressure.recovery._estimate import Estimate, estimate_from
 from peerpressure.recovery._information_state import estimate_of, frozen_draw_count, prior_information
 from peerpressure.recovery._observation import Outputs, ResolvedObservation
@@ -31,7 +32,7 @@ from peerpressure.recovery.least_squares import (
     separate_noise,
     solve,
 )
-from peerpressure.recovery.limits import BLOCK_BYTES, DENSE_LIMIT, NEGLIGIBLE, NEGLIGIBLE_ERROR, STACKED_NUMBERS
+from peerpressure.recovery.limits import BLOCK_BYTES, NEGLIGIBLE, NEGLIGIBLE_ERROR, STACKED_NUMBERS
 from peerpressure.statespace import (
     InitialState,
     ModelTransition,
@@ -292,8 +293,8 @@ def as_estimate(model: Model, data: Outputs, method: str, fitted: Fit, prior: Pr
 
 def check_dense(model: Model, method: str, why: str) -> None:
     """Raise an error if there are more agents than a dense covariance can have."""
-    if model.n > DENSE_LIMIT:
-        rule = f"{method} {why} takes at most {DENSE_LIMIT} agents"
+    if model.n > limits.DENSE_LIMIT:
+        rule = f"{method} {why} takes at most {limits.DENSE_LIMIT} agents"
         raise TooLargeError(message(rule, got=model.n, remedy="use method='innovations', which takes millions"))
 
 
@@ -430,7 +431,7 @@ def ols(model: Model, data: Outputs, prior: Prior | None = None) -> Estimate:
     is combined with x̂ as with a single measurement of covariance ``covariance``.
     """
     design = design_of(model, data)
-    if model.n > DENSE_LIMIT:
+    if model.n > limits.DENSE_LIMIT:
         if prior is not None:
             check_dense(model, OLS, "with a prior")
         return fit_large(model, data, design, OLS)

@@ -33,6 +33,7 @@ from peerpressure.errors import InvalidInputError, TooLargeError, message
 from peerpressure.model import Model
 from peerpressure.noise import Custom, Gaussian, Laplace, Noise, NoNoise, Rademacher, StudentT, Uniform
 from peerpressure.progress import ShouldStop, cancellable, check_cancelled
+from peerpressure.recovery import limits
 from peerpressure.recovery._diagnostics import FitDiagnostics, Likelihood, Residuals
 from peerpressure.recovery._information_state import InformationState, RecursiveRows
 from peerpressure.recovery._innovations import start_row
@@ -44,16 +45,7 @@ from peerpressure.recovery._score_tests import is_quick, score_tests
 from peerpressure.recovery._series import Whitened, conditional_tests, noise_std_by_step, recursive, whitened
 from peerpressure.recovery._sparse_kalman import SparseStates, eliminate, sparse_estimate
 from peerpressure.recovery.least_squares import conjugate_gradients, innovation_std
-from peerpressure.recovery.limits import (
-    CONTRADICTION,
-    DENSE_LIMIT,
-    FILTER_LIMIT,
-    LAW_NUMBERS,
-    MIN_SIGNIFICANT,
-    NEGLIGIBLE,
-    PATH_BYTES,
-    RESIDUAL_NUMBERS,
-)
+from peerpressure.recovery.limits import CONTRADICTION, LAW_NUMBERS, MIN_SIGNIFICANT, NEGLIGIBLE, PATH_BYTES
 from peerpressure.statespace import System, discrete_model, initial_state, retained
 from peerpressure.step import Array
 
@@ -124,7 +116,7 @@ def _with_law(model: Model, data: Outputs, result: Residuals) -> Residuals:
     of uniform noise may even be 0 there, and is left out.
     """
     deviations, from_hidden = noise_std_by_step(model, data), initial_state(model).starts_from_hidden
-    large = data.seen.last * data.known.size > RESIDUAL_NUMBERS
+    large = data.seen.last * data.known.size > limits.RESIDUAL_NUMBERS
     cut = isinstance(model.noise, Uniform) and from_hidden and data.seen.free.size
     if model.noise.autocorrelation or large or cut or not (data.complete and deviations.all()):
         return result
@@ -149,7 +141,7 @@ def _with_law(model: Model, data: Outputs, result: Residuals) -> Residuals:
 
 def _first_steps(data: Outputs) -> Outputs | None:
     """Return the outputs, or so many of the first steps that the arrays of the inversion fit in memory."""
-    steps = RESIDUAL_NUMBERS // (data.known.shape[0] * data.seen.n)
+    steps = limits.RESIDUAL_NUMBERS // (data.known.shape[0] * data.seen.n)
     if data.seen.times.size <= steps:
         return data
     return first_outputs(data, steps) if steps >= 2 else None
@@ -175,7 +167,7 @@ def _first_step(
     off = row.observed(data.at(0).T / gain[:, None], second) - row.matrix @ mean.T
     A, off = sparse.csr_array(sparse.diags_array(1 / size) @ row.matrix), off / size[:, None]
     logs = 2 * float(np.log(gain * size / row.first).sum())
-    if model.n <= DENSE_LIMIT:
+    if model.n <= limits.DENSE_LIMIT:
         rows = RecursiveRows.of(np.diag(np.sqrt(information))[information > 0], off.shape[1])
         w = rows.residuals(A.toarray(), off)
         return w.T, np.nansum(np.square(w), axis=0), logs
@@ -426,9 +418,9 @@ def residuals(system: System, data: Outputs) -> Residuals | None:
     # is not observed, so it is used only if the filter takes too long.
     whole = data.complete and data.seen.free.size in (0, model.n) and bool((noise_std_by_step(model, data) > 0).all())
     whole = whole and not model.keeps
-    if inverts and (whole or model.n > FILTER_LIMIT):
+    if inverts and (whole or model.n > limits.FILTER_LIMIT):
         return series_residuals(model, data)
-    if model.n > FILTER_LIMIT:
+    if model.n > limits.FILTER_LIMIT:
         return None
     exact = model.noise.is_frozen and not data.seen.rounding
     return _frozen(model, data) if exact and not system.is_continuous else _filtered(system, data)
@@ -557,7 +549,7 @@ def sparse_likelihood(system: System, data: Outputs) -> Likelihood | None:
     """
     model = system.model
     # The filter of a small network has found the likelihood already, if there is one.
-    if system.is_continuous or model.n <= FILTER_LIMIT or not isinstance(model.noise, Gaussian):
+    if system.is_continuous or model.n <= limits.FILTER_LIMIT or not isinstance(model.noise, Gaussian):
         return None
     try:
         problem = SparseStates(model, data)

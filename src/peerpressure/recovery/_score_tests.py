@@ -40,11 +40,12 @@ from numpy.typing import NDArray
 from peerpressure.model import Model
 from peerpressure.noise import Gaussian, Noise
 from peerpressure.progress import check_cancelled
+from peerpressure.recovery import limits
 from peerpressure.recovery._innovations import ObservedSteps, lagged_outputs, observed_steps, own_series
 from peerpressure.recovery._misses import Kind, Score, ScoreTests
 from peerpressure.recovery._observation import Outputs
 from peerpressure.recovery.least_squares import innovation_std
-from peerpressure.recovery.limits import SCORED_AGENTS, SCORED_NUMBERS
+from peerpressure.recovery.limits import SCORED_NUMBERS
 from peerpressure.statespace import System
 from peerpressure.step import Array
 
@@ -312,7 +313,7 @@ class _Kind:
 def _kinds(model: Model, design: _Design) -> Iterator[_Kind]:
     """Yield the kinds that have directions to test, in the order in which they are read."""
     yield _stubbornness(design)
-    if model.n > SCORED_AGENTS:
+    if model.n > limits.SCORED_AGENTS:
         return
     network, A = model.network, model.network.adjacency.toarray()
     # The aggregate of a temporal network has all ties that there ever are; their signs belong to single steps.

@@ -23,6 +23,7 @@ from scipy import linalg, sparse
 from peerpressure.errors import TooLargeError, message
 from peerpressure.model import Model
 from peerpressure.progress import check_cancelled
+from peerpressure.recovery import limits
 from peerpressure.recovery._estimate import Estimate, estimate_from
 from peerpressure.recovery._prior import Prior
 from peerpressure.recovery.least_squares import (
@@ -33,7 +34,7 @@ from peerpressure.recovery.least_squares import (
     symmetric_inverse,
     whiten_pair,
 )
-from peerpressure.recovery.limits import DENSE_LIMIT, FRONT_LIMIT, MIN_SIGNIFICANT, NEGLIGIBLE
+from peerpressure.recovery.limits import MIN_SIGNIFICANT, NEGLIGIBLE
 from peerpressure.statespace import ModelTransition, initial_state, model_transitions, retained, transition
 from peerpressure.step import Array
 
@@ -516,8 +517,8 @@ def _touched(problem: SparseStates) -> NDArray[np.int64]:
         # computing the rows twice.
         widest = max(widest, sum(matrix.shape[1] for matrix in rows.unknown))
     width = widest + int(touched.sum())
-    if width > FRONT_LIMIT:
-        rule = f"at most {FRONT_LIMIT:,} unobserved states and hidden opinions may meet in one step"
+    if width > limits.FRONT_LIMIT:
+        rule = f"at most {limits.FRONT_LIMIT:,} unobserved states and hidden opinions may meet in one step"
         remedy = "observe more agents, leave no gaps in time, or use method='ols', which takes any size"
         raise TooLargeError(message(rule, got=f"{width:,}", remedy=remedy))
     return np.flatnonzero(touched)
@@ -531,7 +532,7 @@ def sparse_estimate(
     Normal equations that are known already are passed as ``normal``.
     """
     normal = normal or eliminate(SparseStates(model, data))
-    if data.seen.free.size <= DENSE_LIMIT:
+    if data.seen.free.size <= limits.DENSE_LIMIT:
         return _dense(model, data, prior, method, normal)
     return _iterative(model, data, prior, method, normal)
 
@@ -590,5 +591,5 @@ def _iterative(model: Model, data: Outputs, prior: Prior | None, method: str, no
 def _check_independent(prior: Prior, f: int) -> None:
     if not prior.is_diagonal:
         remedy = "use a prior of variances"
-        rule = f"a correlated prior can be dealt with for at most {DENSE_LIMIT:,} agents"
+        rule = f"a correlated prior can be dealt with for at most {limits.DENSE_LIMIT:,} agents"
         raise TooLargeError(message(rule, got=f"{f:,}", remedy=remedy))
