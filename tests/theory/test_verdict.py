@@ -1,4 +1,4 @@
-"""Verdicts on the plain model: outcomes, reasons, forecasts, advice, and how they are printed."""
+"""Verdicts as objects: what they rest on, how they are printed and stored, and what changes nothing in them."""
 
 from __future__ import annotations
 
@@ -6,62 +6,34 @@ import json
 from dataclasses import replace
 from functools import cache
 from html.parser import HTMLParser
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from peerpressure.adaptation import Adaptation
 from peerpressure.errors import InvalidInputError, ScheduleError
 from peerpressure.model import Model
-from peerpressure.networks import Network, barabasi_albert, complete, cycle, k2, named, path
+from peerpressure.networks import Network, TemporalNetwork, barabasi_albert, complete, cycle, named, path
 from peerpressure.noise import AR1, Gaussian, Noise, NoNoise
 from peerpressure.schedules import Constant, Formula, Linear, Logarithmic, Power, Schedule, StretchedExponential, Table
+from peerpressure.sde import SDE
 from peerpressure.step import Update
-from peerpressure.theory import (
-    Outcome,
-    Reason,
-    ReasonCode as Code,
-    Verdict,
-    consensus_mode,
-    diagnose,
-    fixed_point,
-    moments,
-)
+from peerpressure.theory import Outcome, Reason, ReasonCode as Code, Verdict, _limit_operator, _recurrence, diagnose
 from peerpressure.theory._reasons import SENTENCES
+from tests.theory.changing import CHANGING, RING, in_rounds
+from tests.theory.reasons import codes, values
 
-from .reasons import codes, values
+ODD, TREE = barabasi_albert(6, 2, seed=1), barabasi_albert(6, 1, seed=1)
+WHITE, FROZEN = Gaussian(0.4), Gaussian(0.5, temporal="frozen")
+HOLDING = Adaptation(0.1, [0.0, 1, 1, 0, 1, 1])
 
-ODD = barabasi_albert(30, 2, seed=8)
-TREE = barabasi_albert(30, 1, seed=8)
 
-
-def make(network: Network, pressure: object, noise: Noise | None = None) -> Model:
+def make(network: Network | TemporalNetwork, pressure: Any, noise: Noise = WHITE, **parts: Any) -> Model:
     rng = np.random.default_rng(3)
     hidden, s = rng.uniform(size=network.n), rng.uniform(0.5, 1, network.n)
-    return Model(network, hidden, s, pressure, Gaussian(0.4) if noise is None else noise)  # type: ignore[arg-type]
-
-
-GROWING = [Linear(), Linear(0.2, 3), Power(0.5), Logarithmic(), Formula("t*log(1+t)"), Formula("t/log(1+t)")]
-TOO_FAST = [Power(1.5), StretchedExponential(), Formula("t^2"), Formula("2^sqrt(t)")]
-GROWING += [Formula("t*(2+sin(t))"), Formula("2^floor(log2(t))")]
-BOUNDED = [Constant(2.0), Constant(0.0), Power(-1.0), Formula("3 - 1/t"), Formula("2+t-2*floor(t/2)")]
-CASES = (
-    [(ODD, s, Outcome.CONSENSUS) for s in GROWING]
-    + [(TREE, s, Outcome.CONSENSUS) for s in GROWING]
-    + [(ODD, s, Outcome.BIASED_CONSENSUS) for s in TOO_FAST]
-    + [(TREE, s, Outcome.OSCILLATION) for s in TOO_FAST]
-    + [(n, s, Outcome.DISAGREEMENT) for n in (ODD, TREE) for s in BOUNDED]
-    + [(n, Table([1.0, 2.0, 3.0]), Outcome.UNKNOWN) for n in (ODD, TREE)]
-    + [(ODD, Formula("t^(1 + sin(t))"), Outcome.UNKNOWN)]
-)
-
-
-@pytest.mark.parametrize(("network", "schedule", "expected"), CASES, ids=str)
-def test_growth_and_parity_decide(network: Network, schedule: Schedule, expected: Outcome) -> None:
-    verdict = diagnose(make(network, schedule))
-    assert verdict.outcome is expected
-    assert not verdict.estimated
-    assert ("estimated" in str(verdict).splitlines()[0]) == verdict.estimated
+    return Model(network, hidden, s, pressure, noise, **parts)
 
 
 def test_the_verdict_flips_with_schedule_and_graph() -> None:
@@ -74,59 +46,13 @@ def test_the_verdict_flips_with_schedule_and_graph() -> None:
     assert outcomes == [Outcome.CONSENSUS, Outcome.OSCILLATION, Outcome.BIASED_CONSENSUS]
 
 
-FROZEN = Gaussian(0.5, temporal="frozen")
-NOISES = [
-    (ODD, Linear(), FROZEN, Outcome.BIASED_CONSENSUS, Code.FROZEN_NOISE),
-    (TREE, Linear(), FROZEN, Outcome.BIASED_CONSENSUS, Code.FROZEN_NOISE),
-    (ODD, Linear(), Gaussian(0.5, temporal="frozen", time_scale=Power(-0.5)), Outcome.CONSENSUS, Code.NOISE_FADES),
-    (ODD, Linear(), Gaussian(0.5, time_scale=Power(0.4)), Outcome.CONSENSUS, Code.NOISE_AVERAGES),
-    (ODD, Linear(), Gaussian(0.5, time_scale=Power(0.5)), Outcome.BIASED_CONSENSUS, Code.NOISE_WANDERS),
-    (TREE, Linear(), Gaussian(0.5, time_scale=Power(0.6)), Outcome.OSCILLATION, Code.PHASES_DRIVEN_BY_NOISE),
-    (ODD, Linear(), Gaussian(0.5, time_scale=Power(1.0)), Outcome.DISAGREEMENT, Code.NOISE_OUTGROWS_PRESSURE),
-    (ODD, Linear(), Gaussian(0.5, time_scale=Logarithmic()), Outcome.CONSENSUS, Code.NOISE_AVERAGES),
-    (ODD, Power(0.5), Gaussian(0.5, time_scale=Power(0.3)), Outcome.BIASED_CONSENSUS, Code.NOISE_WANDERS),
-    (ODD, Power(2), Gaussian(0.5, time_scale=Power(1.8)), Outcome.BIASED_CONSENSUS, Code.LIMIT_UNBOUNDED),
-    (ODD, Power(2), Gaussian(0.5, time_scale=Power(0.4)), Outcome.BIASED_CONSENSUS, Code.LIMIT),
-    (
-        ODD,
-        StretchedExponential(),
-        Gaussian(0.5, time_scale=Linear()),
-        Outcome.BIASED_CONSENSUS,
-        Code.LIMIT,
-    ),
-    (ODD, Linear(), Gaussian(0.5, time_scale=Table([1.0, 2.0])), Outcome.UNKNOWN, Code.UNKNOWN_NOISE),
-    (ODD, Constant(1.0), Gaussian(0.5, time_scale=Linear()), Outcome.DISAGREEMENT, Code.FLUCTUATION_GROWS),
-    (ODD, Constant(1.0), FROZEN, Outcome.DISAGREEMENT, Code.FROZEN_DEVIATION),
-    (ODD, Constant(1.0), NoNoise(), Outcome.DISAGREEMENT, Code.NO_FLUCTUATION),
-    (ODD, Power(2), Gaussian(0.0, time_scale=Linear()), Outcome.BIASED_CONSENSUS, Code.LIMIT),
-    (ODD, Linear(), Gaussian(0.5, temporal=AR1(0.5)), Outcome.CONSENSUS, Code.NOISE_MEMORY),
-]
-
-
-@pytest.mark.parametrize(("network", "pressure", "noise", "expected", "code"), NOISES)
-def test_noise_decides_too(network: Network, pressure: Schedule, noise: Noise, expected: Outcome, code: Code) -> None:
-    verdict = diagnose(make(network, pressure, noise))
-    assert verdict.outcome is expected
-    assert code in codes(verdict)
-
-
-def test_reasons_carry_the_numbers_that_they_rest_on() -> None:
-    memory = diagnose(make(ODD, Linear(), Gaussian(0.5, temporal=AR1(0.5))))
-    assert values(memory, Code.NOISE_MEMORY)["factor"] == pytest.approx(3.0)
-    model = make(ODD, Constant(2.0))
-    point = fixed_point(model, 1)
-    span = values(diagnose(model), Code.STATIONARY_MEAN)
-    assert (span["low"], span["high"]) == pytest.approx((point.min(), point.max()))
-    late = moments(model, 400, of=consensus_mode(model)).std[-1, 0]
-    assert values(diagnose(model), Code.FLUCTUATION)["std"] == pytest.approx(late, rel=1e-9)
-    fast = make(TREE, Power(1.5))
-    verdict = diagnose(fast)
-    assert verdict.consensus_limit is not None
-    assert verdict.consensus_limit.phases is not None
-    told, phases = values(verdict, Code.TWO_PHASES), verdict.consensus_limit.phases
-    assert [told["first"], told["second"]] == phases.mean.tolist()
-    assert [told["first_std"], told["second_std"]] == phases.std.tolist()
-    assert values(diagnose(make(ODD, Linear())), Code.PRESSURE_GROWTH)["regime"] == "linear"
+def test_estimates_are_said_to_be() -> None:
+    wavering: list[dict[str, Any]] = [{"pressure": "t*cos(1/t)"}, {"adaptation": "0.1*cos(1/t)"}]
+    plain: list[dict[str, Any]] = [{}, {"pressure": Power(1.5)}, {"adaptation": Power(-1, 0.5)}]
+    for parts in wavering + plain:
+        verdict = diagnose(make(ODD, **({"pressure": "t", "adaptation": 0.1} | parts)))
+        assert verdict.estimated == (parts in wavering)
+        assert ("estimated" in str(verdict).splitlines()[0]) == verdict.estimated
 
 
 @pytest.mark.parametrize("noise", [Gaussian(0.5), Gaussian(0.5, temporal=AR1(0.5)), FROZEN], ids=str)
@@ -143,56 +69,18 @@ def test_every_code_has_a_sentence() -> None:
     assert set(SENTENCES) == set(Code)
 
 
-@pytest.mark.parametrize("gamma", [0.3, 0.5, 0.7])
-def test_growing_noise_does_what_the_verdict_says(gamma: float) -> None:
-    model = make(ODD, Linear.tuned(ODD, 0.75), Gaussian(0.5, time_scale=Power(gamma)))
-    variance = moments(model, 4000, of=consensus_mode(model), times=[1000, 4000]).variance[:, 0]
-    falls = variance[1] < 0.9 * variance[0]
-    assert falls == (diagnose(model).outcome is Outcome.CONSENSUS)
-
-
-def test_frozen_noise_leaves_the_deviation_that_the_reason_names() -> None:
-    model = make(ODD, Linear.tuned(ODD, 0.75), FROZEN)
-    left = float(moments(model, 3000, of=consensus_mode(model)).std[-1, 0])
-    assert left == pytest.approx(0.5 * np.linalg.norm(model.s) / model.s.sum(), rel=0.02)
-    assert values(diagnose(model), Code.FROZEN_NOISE)["std"] == pytest.approx(left, rel=0.02)
-
-
-def test_nothing_to_agree_on_is_agreement() -> None:
-    for pressure in (Power(2), Constant(1.0), Linear()):
-        model = Model(TREE, np.full(30, 0.25), pressure=pressure)
-        assert diagnose(model).outcome is Outcome.CONSENSUS
-    apart = replace(model, pressure=Power(2), start=np.arange(30.0))
-    assert diagnose(apart).outcome is Outcome.OSCILLATION
-
-
-@pytest.mark.parametrize("network", [complete(5), cycle(5), cycle(4)])
-def test_too_fast_a_pressure_keeps_a_mean_that_is_right_from_the_start(network: Network) -> None:
-    hidden = np.array([1.0, 2.0, 2.0, 1.0, 1.5])[: network.n]
-    model = Model(network, hidden, pressure=Power(2))
-    assert diagnose(model).outcome is Outcome.CONSENSUS
-    shown = moments(model, 400, times=[400]).mean[-1]
-    np.testing.assert_allclose(shown, model.consensus_value, atol=1e-3)
-    assert diagnose(replace(model, noise=Gaussian(1.0))).outcome is not Outcome.CONSENSUS
-    assert diagnose(replace(model, start=np.arange(float(network.n)))).outcome is not Outcome.CONSENSUS
-
-
-def test_forecast_is_that_of_the_moments() -> None:
-    model = make(ODD, Linear())
-    prediction = diagnose(model, 200).forecast
-    assert prediction is not None
-    result = moments(model, 200)
-    assert prediction.mean is not None
-    assert prediction.std is not None
-    np.testing.assert_allclose(prediction.mean, result.mean[-1], rtol=1e-12)
-    np.testing.assert_allclose(prediction.std, result.std[-1], rtol=1e-12)
-    rows = np.eye(30) - consensus_mode(model).weights
-    deviations = moments(model, 200, of=rows)
-    expected = np.sqrt(np.mean(deviations.mean[-1] ** 2 + deviations.variance[-1]))
-    assert prediction.disagreement == pytest.approx(expected, rel=1e-6)
-    mode = moments(model, 200, of=consensus_mode(model))
-    assert prediction.mode_std == pytest.approx(mode.std[-1, 0])
-    assert prediction.mode_error == pytest.approx(np.hypot(mode.mean[-1, 0] - model.consensus_value, mode.std[-1, 0]))
+@pytest.mark.parametrize(
+    ("network", "parts"),
+    [
+        *((TREE, {"pressure": pressure}) for pressure in (Power(2), Constant(1.0), Linear())),
+        *((network, {"adaptation": 0.1}) for network in (ODD, CHANGING["isolated"], CHANGING["groups"])),
+        (TREE, {"activation": 0.5}),
+    ],
+)
+def test_nothing_to_agree_on_is_agreement(network: Network | TemporalNetwork, parts: dict[str, Any]) -> None:
+    verdict = diagnose(Model(network, np.full(6, 0.25), **parts))
+    assert verdict.outcome is Outcome.CONSENSUS
+    assert codes(verdict) - {Code.ACTIVATION} == {Code.SETTLED}
 
 
 def test_unknown_growth_says_so_and_what_the_horizon_shows() -> None:
@@ -200,9 +88,6 @@ def test_unknown_growth_says_so_and_what_the_horizon_shows() -> None:
     seen = values(table, Code.FINITE_HORIZON)
     assert (seen["steps"], seen["first"], seen["last"]) == (3, 1.0, 4.0)
     assert table.agrees is None
-    formula = make(ODD, Formula("t^(1 + sin(t))"))
-    assert Code.NO_HORIZON in codes(diagnose(formula))
-    assert values(diagnose(formula, 20), Code.FINITE_HORIZON)["steps"] == 20
     with pytest.raises(ScheduleError, match="3 values"):
         diagnose(make(ODD, Table([1.0, 2.0, 4.0])), 4)
 
@@ -217,39 +102,31 @@ def test_a_formula_that_is_illegal_in_between_is_refused() -> None:
         diagnose(make(ODD, Linear(), Gaussian(0.1, time_scale="abs(t - 50) - 10")), 60)
 
 
-@pytest.mark.parametrize("scale", ["1/log(2+t)", "exp(-t)", "(2+sin(t))/t", "1/sqrt(t)"])
-def test_frozen_noise_that_fades_leaves_nothing(scale: str) -> None:
-    model = Model(k2(), [0.0, 1.0], noise=Gaussian(1.0, time_scale=scale, temporal="frozen"))
-    assert diagnose(model).outcome is Outcome.CONSENSUS
-    stds = [moments(model, T, of=consensus_mode(model)).std[-1, 0] for T in (10, 3_000)]
-    assert stds[1] < 0.5 * stds[0]
-
-
-def test_frozen_noise_of_a_scale_that_stays_does_not_fade() -> None:
-    for scale in ("1 + 1/log(2+t)", "2 + sin(t)"):
-        model = Model(k2(), [0.0, 1.0], noise=Gaussian(1.0, time_scale=scale, temporal="frozen"))
-        assert diagnose(model).outcome is Outcome.BIASED_CONSENSUS
-
-
 @pytest.mark.parametrize("steps", [0, -3, 1.5, True, "10"])
 def test_illegal_steps_are_rejected(steps: object) -> None:
     with pytest.raises(InvalidInputError, match="whole number"):
         diagnose(make(ODD, Linear()), steps)  # type: ignore[arg-type]
 
 
+PRESSURES = (Linear(), Power(0.5), Power(1.6), Constant(2.0), Formula("t*log(1+t)"), Table([1.0, 2.0, 3.0]))
 SHOWN = [
-    *(pytest.param(make(n, s), steps) for n, s, _ in CASES[::3] for steps in (None, 3)),
-    *(pytest.param(make(n, s, e), None) for n, s, e, *_ in NOISES),
-    pytest.param(Model(k2(), [0.0, 1.0]), 10),
-    pytest.param(Model(complete(4), [1.0, 1.0, 1.0, 1.0]), 10),
-    pytest.param(make(named("karate"), Power(1.5)), 5),
+    *(make(network, pressure) for network in (ODD, TREE) for pressure in PRESSURES),
+    *(make(ODD, Linear(), noise) for noise in (NoNoise(), FROZEN, Gaussian(0.5, time_scale=Power(0.6)))),
+    *(make(network, pressure, NoNoise()) for network in CHANGING.values() for pressure in (Power(0.7), Power(1.6))),
+    *(make(ODD, pressure, adaptation=rate) for pressure in PRESSURES for rate in (0.1, HOLDING)),
+    *(make(CHANGING[name], Power(0.7), adaptation=0.1) for name in ("isolated", "in turn", "groups")),
+    Model(complete(4), [1.0, 1.0, 1.0, 1.0]),
+    make(named("karate"), Power(1.5)),
+    make(ODD, Linear(), activation=0.5),
+    *(SDE(make(ODD, pressure), step=0.5) for pressure in PRESSURES),
 ]
 
 
-@pytest.mark.parametrize(("model", "steps"), SHOWN)
-def test_every_verdict_can_be_printed_and_stored(model: Model, steps: int | None) -> None:
-    verdict = diagnose(model, steps)
-    for text, most in ((str(verdict), 16), (verdict.explain(), 40)):
+@pytest.mark.parametrize("number", range(len(SHOWN)))
+def test_every_verdict_can_be_printed_and_stored(number: int) -> None:
+    system, steps = SHOWN[number], 3 if number % 2 else None
+    model, verdict = system.model if isinstance(system, SDE) else system, diagnose(system, steps)
+    for text, most in ((str(verdict), 16), (verdict.explain(), 44)):
         assert len(text.splitlines()) <= most
         assert max(len(line) for line in text.splitlines()) <= 110
     plain = json.loads(json.dumps(verdict.to_dict(), allow_nan=False))
@@ -257,6 +134,10 @@ def test_every_verdict_can_be_printed_and_stored(model: Model, steps: int | None
     assert [reason["code"] for reason in plain["reasons"]] == [reason.code for reason in verdict.reasons]
     assert " ".join(reason["text"] for reason in plain["reasons"]) == plain["reason"] == verdict.reason
     assert (plain["forecast"] is None) == (steps is None)
+    assert (plain["hidden"] is None) == (model.adaptation is None)
+    assert (plain["connectivity"] is None) == (model.temporal_network is None)
+    assert (plain["consensus_limit"] is None) == (verdict.consensus_limit is None)
+    assert plain["step"] == (0.5 if isinstance(system, SDE) else None)
     HTMLParser().feed(verdict._repr_html_())
 
 
@@ -302,6 +183,12 @@ def test_units_and_names_do_not_matter(factor: float, shift: float, fast: bool, 
     assert other.forecast is not None
     assert other.forecast.mode_error == pytest.approx(one.forecast.mode_error * factor, rel=1e-6)
     assert other.forecast.disagreement == pytest.approx(one.forecast.disagreement * factor, rel=1e-6)
+    if one.consensus_limit is not None:
+        assert other.consensus_limit is not None
+        assert other.consensus_limit.mean == pytest.approx(
+            one.consensus_limit.mean * factor + shift, abs=1e-5 * (factor + abs(shift))
+        )
+        assert other.consensus_limit.std == pytest.approx(one.consensus_limit.std * factor, rel=1e-4)
 
 
 @pytest.mark.parametrize("pressure", [Linear(), Power(1.5), Power(1.1), Constant(2.0)])
@@ -315,3 +202,65 @@ def test_a_verdict_without_steps_takes_few(pressure: Schedule, monkeypatch: pyte
     monkeypatch.setattr(Model, "update", counted)
     diagnose(make(barabasi_albert(100, 2, seed=1), pressure))
     assert len(taken) <= 1000
+
+
+def test_trivial_extensions_have_the_verdict_of_the_plain_model() -> None:
+    for pressure in (Linear(), Power(1.5), Constant(2.0), StretchedExponential()):
+        for network in (ODD, TREE):
+            base = make(network, pressure)
+            temporal = make(TemporalNetwork.constant(network), pressure, adaptation=0.0)
+            expected, found = diagnose(base, 20), diagnose(temporal, 20)
+            assert found.explain() == expected.explain()
+            assert found.kappa == pytest.approx(expected.kappa, rel=1e-12)
+            assert found.forecast is not None
+            assert expected.forecast is not None
+            assert found.forecast.mode_error == pytest.approx(expected.forecast.mode_error, rel=1e-12)
+            if expected.consensus_limit is not None:
+                assert found.consensus_limit is not None
+                assert found.consensus_limit.mean == pytest.approx(expected.consensus_limit.mean, rel=1e-12)
+
+
+def test_a_verdict_describes_joint_connectivity() -> None:
+    gap = in_rounds(*[RING] * 6, *[[(0, 1)]] * 10, *[RING] * 16, periodic=False)
+    model = make(gap, Linear(), NoNoise())
+    found = diagnose(model, 32).connectivity
+    assert found is not None
+    assert (found.window, found.usual, found.until) == (11, 4, 32)
+    assert found.broken == ((9, 16),)
+    assert "within any 11 steps up to t = 32, mostly within 4 but not in 9–16" in diagnose(model, 32).explain()
+    whole = diagnose(model).connectivity
+    assert whole is not None
+    assert (whole.until, whole.last_change) == (None, 17)
+    isolated = diagnose(make(CHANGING["isolated"], Linear())).connectivity
+    assert isolated is not None
+    assert (isolated.period, isolated.isolated_agents) == (2, 1)
+    assert isolated.isolated == pytest.approx(1 / 12)
+    parted = diagnose(make(CHANGING["groups"], Linear()))
+    assert parted.connectivity is not None
+    assert len(parted.connectivity.components) == 3
+    assert "only within 3 components" in parted.explain()
+    assert diagnose(make(ODD, Linear(), adaptation=0.1)).connectivity is None
+
+
+def test_a_period_too_long_is_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_recurrence, "LARGEST", 11)
+    monkeypatch.setattr(_limit_operator, "LONGEST_BLOCK", 1)
+    verdict = diagnose(make(CHANGING["star and ring"], Linear(), adaptation=0.1), 5)
+    assert verdict.outcome is Outcome.UNKNOWN
+    assert values(verdict, Code.PERIOD_TOO_LONG) == {"period": 2}
+    assert Code.UNKNOWN_GROWTH in codes(verdict)
+    assert verdict.forecast is not None
+
+
+@pytest.mark.parametrize("rate", [Power(-1, 0.5), Formula("0.4/t^2")], ids=str)
+@pytest.mark.parametrize("pressure", [Constant(1.5), Linear(), Power(1.5), Logarithmic()], ids=str)
+def test_a_mean_that_nothing_moves_stays_at_v(pressure: Schedule, rate: Schedule) -> None:
+    model = Model(cycle(5), [1.0, 2.0, 2.0, 1.0, 1.5], pressure=pressure, adaptation=Adaptation(rate))
+    apart = isinstance(pressure, Constant) and isinstance(rate, Formula)
+    assert diagnose(model).outcome is (Outcome.DISAGREEMENT if apart else Outcome.CONSENSUS)
+    uneven = replace(model, adaptation=Adaptation(rate, np.linspace(0.2, 1, 5)))
+    assert diagnose(uneven).outcome is not Outcome.CONSENSUS
+    # Nor is it on v under fast pressure with noise, or from another start.
+    if isinstance(pressure, Power):
+        for changed in (replace(model, noise=WHITE), replace(model, start=np.arange(5.0))):
+            assert diagnose(changed).outcome is not Outcome.CONSENSUS
