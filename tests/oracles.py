@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,33 +99,107 @@ def dense_run(model: pp.Model, steps: int, replicate: int, seed: int) -> tuple[A
     return np.array(y), np.array(x)
 
 
-def joint_law(model: pp.Model, steps: int) -> tuple[Array, Array, Array]:
-    """Return how y_0 … y_T depend on x₀ and on a given start, and their covariance; (T + 1, n, n) twice, a square one.
+@final
+@dataclass(frozen=True)
+class Affine:
+    """Rows c + B x₀ + L e, the errors e independent of variance 1; (…, m), (…, m, n) and (…, m, errors)."""
 
-    Straight from the definition: each y_t is a linear function of x₀, the start and all draws of unit variance.
+    c: Array
+    B: Array
+    L: Array
+
+    def __getitem__(self, rows: Any) -> Affine:
+        return Affine(self.c[rows], self.B[rows], self.L[rows])
+
+    def stacked(self) -> Affine:
+        """Return the rows of all steps below each other."""
+        return Affine(self.c.ravel(), *(part.reshape(-1, part.shape[-1]) for part in (self.B, self.L)))
+
+    def at(self, steps: Iterable[int], agents: Iterable[int]) -> Affine:
+        """Return the rows of some agents at some steps, below each other."""
+        return self[np.ix_(list(steps), list(agents))].stacked()
+
+    def with_error(self, std: float) -> Affine:
+        """Return the rows, each with an error of its own."""
+        return Affine(self.c, self.B, np.concatenate([self.L, std * np.eye(len(self.c))], axis=1))
+
+    @property
+    def covariance(self) -> Array:
+        return np.asarray(self.L @ self.L.T)
+
+    def information(self) -> Array:
+        """Return the Fisher information about x₀, (n, n)."""
+        return np.asarray(self.B.T @ np.linalg.solve(self.covariance, self.B))
+
+    def worst_case(self) -> Array:
+        """Return the information about each agent if all others are known, ∞ where some row has no noise; (n,)."""
+        values, vectors = np.linalg.eigh(self.covariance)
+        noisy = values > 1e-11 * max(values.max(), 1e-300)
+        turned = vectors.T @ self.B
+        exact = np.abs(turned[~noisy]).max(axis=0, initial=0.0) > 1e-6
+        return np.where(exact, np.inf, np.sum(turned[noisy] ** 2 / values[noisy, None], axis=0))
+
+    def given(self, seen: Affine, values: Array, mean: Array, variance: Array) -> tuple[Array, Array]:
+        """Return mean (m, replicates) and covariance of the rows given others, for x₀ ~ N(mean, variance)."""
+        extra = seen.L.shape[1] - self.L.shape[1]
+        L = np.concatenate([self.L, np.zeros((len(self.L), extra))], axis=1)
+        cross = self.B @ variance @ seen.B.T + L @ seen.L.T
+        gain = np.linalg.lstsq(seen.B @ variance @ seen.B.T + seen.covariance, cross.T, rcond=1e-13)[0].T
+        centre = (self.c + self.B @ mean)[:, None] + gain @ (values - (seen.c + seen.B @ mean)[:, None])
+        return centre, self.B @ variance @ self.B.T + self.covariance - gain @ cross.T
+
+
+def unknown_opinions(rows: Affine) -> Affine:
+    """Return x₀ itself, as rows with the errors of others."""
+    n = rows.B.shape[-1]
+    return Affine(np.zeros(n), np.eye(n), np.zeros((n, rows.L.shape[-1])))
+
+
+def joint_paths(model: pp.Model, steps: int, known: Sequence[int] = ()) -> tuple[Affine, Affine]:
+    """Return y_t and x_{t+1} for t = 0 … T, by step; the noise of the ``known`` agents is left out."""
+    shown, held = _linear_paths(model, steps, known)
+    n, from_hidden = model.n, isinstance(model.start, str)
+    start = np.zeros(n) if from_hidden else model.start_state
+    public, current = (
+        Affine(path[:, :, n : 2 * n] @ start, path[:, :, :n] + from_hidden * path[:, :, n : 2 * n], path[:, :, 2 * n :])
+        for path in (shown, held)
+    )
+    return public, current
+
+
+def joint_law(model: pp.Model, steps: int) -> tuple[Array, Array, Array]:
+    """Return how y_0 … y_T depend on x₀ and on a given start, (T + 1, n, n) each, and their covariance."""
+    n, (shown, _) = model.n, _linear_paths(model, steps)
+    draws = shown[:, :, 2 * n :].reshape(n * (steps + 1), -1)
+    return shown[:, :, :n], shown[:, :, n : 2 * n], draws @ draws.T
+
+
+def _linear_paths(model: pp.Model, steps: int, known: Sequence[int] = ()) -> tuple[Array, Array]:
+    """Return y_t and x_{t+1} as linear functions of x₀, the start and all draws of unit variance, in this order.
+
+    Straight from the definition: (T + 1, n, n·(2 + T)) each.
     """
-    n, noise = model.n, model.noise
-    lags = np.abs(np.subtract.outer(np.arange(steps), np.arange(steps)))
-    root = np.linalg.cholesky(np.float64(noise.autocorrelation) ** lags + 1e-14 * np.eye(steps))
-    # Columns: x₀, the start, the draws.
+    n, noise, times = model.n, model.noise, np.arange(1, steps + 1)
+    lags = np.abs(np.subtract.outer(times, times))
+    values, vectors = np.linalg.eigh(np.float64(noise.autocorrelation) ** lags)
+    root = vectors * np.sqrt(np.maximum(values, 0.0))
     x, y = np.eye(n, n * (2 + steps)), np.eye(n, n * (2 + steps), n)
-    rows = [y]
-    for t in range(1, steps + 1):
-        A = (model.network.adjacency if model.temporal_network is None else model.temporal_network.at(t)).toarray()
-        rho, degrees = float(model.pressure(t)), A.sum(axis=1)
-        sigma = noise.deviations(n) * noise.scale(t) if not noise.is_zero else np.zeros(n)
+    shown, held = [y], [x]
+    for t in times:
+        A = (model.network.adjacency if model.temporal_network is None else model.temporal_network.at(int(t))).toarray()
+        rho, degrees = float(model.pressure(int(t))), np.abs(A).sum(axis=1)
+        sigma = noise.deviations(n) * noise.scale(int(t)) if not noise.is_zero else np.zeros(n)
+        sigma[list(known)] = 0.0
         xi = x.copy()
-        for k in range(t):
-            xi[:, n * (2 + k) : n * (3 + k)] += root[t - 1, k] * np.diag(sigma)
-        shown = (model.s[:, None] * xi + rho * A @ y) / (model.s + rho * degrees)[:, None]
+        xi[:, 2 * n :] += np.kron(root[t - 1], np.diag(sigma))
+        shows = (model.s[:, None] * xi + rho * A @ y) / (model.s + rho * degrees)[:, None]
         # Who updates must be known, or be everybody.
-        active = who_updates(model, t, 0, 0)[-1][:, None]
-        y = np.where(active & ((degrees[:, None] > 0) | (model.isolated == "own")), shown, y)
-        x = x if model.adaptation is None else x + model.adaptation.at(t, n)[:, None] * (y - x)
-        rows.append(y)
-    whole = np.array(rows)
-    draws = whole[:, :, 2 * n :].reshape(-1, n * steps)
-    return whole[:, :, :n], whole[:, :, n : 2 * n], draws @ draws.T
+        active = who_updates(model, int(t), 0, 0)[-1][:, None]
+        y = np.where(active & ((degrees[:, None] > 0) | (model.isolated == "own")), shows, y)
+        x = x if model.adaptation is None else x + model.adaptation.at(int(t), n)[:, None] * (y - x)
+        shown.append(y)
+        held.append(x)
+    return np.array(shown), np.array(held)
 
 
 def dense_states(model: pp.Model, steps: int, replicate: int, seed: int) -> Array:

@@ -1,16 +1,17 @@
-"""Models, views and a dense oracle that the tests of recovery share."""
+"""Models and views that the tests of recovery share."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 import peerpressure as pp
-from peerpressure.recovery import Observation, outputs_of
-from peerpressure.recovery._regression import design_of
-from tests.builders import random_model
+from peerpressure.recovery import Estimate, Observation, Outputs
+from tests.builders import random_model, temporal_network
+from tests.oracles import Affine, joint_paths
 
 Array = NDArray[np.float64]
 AGENTS, STEPS = 7, 9
@@ -34,6 +35,13 @@ VIEWS: dict[str, Observation] = {
     "some with their start": Observation(agents=[1, 2, 5], sees_start=True),
 }
 NEEDS_ALL = ("innovations",)
+FACTORS = np.array([0.0, 1.0, 0.3, 0.8, 0.5, 0.2, 0.9])
+KINDS: dict[str, dict[str, Any]] = {
+    "adapting": {"adaptation": pp.Adaptation("0.9/(1 + t)", adaptation_weight=FACTORS)},
+    "adapting alike": {"adaptation": 0.2},
+    "temporal": {"network": temporal_network(n=AGENTS, seed=2)},
+    "both": {"network": temporal_network(n=AGENTS, seed=4, period=12), "adaptation": pp.Adaptation(0.3, FACTORS)},
+}
 
 
 def small_model(noise: str = "white", start: str = "hidden", seed: int = 3) -> pp.Model:
@@ -41,37 +49,41 @@ def small_model(noise: str = "white", start: str = "hidden", seed: int = 3) -> p
     return random_model(AGENTS, seed, noise=NOISES[noise], start=STARTS[start])
 
 
-def dense_regression(model: pp.Model, run: pp.Trajectory, view: Observation) -> tuple[Array, Array, Array]:
-    """Return all of Q (N, f), Cov(e) (N, N) and the outputs to explain (N, replicates), by their definitions.
-
-    Written from y_t = g ∘ (x₀ + ε_t) + C y_{t−1} with dense matrices, apart from any code under test.
-    """
-    seen = outputs_of(run, model, view).seen
-    n, last = model.n, seen.last
-    hidden_start = isinstance(model.start, str)
-    Q = np.eye(n) if hidden_start else np.zeros((n, n))
-    mean = np.zeros(n) if hidden_start else model.start_state.copy()
-    L = np.zeros((n, last * n))
-    rows = {int(t): row for row, t in enumerate(seen.times)}
-    parts: list[tuple[Array, Array, Array]] = []
-    for t in range(last + 1):
-        if t > 0:
-            update = model.update(t)
-            C = update.coupling.toarray()
-            Q, mean, L = np.diag(update.gain) + C @ Q, C @ mean, C @ L
-            L[:, (t - 1) * n : t * n] += np.diag(update.gain)
-        if t in rows:
-            parts.append((Q[seen.agents], mean[seen.agents], L[seen.agents]))
-    stacked, offset, mixing = (np.concatenate([part[k] for part in parts]) for k in range(3))
-    times = np.arange(1, last + 1)
-    K = np.kron(model.noise.time_covariance(times), np.diag(model.noise.deviations(n) ** 2))
-    cov = mixing @ K @ mixing.T + seen.noise_variance * np.eye(stacked.shape[0])
-    data = outputs_of(run, model, view)
-    known = np.nan_to_num(data.known)
-    y = data.values.reshape(data.values.shape[0], -1).T - offset[:, None] - stacked @ known.T
-    return stacked[:, seen.free], cov, y
+def extended(kind: str, noise: str | pp.noise.Noise = "white", start: str = "hidden", **parts: Any) -> pp.Model:
+    """Return a small model of one of the kinds."""
+    base = random_model(AGENTS, 3)
+    values: dict[str, Any] = {
+        "network": base.network,
+        "hidden": base.x0,
+        "stubbornness": base.s,
+        "noise": NOISES[noise] if isinstance(noise, str) else noise,
+        "start": STARTS[start],
+        "pressure": pp.Linear(0.4),
+    }
+    return pp.Model(**(values | KINDS.get(kind, {}) | parts))
 
 
-def dense_design(model: pp.Model, run: pp.Trajectory, view: Observation) -> Any:
-    """Return the sweeps of the same regression."""
-    return design_of(model, outputs_of(run, model, view))
+def with_holes(run: pp.Trajectory, share: float, seed: int = 0) -> pp.Trajectory:
+    """Return the run with some outputs missing, alike in all replicates."""
+    assert run.states is not None
+    states = run.states.copy()
+    states[:, np.random.default_rng(seed).random(states.shape[1:]) < share] = np.nan
+    return replace(run, states=states)
+
+
+def seen_rows(model: pp.Model, data: Outputs) -> tuple[Affine, Array]:
+    """Return the joint law of the outputs that are there, by the dense oracle, and their values, (N, replicates)."""
+    public, _ = joint_paths(model, max(1, data.seen.last))
+    steps, columns = np.nonzero(data.present)
+    rows = public[data.seen.times[steps], data.seen.agents[columns]].with_error(np.sqrt(data.seen.noise_variance))
+    return rows, np.asarray(data.values[:, data.present], dtype=np.float64).T
+
+
+def assert_same(one: Estimate, other: Estimate, tolerance: float = 1e-8) -> None:
+    """Check that two estimates agree in what is identified, in values and in covariances."""
+    who = one.identified
+    np.testing.assert_array_equal(who, other.identified)
+    assert one.rank == other.rank
+    np.testing.assert_allclose(one.value[:, who], other.value[:, who], rtol=tolerance, atol=tolerance)
+    found, wanted = ((e.covariance @ np.eye(e.model.n))[np.ix_(who, who)] for e in (one, other))
+    np.testing.assert_allclose(found, wanted, rtol=tolerance, atol=tolerance * (1 + np.abs(wanted).max(initial=0.0)))

@@ -15,9 +15,8 @@ from peerpressure.recovery._estimators import COARSE_ROUNDING
 from peerpressure.recovery._kalman import kalman_filter, kalman_smoother
 from peerpressure.sde import SDE
 from tests.builders import random_model
-from tests.recovery.cases import Array
+from tests.recovery.cases import Array, assert_same
 from tests.recovery.test_conformance import assert_unbiased_with_its_covariance
-from tests.recovery.test_kalman import assert_same
 
 N, STEPS, H = 5, 12, 0.3
 STARTS: dict[str, Any] = {"hidden": "hidden", "given": np.linspace(-1.0, 1.0, N)}

@@ -15,8 +15,7 @@ from peerpressure.recovery import FitDiagnostics, Observation, diagnose_fit, out
 from peerpressure.recovery._diagnostics import TESTS, _anderson_darling, _geary_moments, holm
 from peerpressure.recovery._residuals import ScaledLaw, _Density, diagnostics_of, residuals
 from tests.builders import random_model
-from tests.recovery.cases import AGENTS, STEPS, VIEWS, Array
-from tests.recovery.extended import Joint, extended
+from tests.recovery.cases import AGENTS, STEPS, VIEWS, Array, Joint, extended
 from tests.recovery.test_continuous import VIEWS as SDE_VIEWS, dense_facts, equation
 
 KINDS = ("static", "adapting", "temporal", "both")

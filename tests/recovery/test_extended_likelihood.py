@@ -10,8 +10,7 @@ from scipy import stats
 
 import peerpressure as pp
 from peerpressure.recovery import Observation, fit, outputs_of, recover
-from tests.recovery.cases import Array
-from tests.recovery.extended import FACTORS, KINDS, extended
+from tests.recovery.cases import FACTORS, KINDS, Array, extended
 
 LAWS: dict[str, pp.noise.Noise] = {
     "laplace": pp.Laplace(0.4),

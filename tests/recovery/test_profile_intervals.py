@@ -16,8 +16,7 @@ from peerpressure.recovery._likelihood import _prepared
 from peerpressure.recovery._profile_intervals import allowance
 from peerpressure.recovery._unknowns import COORDINATES
 from tests.builders import random_model
-from tests.recovery.cases import AGENTS, Array
-from tests.recovery.extended import Joint, extended
+from tests.recovery.cases import AGENTS, Array, Joint, extended
 
 STEPS = 7
 

@@ -14,8 +14,7 @@ import peerpressure as pp
 from peerpressure.recovery import Observation, ScoreTests, diagnose_fit, outputs_of
 from peerpressure.recovery._score_tests import score_tests
 from tests.builders import random_model
-from tests.recovery.cases import AGENTS, NOISES, STARTS, Array
-from tests.recovery.extended import FACTORS
+from tests.recovery.cases import AGENTS, FACTORS, NOISES, STARTS, Array
 
 STEPS = 12
 
