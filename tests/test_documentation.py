@@ -5,17 +5,14 @@ from __future__ import annotations
 import contextlib
 import importlib
 import io
-import os
 import re
 import runpy
 import shlex
 import shutil
-import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
 from functools import cache
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -212,12 +209,6 @@ def test_code_fits_into_the_page_in_every_usual_font(page: Path) -> None:
     assert [line for line in lines if len(line) > 119] == []
 
 
-def test_reasons_for_not_running_are_used() -> None:
-    lines = [line.strip() for page in PAGES for block in blocks(page) for line in block.text.splitlines()]
-    parts = [part for line in lines for part in line.split(" && ")]
-    assert [one for one in NOT_RUN if not any(part.startswith(one) for part in parts)] == []
-
-
 def test_the_page_on_own_data_shows_what_is_printed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -249,33 +240,6 @@ def test_links_paths_and_names_exist(page: Path) -> None:
     names = re.findall(r"`(theory|recovery|privacy|networks|statespace|plotting|parameters)\.(\w+)", text)
     homes = {home: importlib.import_module(f"peerpressure.{home}") for home, _ in names}
     assert [(home, name) for home, name in names if not hasattr(homes[home], name)] == []
-
-
-def test_the_changes_of_the_contributing_guide_work(tmp_path: Path) -> None:
-    # With compiled modules, but not kernels.
-    shutil.copytree(PACKAGE, tmp_path / "src" / "peerpressure", ignore=shutil.ignore_patterns("*.nbi", "*.nbc"))
-    guide = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    changes = re.findall(r"```diff\n(.*?)```", guide, flags=re.DOTALL)
-    assert len(changes) == 4
-    for change in changes:
-        done = subprocess.run(
-            ["git", "apply", "-"], cwd=tmp_path, input=change.encode(), capture_output=True, check=False
-        )
-        assert done.returncode == 0, f"{done.stderr.decode()}\n{change}"
-    program = (
-        "import peerpressure as pp, pandas as pd; from peerpressure.plotting import draw;"
-        "law, pressure = pp.noise.Logistic(0.5), pp.schedules.Saturating(5);"
-        "model = pp.Model(pp.networks.cycle(6), hidden=range(6), pressure=pressure, noise=law);"
-        "assert pp.diagnose(model).outcome.name == 'DISAGREEMENT';"
-        # A table in place of a simulation, whose kernels would be compiled again in another folder.
-        "seen = pp.Trajectory.from_dataframe(pd.DataFrame({'time': range(1, 9)} | {i: 0.5 for i in range(6)}), model);"
-        "assert pp.recover(seen, model, 'recent').method == 'recent';"
-        "path = pd.DataFrame({'run': 'one', 'time': [1, 2], 'minimum': [0, 0.4], 'maximum': [1, 0.6]});"
-        "draw('spreads', {'paths': path})"
-    )
-    environment = os.environ | {"PYTHONPATH": str(tmp_path / "src")}
-    tried = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, check=False)
-    assert tried.returncode == 0, tried.stderr.decode()
 
 
 # The table dictionary is written by hand; what it lists is what is written.
@@ -331,34 +295,12 @@ def test_the_page_says_what_combines_with_what() -> None:
     assert combines["content"]() == combines["current"]()
 
 
-def table_rows(text: str) -> Iterator[tuple[str, list[str]]]:
-    """The lines of the tables of a page, each with the cells into which its bars divide it, and those of the head."""
-    lines = re.sub(r"^( *)(```+).*?^\1\2", "", text, flags=re.DOTALL | re.MULTILINE).splitlines()
-    head: list[str] = []
-    for line, following in pairwise([*lines, ""]):
-        cells = re.split(r"(?<!\\)\|", line.strip().strip("|"))
-        if re.fullmatch(r"[|:\s-]*-[|:\s-]*", following) and "|" in following:
-            head = cells
-        if "|" not in line:
-            head = []
-        if head:
-            yield line, [f"{len(cells)} of {len(head)} cells"] if len(cells) != len(head) else []
-
-
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_tables_have_as_many_cells_in_each_row_as_in_the_head(page: Path) -> None:
-    assert [(line, wrong) for line, wrong in table_rows(page.read_text(encoding="utf-8")) if wrong] == []
-
-
-def test_a_symbol_of_the_notation_has_one_meaning() -> None:
-    page = (ROOT / "docs" / "reference" / "notation.md").read_text(encoding="utf-8").partition("\n## ")[0]
-    first = [line.split("|")[1] for line in page.splitlines() if line.startswith("| $")]
-    symbols = [symbol for cell in first for symbol in re.findall(r"\$(.*?)\$", cell)]
-    # An index of time makes no other letter; capitals of a vector are its diagonal matrix, as the page says.
-    letters = [re.sub(r"_t$", "", symbol) for symbol in symbols]
-    # The network and the hidden opinions at step t are those of the start where they do not change.
-    shared = {"A", "d"}
-    assert sorted({one for one in letters if letters.count(one) > 1} - shared) == []
+    text = re.sub(r"^( *)(```+).*?^\1\2", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    for table in re.findall(r"(?:^ *\|.*\n)+", text, flags=re.MULTILINE):
+        bars = {line: len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}
+        assert len(set(bars.values())) == 1, bars
 
 
 def test_the_page_on_the_paper_has_every_figure_with_its_number_and_parameters() -> None:
@@ -370,31 +312,6 @@ def test_the_page_on_the_paper_has_every_figure_with_its_number_and_parameters()
     report = "".join(path.read_text(encoding="utf-8") for path in (PACKAGE / "report" / "templates").rglob("*.html"))
     captions = re.findall(r'figure\("(\w+)".*?"(Figure \d+)(?:, Appendix A)?"\)', report)
     assert {name: number for number, name, _ in rows if number != "–"} == dict(captions)
-
-
-def entries(folder: str) -> list[str]:
-    """The pages of a part of the documentation, from its table of contents."""
-    index = (ROOT / "docs" / folder / "index.md").read_text(encoding="utf-8")
-    return [
-        line
-        for block in re.findall(r"```\{toctree\}\n(.*?)```", index, re.DOTALL)
-        for line in block.split("\n")
-        if line
-    ]
-
-
-def test_the_comparison_of_documentation_counts_right() -> None:
-    page = (ROOT / "docs" / "development" / "comparison.md").read_text(encoding="utf-8")
-    ours = {row.split("|")[1].strip(): row.split("|")[-2].strip() for row in page.splitlines() if row.startswith("| ")}
-    pages = {
-        folder: sum(not one.startswith(":") for one in entries(folder))
-        for folder in ("tutorials", "gallery", "howto", "explanation")
-    }
-    first = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
-    words = ["no", "one", "two", "three", "four"]
-    assert (ours["tutorials"], ours["gallery"]) == (str(pages["tutorials"]), f"{pages['gallery']} examples")
-    assert (ours["how-to guides"], ours["mathematics"]) == (str(pages["howto"]), f"{pages['explanation']} chapters")
-    assert ours["figure"] == words[first.count(":class: only-light")]
 
 
 def test_the_gallery_shows_every_example_with_its_sentence() -> None:
