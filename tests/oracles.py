@@ -167,6 +167,14 @@ def joint_paths(model: pp.Model, steps: int, known: Sequence[int] = ()) -> tuple
     return public, current
 
 
+def outputs_law(
+    model: pp.Model, steps: int, agents: Iterable[int] | None = None, *, first: int = 1, known: Sequence[int] = ()
+) -> Affine:
+    """Return the law of the outputs of some agents from step ``first`` on, given the noise of the ``known`` agents."""
+    public, _ = joint_paths(model, steps, known)
+    return public.at(range(first, steps + 1), range(model.n) if agents is None else agents)
+
+
 def joint_law(model: pp.Model, steps: int) -> tuple[Array, Array, Array]:
     """Return how y_0 … y_T depend on x₀ and on a given start, (T + 1, n, n) each, and their covariance."""
     n, (shown, _) = model.n, _linear_paths(model, steps)

@@ -24,7 +24,7 @@ from peerpressure.report.run import privacy_rows
 from peerpressure.scenario import scenario_from
 from tests.builders import random_model
 from tests.cli.calling import run as command
-from tests.privacy.dense import Joint
+from tests.oracles import outputs_law
 
 N, T = 6, 5
 LAWS = {"gaussian": pp.Gaussian, "laplace": pp.Laplace, "student_t": pp.StudentT, "uniform": pp.noise.Uniform}
@@ -176,17 +176,17 @@ def test_a_person_is_accounted_for_in_the_worst_direction(matrix: list[list[floa
     if observer == "an insider" and start == "hidden":
         seen = {"observed": [(1, 0)]}
     model = pp.Model(network, np.random.default_rng(1).uniform(size=(N, 2)), noise=pp.Gaussian(5.0), start=start)
-    told, rows = budget(model, T, **seen), budget(model, T, unit="topic", **seen)
+    told, one = budget(model, T, **seen), budget(model, T, unit="topic", **seen)
     d = told.definition
     known = np.flatnonzero(d.is_insider).tolist()
-    joint = Joint.of(model, T, known=known).seen(np.flatnonzero(d.is_observed).tolist(), 2 * N)
+    rows = outputs_law(model, T, np.flatnonzero(d.is_observed).tolist(), known=known)
     # The noise that insiders know leaves combinations of outputs without any.
-    J = joint.slope.T @ np.linalg.pinv(joint.covariance, rcond=1e-11, hermitian=True) @ joint.slope
+    J = rows.B.T @ np.linalg.pinv(rows.covariance, rcond=1e-11, hermitian=True) @ rows.B
     for person, row in told.table.iterrows():
         block = J[2 * person : 2 * person + 2, 2 * person : 2 * person + 2]
         worst = max(sign @ block @ sign for sign in (np.array([1, 1]), np.array([1, -1])))
         assert row["mu"] == pytest.approx(math.sqrt(worst), rel=1e-6, abs=1e-9)
-    assert rows.mu <= told.mu <= 2 * rows.mu * (1 + 1e-9)
+    assert one.mu <= told.mu <= 2 * one.mu * (1 + 1e-9)
 
 
 def test_many_topics_are_bounded_from_above() -> None:
@@ -271,7 +271,7 @@ def test_information_of_several_runs_is_that_of_their_joint_law(temporal: Any, s
     steps = 1 if temporal == "frozen" else T
     told = budget(model, steps, runs=4, public_start=True)
     # Runs are independent given x₀, so their joint law has a block for each.
-    one = Joint.of(model, steps).information().diagonal()
+    one = outputs_law(model, steps).information().diagonal()
     np.testing.assert_allclose(told.table["information"], 4 * one, rtol=1e-9)
     assert told.mu == pytest.approx(2 * math.sqrt(one.max()))
 

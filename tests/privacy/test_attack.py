@@ -21,7 +21,7 @@ from peerpressure.model import Model
 from peerpressure.privacy import budget, calibrate
 from peerpressure.step import Array
 from tests.builders import random_model
-from tests.privacy.dense import Joint
+from tests.oracles import outputs_law
 
 N, T, SAMPLES = 4, 3, 20_000
 FAR = 5.0  # standard errors that an attack must be ahead by, or chance explains it
@@ -83,9 +83,9 @@ def gaussian_loss(models: tuple[Model, Model], outputs: Array, seen: dict[str, A
     agents = seen.get("observed", list(range(N)))
     near = np.flatnonzero(model.network.adjacency.toarray()[insiders].any(axis=0))
     agents = sorted({*agents, *insiders, *near.tolist()})
-    joint = Joint.of(model, T, known=insiders).seen(agents, N)
-    shift = joint.slope @ (models[1].x0 - model.x0)
-    values, vectors = np.linalg.eigh(joint.covariance)
+    rows = outputs_law(model, T, agents, known=insiders)
+    shift = rows.B @ (models[1].x0 - model.x0)
+    values, vectors = np.linalg.eigh(rows.covariance)
     weights = vectors @ (np.where(values > 1e-11, 1 / np.maximum(values, 1e-11), 0.0) * (vectors.T @ shift))
     # The mean under the first input is that of a run without noise.
     still = pp.simulate(replace(model, noise=pp.NoNoise()), T, record="all").states

@@ -8,14 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import linalg
 
 import peerpressure as pp
 from peerpressure.errors import InvalidInputError, NetworkError
 from peerpressure.privacy import DESIGNS, Definition, Noisy, budget, calibrate, exposure, frontier
-from peerpressure.recovery import Observation
+from peerpressure.recovery import Observation, information
 from tests.builders import random_model, temporal_network
-from tests.privacy.dense import Joint
+from tests.oracles import joint_paths, outputs_law
 
 N, T = 6, 5
 TEMPORAL = {"white": "white", "frozen": "frozen", "ar1": pp.AR1(0.6)}
@@ -42,22 +41,19 @@ def test_partial_observers_and_insiders_learn_what_the_joint_law_tells(
     for agents in ([0], [1, 3, 4], list(range(N))):
         for insiders in ([], [2], [2, 5]):
             for first in (0, 1):
-                joint = Joint.of(model, T, first=first, known=insiders).seen(heard(model, agents, insiders), N)
+                rows = outputs_law(model, T, heard(model, agents, insiders), first=first, known=insiders)
                 seen: dict[str, Any] = {"observed": agents, "insiders": insiders, "sees_start": first == 0}
                 told = budget(model, T, **seen, public_start=True)
                 assert list(told.table.index) == [i for i in range(N) if i not in insiders]
-                np.testing.assert_allclose(
-                    told.table["information"], np.delete(joint.worst_case(), insiders), rtol=1e-6
-                )
+                expected = np.delete(rows.worst_case(), insiders)
+                np.testing.assert_allclose(told.table["information"], expected, rtol=1e-6)
 
 
 def test_certain_steps_of_a_temporal_network() -> None:
     network = temporal_network(8)
     model = pp.Model(network, np.linspace(0, 1, 8), noise=pp.Gaussian(0.8))
     times = [2, 5]
-    joint = Joint.of(model, 5)
-    rows = [(t - 1) * 8 + agent for t in times for agent in (1, 4, 6)]
-    expected = Joint(joint.slope[rows], joint.covariance[np.ix_(rows, rows)]).worst_case()
+    expected = joint_paths(model, 5)[0].at(times, [1, 4, 6]).worst_case()
     # Rounding hides more and is not counted.
     look = Observation(agents=[1, 4, 6], times=times, rounding=0.5)
     np.testing.assert_allclose(budget(model, 5, observed=look).table["information"], expected, rtol=1e-8)
@@ -159,34 +155,13 @@ def test_bad_observers(change: dict[str, Any], words: str) -> None:
 # Continuous time
 
 
-def dense_path(model: pp.Model, step: float, steps: int, rho: float, agents: list[int]) -> np.ndarray:
-    """Return the information about each agent in a path under constant pressure, by matrix exponentials."""
-    n, s, A = model.n, model.s, model.network.adjacency.toarray()
-    total = s + rho * A.sum(axis=1)
-    B, G = np.eye(n) - rho * A / total[:, None], np.diag(model.noise.deviations(n) / total)
-    # Van Loan's block: e^(−Bh), the response to x₀, and the covariance of one step.
-    F = linalg.expm(-B * step)
-    response = np.linalg.solve(B, np.eye(n) - F) @ np.diag(s / total)
-    block = linalg.expm(np.block([[B, G @ G.T], [np.zeros((n, n)), -B.T]]) * step)
-    step_covariance = F @ block[:n, n:]
-    slope, cov = np.zeros((n, n)), np.zeros((steps * n, steps * n))
-    slopes, P = [], np.zeros((n, n))
-    for k in range(steps):
-        slope, P = F @ slope + response, F @ P @ F.T + step_covariance
-        slopes.append(slope)
-        for later in range(k, steps):
-            cov[later * n : (later + 1) * n, k * n : (k + 1) * n] = np.linalg.matrix_power(F, later - k) @ P
-    cov = np.tril(cov) + np.tril(cov, -1).T
-    return Joint(np.concatenate(slopes), cov).seen(agents, n).information().diagonal()
-
-
 @pytest.mark.parametrize("agents", [list(range(4)), [0, 2]])
 def test_a_finer_observer_learns_more_up_to_the_limit(agents: list[int]) -> None:
     model = random_model(4, noise=pp.Gaussian([1.0, 2.0, 0.7, 1.3]), start=np.zeros(4), pressure=pp.Constant(1.5))
     told = [budget(pp.SDE(model, step=h), int(8 / h), observed=agents) for h in (2.0, 1.0, 0.25)]
     for account, h in zip(told, (2.0, 1.0, 0.25), strict=True):
-        expected = dense_path(model, h, int(8 / h), 1.5, agents)
-        np.testing.assert_allclose(account.table["information"], expected, rtol=1e-6)
+        seen = information(pp.SDE(model, step=h), int(8 / h), Observation(agents=agents))
+        np.testing.assert_allclose(account.table["information"], seen.diagonal, rtol=1e-6)
         np.testing.assert_allclose(account.table["information_limit"], 8 * (model.s / model.noise.std) ** 2)
         assert (account.table["epsilon"] <= account.table["epsilon_limit"]).all()
         assert "finer observer learns more" in account.definition.terms["grid"]

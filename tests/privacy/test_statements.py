@@ -18,7 +18,7 @@ from peerpressure import privacy
 from peerpressure.privacy import DEFINITION, DESIGNS, budget, exposure, frontier
 from peerpressure.theory import consensus_mode
 from tests.builders import random_model
-from tests.privacy.dense import Joint
+from tests.oracles import outputs_law
 
 EXPLANATION = Path(__file__).parents[2] / "docs" / "explanation"
 PAGE = " ".join(" ".join((EXPLANATION / f"{name}.md").read_text("utf-8") for name in ("observer", "privacy")).split())
@@ -62,7 +62,7 @@ def test_no_unbiased_estimate_beats_the_general_limit(start: str, temporal: Any)
     given = "hidden" if start == "hidden" else np.zeros(7)
     model = random_model(7, noise=pp.Gaussian(np.linspace(0.5, 2, 7), temporal=temporal), start=given)
     weights = model.s / model.s.sum()
-    J = Joint.of(model, 4).information()
+    J = outputs_law(model, 4).information()
     error = math.sqrt(weights @ np.linalg.solve(J, weights))
     mu = budget(model, 4).mu
     assert error >= weights.max() / mu * (1 - 1e-9)

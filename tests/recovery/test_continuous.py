@@ -1,4 +1,4 @@
-"""The observer of continuous time: matrix exponentials, the limit of short steps, and ensembles."""
+"""The observer of continuous time, against joint laws, the limit of short steps, and ensembles."""
 
 from __future__ import annotations
 
@@ -7,25 +7,53 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import linalg
 
 import peerpressure as pp
-from peerpressure.recovery import METHODS, Observation, Prior, fit, information, outputs_of, recover
+from peerpressure.privacy import budget, exposure
+from peerpressure.recovery import (
+    METHODS,
+    Observation,
+    Prior,
+    fit,
+    information,
+    kalman_filter,
+    kalman_smoother,
+    outputs_of,
+    recover,
+)
 from peerpressure.recovery._estimators import COARSE_ROUNDING
-from peerpressure.recovery._kalman import kalman_filter, kalman_smoother
 from peerpressure.sde import SDE
 from tests.builders import random_model
+from tests.oracles import Affine, unknown_opinions
 from tests.recovery.cases import Array, assert_same
 from tests.recovery.test_conformance import assert_unbiased_with_its_covariance
+from tests.sde.extended import CASES, X0, Case, N, facts
 
-N, STEPS, H = 5, 12, 0.3
+STEPS, H = 9, 0.3
 STARTS: dict[str, Any] = {"hidden": "hidden", "given": np.linspace(-1.0, 1.0, N)}
 VIEWS = {
     "all": Observation(),
     "some agents": Observation(agents=[0, 3, 4]),
-    "gaps": Observation(times=[2, 3, 7, 12]),
+    "gaps": Observation(times=[2, 3, 7, 9]),
+    "one look": Observation(agents=[0, 3, 4], times=[5]),
     "rounded": Observation(rounding=0.2, sees_start=True),
 }
+EQUATIONS = CASES | {"plain": Case(), "public start": Case(start=True)}
+CHECKED = [
+    ("plain", "all"),
+    ("plain", "rounded"),
+    ("public start", "gaps"),
+    ("adaptation", "all"),
+    ("coloured", "some agents"),
+    ("temporal", "gaps"),
+    ("frozen", "one look"),
+    ("all", "all"),
+    ("all", "some agents"),
+    ("directed", "all"),
+    ("signed", "some agents"),
+    ("zealot", "all"),
+    ("keep", "gaps"),
+]
 
 
 def equation(start: str = "hidden", pressure: Any = 0.8, **parts: Any) -> SDE:
@@ -35,57 +63,60 @@ def equation(start: str = "hidden", pressure: Any = 0.8, **parts: Any) -> SDE:
     return SDE(model, **({"step": H} | parts))
 
 
-def constant_step(sde: SDE) -> tuple[Array, Array, Array]:
-    """Return F, M and Q of a step under constant pressure, by exponentials of block matrices."""
-    n, h, s = sde.n, sde.step, sde.s
-    A = sde.network.adjacency.toarray()
-    rho = float(sde.pressure(1))
-    scale = s + rho * A.sum(axis=1)
-    B = np.eye(n) - rho * A / scale[:, None]
-    weight = 1.0 if sde.scaling == "printed" else s
-    GG = np.diag((weight * sde.noise.deviations(n) / scale) ** 2)
-    zero = np.zeros((n, n))
-    lifted = linalg.expm(h * np.block([[-B, np.diag(s / scale)], [zero, zero]]))
-    paired = linalg.expm(h * np.block([[-B, GG], [zero, B.T]]))
-    F = lifted[:n, :n]
-    return F, lifted[:n, n:], paired[:n, n:] @ F.T
+def law_of(case: Case, view: Observation) -> tuple[Affine, Array]:
+    """Return the law of what is seen, and the rows of the hidden opinions after the last step."""
+    seen = view.resolve(case.sde.model, range(STEPS + 1))
+    Q, q, L, last = facts(case, STEPS, seen.agents.tolist(), seen.times.tolist())
+    return Affine(q, Q, L).with_error(np.sqrt(seen.noise_variance)), last
 
 
-def dense_facts(sde: SDE, view: Observation) -> tuple[Array, Array, Array]:
-    """Return Q, q and the covariance of all that is seen: Y = Q x₀ + q + noise."""
-    F, M, noise = constant_step(sde)
-    n, root = sde.n, linalg.sqrtm(noise).real
-    seen = view.resolve(sde.model, range(STEPS + 1))
-    hidden = isinstance(sde.model.start, str)
-    Q, q, L = np.eye(n) * hidden, (not hidden) * sde.start_state, np.zeros((n, n * STEPS))
-    rows = [(Q, q, L)]
-    for k in range(STEPS):
-        Q, q, L = F @ Q + M, F @ q, F @ L
-        L[:, k * n : (k + 1) * n] += root
-        rows.append((Q, q, L))
-    parts = [np.concatenate([rows[t][k][seen.agents] for t in seen.times]) for k in range(3)]
-    return parts[0], parts[1], parts[2] @ parts[2].T + seen.noise_variance * np.eye(len(parts[0]))
-
-
-@pytest.mark.parametrize("view", VIEWS)
-@pytest.mark.parametrize("start", STARTS)
-@pytest.mark.parametrize("scaling", ["printed", "model"])
-def test_estimate_and_information_are_those_of_the_joint_law(scaling: str, start: str, view: str) -> None:
-    sde = equation(start, scaling=scaling)
-    run = pp.simulate(sde, STEPS, 2, seed=1)
-    Q, q, V = dense_facts(sde, VIEWS[view])
-    data = outputs_of(run, sde, VIEWS[view])
-    y = data.values.reshape(2, -1).T - q[:, None]
-    J, right = Q.T @ np.linalg.solve(V, Q), Q.T @ np.linalg.solve(V, y)
-    told = information(sde, STEPS, VIEWS[view])
+@pytest.mark.parametrize(("name", "view"), CHECKED)
+def test_estimates_and_information_are_those_of_the_joint_law(name: str, view: str) -> None:
+    case, look = EQUATIONS[name], VIEWS[view]
+    sde, (rows, last) = case.sde, law_of(case, look)
+    run, prior = pp.simulate(sde, STEPS, 2, seed=1), Prior(0.2, 0.5)
+    y = outputs_of(run, sde, look).values.reshape(2, -1).T
+    J = rows.information()
+    told = information(sde, STEPS, look)
     np.testing.assert_allclose(told.matrix @ np.eye(N), J, rtol=1e-6, atol=1e-7 * np.abs(J).max())
-    posterior = np.linalg.inv(J + np.eye(N) / 0.5)
+    mean, posterior = unknown_opinions(rows).given(rows, y, np.full(N, 0.2), 0.5 * np.eye(N))
+    if view != "rounded":
+        np.testing.assert_allclose(budget(sde, STEPS, observed=look).table["information"], np.diag(J), rtol=1e-6)
+        shares = exposure(sde, STEPS, look, prior=prior).table["ratio"]
+        np.testing.assert_allclose(shares, np.diag(posterior) / 0.5, rtol=1e-6)
+    current = Affine(np.zeros(N), last[:, :N], last[:, N:])
+    now, _ = current.given(rows, y, np.full(N, 0.2), 0.5 * np.eye(N))
     for method in ("kalman", *(["innovations"] if view == "all" else [])):
-        estimate = recover(run, sde, method, VIEWS[view], Prior(0.2, 0.5))
+        estimate = recover(run, sde, method, look, prior)
         np.testing.assert_allclose(estimate.covariance @ np.eye(N), posterior, rtol=1e-6, atol=1e-9)
-        np.testing.assert_allclose(estimate.value.T, posterior @ (right + 0.2 / 0.5), atol=1e-6)
+        np.testing.assert_allclose(estimate.value.T, mean, atol=1e-6)
         # Coarse rounding may be no independent noise, and its outputs cannot be tested then.
-        assert estimate.goodness_of_fit is not None or COARSE_ROUNDING in estimate.note
+        assert estimate.goodness_of_fit is not None or COARSE_ROUNDING in estimate.note or view == "one look"
+        present = recover(run, sde, method, look, prior, "current")
+        np.testing.assert_allclose(present.value.T, now, atol=1e-6)
+
+
+@pytest.mark.parametrize("parts", [{"adaptation": 0.4}, {"temporal": pp.AR1(0.3)}, {"temporal": "frozen"}], ids=str)
+def test_short_steps_tell_what_the_limit_says(parts: dict[str, Any]) -> None:
+    noise = pp.Gaussian(0.6, temporal=parts.pop("temporal", "white"))
+    model = pp.Model(pp.networks.k2(), [0.2, 0.9], stubbornness=[1.0, 2.0], start=0.0, noise=noise, **parts)
+    off = []
+    for step in (0.2, 0.1):
+        table = budget(pp.SDE(model, step=step), round(2 / step)).table
+        off.append((table["information_limit"] / table["information"] - 1).to_numpy())
+    assert (off[0] > -1e-9).all()
+    assert (off[1] <= np.maximum(0.55 * off[0], 1e-9)).all()
+    assert (off[1] < 0.1).all()
+
+
+def test_smoothed_opinions_that_adapt_cover_the_truth() -> None:
+    sde = CASES["all"].sde
+    run = pp.simulate(sde, STEPS, 1500, seed=6)
+    smooth = kalman_smoother(outputs_of(run, sde, VIEWS["some agents"]), sde)
+    assert run.hidden is not None
+    standard = (run.hidden[:, 6] - smooth.current.mean[:, 6]) / smooth.current.std[6]
+    assert (np.abs((standard**2).mean(axis=0) - 1) < 5 * np.sqrt(2 / 1500)).all()
+    np.testing.assert_allclose(X0, sde.x0)
 
 
 @pytest.mark.parametrize("pressure", [pp.Linear(0.5), pp.schedules.Table([0.5, 2.0, 0.1, 3.0])])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -11,12 +10,13 @@ import pytest
 from scipy import stats
 
 import peerpressure as pp
-from peerpressure.recovery import FitDiagnostics, Observation, diagnose_fit, outputs_of, recover
+from peerpressure.recovery import FitDiagnostics, Observation, diagnose_fit, limits, outputs_of, recover
 from peerpressure.recovery._diagnostics import TESTS, _anderson_darling, _geary_moments, holm
 from peerpressure.recovery._residuals import ScaledLaw, _Density, diagnostics_of, residuals
 from tests.builders import random_model
-from tests.recovery.cases import AGENTS, STEPS, VIEWS, Array, Joint, extended
-from tests.recovery.test_continuous import VIEWS as SDE_VIEWS, dense_facts, equation
+from tests.oracles import outputs_law
+from tests.recovery.cases import AGENTS, STEPS, VIEWS, Array, extended, seen_rows
+from tests.recovery.test_continuous import EQUATIONS, VIEWS as SDE_VIEWS, law_of
 
 KINDS = ("static", "adapting", "temporal", "both")
 CASES = [(kind, "white", start, view) for kind in KINDS for start in ("hidden", "given") for view in VIEWS]
@@ -26,8 +26,8 @@ CASES += [("both", "ar1", "given", view) for view in VIEWS]
 
 def dense(model: pp.Model, data: pp.recovery.Outputs) -> tuple[Array, Array, Array]:
     """Return Q (N, f) of the unknown opinions, Cov(e) and what they must explain, (N, replicates)."""
-    Q, L, blur, y = Joint.of(model, max(1, data.seen.last)).seen(data)
-    return Q[:, data.seen.free], L @ L.T + blur, y - Q @ np.nan_to_num(data.known).T
+    rows, y = seen_rows(model, data)
+    return rows.B[:, data.seen.free], rows.covariance, y - rows.c[:, None] - rows.B @ np.nan_to_num(data.known).T
 
 
 def highest(Q: Array, V: Array, y: Array) -> tuple[Array, int]:
@@ -59,12 +59,18 @@ def assert_independent(W: Array, Q: Array, V: Array, *, all_of_them: bool = True
         assert len(W) == len(V) - np.linalg.matrix_rank(Q, tol=1e-9)
 
 
+@pytest.fixture
+def _all_rounded_outputs_tested(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Test rounded outputs however coarse they are, and however few."""
+    for name in ("_NARROW", "_FEW_ROUNDED"):
+        monkeypatch.setattr(f"peerpressure.recovery._residuals.{name}", 0)
+
+
 @pytest.mark.parametrize(("kind", "noise", "start", "view"), CASES)
+@pytest.mark.usefixtures("_all_rounded_outputs_tested")
 def test_residuals_are_independent_and_the_likelihood_is_that_of_the_joint_law(
-    kind: str, noise: str, start: str, view: str, monkeypatch: pytest.MonkeyPatch
+    kind: str, noise: str, start: str, view: str
 ) -> None:
-    monkeypatch.setattr(import_module("peerpressure.recovery._residuals"), "_NARROW", 0.0)
-    monkeypatch.setattr(import_module("peerpressure.recovery._residuals"), "_FEW_ROUNDED", 0)
     model = extended(kind, noise, start)
     run = pp.simulate(model, STEPS, 3, seed=1, record="all")
     data = outputs_of(run, model, VIEWS[view])
@@ -80,19 +86,17 @@ def test_residuals_are_independent_and_the_likelihood_is_that_of_the_joint_law(
     np.testing.assert_allclose(diagnostics.bic - diagnostics.aic, rank * (np.log(len(y)) - 2), atol=1e-8)
 
 
-@pytest.mark.parametrize("view", SDE_VIEWS)
-def test_continuous_time(view: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(import_module("peerpressure.recovery._residuals"), "_NARROW", 0.0)
-    monkeypatch.setattr(import_module("peerpressure.recovery._residuals"), "_FEW_ROUNDED", 0)
-    sde = equation()
-    data = outputs_of(pp.simulate(sde, 12, 2, seed=1), sde, SDE_VIEWS[view])
-    Q, q, V = dense_facts(sde, SDE_VIEWS[view])
-    assert_independent(affine(sde, data), Q, V)
-    height, _ = highest(Q, V, data.values.reshape(2, -1).T - q[:, None])
+@pytest.mark.parametrize(("name", "view"), [("plain", "all"), ("plain", "rounded"), ("all", "some agents")])
+@pytest.mark.usefixtures("_all_rounded_outputs_tested")
+def test_continuous_time(name: str, view: str) -> None:
+    sde, (rows, _) = EQUATIONS[name].sde, law_of(EQUATIONS[name], SDE_VIEWS[view])
+    data = outputs_of(pp.simulate(sde, 9, 2, seed=1), sde, SDE_VIEWS[view])
+    assert_independent(affine(sde, data), rows.B, rows.covariance)
+    height, _ = highest(rows.B, rows.covariance, data.values.reshape(2, -1).T - rows.c[:, None])
     diagnostics = diagnostics_of(sde, data)
     assert diagnostics.log_likelihood is not None
     np.testing.assert_allclose(diagnostics.log_likelihood, height, rtol=1e-6)
-    assert diagnostics.times[-1] == pytest.approx(12 * sde.step)
+    assert diagnostics.times[-1] == pytest.approx(9 * sde.step)
 
 
 @pytest.mark.parametrize("noise", ["white", "ar1"])
@@ -100,15 +104,13 @@ def test_continuous_time(view: str, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_large_networks_are_tested_where_agents_and_their_neighbours_are_seen(
     view: str, noise: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    module = import_module("peerpressure.recovery._residuals")
-    series = import_module("peerpressure.recovery._residuals")
     model = extended("adapting", noise)
     model = replace(model, network=pp.networks.path(AGENTS))
     look = Observation(agents=[0, 1, 2, 5, 6]) if view == "some agents" else VIEWS[view]
     data = outputs_of(pp.simulate(model, STEPS, 2, seed=1), model, look)
     Q, V, y = dense(model, data)
-    monkeypatch.setattr(module, "FILTER_LIMIT", 1)
-    monkeypatch.setattr(series, "DENSE_LIMIT", 1)
+    monkeypatch.setattr(limits, "FILTER_LIMIT", 1)
+    monkeypatch.setattr(limits, "DENSE_LIMIT", 1)
     W = affine(model, data)
     assert len(W) > 0
     assert_independent(W, Q, V, all_of_them=False)
@@ -118,23 +120,22 @@ def test_large_networks_are_tested_where_agents_and_their_neighbours_are_seen(
     if found is not None:
         np.testing.assert_allclose(found, highest(Q, V, y)[0], rtol=1e-8)
     # Of very many outputs, the first steps are tested.
-    monkeypatch.setattr(series, "RESIDUAL_NUMBERS", (len(y) + 1) * AGENTS * 5)
+    monkeypatch.setattr(limits, "RESIDUAL_NUMBERS", (len(y) + 1) * AGENTS * 5)
     if view == "all":
         assert 0 < len(affine(model, data)) < len(W)
 
 
 @pytest.mark.parametrize(("kind", "noise"), [("static", "white"), ("static", "ar1"), ("adapting", "white")])
 @pytest.mark.parametrize("view", ["some agents", "gaps", "rounded", "some with their start"])
+@pytest.mark.usefixtures("_all_rounded_outputs_tested")
 def test_partial_outputs_of_large_networks_have_a_likelihood(
     kind: str, noise: str, view: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = extended(kind, noise)
     data = outputs_of(pp.simulate(model, STEPS, 2, seed=1, record="all"), model, VIEWS[view])
-    monkeypatch.setattr(import_module("peerpressure.recovery._residuals"), "_NARROW", 0.0)
-    monkeypatch.setattr(import_module("peerpressure.recovery._residuals"), "_FEW_ROUNDED", 0)
     expected = diagnostics_of(model, data)
     assert expected.log_likelihood is not None
-    monkeypatch.setattr(import_module("peerpressure.recovery._residuals"), "FILTER_LIMIT", 1)
+    monkeypatch.setattr(limits, "FILTER_LIMIT", 1)
     diagnostics = diagnostics_of(model, data)
     assert diagnostics.log_likelihood is not None
     np.testing.assert_allclose(diagnostics.log_likelihood, expected.log_likelihood, rtol=1e-8)
@@ -334,12 +335,10 @@ def test_other_laws_have_the_likelihood_of_their_own_density(law: pp.noise.Noise
     model = extended("adapting", law, start)
     run = pp.simulate(model, 8, 2, seed=1)
     estimate = recover(run, model, "likelihood")
-    joint = Joint.of(model, 8)
-    c, B, L = (part[1:] for part in joint.public)
     # y = c + B x₀ + L u with a square L: its noise and its determinant give the density.
-    square = L.reshape(8 * model.n, -1)
+    rows, square = outputs_law(model, 8), outputs_law(model, 8).L
     y = run.states[:, 1:].reshape(2, -1) if run.states is not None else np.empty(0)
-    u = np.linalg.solve(square, (y - c.ravel() - estimate.value @ B.reshape(-1, model.n).T).T)
+    u = np.linalg.solve(square, (y - rows.c - estimate.value @ rows.B.T).T)
     unit = (
         stats.laplace(scale=np.sqrt(0.5)) if isinstance(law, pp.Laplace) else stats.logistic(scale=np.sqrt(3) / np.pi)
     )
