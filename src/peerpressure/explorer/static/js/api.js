@@ -7,6 +7,9 @@
  * @typedef {import("./types.js").UploadAnswer} UploadAnswer
  */
 
+// Nobody has answered; the server gave the question up, as it does with all of them when it ends; it had too much to do.
+const LOST = [0, 409, 429];
+
 /** An error that the server reports. Its message is meant for people. */
 export class Refusal extends Error {
   /**
@@ -20,9 +23,9 @@ export class Refusal extends Error {
     this.status = status;
   }
 
-  /** Whether nobody has answered. */
-  get isServerGone() {
-    return this.status === 0;
+  /** Whether the question was lost, though nothing is wrong with it. */
+  get isLost() {
+    return LOST.includes(this.status);
   }
 }
 
@@ -160,7 +163,7 @@ export class Channel {
           const answer = await task(signal);
           resolve(signal.aborted ? undefined : answer);
         } catch (error) {
-          // The server drops a request for a newer one. Without a newer one here it was dropped for good.
+          // The server drops a request for a newer one. Without a newer one here it was lost.
           const dropped = error instanceof Refusal && error.status === 409 && this.#waiting !== null;
           const superseded = signal.aborted || dropped;
           if (superseded) drop();

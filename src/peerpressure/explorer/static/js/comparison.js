@@ -175,7 +175,7 @@ export class Comparison {
 
   #swap() {
     const { scenario, other, view } = this.store;
-    if (!other) return;
+    if (!other || other === scenario) return;
     this.#keep();
     this.store.open({ scenario: other, other: scenario, view });
   }
@@ -209,12 +209,19 @@ export class Comparison {
       this.#known = null;
       this.#show(null);
     }
-    const known = this.#known?.results;
+    const isCurrent = () => this.store.other === other && this.#keyOf(other) === scenario;
+    const known = () => (this.#known?.scenario === scenario ? this.#known.results : null);
+    const compute = async (/** @type {AbortSignal} */ signal) => {
+      const results = known() ?? (await this.#compute(other, signal));
+      if (isCurrent()) this.#known = { scenario, results };
+      return results;
+    };
     await follow("other", {
-      isCurrent: () => this.store.other === other,
-      task: async () => known ?? this.#channels.run.latest((signal) => this.#compute(other, signal)),
+      isCurrent,
+      task: async () => known() ?? this.#channels.run.latest(compute),
       show: (results) => {
-        this.#known = { scenario, results };
+        // What is known is shown at once, and an older question may be answered after it.
+        if (!isCurrent()) return;
         this.#show(results);
         this.#complete(other, results);
       },
@@ -244,22 +251,31 @@ export class Comparison {
   #complete(other, results) {
     const { observe, privacy, ...scenario } = other;
     const isCurrent = () => this.#known?.results === results;
-    const show = (/** @type {Partial<Results>} */ more) => {
-      if (isCurrent()) this.#show(Object.assign(results, more));
+    const show = () => {
+      if (isCurrent()) this.#show(results);
     };
     const { exact, exposure } = this.#channels;
     follow("other-exact", {
       isCurrent,
-      task: async () => results.exact ?? exact.latest((signal) => ask("/api/exact", { scenario }, signal, OTHER_TAB)),
-      show: (answer) => show({ exact: answer }),
+      task: async () =>
+        results.exact ??
+        exact.latest(async (signal) => {
+          results.exact ??= await ask("/api/exact", { scenario }, signal, OTHER_TAB);
+          return results.exact;
+        }),
+      show,
     });
     if (this.store.view.colour !== "exposure") return;
     const question = { scenario: { ...other, observe: observerOf(other) } };
     follow("other-exposure", {
       isCurrent,
       task: async () =>
-        results.exposure ?? exposure.latest((signal) => ask("/api/exposure", question, signal, OTHER_TAB)),
-      show: (answer) => show({ exposure: answer }),
+        results.exposure ??
+        exposure.latest(async (signal) => {
+          results.exposure ??= await ask("/api/exposure", question, signal, OTHER_TAB);
+          return results.exposure;
+        }),
+      show,
       onRefusal: reported,
     });
   }

@@ -25,7 +25,7 @@ import { follow, setState, stateOf } from "./validity.js";
  * @property {() => number} topic the one that is shown, where there are several
  *
  * @typedef {object} Listeners
- * @property {(graph: NetworkAnswer, run: RunAnswer, scenario: Scenario) => void} onRun
+ * @property {(graph: NetworkAnswer, run: RunAnswer) => void} onRun
  * @property {(answer: ExactAnswer) => void} onExact
  * @property {(answer: RecoveredAnswer) => void} onRecovered
  * @property {(answer: ObserveAnswer) => void} onObservation
@@ -107,7 +107,12 @@ export class Computation {
   #everything = false;
   /** @type {{key: string, answer: NetworkAnswer} | null} */
   #network = null;
-  /** What the inferred network that is shown, or being computed, depends on. */
+  /** How many runs were asked for. */
+  #runs = 0;
+  /**
+   * What the inferred network that is shown, or being computed, depends on; null if what is shown counts no longer.
+   * @type {string | null}
+   */
   #inferenceKey = "";
   /**
    * What became of it.
@@ -131,7 +136,8 @@ export class Computation {
   refresh(observerOnly = false) {
     this.#everything ||= !observerOnly;
     if (this.#everything) setState("run", "pending");
-    else for (const part of OF_OBSERVER) setState(part, "pending");
+    else for (const part of [...OF_OBSERVER, /** @type {const} */ ("inference")]) setState(part, "pending");
+    if (this.#inferenceKey !== inferenceKey(this.source.scenario())) this.#forgetInference();
     if (this.#frame) return;
     this.#begin();
     this.#frame = requestAnimationFrame(() => {
@@ -150,15 +156,21 @@ export class Computation {
 
   /** Compute everything again, after the server was gone. */
   restart() {
-    this.#inferenceKey = "";
+    this.#forgetInference();
     this.refresh();
   }
 
-  /** Abort what is being computed for a scenario that will be replaced by another. */
-  abandon() {
+  /**
+   * Abort what is being computed if a scenario with another run is about to be opened, and return whether it is. A run
+   * that stays as it is will not be computed again.
+   * @param {Scenario} next
+   */
+  abandon(next) {
+    if (onlyObserverChanged(next, this.source.scenario())) return false;
     this.#channels.run.cancel();
     this.#forgetObserver();
     this.#forgetExact();
+    return true;
   }
 
   /** Abort the exact moments of a scenario that has been replaced, or do not begin them. */
@@ -169,6 +181,12 @@ export class Computation {
 
   #forgetObserver() {
     for (const part of OF_OBSERVER) this.#channels[part].cancel();
+  }
+
+  /** Abort the inference of a network that is of no use any more. */
+  #forgetInference() {
+    this.#channels.inference.cancel();
+    this.#inferenceKey = null;
   }
 
   #begin() {
@@ -201,16 +219,18 @@ export class Computation {
     const key = networkKey(scenario);
     const topic = this.source.topic();
     this.#forgetExact();
+    this.#runs += 1;
+    const number = this.#runs;
     const question = {
-      isCurrent: () => onlyObserverChanged(this.source.scenario(), given) && this.source.topic() === topic,
+      isCurrent: () =>
+        number === this.#runs && onlyObserverChanged(this.source.scenario(), given) && this.source.topic() === topic,
       task: () =>
         this.#channels.run.latest((signal) => {
-          const network = this.#network?.key === key ? this.#network.answer : ask("/api/network", { scenario }, signal);
+          const network = this.#network?.key === key ? this.#network.answer : this.#askNetwork(key, scenario, signal);
           return Promise.all([network, ask("/api/run", asked(scenario, topic), signal)]);
         }),
       show: (/** @type {[NetworkAnswer, RunAnswer]} */ [network, run]) => {
-        this.#network = { key, answer: network };
-        this.listeners.onRun(network, run, given);
+        this.listeners.onRun(network, run);
         window.clearTimeout(this.#resting);
         this.#resting = window.setTimeout(() => this.computeExact(), REST);
         this.#computeObserver();
@@ -223,12 +243,23 @@ export class Computation {
     return this.#whileBusy(follow("run", question));
   }
 
+  /**
+   * Ask for a network and remember it, also if its run is refused: many runs have the same one.
+   * @param {string} key
+   * @param {object} scenario
+   * @param {AbortSignal} signal
+   */
+  async #askNetwork(key, scenario, signal) {
+    const answer = await ask("/api/network", { scenario }, signal);
+    this.#network = { key, answer };
+    return answer;
+  }
+
   /** Abort what was computed from a run, which there is none of any more. */
   #forgetFollowing() {
     this.#forgetExact();
     this.#forgetObserver();
-    this.#channels.inference.cancel();
-    this.#inferenceKey = "";
+    this.#forgetInference();
   }
 
   /** Compute the exact law of the network's mean and of the agents that are followed. */
@@ -247,7 +278,11 @@ export class Computation {
   #computeObserver() {
     this.#observe("recovered", this.listeners.onRecovered);
     if (!this.source.observing()) {
-      for (const part of OBSERVING) this.#channels[part].cancel();
+      for (const part of OBSERVING) {
+        this.#channels[part].cancel();
+        // Nobody will ask for it, so what is shown of the scenario before is withdrawn.
+        if (stateOf(part).state !== "current") setState(part, "pending");
+      }
     } else {
       this.#observe("observe", this.listeners.onObservation, this.listeners.onRefusal);
       this.#observe("exposure", this.listeners.onExposure);
@@ -275,7 +310,7 @@ export class Computation {
   #computeInference() {
     const scenario = this.source.scenario();
     const question = { scenario: { ...scenario, observe: observerOf(scenario) } };
-    const key = inferenceKey(question.scenario);
+    const key = inferenceKey(scenario);
     if (key === this.#inferenceKey) {
       const { state, reason } = this.#inferred;
       setState("inference", state, reason);
@@ -285,6 +320,7 @@ export class Computation {
     this.#inferenceKey = wanted ? key : "";
     this.#channels.inference.cancel();
     this.#inferred = { state: "pending", reason: "" };
+    setState("inference", "pending");
     this.listeners.onInference(wanted ? "" : null);
     if (!wanted) return;
     const work = follow("inference", {

@@ -30,7 +30,7 @@ import { Stage } from "./stage.js";
 import { checkedView, Store } from "./store.js";
 import { Strip } from "./strip.js";
 import { Tour, tourStep } from "./tour.js";
-import { onServerGone, onWithdrawal, showStates } from "./validity.js";
+import { onLost, onWithdrawal, showStates, stateOf } from "./validity.js";
 import { hideForecast, showForecast, showVerdict } from "./verdict.js";
 
 /**
@@ -39,7 +39,6 @@ import { hideForecast, showForecast, showVerdict } from "./verdict.js";
  * @typedef {import("./types.js").NetworkAnswer} NetworkAnswer
  * @typedef {import("./types.js").Preset} Preset
  * @typedef {import("./types.js").RunAnswer} RunAnswer
- * @typedef {import("./types.js").Scenario} Scenario
  * @typedef {import("./types.js").State} State
  * @typedef {import("./types.js").View} View
  */
@@ -76,11 +75,8 @@ class Explorer {
   #topics = { names: "[]", choice: null };
   /** The recorded step that the curves mark. */
   #markedIndex = -1;
-  /**
-   * What the answers that are shown belong to.
-   * @type {{scenario: Scenario, exact: ExactAnswer | null} | null}
-   */
-  #shown = null;
+  /** @type {ExactAnswer | null} */
+  #exact = null;
 
   /**
    * @param {Catalogue} catalogue
@@ -145,7 +141,7 @@ class Explorer {
         topic: () => this.store.view.topic,
       },
       {
-        onRun: (graph, run, scenario) => this.#showRun(graph, run, scenario),
+        onRun: (graph, run) => this.#showRun(graph, run),
         onExact: (answer) => this.#showExact(answer),
         onRecovered: (answer) => {
           this.#showRecovered(answer);
@@ -225,8 +221,14 @@ class Explorer {
   /** What is known of the scenario; null if the answers shown are those of another one. */
   get #results() {
     const { graph, run, exposure } = this.stage;
-    if (!graph || !run || !this.#shown || !onlyObserverChanged(this.store.scenario, this.#shown.scenario)) return null;
-    return { graph, run, exposure, exact: this.#shown.exact };
+    const isCurrent = (/** @type {import("./validity.js").Part} */ part) => stateOf(part).state === "current";
+    if (!graph || !run || !isCurrent("run")) return null;
+    return {
+      graph,
+      run,
+      exposure: isCurrent("exposure") ? exposure : null,
+      exact: isCurrent("exact") ? this.#exact : null,
+    };
   }
 
   /** Let the clock follow the longer one of the runs that are compared. */
@@ -242,11 +244,9 @@ class Explorer {
   /**
    * @param {NetworkAnswer} graph
    * @param {RunAnswer} run
-   * @param {Scenario} scenario
    */
-  #showRun(graph, run, scenario) {
+  #showRun(graph, run) {
     clearRefusals();
-    this.#shown = { scenario, exact: null };
     const newNetwork = graph !== this.stage.graph;
     if (this.#fresh) this.#shape = shapeOf(run);
     this.#fresh = false;
@@ -294,12 +294,12 @@ class Explorer {
       this.computation.restart();
       this.comparison.refresh();
     });
-    onServerGone(() => connection.wait());
+    onLost(() => connection.wait());
   }
 
   /** @param {ExactAnswer | null} answer null if there is none */
   #showExact(answer) {
-    if (this.#shown) this.#shown.exact = answer;
+    this.#exact = answer;
     this.curves.setExact(answer);
     this.curves.draw();
     byId("exact-note").hidden = answer === null;
@@ -435,9 +435,8 @@ class Explorer {
     this.clock.pause();
     this.tools.reset();
     this.#playsNext = false;
-    if (state.scenario !== this.store.scenario) {
+    if (this.computation.abandon(state.scenario)) {
       hideForecast();
-      this.computation.abandon();
       this.#fresh = true;
     }
     this.store.open(state);

@@ -29,7 +29,7 @@ const known = new Map();
 const withdrawals = new Map();
 
 /** @type {((refusal: Refusal) => void) | null} */
-let whenServerIsGone = null;
+let whenLost = null;
 
 /**
  * Say how to take back what an answer has brought, when it comes to belong to another scenario, or to none.
@@ -40,9 +40,9 @@ export function onWithdrawal(part, withdraw) {
   withdrawals.set(part, withdraw);
 }
 
-/** @param {() => void} listener called when the server does not answer */
-export function onServerGone(listener) {
-  whenServerIsGone = listener;
+/** @param {() => void} listener called when a question was lost and has to be asked again */
+export function onLost(listener) {
+  whenLost = listener;
 }
 
 /**
@@ -67,7 +67,7 @@ export async function follow(part, { task, isCurrent, show, onRefusal }) {
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     // Also if the question is an old one: no newer one will be answered either.
-    if (error.isServerGone) whenServerIsGone?.(error);
+    if (error.isLost) whenLost?.(error);
     if (!isCurrent()) return;
     setState(part, "refused", error.message);
     onRefusal?.(error);

