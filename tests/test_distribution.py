@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import tarfile
 import zipfile
 from pathlib import Path
 
 import pytest
+
+from tests.waiting import run
 
 ROOT = Path(__file__).parents[1]
 NEEDED = [
@@ -38,7 +39,8 @@ SOURCES = [
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("dist")
     command = [sys.executable, "-m", "hatchling", "build", "-d", str(folder)]
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    done = run(command, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
     return folder
 
 
@@ -65,10 +67,8 @@ def test_the_archive_of_the_sources_can_be_tested(built: Path) -> None:
 def test_the_wheel_works_outside_of_the_repository(built: Path, tmp_path: Path) -> None:
     (wheel,) = built.glob("*.whl")
     site = tmp_path / "site"
-    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-index"]
-    subprocess.run(
-        [*pip, "--no-deps", "--no-compile", "--target", str(site), str(wheel)], check=True, capture_output=True
-    )
+    # What an installer does with the files of a package in Python.
+    zipfile.ZipFile(wheel).extractall(site)
     environment = os.environ | {"PYTHONPATH": str(site), "PYTHONDONTWRITEBYTECODE": "1"}
     program = (
         "import peerpressure, sys; from peerpressure import cli; "
@@ -76,6 +76,6 @@ def test_the_wheel_works_outside_of_the_repository(built: Path, tmp_path: Path) 
         "sys.exit(cli.invoke(['new', 'study', '--example', 'own_data']) or cli.invoke(['check', 'study/study.toml']))"
     )
     command = [sys.executable, "-c", program]
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, encoding="utf-8", check=False)
+    done = run(command, cwd=tmp_path, env=environment)
     assert done.returncode == 0, done.stderr
     assert "4 agents" in done.stdout

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import os
-import signal
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,29 +13,22 @@ from pathlib import Path
 import pytest
 
 from tests.sources import FILES, ROOT, nodes
+from tests.waiting import run, started
 
 if sys.platform != "linux":
     pytest.skip("imitates Windows by means of Linux", allow_module_level=True)
 
 # What the modules os, signal and subprocess have on Unix only, and what opens files by descriptors.
-UNIX = {
-    *("fork", "forkpty", "getuid", "geteuid", "getgid", "getpgid", "setsid", "killpg", "mkfifo", "uname", "statvfs"),
-    *(
-        "getloadavg",
-        "nice",
-        "chown",
-        "lchown",
-        "chroot",
-        "sync",
-        "wait3",
-        "wait4",
-        "waitid",
-        "O_DIRECTORY",
-        "O_NOFOLLOW",
-    ),
-    *("sched_getaffinity", "sched_setaffinity", "posix_fallocate", "lockf", "sysconf", "pathconf", "fdatasync"),
-    *("SIGKILL", "SIGHUP", "SIGALRM", "SIGUSR1", "SIGQUIT", "alarm", "setitimer", "pause", "pthread_kill"),
-}
+UNIX = set(
+    re.findall(
+        r"\w+",
+        """
+    fork forkpty getuid geteuid getgid getpgid setsid killpg mkfifo uname statvfs getloadavg nice chown lchown chroot
+    sync wait3 wait4 waitid O_DIRECTORY O_NOFOLLOW sched_getaffinity sched_setaffinity posix_fallocate lockf sysconf
+    pathconf fdatasync SIGKILL SIGHUP SIGALRM SIGUSR1 SIGQUIT alarm setitimer pause pthread_kill
+    """,
+    )
+)
 UNIX_ARGUMENTS = {"pass_fds", "preexec_fn"}
 UNIX_MODULES = ("fcntl", "resource", "termios", "pwd", "grp", "tty", "pty", "syslog", "posix")
 # Windows in a few lines: its modules are not those of Unix, and its locks are those of regions of a file.
@@ -88,16 +81,13 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def command(folder: Path, code: str, *arguments: str) -> subprocess.Popen[str]:
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), str(ROOT.parent)])}
-    return subprocess.Popen(
-        [sys.executable, "-c", code, *arguments],
-        cwd=folder,
-        env=environment,
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
+def environment(folder: Path) -> dict[str, str]:
+    """Return an environment in which Python, and what it starts, is as on Windows."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), str(ROOT.parent)])}
+
+
+def on_windows(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    return run([sys.executable, "-c", *command], cwd=folder, env=environment(folder))
 
 
 def test_every_module_can_be_imported_and_every_command_works_without_unix(folder: Path) -> None:
@@ -107,7 +97,6 @@ def test_every_module_can_be_imported_and_every_command_works_without_unix(folde
         ["diagnose", "--graph", "cycle:5", "--json"],
         ["check", "study.toml"],
         ["run", "study.toml"],
-        ["run", "study.toml"],  # over what is there
         ["sweep", "run", "sweep.toml", "--workers", "1"],
         ["sweep", "status", "sweep.toml"],
         ["sweep", "collect", "sweep.toml"],
@@ -119,55 +108,41 @@ def test_every_module_can_be_imported_and_every_command_works_without_unix(folde
         "assert 'matplotlib.pyplot' not in sys.modules\n"
         "print([cli.invoke(words) for words in commands])"
     )
-    process = command(folder, code, json.dumps(names), json.dumps(commands))
-    out, err = process.communicate()
-    assert (process.returncode, out.splitlines()[-1:]) == (0, [str([0] * len(commands))]), err
+    done = on_windows(folder, code, json.dumps(names), json.dumps(commands))
+    assert (done.returncode, done.stdout.splitlines()[-1:]) == (0, [str([0] * len(commands))]), done.stderr
     assert (folder / "sweep-results" / "table.csv").read_text(encoding="utf-8").count("\n") == 3
 
 
 HOLD = """
-import pathlib, sys, time
-from peerpressure.sweep._ledger import holding
-with holding(pathlib.Path("there")):
-    print("held", flush=True)
-    time.sleep(60)
-"""
-TRY = """
-import pathlib
-from peerpressure.sweep._ledger import SweepBusyError
-from peerpressure.sweep._ledger import holding, is_held
+import pathlib, sys
+from peerpressure.sweep._ledger import SweepBusyError, holding, is_held
 print(is_held(pathlib.Path("there")))
 try:
     with holding(pathlib.Path("there")):
-        print("free")
+        print("held", flush=True)
+        sys.stdin.read()
 except SweepBusyError as error:
     print(error)
 """
 
 
 def test_the_lock_of_windows_ends_with_its_process(folder: Path) -> None:
-    holder = command(folder, HOLD)
-    try:
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with started([sys.executable, "-c", HOLD], cwd=folder, env=environment(folder), **pipes) as holder:
         assert holder.stdout is not None
-        assert holder.stdout.readline() == "held\n"
-        busy, message = command(folder, TRY).communicate()[0].splitlines()
+        assert [holder.stdout.readline() for _ in range(2)] == ["False\n", "held\n"]
+        busy, message = on_windows(folder, HOLD).stdout.splitlines()
         assert busy == "True"
         assert f"process {holder.pid} on" in message
-    finally:
-        os.kill(holder.pid, signal.SIGKILL)
-        holder.communicate()
-    assert command(folder, TRY).communicate()[0].splitlines() == ["False", "free"]
+    assert on_windows(folder, HOLD).stdout.splitlines() == ["False", "held"]
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_nothing_is_called_that_windows_lacks(path: Path) -> None:
-    # What is asked for with hasattr may be used.
-    asked = {node.value for node in nodes(path) if isinstance(node, ast.Constant)}
-    used = {
-        node.attr
-        for node in nodes(path)
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in ("os", "signal")
-    }
-    arguments = {node.arg for node in nodes(path) if isinstance(node, ast.keyword)}
-    assert not (used & UNIX) - asked
-    assert not arguments & UNIX_ARGUMENTS
+def test_nothing_is_called_that_windows_lacks() -> None:
+    for path in FILES:
+        # What is asked for with hasattr may be used.
+        asked = {node.value for node in nodes(path) if isinstance(node, ast.Constant)}
+        attributes = [node for node in nodes(path) if isinstance(node, ast.Attribute)]
+        used = {one.attr for one in attributes if isinstance(one.value, ast.Name) and one.value.id in ("os", "signal")}
+        arguments = {node.arg for node in nodes(path) if isinstance(node, ast.keyword)}
+        assert not (used & UNIX) - asked, path
+        assert not arguments & UNIX_ARGUMENTS, path
