@@ -1,13 +1,11 @@
-"""Small temporal networks of known structure, and the noise-free model written out plainly as their oracle."""
+"""Small temporal networks of known structure."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from peerpressure.model import Model
 from peerpressure.networks import TemporalNetwork
 
 Edges = Sequence[tuple[int, int]]
@@ -48,28 +46,3 @@ CHANGING = {
     "settles": in_rounds(STAR, RING, periodic=False),
     "ends": in_rounds(RING, [], periodic=False),
 }
-
-
-def mean_path(model: Model, steps: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return public and hidden opinions without noise after each of the steps, shapes (steps + 1, agents)."""
-    times = np.arange(1, steps + 1)
-    pressure, rates, factors = model.pressure(times), np.zeros(steps), np.zeros(model.n)
-    if model.adaptation is not None:
-        rates, factors = model.adaptation.pace(times), model.adaptation.adaptation_weights(model.n)
-    last = 1 if model.temporal_network is None else model.temporal_network.span
-    rounds = [model.adjacency_at(t).toarray() for t in range(1, last + 1)]
-    repeats = model.temporal_network is not None and model.temporal_network.period is not None
-    whose = (times - 1) % last if repeats else np.minimum(times, last) - 1
-    weights = pressure[:, None, None] * np.stack(rounds)[whose]
-    total = model.s + weights.sum(axis=2)
-    coupling, gain, rate = weights / total[:, :, None], model.s / total, rates[:, None] * factors
-    # y' = g x + C y and x' = x + η (y' − x) as one matrix for (y, x), which leaves one product for each step.
-    n, one = model.n, np.eye(model.n)
-    F, path = np.zeros((steps, 2 * n, 2 * n)), np.empty((steps + 1, 2 * n))
-    F[:, :n, :n], F[:, :n, n:] = coupling, gain[:, :, None] * one
-    F[:, n:] = rate[:, :, None] * F[:, :n]
-    F[:, n:, n:] += (1 - rate)[:, :, None] * one
-    path[0] = np.concatenate([model.start_state, model.x0])
-    for before, after, step in zip(path[:-1], path[1:], F, strict=True):
-        np.matmul(step, before, out=after)
-    return path[:, :n], path[:, n:]

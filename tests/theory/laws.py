@@ -81,19 +81,14 @@ def std_after(model: Model, steps: int) -> Array:
     return np.sqrt(np.diag(law_after(model, steps)[1]))[: model.n]
 
 
-def mean_path(model: Model, steps: int, shock: float = 0.0) -> tuple[Array, Array]:
-    """Return the means of public and hidden opinions after 0…steps steps, (steps + 1, agents).
-
-    ``shock`` is the noise of agent 0 at t = 1, in units of its standard deviation.
-    """
+def mean_path(model: Model, steps: int) -> tuple[Array, Array]:
+    """Return the means of public and hidden opinions after 0…steps steps, (steps + 1, agents)."""
     n, path = model.n, np.empty((steps + 1, 2 * model.n))
     path[0] = np.concatenate([model.start_state, model.x0])
     for times in _blocks(steps):
-        F, W = steps_of(model, times)
-        for t, step in zip(times.tolist(), np.ascontiguousarray(F[:, : 2 * n, : 2 * n]), strict=True):
+        F = np.ascontiguousarray(steps_of(model, times)[0][:, : 2 * n, : 2 * n])
+        for t, step in zip(times.tolist(), F, strict=True):
             np.matmul(step, path[t - 1], out=path[t])
-            if t == 1 and shock:
-                path[1] += shock * W[0, : 2 * n, 0]
     return path[:, :n], path[:, n:]
 
 

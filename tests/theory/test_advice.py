@@ -16,7 +16,7 @@ from peerpressure.theory import Advice, Outcome, ReasonCode, diagnose, optimal_s
 from peerpressure.theory._advice import Suggestion
 from peerpressure.theory._explanation import schedule_text
 
-from .exact import rms_distance
+from .laws import rms_distance
 
 
 def advised(model: Model | SDE, steps: int) -> Advice:

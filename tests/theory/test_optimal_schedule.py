@@ -19,7 +19,7 @@ from peerpressure.step import Array
 from peerpressure.theory import mode_error, optimal_schedule, tuning
 from peerpressure.theory.tuning import HorizonDistance, optimum, tuned_line
 
-from .exact import exact_law, rms_distance
+from .laws import law_after, rms_distance
 
 STEPS, AGENTS = 6, 7
 GRAPH = barabasi_albert(AGENTS, 2, seed=2)
@@ -68,8 +68,8 @@ def test_the_distance_needs_nobodys_hidden_opinion() -> None:
     under = replace(model, pressure=Table(np.exp(log_rho)))
     # Weights Q of hidden opinions, column by column, and the formula with the variance of opinions alone.
     quiet = [replace(under, hidden=one, noise=NoNoise()) for one in np.eye(AGENTS)]
-    Q = np.stack([exact_law(one, STEPS)[0][:AGENTS] for one in quiet], axis=1)
-    noise = np.diag(exact_law(under, STEPS)[1])[:AGENTS]
+    Q = np.stack([law_after(one, STEPS)[0][:AGENTS] for one in quiet], axis=1)
+    noise = np.diag(law_after(under, STEPS)[1])[:AGENTS]
     tau2 = np.var(model.x0, ddof=1)
     expected = np.mean(tau2 * np.sum((Q - model.s / model.s.sum()) ** 2, axis=1) + noise)
     assert HorizonDistance(model, STEPS).value(log_rho) == pytest.approx(expected, rel=1e-12)

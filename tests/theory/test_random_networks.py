@@ -29,7 +29,7 @@ from peerpressure.theory import Outcome, ReasonCode as Code, consensus_limit, di
 from peerpressure.theory._regime import Regime
 from peerpressure.theory._stationary import expected_coupling, stationary_mean
 
-from .changing import mean_path
+from .laws import mean_path
 from .reasons import codes, values
 
 RING, HIDDEN = cycle(5), [0.0, 1.0, 2.0, 3.0, 10.0]
@@ -140,14 +140,6 @@ def test_edges_that_alternate_with_certainty_have_no_law_to_judge_by() -> None:
     verdict = diagnose(Model(edge_markovian(RING, 1.0, 1.0, 20, seed=1), HIDDEN))
     assert verdict.outcome is Outcome.UNKNOWN
     assert Code.UNKNOWN_LAW in codes(verdict)
-
-
-def test_what_is_only_recorded_is_said_to_be() -> None:
-    events = TemporalNetwork.from_events([(1, 0, 1), (1, 1, 2), (7, 0, 1, 0)])
-    assert values(diagnose(Model(events, [0.0, 1.0, 2.0])), Code.NETWORK_RECORDED) == {"t": 7}
-    network = failing_edges(RING, 0.4, 30, seed=1)
-    assert Code.BEYOND_RECORD not in codes(diagnose(Model(network, HIDDEN), 20))
-    assert values(diagnose(Model(network, HIDDEN), 40), Code.BEYOND_RECORD) == {"steps": 40, "t": 30}
 
 
 def test_a_law_is_stored_with_its_network() -> None:

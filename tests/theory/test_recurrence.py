@@ -23,7 +23,8 @@ from peerpressure.theory._recurrence import (
     recurrent_networks,
 )
 
-from .changing import AGENTS, CHANGING, in_rounds, mean_path
+from .changing import AGENTS, CHANGING, in_rounds
+from .laws import mean_path
 
 
 def build(network: TemporalNetwork, pressure: object = 1.0, noise: Noise | None = None) -> Model:

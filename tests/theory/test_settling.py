@@ -17,7 +17,7 @@ from peerpressure.noise import Gaussian, Laplace
 from peerpressure.theory import Verdict, _forecast, forecast
 from peerpressure.theory._explanation import legend, settling_rows
 from peerpressure.theory._reasons import Reason, ReasonCode
-from tests.theory.exact import Array, exact_law
+from tests.theory.laws import Array, law_after
 
 HIDDEN = [0.0, 0.9, 0.3, 1.0, 0.1, 0.7]
 S = [0.5, 1.0, 2.0, 1.0, 0.7, 1.5]
@@ -35,7 +35,7 @@ MODELS = {
 
 def distances(model: Model, t: int) -> tuple[float, float]:
     """Return the root mean squares of y_i − y_j over pairs, one by one, and of y_i − v over agents."""
-    mean, P = exact_law(model, t)
+    mean, P = law_after(model, t)
     n, v = model.n, float(np.dot(model.s, model.x0) / np.sum(model.s))
     square: Array = (mean[:n, None] - mean[:n]) ** 2 + np.diag(P)[:n, None] + np.diag(P)[:n] - 2 * P[:n, :n]
     pairs = [square[i, j] for i in range(n) for j in range(i)]

@@ -18,7 +18,8 @@ from peerpressure.step import Array
 from peerpressure.theory import _forgetting, contraction, contraction_product, fixed_point, ideal_deviation
 from peerpressure.theory._forgetting import log_contraction
 
-from .changing import CHANGING, mean_path
+from .changing import CHANGING
+from .laws import mean_path
 
 AGENTS = 6
 HOLDING = Adaptation(0.3, [1.0, 0.0, 1.0, 0.5, 0.0, 1.0])

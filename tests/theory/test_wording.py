@@ -1,22 +1,23 @@
-"""Sentences of a verdict that repeat what is given, or say what is not known."""
+"""Sentences of a verdict that repeat what is given or say what is not known, and what no sentence says."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
-from peerpressure import SDE, Adaptation, Gaussian, Model, Network, Power, TemporalNetwork, diagnose
+from peerpressure import SDE, Adaptation, Gaussian, Model, Power, TemporalNetwork, diagnose
 from peerpressure.errors import InvalidInputError
-from peerpressure.networks import cycle, edge_markovian, failing_edges, gossip
+from peerpressure.networks import barabasi_albert, complete, cycle, failing_edges, star
 from peerpressure.schedules import Table
 from peerpressure.theory import ReasonCode, Verdict
 from tests.theory.changing import CHANGING, in_rounds
-from tests.theory.claims import HERALDS, SIX, start_share, uneven
+from tests.theory.claims import DIVIDED, ENEMIES, FROZEN, HERALDS, ODD, PAIRS, RISING, SIX, start_share, uneven
+from tests.theory.laws import Array, mean_after, mean_path
 from tests.theory.reasons import codes, values
-from tests.theory.recursions import Array
 
 
 def restated(verdict: Verdict, code: ReasonCode) -> dict[str, Any]:
@@ -36,14 +37,6 @@ def test_numbers_of_networks_are_those_of_the_input() -> None:
     assert restated(diagnose(model), ReasonCode.NETWORK_REPEATS) == {"period": 2}
     for t in (1, 2):
         np.testing.assert_array_equal(model.adjacency_at(t).toarray(), model.adjacency_at(t + 2).toarray())
-
-
-def test_a_period_that_is_too_long_is_that_of_the_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("peerpressure.theory._recurrence.LARGEST", 11)
-    monkeypatch.setattr("peerpressure.theory._limit_operator.LONGEST_BLOCK", 1)
-    verdict = diagnose(Model(CHANGING["star and ring"], SIX))
-    assert restated(verdict, ReasonCode.PERIOD_TOO_LONG) == {"period": 2}
-    assert ReasonCode.UNKNOWN_GROWTH in codes(verdict)
 
 
 def test_who_updates_is_as_given() -> None:
@@ -96,13 +89,6 @@ def test_what_is_not_known_is_not_given() -> None:
         table(np.array([3.0]))
 
 
-def test_a_process_without_a_result_is_not_one_of_those_with_one() -> None:
-    processes = edge_markovian(cycle(5), 0.2, 0.3, 40, seed=1), gossip(cycle(5), 40, seed=1)
-    remembers, independent = (diagnose(Model(each, SIX[:5], isolated="keep", pressure=Power(2))) for each in processes)
-    assert ReasonCode.UNKNOWN_LAW in codes(remembers)
-    assert ReasonCode.UNKNOWN_LAW not in codes(independent)
-
-
 def test_forecasts_in_continuous_time_are_exact_on_networks_that_repeat() -> None:
     model = Model(in_rounds([(0, 1), (1, 2)], [(0, 2), (1, 2)], n=3), [0.0, 1.0, 5.0], [1.0, 2.0, 3.0], pressure=2)
     verdict = diagnose(SDE(model, step=0.25), 12)
@@ -132,14 +118,75 @@ def test_networks_without_a_result_have_the_premises_that_are_named() -> None:
         assert ReasonCode.NETWORK_NOT_COVERED not in codes(diagnose(Model(HERALDS, [1, 1, 1], **parts)))
 
 
-def test_too_many_classes_are_counted() -> None:
-    pairs = Network(np.kron(np.eye(1_001), [[0, 1], [1, 0]]))
-    numbers = restated(diagnose(Model(pairs, np.arange(2_002.0))), ReasonCode.TOO_MANY_CLASSES)
-    assert numbers == {"classes": 1_001, "most": 1_000}
-
-
 def test_a_number_of_steps_replaces_the_advice_to_give_one() -> None:
     model = uneven(pressure="t^(1+sin(t))")
     assert ReasonCode.NO_HORIZON in codes(diagnose(model))
     assert restated(diagnose(model, 20), ReasonCode.FINITE_HORIZON)["steps"] == 20
     start_share(model, restated(diagnose(model, 20), ReasonCode.FINITE_HORIZON))
+
+
+@pytest.mark.parametrize("noise", [Gaussian(0.3, time_scale="1/t"), Gaussian(0.3, temporal="frozen", time_scale="1/t")])
+@pytest.mark.parametrize("parts", [{"network": PAIRS}, {"network": cycle(4), "activation": 0.5}], ids=["pairs", "some"])
+def test_noise_that_fades_is_not_said_to_move_or_shift_agents(noise: Gaussian, parts: dict[str, Any]) -> None:
+    found = codes(diagnose(Model(hidden=[0, 1, 2, 3], pressure=2, noise=noise, **parts)))
+    assert ReasonCode.FLUCTUATION_FADES in found
+    assert not found & {ReasonCode.FLUCTUATION_UNKNOWN, ReasonCode.FROZEN_SHIFT}
+
+
+def test_constant_hidden_opinions_are_not_said_to_follow_noise() -> None:
+    verdict = diagnose(Model(CHANGING["one alone"], SIX, noise=Gaussian(0.3)))
+    assert "hidden opinion" not in verdict.reason
+
+
+def test_camps_are_named_only_where_there_are_camps() -> None:
+    assert "camp" not in diagnose(Model(PAIRS, [0, 1, 0, 1], noise=RISING)).reason
+    assert "second of two camps" in diagnose(Model(DIVIDED, [1, 2, 6, 0], noise=RISING)).reason
+
+
+def test_frozen_noise_in_two_pairs_is_printed_with_its_deviation() -> None:
+    verdict = diagnose(Model(PAIRS, [0, 1, 0, 1], noise=FROZEN))
+    assert verdict.reason.count("converges to a value that depends on the noise: 0.5 ± 0.21") == 2
+
+
+def test_phases_have_the_signs_of_camps() -> None:
+    model = Model(ENEMIES, [0, 1], pressure=Power(2))
+    limit = diagnose(model).consensus_limit
+    assert limit is not None
+    assert limit.phases is not None
+    for t in (1_000, 1_001):
+        np.testing.assert_allclose(limit.phases.at(t)[0], mean_after(model, t), atol=1e-3)
+
+
+def test_a_range_of_one_value_is_not_printed_as_a_range() -> None:
+    text = diagnose(Model(star(4), [0, 1, 2, 10], [1, 1, 1, math.inf])).reason
+    assert "from 10 to 10" not in text
+    assert "the mean limit is 10." in text
+
+
+def test_noise_that_is_drawn_once_and_fades_is_not_said_to_average_out() -> None:
+    model = uneven(noise=Gaussian(0.3, temporal="frozen", time_scale="t^-0.5"))
+    assert "averages out" not in diagnose(model).reason
+
+
+def test_the_variance_of_fading_noise_has_no_growth_per_step() -> None:
+    noise = Gaussian(0.1, time_scale="t^-0.5")
+    verdict = diagnose(Model(complete(4), **ODD, pressure=1, adaptation=0.01, noise=noise))
+    assert "per step" not in verdict.reason
+    assert values(verdict, ReasonCode.RANDOM_WALK_UNBOUNDED)["mean"] == pytest.approx(
+        mean_path(Model(complete(4), **ODD, pressure=1, adaptation=0.01), 4_000)[0][-1].mean(), rel=1e-3
+    )
+
+
+def test_frozen_noise_is_said_to_shift_agents_in_a_large_network() -> None:
+    n = 1_100
+    model = Model(barabasi_albert(n, 2, seed=1), np.linspace(0, 1, n), pressure=1, noise=FROZEN)
+    text = diagnose(model).reason
+    assert "Frozen noise shifts them once and for all" in text
+    assert "moving" not in text
+
+
+def test_an_average_that_never_settles_has_no_number() -> None:
+    noise = Gaussian(0.3, temporal="frozen", time_scale="2 + sin(log(t))")
+    text = diagnose(uneven(noise=noise)).reason
+    assert "plus an error that no waiting removes" in text
+    assert "nan" not in text
