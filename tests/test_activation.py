@@ -1,4 +1,4 @@
-"""Asynchronous updates: who updates in the engine, exact moments over who does, declarations, scenarios."""
+"""Asynchronous updates: who updates, exact moments over who does, declarations, scenarios."""
 
 from __future__ import annotations
 
@@ -15,58 +15,11 @@ import peerpressure as pp
 from peerpressure.engine import plan
 from peerpressure.errors import ModelError
 from peerpressure.scenario import parse_scenario
-from tests.builders import NOISES, N, random_model, temporal_network
+from tests.builders import NOISES, N, random_model
 from tests.oracles import Array, dense_run, who_updates
+from tests.test_extended_simulation import ACTIVATIONS
 
-RNG = np.random.default_rng(7)
-ACTIVATIONS: dict[str, Any] = {
-    "half": 0.5,
-    "each": RNG.uniform(0.05, 1.0, N),
-    "single": "single",
-    "table": RNG.random((30, N)) < 0.4,
-}
 SEED = 2**40 + 3
-
-
-@pytest.mark.parametrize("noise", ["none", "gaussian", "custom", "frozen", "ar1", "ar1 custom"])
-@pytest.mark.parametrize("kind", ACTIVATIONS)
-def test_engine_is_the_dense_recursion_with_the_same_masks(kind: str, noise: str) -> None:
-    model = random_model(noise=NOISES[noise], activation=ACTIVATIONS[kind])
-    wide = pp.simulate(model, 12, replicates=18, seed=SEED)
-    for replicate in (0, 15, 17):
-        expected, _ = dense_run(model, 12, replicate, SEED)
-        assert wide.states is not None
-        np.testing.assert_allclose(wide.states[replicate], expected, rtol=0, atol=1e-13)
-    assert wide.states is not None
-    # One replicate alone goes through another kernel, and has the same bits.
-    alone = pp.simulate(model, 12, replicates=[17], seed=SEED)
-    np.testing.assert_array_equal(alone.states, wide.states[17:])
-
-
-@pytest.mark.parametrize("kind", ACTIVATIONS)
-def test_adaptation_moves_towards_kept_opinions_on_changing_networks(kind: str) -> None:
-    static = random_model(noise=NOISES["ar1"], activation=ACTIVATIONS[kind], adaptation=0.3)
-    aggregate, changing = temporal_network().aggregate, temporal_network()
-    model = replace(static, network=aggregate, temporal_network=changing, isolated="keep")
-    run = pp.simulate(model, 9, replicates=6, seed=SEED)
-    assert run.states is not None
-    assert run.hidden is not None
-    public, hidden = dense_run(model, 9, 4, SEED)
-    np.testing.assert_allclose(run.states[4], public, rtol=0, atol=1e-13)
-    np.testing.assert_allclose(run.hidden[4], hidden, rtol=0, atol=1e-13)
-
-
-@pytest.mark.parametrize("kind", ACTIVATIONS)
-def test_threads_batches_and_restarts_do_not_change_a_run(kind: str) -> None:
-    model = random_model(noise=NOISES["ar1"], activation=ACTIVATIONS[kind])
-    whole = pp.simulate(model, 20, replicates=21, seed=SEED, threads=1)
-    shared = pp.simulate(model, 20, replicates=21, seed=SEED, threads=3)
-    half = pp.simulate(model, 11, replicates=21, seed=SEED)
-    rest = pp.simulate(model, 9, start=half.final, replicates=21, seed=SEED)
-    assert whole.states is not None
-    assert rest.states is not None
-    np.testing.assert_array_equal(whole.states, shared.states)
-    np.testing.assert_array_equal(whole.states[:, 11:], rest.states)
 
 
 def test_large_networks_share_agents_among_threads_and_skip_idle_chunks() -> None:
@@ -128,16 +81,6 @@ def test_noise_is_that_of_the_synchronous_model_and_frequencies_are_the_probabil
     chosen = np.concatenate([who_updates(single, 400, k, 1) for k in range(3)])
     assert (chosen.sum(axis=1) == 1).all()
     assert chosen.mean(axis=0).max() < 2.2 / N
-
-
-def test_float32_has_the_same_masks() -> None:
-    model = random_model(noise=pp.Gaussian(0.5), activation=0.5)
-    double, single = (
-        pp.simulate(model, 15, replicates=16, seed=2, dtype=kind).states for kind in ("float64", "float32")
-    )
-    assert double is not None
-    assert single is not None
-    np.testing.assert_allclose(single, double, rtol=0, atol=1e-5)
 
 
 # Moments.
@@ -262,8 +205,8 @@ def test_what_needs_the_map_of_a_step_says_so() -> None:
     for call in calls:
         with pytest.raises(ModelError, match=r"got each agent updates with probability 0\.5"):
             call()
-    with pytest.raises(ModelError, match="table of 30 steps, got step 31"):
-        pp.simulate(random_model(activation=ACTIVATIONS["table"]), 31)
+    with pytest.raises(ModelError, match="table of 45 steps, got step 46"):
+        pp.simulate(random_model(activation=ACTIVATIONS["table"]), 46)
 
 
 # Scenarios.

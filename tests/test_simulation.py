@@ -153,20 +153,6 @@ def test_a_thread_that_fails_leaves_nobody_waiting(monkeypatch: pytest.MonkeyPat
         pp.simulate(random_model(20_000, weighted=False), 60, seed=3, threads=3)
 
 
-@pytest.mark.parametrize("noise", NOISES)
-@pytest.mark.parametrize("replicates", [1, 18])
-def test_going_on_equals_running_in_one_go(noise: str, replicates: int) -> None:
-    model = random_model(noise=NOISES[noise])
-    whole = pp.simulate(model, 21, replicates=replicates, seed=9)
-    first = pp.simulate(model, 8, replicates=replicates, seed=9)
-    rest = pp.simulate(model, 13, replicates=replicates, seed=9, start=first)
-    assert whole.states is not None
-    assert whole.mean is not None
-    np.testing.assert_array_equal(whole.states[:, 8:], rest.states)
-    np.testing.assert_array_equal(whole.mean[:, 8:], rest.mean)
-    np.testing.assert_array_equal(whole.final.public, rest.final.public)
-
-
 @pytest.mark.parametrize("through", ["run", "final state", "file"])
 def test_resuming_keeps_seed_and_replicates(through: str, tmp_path: Path) -> None:
     model = random_model(noise=pp.Gaussian(1.0, temporal=pp.AR1(0.5)))
