@@ -252,11 +252,14 @@ class Driver:
         seen = "selector => document.querySelector(selector)?.checkVisibility({ visibilityProperty: true })"
         self.wait_for(seen, f"{selector} to be seen", selector)
 
-    def exist(self, selector: str, count: int | None = None) -> None:
-        """Wait until something is on the page, whether it is seen or not, or so many of it."""
-        there = "([selector, count]) => { const { length } = document.querySelectorAll(selector);"
-        there += " return count === null ? length > 0 : length === count }"
-        self.wait_for(there, f"{selector} on the page", [selector, count])
+    def gone(self, selector: str) -> None:
+        """Wait until something is out of sight."""
+        gone = "selector => !document.querySelector(selector)?.checkVisibility({ visibilityProperty: true })"
+        self.wait_for(gone, f"{selector} to be gone", selector)
+
+    def exist(self, selector: str) -> None:
+        """Wait until something is on the page, whether it is seen or not."""
+        self.wait_for("selector => document.querySelector(selector)", f"{selector} on the page", selector)
 
     def settle(self) -> None:
         """Wait until nothing is being computed."""

@@ -1,10 +1,10 @@
 """The explorer as ``peerpressure explore`` starts it, with less work for tests of its page.
 
 ``python -m tests.explorer.serving --port 0 --no-browser``. An answer is computed once for all tests that ask, curves of
-what an observer achieves have fewer points, networks are inferred for less long, and a browser may keep the files of
-the page. Questions still pass the guard, the queue and the bounds on time, and are still cancelled. What the server
-answers, and that it does so anew, is tested without a browser. It ends with its standard input, so not even a test run
-that was killed leaves it behind.
+what an observer achieves and of inferred networks have fewer points, no clock cuts an answer short, and a browser may
+keep the files of the page. Questions still pass the guard, the queue and the bounds on sizes, and are still cancelled.
+What the server answers, and that it does so anew, is tested without a browser. It ends with its standard input, so not
+even a test run that was killed leaves it behind.
 """
 
 from __future__ import annotations
@@ -32,6 +32,10 @@ REPEATED = [name for name in app.API if name != "upload" and not name.startswith
 
 # Points of curves, in the place of several times as many.
 COARSE: Mapping[str, Any] = {"MAX_RECOVERIES": 6, "NOISE_SCALES": (1.0, 4.0), "HORIZONS": 6, "MAX_TIMES": 3}
+# A slow machine answers late, and the same.
+PATIENT: Mapping[str, Any] = dict.fromkeys(
+    ("seconds", "verdict_seconds", "inference_seconds", "recovery_seconds"), 3_600.0
+)
 
 
 def remembering(compute: Callable[[ModelCache, Body], Answer]) -> Callable[[ModelCache, Body], Answer]:
@@ -75,7 +79,7 @@ if __name__ == "__main__":
     for name, value in COARSE.items():
         assert hasattr(answers, name)
         setattr(answers, name, value)
-    vars(app)["Limits"] = partial(Limits, inference_seconds=1.5)
+    vars(app)["Limits"] = partial(Limits, **PATIENT)
     app.PageFiles = KeptFiles  # type: ignore[misc]  # the same files, with another header
     sys.argv[1:] = ["explore", *sys.argv[1:]]
     main()

@@ -41,7 +41,8 @@ def run_node(*arguments: str | Path, text: str = "") -> str:
 def test_page_logic(file: Path) -> None:
     printed = run_node("--test-reporter=tap", file.name)
     passed = [line for line in printed.splitlines() if line.startswith("# pass ")]
-    assert passed and passed != ["# pass 0"], printed
+    assert passed, printed
+    assert passed != ["# pass 0"], printed
 
 
 def of_page(module: str, expression: str, given: Any = None) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -64,78 +66,53 @@ class Canvas:
         self.mouse.up()
 
 
-def test_colours_fade_from_both_ends_to_the_middle_as_agents_agree(driver: Driver) -> None:
+def test_the_run_plays_and_its_colours_follow_opinions(driver: Driver) -> None:
+    page = driver.page
     first = driver.pixels()
+    page.click("#zoom-in")
+    assert not np.array_equal(first, driver.pixels())
+    page.click("#zoom-reset")
+    assert np.array_equal(first, driver.pixels())
     driver.go_to(STEPS)
-    driver.frame()
     last = driver.pixels()
     # What agents think stays on their rings, so some colour stays too.
     assert 0 < orange(last) < 0.7 * orange(first)
     assert 0 < blue(last) < 0.7 * blue(first)
     # On request, colours show on which side of v the common opinion is, and the key says that they do.
-    assert driver.page.get_attribute("#key", "data-zoomed") == "false"
-    driver.page.click("#zoom-colours")
-    driver.frame()
+    assert page.get_attribute("#key", "data-zoomed") == "false"
+    page.click("#zoom-colours")
     assert blue(driver.pixels()) > 2 * blue(first)
     assert orange(driver.pixels()) == 0
-    assert driver.page.get_attribute("#key", "data-zoomed") == "true"
-    assert "Zoomed in: hidden opinions span" in driver.page.inner_text("#key-note")
-
-
-def test_what_agents_think_does_not_change_with_time(driver: Driver) -> None:
-    driver.page.get_by_label("Hidden", exact=True).check()
-    driver.frame()
-    first = driver.pixels()
+    assert page.get_attribute("#key", "data-zoomed") == "true"
+    assert "Zoomed in: hidden opinions span" in page.inner_text("#key-note")
+    page.click("#zoom-colours")
+    # What agents think does not change with time.
+    page.get_by_label("Hidden", exact=True).check()
+    hidden = driver.pixels()
     driver.go_to(STEPS // 2)
-    driver.frame()
-    assert np.array_equal(first, driver.pixels())
-
-
-def test_playing_moves_on_and_stops_at_the_end(driver: Driver) -> None:
-    driver.page.select_option("#speed", "100")
-    driver.page.click("#play")
-    driver.page.wait_for_selector("#play[data-playing=true]")
-    driver.page.wait_for_selector("#play[data-playing=false]")
+    assert np.array_equal(hidden, driver.pixels())
+    page.get_by_label("Public", exact=True).check()
+    page.click("#to-start")
+    for button, time in (("on", 1), ("on", 2), ("back", 1)):
+        page.click(f"#step-{button}")
+        assert driver.number("#time-shown") == time
+    page.select_option("#speed", "100")
+    page.click("#play")
+    driver.exist("#play[data-playing=true]")
+    driver.exist("#play[data-playing=false]")
     assert driver.number("#time-shown") == STEPS
-    driver.page.select_option("#speed", "2")
-    driver.page.click("#play")
-    driver.page.wait_for_selector("#play[data-playing=true]")
+    page.select_option("#speed", "2")
+    page.click("#play")
+    driver.exist("#play[data-playing=true]")
     assert driver.number("#time-shown") < STEPS
-    driver.page.click("#play")
-    driver.page.wait_for_selector("#play[data-playing=false]")
+    page.click("#play")
+    driver.exist("#play[data-playing=false]")
+    for end, time in (("end", STEPS), ("start", 0)):
+        page.click(f"#to-{end}")
+        assert driver.number("#time-shown") == time
 
 
-def test_examples_play_by_themselves_unless_stillness_is_wanted(one_page: Driver) -> None:
-    one_page.open()
-    one_page.frame()
-    # Whoever wants no motion sees how it ends.
-    assert one_page.number("#time-shown") == 200
-    # Most happens in the first steps: the axis of time is logarithmic. One scale of colours holds for all times.
-    assert one_page.page.get_attribute("#log-time", "aria-pressed") == "true"
-    assert one_page.page.get_attribute("#zoom-colours", "aria-pressed") == "false"
-    low, high = (float(one_page.page.inner_text(f"#key-{end}")) for end in ("low", "high"))
-    assert high - low > 0.9
-    one_page.page.click("#zoom-colours")
-    one_page.frame()
-    low, high = (float(one_page.page.inner_text(f"#key-{end}")) for end in ("low", "high"))
-    assert 0 < high - low < 0.1
-    one_page.open_preset("first-steps")
-    assert one_page.page.get_attribute("#play", "data-playing") == "false"
-    one_page.page.emulate_media(reduced_motion="no-preference")
-    one_page.open()
-    one_page.page.wait_for_selector("#time-shown:not([data-value='0'])")
-    one_page.open_preset("too-fast")
-    one_page.page.wait_for_selector("#play[data-playing=true]")
-    one_page.page.select_option("#speed", "500")
-    # Once only.
-    one_page.page.wait_for_selector("#play[data-playing=false]")
-    assert one_page.number("#time-shown") == 150
-    one_page.check()
-    one_page.page.emulate_media(reduced_motion="reduce")
-    one_page.leave()
-
-
-def test_an_oscillation_between_two_sides_is_seen(one_page: Driver) -> None:
+def test_an_oscillation_between_two_sides_is_seen_where_colours_are_zoomed(one_page: Driver) -> None:
     """At steps 100 and 101 opinions have changed sides by a thirtieth of the range that they began with."""
     one_page.be_open()
     one_page.open_preset("too-fast")
@@ -145,7 +122,6 @@ def test_an_oscillation_between_two_sides_is_seen(one_page: Driver) -> None:
             one_page.page.click("#zoom-colours")
         for step in (100, 101):
             one_page.go_to(step)
-            one_page.frame()
             shots.append(one_page.pixels().astype(int))
     change = [np.abs(after - before).max(axis=2) for before, after in (shots[:2], shots[2:])]
     assert np.count_nonzero(change[0] > 60) > 2_000
@@ -153,58 +129,11 @@ def test_an_oscillation_between_two_sides_is_seen(one_page: Driver) -> None:
     one_page.check()
 
 
-def test_time_can_be_stepped(driver: Driver) -> None:
-    steps = [("#step-on", 1), ("#step-on", 2), ("#step-back", 1), ("#to-end", STEPS), ("#to-start", 0)]
-    for button, time in steps:
-        driver.page.click(button)
-        assert driver.number("#time-shown") == time
-
-
-@layouts
-def test_a_click_on_a_curve_goes_to_its_time(driver: Driver) -> None:
-    over = driver.page.locator("#plot-opinions .u-over")
-    box = over.bounding_box()
-    assert box is not None
-    over.click(position={"x": box["width"] / 2, "y": 20})
-    assert abs(driver.number("#time-shown") - STEPS / 2) <= 1
-
-
-@layouts
-def test_pointing_shows_who_it_is_and_a_click_follows(driver: Driver) -> None:
-    canvas = driver.page.locator("#network")
-    driver.page.focus("#network")
-    driver.page.keyboard.press("ArrowRight")
-    place = driver.page.evaluate(
-        """() => { const card = document.getElementById('agent-card').getBoundingClientRect();
-           return [card.left, card.top, card.width, card.height] }"""
-    )
-    assert min(place) > 0
-    canvas.blur()
-    assert driver.page.is_hidden("#agent-card")
-    Canvas(driver).move(agents_on(driver)[0])
-    assert driver.page.inner_text("#agent-card b") == "Agent 0"
-    driver.page.mouse.down()
-    driver.page.mouse.up()
-    assert driver.page.locator("#followed li").get_attribute("data-agent") == "0"
-    with driver.answering("exacts"):
-        driver.page.locator("#followed button.plain").click()
-    assert driver.page.locator("#followed li").count() == 0
-
-
-def test_zoom_makes_dots_larger_and_back(driver: Driver) -> None:
-    plain = driver.pixels()
-    driver.page.click("#zoom-in")
-    driver.frame()
-    assert not np.array_equal(plain, driver.pixels())
-    driver.page.click("#zoom-reset")
-    driver.frame()
-    assert np.array_equal(plain, driver.pixels())
-
-
-@layouts
-def test_opinions_can_be_drawn_with_the_brush(driver: Driver) -> None:
+def check_drawing(driver: Driver) -> None:
+    """The brush changes those within its reach, to the value that was chosen."""
+    page = driver.page
     with driver.answering():
-        driver.page.click("#draw")
+        page.click("#draw")
     before = np.array(driver.scenario()["agents"]["hidden"])
     assert before == pytest.approx(scenario_from(SMALL).model().x0, rel=1e-3)
     agents, canvas, reach = agents_on(driver), Canvas(driver), 60
@@ -213,7 +142,6 @@ def test_opinions_can_be_drawn_with_the_brush(driver: Driver) -> None:
     path = [canvas.middle, canvas.middle + np.array([15, 5])]
     with driver.answering():
         canvas.stroke(*path)
-    driver.settle()
     hidden = np.array(driver.scenario()["agents"]["hidden"])
     painted = hidden == 3
     away = np.min([np.hypot(*(agents - place).T) for place in path], axis=0)
@@ -222,85 +150,97 @@ def test_opinions_can_be_drawn_with_the_brush(driver: Driver) -> None:
     assert not painted[away > reach + 1].any()
     assert 1 <= painted.sum() < AGENTS
     assert np.array_equal(hidden[~painted], before[~painted])
-    driver.page.get_by_label("Lower", exact=True).check()
+    page.get_by_label("Lower", exact=True).check()
     with driver.answering():
         canvas.stroke(canvas.middle)
     lowered = np.array(driver.scenario()["agents"]["hidden"])
     assert (lowered <= hidden + 1e-9).all()
     assert (lowered < hidden).sum() >= 1
-
-
-@layouts
-def test_the_brush_keeps_the_value_that_was_chosen(driver: Driver) -> None:
-    with driver.answering():
-        driver.page.click("#draw")
-    driver.page.get_by_label("Set", exact=True).check()
+    # The brush keeps its value while answers come with the hand still down, and when opinions have changed.
+    page.get_by_label("Set", exact=True).check()
     driver.type("view.brush.value", 0.2)
     driver.type("view.brush.reach", 30)
-    agents, canvas = agents_on(driver), Canvas(driver)
-    left, right = agents[agents[:, 0].argmin()], agents[agents[:, 0].argmax()]
-    before = np.array(driver.scenario()["agents"]["hidden"])
-    # The answer to what was drawn comes while the hand is still down.
-    canvas.move(left)
+    ends = [agents[:, 0].argmin(), agents[:, 0].argmax()]
+    canvas.move(agents[ends[0]])
     with driver.answering():
-        driver.page.mouse.down()
-    canvas.move(right)
+        page.mouse.down()
+    canvas.move(agents[ends[1]])
     with driver.answering():
-        driver.page.mouse.up()
-    driver.settle()
+        page.mouse.up()
     hidden = np.array(driver.scenario()["agents"]["hidden"])
-    changed = hidden != before
-    assert changed[[agents[:, 0].argmin(), agents[:, 0].argmax()]].all()
-    assert set(hidden[changed]) == {0.2}
-    # A second stroke, with opinions that the first has changed, draws the same.
+    assert set(hidden[hidden != lowered]) == {0.2}
+    assert (hidden[ends] == 0.2).all()
     with driver.answering():
-        canvas.stroke(*agents)
+        canvas.stroke(*agents[:4])
     driver.settle()
-    assert set(driver.scenario()["agents"]["hidden"]) == {0.2}
+    assert set(driver.scenario()["agents"]["hidden"][:4]) == {0.2}
     assert driver.row("view.brush.value").locator("> input[type=number]").input_value() == "0.2"
 
 
-def test_opinions_can_be_typed_agent_by_agent(driver: Driver) -> None:
-    driver.page.focus("#network")
-    driver.page.keyboard.press("ArrowRight")
-    driver.page.keyboard.press("Enter")
-    agent = int(driver.page.locator("#followed li").get_attribute("data-agent") or "-1")
+@layouts
+def test_a_hand_points_follows_and_draws(driver: Driver) -> None:
+    page = driver.page
+    # A click on a curve goes to its time.
+    over = page.locator("#plot-opinions .u-over")
+    box = over.bounding_box()
+    assert box is not None
+    over.click(position={"x": box["width"] / 2, "y": 20})
+    assert abs(driver.number("#time-shown") - STEPS / 2) <= 1
+    page.focus("#network")
+    driver.press("ArrowRight")
+    card = page.locator("#agent-card").bounding_box()
+    assert card is not None
+    assert min(card["x"], card["y"], card["width"], card["height"]) > 0
+    page.locator("#network").blur()
+    assert page.is_hidden("#agent-card")
+    Canvas(driver).stroke(agents_on(driver)[0])
+    assert page.inner_text("#agent-card b") == "Agent 0"
+    assert page.locator("#followed li").get_attribute("data-agent") == "0"
+    check_drawing(driver)
+    # Opinions that are set by hand can be typed as well.
+    field = page.locator("#opinion-of-0")
     with driver.answering():
-        driver.row("agents.hidden").locator("select").select_option("by_hand")
-    with driver.answering():
-        field = driver.page.locator(f"#opinion-of-{agent}")
         field.fill("-2.5")
         field.press("Enter")
-    assert driver.scenario()["agents"]["hidden"][agent] == -2.5
+    assert driver.scenario()["agents"]["hidden"][0] == -2.5
+    with driver.answering("exacts"):
+        page.locator("#followed button.plain").click()
+    assert page.locator("#followed li").count() == 0
     # Another network has other agents, to whom these opinions do not belong.
     with driver.answering():
         driver.type("network.n", 40)
     assert driver.scenario()["agents"]["hidden"]["law"] == "uniform"
 
 
-def test_the_observer_sees_whom_and_when_it_is_told(driver: Driver) -> None:
-    with driver.answering("observations"):
-        driver.page.click("#tab-observer")
+def test_the_observer_sees_whom_and_when_it_is_told(driver: Driver, catalogue: dict[str, Any]) -> None:
+    page = driver.page
+    # Colours of what an observer learns need its answers, whether it is looked at or not.
+    with driver.answering("exposures"), driver.answering("observations"):
+        page.get_by_label("Exposure").check()
+    assert page.inner_text("#key-high") == "fully known"
+    everyone = driver.pixels()
+    page.click("#tab-observer")
     all_seen = driver.number('[data-method="auto"] [data-key="rmse"]')
-    with driver.answering("observations"):
-        driver.page.get_by_label("A share").check()
+    with driver.answering("exposures"), driver.answering("observations"):
+        page.get_by_label("A share").check()
+    assert not np.array_equal(everyone, driver.pixels())
+    assert f"{AGENTS // 2} of {AGENTS} agents" in page.inner_text("#exposure-text")
     assert len(driver.scenario("observe")["observe"]["agents"]) == AGENTS // 2
     # As the library chooses, with its reason.
-    assert driver.page.inner_text('[data-method="auto"] figcaption') == "Kalman filter"
-    assert f"{AGENTS // 2} of {AGENTS} agents are observed" in driver.page.inner_text('[data-method="auto"] .note')
+    assert page.inner_text('[data-method="auto"] figcaption') == "Kalman filter"
+    assert f"{AGENTS // 2} of {AGENTS} agents are observed" in page.inner_text('[data-method="auto"] .note')
     with driver.answering("observations"):
         driver.type("observe.agents", 25)
     assert len(driver.scenario("observe")["observe"]["agents"]) == AGENTS // 4
-    few_seen = driver.number('[data-method="auto"] [data-key="rmse"]')
-    assert few_seen > all_seen
-    driver.page.get_by_label("Picked").check()
-    driver.page.focus("#network")
-    driver.page.keyboard.press("ArrowRight")
+    assert driver.number('[data-method="auto"] [data-key="rmse"]') > all_seen
+    page.get_by_label("Picked").check()
+    page.focus("#network")
+    driver.press("ArrowRight")
     with driver.answering("observations"):
-        driver.page.keyboard.press("Enter")
+        driver.press("Enter")
     assert len(driver.scenario("observe")["observe"]["agents"]) in (AGENTS // 4 - 1, AGENTS // 4 + 1)
     with driver.answering("observations"):
-        driver.page.get_by_label("Everyone").check()
+        page.get_by_label("Everyone").check()
     with driver.answering("observations"):
         driver.type("observe.times", 30)
     assert driver.scenario("observe")["observe"]["times"] == list(range(1, 31))
@@ -308,16 +248,17 @@ def test_the_observer_sees_whom_and_when_it_is_told(driver: Driver) -> None:
         driver.type("observe.first_step", 5)
     seen = driver.scenario("observe")["observe"]
     assert (seen["first_step"], seen["times"]) == (5, list(range(5, 31)))
-
-
-def test_exposure_is_painted_on_the_network(driver: Driver) -> None:
+    # At most four methods at a time, and at least one.
+    ticks = page.locator("#observe-methods input")
+    others = [one["id"] for one in catalogue["methods"] if one["id"] != "auto"][:3]
     with driver.answering("observations"):
-        driver.page.get_by_label("Exposure").check()
-    driver.frame()
-    assert driver.page.inner_text("#key-high") == "fully known"
-    everyone = driver.pixels()
+        for method in others:
+            page.locator(f"#observe-methods input[value={method}]").check()
+    disabled = page.locator("#observe-methods input:disabled")
+    assert disabled.count() == ticks.count() - 4
+    assert "4 at a time" in page.inner_text("#methods-note")
     with driver.answering("observations"):
-        driver.page.get_by_label("A share").check()
-    driver.frame()
-    assert not np.array_equal(everyone, driver.pixels())
-    assert f"{AGENTS // 2} of {AGENTS} agents" in driver.page.inner_text("#exposure-text")
+        for method in others:
+            page.locator(f"#observe-methods input[value={method}]").uncheck()
+    assert disabled.evaluate_all("ticks => ticks.map(tick => tick.value)") == ["auto"]
+    assert page.is_hidden("#methods-note")
