@@ -99,22 +99,6 @@ def test_every_rival_explains_the_same_answers() -> None:
     assert set(comparison.fits) == {"none", "constant", "degroot", "walk"}
 
 
-def test_gaps_change_little() -> None:
-    network = graph(10)
-    rows = record(network, 25, 5, lambda t: 0.5)
-    holes = rows.copy()
-    holes[4, 1] = np.nan
-    names = ["none", "constant", "degroot", "walk"]
-    whole, partly = (pp.compare(each, network, names).fits for each in (rows, holes))
-    for name in names:
-        # Two of 240 answers more or less: the one that is missing, and what it says of the next.
-        assert partly[name].log_likelihood == pytest.approx(whole[name].log_likelihood, abs=12)
-    one, other = whole["constant"], partly["constant"]
-    assert isinstance(one, FamilyFit)
-    assert isinstance(other, FamilyFit)
-    assert other.parameters.value == pytest.approx(one.parameters.value, rel=0.2)
-
-
 @pytest.mark.parametrize("alone", [True, False])
 def test_averages_have_one_likelihood_with_and_without_the_filter(alone: bool) -> None:
     """A record whose only gap is the last row of one agent: the density of the rest has a closed form."""

@@ -159,12 +159,6 @@ def test_information_of_a_law(law: object, expected: float) -> None:
     assert pp.noise.Custom(law, centre=True).fisher_information() == pytest.approx(expected, rel=2e-4)
 
 
-def test_named_laws_agree_with_measured_ones() -> None:
-    assert pp.StudentT(df=5.0).fisher_information() == pytest.approx(1.25)
-    assert pp.Gaussian(7.0).fisher_information() == 1.0
-    assert math.isinf(pp.noise.Uniform().fisher_information())
-
-
 def test_custom_noise_gets_information_and_no_promise() -> None:
     told = budget(public(pp.noise.Custom(stats.logistic(), std=2.0)), 8)
     assert told.information == pytest.approx(8 * math.pi**2 / 9 / 4, rel=1e-3)

@@ -11,10 +11,10 @@ import pytest
 import peerpressure as pp
 from peerpressure.errors import InvalidInputError
 from peerpressure.model import Model
-from peerpressure.privacy import DESIGNS, Definition, Noisy, OneShot, ZeroSum, delay_pressure, frontier, growing
+from peerpressure.privacy import DESIGNS, Definition, Noisy, OneShot, ZeroSum, frontier, growing
 from peerpressure.privacy._mechanisms import averaging_matrix, limit
 from peerpressure.step import Array
-from peerpressure.theory import consensus_mode, moments
+from peerpressure.theory import consensus_mode
 from tests.builders import random_model
 
 MASK = Noisy("mask", pp.Gaussian(temporal="frozen"))
@@ -136,16 +136,6 @@ def test_one_shot_tells_as_much_of_some_as_of_all() -> None:
     shown = np.concatenate([np.linalg.matrix_power(P, k)[[2, 6]] for k in range(5)])
     # All messages are shown · (x₀ + η), so the information is the projection onto their span.
     assert np.diagonal(np.linalg.pinv(shown, rcond=1e-12) @ shown).max() == pytest.approx(trade.information)
-
-
-def test_noisy_designs_are_the_model_itself() -> None:
-    model = tuned()
-    (trade,) = MASK.trades(Definition(model, 30), [30])
-    same = delay_pressure(pp.Model(model.network, model.x0, model.s, model.pressure, MASK.noise), 30)
-    result = moments(same, 30, of=consensus_mode(same))
-    assert trade.variance == pytest.approx(result.variance[0, 0])
-    assert trade.bias == pytest.approx(result.mean[0, 0] - model.consensus_value)
-    assert trade.information == 1.0
 
 
 @pytest.mark.parametrize("T", [1, 3, 50])

@@ -76,7 +76,6 @@ def test_continuous_time_has_dates_too(tmp_path: Path) -> None:
 REFUSED: dict[str, tuple[Any, str | None, str]] = {
     "dates without a step": ([day.isoformat() for day in DAYS], None, "got '2024-02-26' in row .*'1 day'"),
     "instants without a step": (DAYS, None, "times must count steps.*'1 day'"),
-    "Unix times without a step": ([UNIX + k for k in range(8)], None, "at most 10,000,000 steps, got 1708905600"),
     "days as numbers": ([20240226 + k for k in range(8)], None, "at most 10,000,000 steps, got 20240226"),
     "off the grid": ([f"2024-02-26T{k:02}:00" for k in range(0, 16, 2)], "3 hours", "got '2024-02-26T02:00'.*2 hours"),
     "counts with a step": (list(range(1, 9)), "1 day", "Unix times.*got 1 in row"),
@@ -87,7 +86,6 @@ REFUSED: dict[str, tuple[Any, str | None, str]] = {
     "before the calendar": (["0001-01-01", "0001-01-03"] * 4, "1 week", "whole steps of 1 week.*2 days"),
     "no date": (["soon"] * 8, "1 day", "all times must be dates if one is, got 'soon'"),
     "too fine": (["2024-02-26", "2026-02-26"] * 4, "1 s", "at most 10,000,000 steps"),
-    "a month": (DAYS, "1 month", "got '1 month'.*no constant length"),
     "a number": (DAYS, 7, "a number and a unit.*got 7"),  # type: ignore[dict-item]
 }
 

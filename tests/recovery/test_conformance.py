@@ -90,40 +90,18 @@ def test_prior_and_data_combine_as_one_gaussian(method: str) -> None:
     model = small_model()
     run = pp.simulate(model, STEPS, seed=3)
     plain = recover(run, model, method)
-    prior = Prior(np.linspace(0, 1, model.n), 0.3)
+    spread = 0.2 * np.eye(model.n) + 0.1
+    prior = Prior(np.linspace(0, 1, model.n), spread)
     posterior = recover(run, model, method, prior=prior)
     who = plain.identified
     if who.all():
         precision = np.linalg.inv(plain.covariance @ np.eye(model.n))
-        expected = np.linalg.inv(precision + np.eye(model.n) / 0.3)
-        mean = expected @ (precision @ plain.value[0] + prior.means(model.n) / 0.3)
+        expected = np.linalg.inv(precision + np.linalg.inv(spread))
+        mean = expected @ (precision @ plain.value[0] + np.linalg.solve(spread, prior.means(model.n)))
         np.testing.assert_allclose(posterior.covariance @ np.eye(model.n), expected, rtol=1e-6, atol=1e-9)
         np.testing.assert_allclose(posterior.value[0], mean, rtol=1e-6, atol=1e-8)
     assert posterior.identified.all()
     assert (posterior.variance <= 0.3 + 1e-12).all()
-
-
-SPREAD = np.diag(np.full(7, 0.4)) + 0.1
-
-
-@pytest.fixture(scope="module")
-def drawn_runs() -> tuple[pp.Trajectory, Array]:
-    """Runs of opinions drawn 80 times from a prior, as replicates, and these opinions, which no method uses."""
-    rng, base = np.random.default_rng(4), small_model("ar1")
-    models = [replace(base, hidden=rng.multivariate_normal(np.full(7, 0.5), SPREAD)) for _ in range(80)]
-    runs = [pp.simulate(model, STEPS, seed=k) for k, model in enumerate(models)]
-    states = np.concatenate([np.asarray(run.states) for run in runs])
-    return replace(pp.simulate(base, STEPS, 80), states=states), np.array([model.x0 for model in models])
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_posterior_errors_have_the_stated_size_over_the_prior(
-    method: str, drawn_runs: tuple[pp.Trajectory, Array]
-) -> None:
-    run, opinions = drawn_runs
-    estimate = recover(run, run.model, method, prior=Prior(0.5, SPREAD))
-    ratio = np.mean(np.square(estimate.value - opinions), axis=0) / estimate.variance
-    assert (np.abs(ratio - 1) < SIGMAS * np.sqrt(2 / 80)).all()
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -139,14 +117,6 @@ def test_who_sees_a_hidden_start_knows_it(method: str) -> None:
         np.testing.assert_array_equal(some.value[:, [1, 4]], np.tile(model.x0[[1, 4]], (2, 1)))
         assert (some.variance[[1, 4]] == 0).all()
         assert (some.variance[[0, 2, 3, 5, 6]] > 0).all()
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_hidden_opinions_of_the_model_are_never_used(method: str) -> None:
-    model = small_model()
-    run = pp.simulate(model, STEPS, seed=1)
-    blind = pp.Model(model.network, np.zeros(model.n), model.stubbornness, model.pressure, model.noise)
-    np.testing.assert_array_equal(recover(run, blind, method).value, recover(run, model, method).value)
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -22,9 +22,6 @@ def test_numbers_of_an_estimate() -> None:
     low, high = estimate.interval(0.9)
     inside = np.mean((low <= model.x0) & (model.x0 <= high))
     assert abs(inside - 0.9) < 0.03
-    for level in (0.0, 1.0, 95):
-        with pytest.raises(pp.errors.InvalidInputError, match="strictly between 0 and 1"):
-            estimate.interval(level)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -54,12 +51,6 @@ def test_unidentified_agents_are_said_to_be() -> None:
     assert "0 of 2 agents, rank 1" in str(estimate)
     assert "not identified" in str(estimate)
     assert np.isinf(estimate.std).all()
-
-
-def test_unknown_method() -> None:
-    model = small_model()
-    with pytest.raises(pp.errors.InvalidInputError, match=r"must be one of auto, ols, innovations.* got 'olz'"):
-        recover(pp.simulate(model, 2), model, "olz")
 
 
 def test_uniform_prior_matches_moments() -> None:
@@ -112,7 +103,7 @@ def test_priors_of_other_agents_are_refused() -> None:
         Prior.uniform(1.0, 0.0)
 
 
-@pytest.mark.parametrize("level", [0, 1, "0.95", float("nan"), None])
+@pytest.mark.parametrize("level", [0, 1, 95, "0.95", float("nan"), None])
 def test_a_level_is_a_number_between_0_and_1(level: Any) -> None:
     model = pp.Model(pp.networks.k2(), hidden=[1.0, 2.0], noise=pp.Gaussian(1.0), pressure=0.5)
     run = pp.simulate(model, 50, seed=1)

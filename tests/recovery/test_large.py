@@ -54,13 +54,13 @@ def thirty(start: str = "hidden", **parts: Any) -> pp.Model:
     return random_model(30, 4, **(given | parts))
 
 
-GIVES_WAY = {"adaptation": pp.Adaptation(0.1, np.linspace(0, 1, 30))}
-CORRELATED = {"noise": pp.Gaussian(0.7, temporal=pp.AR1(0.4))}
-HEARD_ONCE = {"adaptation": pp.Adaptation("1/t", FACTORS)}
+GIVES_WAY: dict[str, Any] = {"adaptation": pp.Adaptation(0.1, np.linspace(0, 1, 30))}
+CORRELATED: dict[str, Any] = {"noise": pp.Gaussian(0.7, temporal=pp.AR1(0.4))}
+HEARD_ONCE: dict[str, Any] = {"adaptation": pp.Adaptation("1/t", FACTORS)}
 # The first step of a star with ρ = 1/√(n − 1) is singular. The last agent of the path has forgotten x₀ by step 2.
 SINGULAR = pp.Model(pp.networks.star(10), np.linspace(0, 1, 10), 1.0, pp.Constant(1 / 3), pp.Gaussian(1.0))
 FORGETFUL = replace(
-    SINGULAR, network=pp.networks.path(10), pressure=1.0, adaptation=pp.Adaptation(1.0, [0.1] * 9 + [1.0])
+    SINGULAR, network=pp.networks.path(10), pressure=pp.Constant(1.0), adaptation=pp.Adaptation(1.0, [0.1] * 9 + [1.0])
 )
 # Leaves of a star that are not observed enter the outputs only through their sum; the end of a path is too far away.
 STAR = pp.Model(pp.networks.star(12), np.linspace(0, 1, 12), noise=pp.Gaussian(0.5), start=np.zeros(12))

@@ -16,12 +16,8 @@ from tests.builders import random_model
 
 REPLICATES = 3
 CASES: dict[str, tuple[pp.schedules.Schedule, tuple[str, ...]]] = {
-    "std": (pp.Linear(0.4), ("std",)),
-    "stubbornness": (pp.Linear(0.4), ("stubbornness",)),
     "both": (pp.Linear(0.4), ("std", "stubbornness")),
     "slope": (pp.Linear(0.4), ("slope",)),
-    "std and slope": (pp.Linear(0.4), ("std", "slope")),
-    "exponent": (pp.Power(0.7, 0.4), ("exponent",)),
     "stubbornness and exponent": (pp.Power(0.7, 0.4), ("stubbornness", "exponent")),
 }
 

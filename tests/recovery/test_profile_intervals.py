@@ -16,7 +16,8 @@ from peerpressure.recovery._likelihood import _prepared
 from peerpressure.recovery._profile_intervals import allowance
 from peerpressure.recovery._unknowns import COORDINATES
 from tests.builders import random_model
-from tests.recovery.cases import AGENTS, Array, Joint, extended
+from tests.oracles import joint_paths
+from tests.recovery.cases import AGENTS, Array, extended
 
 STEPS = 7
 
@@ -47,7 +48,8 @@ class Dense:
             changed["pressure"] = pp.Linear(parts["slope"])
         if "adaptation" in parts:
             changed["adaptation"] = parts["adaptation"]
-        c, B, L = (part[1:].reshape(self.y.size, -1) for part in Joint.of(replace(base, **changed), self.steps).public)
+        rows, _ = joint_paths(replace(base, **changed), self.steps)
+        c, B, L = (part[1:].reshape(self.y.size, -1) for part in (rows.c, rows.B, rows.L))
         return c[:, 0], B, L @ L.T
 
     def profile(self, parts: dict[str, float], reference: dict[str, float] | None = None) -> tuple[float, Array]:

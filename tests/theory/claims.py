@@ -25,6 +25,7 @@ from tests.theory.laws import (
     rounds_of,
     std_after,
 )
+from tests.theory.reasons import known
 
 Check = Callable[[Any, Mapping[str, Any]], None]
 FROZEN = Gaussian(0.3, temporal="frozen")
@@ -192,8 +193,7 @@ def rotating(model: Model, numbers: Mapping[str, Any]) -> None:
 def two_phases(model: Model, numbers: Mapping[str, Any]) -> None:
     # Steps of equal parity, as the phases alternate.
     even, odd = (2 * mean_after(model, 4_000 + k) - mean_after(model, 2_000 + k) for k in (0, 1))
-    sides = model.network.sides
-    assert sides is not None
+    sides = known(model.network.sides)
     for now, then in ((even, odd), (odd, even)):
         assert np.ptp(now[sides]) < 1e-3
         np.testing.assert_allclose(now[sides], then[~sides][0], atol=1e-3)
@@ -422,8 +422,7 @@ def single_classes(model: Model, numbers: Mapping[str, Any]) -> None:
 
 
 def on_the_anchor(model: Model, numbers: Mapping[str, Any]) -> None:
-    assert model.adaptation is not None
-    fixed = model.adaptation.adaptation_weights(model.n) == 0
+    fixed = known(model.adaptation).adaptation_weights(model.n) == 0
     early, late = (np.abs(mean_path(model, T)[0][-1] - model.x0[fixed]).max() for T in (100, 10_000))
     assert late < 0.3 * early
 
@@ -433,8 +432,7 @@ def forgotten(model: Model, numbers: Mapping[str, Any]) -> None:
 
 
 def kept_in_part(model: Model, numbers: Mapping[str, Any]) -> None:
-    assert model.adaptation is not None
-    left = np.prod(1 - model.adaptation.pace(np.arange(1.0, 1e5)))
+    left = np.prod(1 - known(model.adaptation).pace(np.arange(1.0, 1e5)))
     assert left > 0.1
     hidden = mean_path(model, 4_000)[1]
     np.testing.assert_allclose(hidden[-1], hidden[2_000], atol=1e-3)
@@ -478,8 +476,7 @@ def nobody_heard(model: Model, numbers: Mapping[str, Any]) -> None:
 
 
 def isolated_share(model: Model, numbers: Mapping[str, Any], keeps: bool) -> None:
-    temporal = model.temporal_network
-    assert temporal is not None
+    temporal = known(model.temporal_network)
     silent = np.stack([A.sum(axis=1) == 0 for A in rounds_of(model)])
     if temporal.law is None:
         who = silent.any(axis=0)
@@ -517,8 +514,7 @@ def detached(model: Model, numbers: Mapping[str, Any]) -> None:
     np.testing.assert_allclose(public[-1], hidden[-1], atol=1e-3)
     assert np.ptp(hidden[-1]) > 0.1
     # The agents' own rate would never come to rest.
-    assert model.adaptation is not None
-    assert np.prod(1 - model.adaptation.pace(np.arange(1.0, 4_001.0))) < 1e-9
+    assert np.prod(1 - known(model.adaptation).pace(np.arange(1.0, 4_001.0))) < 1e-9
 
 
 def anchored(model: Model, numbers: Mapping[str, Any]) -> None:
@@ -583,8 +579,7 @@ def keeps_nothing(model: Model, numbers: Mapping[str, Any]) -> None:
     """Continue the recursion of the common value, m ← m + κ(v − m)/ρ_t, from a late step on."""
     T, d = 4_000, model.network.degrees
     m = float(d @ mean_after(model, T) / d.sum())
-    exponent = model.pressure.growth.exponent
-    assert exponent is not None
+    exponent = known(model.pressure.growth.exponent)
     later = T / (exponent - 1) / float(model.pressure(T))
     assert abs(m - numbers["v"]) * math.exp(-model.kappa * later) <= numbers["bound"]
     assert numbers["v"] == pytest.approx(float(model.s @ model.x0 / model.s.sum()))
@@ -620,8 +615,6 @@ def noise_in_the_limit(model: Model, numbers: Mapping[str, Any]) -> None:
 
 
 def other_records(model: Model, numbers: Mapping[str, Any]) -> None:
-    law = model.temporal_network
-    assert law is not None
     ends = []
     for seed in (11, 12):
         record = failing_edges(cycle(5), 0.4, 400, seed=seed)
@@ -694,8 +687,7 @@ def parity(model: Model, numbers: Mapping[str, Any]) -> None:
     public = mean_path(model, 8_000)[0]
     np.testing.assert_allclose(public[-1], public[-3], atol=1e-3)
     assert np.abs(public[-1] - public[-2]).max() > 0.1
-    sides = model.network.sides
-    assert sides is not None
+    sides = known(model.network.sides)
     for side in (sides, ~sides):
         assert np.ptp(public[-1][side]) < 0.01
 
@@ -898,8 +890,7 @@ def start_share(model: Model, numbers: Mapping[str, Any]) -> None:
 
 
 def repeating(model: Model, numbers: Mapping[str, Any]) -> None:
-    assert model.temporal_network is not None
-    assert len(rounds_of(model)) == model.temporal_network.period == 2
+    assert len(rounds_of(model)) == known(model.temporal_network).period == 2
     rho = model.pressure(np.arange(1.0, 2_001.0))
     assert np.any(np.diff(rho) < 0)
     assert np.any(np.diff(rho) > 0)
@@ -909,8 +900,7 @@ def repeating(model: Model, numbers: Mapping[str, Any]) -> None:
 def weak_anchors(model: Model, numbers: Mapping[str, Any]) -> None:
     # The agent who never adapts is outside of the class that public opinions end in: others hear it by way of its own
     # public opinion only, in which its opinion has a share of order 1/ρ.
-    assert model.adaptation is not None
-    (still,) = np.flatnonzero(model.adaptation.adaptation_weights(model.n) == 0)
+    (still,) = np.flatnonzero(known(model.adaptation).adaptation_weights(model.n) == 0)
     assert not any(still in agents for agents in classes_of(model))
     rho = model.pressure(np.array([500.0, 4_000.0]))
     degree = min(float(A[still].sum()) for A in rounds_of(model))

@@ -16,7 +16,7 @@ from peerpressure.schedules import Constant, Linear, Power, Schedule
 from peerpressure.theory import Outcome, ReasonCode as Code, consensus_mode, consensus_rate, diagnose, moments
 from tests.theory.changing import AGENTS, CHANGING as C, RING, STAR, in_rounds
 from tests.theory.laws import Array, law_after, mean_path
-from tests.theory.reasons import codes
+from tests.theory.reasons import codes, known
 
 ODD, TREE = barabasi_albert(AGENTS, 2, seed=1), barabasi_albert(AGENTS, 1, seed=1)
 QUIET, WHITE, FROZEN = NoNoise(), Gaussian(0.3), Gaussian(0.3, temporal="frozen")
@@ -157,18 +157,16 @@ def test_changing_networks_come_to_their_value_at_the_rates_of_their_mode() -> N
         assert rate.ratio == pytest.approx(verdict.kappa / scale)
         assert rate.bias is not None
         assert rate.bias.exponent == pytest.approx(exponent or verdict.kappa / scale)
-        assert verdict.consensus_limit is not None
         bias, variance = [], []
         for T in (1000, 4000):
             result = moments(model, T, of=consensus_mode(model))
-            bias.append(abs(result.mean[0, 0] - verdict.consensus_limit.mean))
+            bias.append(abs(result.mean[0, 0] - known(verdict.consensus_limit).mean))
             variance.append(result.variance[0, 0])
         assert rate.variance is not None
         assert math.log(bias[0] / bias[1]) / math.log(4) == pytest.approx(rate.bias.exponent, abs=0.15)
         assert math.log(variance[0] / variance[1]) / math.log(4) == pytest.approx(rate.variance.exponent, abs=0.1)
     slow = build(C["star and ring"], Power(0.6), None, Gaussian(rng.uniform(0.1, 1, 6), temporal=AR1(0.5)))
-    law = consensus_rate(slow).variance
-    assert law is not None
+    law = known(consensus_rate(slow).variance)
     assert moments(slow, 3000, of=consensus_mode(slow)).variance[0, 0] == pytest.approx(law(3000), rel=0.1)
 
 
@@ -177,8 +175,7 @@ def test_opinions_that_never_move_may_count_in_second_order_only() -> None:
     verdict = diagnose(model)
     # Agent 2 counts by Σ 1/ρ² alone, which diverges here, and no closed form says how fast.
     assert verdict.outcome is Outcome.UNKNOWN
-    assert verdict.hidden is not None
-    assert verdict.agrees is verdict.hidden.agrees is None
+    assert verdict.agrees is known(verdict.hidden).agrees is None
 
 
 @pytest.mark.parametrize(
@@ -200,24 +197,20 @@ def test_equal_opinions_that_never_move_attract_all_others(
 ) -> None:
     verdict = diagnose(Model(network, hidden, **parts))
     assert verdict.agrees
-    assert verdict.hidden is not None
-    assert verdict.hidden.agrees
-    assert verdict.consensus_limit is not None
-    assert verdict.consensus_limit.mean == pytest.approx(expected, abs=1e-9)
+    assert known(verdict.hidden).agrees
+    assert known(verdict.consensus_limit).mean == pytest.approx(expected, abs=1e-9)
 
 
 def test_phases_with_isolated_agents_take_up_all_of_their_noise() -> None:
     swaps = in_rounds([(0, 3), (1, 2)], [(2, 3)], n=4)
     verdict = diagnose(Model(swaps, np.arange(4.0), 1.0, Linear(), WHITE, adaptation=1.0))
     assert verdict.outcome is Outcome.PERIODIC
-    assert verdict.hidden is not None
-    assert verdict.hidden.agrees is False
+    assert known(verdict.hidden).agrees is False
 
 
 def test_growing_noise_leaves_a_finite_deviation_where_its_steps_sum_up() -> None:
     model = build(ODD, Linear(), 0.1, Gaussian(0.3, time_scale=Power(0.4)))
-    limit = diagnose(model).consensus_limit
-    assert limit is not None
+    limit = known(diagnose(model).consensus_limit)
     assert limit.std < 1
 
 
@@ -233,8 +226,7 @@ def test_agents_without_pressure_are_said_to_be_on_their_own(pressure: Schedule)
 def test_reasons_do_not_claim_agreement_that_the_verdict_denies() -> None:
     for rate, code in ((0.1, Code.OWN_NOISE_KEPT), (FALLING, Code.OWN_NOISE)):
         verdict = diagnose(build(C["isolated"], SLOW, rate, WHITE))
-        assert verdict.hidden is not None
-        assert verdict.hidden.agrees is (code is Code.OWN_NOISE)
+        assert known(verdict.hidden).agrees is (code is Code.OWN_NOISE)
         assert codes(verdict) & {Code.OWN_NOISE_KEPT, Code.OWN_NOISE} == {code}
 
 

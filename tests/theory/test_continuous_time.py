@@ -15,7 +15,7 @@ from peerpressure.errors import InvalidInputError
 from peerpressure.sde import SDE, moments_at, moments_of, stationary
 from peerpressure.theory import Outcome, ReasonCode as Code, consensus_limit, consensus_mode, consensus_rate, moments
 from tests.builders import SCHEDULES, random_model
-from tests.theory.reasons import codes, values
+from tests.theory.reasons import codes, known, values
 
 TREE, CYCLES = pp.networks.barabasi_albert(8, 1, seed=2), pp.networks.barabasi_albert(8, 2, seed=2)
 
@@ -106,22 +106,19 @@ def test_the_variance_of_the_common_mode_obeys_its_law(
 ) -> None:
     model = build(CYCLES, pressure=pressure, noise=pp.Gaussian(0.5, time_scale=scale)).model
     sde = SDE(model, scaling=scaling)
-    law = consensus_rate(sde).variance
-    assert law is not None
-    assert law.constant is not None
+    law = known(consensus_rate(sde).variance)
     t = 1000.0
     exact = moments_of(sde, model.network.degrees / model.network.degrees.sum(), t).variance[0, 0]
-    assert exact == pytest.approx(law.constant * t**-law.exponent, rel=0.05)
+    assert exact == pytest.approx(known(law.constant) * t**-law.exponent, rel=0.05)
 
 
 @pytest.mark.parametrize(("ratio", "bias", "variance"), [(0.25, 0.25, 0.5), (0.8, 0.8, 1.0), (3.0, 1.0, 1.0)])
 def test_lines_decay_by_the_ratio_of_kappa_to_slope(ratio: float, bias: float, variance: float) -> None:
     sde = build(CYCLES, pressure=pp.Linear(build(CYCLES).model.kappa / ratio))
     rate = consensus_rate(sde)
-    assert rate.bias is not None
     assert rate.variance is not None
     assert rate.disagreement is not None
-    np.testing.assert_allclose([rate.bias.exponent, rate.variance.exponent], [bias, variance])
+    np.testing.assert_allclose([known(rate.bias).exponent, rate.variance.exponent], [bias, variance])
     mode = CYCLES.degrees / CYCLES.degrees.sum()
     early, late = moments_of(sde, [mode, mode - np.eye(8)[3]], [150.0, 600.0]).mean - [
         sde.consensus_value,
@@ -229,8 +226,7 @@ def test_a_forecast_names_its_time_and_the_weight_of_the_start() -> None:
     assert verdict.advice is not None
     assert "at time 10" in verdict.explain()
     # The start fades as in (κ + ρ) m′ = κ (v − m), exactly where s ∝ d: K₂ with ρ = t keeps 1/(1 + t).
-    fades = pp.diagnose(SDE(pp.Model(pp.networks.k2(), hidden=[0.0, 1.0]), step=1.0), 9).forecast
-    assert fades is not None
+    fades = known(pp.diagnose(SDE(pp.Model(pp.networks.k2(), hidden=[0.0, 1.0]), step=1.0), 9).forecast)
     assert fades.start_weight == pytest.approx(0.1, rel=1e-6)
 
 
@@ -238,8 +234,7 @@ def test_correlated_noise_has_the_long_run_variance_of_its_process() -> None:
     process = build(CYCLES, pressure=pp.Linear(0.2), noise=pp.Gaussian(0.5, temporal=pp.AR1(0.7)))
     verdict = pp.diagnose(process)
     assert verdict.outcome is Outcome.CONSENSUS
-    law = verdict.rate.variance
-    assert law is not None
+    law = known(verdict.rate.variance)
     assert law.constant is not None
     mode, times, steps = consensus_mode(process), np.array([200.0, 400.0]), round(400 / process.step)
     off = np.abs(moments(process, steps, of=mode, times=times).variance[:, 0] * times / law.constant - 1)
@@ -250,8 +245,7 @@ def test_correlated_noise_has_the_long_run_variance_of_its_process() -> None:
 @pytest.mark.parametrize("temporal", [pp.AR1(0.7), pp.Frozen()], ids=str)
 def test_limits_keep_what_correlated_noise_leaves(temporal: pp.AR1 | pp.Frozen) -> None:
     process = build(CYCLES, pressure=pp.Power(2), noise=pp.Gaussian(0.5, temporal=temporal))
-    limit = pp.diagnose(process).consensus_limit
-    assert limit is not None
+    limit = known(pp.diagnose(process).consensus_limit)
     found = moments(process, round(200 / process.step), of=consensus_mode(process), times=[100.0, 200.0])
     # What is left falls like 1/T, which one extrapolation removes.
     assert abs(2 * found.std[1, 0] - found.std[0, 0] - limit.std) < limit.residual
@@ -274,9 +268,8 @@ def test_adaptation_and_networks_that_repeat_are_known_in_continuous_time_too() 
         assert verdict.hidden is None
         ahead, found = verdict.forecast, moments(process, 20, what="joint")
         assert ahead is not None
-        assert ahead.std is not None
         np.testing.assert_allclose(ahead.mean, found.mean[-1, :8], rtol=1e-8)
-        np.testing.assert_allclose(ahead.std, found.std[-1, :8], rtol=1e-6)
+        np.testing.assert_allclose(known(ahead.std), found.std[-1, :8], rtol=1e-6)
         if ahead.hidden_mean is not None:
             assert ahead.hidden_mean == pytest.approx(found.mean[-1, 8:].mean(), rel=1e-8)
         with pytest.raises(InvalidInputError, match="in continuous time a consensus limit"):

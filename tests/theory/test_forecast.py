@@ -15,6 +15,7 @@ from peerpressure.noise import AR1, Gaussian, Laplace
 from peerpressure.schedules import Constant, Linear, Power, Schedule
 from peerpressure.step import Array
 from peerpressure.theory import _forecast, diagnose, forecast, start_weight
+from tests.theory.reasons import known
 
 
 def moments_path(model: Model, steps: int) -> tuple[Array, Array]:
@@ -137,8 +138,7 @@ def test_one_pass_over_a_large_network_agrees_with_all_covariances(name: str, mo
         assert error < 0.35 * value or name == "zealots"
     if exact.hidden_mean is not None and exact.hidden_disagreement is not None:
         assert sampled.hidden_mean == pytest.approx(exact.hidden_mean, rel=1e-12)
-        assert sampled.hidden_disagreement is not None
-        distance = abs(sampled.hidden_disagreement - exact.hidden_disagreement)
+        distance = abs(known(sampled.hidden_disagreement) - exact.hidden_disagreement)
         assert distance <= 4 * sampled.hidden_disagreement_stderr + 1e-12
     # Without the pass, bounds on the settling times come from the same sums.
     monkeypatch.setattr(_forecast, "SAMPLED_WORK", math.inf)
@@ -148,8 +148,7 @@ def test_one_pass_over_a_large_network_agrees_with_all_covariances(name: str, mo
 def test_a_large_verdict_says_that_no_schedule_was_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_forecast, "SAMPLED_WORK", 0.0)
     verdict = diagnose(sampled_models()["plain"], 40)
-    assert verdict.advice is not None
-    assert verdict.advice.suggestions == ()
+    assert known(verdict.advice).suggestions == ()
     assert "each takes a forecast of 150 agents over 40 steps" in " ".join(str(verdict).split())
 
 

@@ -15,6 +15,7 @@ from peerpressure.errors import InvalidInputError
 from peerpressure.networks import TemporalNetwork, edge_markovian, failing_edges, gossip, path
 from peerpressure.theory import Outcome, consensus_limit, fixed_point, optimal_schedule
 from peerpressure.theory._reasons import ReasonCode as Code
+from tests.theory.reasons import known
 
 Array = NDArray[np.float64]
 N = 5
@@ -35,8 +36,7 @@ def model_of(pressure: Any, network: TemporalNetwork | None = None, **parts: Any
 
 def followed(model: pp.Model, slope: float, steps: int) -> tuple[Array, Array]:
     """Return mean and covariance of y after so many steps under ρ_t = slope·t, by the definition."""
-    temporal = model.temporal_network
-    assert temporal is not None
+    temporal = known(model.temporal_network)
     adjacency = [temporal.at(t).toarray() for t in range(1, PERIOD + 1)]
     y, P, sigma = model.start_state, np.zeros((N, N)), model.noise.deviations(N)
     for t in range(1, steps + 1):
@@ -60,9 +60,8 @@ def test_silence_does_not_speak() -> None:
     assert Code.INTERMITTENTLY_SILENT in codes(kept)
     assert Code.INTERMITTENTLY_ISOLATED in codes(own)
     for verdict in (kept, own):
-        assert verdict.connectivity is not None
-        assert verdict.connectivity.isolated == pytest.approx(0.6)
-        assert verdict.connectivity.isolated_agents == N
+        assert known(verdict.connectivity).isolated == pytest.approx(0.6)
+        assert known(verdict.connectivity).isolated_agents == N
 
 
 @pytest.mark.parametrize(("ratio", "exponent"), [(0.5, 0.5), (2.0, 1.0)])
@@ -102,8 +101,7 @@ def test_the_weights_of_the_limit_are_those_of_the_products() -> None:
 def test_the_variance_is_that_of_a_long_recursion() -> None:
     kappa = diagnose(model_of("t")).kappa
     model = model_of(pp.Linear(kappa), noise=pp.Gaussian(0.5))
-    law = diagnose(model).rate.variance
-    assert law is not None
+    law = known(diagnose(model).rate.variance)
     assert law.exponent == 1
     assert law.constant == pytest.approx(6000 * np.diag(followed(model, kappa, 6000)[1]).mean(), rel=0.01)
 
@@ -121,8 +119,7 @@ def test_limits_without_a_closed_form_are_reached(pressure: str, adaptation: Any
 def test_bounded_pressure_leaves_the_cycle_of_the_recursion() -> None:
     verdict = diagnose(model_of(2.0))
     assert verdict.outcome is Outcome.PERIODIC
-    states = pp.simulate(model_of(2.0), 600).states
-    assert states is not None
+    states = known(pp.simulate(model_of(2.0), 600).states)
     (found,) = [reason.values for reason in verdict.reasons if reason.code is Code.PERIODIC_LAW]
     assert found["low"] == pytest.approx(states[0, -PERIOD:].min(), abs=1e-8)
     assert found["high"] == pytest.approx(states[0, -PERIOD:].max(), abs=1e-8)
@@ -150,8 +147,7 @@ def test_a_record_that_ends_leaves_the_last_opinions() -> None:
         assert verdict.outcome is Outcome.DISAGREEMENT
         assert {Code.ALL_ISOLATED, Code.KEPT_OPINIONS} <= codes(verdict)
         last = pp.simulate(replace(model, noise=pp.NoNoise()), over.last_change, record="final").final.public[0]
-        assert verdict.connectivity is not None
-        assert verdict.connectivity.values[:3] == pytest.approx(last[:3].tolist())
+        assert known(verdict.connectivity).values[:3] == pytest.approx(last[:3].tolist())
     # The start is not forgotten, though all opinions are equal.
     equal = replace(model_of("t", over), hidden=np.ones(N), start=np.zeros(N))
     assert diagnose(equal).outcome is Outcome.DISAGREEMENT
@@ -207,8 +203,7 @@ def test_the_mean_of_a_random_network_under_bounded_pressure(name: str) -> None:
     verdict = diagnose(model)
     assert verdict.outcome is Outcome.DISAGREEMENT
     (found,) = [reason.values for reason in verdict.reasons if reason.code is Code.STATIONARY_MEAN]
-    states = pp.simulate(model, 30_000).states
-    assert states is not None
+    states = known(pp.simulate(model, 30_000).states)
     mean = states[0, 1000:].mean(axis=0)
     assert found["low"] == pytest.approx(mean.min(), abs=0.03)
     assert found["high"] == pytest.approx(mean.max(), abs=0.03)

@@ -175,7 +175,8 @@ def test_extensions_of_nothing_change_nothing(noise: Noise) -> None:
 @st.composite
 def models(draw: st.DrawFn) -> Model:
     weighted = weighted_network(draw(st.integers(0, 10_000)), draw(st.integers(2, 12)))
-    network = draw(st.sampled_from([weighted, weighted, CHANGING["isolated"], CHANGING["groups"]]))
+    choice: list[Network | TemporalNetwork] = [weighted, weighted, CHANGING["isolated"], CHANGING["groups"]]
+    network = draw(st.sampled_from(choice))
     phi = draw(st.sampled_from([-0.9, -0.3, 0.0, 0.5, 0.99]))
     noise = draw(st.sampled_from([Gaussian(0.5), Gaussian(1.0, temporal=Frozen()), Gaussian(2.0, temporal=AR1(phi))]))
     pressure = draw(st.sampled_from([*(Linear(c) for c in (0.01, 0.3, 1, 50)), Power(0.4), Power(3.0), Constant(0.0)]))

@@ -16,7 +16,7 @@ from peerpressure.schedules import Constant, Linear, Power
 from peerpressure.sde import SDE
 from peerpressure.theory import Outcome, ReasonCode as Code, Verdict, consensus_limit, diagnose, moments
 from tests.theory.laws import Array, law_after, laws, mean_after
-from tests.theory.reasons import codes, values
+from tests.theory.reasons import codes, known, values
 
 
 def measured(model: Model, steps: int) -> tuple[float, float, float]:
@@ -33,8 +33,7 @@ def measured(model: Model, steps: int) -> tuple[float, float, float]:
 
 
 def sizes(verdict: Verdict) -> tuple[float, float, float]:
-    found = verdict.departure
-    assert found is not None
+    found = known(verdict.departure)
     return found.bias, found.std, found.swing
 
 
@@ -58,8 +57,7 @@ def test_sizes_decide_without_noise(network: Network, hidden: list[float], expec
     verdict = diagnose(model)
     assert verdict.outcome is expected
     assert sizes(verdict) == pytest.approx(measured(model, 800), abs=3e-3)
-    assert verdict.consensus_limit is not None
-    assert (verdict.consensus_limit.phases is not None) == (expected is Outcome.OSCILLATION)
+    assert (known(verdict.consensus_limit).phases is not None) == (expected is Outcome.OSCILLATION)
 
 
 def test_with_noise_the_same_opinions_swing() -> None:
@@ -96,8 +94,7 @@ def test_small_differences_are_printed_with_the_digits_that_show_them() -> None:
 
 def test_no_digits_are_printed_below_the_error() -> None:
     verdict = diagnose(Model(named("karate"), np.linspace(0, 1, 34) ** 2, pressure="t^1.1"))
-    limit = verdict.consensus_limit
-    assert limit is not None
+    limit = known(verdict.consensus_limit)
     assert limit.residual > 0
     row = next(line for line in verdict.explain().splitlines() if "consensus limit" in line)
     digits = row.split()[2].rstrip(",").partition(".")[2]
@@ -208,8 +205,7 @@ def test_noise_of_the_square_root_of_pressure_drives_two_sides_apart(power: floa
     d, sides = model.network.degrees, model.network.sides
     assert sides is not None
     late = moments(model, 20_000, of=2 * np.where(sides, -d, d) / d.sum(), times=[20_000])
-    assert verdict.departure is not None
-    assert verdict.departure.swing == pytest.approx(float(late.std[-1, 0]), rel=2e-3)
+    assert known(verdict.departure).swing == pytest.approx(float(late.std[-1, 0]), rel=2e-3)
 
 
 @pytest.mark.parametrize("noise", [NoNoise(), Gaussian(1.0, time_scale="1/log(2 + t)")], ids=["none", "fading"])
@@ -232,8 +228,7 @@ def test_agents_without_neighbours_keep_their_noise_even_where_opinions_are_equa
 
 def test_a_start_at_one_of_several_opinions_has_a_bias() -> None:
     model = SDE(Model(complete(4), [0, 1, 1, 0], pressure="0.2*t", start=np.zeros(4)), step=0.5)
-    bias = diagnose(model).rate.bias
-    assert bias is not None
+    bias = known(diagnose(model).rate.bias)
     assert bias.constant != 0
 
 
@@ -248,8 +243,7 @@ def test_frozen_noise_adds_up_long_after_adapting_opinions_have_mixed() -> None:
     noise = Gaussian([0.78, 0.82], temporal="frozen")
     model = Model(k2(), [-1.0, 1.0], pressure=Power(1.01), noise=noise, adaptation=Adaptation("1/(1 + log(t))"))
     limit = consensus_limit(model)
-    said = diagnose(model).consensus_limit
-    assert said is not None
+    said = known(diagnose(model).consensus_limit)
     assert (said.mean, said.std) == pytest.approx((limit.mean, limit.std), rel=1e-3)
     t = np.arange(1.0, 1e6)
     steps = np.sum(1 / (1 + np.log(t) + t**1.01)) + 100 * 1e6**-0.01
@@ -262,13 +256,11 @@ def test_a_deviation_that_has_no_limit_is_not_computed() -> None:
         complete(4), [0.0, 1.0, 2.0, 3.0], pressure="2^floor(log2(t))", noise=Gaussian(1.0, time_scale="t^0.5")
     )
     verdict = diagnose(uneven)
-    assert verdict.consensus_limit is not None
-    assert math.isnan(verdict.consensus_limit.std)
+    assert math.isnan(known(verdict.consensus_limit).std)
     assert "does not vanish" in verdict.explain()
     assert verdict.to_dict()["consensus_limit"]["std"] is None
     unbounded = diagnose(replace(uneven, noise=Gaussian(1.0, time_scale="t^0.7")))
-    assert unbounded.consensus_limit is not None
-    assert unbounded.consensus_limit.std == math.inf
+    assert known(unbounded.consensus_limit).std == math.inf
 
 
 def test_residuals_count_what_different_opinions_still_add_to_a_swing() -> None:
@@ -313,9 +305,7 @@ def test_residuals_of_phases_count_their_covariance() -> None:
     noise = Gaussian(0.5, time_scale="t")
     model = Model(k2(), [0.7, 0.7], [0.05, 5.0], "2^sqrt(t)", noise)
     rough, fine = consensus_limit(model, tolerance=1e-3), consensus_limit(model, tolerance=1e-9)
-    assert rough.phases is not None
-    assert fine.phases is not None
-    assert np.abs(rough.phases.std - fine.phases.std).max() <= rough.residual
+    assert np.abs(known(rough.phases).std - known(fine.phases).std).max() <= rough.residual
 
 
 def test_a_component_is_judged_without_the_agents_outside_of_it() -> None:
@@ -339,8 +329,7 @@ def test_frozen_noise_drives_closed_classes_of_equal_opinions_apart() -> None:
 def test_sides_that_are_equal_by_symmetry_leave_no_difference_to_decay() -> None:
     # κ/c = 0.3, but the two sides of the path have the same average at all times.
     model = Model(path(5), [-2.0, -1.0, 0.0, 1.0, 2.0], [0.5, 1.0, 1.0, 1.0, 0.5], "1.6666666666666667*t*(1 + 1/t)")
-    law = diagnose(model).rate.disagreement
-    assert law is not None
+    law = known(diagnose(model).rate.disagreement)
     assert law.exponent == 1.0
     late = [mean_after(model, steps).std() for steps in (500, 2_000)]
     assert math.log(late[0] / late[1]) / math.log(4) == pytest.approx(1.0, abs=0.01)
@@ -348,7 +337,6 @@ def test_sides_that_are_equal_by_symmetry_leave_no_difference_to_decay() -> None
 
 def test_an_sde_whose_start_is_all_but_forgotten_has_a_limit() -> None:
     model = Model(complete(4), [1.0, 0.9, -0.7, 1.4], [1.1, 0.2, 5.0, 0.05], "0.09*t^1.01", Gaussian(0.5))
-    limit = diagnose(SDE(model, step=0.5, scaling="model")).consensus_limit
-    assert limit is not None
+    limit = known(diagnose(SDE(model, step=0.5, scaling="model")).consensus_limit)
     # Σ 1/ρ_t is about 1000, and so the limit is v without a deviation.
     assert (limit.mean, limit.std) == pytest.approx((model.consensus_value, 0.0), abs=1e-9)

@@ -28,6 +28,7 @@ from peerpressure.theory import (
 from peerpressure.theory._classification import classify
 from peerpressure.theory._scalar_mode import FIRST, scalar_mode
 from peerpressure.theory._slow_modes import far_mode
+from tests.theory.reasons import known
 
 ODD = barabasi_albert(20, 2, seed=5)
 TREE = barabasi_albert(20, 1, seed=5)
@@ -162,8 +163,7 @@ def test_a_precision_beyond_the_search_is_reached_when_it_is_said(noise: Noise) 
     model = Model(path(3), [0.0, 0, 1], [1.0, 1, 5], Linear(5.0), noise, start=[9.0, 5, 7])
     with pytest.raises(InvalidInputError, match=r"within 200 steps.*allow about 10\^(?P<power>[\d.]+) steps") as caught:
         steps_needed(model, 0.6, max_steps=200)
-    match = re.search(r"10\^([\d.]+) steps", str(caught.value))
-    assert match is not None
+    match = known(re.search(r"10\^([\d.]+) steps", str(caught.value)))
     assert math.log10(steps_needed(model, 0.6)) == pytest.approx(float(match[1]), abs=0.1)
 
 
@@ -246,8 +246,7 @@ def test_far_horizons_of_two_agents_take_no_longer_than_near_ones(precision: flo
 @pytest.mark.parametrize("noise", [Gaussian(0.5), NoNoise(), Gaussian(0.5, time_scale=Power(-0.2))], ids=str)
 def test_the_far_answer_is_that_of_a_plain_loop(pressure: Schedule, noise: Noise) -> None:
     model = Model(cycle(5), np.linspace(0, 1, 5), pressure=pressure, noise=noise, start=np.ones(5))
-    mode = scalar_mode(classify(model))
-    assert mode is not None
+    mode = known(scalar_mode(classify(model)))
     last, bias, variance = 3 * FIRST, mode.bias, 0.0
     times, errors = np.arange(1, last + 1), np.empty(last)
     for t, rho, scale in zip(times, pressure(times).tolist(), noise.scale(times).tolist(), strict=True):
@@ -281,8 +280,7 @@ FAR = {
 
 @pytest.mark.parametrize("name", FAR)
 def test_errors_far_away_are_those_of_all_steps(name: str) -> None:
-    far = far_mode(classify(FAR[name]))
-    assert far is not None
+    far = known(far_mode(classify(FAR[name])))
     # Beyond the interval on which the law is checked when it is made.
     assert far.error(20_001) == pytest.approx(mode_error(FAR[name], 20_001), rel=1e-10, abs=1e-13)
 
@@ -298,8 +296,7 @@ def test_a_precision_takes_no_longer_where_it_takes_many_steps(monkeypatch: pyte
     monkeypatch.setattr(_advice._ModeErrors, "bias", watched)
     model = FAR["two agents"]
     T = steps_needed(model, 1e-4, max_steps=10**9)
-    far = far_mode(classify(model))
-    assert far is not None
+    far = known(far_mode(classify(model)))
     # ρ = κt with κ = 4/2: the mode is the mean of all that agents have preferred, 2s/(s₁ + s₂)-weighted draws.
     assert far.error(T) <= 1e-4 < far.error(T - 1)
     assert pytest.approx(10 / 16 / 1e-8, rel=1e-4) == T

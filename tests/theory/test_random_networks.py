@@ -28,9 +28,9 @@ from peerpressure.schedules import Constant, Linear, Power, Schedule
 from peerpressure.theory import Outcome, ReasonCode as Code, consensus_limit, diagnose
 from peerpressure.theory._regime import Regime
 from peerpressure.theory._stationary import expected_coupling, stationary_mean
+from tests.theory.reasons import codes, known, values
 
 from .laws import mean_path
-from .reasons import codes, values
 
 RING, HIDDEN = cycle(5), [0.0, 1.0, 2.0, 3.0, 10.0]
 EDGES = np.array([[0, 1], [1, 2], [2, 3], [3, 4], [4, 0], [0, 2]]).T
@@ -55,8 +55,7 @@ def test_expected_coupling_is_the_mean_over_all_sets_of_edges(own: float) -> Non
 
 @pytest.mark.parametrize(("pressure", "regime"), [(Constant(3.0), Regime.BOUNDED), (Power(3.0), Regime.FAST)], ids=str)
 def test_the_stationary_mean_is_that_of_independent_runs(pressure: Schedule, regime: Regime) -> None:
-    law = failing_edges(WEIGHTED, 0.4, 2, seed=1).law
-    assert law is not None
+    law = known(failing_edges(WEIGHTED, 0.4, 2, seed=1).law)
     model = Model(failing_edges(WEIGHTED, 0.4, 2, seed=1), HIDDEN, STUBBORN, pressure)
     expected = stationary_mean(model, law, regime)
     rng, runs = np.random.default_rng(5), 10_000
@@ -76,9 +75,9 @@ def test_the_stationary_mean_is_that_of_independent_runs(pressure: Schedule, reg
 
 def test_the_mean_over_time_of_one_record_is_the_stationary_mean() -> None:
     model = Model(failing_edges(RING, 0.4, 3000, seed=2), HIDDEN, pressure=2.0)
-    assert model.temporal_network is not None
-    assert model.temporal_network.law is not None
-    expected = stationary_mean(model, model.temporal_network.law, Regime.BOUNDED)
+    law = known(model.temporal_network).law
+    assert law is not None
+    expected = stationary_mean(model, law, Regime.BOUNDED)
     batches = mean_path(model, 3000)[0][1:].reshape(60, 50, 5).mean(axis=1)
     z = (batches.mean(axis=0) - expected) / (batches.std(axis=0, ddof=1) / np.sqrt(60))
     assert np.abs(z).max() < 4
@@ -115,13 +114,11 @@ def test_opinions_that_adapt_for_ever_agree_on_random_networks(process: object) 
         model = Model(process(800), np.arange(8.0), 1.0, Linear(), adaptation=Adaptation(0.2, weights))  # type: ignore[operator]
         verdict = diagnose(model)
         assert verdict.agrees
-        assert verdict.hidden is not None
-        assert verdict.hidden.agrees
+        assert known(verdict.hidden).agrees
         shown, held = mean_path(model, 800)
         assert max(np.ptp(held[-1]), np.ptp(shown[-1])) < 1e-3 + 0.2 * np.ptp(held[200])
         if weights != 1.0:
-            assert verdict.consensus_limit is not None
-            assert verdict.consensus_limit.mean == 7.0
+            assert known(verdict.consensus_limit).mean == 7.0
         else:
             assert Code.LIMIT_DEPENDS_ON_NETWORK in codes(verdict)
             with pytest.raises(InvalidInputError, match="which edges are present"):
@@ -132,8 +129,7 @@ def test_two_opinions_that_never_move_stay_apart() -> None:
     network = failing_edges(BASE, 0.3, 50, seed=4)
     verdict = diagnose(Model(network, np.arange(8.0), adaptation=Adaptation(0.2, [0.0] * 2 + [1.0] * 6)))
     assert verdict.outcome is Outcome.DISAGREEMENT
-    assert verdict.hidden is not None
-    assert verdict.hidden.agrees is False
+    assert known(verdict.hidden).agrees is False
 
 
 def test_edges_that_alternate_with_certainty_have_no_law_to_judge_by() -> None:
@@ -145,14 +141,11 @@ def test_edges_that_alternate_with_certainty_have_no_law_to_judge_by() -> None:
 def test_a_law_is_stored_with_its_network() -> None:
     network = failing_edges(WEIGHTED, 0.4, 30, seed=1)
     for restored in (TemporalNetwork.from_arrays(network.arrays()), pickle.loads(pickle.dumps(network))):
-        law = restored.law
-        assert law is not None
-        assert law.pairs is not None
+        law = known(restored.law)
         assert (law.generator, law.presence, law.memory) == ("failing_edges", 0.6, 0.0)
-        np.testing.assert_array_equal(law.pairs.adjacency.toarray(), WEIGHTED.adjacency.toarray())
+        np.testing.assert_array_equal(known(law.pairs).adjacency.toarray(), WEIGHTED.adjacency.toarray())
     everyone = edge_markovian(4, 0.2, 0.3, 30, seed=1)
-    law = TemporalNetwork.from_arrays(everyone.arrays()).law
-    assert law is not None
+    law = known(TemporalNetwork.from_arrays(everyone.arrays()).law)
     assert law.pairs is None
     assert json.loads(str(everyone.arrays()["law"]))["memory"] == pytest.approx(0.5)
     assert failing_edges(RING, 0.4, 30, seed=1, repeat=True).law is None
@@ -169,23 +162,19 @@ def test_a_component_keeps_the_law_of_its_edges() -> None:
     assert [codes(verdict) for verdict in verdicts[:1]] == [codes(verdict) for verdict in verdicts[1:]]
     for network in (part, whole):
         assert network.law is not None
-        assert network.law.pairs is not None
-        assert (network.law.pairs.n, network.law.isolation) == (3, 0.25)
+        assert (known(network.law.pairs).n, network.law.isolation) == (3, 0.25)
     # Any two of four agents may be linked, and one of them is not linked at the recorded step.
     everyone = edge_markovian(4, 0.2, 0.8, 1, seed=3)
     few = everyone.largest_component()
     assert few.n < 4
-    assert few.law is not None
-    assert few.law.isolation == pytest.approx(0.8 ** (few.n - 1))
+    assert known(few.law).isolation == pytest.approx(0.8 ** (few.n - 1))
 
 
 def test_agents_without_contacts_leave_a_random_network_random() -> None:
     met = activity_driven(30, 40, seed=1)
     part = met.largest_component()
-    assert met.law is not None
-    assert part.law is not None
     assert 1 < part.n < 30
-    assert part.law.isolation == met.law.isolation
+    assert known(part.law).isolation == known(met.law).isolation
     assert diagnose(Model(part, range(part.n))).outcome is Outcome.DISAGREEMENT
 
 
@@ -195,8 +184,7 @@ def test_the_chance_of_isolation_is_that_of_long_records() -> None:
         rewiring(path(6), 0.5, 1200, seed=1),
         activity_driven(6, 1200, seed=1, contacts=2, floor=0.3),
     ):
-        assert network.law is not None
         alone = np.mean([network.degrees_at(t) == 0 for t in range(1, 1201)], axis=1)
         batches = alone.reshape(40, 30).mean(axis=1)
-        z = (batches.mean() - network.law.isolation) / (batches.std(ddof=1) / np.sqrt(40))
+        z = (batches.mean() - known(network.law).isolation) / (batches.std(ddof=1) / np.sqrt(40))
         assert abs(z) < 4

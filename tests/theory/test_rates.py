@@ -27,6 +27,7 @@ from peerpressure.theory import (
 )
 from peerpressure.theory._classification import is_proportional
 from peerpressure.theory._rates import lag, mode_noise, start_weight
+from tests.theory.reasons import known
 
 NETWORKS: Mapping[str, Network] = {
     "path": path(5),
@@ -70,11 +71,9 @@ def test_small_ratios_forget_like_their_own_power(name: str, r: float) -> None:
     model = with_ratio(NETWORKS[name], r, shift=1.0)
     bias, variance = exact(model)
     rate = consensus_rate(model)
-    assert rate.bias is not None
-    assert rate.variance is not None
-    assert (rate.regime, rate.bias.log) == (Regime.LINEAR, False)
-    assert rate.bias.exponent == pytest.approx(r)
-    assert rate.variance.exponent == pytest.approx(2 * r)
+    assert (rate.regime, known(rate.bias).log) == (Regime.LINEAR, False)
+    assert known(rate.bias).exponent == pytest.approx(r)
+    assert known(rate.variance).exponent == pytest.approx(2 * r)
     assert slope(bias) == pytest.approx(r, abs=0.01)
     # The next term is t^(2r − 1) of the first, so close to the border the exponent is reached slowly.
     assert slope(variance) == pytest.approx(2 * r, abs=0.005 if r < 0.2 else 0.08)
@@ -86,13 +85,11 @@ def test_the_tuned_ratio_has_a_logarithm_in_its_bias_and_the_ideal_variance(name
     (*_, b1, b2), variance = exact(model)
     rate = consensus_rate(model)
     assert rate.bias is not None
-    assert rate.variance is not None
-    assert (rate.bias.exponent, rate.bias.log, rate.variance.exponent) == (1.0, True, 1.0)
-    assert rate.bias.constant is not None
+    assert (rate.bias.exponent, rate.bias.log, known(rate.variance).exponent) == (1.0, True, 1.0)
     growth = (4000 * b2 - 2000 * b1) / math.log(2)
-    assert growth == pytest.approx(rate.bias.constant, rel=0.02)
+    assert growth == pytest.approx(known(rate.bias.constant), rel=0.02)
     assert math.sqrt(variance[-1]) == pytest.approx(ideal_deviation(model, 4000), rel=2e-3)
-    assert rate.variance(4000) == pytest.approx(variance[-1], rel=4e-3)
+    assert known(rate.variance)(4000) == pytest.approx(variance[-1], rel=4e-3)
 
 
 @pytest.mark.parametrize("name", NETWORKS)
@@ -101,18 +98,16 @@ def test_large_ratios_follow_the_fixed_point(name: str) -> None:
     bias, variance = exact(model)
     rate = consensus_rate(model)
     assert rate.bias is not None
-    assert rate.variance is not None
-    assert (rate.bias.exponent, rate.bias.log, rate.variance.exponent) == (1.0, False, 1.0)
+    assert (rate.bias.exponent, rate.bias.log, known(rate.variance).exponent) == (1.0, False, 1.0)
     assert slope(bias) == pytest.approx(1.0, abs=0.06)
     assert rate.bias(4000) == pytest.approx(bias[-1], rel=0.05)
-    assert rate.variance(4000) == pytest.approx(variance[-1], rel=5e-3)
+    assert known(rate.variance)(4000) == pytest.approx(variance[-1], rel=5e-3)
 
 
 def test_at_half_the_variance_has_a_logarithm() -> None:
     model = with_ratio(NETWORKS["BA2"], 0.5)
     _, (*_, v1, v2) = exact(model)
-    law = consensus_rate(model).variance
-    assert law is not None
+    law = known(consensus_rate(model).variance)
     assert (law.exponent, law.log) == (1.0, True)
     assert (4000 * v2 - 2000 * v1) / math.log(2) == pytest.approx(law.constant, rel=0.01)
 
@@ -123,19 +118,16 @@ def test_slow_schedules_are_quasi_stationary(p: float) -> None:
     bias, variance = exact(model)
     rate = consensus_rate(model)
     assert rate.regime is Regime.SLOW
-    assert rate.bias is not None
-    assert rate.variance is not None
-    assert (rate.bias.exponent, rate.variance.exponent) == (p, p)
-    assert rate.bias(4000) == pytest.approx(bias[-1], rel=0.1)
-    assert rate.variance(4000) == pytest.approx(variance[-1], rel=0.03)
+    assert (known(rate.bias).exponent, known(rate.variance).exponent) == (p, p)
+    assert known(rate.bias)(4000) == pytest.approx(bias[-1], rel=0.1)
+    assert known(rate.variance)(4000) == pytest.approx(variance[-1], rel=0.03)
 
 
 @pytest.mark.parametrize("gamma", [-0.25, 0.2, 0.5, 0.7])
 def test_noise_that_changes_over_time(gamma: float) -> None:
     model = with_ratio(NETWORKS["BA2"], 1.0, Gaussian(0.7, time_scale=Power(gamma)))
     _, variance = exact(model)
-    law = consensus_rate(model).variance
-    assert law is not None
+    law = known(consensus_rate(model).variance)
     assert law.exponent == pytest.approx(1 - 2 * gamma)
     assert law(4000) == pytest.approx(variance[-1], rel=0.02)
 
@@ -143,8 +135,7 @@ def test_noise_that_changes_over_time(gamma: float) -> None:
 def test_ar1_noise_averages_out_more_slowly_by_its_long_run_variance() -> None:
     model = with_ratio(NETWORKS["BA2"], 1.0, Gaussian(0.7, temporal=AR1(0.6)))
     _, variance = exact(model)
-    law = consensus_rate(model).variance
-    assert law is not None
+    law = known(consensus_rate(model).variance)
     assert law(4000) == pytest.approx(variance[-1], rel=0.01)
     assert ideal_deviation(model, 4000) ** 2 == pytest.approx(variance[-1], rel=0.01)
     assert law.constant == pytest.approx(4 * mode_noise(model) ** 2)
@@ -154,8 +145,7 @@ def test_ar1_noise_averages_out_more_slowly_by_its_long_run_variance() -> None:
 def test_frozen_noise_stays(gamma: float) -> None:
     model = with_ratio(NETWORKS["BA2"], 1.0, Gaussian(0.7, time_scale=Power(gamma), temporal="frozen"))
     _, variance = exact(model)
-    law = consensus_rate(model).variance
-    assert law is not None
+    law = known(consensus_rate(model).variance)
     assert law.exponent == -2 * gamma
     assert law(4000) == pytest.approx(variance[-1], rel=0.02)
 
@@ -170,8 +160,7 @@ def test_disagreement(name: str, r: float, noisy: bool) -> None:
     rows = np.eye(model.n) - consensus_mode(model).weights
     result = moments(model, 2000, of=rows, times=[1000, 2000])
     measured = np.sqrt(np.mean(result.mean**2 + result.variance, axis=1))
-    law = consensus_rate(model).disagreement
-    assert law is not None
+    law = known(consensus_rate(model).disagreement)
     assert slope(measured) == pytest.approx(law.exponent, abs=0.06)
 
 
@@ -183,8 +172,7 @@ def test_stubbornness_in_proportion_to_degree_makes_the_recursion_exact(r: float
     start = [3.0, 1.0, 0.0, -1.0, 2.0]
     model = Model(star(5), hidden=np.arange(5.0), stubbornness=d, pressure=Linear(c, offset * c), start=start)
     bias, _ = exact(model, [500, 1000])
-    law = consensus_rate(model).bias
-    assert law is not None
+    law = known(consensus_rate(model).bias)
     assert law.exponent == pytest.approx(r)
     assert law(1000) == pytest.approx(bias[-1], rel=0.03, abs=1e-12)
     initial = float(d @ (np.array(start) - model.consensus_value) / d.sum())
@@ -239,10 +227,8 @@ def test_stubbornness_and_pressure_may_be_scaled_together(factor: float) -> None
         noise=model.noise,
     )
     one, other = consensus_rate(model), consensus_rate(scaled)
-    assert one.bias is not None
-    assert other.bias is not None
     assert one.ratio == pytest.approx(other.ratio)
-    assert one.bias.constant == pytest.approx(other.bias.constant)
+    assert known(one.bias).constant == pytest.approx(known(other.bias).constant)
 
 
 def test_formulas_are_marked_as_estimated() -> None:
@@ -252,8 +238,7 @@ def test_formulas_are_marked_as_estimated() -> None:
 
 
 def test_constants_can_be_spared() -> None:
-    law = consensus_rate(with_ratio(NETWORKS["BA2"], 3.0), constants=False).bias
-    assert law is not None
+    law = known(consensus_rate(with_ratio(NETWORKS["BA2"], 3.0), constants=False).bias)
     assert law.constant is None
     assert math.isnan(law(10))
 
@@ -277,15 +262,13 @@ def _local_exponent(model: Model, t: int) -> float:
 def test_a_law_says_when_it_sets_in() -> None:
     network, x = barabasi_albert(60, 2, seed=1), np.random.default_rng(1).uniform(size=60)
     late = Model(network, x, start=x + 1, pressure=Power(0.99))
-    law = consensus_rate(late).bias
-    assert law is not None
+    law = known(consensus_rate(late).bias)
     assert law.onset is not None
     # The start fades like exp(−κ Σ 1/ρ_t), with a local exponent κt^0.01 that reaches 0.99 at t = 10^58.
     assert law.onset > 1e58
     assert _local_exponent(late, 2_000) == pytest.approx(late.kappa * 2_800**0.01, rel=0.02)
     soon = Model(network, x, start=x + 1, pressure=Power(0.5))
-    law = consensus_rate(soon).bias
-    assert law is not None
+    law = known(consensus_rate(soon).bias)
     assert law.onset is not None
     assert 100 < law.onset < 2_000
     assert _bias(soon, 2 * int(law.onset)) == pytest.approx(abs(law(2 * int(law.onset))), rel=0.1)
@@ -301,13 +284,10 @@ def test_a_network_that_relaxes_slowly_delays_the_laws() -> None:
     rate = consensus_rate(model)
     for law in (rate.bias, rate.disagreement):
         assert law is not None
-        assert law.onset is not None
-        assert law.onset > 1e9
+        assert known(law.onset) > 1e9
     assert abs(_local_exponent(model, 2_000)) < 0.01
-    joined = consensus_rate(Model(complete(6), [0, 0.1, 0.3, 1, 1, 1], [1, 2, 3, 1, 1, 0.5])).disagreement
-    assert joined is not None
-    assert joined.onset is not None
-    assert joined.onset < 200
+    joined = known(consensus_rate(Model(complete(6), [0, 0.1, 0.3, 1, 1, 1], [1, 2, 3, 1, 1, 0.5])).disagreement)
+    assert known(joined.onset) < 200
 
 
 def test_weak_noise_outweighs_opinions_later() -> None:
@@ -315,11 +295,9 @@ def test_weak_noise_outweighs_opinions_later() -> None:
 
     def onset(std: float) -> float:
         noise = Gaussian(std, time_scale=Power(0.25))
-        law = consensus_rate(Model(complete(5), [0, 0.25, 0.5, 0.75, 1], noise=noise)).disagreement
-        assert law is not None
-        assert law.onset is not None
+        law = known(consensus_rate(Model(complete(5), [0, 0.25, 0.5, 0.75, 1], noise=noise)).disagreement)
         assert law.exponent == 0.75
-        return law.onset
+        return known(law.onset)
 
     assert onset(0.01) == pytest.approx(1e4 * onset(0.1))
 
@@ -328,14 +306,11 @@ def test_equal_opinions_are_approached_as_fast_as_the_start_is_forgotten() -> No
     start = [1.0, 2.0, 3.0, 4.0]
     linear = Model(complete(4), [0.5] * 4, [1, 2, 3, 6], Linear(0.5), start=start)  # κ/c = 2
     rate = consensus_rate(linear)
-    assert rate.bias is not None
-    assert rate.disagreement is not None
-    assert (rate.bias.exponent, rate.disagreement.exponent) == pytest.approx((2.0, 3.0))
+    assert (known(rate.bias).exponent, known(rate.disagreement).exponent) == pytest.approx((2.0, 3.0))
     assert _local_exponent(linear, 500) == pytest.approx(2.0, abs=0.02)
     spread = [float(np.ptp(moments(linear, t).mean[-1])) for t in (500, 1_000)]
     assert math.log2(spread[0] / spread[1]) == pytest.approx(3.0, abs=0.05)
-    slow = consensus_rate(Model(complete(4), [0.5] * 4, pressure=Power(0.5), start=start)).bias
-    assert slow is not None
+    slow = known(consensus_rate(Model(complete(4), [0.5] * 4, pressure=Power(0.5), start=start)).bias)
     assert slow.exponent == math.inf
     assert str(slow) == "faster than every power of t"
 
@@ -343,30 +318,24 @@ def test_equal_opinions_are_approached_as_fast_as_the_start_is_forgotten() -> No
 def test_equal_opinions_on_a_temporal_network_leave_only_the_start() -> None:
     network = TemporalNetwork.from_snapshots([cycle(5), complete(5)], period=2)
     rate = consensus_rate(Model(network, np.full(5, 0.7), pressure=Linear(0.2), start=np.full(5, 1.7)))
-    assert rate.bias is not None
-    assert rate.ratio is not None
-    assert rate.ratio > 1
-    assert rate.bias.exponent == rate.ratio
+    assert known(rate.ratio) > 1
+    assert known(rate.bias).exponent == known(rate.ratio)
 
 
 def test_exponents_that_are_almost_equal_are_told_apart_very_late() -> None:
     model = Model(path(5), [0, 1, 0, 1, 0], pressure=Linear(5 / 8 / 1.001), start=np.zeros(5))
-    law = consensus_rate(model).disagreement
-    assert law is not None
+    law = known(consensus_rate(model).disagreement)
     assert law.exponent == 1
     assert law.onset == math.inf
     model = Model(path(5), [0, 1, 0, 1, 0], pressure=Linear(5 / 8 / 2))
-    law = consensus_rate(model).disagreement
-    assert law is not None
-    assert law.onset is not None
-    assert law.onset < 1_000
+    law = known(consensus_rate(model).disagreement)
+    assert known(law.onset) < 1_000
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_a_regular_network_starts_at_its_value_up_to_rounding(seed: int) -> None:
     model = Model(cycle(7), hidden=np.random.default_rng(seed).random(7), noise=Gaussian(0.2))
-    bias = consensus_rate(model).bias
-    assert bias is not None
+    bias = known(consensus_rate(model).bias)
     assert bias.constant == 0
     assert ("decays like", "bias 0, ") in [(name, text[:8]) for name, text in diagnose(model).facts]
 

@@ -22,6 +22,7 @@ from peerpressure.theory._recurrence import (
     periodic_limit,
     recurrent_networks,
 )
+from tests.theory.reasons import known
 
 from .changing import AGENTS, CHANGING, in_rounds
 from .laws import mean_path
@@ -34,9 +35,7 @@ def build(network: TemporalNetwork, pressure: object = 1.0, noise: Noise | None 
 
 
 def recurring(model: Model) -> RecurrentNetworks:
-    networks = recurrent_networks(model)
-    assert networks is not None
-    return networks
+    return known(recurrent_networks(model))
 
 
 def closed(name: str, *, adapts: bool = False, memory: bool = True, own_opinion: bool = False) -> OpinionChain:
@@ -110,8 +109,7 @@ def test_recurrent_networks_are_those_of_a_period_or_the_last() -> None:
 def test_the_absolute_probability_sequence_is_invariant(name: str) -> None:
     model = build(CHANGING[name])
     networks = recurring(model)
-    omega = absolute_probability(model, networks)
-    assert omega is not None
+    omega = known(absolute_probability(model, networks))
     for k in range(networks.count):
         P = networks.adjacency[k].toarray() / networks.degrees[k][:, None]
         np.testing.assert_allclose(omega.probability[k] @ P, omega.probability[k - 1], atol=1e-14)
@@ -121,16 +119,14 @@ def test_the_absolute_probability_sequence_is_invariant(name: str) -> None:
 
 def test_a_constant_network_is_attracted_to_the_consensus_value() -> None:
     model = build(TemporalNetwork.constant(barabasi_albert(40, 2, seed=1)))
-    omega = absolute_probability(model, recurring(model))
-    assert omega is not None
+    omega = known(absolute_probability(model, recurring(model)))
     assert omega.kappa == pytest.approx(model.kappa, rel=1e-12)
     assert omega.value(model.x0) == pytest.approx(model.consensus_value, rel=1e-12)
 
 
 def test_a_hub_that_comes_and_goes_counts_for_more_than_its_stubbornness() -> None:
     model = Model(CHANGING["star and ring"], hidden=np.eye(AGENTS)[0])
-    omega = absolute_probability(model, recurring(model))
-    assert omega is not None
+    omega = known(absolute_probability(model, recurring(model)))
     assert omega.value(model.x0) == pytest.approx(1 / 3)
     assert model.consensus_value == pytest.approx(1 / 6)
     late = mean_path(Model(CHANGING["star and ring"], model.x0, pressure=Power(0.7)), 20_000)[0][-1]
@@ -150,8 +146,7 @@ def random_networks(seed: int, n: int, count: int) -> TemporalNetwork:
 @pytest.mark.parametrize("seed", range(3))
 def test_slow_pressure_leads_to_the_value_of_the_sequence(seed: int) -> None:
     model = build(random_networks(seed, 8, 3), Power(0.5))
-    omega = absolute_probability(model, recurring(model))
-    assert omega is not None
+    omega = known(absolute_probability(model, recurring(model)))
     value = omega.value(model.x0)
     early, late = (mean_path(model, steps)[0][-1] for steps in (500, 8_000))
     # 16 times the steps bring four times the pressure, and a fourth of the distance.
@@ -173,8 +168,7 @@ def test_eigenvectors_suffice_for_large_classes(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize("noise", [Gaussian(0.5), Gaussian(0.5, temporal=AR1(0.7)), Gaussian(0.5, temporal=AR1(-0.7))])
 def test_noise_counts_as_the_sequence_says(noise: Noise) -> None:
     model = build(random_networks(2, 6, 3), Power(0.5), noise)
-    omega = absolute_probability(model, recurring(model))
-    assert omega is not None
+    omega = known(absolute_probability(model, recurring(model)))
     T = 3000
     variance = moments(model, T, of=omega.probability[recurring(model).index(T)]).variance[0, 0]
     assert variance == pytest.approx(
@@ -196,8 +190,7 @@ def test_frozen_noise_counts_by_its_mean_weight() -> None:
 @pytest.mark.parametrize("name", ["two closed classes", "isolated", "in turn", "star and ring", "groups"])
 def test_periodic_limits_are_the_late_public_opinions(name: str) -> None:
     model = build(CHANGING[name], Power(0.7))
-    states = periodic_limit(model, recurring(model))
-    assert states is not None
+    states = known(periodic_limit(model, recurring(model)))
     shown = mean_path(model, 10_000)[0]
     expected: NDArray[np.float64] = states[[recurring(model).index(t) for t in (9_999, 10_000)]]
     np.testing.assert_allclose(shown[-2:], expected, atol=5e-3)
@@ -208,6 +201,5 @@ def test_periodic_limits_are_the_late_public_opinions(name: str) -> None:
 @pytest.mark.parametrize("name", ["two closed classes", "isolated", "star and ring"])
 def test_bounded_pressure_converges_to_a_periodic_fixed_point(name: str) -> None:
     model = build(CHANGING[name], Constant(3.0))
-    states = periodic_fixed_point(model, recurring(model))
-    assert states is not None
+    states = known(periodic_fixed_point(model, recurring(model)))
     np.testing.assert_allclose(mean_path(model, 1000)[0][-2:], states, atol=1e-9)

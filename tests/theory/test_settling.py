@@ -18,6 +18,7 @@ from peerpressure.theory import Verdict, _forecast, forecast
 from peerpressure.theory._explanation import legend, settling_rows
 from peerpressure.theory._reasons import Reason, ReasonCode
 from tests.theory.laws import Array, law_after
+from tests.theory.reasons import known
 
 HIDDEN = [0.0, 0.9, 0.3, 1.0, 0.1, 0.7]
 S = [0.5, 1.0, 2.0, 1.0, 0.7, 1.5]
@@ -47,8 +48,7 @@ def test_settling_is_the_step_after_the_last_that_is_too_far(name: str) -> None:
     model = MODELS[name]
     path = [distances(model, t) for t in range(STEPS + 1)]
     for tolerance in (0.01, 0.05, 0.2, 0.5, 6.0):
-        found = forecast(model, STEPS, tolerance=tolerance).settling
-        assert found is not None
+        found = known(forecast(model, STEPS, tolerance=tolerance).settling)
         for k, step in enumerate((found.each_other, found.value)):
             above = [t for t in range(STEPS + 1) if path[t][k] > tolerance]
             expected = above[-1] + 1 if above else 0
@@ -56,13 +56,10 @@ def test_settling_is_the_step_after_the_last_that_is_too_far(name: str) -> None:
 
 
 def test_the_usual_tolerance_is_a_share_of_the_range() -> None:
-    settling = diagnose(MODELS["white"], STEPS).forecast.settling  # type: ignore[union-attr]  # steps are given
-    assert settling is not None
+    settling = known(known(diagnose(MODELS["white"], STEPS).forecast).settling)
     assert settling.tolerance == 0.05
-    wide = diagnose(Model(k2(), [0.0, 97.0]), STEPS).forecast
-    assert wide is not None
-    assert wide.settling is not None
-    assert wide.settling.tolerance == 5.0
+    wide = known(diagnose(Model(k2(), [0.0, 97.0]), STEPS).forecast)
+    assert known(wide.settling).tolerance == 5.0
     equal = Model(k2(), [1.0, 1.0], noise=Gaussian(1.0))
     assert forecast(equal, 9).settling is None
     assert forecast(equal, 9, tolerance=0.1).settling is not None
@@ -73,8 +70,7 @@ def test_the_usual_tolerance_is_a_share_of_the_range() -> None:
 
 
 def test_no_more_is_claimed_than_the_steps_that_were_computed() -> None:
-    found = forecast(MODELS["white"], STEPS, tolerance=0.01).settling
-    assert found is not None
+    found = known(forecast(MODELS["white"], STEPS, tolerance=0.01).settling)
     assert (found.each_other, found.value) == (None, None)
     rows = dict(settling_rows(found)[:2])
     assert rows == {"within 0.01 of each other": "not within 60 steps", "within 0.01 of v": "not within 60 steps"}
@@ -112,8 +108,7 @@ def test_settling_in_continuous_time_is_that_of_the_steps(name: str) -> None:
     sde = pp.SDE(model)
     path = continuous_distances(model, np.arange(STEPS + 1, dtype=np.float64) * sde.step)
     for tolerance in (0.1, 0.2, 0.3, 0.4):
-        found = forecast(sde, STEPS, tolerance=tolerance).settling
-        assert found is not None
+        found = known(forecast(sde, STEPS, tolerance=tolerance).settling)
         assert (found.step_length, found.is_bound) == (sde.step, False)
         for k, step in enumerate((found.each_other, found.value)):
             assert step == settled([one[k] for one in path], tolerance)

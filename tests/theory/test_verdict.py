@@ -23,7 +23,7 @@ from peerpressure.step import Update
 from peerpressure.theory import Outcome, Reason, ReasonCode as Code, Verdict, _limit_operator, _recurrence, diagnose
 from peerpressure.theory._reasons import SENTENCES
 from tests.theory.changing import CHANGING, RING, in_rounds
-from tests.theory.reasons import codes, values
+from tests.theory.reasons import codes, known, values
 
 ODD, TREE = barabasi_albert(6, 2, seed=1), barabasi_albert(6, 1, seed=1)
 WHITE, FROZEN = Gaussian(0.4), Gaussian(0.5, temporal="frozen")
@@ -39,8 +39,7 @@ def make(network: Network | TemporalNetwork, pressure: Any, noise: Noise = WHITE
 def test_the_verdict_flips_with_schedule_and_graph() -> None:
     model = make(TREE, Linear())
     faster = replace(model, pressure=Power(1.2))
-    assert TREE.sides is not None
-    one_side = tuple(np.flatnonzero(TREE.sides)[:2].tolist())
+    one_side = tuple(np.flatnonzero(known(TREE.sides))[:2].tolist())
     with_an_odd_cycle = Network.from_edges([*zip(*(e.tolist() for e in TREE.edges()[:2]), strict=True), one_side])
     outcomes = [diagnose(m).outcome for m in (model, faster, replace(faster, network=with_an_odd_cycle))]
     assert outcomes == [Outcome.CONSENSUS, Outcome.OSCILLATION, Outcome.BIASED_CONSENSUS]
@@ -50,7 +49,8 @@ def test_estimates_are_said_to_be() -> None:
     wavering: list[dict[str, Any]] = [{"pressure": "t*cos(1/t)"}, {"adaptation": "0.1*cos(1/t)"}]
     plain: list[dict[str, Any]] = [{}, {"pressure": Power(1.5)}, {"adaptation": Power(-1, 0.5)}]
     for parts in wavering + plain:
-        verdict = diagnose(make(ODD, **({"pressure": "t", "adaptation": 0.1} | parts)))
+        usual: dict[str, Any] = {"pressure": "t", "adaptation": 0.1}
+        verdict = diagnose(make(ODD, **(usual | parts)))
         assert verdict.estimated == (parts in wavering)
         assert ("estimated" in str(verdict).splitlines()[0]) == verdict.estimated
 
@@ -109,7 +109,7 @@ def test_illegal_steps_are_rejected(steps: object) -> None:
 
 
 PRESSURES = (Linear(), Power(0.5), Power(1.6), Constant(2.0), Formula("t*log(1+t)"), Table([1.0, 2.0, 3.0]))
-SHOWN = [
+SHOWN: list[Model | SDE] = [
     *(make(network, pressure) for network in (ODD, TREE) for pressure in PRESSURES),
     *(make(ODD, Linear(), noise) for noise in (NoNoise(), FROZEN, Gaussian(0.5, time_scale=Power(0.6)))),
     *(make(network, pressure, NoNoise()) for network in CHANGING.values() for pressure in (Power(0.7), Power(1.6))),
@@ -223,21 +223,17 @@ def test_trivial_extensions_have_the_verdict_of_the_plain_model() -> None:
 def test_a_verdict_describes_joint_connectivity() -> None:
     gap = in_rounds(*[RING] * 6, *[[(0, 1)]] * 10, *[RING] * 16, periodic=False)
     model = make(gap, Linear(), NoNoise())
-    found = diagnose(model, 32).connectivity
-    assert found is not None
+    found = known(diagnose(model, 32).connectivity)
     assert (found.window, found.usual, found.until) == (11, 4, 32)
     assert found.broken == ((9, 16),)
     assert "within any 11 steps up to t = 32, mostly within 4 but not in 9–16" in diagnose(model, 32).explain()
-    whole = diagnose(model).connectivity
-    assert whole is not None
+    whole = known(diagnose(model).connectivity)
     assert (whole.until, whole.last_change) == (None, 17)
-    isolated = diagnose(make(CHANGING["isolated"], Linear())).connectivity
-    assert isolated is not None
+    isolated = known(diagnose(make(CHANGING["isolated"], Linear())).connectivity)
     assert (isolated.period, isolated.isolated_agents) == (2, 1)
     assert isolated.isolated == pytest.approx(1 / 12)
     parted = diagnose(make(CHANGING["groups"], Linear()))
-    assert parted.connectivity is not None
-    assert len(parted.connectivity.components) == 3
+    assert len(known(parted.connectivity).components) == 3
     assert "only within 3 components" in parted.explain()
     assert diagnose(make(ODD, Linear(), adaptation=0.1)).connectivity is None
 

@@ -17,7 +17,7 @@ from peerpressure.theory import ReasonCode, Verdict
 from tests.theory.changing import CHANGING, in_rounds
 from tests.theory.claims import DIVIDED, ENEMIES, FROZEN, HERALDS, ODD, PAIRS, RISING, SIX, start_share, uneven
 from tests.theory.laws import Array, mean_after, mean_path
-from tests.theory.reasons import codes, values
+from tests.theory.reasons import codes, known, values
 
 
 def restated(verdict: Verdict, code: ReasonCode) -> dict[str, Any]:
@@ -93,7 +93,6 @@ def test_forecasts_in_continuous_time_are_exact_on_networks_that_repeat() -> Non
     model = Model(in_rounds([(0, 1), (1, 2)], [(0, 2), (1, 2)], n=3), [0.0, 1.0, 5.0], [1.0, 2.0, 3.0], pressure=2)
     verdict = diagnose(SDE(model, step=0.25), 12)
     assert ReasonCode.PERIODIC_LAW in codes(verdict)
-    assert verdict.forecast is not None
     y, step = model.start_state.copy(), 1e-3
     for k in range(3_000):
         A = model.adjacency_at(int(k * step) + 1).toarray()
@@ -102,7 +101,7 @@ def test_forecasts_in_continuous_time_are_exact_on_networks_that_repeat() -> Non
             return np.asarray((model.s * model.x0 + 2 * (A @ y)) / (model.s + 2 * A.sum(axis=1)) - y)
 
         y = y + step * slope(y + step / 2 * slope(y))
-    np.testing.assert_allclose(verdict.forecast.mean, y, atol=1e-5)
+    np.testing.assert_allclose(known(verdict.forecast).mean, y, atol=1e-5)
 
 
 def test_networks_without_a_result_have_the_premises_that_are_named() -> None:
@@ -150,11 +149,9 @@ def test_frozen_noise_in_two_pairs_is_printed_with_its_deviation() -> None:
 
 def test_phases_have_the_signs_of_camps() -> None:
     model = Model(ENEMIES, [0, 1], pressure=Power(2))
-    limit = diagnose(model).consensus_limit
-    assert limit is not None
-    assert limit.phases is not None
+    limit = known(diagnose(model).consensus_limit)
     for t in (1_000, 1_001):
-        np.testing.assert_allclose(limit.phases.at(t)[0], mean_after(model, t), atol=1e-3)
+        np.testing.assert_allclose(known(limit.phases).at(t)[0], mean_after(model, t), atol=1e-3)
 
 
 def test_a_range_of_one_value_is_not_printed_as_a_range() -> None:
