@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -30,6 +31,11 @@ def _unsettled(figure: Figure) -> Figure:
     with mpl.rc_context({"figure.constrained_layout.use": False}):
         figure.set_layout_engine(None)
     return figure
+
+
+def _here(_: int) -> AbstractContextManager[drawing.Submit]:
+    """Let this process draw, which remembers what it has drawn, as a copy of it would not."""
+    return nullcontext(drawing.here)
 
 
 def _draw_once(order: drawing.Order) -> drawing.Drawing:
@@ -69,6 +75,7 @@ class Worker:
 @pytest.fixture
 def drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(drawing, "draw", _draw_once)
+    monkeypatch.setattr(drawing, "elsewhere", _here)
 
 
 @pytest.fixture

@@ -48,10 +48,11 @@ class Case(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """The exit status, and the lines of the message."""
+    """The exit status, the lines of the message, and the files that are there besides those of the case."""
 
     status: int
     lines: list[str]
+    written: list[str]
 
 
 def scenario(
@@ -124,10 +125,16 @@ CASES: Mapping[str, list[Case]] = {
         Case("a folder", "run folder", {"folder/x.txt": ""}),
         Case("a sweep, not a scenario", "run s.toml", SWEPT),
         Case("a sweep, not a scenario", "diagnose s.toml", SWEPT),
+        Case("a sweep, not a scenario", "recover s.toml --outputs o.csv", SWEPT),
         Case("no file", "check none.toml"),
+        Case("no file", "diagnose none.toml"),
+        Case("no file", "recover none.toml --outputs o.csv"),
+        Case("a folder", "check folder", {"folder/x.txt": ""}),
     ],
     "[network]": [
         scenario(network='generator = "ring"\nn = 6'),
+        scenario(network='generator = "BA"\nn = 6'),
+        scenario(network='generator = "torus"\nn = 6'),
         scenario(network="n = 6"),
         scenario(network='generator = "cycle"'),
         scenario(network='generator = "cycle"\nn = 0'),
@@ -188,6 +195,7 @@ CASES: Mapping[str, list[Case]] = {
         scenario(network='contacts = "c.csv"', files={"c.csv": "source,target\nann,bob\n"}),
         scenario(network='contacts = "c.csv"', files={"c.csv": "time,source,target\nsoon,ann,bob\n"}),
         scenario(network='contacts = "c.csv"\ncolumns = ["time"]', files={"c.csv": "1 2 3\n2 3 1\n"}),
+        scenario(network='contacts = "c.csv"', files={"c.csv": "time,source,target\n1,ann,bob\n2,cem,dan\n"}),
         scenario(network='contacts = "c.csv"\nresolution = 0', files={"c.csv": "time,source,target\n1,ann,bob\n"}),
         scenario(network='events = "e.csv"', files={"e.csv": "time,source,target,weight\n0,ann,bob,1\n"}),
     ],
@@ -196,6 +204,7 @@ CASES: Mapping[str, list[Case]] = {
         agents("hidden = [0, 1, 2, 3, 4, nan]"),
         agents('hidden = "high"'),
         agents('hidden = { law = "unifrm" }'),
+        agents('hidden = { law = "gaussian" }'),
         agents('hidden = { law = "uniform", low = 1, high = 0 }'),
         agents('hidden = { law = "normal", std = -1 }'),
         agents('hidden = { law = "two_camps", share = 2 }'),
@@ -237,6 +246,7 @@ CASES: Mapping[str, list[Case]] = {
         scenario(pressure='kind = "table"\nvalues = [1, 2]'),
         scenario(pressure='kind = "table"\nvalues = []'),
         scenario(noise='law = "gausian"'),
+        scenario(noise='law = "normal"'),
         scenario(noise='law = "gaussian"\nstd = -1'),
         scenario(noise='law = "gaussian"\nstd = inf'),
         scenario(noise='law = "gaussian"\nstd = [1, 2]'),
@@ -275,6 +285,8 @@ CASES: Mapping[str, list[Case]] = {
         Case("no file", "recover a.toml --outputs none.csv", VALID),
         outputs(""),
         outputs("time,agent\n1,0\n"),
+        outputs("when,agent,public\n1,0,0.5\n"),
+        outputs("time,agent,public\n1,99,0.5\n"),
         outputs("time,agent,public\n1,zoe,0.5\n"),
         outputs("time,agent,public\n1,0,high\n"),
         outputs("time,agent,public\n1,0,0.5\n1,0,0.6\n"),
@@ -292,7 +304,10 @@ CASES: Mapping[str, list[Case]] = {
     ],
     "Sweeps": [
         Case("no file", "sweep none.toml"),
-        Case("a scenario, not a sweep", "sweep a.toml", VALID),
+        *(
+            Case("a scenario, not a sweep", f"sweep{name} a.toml", VALID)
+            for name in ("", " status", " collect", " plot")
+        ),
         sweep('scenario = "a.toml"\n'),
         sweep('[measure]\nnames = ["spread"]\n'),
         sweep('scenario = "none.toml"\n[measure]\nnames = ["spread"]\n'),
@@ -324,6 +339,13 @@ CASES: Mapping[str, list[Case]] = {
         option("diagnose --graph bb:9:2"),
         option("diagnose --graph er:9:2"),
         option("diagnose --graph none.csv"),
+        option("diagnose --graph nowhere"),
+        option("diagnose --graph cycle:2"),
+        option("diagnose --graph karate --signed"),
+        option("diagnose --graph karate --direction listens"),
+        option("diagnose --graph karate --zealots 77"),
+        option("diagnose --graph karate --hidden missing.csv"),
+        option("diagnose --graph karate --hidden people.csv:age", {"people.csv": "name,opinion\nann,1\n"}),
         option("diagnose --graph k2 --pressure 't +'"),
         option("diagnose --graph k2 --pressure power:x"),
         option("diagnose --graph k2 --pressure optimal"),
@@ -331,8 +353,14 @@ CASES: Mapping[str, list[Case]] = {
         option("diagnose --graph k2 --noise gaussian:-1"),
         option("diagnose --graph k2 --noise pink:1"),
         option("diagnose --graph k2 --adaptation 2"),
+        option("diagnose --graph k2 --adaptation nan"),
+        option("diagnose --graph k2 --adaptation 'a lot'"),
+        option("diagnose --graph k2 --continuous --noise laplace:1"),
+        option("diagnose --graph k2 --continuous --adaptation 0.1/t"),
         option("diagnose --graph k2 --dynamics failing:0.5"),
         option("diagnose --graph cycle:6 --dynamics failing:2 --steps 5"),
+        option("diagnose --graph cycle:6 --dynamics fading --steps 5"),
+        option("diagnose --graph cycle:6 --dynamics failing:0.3:1 --steps 5"),
         option("diagnose --graph k2 --steps 0"),
         option("diagnose --graph k2 --steps soon"),
         option("diagnose --graph k2 --seed -1"),
@@ -342,9 +370,28 @@ CASES: Mapping[str, list[Case]] = {
         option("run a.toml --out a.toml", VALID),
         option("run a.toml --out folder", VALID | {"folder/x.txt": ""}),
         option("run a.toml b.toml", VALID),
-        option("new folder --example karat"),
         option("new folder", {"folder/scenario.toml": ""}),
+        option("new folder --example karat"),
+        option("new a.toml", VALID),
         option("paper --replications 1"),
+        option("paper --steps 0"),
+        option("paper --steps many"),
+        option("paper --steps 99999999999"),
+        option("paper --seed -1"),
+        option(f"paper --seed {2**70} --steps 100"),
+        option("paper --colour"),
+        option("paper more"),
+        option("paper --out a.toml", VALID),
+        option("paper --out folder", {"folder/report.html": ""}),
+        option("paper --only contraction --out folder", {"folder/report.html": ""}),
+        option("paper --only failur"),
+        option("paper --only failure --set agent=3"),
+        option("paper --only failure --set noise"),
+        option("paper --only failure --set noise=-1"),
+        option("paper --only failure --set noise=much"),
+        option("paper --only failure --replications 3"),
+        option("paper --only exact_vs_sampled"),
+        option("paper --set noise=1"),
         option("explore --port 99999999"),
     ],
 }
@@ -360,10 +407,12 @@ def answer(case: Case) -> Answer:
             Path(name).write_bytes(content if isinstance(content, bytes) else content.encode())
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(error):
             status = cli.invoke(shlex.split(case.command))
+        there = {path.as_posix() for path in Path().rglob("*") if path.is_file()}
     printed = [stream.buffer.getvalue().decode() for stream in (error, out)]
     # ``check`` prints the problems, and has nothing to add to them.
     text = printed[0] or printed[1]
-    return Answer(status, [line.removeprefix("peerpressure: ").strip() for line in text.splitlines()])
+    lines = [line.removeprefix("peerpressure: ").strip() for line in text.splitlines()]
+    return Answer(status, lines, sorted(there - case.files.keys()))
 
 
 @cache
@@ -377,7 +426,7 @@ def page() -> str:
     parts = [INTRODUCTION]
     for title, cases in CASES.items():
         parts += [f"## {title}\n", "| input | command | message | exit status |", "|---|---|---|---|"]
-        for case, (status, lines) in zip(cases, answers()[title], strict=True):
+        for case, (status, lines, _) in zip(cases, answers()[title], strict=True):
             cells = (_code(case.input), _code(case.command), "<br>".join(map(_text, lines)), str(status))
             parts.append(f"| {' | '.join(cells)} |")
         parts.append("")

@@ -13,6 +13,7 @@ def test_bad_inputs_are_answered_in_a_line_for_each_problem() -> None:
         for case, found in zip(cases, answers()[title], strict=True):
             assert found.status == case.status, (case, found)
             assert found.lines, case
+            assert found.written == [], case
             # Several lines are several problems, each with a remedy after the semicolon.
             told = found.lines[1:] if case.command.startswith("check") else found.lines
             assert all("; " in line or "use peerpressure" in line for line in told), found
